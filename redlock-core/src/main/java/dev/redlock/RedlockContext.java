@@ -602,9 +602,8 @@ public final class RedlockContext {
 
     /**
      * Limits the handoffs of a lock among the waiters of this client before other clients get a chance. After so many
-     * handoffs, if they lasted ten times as long as the pause, the next waiter pauses: for at least four round trips
-     * and 0.5 ms or, if no node wakes waiters, for one delay of its retry policy. A smaller limit is fairer where a
-     * lock is held for long.
+     * handoffs, the next attempt yields to a client that waits; if no node wakes waiters, the next waiter pauses for
+     * one delay of its retry policy. A smaller limit is fairer where a lock is held for long.
      *
      * @param count default 4; 0 sets no limit, so that local waiters always come first
      * @return this

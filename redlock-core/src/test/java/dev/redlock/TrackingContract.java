@@ -527,6 +527,7 @@ public abstract class TrackingContract {
         assertEquals(refusal(3, 2), askFenced(0));
         assertEquals(refusal(4, 3), ask(0));
         assertEquals(refusal(3, 2), ask(3), "nobody was granted");
+        assertEquals(List.of(Long.toString(3 * 65_536)), other.run(words("GET c:tickets")), "3 are given, 0 granted");
         other.run(words("DEL k"));
         assertGranted(ask(2));
         assertEquals(refusal(3, 1), askFenced(3));
@@ -537,6 +538,7 @@ public abstract class TrackingContract {
         other.run(words("DEL k"));
         assertGranted(ask(3));
         assertEquals(refusal(5, 1), ask(5), "a late ticket does not set the order back");
+        assertEquals(List.of(Long.toString(4 * 65_536 + 3)), other.run(words("GET c:tickets")), "the last one waits");
         assertTrue(Long.parseLong(other.run(words("PTTL c:tickets")).get(0)) > 50_000, "the key expires");
     }
 

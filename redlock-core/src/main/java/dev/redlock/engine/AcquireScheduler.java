@@ -245,11 +245,7 @@ final class AcquireScheduler {
     private void retry(PendingAcquire pending, AcquireOutcome.Kind reason) {
         if (!pending.retryImmediately) {
             // Another client holds the lock, or may get it before the next attempt.
-            if (pending.plan == PendingAcquire.Plan.YIELDING && pending.lease.shortestRemainingTtlMs() == 0) {
-                pending.queue.streak.onYielded();
-            } else {
-                pending.queue.streak.onRefused();
-            }
+            endStreak(pending, reason);
             pending.lossCount += pending.plan == PendingAcquire.Plan.UNCONTENDED ? 0 : 1;
         }
         long nowNs = conductor.nowNs();
@@ -283,6 +279,17 @@ final class AcquireScheduler {
                     startTimer(pending, PendingAcquire.TimerStep.ATTEMPT, nowNs + Math.min(leftNs, pauseNs));
                 }
             }
+        }
+    }
+
+    private static void endStreak(PendingAcquire pending, AcquireOutcome.Kind reason) {
+        HandoffStreak streak = pending.queue.streak;
+        if (reason != AcquireOutcome.Kind.CONTENDED) {
+            streak.end();
+        } else if (pending.plan == PendingAcquire.Plan.YIELDING && pending.lease.shortestRemainingTtlMs() == 0) {
+            streak.onYielded();
+        } else {
+            streak.onRefused();
         }
     }
 

@@ -217,6 +217,7 @@ final class Claim extends LockRequest {
                         conductor.holderTtlQuery().onReply(this, nodeIndex, value);
                     }
                 }
+                case TICKETS -> conductor.scheduler().queues().onTickets(key, value);
                 case EXTEND, EXTEND_MANY -> conductor.extendOperation().onReply(this, nodeIndex, sequence, value);
                 case CHECK -> conductor.lossWatch().onReply(this, nodeIndex, value);
                 case SHORTEN -> {
@@ -272,6 +273,9 @@ final class Claim extends LockRequest {
                 case EXTEND, EXTEND_MANY -> conductor.extendOperation()
                         .onNoReply(this, nodeIndex, sequence, vote, failure);
                 case CHECK -> conductor.lossWatch().onNoReply(this, nodeIndex, failure);
+                case TICKETS -> {
+                    // The next release asks again.
+                }
                 case SHORTEN -> {
                     // The key expires with its ttl.
                 }
@@ -296,6 +300,7 @@ final class Claim extends LockRequest {
             case REMAINING_TTL -> isReadByScript() && isReading();
             // Also after the decision: one more holder is worth a message.
             case EXTEND, EXTEND_MANY -> phase == Phase.HELD && sequence == extendSequence;
+            case TICKETS -> false;
             case CHECK -> phase == Phase.HELD;
             case SHORTEN -> true;
             case RELEASE, RELEASE_FENCED, RELEASE_MANY, RELEASE_MANY_FENCED -> true;

@@ -15,8 +15,6 @@ final class Doorkeeper {
 
     static final int NONE = -1;
     private static final int GRACE_ROUND_TRIPS = 3;
-    private static final int PAUSE_ROUND_TRIPS = 4;
-    private static final long PAUSE_NS_MIN = 500_000;
     private static final int TURN_ROUND_TRIPS = 6;
     /** A few handoffs on a local network, on a machine that is busy. */
     private static final long TURN_NS_MIN = 2_000_000;
@@ -81,14 +79,6 @@ final class Doorkeeper {
     /** Returns how long the doorkeeper may be slower than the other nodes. */
     long graceNs(int doorkeeper) {
         return Math.max(GRACE_NS_MIN, GRACE_ROUND_TRIPS * roundTripNs(doorkeeper));
-    }
-
-    /**
-     * Returns how long a local queue leaves the lock free for other clients: a woken client needs about two round
-     * trips, and its process some time to run.
-     */
-    long pauseNs(int doorkeeper) {
-        return Math.max(PAUSE_NS_MIN, PAUSE_ROUND_TRIPS * roundTripNs(doorkeeper));
     }
 
     /**

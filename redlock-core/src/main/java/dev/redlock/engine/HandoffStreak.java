@@ -1,44 +1,34 @@
 package dev.redlock.engine;
 
 /**
- * Counts consecutive local handoffs: leases on one resource that one waiter of this client hands to the next. The
- * streak belongs to the lease while it is held, then to the queue until the attempt of the next waiter has ended.
+ * Counts the leases on one resource that this client has one after another: local handoffs, and callers that come back
+ * at once. During a streak, other clients rarely get the lock, because an acquire follows each release immediately.
  *
- * <p>During a streak, other clients rarely get the lock, because an acquire follows each release immediately. So a
- * streak ends with a pause that leaves the lock free for them. The pause may be idle time, so only a long streak ends
- * with one.
+ * <p>So a long streak ends. Without a known competitor it ends with a question: has another client a ticket? With one,
+ * it ends with an attempt that yields to those that have a ticket. If nobody had, the competitor may be one that takes
+ * no ticket, and the next streak ends with a pause. The streak belongs to the lease while it is held, then to the queue
+ * until the attempt of the next waiter has ended.
  *
  * @threading event-loop-confined
  */
 final class HandoffStreak {
 
-    /** A streak lasts at least ten times its pause, so that pauses take at most a tenth of the time. */
-    static final int PAUSE_MULTIPLE = 10;
-    /** The same for pauses that find out whether other clients want the lock at all. */
-    static final int PROBE_MULTIPLE = 100;
-    /** A streak without known competitors asks at this interval, in pauses, whether another client has a ticket. */
-    private static final int YIELD_MULTIPLE = 20;
-    private static final int IDLE_PAUSES_MAX = 32;
-    private static final int PAUSE_DOUBLINGS_MAX = 5;
-    private static final int PROBE_DOUBLINGS_MAX = 2;
-    private static final long NOT_DRAWN = -1;
+    /** After this many streaks that have ended and nobody came, the client expects no competitor any more. */
+    private static final int IDLE_MAX = 32;
+    private static final long NOT_DRAWN = 0;
 
     private boolean isOfWaiter;
     private int handoffCount;
-    /** Other clients probably want the lock: an attempt was refused some streaks ago. */
-    private boolean isContended;
-    /** Pauses in a row in which no other client came. */
-    private int idlePauseCount;
     private long startNs;
-    /** When the streak last asked whether another client has a ticket, or its start. */
-    private long yieldedNs;
+    /** How many streaks will still end for a competitor that was seen; 0 for none. */
+    private int expectedCount;
+    /** The pause at the end, if it is random: drawn once, because the shortest of many draws would win. */
     private long pauseNs;
 
     /** The lease of a caller that does not wait has no streak. */
     void reset(long nowNs) {
         start(nowNs);
-        isContended = false;
-        idlePauseCount = 0;
+        expectedCount = 0;
         isOfWaiter = false;
     }
 
@@ -48,17 +38,14 @@ final class HandoffStreak {
         handoffCount = 0;
         pauseNs = NOT_DRAWN;
         startNs = nowNs;
-        yieldedNs = nowNs;
     }
 
     /** Takes over the state of another streak. */
     void continueFrom(HandoffStreak streak) {
-        handoffCount = streak.handoffCount;
         isOfWaiter = true;
-        isContended = streak.isContended;
-        idlePauseCount = streak.idlePauseCount;
+        handoffCount = streak.handoffCount;
         startNs = streak.startNs;
-        yieldedNs = streak.yieldedNs;
+        expectedCount = streak.expectedCount;
         pauseNs = streak.pauseNs;
     }
 
@@ -66,37 +53,25 @@ final class HandoffStreak {
     void end() {
         handoffCount = 0;
         pauseNs = NOT_DRAWN;
-        isContended = false;
-        idlePauseCount = 0;
+        expectedCount = 0;
     }
 
-    /** Another client holds the lock: the next streak is contended. */
+    /** Another client holds the lock. */
     void onRefused() {
         end();
-        isContended = true;
+        expectedCount = IDLE_MAX;
     }
 
-    /** The lock is free, and another client has a ticket: it did not come in the pause, and may need a longer one. */
+    /** The lock is free, and the next attempt waits for those that have a ticket. */
     void onYielded() {
-        handoffCount = 0;
-        pauseNs = NOT_DRAWN;
-        isContended = true;
+        expectedCount = isContended() ? IDLE_MAX : 0;
     }
 
-    /** The streak ends with a pause. After some pauses in which nobody came, the lock is not contended any more. */
-    void onPause() {
+    /** The streak ends with a pause, or with an attempt that yields. */
+    void onGivenWay() {
         handoffCount = 0;
         pauseNs = NOT_DRAWN;
-        idlePauseCount++;
-        if (idlePauseCount > IDLE_PAUSES_MAX) {
-            isContended = false;
-            idlePauseCount = 0;
-        }
-    }
-
-    /** Doubles with each pause in which nobody came: the other clients may be slow. */
-    long longerPauseNs(long shortestNs) {
-        return shortestNs << Math.min(idlePauseCount, isContended ? PAUSE_DOUBLINGS_MAX : PROBE_DOUBLINGS_MAX);
+        expectedCount = Math.max(0, expectedCount - 1);
     }
 
     void onHandoff() {
@@ -107,15 +82,20 @@ final class HandoffStreak {
         return isOfWaiter;
     }
 
+    /** Whether this client expects a competitor. */
     boolean isContended() {
-        return isContended;
+        return expectedCount != 0;
+    }
+
+    /** Whether the competitor may have a ticket: no streak has ended since it was seen. */
+    boolean isTicketExpected() {
+        return expectedCount == IDLE_MAX;
     }
 
     int handoffCount() {
         return handoffCount;
     }
 
-    /** The random pause is drawn once for a streak, because the shortest of many draws would win. */
     boolean hasPause() {
         return pauseNs != NOT_DRAWN;
     }
@@ -128,16 +108,8 @@ final class HandoffStreak {
         return pauseNs;
     }
 
-    boolean isLongEnoughToPause(long nowNs, int multiple) {
-        return (nowNs - startNs) / multiple >= pauseNs;
-    }
-
-    /** Whether the next attempt asks if another client has a ticket: it costs a round trip, and a pause more. */
-    boolean isYieldDue(long nowNs) {
-        return !isContended && (nowNs - yieldedNs) / YIELD_MULTIPLE >= pauseNs;
-    }
-
-    void onYield(long nowNs) {
-        yieldedNs = nowNs;
+    /** The time since the start; negative before it. */
+    long ageNs(long nowNs) {
+        return nowNs - startNs;
     }
 }

@@ -267,7 +267,7 @@ final class LeaseKeeper {
         // Before the release is sent, because another client may acquire the lock afterwards.
         lease.end(state, releaseOutcome);
         try {
-            conductor.scheduler().queues().passStreak(key, claim.streak);
+            conductor.scheduler().queues().passStreak(key, claim.streak, conductor.nowNs());
             if (isToBeKept) {
                 conductor.releaseOperation().leave(claim);
             } else {

@@ -52,17 +52,20 @@ final class ReleaseOperation {
         // A callback may reuse the lease for another resource, and the claim returns to its pool.
         LockKey key = lease.key;
         LockKey lockedKey = claim.key;
+        long nowNs = conductor.nowNs();
+        WaitQueues queues = conductor.scheduler().queues();
+        int askedNode = queues.endWithQuestion(key, claim.streak, nowNs);
         // Before any change, because it may throw.
-        conductor.scheduler().queues().passStreak(key, claim.streak);
+        queues.passStreak(key, claim.streak, nowNs);
         conductor.keeper().untrack(lease);
         lease.markReleasing();
         try {
-            start(claim);
+            start(claim, askedNode, nowNs);
         } finally {
             if (lease.isExtensionAccepted()) {
                 lease.completeExtend(ExtendOutcome.NOT_HELD);
             }
-            conductor.scheduler().queues().handOff(key, lockedKey);
+            queues.handOff(key, lockedKey);
         }
     }
 
@@ -78,19 +81,27 @@ final class ReleaseOperation {
         endUnsent(claim);
     }
 
-    private void start(Claim claim) {
+    private void start(Claim claim, int askedNode, long nowNs) {
         claim.phase = Claim.Phase.RELEASING;
         claim.releaseRound.reset();
         claim.releaseRound.onNotAsked(Quorum.allOf(conductor.nodeCount()) & ~claim.askedMask);
         try {
-            long nowNs = conductor.nowNs();
             conductor.telemetry().onReleaseStarted(claim, nowNs);
             conductor.startTimer(claim.roundTimer, nowNs + conductor.config().terms().nodeTimeoutNs(claim.ttlMs));
+            if (askedNode != Doorkeeper.NONE) {
+                askForTickets(claim, askedNode);
+            }
             send(claim);
         } catch (RuntimeException | Error e) {
             onSendFailed(claim);
             throw e;
         }
+    }
+
+    /** Before the release is collected: a later command for its resource would end the batch of the duty cycle. */
+    private void askForTickets(Claim claim, int node) {
+        claim.addPendingReplies(1);
+        conductor.fanOut().send(claim, CommandKind.TICKETS, 0, 1L << node);
     }
 
     /**

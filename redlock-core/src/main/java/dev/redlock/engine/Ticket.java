@@ -19,6 +19,7 @@ final class Ticket {
     static final int FIRST_PLACE = 1;
     private static final int PLACE_BITS = 5;
     private static final int TICKET_BITS = 15;
+    private static final int GRANTED_BITS = 16;
     private static final long TTL_MS_MAX = (1L << 32) - 1;
     private static final long NO_EXPIRY = Long.MAX_VALUE;
 
@@ -33,6 +34,11 @@ final class Ticket {
     /** Returns the place; 0 if the turn of the ticket is over. It is exact below 31, and the clients after share 31. */
     static int placeOf(long refusal) {
         return (int) (-refusal & (1 << PLACE_BITS) - 1);
+    }
+
+    /** Returns whether a client waits for its turn, by the count that the doorkeeper keeps; 0 without one. */
+    static boolean isAwaited(long count) {
+        return Math.floorMod((count >>> GRANTED_BITS) - (count & (1 << GRANTED_BITS) - 1), (1 << TICKET_BITS) - 1) > 0;
     }
 
     /** Returns the remaining ttl of the holder's key, milliseconds; {@link Long#MAX_VALUE} for a very long one. */

@@ -20,8 +20,23 @@ final class WaitQueues {
     private static final long WAKE_INTERVAL_NS = 50_000;
     /** A first attempt waits for a pause only if the wait budget is at least this many times as long. */
     private static final int BUDGET_MULTIPLE = 4;
-    /** A caller that comes back within this many pauses knows still that others compete. */
-    private static final int LATE_PAUSES = 20;
+    /** A streak for a plain lock with a known competitor yields at this interval: the time of a turn. */
+    private static final long YIELD_INTERVAL_NS = 2_000_000;
+    /** A streak without a known competitor asks at this interval whether another client has a ticket. */
+    private static final long QUESTION_INTERVAL_NS = 10_000_000;
+    /** How long a client leaves a plain lock free for a competitor without a ticket. */
+    private static final long PAUSE_NS = 500_000;
+    /** The same for locks of other kinds, whose waiters have no tickets. */
+    private static final long PAUSE_NS_WITHOUT_TICKETS = 2_000_000;
+    /** A streak lasts at least ten times its pause, so that pauses take at most a tenth of the time. */
+    private static final int PAUSE_MULTIPLE = 10;
+    /** The same for pauses that find out whether other clients want a lock without tickets. */
+    private static final int PROBE_MULTIPLE = 100;
+    /** A caller that comes back later has left the lock free for long enough. */
+    private static final long LATE_NS = 2_000_000;
+    /** A caller that comes back later knows no competitors any more. */
+    private static final long MEMORY_NS = 10_000_000;
+    private static final long NEVER = Long.MIN_VALUE;
     private static final int TRIM_CAPACITY_MIN = 4 * Conductor.POOLED_MIN;
 
     private final Conductor conductor;
@@ -31,7 +46,13 @@ final class WaitQueues {
     private final MemberQueues memberQueues = new MemberQueues();
     private final FreeList<WaitQueue> free = new FreeList<>(Conductor.POOLED_MIN);
     private final RecentStreaks recentStreaks = new RecentStreaks();
-    private final RecentTickets recentTickets = new RecentTickets();
+    /**
+     * The tickets of queues whose last waiter has given up. The next waiter continues with the ticket: with a new one,
+     * this client would wait for the turn of its own earlier waits.
+     */
+    private final RecentValues recentTickets = new RecentValues();
+    /** When a node has last said that another client has a ticket for a lock of this client. */
+    private final RecentValues ticketsSeenNs = new RecentValues();
     private final int handoffsMax;
     private final int registeredMax;
     /** Queues with a registration on any node. */
@@ -75,7 +96,7 @@ final class WaitQueues {
         queue.streak.end();
         queue.isHeldLocally = false;
         queue.isPausing = false;
-        queue.ticket = recentTickets.take(key);
+        queue.ticket = (int) recentTickets.take(key, Ticket.NONE);
         queue.place = Ticket.FIRST_PLACE;
         queues.add(queue);
         memberQueues.add(queue);
@@ -141,8 +162,30 @@ final class WaitQueues {
         }
     }
 
+    /**
+     * A lease is released: a long streak without a known competitor ends here, with a question.
+     *
+     * @return the node to ask whether another client has a ticket; {@link Doorkeeper#NONE} for none
+     */
+    int endWithQuestion(LockKey key, HandoffStreak streak, long nowNs) {
+        boolean isDue = isLimitReached(streak) && !streak.isContended() && key.kind() == LockKind.PLAIN
+                && streak.ageNs(nowNs) >= QUESTION_INTERVAL_NS;
+        int doorkeeper = isDue ? conductor.doorkeeper().of(key) : Doorkeeper.NONE;
+        if (doorkeeper != Doorkeeper.NONE) {
+            streak.start(nowNs);
+        }
+        return doorkeeper;
+    }
+
+    /** A node has answered the question with its count of tickets. */
+    void onTickets(LockKey key, long count) {
+        if (Ticket.isAwaited(count)) {
+            ticketsSeenNs.put(key, conductor.nowNs());
+        }
+    }
+
     /** Passes the streak of a lease to its queue, before the release. */
-    void passStreak(LockKey key, HandoffStreak streak) {
+    void passStreak(LockKey key, HandoffStreak streak, long nowNs) {
         if (key.kind() == LockKind.READ) {
             return;
         }
@@ -150,53 +193,85 @@ final class WaitQueues {
         if (queue != null) {
             queue.streak.continueFrom(streak);
         } else if (streak.isOfWaiter()) {
-            recentStreaks.put(key, streak, conductor.nowNs());
+            recentStreaks.put(key, streak, nowNs);
         }
     }
 
     /**
      * A new acquisition has no local waiter before it. If it follows a lease of this client at once, it continues the
-     * streak of that lease, and its first attempt waits for the pause if that is due. While no other client has been
-     * seen, pauses are rare: they find out whether there is one. While others compete, the first attempt asks the
-     * doorkeeper first, as theirs do: the votes of an attempt at all nodes would be split with those of a woken waiter.
+     * streak of that lease, and its first attempt waits for the pause if that is due. While others compete, the first
+     * attempt asks the doorkeeper first, as theirs do: the votes of an attempt at all nodes would be split with those
+     * of a woken waiter.
      *
      * @return true if it pauses
      */
     boolean pauseIfReturning(PendingAcquire head) {
         WaitQueue queue = head.queue;
-        if (queue == null) {
+        HandoffStreak streak = queue == null ? null : recentStreaks.take(queue.key);
+        if (streak == null) {
             return false;
         }
-        HandoffStreak streak = recentStreaks.take(queue.key);
-        int doorkeeper = streak == null ? Doorkeeper.NONE : conductor.doorkeeper().of(queue.key);
-        if (doorkeeper == Doorkeeper.NONE) {
-            return false;
-        }
-        long freeNs = conductor.nowNs() - recentStreaks.takenEndNs();
-        long pauseNs = conductor.doorkeeper().pauseNs(doorkeeper);
-        if (freeNs > LATE_PAUSES * pauseNs) {
+        long nowNs = conductor.nowNs();
+        long freeNs = nowNs - recentStreaks.takenEndNs();
+        boolean isLate = freeNs > LATE_NS;
+        if (freeNs > MEMORY_NS || isLate && !streak.isContended()) {
             return false;
         }
         queue.streak.continueFrom(streak);
-        long leftNs = head.deadlineNs - conductor.nowNs();
-        if (streak.isContended() && freeNs > pauseNs && leftNs > BUDGET_MULTIPLE * pauseNs && mayRegister(queue)) {
-            // The lock was free as in a pause, but a woken client may need longer.
-            queue.streak.onPause();
-            head.plan = PendingAcquire.Plan.YIELDING;
-            return false;
-        }
         queue.streak.onHandoff();
-        int multiple = streak.isContended() ? HandoffStreak.PAUSE_MULTIPLE : HandoffStreak.PROBE_MULTIPLE;
-        boolean isPauseDue = isPauseDue(queue.streak, head.lease, multiple);
-        if (!isPauseDue || freeNs > pauseNs
-                || leftNs <= BUDGET_MULTIPLE * queue.streak.pauseNs()) {
-            // A short budget is for the attempt.
+        // A short budget is for the attempt.
+        long leftNs = head.deadlineNs - nowNs;
+        boolean isPatient = leftNs > BUDGET_MULTIPLE * PAUSE_NS && mayRegister(queue);
+        if (isPatient && (isLate || isYieldDue(queue, nowNs))) {
+            giveWay(queue, head);
+        } else if (!isLate && isPauseDueOfReturning(queue, nowNs)
+                && leftNs > BUDGET_MULTIPLE * queue.streak.pauseNs()) {
+            head.state = PendingAcquire.State.BACKING_OFF;
+            pause(queue, head);
+            return true;
+        } else {
             head.plan = planOfHandoff(queue, head, PendingAcquire.Plan.DOORKEEPER_FIRST);
-            return false;
         }
-        head.state = PendingAcquire.State.BACKING_OFF;
-        pause(queue, head);
-        return true;
+        return false;
+    }
+
+    /** The next attempt gets the lock only if no other client has a ticket. */
+    private static void giveWay(WaitQueue queue, PendingAcquire head) {
+        queue.streak.onGivenWay();
+        head.plan = PendingAcquire.Plan.YIELDING;
+    }
+
+    /** Whether a streak for a plain lock ends now in favour of a client that has a ticket. */
+    private boolean isYieldDue(WaitQueue queue, long nowNs) {
+        HandoffStreak streak = queue.streak;
+        boolean isTicketKnown = streak.isTicketExpected() || queue.place > Ticket.FIRST_PLACE;
+        boolean isDue = isTicketSeen(queue) || isLimitReached(streak) && isTicketKnown
+                && queue.key.kind() == LockKind.PLAIN && streak.ageNs(nowNs) >= YIELD_INTERVAL_NS;
+        return isDue && conductor.doorkeeper().of(queue.key) != Doorkeeper.NONE;
+    }
+
+    /** Whether a node has reported a ticket during the streak. Its client may have given up, so this counts once. */
+    private boolean isTicketSeen(WaitQueue queue) {
+        long seenNs = ticketsSeenNs.take(queue.key, NEVER);
+        // It may be the ticket of this client.
+        return seenNs != NEVER && queue.streak.ageNs(seenNs) >= 0 && queue.ticket == Ticket.NONE;
+    }
+
+    /** Without pushes, a caller that has no local waiter does not pause. */
+    private boolean isPauseDueOfReturning(WaitQueue queue, long nowNs) {
+        boolean isPauseKnown = isLimitReached(queue.streak) && mayHaveUnseen(queue);
+        return isPauseKnown && conductor.doorkeeper().of(queue.key) != Doorkeeper.NONE && isLongEnough(queue, nowNs);
+    }
+
+    /** Whether another client may compete that leaves no ticket. */
+    private static boolean mayHaveUnseen(WaitQueue queue) {
+        return queue.streak.isContended() || queue.key.kind() != LockKind.PLAIN;
+    }
+
+    private static boolean isLongEnough(WaitQueue queue, long nowNs) {
+        HandoffStreak streak = queue.streak;
+        streak.setPause(queue.key.kind() == LockKind.PLAIN ? PAUSE_NS : PAUSE_NS_WITHOUT_TICKETS);
+        return streak.ageNs(nowNs) / (streak.isContended() ? PAUSE_MULTIPLE : PROBE_MULTIPLE) >= streak.pauseNs();
     }
 
     /**
@@ -250,14 +325,18 @@ final class WaitQueues {
         }
         PendingAcquire head = queue.head();
         long generation = head.generation;
-        boolean isPauseDue = isPauseDue(queue.streak, head.lease, HandoffStreak.PAUSE_MULTIPLE);
+        boolean isYieldDue = mayRegister(queue) && isYieldDue(queue, conductor.nowNs());
+        boolean isPauseDue = !isYieldDue && isPauseDue(queue, head.lease);
         if (head.generation != generation) {
             // The retry policy has re-entered the client and ended this acquisition or started its attempt.
             return;
         }
         boolean isBackingOff = head.state == PendingAcquire.State.BACKING_OFF;
-        if (isPauseDue) {
-            if (isBackingOff) {
+        if (isYieldDue || isPauseDue) {
+            if (isBackingOff && isYieldDue) {
+                giveWay(queue, head);
+                scheduler.startAttempt(head);
+            } else if (isBackingOff) {
                 pause(queue, head);
             }
             // Otherwise its attempt precedes the release: the delay after the refusal is the pause.
@@ -272,12 +351,8 @@ final class WaitQueues {
         }
     }
 
-    /**
-     * Returns the plan of an attempt that follows a release of this client at once. A long streak that has met no other
-     * client asks the doorkeeper from time to time whether one waits.
-     */
+    /** Returns the plan of an attempt that follows a release of this client at once. */
     private PendingAcquire.Plan planOfHandoff(WaitQueue queue, PendingAcquire next, PendingAcquire.Plan contended) {
-        HandoffStreak streak = queue.streak;
         if (!mayRegister(queue)) {
             return PendingAcquire.Plan.UNCONTENDED;
         }
@@ -285,35 +360,26 @@ final class WaitQueues {
             // The doorkeeper must see that its turn has come, or those behind it would wait for this turn.
             return PendingAcquire.Plan.DOORKEEPER_FIRST;
         }
-        if (streak.isContended()) {
-            return contended;
-        }
-        long nowNs = conductor.nowNs();
-        boolean isYieldPossible = queue.key.kind() == LockKind.PLAIN || queue.key.kind() == LockKind.SET;
-        if (isYieldPossible && isLimitReached(streak) && streak.hasPause()
-                && streak.isYieldDue(nowNs)) {
-            streak.onYield(nowNs);
-            return PendingAcquire.Plan.YIELDING;
-        }
-        return PendingAcquire.Plan.UNCONTENDED;
+        return queue.streak.isContended() ? contended : PendingAcquire.Plan.UNCONTENDED;
     }
 
     private boolean isLimitReached(HandoffStreak streak) {
         return handoffsMax != 0 && streak.handoffCount() >= handoffsMax;
     }
 
-    private boolean isPauseDue(HandoffStreak streak, LeaseHandle next, int multiple) {
+    private boolean isPauseDue(WaitQueue queue, LeaseHandle next) {
+        HandoffStreak streak = queue.streak;
         if (!isLimitReached(streak)) {
             return false;
         }
-        int doorkeeper = conductor.doorkeeper().of(next.key);
-        if (doorkeeper != Doorkeeper.NONE) {
-            // Each time anew: one slow round trip, as that of a first connect, must not keep others waiting for long.
-            streak.setPause(streak.longerPauseNs(conductor.doorkeeper().pauseNs(doorkeeper)));
-        } else if (!streak.hasPause()) {
+        if (conductor.doorkeeper().of(queue.key) != Doorkeeper.NONE) {
+            return mayHaveUnseen(queue) && isLongEnough(queue, conductor.nowNs());
+        }
+        // Nobody knows whether others compete.
+        if (!streak.hasPause()) {
             streak.setPause(retryDelays.delayNs(next, AcquireOutcome.Kind.CONTENDED, -1));
         }
-        return streak.isLongEnoughToPause(conductor.nowNs(), multiple);
+        return streak.ageNs(conductor.nowNs()) / PAUSE_MULTIPLE >= streak.pauseNs();
     }
 
     /** Waits as after a refused attempt, so that an attempt of another client finds the lock free. */
@@ -321,7 +387,7 @@ final class WaitQueues {
         queue.isPausing = true;
         forgetSlots(queue);
         queue.pauseEndNs = conductor.nowNs() + queue.streak.pauseNs();
-        queue.streak.onPause();
+        queue.streak.onGivenWay();
         head.plan = PendingAcquire.Plan.YIELDING;
         head.timerStep = PendingAcquire.TimerStep.ATTEMPT;
         scheduler.releaseReservedSlot(head);

@@ -13,6 +13,8 @@ enum CommandEncoding {
     PLAIN_SET(true),
     /** Remaining ttl as {@code PTTL key}: -2 without a key, -1 without an expiry. */
     PTTL(false),
+    /** Count of tickets as {@code GET counter:tickets}: a number as a bulk string, or null. */
+    GET(false),
     /** Release as {@code DELEX key IFEQ token}: Redis 8.4 and later. */
     DELEX(false),
     /** Release as {@code DELIFEQ key token}: Valkey 9.0 and later. */
@@ -47,7 +49,7 @@ enum CommandEncoding {
         return this == SET_IFEQ;
     }
 
-    /** Whether the reply is {@code +OK} or null; otherwise it is an integer. */
+    /** Whether the reply is {@code +OK} or null; otherwise it is an integer, and for {@link #GET} in a bulk string. */
     boolean isAnsweredByOk() {
         return isAnsweredByOk;
     }

@@ -33,7 +33,9 @@ public enum CommandKind {
     /** Read whether the key has our token. For every connected node. */
     CHECK("check", false, false, 0),
     /** Read the remaining ttl of the holder's key with {@code PTTL}, not by script. For every connected node. */
-    REMAINING_TTL(null, false, false, 0);
+    REMAINING_TTL(null, false, false, 0),
+    /** Read the count of tickets with {@code GET}, not by script: 0 if there is none. For every connected node. */
+    TICKETS(null, false, false, 0);
 
     private static final CommandKind[] VALUES = values();
 
@@ -51,6 +53,11 @@ public enum CommandKind {
 
     static CommandKind of(int ordinal) {
         return VALUES[ordinal];
+    }
+
+    /** @return true if an error says nothing about locks: the client works without the reply */
+    boolean isOptional() {
+        return this == REMAINING_TTL || this == TICKETS || this == SHORTEN;
     }
 
     /** @return true if there is a script for it */

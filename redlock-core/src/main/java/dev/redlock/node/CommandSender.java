@@ -151,6 +151,7 @@ final class CommandSender {
         }
         return switch (kind) {
             case REMAINING_TTL -> CommandEncoding.PTTL;
+            case TICKETS -> CommandEncoding.GET;
             case ACQUIRE -> command.isRemainingTtlWanted() ? CommandEncoding.SCRIPT : CommandEncoding.PLAIN_SET;
             case RELEASE -> capabilities.releaseEncoding();
             case EXTEND -> capabilities.extendEncoding();

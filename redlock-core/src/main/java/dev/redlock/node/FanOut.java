@@ -497,7 +497,8 @@ public final class FanOut {
 
     /** Capacity for a command in any encoding but {@code MSETEX}, which has the token once for each key. */
     static int roomFor(LockCommand command, CommandKind kind) {
-        int counterLength = kind.hasCounter() || kind.hasTicket() ? command.counterBulk().length : 0;
+        boolean isCounterNamed = kind.hasCounter() || kind.hasTicket() || kind == CommandKind.TICKETS;
+        int counterLength = isCounterNamed ? command.counterBulk().length : 0;
         return WakeUpRequest.COMMAND_BYTES + LockScripts.COMMAND_OVERHEAD_BYTES + command.resourceBulk().length
                 + counterLength;
     }

@@ -29,7 +29,8 @@ public enum LockKind {
         return switch (this) {
             case PLAIN -> command.scriptName();
             case SET -> switch (command) {
-                case RELEASE_MANY, RELEASE_MANY_FENCED, EXTEND_MANY, ACQUIRE_WITH_TICKET, ACQUIRE_FENCED_WITH_TICKET ->
+                case RELEASE_MANY, RELEASE_MANY_FENCED, EXTEND_MANY, ACQUIRE_WITH_TICKET, ACQUIRE_FENCED_WITH_TICKET,
+                        TICKETS ->
                     null;
                 case REMAINING_TTL -> "remaining_ttl" + suffix;
                 case SHORTEN -> command.scriptName();

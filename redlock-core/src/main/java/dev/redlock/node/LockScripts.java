@@ -133,8 +133,8 @@ final class LockScripts {
 
     private static void write(ByteBuf out, byte[] prefix, CommandKind kind,
             LockCommand command) {
-        if (kind == CommandKind.REMAINING_TTL) {
-            throw new IllegalArgumentException("there is no script for PTTL");
+        if (!kind.isScript()) {
+            throw new IllegalArgumentException("there is no script for " + kind);
         }
         out.writeBytes(prefix);
         writeArguments(out, kind, command);
@@ -167,7 +167,7 @@ final class LockScripts {
                 RespWriter.bulkInteger(out, command.highestFence());
                 RespWriter.bulkInteger(out, command.counterTtlMs());
             }
-            case RELEASE, CHECK, REMAINING_TTL -> {
+            case RELEASE, CHECK, REMAINING_TTL, TICKETS -> {
                 // no argument after the token
             }
             case RELEASE_MANY, RELEASE_MANY_FENCED, EXTEND_MANY ->

@@ -19,6 +19,10 @@ final class NativeCommands {
     private static final byte[] PX = ascii("$2\r\nPX\r\n");
     private static final byte[] DELEX = ascii("*4\r\n$5\r\nDELEX\r\n");
     private static final byte[] PTTL = ascii("*2\r\n$4\r\nPTTL\r\n");
+    private static final byte[] GET = ascii("*2\r\n$3\r\nGET\r\n");
+    private static final byte[] TICKETS = ascii(":tickets\r\n");
+    /** The highest place of a digit in the length of a name. */
+    private static final int LENGTH_UNIT_MAX = 1_000_000;
     private static final byte[] MSETEX = ascii("$6\r\nMSETEX\r\n");
     private static final byte[] DELIFEQ = ascii("*3\r\n$7\r\nDELIFEQ\r\n");
 
@@ -36,6 +40,7 @@ final class NativeCommands {
             case MSETEX -> writeSetAllIfAbsent(out, command);
             case DELEX, DELIFEQ -> writeRelease(out, encoding, command.resourceBulk(), command.token());
             case PTTL -> out.writeBytes(PTTL).writeBytes(command.resourceBulk());
+            case GET -> writeTicketQuery(out, command.counterBulk());
             case SCRIPT -> throw new IllegalArgumentException("SCRIPT is not a native encoding");
         }
     }
@@ -48,6 +53,23 @@ final class NativeCommands {
             out.writeBytes(DELIFEQ).writeBytes(resourceBulk);
         }
         LockScripts.writeValue(out, token);
+    }
+
+    /** {@code GET counter:tickets}, as the scripts name the key of the tickets. */
+    private static void writeTicketQuery(ByteBuf out, byte[] counterBulk) {
+        int start = 1;
+        while (counterBulk[start - 1] != '\n') {
+            start++;
+        }
+        int nameLength = counterBulk.length - start - 2;
+        int length = nameLength + TICKETS.length - 2;
+        out.writeBytes(GET).writeByte('$');
+        for (int unit = LENGTH_UNIT_MAX; unit > 0; unit /= 10) {
+            if (length >= unit) {
+                out.writeByte('0' + length / unit % 10);
+            }
+        }
+        out.writeShort('\r' << 8 | '\n').writeBytes(counterBulk, start, nameLength).writeBytes(TICKETS);
     }
 
     /** {@code SET key token NX PX ttl}. */

@@ -82,7 +82,7 @@ final class NodeHealth {
      * @return the problem if the kind of command fails from this error on, else null
      */
     String onError(CommandKind command, String errorCode, long nowNs) {
-        if (command == CommandKind.REMAINING_TTL || command == CommandKind.SHORTEN) {
+        if (command.isOptional()) {
             return null;
         }
         ErrorRun kind = kindOf(command);
@@ -108,7 +108,7 @@ final class NodeHealth {
      * @return a sentence if the kind of command failed before, else null
      */
     String onReply(CommandKind command, boolean isRefusal, long nowNs) {
-        if (command == CommandKind.REMAINING_TTL || command == CommandKind.SHORTEN) {
+        if (command.isOptional()) {
             return null;
         }
         ErrorRun kind = kindOf(command);

@@ -24,8 +24,11 @@ final class ReplyReader implements RespVisitor {
      * @threading immutable
      */
     private enum Scalar {
-        NONE, INTEGER, OK, NULL, ERROR, BATCH
+        NONE, INTEGER, NUMBER, OK, NULL, ERROR, BATCH
     }
+
+    /** Digits of the largest number that a script counts to. */
+    private static final int NUMBER_LENGTH_MAX = 16;
 
     private final RequestRing ring;
     private final CommandSender sender;
@@ -137,6 +140,12 @@ final class ReplyReader implements RespVisitor {
         if (reply == Scalar.ERROR) {
             ring.removeHead();
             sender.onError(request, tag, failure, errorCode, redirect);
+        } else if (RequestRing.encodingOf(tag) == CommandEncoding.GET) {
+            if (reply != Scalar.NUMBER && reply != Scalar.NULL) {
+                throw wrongType();
+            }
+            ring.removeHead();
+            sender.onReply(request, tag, reply == Scalar.NULL ? 0 : integer);
         } else if (RequestRing.encodingOf(tag).isAnsweredByOk()) {
             if (reply != Scalar.OK && reply != Scalar.NULL) {
                 throw wrongType();
@@ -244,7 +253,25 @@ final class ReplyReader implements RespVisitor {
 
     @Override
     public void onBulkString(ByteBuf buf, int index, int length) {
-        other.onBulkString(buf, index, length);
+        if (isScalarExpected() && RequestRing.encodingOf(ring.headTag()) == CommandEncoding.GET) {
+            scalar = Scalar.NUMBER;
+            integer = numberIn(buf, index, length);
+        } else {
+            other.onBulkString(buf, index, length);
+        }
+    }
+
+    /** Returns the number that the digits are; 0 for anything else, as of a foreign key. */
+    private static long numberIn(ByteBuf buf, int index, int length) {
+        long number = 0;
+        for (int i = 0; i < length; i++) {
+            int digit = buf.getByte(index + i) - '0';
+            if (digit < 0 || digit > 9 || length > NUMBER_LENGTH_MAX) {
+                return 0;
+            }
+            number = 10 * number + digit;
+        }
+        return number;
     }
 
     @Override

@@ -1,6 +1,8 @@
 package dev.redlock.engine;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import org.junit.jupiter.api.Test;
 
@@ -19,6 +21,15 @@ class TicketTest {
         assertRead(10_000, 32_767, 31, -(10_000L * (1 << 20) + 32_767 * 32 + 31));
         assertRead((1L << 32) - 2, 1, 0, -(((1L << 32) - 2) * (1 << 20) + 32));
         assertRead(Long.MAX_VALUE, 1, 0, -(((1L << 32) - 1) * (1 << 20) + 32));
+    }
+
+    @Test
+    void aTicketIsAwaitedUntilItIsGrantedOrPassed() {
+        assertFalse(Ticket.isAwaited(0), "no key");
+        assertTrue(Ticket.isAwaited(65_536));
+        assertFalse(Ticket.isAwaited(65_536 + 1));
+        assertTrue(Ticket.isAwaited(40_000L * 65_536 + 7_232));
+        assertFalse(Ticket.isAwaited(40_000L * 65_536 + 7_233), "the numbers start again after 32767");
     }
 
     /** A faulty node may reply with any number. */

@@ -135,6 +135,28 @@ class LockScriptsTest {
     }
 
     @Test
+    void writesATicketQuery() {
+        assertEquals("*2\r\n$3\r\nGET\r\n$15\r\ncounter:tickets\r\n", written(CommandEncoding.GET));
+    }
+
+    /** The length of the longer name may have a digit more. */
+    @ParameterizedTest
+    @ValueSource(ints = {1, 2, 91, 92, 512, 991, 992, 4096})
+    void aTicketQueryNamesTheKeyBesideTheCounter(int nameLength) {
+        String name = "c".repeat(nameLength);
+        StubRequest request = new StubRequest(RESOURCE, 30_000) {
+            @Override
+            public byte[] counterBulk() {
+                return ("$" + name.length() + "\r\n" + name + "\r\n").getBytes(StandardCharsets.US_ASCII);
+            }
+        };
+        int room = FanOut.roomFor(request, CommandKind.TICKETS, CommandEncoding.GET);
+        ByteBuf out = Unpooled.buffer(room, room);
+        NativeCommands.write(out, CommandEncoding.GET, request);
+        assertEquals("*2\r\n$3\r\nGET\r\n$" + (nameLength + 8) + "\r\n" + name + ":tickets\r\n", text(out));
+    }
+
+    @Test
     void writesATtlQuery() {
         assertEquals("*2\r\n$4\r\nPTTL\r\n" + RESOURCE, written(CommandEncoding.PTTL));
     }
@@ -244,7 +266,7 @@ class LockScriptsTest {
 
     @ParameterizedTest
     @EnumSource(value = CommandKind.class, mode = EnumSource.Mode.EXCLUDE,
-            names = {"RELEASE_MANY", "RELEASE_MANY_FENCED", "EXTEND_MANY", "REMAINING_TTL"})
+            names = {"RELEASE_MANY", "RELEASE_MANY_FENCED", "EXTEND_MANY", "REMAINING_TTL", "TICKETS"})
     void writesEvalWithTheScriptInPlaceOfItsSha(CommandKind kind) {
         String source = new String(LockScripts.source(kind), StandardCharsets.UTF_8);
         ByteBuf bySha = Unpooled.buffer();
@@ -258,7 +280,7 @@ class LockScriptsTest {
 
     @ParameterizedTest
     @EnumSource(value = CommandKind.class, mode = EnumSource.Mode.EXCLUDE,
-            names = {"RELEASE_MANY", "RELEASE_MANY_FENCED", "EXTEND_MANY", "REMAINING_TTL"})
+            names = {"RELEASE_MANY", "RELEASE_MANY_FENCED", "EXTEND_MANY", "REMAINING_TTL", "TICKETS"})
     void theCapacityIsEnoughForEachCommand(CommandKind kind) {
         ByteBuf out = Unpooled.buffer();
         LockScripts.writeEvalSha(out, kind, request(86_400_000));
@@ -269,7 +291,8 @@ class LockScriptsTest {
     }
 
     @ParameterizedTest
-    @EnumSource(value = CommandKind.class, mode = EnumSource.Mode.EXCLUDE, names = "REMAINING_TTL")
+    @EnumSource(value = CommandKind.class, mode = EnumSource.Mode.EXCLUDE,
+            names = {"REMAINING_TTL", "TICKETS"})
     void theCommentOfEachScriptListsKeysArgumentsAndReplies(CommandKind kind) {
         String source = new String(LockScripts.source(kind), StandardCharsets.US_ASCII);
         assertTrue(source.startsWith("-- "), source);
@@ -295,7 +318,7 @@ class LockScriptsTest {
     @Test
     void onlyCommandsThatSetOrExtendAreVotes() {
         for (CommandKind kind : CommandKind.values()) {
-            boolean isRead = kind == CommandKind.REMAINING_TTL || kind == CommandKind.CHECK;
+            boolean isRead = kind.isOptional() && kind != CommandKind.SHORTEN || kind == CommandKind.CHECK;
             boolean isEnd = kind.name().startsWith("RELEASE") || kind == CommandKind.SHORTEN;
             assertEquals(!isEnd && !isRead, kind.isVote(), kind::name);
             assertEquals(kind.name().startsWith("ACQUIRE"), kind.isAcquire(),

@@ -70,6 +70,8 @@ public final class FakeRedis {
     private boolean isEachSetOptionTaken;
     /** Null outside of a cluster. */
     private FakeCluster.Member member;
+    private static final String TICKETS_NAME = ":tickets";
+
     private final Map<String, Integer> commandCounts = new TreeMap<>();
     private final FakeTracking tracking = new FakeTracking();
     private Consumer<String> expiryListener = value -> {
@@ -574,7 +576,10 @@ public final class FakeRedis {
             case "SCRIPT" -> scriptCommand(words);
             case "EVALSHA" -> evalSha(session, script, words);
             case "EVAL" -> eval(session, script, words);
-            case "GET" -> bulkOrNull(session, read(words.get(1)));
+            case "GET" -> {
+                commandCounts.merge(words.get(1).endsWith(TICKETS_NAME) ? "GET tickets" : "GET", 1, Integer::sum);
+                yield bulkOrNull(session, read(words.get(1)));
+            }
             case "SET" -> set(session, words);
             case "DELEX", "DELIFEQ" -> conditionalDelete(session, command, words);
             case "MSETEX" -> setAll(session, words);
