@@ -19,6 +19,7 @@ import dev.redlock.quorum.Quorum;
 import dev.redlock.quorum.Token;
 import dev.redlock.resp.SafeText;
 import dev.redlock.transport.NodeAddress;
+import dev.redlock.transport.ServerRules;
 import dev.redlock.transport.TlsContexts;
 import dev.redlock.transport.VoterAddress;
 import io.netty.channel.EventLoop;
@@ -62,6 +63,7 @@ public final class RedlockContext {
     private CredentialsProvider credentials;
     private long maxTtlMs = 60_000;
     private long clusterNodeTimeoutMs = 15_000;
+    private ServerRules clusterServers = ServerRules.DEFAULT;
     private long fenceCounterTtlMs = 86_400_000;
     private long defaultWaitNs = 10_000 * NS_PER_MS;
     private long nodeTimeoutNs = AcquireSpec.UNSET;
@@ -358,6 +360,22 @@ public final class RedlockContext {
         checkOpen();
         clusterNodeTimeoutMs = inRange("clusterNodeTimeout", Durations.millisOf("clusterNodeTimeout", timeout), 100,
                 86_400_000, "ms");
+        return this;
+    }
+
+    /**
+     * Sets the servers to which the map of a cluster may lead, and which then get user and password. The hosts of the
+     * configured seeds are always allowed. By default, others are allowed in private networks, at an IP address of a
+     * seed, on loopback if a seed is there, and in the domain of a seed; a port below 1024 has to be that of a seed.
+     *
+     * @param rules 1 to 64, which replace the default: a network such as {@code 203.0.113.0/24} or {@code fd00::/8}, an
+     *              IP address, a host name, a domain such as {@code *.example.com}, or {@code *} for any server
+     * @return this
+     * @throws IllegalArgumentException if a rule is malformed, or there are none or too many
+     */
+    public RedlockContext clusterServers(String... rules) {
+        checkOpen();
+        clusterServers = ServerRules.parse(rules);
         return this;
     }
 
@@ -950,7 +968,7 @@ public final class RedlockContext {
                 isMarkUsed() ? keyPrefix + MARK_NAME : null,
                 releaseBatchMax, undeliveredReleasesMax, clientName.isEmpty() ? null : clientName,
                 wakeUpKeysMax() > 0, commandMode == CommandMode.NATIVE, loginSource(), tlsContexts(),
-                clusterNodeTimeoutMs);
+                clusterNodeTimeoutMs, clusterServers);
     }
 
     @Override

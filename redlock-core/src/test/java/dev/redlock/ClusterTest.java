@@ -843,6 +843,35 @@ class ClusterTest extends VirtualTest {
         assertThrows(IllegalArgumentException.class, () -> context.clusterNodeTimeout(Duration.ofMillis(99)));
     }
 
+    // ---- servers that a map may name --------------------------------------------------------------------------------
+
+    @Test
+    void aServerThatNoRuleAllowsGetsNoConnection() {
+        startCluster();
+        try (LogLines log = new LogLines()) {
+            VirtualWorld.Client client = client(new RedlockContext().clusterServers("node-3")
+                    .nodes("node-0:1", "node-1:1", "redis-cluster://app:secret@node-2:1"));
+            List.of(2, 3, 4).forEach(i -> node(i).redis().password("app", "secret"));
+            List.of(2, 3).forEach(i -> node(i).breakConnections());
+            world.runMs(20_000);
+            assertEquals(0, node(4).openedCount());
+            NodeStatus refused = client.redlock()
+                    .nodes()
+                    .stream()
+                    .filter(node -> node.address().equals("node-4:1"))
+                    .findFirst()
+                    .orElseThrow();
+            assertEquals(NodeState.WAITING, refused.state());
+            assertTrue(refused.problem().contains("no rule of [node-3] allows"), refused.problem());
+            assertEquals(1, log.with("names new hosts: node-3:1, node-4:1").size());
+            assertTrue(log.with("secret").isEmpty());
+            for (FakeCluster.Member owner : List.of(first, second)) {
+                assertTrue(lease(client, resourceOf(owner, 4)).isHeld());
+            }
+        }
+        assertThrows(IllegalArgumentException.class, () -> new RedlockContext().clusterServers("10.0.0.0/99"));
+    }
+
     // ---- hostile servers --------------------------------------------------------------------------------------------
 
     @Test

@@ -449,7 +449,7 @@ class HostileServersTest {
                 int number = count[0]++;
                 String host = i % 2 == 0 ? "127.9." + number / 250 % 250 + "." + (number % 250 + 1) : "localhost";
                 ranges[i] = RespValue.array(RespValue.integer(i), RespValue.integer(i),
-                        RespValue.array(RespValue.bulk(host), RespValue.integer(number % 1_000 + 1),
+                        RespValue.array(RespValue.bulk(host), RespValue.integer(number % 1_000 + 2_000),
                                 RespValue.bulk("id" + number)));
             }
             ByteBuf out = Unpooled.buffer();

@@ -13,8 +13,10 @@ import java.util.BitSet;
 import java.util.Collections;
 import java.util.Comparator;
 import java.util.HashMap;
+import java.util.HashSet;
 import java.util.IdentityHashMap;
 import java.util.List;
+import java.util.Locale;
 import java.util.Map;
 import java.util.Set;
 
@@ -47,6 +49,7 @@ public final class ClusterVoter extends Voter {
     /** New servers at once; the next ones follow after a pause, so that a map occupies the loop for a moment only. */
     static final int ADDED_MAX = 16;
     static final long ADD_PERIOD_NS = 100 * NS_PER_MS;
+    private static final int LOGGED_HOSTS_MAX = 4 * MEMBERS_MAX;
     /** Servers that are closed, or checked, at once. */
     private static final int HANDLED_MAX = 32;
 
@@ -74,6 +77,7 @@ public final class ClusterVoter extends Voter {
     private final BitSet newSlots = new BitSet(KeySlot.COUNT);
     /** Masters of the map are not added yet. */
     private boolean hasMoreMasters;
+    private final Set<String> loggedHosts = new HashSet<>();
     private int nextChecked;
     /** The longest of its servers: each has its own setting, and that of a deposed master counts. */
     private long nodeTimeoutMs;
@@ -96,7 +100,7 @@ public final class ClusterVoter extends Voter {
         this.address = address;
         this.context = context;
         this.fanOut = fanOut;
-        this.connects = new ConnectLimit(context, "cluster-" + index);
+        this.connects = new ConnectLimit(context, "cluster-" + index, address.servers());
         this.unrouted = new ClusterMember(this, index, address.servers().get(0), context, fanOut).node();
         context.identities().remove(unrouted);
         context.identities().add(this);
@@ -602,6 +606,7 @@ public final class ClusterVoter extends Voter {
             added.add(member);
         }
         hasMoreMasters = i < nodes.length;
+        logNewHosts(added);
         remove(replaced);
         if (added.isEmpty()) {
             return;
@@ -611,6 +616,24 @@ public final class ClusterVoter extends Voter {
         route(added);
         added.forEach(member -> member.node().open());
         context.listener().onSlotMap(index);
+    }
+
+    private void logNewHosts(List<ClusterMember> added) {
+        StringBuilder names = new StringBuilder();
+        for (ClusterMember member : added) {
+            NodeAddress server = member.node().view().address();
+            if (!connects.servers().isSeedHost(server) && loggedHosts.add(server.host().toLowerCase(Locale.ROOT))) {
+                names.append(names.isEmpty() ? "" : ", ").append(server);
+            }
+        }
+        if (loggedHosts.size() > LOGGED_HOSTS_MAX) {
+            loggedHosts.clear();
+        }
+        String text = "the map of the cluster names new hosts: " + names;
+        String line = names.isEmpty() ? null : logLimit.lineFor(text, nowNs());
+        if (line != null) {
+            context.listener().onLogLine(unrouted.view(), Level.INFO, line);
+        }
     }
 
     private ClusterMember mostAbsent(List<ClusterMember> replaced) {

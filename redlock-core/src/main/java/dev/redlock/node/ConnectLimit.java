@@ -3,8 +3,11 @@ package dev.redlock.node;
 import static dev.redlock.quorum.Validity.NS_PER_MS;
 
 import dev.redlock.time.DeadlineTimer;
+import dev.redlock.transport.ClusterServers;
+import dev.redlock.transport.NodeAddress;
 import java.util.ArrayDeque;
 import java.util.HashSet;
+import java.util.List;
 import java.util.Queue;
 import java.util.Set;
 
@@ -25,6 +28,7 @@ final class ConnectLimit {
 
     private final NodeContext context;
     private final LookupThreads lookups;
+    private final ClusterServers servers;
     private final Set<NodeConnector> running = new HashSet<>();
     private final Queue<NodeConnector> waiting = new ArrayDeque<>();
     private final DeadlineTimer timer = new DeadlineTimer(nowNs -> startNext());
@@ -32,8 +36,9 @@ final class ConnectLimit {
     private long periodStartNs;
     private boolean isClosed;
 
-    ConnectLimit(NodeContext context, String name) {
+    ConnectLimit(NodeContext context, String name, List<NodeAddress> seeds) {
         this.context = context;
+        this.servers = new ClusterServers(context.options().clusterServers(), seeds);
         this.lookups = new LookupThreads(
                 task -> context.transport().newThread("redlock-lookup-" + name, task));
     }
@@ -41,6 +46,11 @@ final class ConnectLimit {
     /** Runs the look-ups of host names. */
     LookupThreads lookups() {
         return lookups;
+    }
+
+    /** Decides which servers get connections, and so credentials. */
+    ClusterServers servers() {
+        return servers;
     }
 
     /** Starts a try, now or when the limit permits it. */

@@ -176,6 +176,11 @@ final class NodeConnector {
             fail(lookupFailure(failure));
             return;
         }
+        String refusal = limit == null ? null : limit.servers().refusal(address, found);
+        if (refusal != null) {
+            reject(refusal);
+            return;
+        }
         try {
             if (address.isTls()) {
                 readTlsFiles(number, found);

@@ -2,6 +2,7 @@ package dev.redlock.node;
 
 import dev.redlock.RestartGuardMode;
 import dev.redlock.quorum.Drift;
+import dev.redlock.transport.ServerRules;
 import dev.redlock.transport.TlsContexts;
 
 /**
@@ -29,6 +30,7 @@ import dev.redlock.transport.TlsContexts;
  * @param loginSource         the user's credentials provider; null if the addresses contain the credentials
  * @param tls                 TLS of the nodes that use it; null if none does
  * @param clusterNodeTimeoutMs how long a deposed master may serve clients of a cluster that does not report it
+ * @param clusterServers       the servers that the map of a cluster may name
  * @threading immutable
  */
 public record NodeOptions(int connectTimeoutMs, int handshakeTimeoutMs, int unansweredTimeoutMs,
@@ -36,5 +38,5 @@ public record NodeOptions(int connectTimeoutMs, int handshakeTimeoutMs, int unan
         int clockSampleMs, int inFlightMax, int unsentBytesMax, String probeKey, String setProbeKey,
         String markKey, int releaseBatchMax, int undeliveredReleasesMax, String clientName, boolean areWakeUpsWanted,
         boolean areScriptsOptional, LoginSource loginSource, TlsContexts tls,
-        long clusterNodeTimeoutMs) {
+        long clusterNodeTimeoutMs, ServerRules clusterServers) {
 }
