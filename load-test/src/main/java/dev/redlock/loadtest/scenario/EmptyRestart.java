@@ -41,7 +41,10 @@ public final class EmptyRestart implements Scenario {
     public void play(Timeline timeline) throws Exception {
         try (Stage stage = new Stage(3)) {
             Redlock rival = stage.client();
-            Lease held = takeOnTwoNodes(stage, LONG, timeline);
+            List<FaultProxy> proxies = stage.proxies();
+            Lease held = takeOnTwoNodes(stage, proxies, LONG, timeline);
+            proxies.get(1).cut();
+            timeline.log("the first client is cut off from node 1 too, and cannot find its restart");
             restartEmpty(stage, timeline);
             timeline.await("without the guard the second client acquires from nodes 1 and 2",
                     () -> rival.tryAcquire("r", LONG).isAcquired());
@@ -50,7 +53,7 @@ public final class EmptyRestart implements Scenario {
         try (Stage stage = new Stage(3)) {
             Redlock guarded = stage.client(guarded(stage));
             timeline.await("with the guard: the nodes are old enough to vote", () -> isAllReady(guarded));
-            Lease held = takeOnTwoNodes(stage, SHORT, timeline);
+            Lease held = takeOnTwoNodes(stage, stage.proxies(), SHORT, timeline);
             restartEmpty(stage, timeline);
             timeline.await("the second client meets it again and keeps it in quarantine",
                     () -> guarded.nodes().get(1).state() == NodeState.QUARANTINED);
@@ -71,8 +74,8 @@ public final class EmptyRestart implements Scenario {
         return client.nodes().stream().allMatch(node -> node.state() == NodeState.READY);
     }
 
-    private static Lease takeOnTwoNodes(Stage stage, Duration ttl, Timeline timeline) throws InterruptedException {
-        List<FaultProxy> proxies = stage.proxies();
+    private static Lease takeOnTwoNodes(Stage stage, List<FaultProxy> proxies, Duration ttl, Timeline timeline)
+            throws InterruptedException {
         proxies.get(2).cut();
         Lease held = stage.client(proxies).acquire("r", ttl).lease();
         timeline.expect("the first client, cut off from node 2, acquires from nodes 0 and 1",
