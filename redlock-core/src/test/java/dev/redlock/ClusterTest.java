@@ -764,6 +764,65 @@ class ClusterTest extends VirtualTest {
     }
 
     @Test
+    void aMasterThatRestartsAtAnotherAddressVotesAgain() {
+        VirtualWorld.Client client = clusterWorld();
+        Lease lease = lease(client);
+        world.runMs(1);
+        node(2).crash();
+        release(lease);
+        spare.takeIdentityOf(first);
+        spare.redis().set("orders", first.redis().get("orders"), 9_000);
+        world.runMs(6_000);
+        assertEquals(List.of("node-0:1", "node-1:1", "node-3:1", "node-4:1", "node-5:1"),
+                client.redlock().nodes().stream().map(NodeStatus::address).sorted().toList());
+        assertNull(spare.redis().get("orders"), "the release is sent to the new address");
+        assertTrue(voteOfCluster(client).contains("silent"), "it may be another process, and lack keys");
+        world.runMs(SILENCE_MS);
+        assertFalse(voteOfCluster(client).contains("silent"));
+        assertTrue(spare.redis().commandCount("SET NX") > 0);
+    }
+
+    @Test
+    void aServerThatIsConnectedKeepsItsAddressWhateverTheMapCallsIt() {
+        VirtualWorld.Client client = clusterWorld();
+        int connectedCount = node(2).openedCount();
+        for (String name : List.of("first", "node-2", "first")) {
+            first.announce(name);
+            world.runMs(10_000);
+        }
+        assertEquals(connectedCount, node(2).openedCount());
+        assertFalse(voteOfCluster(client).contains("silent"));
+    }
+
+    @Test
+    void aSeedThatTheMapCallsByAnotherNameReconnectsAtItsOwn() {
+        startCluster();
+        first.announce("first");
+        VirtualWorld.Client client = client(context());
+        node(2).crash();
+        world.runMs(10_000);
+        node(2).restart(true);
+        world.runMs(SILENCE_MS);
+        lease(client, "orders");
+        world.runMs(1);
+        assertNotNull(first.redis().get("orders"));
+    }
+
+    @Test
+    void aReleaseFollowsItsSlotToASeedThatTheMapCallsByAnotherName() {
+        startCluster();
+        first.announce("first");
+        VirtualWorld.Client client = client(context());
+        String resource = resourceOf(second, 0);
+        Lease lease = lease(client, resource);
+        world.runMs(1);
+        cluster.move(FakeCluster.slotOf(resource), second, first);
+        release(lease);
+        world.runMs(1);
+        assertNull(first.redis().get(resource));
+    }
+
+    @Test
     void aReleaseForALostMasterGoesToTheNextOwner() {
         VirtualWorld.Client client = clusterWorld();
         Lease lease = lease(client);

@@ -13,6 +13,8 @@ final class ClusterMember {
     private final Node node;
     /** Its id in the cluster; null before the first handshake of a seed. */
     String id;
+    /** Its address in the first map that had it; null before. A seed may have another one, such as a name. */
+    NodeAddress mapAddress;
     /** Whether the last map has it as a master with slots. */
     boolean isOwner;
     /** Its {@code cluster-node-timeout}; negative if it has not replied. */
@@ -36,6 +38,11 @@ final class ClusterMember {
 
     boolean isAt(NodeAddress address) {
         return node.view().address().equals(address);
+    }
+
+    /** Whether it is not reachable where it was, and a map has another address for it than before. */
+    boolean hasMovedTo(NodeAddress newAddress) {
+        return mapAddress != null && !mapAddress.equals(newAddress) && !node.isConnected();
     }
 
     @Override

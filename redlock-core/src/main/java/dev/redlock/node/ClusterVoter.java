@@ -552,20 +552,27 @@ public final class ClusterVoter extends Voter {
                 seeds.put(member.node().view().address(), member);
             }
         }
+        List<ClusterMember> moved = new ArrayList<>();
         nodes = new Node[addresses.length];
         for (int i = 0; i < nodes.length; i++) {
             String id = map.masters().get(i).id();
             ClusterMember member = byId.get(id);
+            if (member != null && member.hasMovedTo(addresses[i])) {
+                moved.add(member);
+                member = null;
+            }
             member = member == null ? seeds.remove(addresses[i]) : member;
             if (member != null) {
                 setMaster(i, member, id);
             }
         }
+        remove(moved);
         publish();
     }
 
     private void setMaster(int i, ClusterMember member, String id) {
         member.id = id;
+        member.mapAddress = member.mapAddress == null ? addresses[i] : member.mapAddress;
         member.isOwner = true;
         member.absentCount = 0;
         nodes[i] = member.node();
@@ -773,8 +780,13 @@ public final class ClusterVoter extends Voter {
 
     private Node named(CommandSender from, SlotRedirect redirect) {
         try {
-            ClusterMember member = find(from.member().node().view().address().peer(redirect.host(), redirect.port()));
-            return member == null ? null : member.node();
+            NodeAddress named = from.member().node().view().address().peer(redirect.host(), redirect.port());
+            for (ClusterMember member : members) {
+                if (member.isAt(named) || named.equals(member.mapAddress)) {
+                    return member.node();
+                }
+            }
+            return null;
         } catch (IllegalArgumentException e) {
             return null;
         }

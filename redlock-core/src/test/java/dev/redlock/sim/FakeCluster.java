@@ -28,9 +28,9 @@ public final class FakeCluster {
     /** One server and its view. */
     public final class Member {
         private final FakeRedis redis;
-        private final String host;
         private final int port;
-        private final String id;
+        private String host;
+        private String id;
         private final Member[] owners = new Member[KeySlot.COUNT];
         private boolean isMaster = true;
         private long nodeTimeoutMs = 15_000;
@@ -129,6 +129,21 @@ public final class FakeCluster {
         /** Whether it believes to be the owner of a slot. */
         public boolean owns(int slot) {
             return owners[slot] == this;
+        }
+
+        /** Is the process of another server that has restarted at this address, with its id and its slots. */
+        public void takeIdentityOf(Member former) {
+            id = former.id;
+            for (Member member : members) {
+                for (int slot = 0; slot < KeySlot.COUNT; slot++) {
+                    member.owners[slot] = member.owners[slot] == former ? this : member.owners[slot];
+                }
+            }
+        }
+
+        /** The servers of the cluster have another name for it. */
+        public void announce(String newHost) {
+            host = newHost;
         }
 
         /** Believes that another server owns a slot, and tells nobody. */

@@ -14,7 +14,9 @@ import dev.redlock.Redlock;
 import dev.redlock.RedlockContext;
 import dev.redlock.ReleaseOutcome;
 import dev.redlock.RestartGuardMode;
+import dev.redlock.loadtest.nodes.AdminClient;
 import dev.redlock.loadtest.nodes.Data;
+import dev.redlock.loadtest.nodes.FreePorts;
 import dev.redlock.loadtest.nodes.RedisCluster;
 import dev.redlock.loadtest.nodes.RedisNode;
 import dev.redlock.loadtest.nodes.RedisNodes;
@@ -22,6 +24,8 @@ import dev.redlock.loadtest.nodes.RedisNodesContext;
 import dev.redlock.loadtest.nodes.RequiredNodes;
 import dev.redlock.loadtest.nodes.Source;
 import dev.redlock.node.DeposedMaster;
+import java.io.IOException;
+import java.io.UncheckedIOException;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -144,25 +148,29 @@ class ClustersOnNodesTest {
     }
 
     @Test
-    void aMovedSlotVotesAgainAfterItsSilence() throws InterruptedException {
+    void aMovedSlotVotesAgainAfterItsSilence() throws Exception {
         Redlock client = client();
         String resource = resourceOf(nodes.node(0));
         cluster.move(RedisCluster.slotOf(resource), nodes.node(0), nodes.node(1));
         acquire(client, resource).release();
         assertNull(nodes.node(1).call("GET", resource));
         long startNs = System.nanoTime();
-        Await.until(() -> "a key at the new owner", () -> isSetAtNewOwner(client, resource));
+        try (AdminClient owner = nodes.node(1).connect()) {
+            Await.until(() -> "a key at the new owner", () -> isSet(client, resource, owner));
+        }
         long silentMs = (System.nanoTime() - startNs) / 1_000_000;
         assertTrue(silentMs > MAX_TTL.toMillis() + DeposedMaster.servedMsMax(NODE_TIMEOUT_MS) - 1_000,
                 silentMs + " ms of silence");
     }
 
-    private boolean isSetAtNewOwner(Redlock client, String resource) {
+    private static boolean isSet(Redlock client, String resource, AdminClient owner) {
         try {
             Lease lease = acquire(client, resource);
-            boolean isSet = nodes.node(1).call("GET", resource) != null;
+            boolean isSet = owner.call("GET", resource) != null;
             lease.release();
             return isSet;
+        } catch (IOException e) {
+            throw new UncheckedIOException(e);
         } catch (InterruptedException e) {
             Thread.currentThread().interrupt();
             return true;
@@ -226,6 +234,22 @@ class ClustersOnNodesTest {
         while (lease.isHeld()) {
             AcquireOutcome outcome = other.acquire(resource, AcquireOptions.ofTtl(TTL).tryOnce());
             assertFalse(outcome.isAcquired() && lease.isHeld(), () -> "two holders: " + outcome);
+        }
+    }
+
+    @Test
+    void aMasterThatChangesItsPortVotesAgain() throws Exception {
+        Redlock client = client();
+        RedisNode moved = nodes.node(0);
+        String resource = resourceOf(moved);
+        int port = FreePorts.next();
+        try (AdminClient admin = moved.connect()) {
+            admin.call("CONFIG", "SET", "port", Integer.toString(port));
+            admin.call("CLIENT", "KILL", "TYPE", "normal", "SKIPME", "yes");
+            Await.until(() -> "connected to port " + port + ": " + client.nodes(), () -> client.nodes()
+                    .stream()
+                    .anyMatch(node -> node.address().endsWith(":" + port) && node.state() == NodeState.READY));
+            Await.until(() -> "a key at the new port", () -> isSet(client, resource, admin));
         }
     }
 
