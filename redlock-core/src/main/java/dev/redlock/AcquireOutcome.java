@@ -20,10 +20,7 @@ public interface AcquireOutcome {
         ACQUIRED("the lock is held: use lease()"),
         /** A quorum is out of reach because another holder has the lock. */
         CONTENDED("another holder has the lock: wait longer, or retry after shortestRemainingTtlMs()"),
-        /**
-         * A quorum is out of reach because nodes are down, in quarantine or silent. With a wait budget: the budget ends
-         * before enough nodes leave quarantine.
-         */
+        /** A quorum is out of reach because nodes are down, in quarantine or silent. */
         NO_QUORUM("too few nodes vote: see voteText() and Redlock.nodes()"),
         /** A quorum granted so late that less than the minimum validity was left; the attempt was rolled back. */
         TOO_SLOW("the nodes answer too slowly for this ttl: use a longer ttl or a smaller minimum validity"),

@@ -379,19 +379,44 @@ class FreshGroupTest extends VirtualTest {
     // ---- the caller -------------------------------------------------------------------------------------------------
 
     @Test
-    void anAcquireFailsAtOnceIfItsBudgetEndsInQuarantine() {
+    void anAcquireWaitsForItsBudgetIfThatEndsInQuarantine() {
         freshWorld(3);
         VirtualWorld.Client client = client(context().restartGuard(RestartGuardMode.UPTIME));
         long startMs = nowMs();
         AcquireOutcome outcome = acquire(client, AcquireOptions.ofTtl(TTL).waitUpTo(Duration.ofSeconds(10)));
-        assertEquals(AcquireOutcome.Kind.NO_QUORUM, outcome.kind(), outcome::toString);
-        assertEquals(1, outcome.attemptCount());
-        assertEquals(startMs, nowMs(), "time waited");
-        assertEquals("too few nodes vote: 3 of 3 were in quarantine, and a quorum may vote in 61592 ms: wait for"
-                + " longer, or see RedlockContext.restartGuard", outcome.advice());
+        assertEquals(AcquireOutcome.Kind.TIMED_OUT, outcome.kind(), outcome::toString);
+        assertEquals(AcquireOutcome.Kind.NO_QUORUM, outcome.lastReason(), outcome::toString);
+        assertEquals(10_000, nowMs() - startMs, "time waited");
+        assertTrue(outcome.attemptCount() <= 11, outcome::toString);
+        assertEquals("the wait budget ended: too few nodes vote: 3 of 3 were in quarantine, and a quorum may vote in"
+                + " 51592 ms: wait for longer, or see RedlockContext.restartGuard", outcome.advice());
         world.runMs(GUARD_MS + 1_000);
-        assertEquals("too few nodes vote: 3 of 3 were in quarantine, and a quorum may vote now: try again",
-                outcome.advice());
+        assertEquals("the wait budget ended: too few nodes vote: 3 of 3 were in quarantine, and a quorum may vote now:"
+                + " try again", outcome.advice());
+    }
+
+    /** Each acquisition of a loop waits, so that the loop is no load for the client. */
+    @Test
+    void acquisitionsInALoopAreNoLoadDuringAQuarantine() {
+        freshWorld(3);
+        VirtualWorld.Client client = client(context().restartGuard(RestartGuardMode.UPTIME)
+                .retryPolicy(RetryPolicy.jittered(0, 1)));
+        long endMs = nowMs() + 10_000;
+        while (nowMs() < endMs) {
+            assertFalse(acquire(client, AcquireOptions.ofTtl(TTL).waitUpTo(Duration.ofMillis(100))).isAcquired());
+        }
+        long attempts = client.redlock().counters().noQuorumAttemptCount();
+        assertTrue(attempts <= 2 * 100, () -> attempts + " attempts in 10 s");
+    }
+
+    /** The delay between two attempts is at most twice the rest of the quarantine. */
+    @Test
+    void aShortBudgetUsesTheEndOfTheQuarantine() {
+        freshWorld(3);
+        VirtualWorld.Client client = client(context().restartGuard(RestartGuardMode.UPTIME));
+        world.runMs(GUARD_MS - 300);
+        AcquireOutcome outcome = acquire(client, AcquireOptions.ofTtl(TTL).waitUpTo(Duration.ofMillis(700)));
+        assertTrue(outcome.isAcquired(), outcome::toString);
     }
 
     /** The second node completes a quorum, before the quarantine of the third one ends. */

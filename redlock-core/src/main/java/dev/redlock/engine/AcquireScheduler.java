@@ -23,7 +23,7 @@ final class AcquireScheduler {
     private static final int LOSSES_MAX = 64;
     /** A longer ttl in nanoseconds could exceed the range. */
     private static final long TTL_MS_MAX = WAIT_NS_MAX / NS_PER_MS - 1;
-    /** The delay while too few nodes vote because of quarantines, which may end early. */
+    /** The longest delay while too few nodes vote because of quarantines, which may end early. */
     private static final long QUARANTINE_RETRY_NS = 1_000_000_000;
 
     private final Conductor conductor;
@@ -252,8 +252,6 @@ final class AcquireScheduler {
         long leftNs = pending.deadlineNs - nowNs;
         if (leftNs <= 0) {
             finish(pending, AcquireOutcome.Kind.TIMED_OUT, reason);
-        } else if (reason == AcquireOutcome.Kind.NO_QUORUM && !conductor.isQuorumPossibleBy(pending.deadlineNs)) {
-            finish(pending, reason, reason);
         } else if (pending.retryImmediately) {
             // The release has followed the refusals.
             queues.unregister(pending.queue);
@@ -270,8 +268,7 @@ final class AcquireScheduler {
             long generation = pending.generation;
             long delayNs = retryDelays.delayNs(pending.lease, reason, pending.lease.shortestRemainingTtlMs());
             if (pending.generation == generation) {
-                boolean isQuarantine = reason == AcquireOutcome.Kind.NO_QUORUM && !conductor.isQuorumPossibleBy(nowNs);
-                long pauseNs = isQuarantine ? Math.max(delayNs, QUARANTINE_RETRY_NS) : delayNs;
+                long pauseNs = reason == AcquireOutcome.Kind.NO_QUORUM ? quarantinePauseNs(nowNs, delayNs) : delayNs;
                 pending.plan = PendingAcquire.Plan.ALL;
                 if (reason == AcquireOutcome.Kind.CONTENDED && pending.queue.registeredMask != 0) {
                     awaitPush(pending, nowNs, delayNs);
@@ -291,6 +288,15 @@ final class AcquireScheduler {
         } else {
             streak.onRefused();
         }
+    }
+
+    /** While too few nodes vote because of quarantines, no attempt can succeed: at most twice the time that is left. */
+    private long quarantinePauseNs(long nowNs, long delayNs) {
+        long pauseNs = Math.max(delayNs, 1);
+        while (pauseNs < QUARANTINE_RETRY_NS && !conductor.isQuorumPossibleBy(nowNs + pauseNs)) {
+            pauseNs *= 2;
+        }
+        return Math.max(delayNs, Math.min(pauseNs, QUARANTINE_RETRY_NS));
     }
 
     /** The first refusal is that of a plain command, which registers for no push: the doorkeeper is asked at once. */
