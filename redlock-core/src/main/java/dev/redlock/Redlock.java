@@ -478,6 +478,17 @@ public final class Redlock implements AutoCloseable {
         return engine.nodes().stream().map(NodeStatus::new).toList();
     }
 
+    /**
+     * Whether a quorum of the nodes votes now, so that a lock that nobody holds can be acquired. For health checks: it
+     * reads what the client knows and sends nothing. A node votes if it is {@link NodeState#READY} and does not answer
+     * acquires with errors; a cluster, if all its masters do. The client finds a node that hangs within two seconds.
+     *
+     * @return false also while the client connects, and after it was closed. Allocates nothing
+     */
+    public boolean isQuorumAvailable() {
+        return engine.isQuorumAvailable();
+    }
+
     /** @return the client's counters, live */
     public RedlockCounters counters() {
         return counters;

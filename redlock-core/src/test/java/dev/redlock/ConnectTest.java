@@ -90,10 +90,14 @@ class ConnectTest extends VirtualTest {
             // Without delays the nodes reply at the present time, which the report must not race with.
             world.runMs(0);
             connecting.result();
-            List<String> lines = log.with(Level.WARNING, "restartGuard");
-            assertEquals(List.of("2 of 3 nodes do not vote for the next 61602 ms: they are in quarantine, because they"
-                    + " started a short time ago and may have lost locks; wait, or see NodeStatus.problem() and"
-                    + " RedlockContext.restartGuard, which is UPTIME"), lines);
+            List<String> lines = log.with(Level.WARNING, "");
+            String guard = " ms: restart guard: the server has been up for %d s; it votes when all locks that a restart"
+                    + " may have lost have expired";
+            assertEquals(1, lines.size(), lines::toString);
+            assertEquals("no quorum votes since 0 ms, so no lock can be acquired: 2 of 3 nodes are needed; node 0 (node-0:1)"
+                    + " QUARANTINED: in quarantine for 31603" + guard.formatted(30) + "; node 2 (node-2:1)"
+                    + " QUARANTINED: in quarantine for 61603" + guard.formatted(0) + "; a node in quarantine may have lost"
+                    + " locks: wait, or see RedlockContext.restartGuard, which is UPTIME", lines.get(0));
         }
     }
 }

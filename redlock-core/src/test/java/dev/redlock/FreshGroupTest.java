@@ -467,10 +467,8 @@ class FreshGroupTest extends VirtualTest {
             world.runMs(2_000);
             List<String> lines = log.with(Level.WARNING, "restartGuard");
             assertEquals(1, lines.size(), lines::toString);
-            assertTrue(lines.get(0)
-                    .matches("3 of 3 nodes do not vote for the next 6[01][0-9]{3} ms: they are in"
-                            + " quarantine, .* RedlockContext.restartGuard, which is FRESH_GROUP"),
-                    lines.get(0));
+            assertTrue(lines.get(0).startsWith("no quorum votes since "), lines.get(0));
+            assertTrue(lines.get(0).endsWith("RedlockContext.restartGuard, which is FRESH_GROUP"), lines.get(0));
         }
         client.engine().close(Duration.ZERO);
         world.runMs(100);

@@ -68,7 +68,7 @@ class NodeProblemTest extends VirtualTest {
             VirtualWorld.Client client = client(new RedlockContext().nodes(address));
             assertProblem(client, "authentication failed: " + code, fix);
             assertFalse(status(client, 0).toString().contains("wrong"), "no password in the text");
-            assertEquals(1, log.with(Level.WARNING, "authentication failed: " + code).size());
+            assertEquals(1, log.with(Level.WARNING, "): authentication failed: " + code).size());
         }
     }
 
@@ -135,7 +135,7 @@ class NodeProblemTest extends VirtualTest {
             world.runMs(30_000);
             assertTrue(count[0] > 10, "look-ups: " + count[0]);
             assertProblem(client, "unknown host node-0", "check the address and the DNS");
-            assertEquals(1, log.with("unknown host").size(), log.with("node 0")::toString);
+            assertEquals(1, log.with("): host name look-up failed: unknown host").size(), log.with("node 0")::toString);
         }
     }
 
@@ -155,7 +155,7 @@ class NodeProblemTest extends VirtualTest {
         try (LogLines log = new LogLines()) {
             client();
             world.runMs(MINUTES * 60_000 + 10_000);
-            List<String> lines = log.with(text);
+            List<String> lines = log.with("): " + text);
             assertTrue(lines.size() == MINUTES || lines.size() == MINUTES + 1, lines::toString);
             assertTrue(lines.get(1).contains("more lines about this node were left out"), lines::toString);
         }

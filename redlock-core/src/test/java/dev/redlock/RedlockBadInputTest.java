@@ -44,7 +44,7 @@ class RedlockBadInputTest {
         assertEquals(AcquireOutcome.Kind.NO_QUORUM, outcome.kind());
         assertFalse(outcome.isAcquired());
         assertEquals(3, outcome.failedCount());
-        assertEquals("failed: not connected", outcome.voteText(0));
+        assertEquals("failed: not connected: connection failed: Connection refused: /127.0.0.1:1", outcome.voteText(0));
         assertEquals(-1, outcome.shortestRemainingTtlMs());
         assertEquals(1, outcome.attemptCount());
         assertThrows(IndexOutOfBoundsException.class, () -> outcome.voteText(3));

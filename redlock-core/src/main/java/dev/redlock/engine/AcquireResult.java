@@ -144,11 +144,21 @@ abstract class AcquireResult extends RequestMailbox implements AcquireOutcome {
         if ((refusedMask & bit) != 0) {
             return "refused";
         }
-        String reason = failures == null ? "" : ": " + VoteFailure.of(failures[nodeIndex]).text();
+        String reason = failures == null ? "" : ": " + reasonText(nodeIndex);
         if ((failedMask & bit) != 0) {
             return "failed" + reason;
         }
         return (unknownMask & bit) != 0 ? "unknown" + reason : "pending";
+    }
+
+    /** The reason of a vote that was not given, and the cause if the node has the problem still. */
+    private String reasonText(int nodeIndex) {
+        VoteFailure failure = VoteFailure.of(failures[nodeIndex]);
+        String cause = failure.isOfNode() ? engine.problemOf(nodeIndex) : null;
+        if (cause == null) {
+            return failure.text();
+        }
+        return cause.startsWith(failure.text()) ? cause : failure.text() + ": " + cause;
     }
 
     final void appendResult(StringBuilder text) {
@@ -174,7 +184,12 @@ abstract class AcquireResult extends RequestMailbox implements AcquireOutcome {
         for (long unansweredMask = failedMask | unknownMask; unansweredMask != 0; unansweredMask &= unansweredMask
                 - 1) {
             int nodeIndex = Long.numberOfTrailingZeros(unansweredMask);
-            text.append(", node ").append(nodeIndex).append(' ').append(voteText(nodeIndex));
+            text.append(", node ")
+                    .append(nodeIndex)
+                    .append(" (")
+                    .append(engine.config().nodes().get(nodeIndex))
+                    .append(") ")
+                    .append(voteText(nodeIndex));
         }
     }
 }

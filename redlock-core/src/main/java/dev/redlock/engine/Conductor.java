@@ -74,6 +74,7 @@ final class Conductor implements NodeListener {
     private final ReleaseOperation releaseOperation = new ReleaseOperation(this);
     private final LeaseKeeper keeper;
     private final LossWatch lossWatch = new LossWatch(this);
+    private final QuorumWatch quorumWatch = new QuorumWatch(this);
     private final FenceGuard fenceGuard;
     private final Doorkeeper doorkeeper;
     private final FirstVoters firstVoters;
@@ -142,6 +143,7 @@ final class Conductor implements NodeListener {
             return;
         }
         shutdown.watchLoop();
+        quorumWatch.start();
         for (Voter voter : voters) {
             voter.open();
         }
@@ -157,6 +159,7 @@ final class Conductor implements NodeListener {
     @Override
     public void onStateChange(NodeView node, NodeState state) {
         telemetry.onNodeState(node, state);
+        quorumWatch.onChange();
         if (state == NodeState.READY || state == NodeState.QUARANTINED || state == NodeState.WAITING) {
             // A restored copy of this process has to reconnect: new entropy keeps its tokens different from the
             // original's.
@@ -174,6 +177,11 @@ final class Conductor implements NodeListener {
         if (state == NodeState.CLOSED) {
             shutdown.onProgress();
         }
+    }
+
+    @Override
+    public void onHealthChange(NodeView node) {
+        quorumWatch.onChange();
     }
 
     @Override
@@ -210,6 +218,7 @@ final class Conductor implements NodeListener {
 
     @Override
     public void onSlotMap(int voterIndex) {
+        quorumWatch.onChange();
         settle(voterIndex);
     }
 
@@ -217,7 +226,8 @@ final class Conductor implements NodeListener {
         if (voters[voterIndex].isSettled()) {
             settledMask |= 1L << voterIndex;
         }
-        if (settledMask == Quorum.allOf(voters.length)) {
+        if (settledMask == Quorum.allOf(voters.length) && !settled.isDone()) {
+            quorumWatch.onSettled();
             settle();
         }
     }
@@ -443,6 +453,10 @@ final class Conductor implements NodeListener {
 
     LeaseKeeper keeper() {
         return keeper;
+    }
+
+    QuorumWatch quorumWatch() {
+        return quorumWatch;
     }
 
     FenceGuard fenceGuard() {

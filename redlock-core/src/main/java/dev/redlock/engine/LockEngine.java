@@ -40,6 +40,9 @@ import java.util.concurrent.atomic.AtomicReference;
  */
 public final class LockEngine {
 
+    /** Of a problem in a message that names all nodes. */
+    private static final int PROBLEM_LENGTH_MAX = 200;
+
     private final ClientConfig config;
     private final Conductor[] conductors;
     private final List<EventLoopRunner> ownThreads;
@@ -57,6 +60,9 @@ public final class LockEngine {
         this.ownThreads = ownThreads;
         this.transportDescription = transportDescription;
         this.hasClusters = config.hasClusters();
+        for (Conductor conductor : conductors) {
+            conductor.quorumWatch().shareWith(conductors[0].quorumWatch());
+        }
     }
 
     /**
@@ -158,25 +164,8 @@ public final class LockEngine {
         for (int i = 0; i < conductors.length; i++) {
             settled[i] = conductors[i].start();
         }
-        CompletableFuture<Void> all = CompletableFuture.allOf(settled);
-        if (isOnLoop()) {
-            all.thenRunAsync(this::reportQuarantine, conductors[0]::executeUnlessEnding);
-        } else {
-            awaitSettled(all);
-            reportQuarantine();
-        }
-    }
-
-    /** Without this line, the first sign of a quarantine would be a lock that fails. */
-    private void reportQuarantine() {
-        long[] leftNs = quarantineLeftNs();
-        int count = (int) Arrays.stream(leftNs).filter(ns -> ns > 0).count();
-        if (count > 0) {
-            Log.log(System.Logger.Level.WARNING, "{0} of {1} nodes do not vote for the next {2} ms: they are in"
-                    + " quarantine, because they started a short time ago and may have lost locks; wait, or see"
-                    + " NodeStatus.problem() and RedlockContext.restartGuard, which is {3}", count, leftNs.length,
-                    Long.toString(millisOf(Arrays.stream(leftNs).max().getAsLong())),
-                    config.nodeOptions().guardMode());
+        if (!isOnLoop()) {
+            awaitSettled(CompletableFuture.allOf(settled));
         }
     }
 
@@ -346,9 +335,34 @@ public final class LockEngine {
         return nodes;
     }
 
+    /** The present problem of a node, of its first event loop that has one; null if there is none. Any thread. */
+    String problemOf(int nodeIndex) {
+        for (Conductor conductor : conductors) {
+            for (NodeView view : conductor.voter(nodeIndex).views()) {
+                String problem = view.problem();
+                if (problem != null) {
+                    return problem.length() <= PROBLEM_LENGTH_MAX
+                            ? problem
+                            : problem.substring(0, PROBLEM_LENGTH_MAX) + "...";
+                }
+            }
+        }
+        return null;
+    }
+
     /** @return whether the masters of a cluster change what {@link #nodes} returns */
     public boolean hasClusters() {
         return hasClusters;
+    }
+
+    /** @return whether a quorum of the nodes votes now, for each event loop; allocates nothing */
+    public boolean isQuorumAvailable() {
+        for (Conductor conductor : conductors) {
+            if (!conductor.quorumWatch().isAvailable()) {
+                return false;
+            }
+        }
+        return true;
     }
 
     /** @return number of nodes */

@@ -31,7 +31,7 @@ import java.util.Set;
  * have granted has expired: a failover loses writes, and a {@link DeposedMaster} still serves clients.
  * {@code SlotSilenceSearch} visits all states of this rule.
  *
- * @threading event-loop-confined, except {@link #views}
+ * @threading event-loop-confined, except {@link #views} and {@link #isVoting}
  */
 public final class ClusterVoter extends Voter {
 
@@ -200,6 +200,17 @@ public final class ClusterVoter extends Voter {
     @Override
     public NodeView[] views() {
         return views;
+    }
+
+    @Override
+    public boolean isVoting() {
+        NodeView[] masters = views;
+        for (NodeView master : masters) {
+            if (!master.isVoting()) {
+                return false;
+            }
+        }
+        return masters.length > 0;
     }
 
     @Override

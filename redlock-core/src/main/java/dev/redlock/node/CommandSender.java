@@ -714,6 +714,7 @@ final class CommandSender {
     void logHealth(String change) {
         if (change != null) {
             view.log(Level.INFO, change);
+            context.listener().onHealthChange(view);
         }
     }
 

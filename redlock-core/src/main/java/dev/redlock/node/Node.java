@@ -167,6 +167,11 @@ public final class Node extends Voter {
     }
 
     @Override
+    public boolean isVoting() {
+        return view.isVoting();
+    }
+
+    @Override
     public void trim() {
         if (connection != null) {
             connection.trim();

@@ -12,7 +12,7 @@ import static dev.redlock.quorum.Validity.NS_PER_MS;
  * <li>If it fails again within a minute, it must fail for ten seconds, so that an unstable node does not fill the log.
  * </ul>
  *
- * @threading event-loop-confined, except {@link #failing}
+ * @threading event-loop-confined, except {@link #failing} and {@link #isAcquireFailing}
  */
 final class NodeHealth {
 
@@ -27,9 +27,10 @@ final class NodeHealth {
      * @param problem   one sentence
      * @param errorCode the first word of the server's latest errors
      * @param sinceNs   monotonic time of the first one
+     * @param isOfAcquires whether the node grants no lock
      * @threading immutable
      */
-    record Failing(String problem, String errorCode, long sinceNs) {
+    record Failing(String problem, String errorCode, long sinceNs, boolean isOfAcquires) {
     }
 
     /**
@@ -94,7 +95,7 @@ final class NodeHealth {
             return null;
         }
         kind.failing = new Failing("the node answers " + kind.commands + " with errors: " + errorCode, errorCode,
-                kind.firstNs);
+                kind.firstNs, command.isAcquire());
         failing = firstFailing();
         return wasFailing ? null : kind.failing.problem();
     }
@@ -146,6 +147,12 @@ final class NodeHealth {
             }
         }
         return null;
+    }
+
+    /** @return whether acquires fail now; any thread */
+    boolean isAcquireFailing() {
+        Failing first = failing;
+        return first != null && first.isOfAcquires();
     }
 
     /** @return the kind that fails now, acquires first; null if none does; any thread */

@@ -19,6 +19,13 @@ public interface NodeListener {
     void onStateChange(NodeView node, NodeState state);
 
     /**
+     * The node answers a kind of command with errors from now on, or no longer.
+     *
+     * @param node the node
+     */
+    void onHealthChange(NodeView node);
+
+    /**
      * A connected node stays in quarantine for longer than its first commands take.
      *
      * @param node the node

@@ -86,6 +86,11 @@ public final class NodeView {
         return failing == null ? 0 : clock.nanoTime() - failing.sinceNs();
     }
 
+    /** @return whether the node may vote, and does not answer acquires with errors */
+    public boolean isVoting() {
+        return state == NodeState.READY && !health.isAcquireFailing();
+    }
+
     /** @return nanoseconds of the last clock sample's round trip, 0 before the first */
     public long roundTripNs() {
         return roundTripNs;

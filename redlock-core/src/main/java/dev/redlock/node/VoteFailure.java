@@ -94,6 +94,11 @@ public enum VoteFailure {
         return VALUES[ordinal];
     }
 
+    /** @return whether the state of the node is the cause, so that its problem explains the vote */
+    public boolean isOfNode() {
+        return this == NOT_CONNECTED || this == QUARANTINED || this == CONNECTION_LOST;
+    }
+
     /** Whether a cluster that moves or repairs a slot ends the error without help. */
     boolean isOfSlot() {
         return this == MOVED || this == ASK || this == TRYAGAIN || this == CLUSTERDOWN;

@@ -62,6 +62,9 @@ public abstract class Voter {
      */
     public abstract long wallUs(long nowNs);
 
+    /** @return whether it votes now, on every key; any thread */
+    public abstract boolean isVoting();
+
     /** @return nanoseconds of the last clock sample's round trip, the longest of its servers; 0 before the first */
     public abstract long roundTripNs();
 

@@ -1,0 +1,207 @@
+package dev.redlock;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import dev.redlock.sim.FakeNode;
+import dev.redlock.sim.VirtualWorld;
+import java.lang.management.ManagementFactory;
+import java.util.List;
+import java.util.logging.Level;
+import org.junit.jupiter.api.Test;
+
+/** An outage of a quorum is one warning, its end another one, and a health check sees it. */
+class QuorumWatchTest extends VirtualTest {
+
+    private static List<String> warnings(LogLines log) {
+        return log.with(Level.WARNING, "quorum");
+    }
+
+    private void assertWarnings(LogLines log, int count) {
+        assertEquals(count, warnings(log).size(), () -> warnings(log).toString());
+    }
+
+    private static void restart(FakeNode node) {
+        node.start();
+        node.redis().uptime(86_400);
+    }
+
+    private void crash(int... indexes) {
+        for (int index : indexes) {
+            node(index).crash();
+        }
+    }
+
+    @Test
+    void nodesThatAreDownFromTheStartAreOneWarning() {
+        world = new VirtualWorld(3);
+        crash(0, 1, 2);
+        try (LogLines log = new LogLines()) {
+            VirtualWorld.Client client = client();
+            world.runMs(300_000);
+            assertWarnings(log, 1);
+            String line = warnings(log).get(0);
+            assertTrue(line.startsWith("no quorum votes since "), line);
+            assertTrue(line.contains(" ms, so no lock can be acquired: 2 of 3 nodes are needed; node 0 ("), line);
+            for (int i = 0; i < 3; i++) {
+                assertTrue(line.contains(status(client, i).address()), line);
+                assertTrue(line.contains(status(client, i).problem()), line);
+            }
+            assertFalse(client.redlock().isQuorumAvailable());
+            eachNode(QuorumWatchTest::restart);
+            world.runMs(2_000);
+            assertWarnings(log, 2);
+            assertTrue(warnings(log).get(1).matches("a quorum votes again, after 30[0-9]{4} ms"), warnings(log).get(1));
+            assertTrue(client.redlock().isQuorumAvailable());
+        }
+    }
+
+    @Test
+    void anOutageIsReportedAfterASecond() {
+        VirtualWorld.Client client = world(3);
+        assertTrue(client.redlock().isQuorumAvailable());
+        try (LogLines log = new LogLines()) {
+            crash(0);
+            world.runMs(5_000);
+            assertTrue(client.redlock().isQuorumAvailable(), "two of three vote");
+            assertWarnings(log, 0);
+            crash(2);
+            world.runMs(990);
+            assertFalse(client.redlock().isQuorumAvailable());
+            assertWarnings(log, 0);
+            world.runMs(20);
+            assertWarnings(log, 1);
+            String line = warnings(log).get(0);
+            assertTrue(line.startsWith("no quorum votes since 1000 ms, "), line);
+            assertTrue(line.contains("node 0 (") && !line.contains("node 1 (") && line.contains("node 2 ("), line);
+            restart(node(2));
+            world.runMs(2_000);
+            assertWarnings(log, 2);
+        }
+    }
+
+    @Test
+    void aReconnectIsNoOutage() {
+        VirtualWorld.Client client = world(3);
+        try (LogLines log = new LogLines()) {
+            for (int i = 0; i < 20; i++) {
+                eachNode(FakeNode::breakConnections);
+                world.runMs(5);
+                assertFalse(client.redlock().isQuorumAvailable());
+                world.runMs(20_000);
+                assertTrue(client.redlock().isQuorumAvailable());
+            }
+            assertWarnings(log, 0);
+        }
+    }
+
+    @Test
+    void unstableNodesDoNotFillTheLog() {
+        world(3);
+        try (LogLines log = new LogLines()) {
+            for (int i = 0; i < 60; i++) {
+                crash(0, 1);
+                world.runMs(5_000);
+                restart(node(0));
+                restart(node(1));
+                world.runMs(5_000);
+            }
+            assertTrue(warnings(log).size() <= 20, () -> warnings(log).size() + " lines in 10 minutes");
+            crash(0, 1);
+            world.runMs(11_000);
+            assertTrue(warnings(log).get(warnings(log).size() - 1).startsWith("no quorum"), "a lasting relapse");
+        }
+    }
+
+    @Test
+    void nodesThatAnswerWithErrorsGiveNoQuorum() {
+        VirtualWorld.Client client = world(3);
+        try (LogLines log = new LogLines()) {
+            for (int i = 0; i < 2; i++) {
+                node(i).redis().failNext("SET", "OOM x", Integer.MAX_VALUE);
+            }
+            for (int i = 0; i < 20; i++) {
+                assertFalse(acquire(client, options()).isAcquired());
+            }
+            assertFalse(client.redlock().isQuorumAvailable());
+            world.runMs(1_100);
+            assertWarnings(log, 1);
+            assertTrue(warnings(log).get(0).contains("READY: the node answers acquires with errors: OOM"),
+                    warnings(log).get(0));
+            eachNode(node -> node.redis().clearErrors());
+            release(lease(client));
+            assertTrue(client.redlock().isQuorumAvailable());
+            world.runMs(10);
+            assertWarnings(log, 2);
+        }
+    }
+
+    @Test
+    void closingIsNoOutage() {
+        VirtualWorld.Client client = world(3);
+        try (LogLines log = new LogLines()) {
+            get(client.engine().close(TTL));
+            world.runMs(5_000);
+            assertFalse(client.redlock().isQuorumAvailable());
+            assertWarnings(log, 0);
+        }
+    }
+
+    /** Each event loop has connections of its own. */
+    @Test
+    void allEventLoopsOfAClientLogOneWarning() throws InterruptedException {
+        try (LogLines log = new LogLines();
+                Redlock redlock = Redlock.connect(new RedlockContext().nodes("127.0.0.1:1", "127.0.0.1:2")
+                        .transport(TransportKind.NIO)
+                        .eventLoops(3))) {
+            Await.until("the warning", () -> !warnings(log).isEmpty());
+            assertFalse(redlock.isQuorumAvailable());
+            assertWarnings(log, 1);
+        }
+    }
+
+    @Test
+    void theOutcomeNamesAddressAndCause() {
+        VirtualWorld.Client client = world(3);
+        crash(0, 1);
+        world.runMs(100);
+        AcquireOutcome outcome = acquire(client, options());
+        assertEquals(AcquireOutcome.Kind.NO_QUORUM, outcome.kind());
+        for (int i = 0; i < 2; i++) {
+            NodeStatus status = status(client, i);
+            assertEquals("failed: not connected: " + status.problem(), outcome.voteText(i));
+            String expected = ", node " + i + " (" + status.address() + ") failed: not connected: " + status.problem();
+            assertTrue(outcome.toString().contains(expected), outcome::toString);
+        }
+    }
+
+    @Test
+    void theHealthCheckAllocatesNothing() {
+        VirtualWorld.Client client = world(3);
+        var threads = (com.sun.management.ThreadMXBean) ManagementFactory.getThreadMXBean();
+        Redlock redlock = client.redlock();
+        long least = Long.MAX_VALUE;
+        for (int i = 0; i < 100; i++) {
+            long before = threads.getCurrentThreadAllocatedBytes();
+            for (int j = 0; j < 1_000; j++) {
+                assertTrue(redlock.isQuorumAvailable());
+            }
+            least = Math.min(least, threads.getCurrentThreadAllocatedBytes() - before);
+        }
+        assertEquals(0, least, "bytes of 1000 calls");
+    }
+
+    @Test
+    void aClientThatConnectsHasNoQuorumYet() {
+        world = new VirtualWorld(3);
+        eachNode(node -> node.delay(() -> 50_000_000));
+        VirtualWorld.Client client = client(context().connectTimeoutMs(2_000));
+        assertFalse(client.redlock().isQuorumAvailable());
+        try (LogLines log = new LogLines()) {
+            world.runMs(5_000);
+            assertTrue(client.redlock().isQuorumAvailable());
+            assertWarnings(log, 0);
+        }
+    }
+}
