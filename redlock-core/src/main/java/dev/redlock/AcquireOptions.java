@@ -230,6 +230,8 @@ public final class AcquireOptions {
     public String toString() {
         return "AcquireOptions{ttlMs=" + spec.ttlMs() + ", waitNs="
                 + (spec.waitNs() == AcquireSpec.UNSET ? "default" : spec.waitNs()) + ", extensionCountMax="
-                + spec.extensionCountMax() + "}";
+                + spec.extensionCountMax() + (spec.holdNsMin() > 0 ? ", holdNsMin=" + spec.holdNsMin() : "")
+                + (spec.isFenced() ? ", fenced" : "") + (spec.isLossWatched() ? ", watchLoss" : "") + spec.kindText()
+                + "}";
     }
 }

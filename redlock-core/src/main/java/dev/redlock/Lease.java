@@ -24,7 +24,8 @@ public interface Lease extends AutoCloseable {
     List<String> resources();
 
     /**
-     * @return the state now; {@link LeaseState#HELD} becomes {@link LeaseState#EXPIRED} soon after the validity ends
+     * @return the state now; {@link LeaseState#EXPIRED} from the end of the validity on. The event loop ends the lease
+     *         soon afterwards: it then releases the keys, calls the listener, and the lease can be used again
      */
     LeaseState state();
 

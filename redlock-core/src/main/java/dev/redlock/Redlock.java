@@ -361,11 +361,14 @@ public final class Redlock implements AutoCloseable {
      * @param resource the name to lock
      * @param options  how; the wait budget is that of each method of the view
      * @return the view
-     * @throws IllegalArgumentException if the resource or the ttl is out of range
+     * @throws IllegalArgumentException if the resource or the ttl is out of range, or the options are for reading,
+     *                                  writing or a permit
      */
     public RedlockLock asLock(String resource, AcquireOptions options) {
         AcquireSpec spec = specOf(options);
         engine.config().terms().checkTtl(spec.ttlMs(), spec.minValidityNs());
+        spec.checkPlain("asLock", "use asReadWriteLock or asSemaphore, or options without forReading(), forWriting() and"
+                + " forPermitOf()");
         return new RedlockLock(engine, lockKey(resource), spec);
     }
 
@@ -394,11 +397,13 @@ public final class Redlock implements AutoCloseable {
      * @param resource the name to lock
      * @param options  how; the wait budget is that of each method of the view
      * @return the view
-     * @throws IllegalArgumentException if the resource or the ttl is out of range
+     * @throws IllegalArgumentException if the resource or the ttl is out of range, or the options are for reading,
+     *                                  writing or a permit
      */
     public RedlockReadWriteLock asReadWriteLock(String resource, AcquireOptions options) {
         AcquireSpec spec = specOf(options);
         engine.config().terms().checkTtl(spec.ttlMs(), spec.minValidityNs());
+        spec.checkPlain("asReadWriteLock", "leave that out, the view has both locks");
         return new RedlockReadWriteLock(engine, lockKey(resource), spec.forReader(), spec.forWriting());
     }
 
@@ -411,10 +416,11 @@ public final class Redlock implements AutoCloseable {
      * @param options     how; the wait budget is that of each method of the view
      * @return the view
      * @throws IllegalArgumentException if the resource, the number of permits or the ttl is out of range, or the
-     *                                  options have {@link AcquireOptions#fenced}
+     *                                  options have {@link AcquireOptions#fenced}, or are for reading, writing or a
+     *                                  permit
      */
     public RedlockSemaphore asSemaphore(String resource, int permitCount, AcquireOptions options) {
-        Objects.requireNonNull(options, "options are null");
+        specOf(options).checkPlain("asSemaphore", "leave that out, the view has its number of permits");
         AcquireSpec spec = options.forPermitOf(permitCount).spec();
         engine.config().terms().checkTtl(spec.ttlMs(), spec.minValidityNs());
         LockKey key = lockKey(resource);

@@ -99,7 +99,13 @@ class AcquireOptionsTest {
                 .autoExtend(5, Duration.ofSeconds(6))
                 .fenced();
         assertNotSame(options, changed);
-        assertEquals("AcquireOptions{ttlMs=10000, waitNs=2000000000, extensionCountMax=5}", changed.toString());
+        assertEquals("AcquireOptions{ttlMs=10000, waitNs=2000000000, extensionCountMax=5, fenced}", changed.toString());
+        assertEquals("AcquireOptions{ttlMs=10000, waitNs=default, extensionCountMax=0, holdNsMin=5, watchLoss, for writing}",
+                options.holdAtLeast(Duration.ofNanos(5)).watchLoss().forWriting().toString());
+        assertEquals("AcquireOptions{ttlMs=10000, waitNs=default, extensionCountMax=0, for reading}",
+                options.forReading().toString());
+        assertEquals("AcquireOptions{ttlMs=10000, waitNs=default, extensionCountMax=0, for a permit of 3}",
+                options.forPermitOf(3).toString());
         assertEquals(3_000_000_000L, changed.spec().minValidityNs());
         assertSame(policy, changed.spec().retryPolicy());
         assertSame(listener, changed.spec().listener());

@@ -143,4 +143,15 @@ class AcquireOutcomeTest extends VirtualTest {
     void eachKindHasAdvice(AcquireOutcome.Kind kind) {
         assertFalse(kind.advice().isBlank());
     }
+
+    @Test
+    void theAdviceForAKeyThatNeverExpiresIsNotToWait() {
+        VirtualWorld.Client client = world(3);
+        eachNode(node -> node.redis().set("orders", "of another program", -1));
+        String advice = "a key with the name of the lock never expires, so it is no lock of a client: delete it if no other"
+                + " program uses it, or choose another name or RedlockContext.keyPrefix";
+        assertEquals(advice, acquire(client, options()).advice());
+        assertEquals("the wait budget ended: " + advice,
+                acquire(client, options().waitUpTo(Duration.ofMillis(200))).advice());
+    }
 }

@@ -400,7 +400,7 @@ class FreshGroupTest extends VirtualTest {
     void acquisitionsInALoopAreNoLoadDuringAQuarantine() {
         freshWorld(3);
         VirtualWorld.Client client = client(context().restartGuard(RestartGuardMode.UPTIME)
-                .retryPolicy(RetryPolicy.jittered(0, 1)));
+                .retryPolicy(RetryPolicy.jittered(Duration.ZERO, Duration.ofNanos(1))));
         long endMs = nowMs() + 10_000;
         while (nowMs() < endMs) {
             assertFalse(acquire(client, AcquireOptions.ofTtl(TTL).waitUpTo(Duration.ofMillis(100))).isAcquired());

@@ -211,4 +211,22 @@ class LeaseStateTest extends VirtualTest {
             }
         }
     }
+
+    /** The event loop of a process that was stopped ends the lease later than its validity. */
+    @Test
+    void theStateShowsTheEndOfTheValidityBeforeTheEventLoopDoes() {
+        acquired();
+        client.pause();
+        world.runMs(validityMs(TTL.toMillis()) - 10);
+        assertEquals(LeaseState.HELD, lease.state());
+        assertTrue(lease.isHeld());
+        world.runMs(10);
+        assertEquals(LeaseState.EXPIRED, lease.state());
+        assertFalse(lease.isHeld());
+        assertTrue(lease.toString().contains("EXPIRED"), lease::toString);
+        client.resume();
+        world.runMs(1);
+        assertEquals(LeaseState.EXPIRED, lease.state());
+        assertEquals(1, client.redlock().counters().expiredCount());
+    }
 }

@@ -112,6 +112,24 @@ class NodeProblemTest extends VirtualTest {
         }
     }
 
+    /** The reply of the server to the first command, or its greeting. */
+    @ParameterizedTest
+    @CsvSource({"HTTP/1.1 400 Bad Request, the server replies with HTTP: write the host and the port of Redis",
+        "SSH-2.0-OpenSSH_9.2, the server replies with SSH: write the host and the port of Redis",
+        "ERROR, the server does not speak the protocol of Redis: check the host and the port in the address"})
+    void aServerOfAnotherKindIsAWarningWithTheFix(String text, String fix) {
+        world = new VirtualWorld(1);
+        node(0).hostility((wire, words, honest) -> {
+            honest.release();
+            wire.send(text + "\r\n");
+        });
+        try (LogLines log = new LogLines()) {
+            assertProblem(client(), fix);
+            world.runMs(50_000);
+            assertEquals(1, log.with(Level.WARNING, "): " + fix).size(), log.with("node 0")::toString);
+        }
+    }
+
     @Test
     void aNodeWithoutAProblemIsNotLogged() {
         try (LogLines log = new LogLines()) {

@@ -196,7 +196,7 @@ class QuorumWatchTest extends VirtualTest {
     void aClientThatConnectsHasNoQuorumYet() {
         world = new VirtualWorld(3);
         eachNode(node -> node.delay(() -> 50_000_000));
-        VirtualWorld.Client client = client(context().connectTimeoutMs(2_000));
+        VirtualWorld.Client client = client(context().connectTimeout(TTL));
         assertFalse(client.redlock().isQuorumAvailable());
         try (LogLines log = new LogLines()) {
             world.runMs(5_000);

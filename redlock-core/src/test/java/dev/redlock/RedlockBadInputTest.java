@@ -55,7 +55,10 @@ class RedlockBadInputTest {
         assertEquals(
                 "AcquireOutcome{r, NOT_ACQUIRED, outcome NO_QUORUM, attempts 1, votes 0 granted 0 refused 3 failed"
                         + " 0 unknown,"
-                        + " node 0 failed: not connected, node 1 failed: not connected, node 2 failed: not connected}",
+                        + " node 0 (127.0.0.1:1) failed: not connected: connection failed: Connection refused:"
+                        + " /127.0.0.1:1, node 1 (127.0.0.1:2) failed: not connected: connection failed: Connection"
+                        + " refused: /127.0.0.1:2, node 2 (127.0.0.1:3) failed: not connected: connection failed:"
+                        + " Connection refused: /127.0.0.1:3}",
                 text);
     }
 
@@ -186,5 +189,20 @@ class RedlockBadInputTest {
                 return e.getMessage();
             }
         }
+    }
+
+    /** Else a view would exclude nobody, or take one permit under the name of a lock. */
+    @Test
+    void aViewRejectsOptionsOfAnotherKind() {
+        String instead = ": use asReadWriteLock or asSemaphore, or options without forReading(), forWriting() and"
+                + " forPermitOf()";
+        Refusal.ofArgument("asLock was called with options for a permit of 3" + instead,
+                () -> redlock.asLock("r", OPTIONS.forPermitOf(3)));
+        Refusal.ofArgument("asLock was called with options for reading" + instead,
+                () -> redlock.asLock("r", OPTIONS.forReading()));
+        Refusal.ofArgument("asReadWriteLock was called with options for writing: leave that out, the view has both locks",
+                () -> redlock.asReadWriteLock("r", OPTIONS.forWriting()));
+        Refusal.ofArgument("asSemaphore was called with options for a permit of 2: leave that out, the view has its number"
+                + " of permits", () -> redlock.asSemaphore("r", 3, OPTIONS.forPermitOf(2)));
     }
 }

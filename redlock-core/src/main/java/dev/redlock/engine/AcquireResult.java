@@ -11,6 +11,10 @@ import dev.redlock.node.VoteFailure;
  */
 abstract class AcquireResult extends RequestMailbox implements AcquireOutcome {
 
+    /** A key of a lock always expires. */
+    private static final String FOREIGN_KEY_ADVICE = "a key with the name of the lock never expires, so it is no lock of"
+            + " a client: delete it if no other program uses it, or choose another name or RedlockContext.keyPrefix";
+
     private final LockEngine engine;
     private Kind kind = Kind.CANCELLED;
     private Kind lastReason = Kind.CANCELLED;
@@ -76,7 +80,11 @@ abstract class AcquireResult extends RequestMailbox implements AcquireOutcome {
     public final String advice() {
         boolean hasReason = kind == Kind.TIMED_OUT && lastReason != kind;
         Kind reason = hasReason ? lastReason : kind;
-        String advice = reason == Kind.NO_QUORUM ? noQuorumAdvice() : reason.advice();
+        String advice = switch (reason) {
+            case NO_QUORUM -> noQuorumAdvice();
+            case CONTENDED -> shortestRemainingTtlMs == Long.MAX_VALUE ? FOREIGN_KEY_ADVICE : reason.advice();
+            default -> reason.advice();
+        };
         return hasReason ? "the wait budget ended: " + advice : advice;
     }
 

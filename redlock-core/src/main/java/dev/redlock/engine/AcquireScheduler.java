@@ -468,7 +468,7 @@ final class AcquireScheduler {
     void cancel(LeaseHandle lease) {
         if (lease.pending != null) {
             abort(lease.pending, AcquireOutcome.Kind.CANCELLED);
-        } else if (lease.state() == LeaseState.HELD) {
+        } else if (lease.storedState() == LeaseState.HELD) {
             // Its caller has not used the lock.
             conductor.releaseOperation().releaseNow(lease);
         }

@@ -179,6 +179,30 @@ public record AcquireSpec(long ttlMs, long waitNs, long minValidityNs, RetryPoli
                 isFenced, isLossWatched, holdNsMin, newKind, 0);
     }
 
+    /** @return the kind as text after the other options; empty for plain locks */
+    public String kindText() {
+        return switch (kind) {
+            case READ -> ", for reading";
+            case WRITE -> ", for writing";
+            case PERMIT -> ", for a permit of " + permitCount;
+            case PLAIN, SET -> "";
+        };
+    }
+
+    /**
+     * Rejects options for a kind of lock that a view does not have.
+     *
+     * @param view    the method that creates it
+     * @param instead what to do
+     * @throws IllegalArgumentException if the options are not for plain locks
+     */
+    public void checkPlain(String view, String instead) {
+        if (kind != LockKind.PLAIN) {
+            throw new IllegalArgumentException(view + " was called with options" + kindText().substring(1) + ": "
+                    + instead);
+        }
+    }
+
     /**
      * Rejects options that contradict each other or the resources.
      *

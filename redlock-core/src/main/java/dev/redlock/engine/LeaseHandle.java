@@ -544,8 +544,16 @@ public final class LeaseHandle extends AcquireResult implements Lease {
         return key == null ? List.of() : key.resources();
     }
 
+    /** The event loop ends the lease some time after its validity: until then a read of the state shows the end. */
     @Override
     public LeaseState state() {
+        boolean isOver = state == LeaseState.HELD && !isHeld();
+        LeaseState now = state;
+        return isOver && now == LeaseState.HELD ? LeaseState.EXPIRED : now;
+    }
+
+    /** The state as the event loop has stored it. */
+    LeaseState storedState() {
         return state;
     }
 
@@ -592,16 +600,17 @@ public final class LeaseHandle extends AcquireResult implements Lease {
     @Override
     public String toString() {
         StringBuilder text = new StringBuilder(160);
+        LeaseState now = state();
         // A handle without the lock is printed as the outcome of its acquisition.
-        text.append(state == LeaseState.NOT_ACQUIRED ? "AcquireOutcome{" : "Lease{");
-        text.append(key).append(", ").append(state);
-        if (state == LeaseState.HELD) {
+        text.append(now == LeaseState.NOT_ACQUIRED ? "AcquireOutcome{" : "Lease{");
+        text.append(key).append(", ").append(now);
+        if (now == LeaseState.HELD) {
             text.append(", valid for ").append(remainingValidityNs() / NS_PER_MS).append(" ms");
             if (isFenced) {
                 text.append(", fencing token ").append(fencingToken);
             }
         }
-        if (state != LeaseState.IDLE && state != LeaseState.ACQUIRING) {
+        if (now != LeaseState.IDLE && now != LeaseState.ACQUIRING) {
             appendResult(text);
         }
         return text.append('}').toString();

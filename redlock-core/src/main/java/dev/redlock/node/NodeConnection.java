@@ -262,11 +262,22 @@ final class NodeConnection extends ChannelInboundHandlerAdapter implements RespI
 
     @Override
     public void onProtocolError(RespProtocolException e) {
-        boolean isTlsRecord = tls == null && e.offset() == 0
-                && (e.byteSeen() == TLS_ALERT || e.byteSeen() == TLS_HANDSHAKE);
-        fail(isTlsRecord
-                ? "the server replies with TLS: write rediss:// in the address of the node"
-                : "malformed reply: " + e.getMessage());
+        if (e.offset() == 0 && !hasReplied()) {
+            listener.onConnectionRejected(this, otherProtocolOf(e));
+        } else {
+            fail("malformed reply: " + e.getMessage());
+        }
+    }
+
+    /** The first byte of the server is none of a reply: a person has to correct the address. */
+    private String otherProtocolOf(RespProtocolException e) {
+        return switch (e.byteSeen()) {
+            case TLS_ALERT, TLS_HANDSHAKE -> "the server replies with TLS: write rediss:// in the address of the node";
+            case 'H' -> "the server replies with HTTP: write the host and the port of Redis in the address of the node";
+            case 'S' -> "the server replies with SSH: write the host and the port of Redis in the address of the node";
+            default -> "the server does not speak the protocol of Redis: check the host and the port in the address of"
+                    + " the node; malformed reply: " + e.getMessage();
+        };
     }
 
     @Override

@@ -69,7 +69,7 @@ final class StateTable {
             return;
         }
         Supplier<String> subject = () -> pending.state + " of " + lease;
-        check(lease.state() == LeaseState.ACQUIRING, "the lease of a pending acquire is ACQUIRING", subject);
+        check(lease.storedState() == LeaseState.ACQUIRING, "the lease of a pending acquire is ACQUIRING", subject);
         check(lease.claim == null, "a lease owns no claim before it is held", subject);
         check((pending.state == PendingAcquire.State.ATTEMPTING) == (pending.claim != null),
                 "a pending acquire has a claim exactly while it is ATTEMPTING", subject);
@@ -139,7 +139,7 @@ final class StateTable {
         int count = 0;
         for (LeaseHandle lease = conductor.keeper().firstHeld(); lease != null; lease = lease.nextHeld) {
             count++;
-            check(lease.state() == LeaseState.HELD, "a tracked lease is HELD", lease::toString);
+            check(lease.storedState() == LeaseState.HELD, "a tracked lease is HELD", lease::toString);
             checkLease(lease);
         }
         check(count == conductor.keeper().heldCount(), "the keeper counts its leases", () -> "heldCount");
@@ -177,7 +177,7 @@ final class StateTable {
     private void checkLease(LeaseHandle lease) {
         Claim claim = lease.claim;
         Supplier<String> subject = () -> (claim == null ? "no claim" : claim.phase) + " of " + lease;
-        switch (lease.state()) {
+        switch (lease.storedState()) {
             case HELD -> {
                 check(claim != null && claim.phase == Claim.Phase.HELD, "a HELD lease has a HELD claim", subject);
                 checkOwner(lease, subject);
