@@ -1,13 +1,14 @@
 package dev.redlock;
 
 /**
- * A task that runs while its lock is held; see {@link Redlock#tryRun}.
+ * A task that runs while its lock is held; see
+ * {@link Redlock#tryRun(String, AcquireOptions, LeaseTask)}.
  *
  * @param <X> what it throws
  * @threading caller-confined: called on the thread that called {@code tryRun}
  */
 @FunctionalInterface
-public interface LeaseTask<X extends Exception> {
+public interface LeaseTask<X extends Exception> extends LeaseAction {
 
     /**
      * Runs the task.
@@ -15,5 +16,6 @@ public interface LeaseTask<X extends Exception> {
      * @param lease the lease of the lock; {@code tryRun} releases it afterwards
      * @throws X any failure
      */
+    @Override
     void run(Lease lease) throws X;
 }

@@ -255,6 +255,21 @@ public final class Redlock implements AutoCloseable {
         return outcome;
     }
 
+    /**
+     * Runs a task as {@link #tryRun(String, AcquireOptions, LeaseTask)} does. Java selects that method for a lambda, and
+     * Kotlin this one.
+     *
+     * @param resource the name to lock
+     * @param options  how
+     * @param action   runs on the calling thread while the lock is held
+     * @return the outcome; the task has run if {@link AcquireOutcome#isAcquired()}
+     * @throws Exception from the task, or as the other method
+     */
+    public AcquireOutcome tryRun(String resource, AcquireOptions options, LeaseAction action) throws Exception {
+        LeaseTask<Exception> task = Objects.requireNonNull(action, "task is null")::run;
+        return tryRun(resource, options, task);
+    }
+
     private AcquireOutcome acquireBlocking(LockKey key, AcquireSpec spec) throws InterruptedException {
         return engine.acquireBlocking(key, spec, waitNs(spec));
     }

@@ -10,6 +10,7 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import dev.redlock.engine.LockKey;
+import java.io.IOException;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Collections;
@@ -773,6 +774,10 @@ public abstract class LockContract extends SetContract {
                 "a job that throws keeps its lock too");
         assertEquals(List.of(resource, "again"), runs);
         assertThrows(NullPointerException.class, () -> instances[0].tryRun(resource, once, null));
+        LeaseAction action = lease -> {
+            throw new IOException("of any kind");
+        };
+        assertThrows(IOException.class, () -> instances[0].tryRun(resource + "/3", once, action));
     }
 
     @Test
