@@ -43,9 +43,7 @@ public final class EmptyRestart implements Scenario {
             Redlock rival = stage.client();
             List<FaultProxy> proxies = stage.proxies();
             Lease held = takeOnTwoNodes(stage, proxies, LONG, timeline);
-            proxies.get(1).cut();
-            timeline.log("the first client is cut off from node 1 too, and cannot find its restart");
-            restartEmpty(stage, timeline);
+            restartEmpty(stage, proxies, timeline);
             timeline.await("without the guard the second client acquires from nodes 1 and 2",
                     () -> rival.tryAcquire("r", LONG).isAcquired());
             timeline.expect("and the first still believes in its lease: TWO HOLDERS", held.isHeld());
@@ -53,8 +51,9 @@ public final class EmptyRestart implements Scenario {
         try (Stage stage = new Stage(3)) {
             Redlock guarded = stage.client(guarded(stage));
             timeline.await("with the guard: the nodes are old enough to vote", () -> isAllReady(guarded));
-            Lease held = takeOnTwoNodes(stage, stage.proxies(), SHORT, timeline);
-            restartEmpty(stage, timeline);
+            List<FaultProxy> proxies = stage.proxies();
+            Lease held = takeOnTwoNodes(stage, proxies, SHORT, timeline);
+            restartEmpty(stage, proxies, timeline);
             timeline.await("the second client meets it again and keeps it in quarantine",
                     () -> guarded.nodes().get(1).state() == NodeState.QUARANTINED);
             AcquireOutcome now = guarded.tryAcquire("r", SHORT);
@@ -83,7 +82,10 @@ public final class EmptyRestart implements Scenario {
         return held;
     }
 
-    private static void restartEmpty(Stage stage, Timeline timeline) {
+    /** A client that meets the node again would find the restart, and give up its lease. */
+    private static void restartEmpty(Stage stage, List<FaultProxy> proxies, Timeline timeline) {
+        proxies.get(1).cut();
+        timeline.log("the first client is cut off from node 1 too");
         stage.node(1).restart(Data.LOST);
         timeline.log("node 1 crashes and restarts without its data");
     }
