@@ -27,8 +27,9 @@ import java.util.Set;
  * <p>It learns the owners from {@code CLUSTER SLOTS}: at the start from a seed, then at regular intervals from any
  * master, and soon after a sign of a change. A redirection changes the owner of its slot at once.
  *
- * <p>When the owner of a slot changes, or moves keys of the slot to another master, the voter is silent for that slot until every lock that the former owner may
- * have granted has expired: a failover loses writes, and a {@link DeposedMaster} still serves clients.
+ * <p>When the owner of a slot changes, or moves keys of the slot to another master, the voter is silent for that slot
+ * until every lock that the former owner may have granted has expired: a failover loses writes, and a
+ * {@link DeposedMaster} still serves clients.
  * {@code SlotSilenceSearch} visits all states of this rule.
  *
  * @threading event-loop-confined, except {@link #views} and {@link #isVoting}
@@ -470,8 +471,8 @@ public final class ClusterVoter extends Voter {
         }
         long timeoutMs = Math.min(Long.parseLong(text), NODE_TIMEOUT_MS_MAX);
         if (timeoutMs < NODE_TIMEOUT_MS_MIN) {
-            member.node().view().log(Level.WARNING, "cluster-node-timeout is " + timeoutMs + " ms, with which no cluster"
-                    + " works: the client uses RedlockContext.clusterNodeTimeout; set it to 100 ms or more");
+            member.node().view().log(Level.WARNING, "cluster-node-timeout is " + timeoutMs + " ms, with which no"
+                    + " cluster works: the client uses RedlockContext.clusterNodeTimeout; set it to 100 ms or more");
         } else if (timeoutMs != member.nodeTimeoutMs) {
             member.nodeTimeoutMs = timeoutMs;
             updateNodeTimeout();
@@ -804,8 +805,8 @@ public final class ClusterVoter extends Voter {
     }
 
     /**
-     * The owner has moved keys of a slot to another master. If the operator aborts the migration, the owner grants locks
-     * again whose keys are at the other master. So the slot is silent from the last such reply on.
+     * The owner has moved keys of a slot to another master. If the operator aborts the migration, the owner grants
+     * locks again whose keys are at the other master. So the slot is silent from the last such reply on.
      */
     void onMigration(CommandSender from, SlotKey key) {
         if (owners[key.slot()].sender() == from) {

@@ -611,7 +611,8 @@ final class CommandSender {
         boolean isForbiddenExtension = commands.kind() == CommandKind.EXTEND_MANY && failure == VoteFailure.NOPERM;
         boolean isMigrating = member != null && failure == VoteFailure.TRYAGAIN;
         if (isMigrating) {
-            member.voter().onMigration(this, commands.member(Long.numberOfTrailingZeros(commands.membersOf(nodeIndex))));
+            member.voter()
+                    .onMigration(this, commands.member(Long.numberOfTrailingZeros(commands.membersOf(nodeIndex))));
         }
         if (redirect != null || isMigrating || isForbiddenExtension) {
             sendEach(commands, tag, failure, errorCode, redirect);

@@ -16,8 +16,9 @@ import java.util.function.Function;
  * connection ends. See {@link NodeState}.
  *
  * <p>This class decides the state. Its parts do the work and report events: {@link NodeConnector} opens connections,
- * {@link Authenticator} gets their logins, {@link Handshake} identifies the server, {@link VoteGuard} and {@link FirstContact} decide whether it may vote, {@link CommandSender} and
- * {@link ReleaseRedelivery} send commands, and {@link NodeMonitor} finds lost replies.
+ * {@link Authenticator} gets their logins, {@link Handshake} identifies the server, {@link VoteGuard} and
+ * {@link FirstContact} decide whether it may vote, {@link CommandSender} and {@link ReleaseRedelivery} send commands,
+ * and {@link NodeMonitor} finds lost replies.
  *
  * @threading event-loop-confined
  */

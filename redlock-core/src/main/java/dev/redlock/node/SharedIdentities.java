@@ -8,9 +8,9 @@ import java.util.List;
 import java.util.Map;
 
 /**
- * The identities of all servers: the {@code run_id} of each process, and the ids that the map of each cluster has. Voters
- * that show the same one have one vote together ({@link SharedVotes}), and a problem that names the others. Neither is
- * preferred: which one was first proves nothing.
+ * The identities of all servers: the {@code run_id} of each process, and the ids that the map of each cluster has.
+ * Voters that show the same one have one vote together ({@link SharedVotes}), and a problem that names the others.
+ * Neither is preferred: which one was first proves nothing.
  *
  * <p>A node keeps its identity while it is not connected.
  *
@@ -57,7 +57,7 @@ public final class SharedIdentities {
                 votersOf.merge(node.runId(), 1L << node.view().index(), (one, other) -> one | other);
             }
         }
-        // A run_id and the id of a cluster node are random numbers of the same length, and no server has the same twice.
+        // A run_id and the id of a cluster node are random numbers of one length, and no server has the same twice.
         for (ClusterVoter cluster : clusters) {
             for (String id : cluster.nodeIds()) {
                 votersOf.merge(id, 1L << cluster.index(), (one, other) -> one | other);

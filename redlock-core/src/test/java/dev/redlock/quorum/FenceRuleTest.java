@@ -113,7 +113,8 @@ class FenceRuleTest {
     @CsvSource({"0b111, 1, 9", "0b111, 2, 7", "0b111, 3, 5", "0b111, 4, 0", "0b101, 2, 5", "0b000, 1, 0"})
     void aNumberIsReachedByValuesNotBelowIt(String mask, int count, long reached) {
         long[] values = {5, 7, 9};
-        assertEquals(reached, Majority.of(values.length).reachedBy(values, Long.parseLong(mask.substring(2), 2), count));
+        assertEquals(reached,
+                Majority.of(values.length).reachedBy(values, Long.parseLong(mask.substring(2), 2), count));
     }
 
     /** The seed of an hour later, to the microsecond; 0 without a clock, and never above the maximum. */

@@ -38,7 +38,8 @@ class ClusterServersTest {
     void privateNetworksAndSeedsAreAllowed(String seed, String ip) {
         String bracketed = ip.indexOf(':') < 0 ? ip : "[" + ip + "]";
         assertNull(refusal(servers(ServerRules.DEFAULT, seed), bracketed + ":7001", ip));
-        assertNull(refusal(servers(ServerRules.DEFAULT, seed), "any-name:7001", ip.startsWith("203") ? "10.1.1.1" : ip));
+        assertNull(
+                refusal(servers(ServerRules.DEFAULT, seed), "any-name:7001", ip.startsWith("203") ? "10.1.1.1" : ip));
     }
 
     @ParameterizedTest
