@@ -518,6 +518,23 @@ class ClusterTest extends VirtualTest {
         assertEquals(0, first.redis().commandCount("MOVED"));
     }
 
+    /** It would need {@code ASKING} and the registration for a push, and each concerns the next command only. */
+    @Test
+    void aCheckOfAWatchedLeaseDoesNotFollowAsk() {
+        startCluster();
+        VirtualWorld.Client client = client(clusterAlone());
+        Lease lease = acquired(acquire(client, options().watchLoss()));
+        world.runMs(1);
+        int before = first.redis().commandCount("check");
+        cluster.startMigration(SLOT, first, second);
+        cluster.moveKeys(SLOT);
+        world.runMs(1);
+        assertEquals(1, first.redis().commandCount("ASK"), "the push is followed by a check");
+        assertEquals(before, first.redis().commandCount("check"));
+        assertEquals(0, second.redis().commandCount("ASKING") + second.redis().commandCount("MOVED"));
+        assertTrue(lease.isHeld(), "nothing is known about its key");
+    }
+
     @Test
     void aLockIsHeldWhileItsKeyMoves() {
         startCluster();

@@ -150,6 +150,21 @@ class NodeLifeTest extends VirtualTest {
         assertEquals(NodeState.READY, status(client, 0).state(), "every lost lock has expired");
     }
 
+    /** A step of the clock makes the same process look older. */
+    @Test
+    void aReconnectDoesNotShortenAQuarantine() {
+        world = new VirtualWorld(1);
+        node(0).redis().uptime(0);
+        VirtualWorld.Client client = client(context().clockSampleInterval(Duration.ZERO));
+        world.runMs(5_000);
+        node(0).redis().uptime(30);
+        node(0).breakConnections();
+        world.runMs(GUARD_MS - 6_000);
+        assertEquals(NodeState.QUARANTINED, status(client, 0).state(), "every lost lock has to expire");
+        world.runMs(2_000);
+        assertEquals(NodeState.READY, status(client, 0).state());
+    }
+
     /** Redis subtracts two wall clock times, and the difference may be negative. */
     @Test
     void aNegativeUptimeMakesTheNodeYoung() {

@@ -51,8 +51,13 @@ public record Mutant(String name, String file, List<String> killedBy, List<Hunk>
         return mutants;
     }
 
+    /** Whether its file is a Lua script. */
+    public boolean isOfScript() {
+        return file.endsWith(".lua");
+    }
+
     /** The source with all changes; each old text must occur exactly once. */
-    String applyTo(String source) {
+    public String applyTo(String source) {
         String changed = source;
         for (Hunk hunk : hunks) {
             long count = hunk.countIn(source);

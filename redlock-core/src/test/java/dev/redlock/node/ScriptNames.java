@@ -3,6 +3,8 @@ package dev.redlock.node;
 import java.nio.charset.StandardCharsets;
 import java.util.HashMap;
 import java.util.Map;
+import java.util.SortedSet;
+import java.util.TreeSet;
 
 /** Finds the lock script of a source text or SHA-1, so that a fake node can model its effect. */
 public final class ScriptNames {
@@ -29,6 +31,11 @@ public final class ScriptNames {
     /** @return the name of the script resource with this SHA-1, or null if it is none of ours */
     public static String ofSha(String sha) {
         return BY_SHA.get(sha);
+    }
+
+    /** @return the names of all scripts */
+    public static SortedSet<String> all() {
+        return new TreeSet<>(SOURCES.keySet());
     }
 
     /** @return the source text of the script with this name */

@@ -159,7 +159,7 @@ final class FakeReadWrite {
 
     private void releaseFenced() {
         long highest = ttlMs();
-        if (redis.read(counter) != null && redis.countOf(counter) < highest) {
+        if (redis.isBelow(counter, highest)) {
             redis.set(counter, Long.toString(highest), Long.parseLong(arguments.get(1)));
         }
     }

@@ -514,6 +514,16 @@ public final class FakeRedis {
         return FakeTracking.invalidation(key);
     }
 
+    /** Executes a command of a connection of its own. */
+    public RespValue call(String... words) {
+        Session session = connect("", push -> {
+        });
+        tracking.onCommandStart(session.subscriber);
+        RespValue reply = execute(session, List.of(words));
+        tracking.onCommandEnd(false);
+        return reply;
+    }
+
     private RespValue execute(Session session, List<String> words) {
         String command = words.get(0).toUpperCase(Locale.ROOT);
         String script = command.equals("EVALSHA")
@@ -578,7 +588,7 @@ public final class FakeRedis {
             case "EVAL" -> eval(session, script, words);
             case "GET" -> {
                 commandCounts.merge(words.get(1).endsWith(TICKETS_NAME) ? "GET tickets" : "GET", 1, Integer::sum);
-                yield bulkOrNull(session, read(words.get(1)));
+                yield isSortedSet(words.get(1)) ? error(WRONG_TYPE) : bulkOrNull(session, read(words.get(1)));
             }
             case "SET" -> set(session, words);
             case "DELEX", "DELIFEQ" -> conditionalDelete(session, command, words);
@@ -786,7 +796,7 @@ public final class FakeRedis {
                     lock.run(script, token));
         }
         String key = words.get(3);
-        if (!script.startsWith("acquire") && !script.equals("shorten") && isSortedSet(key)) {
+        if (!script.startsWith("acquire") && isSortedSet(key)) {
             return error(WRONG_TYPE);
         }
         String argument = words.size() > 4 + keyCount ? words.get(4 + keyCount) : "0";
@@ -807,7 +817,7 @@ public final class FakeRedis {
 
     private long shorten(List<String> keys, String token, long ttlMs) {
         long ours = keys.stream().filter(key -> token.equals(read(key))).peek(key -> {
-            if (pttl(key) > ttlMs) {
+            if (pttl(key) < 0 || pttl(key) > ttlMs) {
                 set(key, token, ttlMs);
             }
         }).count();
@@ -1050,13 +1060,23 @@ public final class FakeRedis {
         return get(counter) == null ? 0 : Long.parseLong(get(counter));
     }
 
+    /** Whether a counter is a number, or missing. */
+    boolean isCount(String counter) {
+        return get(counter) == null || get(counter).matches("-?[0-9]{1,18}");
+    }
+
+    /** Whether a release raises a counter to a value. */
+    boolean isBelow(String counter, long value) {
+        return read(counter) != null && isCount(counter) && countOf(counter) < value && value <= COUNTER_MAX;
+    }
+
     private long raise(String key, String counter, String token, long value,
             long counterTtlMs) {
         if (!token.equals(read(key))) {
             return 0;
         }
         read(counter);
-        if (countOf(counter) > value) {
+        if (!isCount(counter) || countOf(counter) > value || value > COUNTER_MAX) {
             return 0;
         }
         set(counter, Long.toString(value), counterTtlMs);
@@ -1066,7 +1086,7 @@ public final class FakeRedis {
     long releaseFenced(String key, String counter, String token, long highest,
             long counterTtlMs) {
         long reply = release(key, token);
-        if (read(counter) != null && countOf(counter) < highest) {
+        if (isBelow(counter, highest)) {
             set(counter, Long.toString(highest), counterTtlMs);
         }
         return reply;

@@ -161,7 +161,7 @@ final class FakeSet {
     private long releaseFenced(String token) {
         long reply = release(token);
         for (String counter : counters) {
-            if (redis.read(counter) != null && redis.countOf(counter) < argument(0)) {
+            if (redis.isBelow(counter, argument(0))) {
                 redis.set(counter, Long.toString(argument(0)), argument(1));
             }
         }
@@ -184,7 +184,9 @@ final class FakeSet {
     }
 
     private long raise(String token) {
-        boolean isLower = counters.stream().allMatch(counter -> redis.countOf(counter) <= argument(0));
+        boolean isLower = counters.stream()
+                .allMatch(counter -> redis.isCount(counter) && redis.countOf(counter) <= argument(0)
+                        && argument(0) <= FakeRedis.COUNTER_MAX);
         if (!isOurs(token) || !isLower) {
             return 0;
         }

@@ -1,0 +1,694 @@
+package dev.redlock;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import dev.redlock.node.ScriptNames;
+import dev.redlock.resp.RespType;
+import dev.redlock.resp.RespValue;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.List;
+import java.util.Map;
+import java.util.TreeMap;
+import java.util.function.Consumer;
+import java.util.stream.Collectors;
+
+/**
+ * What each lock script does, in the words of its head comment. The cases run on the model and on real servers, and
+ * must find each mutant of {@code script-mutants.txt} on both.
+ */
+public final class ScriptContract {
+
+    /** The greatest number that is exact in Lua, and the reply to an attempt for a key that never expires. */
+    private static final long EXACT_MAX = 9_007_199_254_740_991L;
+    private static final String NEVER = Long.toString(-EXACT_MAX);
+    private static final long MINUTE_MS = 60_000;
+    private static final long INTENTION_MS = 300;
+
+    /** The cases of each script. */
+    private static final Map<String, Consumer<Bench>> CASES = new TreeMap<>();
+
+    static {
+        CASES.put("acquire", ScriptContract::acquire);
+        CASES.put("acquire_fenced", bench -> {
+            acquireFenced(bench);
+            fencedCountersEnd(bench, "acquire_fenced", "k c", "a 60000 90000");
+        });
+        CASES.put("acquire_with_ticket", bench -> tickets(bench, "acquire_with_ticket"));
+        CASES.put("acquire_fenced_with_ticket", bench -> {
+            tickets(bench, "acquire_fenced_with_ticket");
+            fencedCountersEnd(bench, "acquire_fenced_with_ticket", "k c", "a 60000 90000 0");
+        });
+        CASES.put("acquire_set", bench -> acquireSet(bench, "acquire_set"));
+        CASES.put("acquire_fenced_set", bench -> {
+            acquireSet(bench, "acquire_fenced_set");
+            fencedSet(bench);
+            fencedCountersEnd(bench, "acquire_fenced_set", "k c", "a 60000 90000 -");
+        });
+        CASES.put("acquire_read", ScriptContract::acquireRead);
+        CASES.put("acquire_write", bench -> acquireWrite(bench, "acquire_write"));
+        CASES.put("acquire_fenced_write", bench -> {
+            acquireWrite(bench, "acquire_fenced_write");
+            fencedCountersEnd(bench, "acquire_fenced_write", "k c", "a 60000 90000 -");
+        });
+        CASES.put("check", ScriptContract::check);
+        CASES.put("check_read", ScriptContract::checkRead);
+        CASES.put("check_set", ScriptContract::checkSet);
+        CASES.put("extend", ScriptContract::extend);
+        CASES.put("extend_many", ScriptContract::extendMany);
+        CASES.put("extend_read", ScriptContract::extendRead);
+        CASES.put("extend_set", ScriptContract::extendSet);
+        CASES.put("find_permit", ScriptContract::findPermit);
+        CASES.put("raise", bench -> raise(bench, "raise"));
+        CASES.put("raise_set", bench -> {
+            raise(bench, "raise_set");
+            raiseSet(bench);
+        });
+        CASES.put("release", ScriptContract::release);
+        CASES.put("release_fenced", bench -> releaseFenced(bench, "release_fenced"));
+        CASES.put("release_fenced_set", bench -> {
+            releaseFenced(bench, "release_fenced_set");
+            releaseSet(bench, "release_fenced_set", "k1 k2 c1 c2", "a 7 90000");
+        });
+        CASES.put("release_fenced_write", bench -> releaseFenced(bench, "release_fenced_write"));
+        CASES.put("release_many", ScriptContract::releaseMany);
+        CASES.put("release_many_fenced", ScriptContract::releaseManyFenced);
+        CASES.put("release_read", ScriptContract::releaseRead);
+        CASES.put("release_set", bench -> releaseSet(bench, "release_set", "k1 k2", "a"));
+        CASES.put("release_write", ScriptContract::releaseWrite);
+        CASES.put("remaining_ttl_set", ScriptContract::remainingTtl);
+        CASES.put("shorten", ScriptContract::shorten);
+        CASES.put("shorten_read", ScriptContract::shortenRead);
+    }
+
+    private ScriptContract() {
+    }
+
+    /** The names of all scripts. */
+    public static List<String> scripts() {
+        return List.copyOf(CASES.keySet());
+    }
+
+    /** Runs the cases of a script. */
+    public static void run(String script, Server server) {
+        CASES.get(script).accept(new Bench(server));
+    }
+
+    /** A server of which the cases delete all keys. */
+    public interface Server {
+
+        /** The reply to a command. */
+        RespValue call(String... words);
+
+        /** Lets time pass. */
+        void pass(long ms);
+
+        /** The source of a script. */
+        default String source(String script) {
+            return ScriptNames.source(script);
+        }
+    }
+
+    /** Runs scripts and looks at keys. */
+    private static final class Bench {
+        private static final long ROUNDING_MS = 10_000;
+        private final Server server;
+
+        Bench(Server server) {
+            this.server = server;
+        }
+
+        /** An empty server with some keys, each as {@code name value ttl}, without a ttl for ever. */
+        void with(String... keys) {
+            server.call("FLUSHALL");
+            for (String key : keys) {
+                String[] words = key.split(" ");
+                if (words.length > 2) {
+                    server.call("SET", words[0], words[1], "PX", words[2]);
+                } else {
+                    server.call("SET", words[0], words[1]);
+                }
+            }
+        }
+
+        /** The reply to a script as text; {@code -} is an empty argument. */
+        String run(String script, String keys, String arguments) {
+            List<String> words = new ArrayList<>(List.of("EVAL", server.source(script)));
+            words.add(Integer.toString(keys.split(" ").length));
+            words.addAll(Arrays.asList(keys.split(" ")));
+            Arrays.stream(arguments.split(" ")).map(word -> word.equals("-") ? "" : word).forEach(words::add);
+            return text(server.call(words.toArray(String[]::new)));
+        }
+
+        long number(String script, String keys, String arguments) {
+            String reply = run(script, keys, arguments);
+            assertTrue(reply.matches("-?[0-9]+"), () -> script + ": " + reply);
+            return Long.parseLong(reply);
+        }
+
+        private static String text(RespValue reply) {
+            if (reply.isError()) {
+                String text = reply.asText();
+                return text.contains("WRONGTYPE") ? "WRONGTYPE" : text.contains("FENCE") ? "FENCE" : "ERR";
+            }
+            if (reply.isNull()) {
+                return "nothing";
+            }
+            return reply.type() == RespType.ARRAY
+                    ? reply.elements().stream().map(Bench::text).collect(Collectors.joining(" "))
+                    : reply.type() == RespType.INTEGER ? Long.toString(reply.asLong()) : reply.asText();
+        }
+
+        /** {@code value ttl}, with the ttl rounded up to ten seconds. */
+        String key(String name) {
+            String value = text(server.call("GET", name));
+            long leftMs = server.call("PTTL", name).asLong();
+            return leftMs < 0 ? value : value + " " + (leftMs + ROUNDING_MS - 1) / ROUNDING_MS * ROUNDING_MS;
+        }
+
+        void assertKey(String name, String expected) {
+            assertEquals(expected, key(name), name);
+        }
+
+        void assertReply(String expected, String script, String keys, String arguments) {
+            assertEquals(expected, run(script, keys, arguments), () -> script + " " + keys + " " + arguments);
+        }
+
+        /** A refusal with a time that is left, of which some may have passed. */
+        void assertRefused(long leftMs, String script, String keys, String arguments) {
+            long reply = -number(script, keys, arguments);
+            assertTrue(reply <= leftMs && reply > leftMs - Math.min(leftMs, ROUNDING_MS),
+                    () -> script + " " + keys + " " + arguments + ": " + reply + ", and not " + leftMs);
+        }
+
+        void pass(long ms) {
+            server.pass(ms);
+        }
+    }
+
+    // ---- plain locks ------------------------------------------------------------------------------------------------
+
+    private static void acquire(Bench bench) {
+        bench.with();
+        bench.assertReply("1", "acquire", "k", "a 60000");
+        bench.assertKey("k", "a 60000");
+        bench.assertRefused(MINUTE_MS, "acquire", "k", "b 90000");
+        bench.assertRefused(MINUTE_MS, "acquire", "k", "a 90000");
+        bench.assertKey("k", "a 60000");
+        bench.with("k other");
+        bench.assertReply(NEVER, "acquire", "k", "a 60000");
+        bench.with();
+        reader(bench, "r", MINUTE_MS);
+        bench.assertRefused(MINUTE_MS, "acquire", "k", "a 90000");
+    }
+
+    private static void acquireFenced(Bench bench) {
+        bench.with();
+        long first = bench.number("acquire_fenced", "k c", "a 60000 90000");
+        assertTrue(first > 1L << 50, () -> "seeded by the clock: " + first);
+        bench.assertKey("k", "a 60000");
+        bench.assertKey("c", first + " 90000");
+        bench.assertRefused(MINUTE_MS, "acquire_fenced", "k c", "b 90000 90000");
+        bench.assertKey("k", "a 60000");
+        bench.assertKey("c", first + " 90000");
+        bench.with("c 41 20000");
+        bench.assertReply("42", "acquire_fenced", "k c", "b 60000 90000");
+        bench.assertKey("k", "b 60000");
+        bench.assertKey("c", "42 90000");
+        bench.with("k other");
+        bench.assertReply(NEVER, "acquire_fenced", "k c", "a 60000 90000");
+    }
+
+    private static void fencedCountersEnd(Bench bench, String script, String keys, String arguments) {
+        for (String counter : List.of("many", "-1", Long.toString(EXACT_MAX))) {
+            bench.with("c " + counter);
+            String reply = bench.run(script, keys, arguments);
+            assertTrue(reply.equals("FENCE") || reply.equals("ERR"), () -> counter + ": " + reply);
+            bench.assertKey("c", counter);
+            bench.assertKey("k", "nothing");
+        }
+        bench.with("c " + (EXACT_MAX - 1));
+        bench.assertReply(Long.toString(EXACT_MAX), script, keys, arguments);
+    }
+
+    private static void check(Bench bench) {
+        bench.with("k a 60000");
+        bench.assertReply("1", "check", "k", "a");
+        bench.assertReply("0", "check", "k", "b");
+        bench.assertReply("0", "check", "j", "a");
+        bench.with();
+        reader(bench, "r", MINUTE_MS);
+        bench.assertReply("WRONGTYPE", "check", "k", "r");
+    }
+
+    private static void extend(Bench bench) {
+        bench.with("k a 60000");
+        bench.assertReply("1", "extend", "k", "a 90000");
+        bench.assertKey("k", "a 90000");
+        bench.assertReply("1", "extend", "k", "a 30000");
+        bench.assertKey("k", "a 90000");
+        bench.assertReply("0", "extend", "k", "b 120000");
+        bench.assertKey("k", "a 90000");
+        bench.with();
+        bench.assertReply("2", "extend", "k", "a 60000");
+        bench.assertKey("k", "a 60000");
+        bench.with();
+        reader(bench, "r", MINUTE_MS);
+        bench.assertReply("WRONGTYPE", "extend", "k", "r 90000");
+    }
+
+    private static void extendMany(Bench bench) {
+        bench.with("k1 a 60000", "k2 other 60000", "k4 d 90000");
+        reader(bench, "r", MINUTE_MS);
+        bench.assertReply("1 0 2 1 WRONGTYPE", "extend_many", "k1 k2 k3 k4 k",
+                "a b c d r 80000 80000 80000 80000 80000");
+        bench.assertKey("k1", "a 80000");
+        bench.assertKey("k2", "other 60000");
+        bench.assertKey("k3", "c 80000");
+        bench.assertKey("k4", "d 90000");
+        bench.assertReply("1", "check_read", "k", "r");
+    }
+
+    private static void raise(Bench bench, String script) {
+        bench.with("k a 60000", "c 41 20000");
+        bench.assertReply("1", script, "k c", "a 43 90000");
+        bench.assertKey("c", "43 90000");
+        bench.assertReply("1", script, "k c", "a 43 90000");
+        bench.assertReply("0", script, "k c", "a 42 90000");
+        bench.assertReply("0", script, "k c", "b 50 90000");
+        bench.assertReply("0", script, "j c", "a 50 90000");
+        bench.assertKey("c", "43 90000");
+        bench.assertReply("0", script, "k c", "a 9007199254740993 90000");
+        bench.with("k a 60000", "c many");
+        bench.assertReply("0", script, "k c", "a 42 90000");
+        bench.with("k a 60000");
+        bench.assertReply("1", script, "k c", "a 42 90000");
+        bench.assertKey("c", "42 90000");
+    }
+
+    private static void release(Bench bench) {
+        bench.with("k a 60000");
+        bench.assertReply("0", "release", "k", "b");
+        bench.assertReply("0", "release", "j", "a");
+        bench.assertKey("k", "a 60000");
+        bench.assertReply("1", "release", "k", "a");
+        bench.assertKey("k", "nothing");
+        bench.with();
+        reader(bench, "r", MINUTE_MS);
+        bench.assertReply("WRONGTYPE", "release", "k", "r");
+    }
+
+    private static void releaseFenced(Bench bench, String script) {
+        bench.with("k a 60000", "c 41 20000");
+        bench.assertReply("0", script, "k c", "b 40 90000");
+        bench.assertKey("k", "a 60000");
+        bench.assertKey("c", "41 20000");
+        bench.assertReply("1", script, "k c", "a 43 90000");
+        bench.assertKey("k", "nothing");
+        bench.assertKey("c", "43 90000");
+        bench.assertReply("0", script, "k c", "a 44 90000");
+        bench.assertKey("c", "44 90000");
+        bench.assertReply("0", script, "k c", "a 9007199254740993 90000");
+        bench.assertKey("c", "44 90000");
+        bench.with("k a 60000", "c many");
+        bench.assertReply("1", script, "k c", "a 43 90000");
+        bench.assertKey("c", "many");
+        bench.with("k a 60000");
+        bench.assertReply("1", script, "k c", "a 43 90000");
+        bench.assertKey("c", "nothing");
+    }
+
+    private static void releaseMany(Bench bench) {
+        bench.with("k1 a 60000", "k2 other 60000", "k4 d 60000");
+        reader(bench, "r", MINUTE_MS);
+        bench.assertReply("1 0 0 1 0", "release_many", "k1 k2 k3 k4 k", "a b c d r");
+        bench.assertKey("k1", "nothing");
+        bench.assertKey("k2", "other 60000");
+        bench.assertKey("k4", "nothing");
+        bench.assertReply("1", "check_read", "k", "r");
+    }
+
+    private static void releaseManyFenced(Bench bench) {
+        bench.with("k1 a 60000", "k2 other 60000", "k3 c 60000", "c1 5", "c2 6", "c3 7");
+        bench.assertReply("1 0 1 0", "release_many_fenced", "k1 k2 k3 k4 c1 c2 c3 c4", "a b c d 5 9 6 8 90000");
+        bench.assertKey("k1", "nothing");
+        bench.assertKey("k2", "other 60000");
+        bench.assertKey("k3", "nothing");
+        bench.assertKey("c1", "5");
+        bench.assertKey("c2", "9 90000");
+        bench.assertKey("c3", "7");
+        bench.assertKey("c4", "nothing");
+        bench.with("c1 5");
+        bench.assertReply("0 0", "release_many_fenced", "k1 k1 c1 c1", "a b 12 11 90000");
+        bench.assertKey("c1", "12 90000");
+        bench.assertReply("0", "release_many_fenced", "k1 c1", "a 9007199254740993 90000");
+        bench.assertKey("c1", "12 90000");
+    }
+
+    private static void shorten(Bench bench) {
+        bench.with("k1 a 60000", "k2 a 20000", "k3 a", "k4 other 60000");
+        bench.assertReply("1", "shorten", "k1 k2 k3", "a 30000");
+        bench.assertKey("k1", "a 30000");
+        bench.assertKey("k2", "a 20000");
+        bench.assertKey("k3", "a 30000");
+        reader(bench, "r", MINUTE_MS);
+        bench.assertReply("0", "shorten", "k k4 k5 k1", "a 10000");
+        assertEquals("WRONGTYPE 60000", bench.key("k"));
+        bench.assertKey("k4", "other 60000");
+        bench.assertKey("k5", "nothing");
+        bench.assertKey("k1", "a 10000");
+    }
+
+    // ---- tickets ----------------------------------------------------------------------------------------------------
+
+    /** Attempts with tickets; -(ttl * 2^20 + ticket * 2^5 + place) is a refusal. */
+    private static void tickets(Bench bench, String script) {
+        boolean isFenced = script.contains("fenced");
+        String keys = isFenced ? "k c" : "k";
+        String attempt = isFenced ? " 60000 90000 %s" : " 60000 %s c";
+        bench.with();
+        assertTrue(bench.number(script, keys, "a" + attempt.formatted(0)) > 0);
+        bench.assertKey("k", "a 60000");
+        assertTicket(bench, 2, 1, script, keys, "b" + attempt.formatted(0));
+        assertTicket(bench, 3, 2, script, keys, "c" + attempt.formatted(0));
+        assertTicket(bench, 4, 3, script, keys, "d" + attempt.formatted(-1));
+        assertTicket(bench, 3, 2, script, keys, "c" + attempt.formatted(3));
+        bench.assertKey("k", "a 60000");
+        bench.assertReply("1", "release", "k", "a");
+        // A client that yields leaves the free lock to those with a ticket.
+        assertEquals(0, -bench.number(script, keys, "e" + attempt.formatted(-1)) >> 20);
+        bench.assertKey("k", "nothing");
+        assertTrue(bench.number(script, keys, "b" + attempt.formatted(2)) > 0);
+        bench.assertKey("k", "b 60000");
+        assertTicket(bench, 3, 1, script, keys, "c" + attempt.formatted(3));
+        assertTicket(bench, 2, 0, script, keys, "b" + attempt.formatted(2));
+        bench.assertReply("1", "release", "k", "b");
+        assertTrue(bench.number(script, keys, "c" + attempt.formatted(3)) > 0);
+        assertTicket(bench, 4, 1, script, keys, "d" + attempt.formatted(4));
+        bench.with();
+        assertTrue(bench.number(script, keys, "e" + attempt.formatted(-1)) > 0, "nobody waits");
+    }
+
+    private static void assertTicket(Bench bench, long ticket, long place, String script, String keys,
+            String arguments) {
+        long reply = -bench.number(script, keys, arguments);
+        assertEquals(ticket + " at " + place, (reply >> 5 & 0x7FFF) + " at " + (reply & 31), arguments);
+        assertTrue(reply >> 20 > 50_000 && reply >> 20 <= MINUTE_MS, () -> (reply >> 20) + " ms left");
+    }
+
+    // ---- sets -------------------------------------------------------------------------------------------------------
+
+    private static void acquireSet(Bench bench, String script) {
+        boolean isFenced = script.contains("fenced");
+        String keys = isFenced ? "k1 k2 c1 c2" : "k1 k2";
+        String ttls = isFenced ? " 60000 90000" : " 60000";
+        bench.with();
+        assertTrue(bench.number(script, keys, "a" + ttls + " -") > 0);
+        bench.assertKey("k1", "a 60000");
+        bench.assertKey("k2", "a 60000");
+        bench.with("k2 other 40000");
+        bench.assertRefused(40_000, script, keys, "a" + ttls + " -");
+        bench.assertKey("k1", "nothing");
+        bench.assertKey("k2", "other 40000");
+        bench.assertKey("k1:redlock:intention", "nothing");
+        bench.with("k1 other 40000", "k2 other");
+        bench.assertReply(NEVER, script, keys, "a" + ttls + " -");
+        // A refused set leaves its intention, which refuses others that wait; one that tries once ignores it.
+        bench.with("k2 other 40000");
+        bench.assertRefused(40_000, script, keys, "a" + ttls + " i");
+        bench.assertKey("k1:redlock:intention", "i 10000");
+        bench.assertRefused(40_000, script, keys, "b" + ttls + " j");
+        bench.assertKey("k1:redlock:intention", "i 10000");
+        bench.assertReply("1", "release", "k2", "other");
+        bench.assertRefused(INTENTION_MS, script, keys, "b" + ttls + " j");
+        bench.assertKey("k1", "nothing");
+        assertTrue(bench.number(script, keys, "a" + ttls + " i") > 0);
+        bench.assertKey("k1:redlock:intention", "nothing");
+        bench.assertKey("k1", "a 60000");
+        bench.with("k2 other 40000");
+        bench.assertRefused(40_000, script, keys, "a" + ttls + " i");
+        bench.assertReply("1", "release", "k2", "other");
+        assertTrue(bench.number(script, keys, "b" + ttls + " -") > 0);
+        // A key of that name which lasts longer is no intention.
+        bench.with("k1:redlock:intention foreign 90000");
+        assertTrue(bench.number(script, keys, "a" + ttls + " i") > 0);
+        bench.assertKey("k1:redlock:intention", "foreign 90000");
+    }
+
+    private static void fencedSet(Bench bench) {
+        bench.with("c1 41", "c2 57");
+        bench.assertReply("58", "acquire_fenced_set", "k1 k2 c1 c2", "a 60000 90000 -");
+        bench.assertKey("c1", "58 90000");
+        bench.assertKey("c2", "58 90000");
+        bench.with("c1 41");
+        long seeded = bench.number("acquire_fenced_set", "k1 k2 c1 c2", "a 60000 90000 -");
+        assertTrue(seeded > 1L << 50, () -> "the missing counter is seeded by the clock: " + seeded);
+        bench.assertKey("c1", seeded + " 90000");
+    }
+
+    private static void checkSet(Bench bench) {
+        bench.with("k1 a 60000", "k2 a 60000");
+        bench.assertReply("1", "check_set", "k1 k2", "a");
+        bench.assertReply("0", "check_set", "k1 k2 k3", "a");
+        bench.assertReply("0", "check_set", "k3 k1 k2", "a");
+        bench.assertReply("0", "check_set", "k1 k2", "b");
+    }
+
+    private static void extendSet(Bench bench) {
+        bench.with("k1 a 60000", "k2 a 90000");
+        bench.assertReply("1", "extend_set", "k1 k2", "a 80000");
+        bench.assertKey("k1", "a 80000");
+        bench.assertKey("k2", "a 90000");
+        bench.assertReply("2", "extend_set", "k1 k2 k3", "a 80000");
+        bench.assertKey("k3", "a 80000");
+        bench.with("k1 a 60000", "k3 other 60000");
+        bench.assertReply("0", "extend_set", "k1 k2 k3", "a 90000");
+        bench.assertKey("k1", "a 60000");
+        bench.assertKey("k2", "nothing");
+        bench.with("k1 a 60000");
+        reader(bench, "r", MINUTE_MS);
+        bench.assertReply("0", "extend_set", "k1 k", "a 90000");
+        bench.assertReply("1", "check_read", "k", "r");
+    }
+
+    private static void raiseSet(Bench bench) {
+        bench.with("k1 a 60000", "k2 a 60000", "c1 41", "c2 57");
+        bench.assertReply("0", "raise_set", "k1 k2 c1 c2", "a 50 90000");
+        bench.assertKey("c1", "41");
+        bench.assertReply("1", "raise_set", "k1 k2 c1 c2", "a 58 90000");
+        bench.assertKey("c1", "58 90000");
+        bench.assertKey("c2", "58 90000");
+        bench.assertReply("0", "raise_set", "k1 k3 c1 c2", "a 60 90000");
+        bench.assertKey("c1", "58 90000");
+    }
+
+    private static void releaseSet(Bench bench, String script, String keys, String arguments) {
+        bench.with("k1 a 60000", "k2 a 60000", "c1 5", "c2 9");
+        bench.assertReply("1", script, keys, arguments);
+        bench.assertKey("k1", "nothing");
+        bench.assertKey("k2", "nothing");
+        bench.with("k1 other 60000", "k2 a 60000");
+        bench.assertReply("-1", script, keys, arguments);
+        bench.assertKey("k1", "other 60000");
+        bench.assertKey("k2", "nothing");
+    }
+
+    private static void remainingTtl(Bench bench) {
+        bench.with("k1 a 60000", "k2 b 90000");
+        long leftMs = bench.number("remaining_ttl_set", "k1", "a");
+        assertTrue(leftMs > 50_000 && leftMs <= MINUTE_MS, () -> leftMs + " ms");
+        assertTrue(bench.number("remaining_ttl_set", "k1 k2 k3", "a") > 80_000, "the longest");
+        assertTrue(bench.number("remaining_ttl_set", "k2 k1", "a") > 80_000, "the longest");
+        bench.assertReply("-2", "remaining_ttl_set", "k3", "a");
+        bench.with("k1 a 60000", "k2 b");
+        bench.assertReply("-1", "remaining_ttl_set", "k2 k1", "a");
+    }
+
+    // ---- semaphores -------------------------------------------------------------------------------------------------
+
+    /** The search starts after the slot that the last two bytes of the token choose: here after the first. */
+    private static void findPermit(Bench bench) {
+        String token = "a".repeat(18) + "\0\0";
+        bench.with();
+        bench.assertReply("2", "find_permit", "k1 k2 k3", token + " 1");
+        bench.assertReply("1", "find_permit", "k1", token + " 1");
+        bench.assertReply(Integer.toString(2 + 512), "find_permit", "k1 k2 k3", token + " 2");
+        bench.assertReply(Integer.toString(2 + 512 + 1024), "find_permit", "k1 k2 k3", token + " 3");
+        bench.with("k2 a 60000");
+        bench.assertReply("3", "find_permit", "k1 k2 k3", token + " 1");
+        bench.with("k2 a");
+        bench.assertReply("3", "find_permit", "k1 k2 k3", token + " 1");
+        bench.with("k1 a 60000", "k2 b 90000", "k3 c");
+        bench.assertRefused(MINUTE_MS, "find_permit", "k1 k2 k3", token + " 1");
+        bench.with("k1 a", "k2 b");
+        bench.assertReply(NEVER, "find_permit", "k1 k2", token + " 1");
+        bench.assertKey("k1", "a");
+    }
+
+    // ---- readers and writers ----------------------------------------------------------------------------------------
+
+    private static void reader(Bench bench, String token, long ttlMs) {
+        bench.assertReply("1", "acquire_read", "k", token + " " + ttlMs);
+    }
+
+    /** A writer is refused, and leaves its intention. */
+    private static void intention(Bench bench, long ttlMs) {
+        assertTrue(bench.number("acquire_write", "k", "w " + ttlMs + " i") < 0);
+    }
+
+    private static void acquireRead(Bench bench) {
+        bench.with();
+        reader(bench, "r", MINUTE_MS);
+        reader(bench, "s", 30_000);
+        assertEquals("WRONGTYPE 60000", bench.key("k"), "it expires with the last reader");
+        reader(bench, "t", 90_000);
+        assertEquals("WRONGTYPE 90000", bench.key("k"), "it expires with the last reader");
+        for (String token : List.of("r", "s", "t")) {
+            bench.assertReply("1", "check_read", "k", token);
+        }
+        intention(bench, 20_000);
+        bench.assertRefused(20_000, "acquire_read", "k", "u 60000");
+        bench.assertReply("0", "check_read", "k", "u");
+        bench.with("k writer 60000");
+        bench.assertRefused(MINUTE_MS, "acquire_read", "k", "r 60000");
+        bench.assertKey("k", "writer 60000");
+        bench.with("k writer");
+        bench.assertReply(NEVER, "acquire_read", "k", "r 60000");
+        bench.with();
+        reader(bench, "r", MINUTE_MS);
+        intention(bench, 20);
+        bench.pass(30);
+        reader(bench, "s", MINUTE_MS);
+    }
+
+    private static void acquireWrite(Bench bench, String script) {
+        boolean isFenced = script.contains("fenced");
+        String keys = isFenced ? "k c" : "k";
+        String ttls = isFenced ? " 60000 90000 " : " 60000 ";
+        bench.with();
+        assertTrue(bench.number(script, keys, "w" + ttls + "-") > 0);
+        bench.assertKey("k", "w 60000");
+        bench.assertRefused(MINUTE_MS, script, keys, "v" + ttls + "i");
+        bench.assertKey("k", "w 60000");
+        bench.with("k writer");
+        bench.assertReply(NEVER, script, keys, "v" + ttls + "i");
+        bench.with();
+        reader(bench, "r", 30_000);
+        bench.assertRefused(30_000, script, keys, "w" + ttls + "-");
+        bench.assertReply("1", "check_read", "k", "r");
+        reader(bench, "s", 20_000);
+        bench.assertRefused(30_000, script, keys, "w" + ttls + "i");
+        bench.assertRefused(MINUTE_MS, "acquire_read", "k", "t 60000");
+        assertEquals("WRONGTYPE 60000", bench.key("k"), "it expires with the intention");
+        bench.assertReply("1", "release_read", "k", "r");
+        bench.assertReply("1", "release_read", "k", "s");
+        assertTrue(bench.number(script, keys, "w" + ttls + "i") > 0, "the last reader has left");
+        bench.assertKey("k", "w 60000");
+        bench.with();
+        reader(bench, "r", 20);
+        bench.pass(30);
+        assertTrue(bench.number(script, keys, "w" + ttls + "-") > 0, "the reader has expired");
+        bench.with();
+        reader(bench, "r", 20);
+        intention(bench, MINUTE_MS);
+        bench.pass(30);
+        assertTrue(bench.number(script, keys, "w" + ttls + "i") > 0, "the reader has expired");
+        bench.assertKey("k", "w 60000");
+    }
+
+    private static void checkRead(Bench bench) {
+        bench.with();
+        reader(bench, "r", MINUTE_MS);
+        reader(bench, "s", 20);
+        bench.assertReply("1", "check_read", "k", "r");
+        bench.assertReply("0", "check_read", "k", "t");
+        bench.assertReply("0", "check_read", "j", "r");
+        intention(bench, MINUTE_MS);
+        bench.assertReply("0", "check_read", "k", "i");
+        bench.pass(30);
+        bench.assertReply("0", "check_read", "k", "s");
+        bench.with("k r 60000");
+        bench.assertReply("0", "check_read", "k", "r");
+    }
+
+    private static void extendRead(Bench bench) {
+        bench.with();
+        reader(bench, "r", MINUTE_MS);
+        bench.assertReply("1", "extend_read", "k", "r 90000");
+        assertEquals("WRONGTYPE 90000", bench.key("k"));
+        reader(bench, "s", 20);
+        bench.assertReply("1", "extend_read", "k", "s 60000");
+        bench.assertReply("1", "extend_read", "k", "s 20");
+        bench.pass(30);
+        bench.assertReply("1", "check_read", "k", "s");
+        bench.assertReply("2", "extend_read", "k", "t 60000");
+        bench.assertReply("1", "check_read", "k", "t");
+        intention(bench, MINUTE_MS);
+        bench.assertReply("1", "extend_read", "k", "r 90000");
+        bench.assertReply("0", "extend_read", "k", "u 60000");
+        bench.assertReply("0", "check_read", "k", "u");
+        bench.with("k writer 60000");
+        bench.assertReply("0", "extend_read", "k", "r 90000");
+        bench.assertKey("k", "writer 60000");
+    }
+
+    private static void releaseRead(Bench bench) {
+        bench.with();
+        reader(bench, "r", 90_000);
+        reader(bench, "s", 30_000);
+        bench.assertReply("0", "release_read", "k", "t");
+        bench.assertReply("1", "release_read", "k", "r");
+        bench.assertReply("0", "check_read", "k", "r");
+        bench.assertReply("1", "check_read", "k", "s");
+        assertEquals("WRONGTYPE 30000", bench.key("k"), "it expires with the last reader");
+        reader(bench, "u", 20);
+        bench.pass(30);
+        bench.assertReply("-1", "release_read", "k", "u");
+        // The intention of a writer outlives the readers, and keeps new ones away.
+        intention(bench, MINUTE_MS);
+        bench.assertReply("1", "release_read", "k", "s");
+        assertEquals("WRONGTYPE 60000", bench.key("k"), "it expires with the intention");
+        bench.assertRefused(MINUTE_MS, "acquire_read", "k", "v 60000");
+        bench.with("k r 60000");
+        bench.assertReply("0", "release_read", "k", "r");
+        bench.assertKey("k", "r 60000");
+    }
+
+    private static void shortenRead(Bench bench) {
+        bench.with();
+        reader(bench, "r", 90_000);
+        reader(bench, "s", 30_000);
+        bench.assertReply("1", "shorten_read", "k", "r 40000");
+        assertEquals("WRONGTYPE 40000", bench.key("k"), "it expires with the last reader");
+        bench.assertReply("1", "shorten_read", "k", "s 60000");
+        assertEquals("WRONGTYPE 40000", bench.key("k"), "no entry is extended");
+        bench.assertReply("0", "shorten_read", "k", "t 10000");
+        intention(bench, MINUTE_MS);
+        bench.assertReply("1", "shorten_read", "k", "r 20");
+        assertEquals("WRONGTYPE 60000", bench.key("k"), "it expires with the intention");
+        bench.pass(30);
+        bench.assertReply("0", "check_read", "k", "r");
+        bench.assertReply("1", "check_read", "k", "s");
+        bench.assertRefused(MINUTE_MS, "acquire_read", "k", "v 60000");
+        bench.with("k r 60000");
+        bench.assertReply("0", "shorten_read", "k", "r 10000");
+        bench.assertKey("k", "r 60000");
+    }
+
+    private static void releaseWrite(Bench bench) {
+        bench.with("k w 60000");
+        bench.assertReply("0", "release_write", "k", "v");
+        bench.assertKey("k", "w 60000");
+        bench.assertReply("1", "release_write", "k", "w");
+        bench.assertKey("k", "nothing");
+        bench.with();
+        reader(bench, "r", MINUTE_MS);
+        intention(bench, MINUTE_MS);
+        bench.assertReply("0", "release_write", "k", "w");
+        bench.assertRefused(MINUTE_MS, "acquire_read", "k", "s 60000");
+        bench.assertReply("-1", "release_write", "k", "i");
+        bench.assertReply("1", "check_read", "k", "r");
+        reader(bench, "s", MINUTE_MS);
+    }
+}
