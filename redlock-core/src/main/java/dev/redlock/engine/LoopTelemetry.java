@@ -24,6 +24,8 @@ import java.util.Arrays;
  * Receives each event of one event loop once, and passes it to the counters, to the acquire times, to JDK Flight
  * Recorder and to the flight recorder of this client. It decides nothing: without it, every lock works the same.
  *
+ * <p>There is no interface for observers: it would cost a megamorphic call for each event of a lock.
+ *
  * <p>The hot methods are a counter and a branch for each receiver that is off. A receiver that is on gets objects of
  * the pooled claims and acquisitions, so it allocates nothing for an event below its threshold.
  *

@@ -5,7 +5,8 @@ import picocli.CommandLine;
 import picocli.CommandLine.Option;
 
 /**
- * The option for the processor cores of the started nodes.
+ * The option for the processor cores of the started nodes. The client stays free: the compiler, the collector and the
+ * sender of an open loop would share one core with its event loop.
  *
  * @threading caller-confined
  */
