@@ -242,8 +242,8 @@ final class LeaseKeeper {
     }
 
     /**
-     * Ends an expired lease: releases its keys and notifies its listener. The release goes out at once, so that others need
-     * not wait for the expiry on the nodes.
+     * Ends an expired lease: releases its keys and notifies its listener. The release goes out at once, so that others
+     * need not wait for the expiry on the nodes.
      */
     void expire(Claim claim) {
         lose(claim, LeaseState.EXPIRED, ReleaseOutcome.EXPIRED, ExtendOutcome.EXPIRED, LossCause.VALIDITY_ENDED,
