@@ -291,9 +291,7 @@ final class WaitQueues {
         }
         for (int i = 0; !memberQueues.isEmpty() && i < lockedKey.memberCount(); i++) {
             for (WaitQueue other : memberQueues.of(lockedKey.member(i))) {
-                // A reader waits beside the readers that hold the lock, for the end of a writer's intention.
-                boolean isOtherReader = key.kind() == LockKind.READ && other.registeredMask != 0;
-                if (isOtherReader || !other.key.equals(key)) {
+                if (!other.key.equals(key)) {
                     wakeLocally(other);
                 }
             }
@@ -457,7 +455,7 @@ final class WaitQueues {
      *
      * <ul>
      * <li>A release, also that of an attempt or of an intention, wakes the waiters for its keys.
-     * <li>A grant and an extension wake nobody: the release of the lock follows, by this client. A reader does not wait
+     * <li>A grant and a new expiry wake nobody: the release of the lock follows, by this client. A reader does not wait
      * for that, but for the end of a writer's intention beside it.
      * </ul>
      */

@@ -354,6 +354,19 @@ public final class FakeRedis {
         return found == null || isExpired(found) ? null : found.value;
     }
 
+    /**
+     * Whether a reader or a writer would get a lock with this key, whose expired entries do not count.
+     */
+    boolean isFree(String key, boolean isForReader) {
+        Key found = keys.get(key);
+        if (found == null || isExpired(found)) {
+            return true;
+        }
+        long nowMs = wallMs();
+        return found.entries != null
+                && found.entries.values().stream().noneMatch(score -> isForReader ? score < -nowMs : score > nowMs);
+    }
+
     /** In Redis, a key is expired when the time is after its expiry, not when it is equal. */
     private boolean isExpired(Key key) {
         return key.expiresAtMs >= 0 && wallMs() > key.expiresAtMs;

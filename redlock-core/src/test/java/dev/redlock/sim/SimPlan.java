@@ -45,6 +45,8 @@ public final class SimPlan {
     private static final Set<Fault> PUSH_FAULTS = EnumSet.of(Fault.LOSE_PUSHES, Fault.DELAY_PUSHES,
             Fault.REPEAT_PUSHES, Fault.STRAY_PUSHES);
 
+    private static final Set<Fault> ADDED_PUSHES = EnumSet.of(Fault.REPEAT_PUSHES, Fault.STRAY_PUSHES);
+
     /** Faults under which no two leases may overlap, except while a clock jump is undetectable. */
     public static final Set<Fault> ASSUMED = assumed();
     /** Faults after which every unwanted key disappears soon, not only at the end of its ttl. */
@@ -188,7 +190,28 @@ public final class SimPlan {
         plan.writeTenths = plan.readTenths == 0 ? 0 : List.of(0, 2, 3).get(random.nextInt(3));
         plan.permitTenths = List.of(0, 0, 4, 10).get(random.nextInt(4));
         plan.permitCount = 1 + random.nextInt(3);
+        if (random.nextInt(8) == 0) {
+            plan.calm(random);
+        }
         return plan;
+    }
+
+    /** No push is lost, so that every sleep of a waiter shows; and all kinds of lock meet in one client. */
+    private void calm(SplittableRandom random) {
+        faults.retainAll(ADDED_PUSHES);
+        clientCount = 1 + random.nextInt(3);
+        workersPerResource = 1 + random.nextInt(4);
+        delayUsMax = 500;
+        guard = RestartGuardMode.OFF;
+        isFreshAtStart = false;
+        nodeInFlightMax = 65_536;
+        trackedKeysMax = 1_000_000;
+        commands.removeIf(mode -> mode == CommandMode.NATIVE);
+        setTenths = List.of(0, 2, 5).get(random.nextInt(3));
+        resourceCount = setTenths == 0 ? resourceCount : 3;
+        readTenths = List.of(3, 6).get(random.nextInt(2));
+        writeTenths = List.of(1, 3).get(random.nextInt(2));
+        permitTenths = List.of(0, 0, 4).get(random.nextInt(3));
     }
 
     private static <T> T drawn(SplittableRandom random, T[] values) {
@@ -225,6 +248,12 @@ public final class SimPlan {
     /** Returns whether every release reaches every node at once, so that waiters have to get free locks soon. */
     boolean isEveryWaiterWoken() {
         return PUSH_FAULTS.containsAll(faults);
+    }
+
+    /** Returns whether each push that a waiter needs reaches it in time. */
+    boolean isEveryPushSent() {
+        return ADDED_PUSHES.containsAll(faults) && !areAllPushesLost && trackedKeysMax > 1
+                && !commands.contains(CommandMode.NATIVE);
     }
 
     /** Returns whether nodes may restart without their keys and counters. */

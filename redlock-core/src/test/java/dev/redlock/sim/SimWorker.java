@@ -45,6 +45,7 @@ final class SimWorker implements LeaseListener {
     /** What it acquires or holds: its own resource, or a set with it. */
     private List<String> resources;
     private boolean isReading;
+    private boolean isWriting;
     private boolean isPermit;
     private boolean isCancelled;
     private String token = "";
@@ -91,6 +92,11 @@ final class SimWorker implements LeaseListener {
     /** Whether it acquires or holds a permit of the semaphore of its resource. */
     boolean isPermit() {
         return isPermit;
+    }
+
+    /** Whether it acquires or holds for writing. */
+    boolean isWriting() {
+        return isWriting;
     }
 
     /** Whether it acquires or holds for reading. */
@@ -217,6 +223,7 @@ final class SimWorker implements LeaseListener {
         isPermit = plan.permitTenths > 0 && random.nextInt(10) < plan.permitTenths;
         if (isPermit) {
             isReading = false;
+            isWriting = false;
             // The grant names the slot.
             resources = List.of();
             return options.forPermitOf(plan.permitCount);
@@ -224,9 +231,11 @@ final class SimWorker implements LeaseListener {
         int choice = resources.size() > 1 || plan.readTenths == 0 ? 10 : random.nextInt(10);
         isReading = choice < plan.readTenths;
         if (isReading) {
+            isWriting = false;
             return options.forReading();
         }
-        return choice < plan.readTenths + plan.writeTenths ? options.forWriting() : options;
+        isWriting = choice < plan.readTenths + plan.writeTenths;
+        return isWriting ? options.forWriting() : options;
     }
 
     private List<String> drawnResources() {

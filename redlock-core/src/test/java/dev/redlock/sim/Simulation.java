@@ -6,7 +6,6 @@ import java.io.PrintStream;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.Collections;
-import java.util.HashMap;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
@@ -36,9 +35,6 @@ public final class Simulation {
     final SimHistory history;
     private final SplittableRandom random;
     private final List<SimClient> clients = new ArrayList<>();
-    /** The longest backstop, and the longest round trip. */
-    private static final long WAKE_LIMIT_NS = 500 * MS + 50 * MS;
-    private final Map<String, Long> freeSinceNs = new HashMap<>();
     private final List<String> violations = new ArrayList<>();
     private final ArrayDeque<TraceLine> trace = new ArrayDeque<>();
     private final Map<String, Integer> counts = new TreeMap<>();
@@ -52,6 +48,7 @@ public final class Simulation {
     private boolean isFlightRecordWanted;
     private long traceHash = 17;
     private final List<String> lockNames;
+    private final SimWaiters waiters;
     private long traceCount;
     private Consumer<String> traceListener = line -> {
     };
@@ -102,6 +99,7 @@ public final class Simulation {
             newClient();
         }
         this.lockNames = lockNames();
+        this.waiters = new SimWaiters(this, lockNames);
         world.observer(this::check);
     }
 
@@ -150,7 +148,8 @@ public final class Simulation {
                 world.nowNs(), plan.isThrifty(client.substring(client.lastIndexOf('/') + 1)));
         if (command.startsWith("release")) {
             released.add(token);
-        } else if (released.contains(token) && !command.startsWith("raise") && !plan.isLate()) {
+        } else if (released.contains(token) && !command.startsWith("raise")
+                && !command.startsWith("shorten") && !plan.isLate()) {
             violate("node " + index + " executed " + what + " after the release of its token");
         }
     }
@@ -281,12 +280,10 @@ public final class Simulation {
         kept.removeIf(lock -> lock.untilNs - nowNs <= 0);
         checkAlone();
         if (plan.isEveryWaiterWoken()) {
-            for (int i = 0; i < lockNames.size(); i++) {
-                checkWaiters(lockNames.get(i), nowNs);
-            }
+            waiters.check(clients);
         }
         for (int r = 0; r < plan.resourceCount && plan.permitTenths > 0; r++) {
-            checkPermits(r, nowNs);
+            checkPermits("resource-" + r);
         }
         for (int i = 0; i < clients.size(); i++) {
             if (!clients.get(i).isGone()) {
@@ -340,38 +337,6 @@ public final class Simulation {
         }
     }
 
-    /** No waiter sleeps longer than its backstop while no node has a key. */
-    private void checkWaiters(String resource, long nowNs) {
-        if (isKeyOnANode(resource)) {
-            freeSinceNs.put(resource, nowNs);
-            return;
-        }
-        Long sinceNs = freeSinceNs.putIfAbsent(resource, nowNs);
-        if (sinceNs == null || nowNs - sinceNs <= WAKE_LIMIT_NS) {
-            return;
-        }
-        for (SimClient client : clients) {
-            for (SimWorker worker : client.workers()) {
-                boolean isFree = worker.resources().contains(resource) && worker.resources()
-                        .stream()
-                        .allMatch(each -> nowNs - freeSinceNs.getOrDefault(each, nowNs) > WAKE_LIMIT_NS);
-                if (isFree && worker.waitedNs(nowNs) > WAKE_LIMIT_NS) {
-                    freeSinceNs.put(resource, nowNs);
-                    violate(worker + " waits although the lock has been free for " + WAKE_LIMIT_NS / MS + " ms");
-                }
-            }
-        }
-    }
-
-    private boolean isKeyOnANode(String resource) {
-        for (int i = 0; i < world.nodes().size(); i++) {
-            if (world.nodes().get(i).redis().get(resource) != null) {
-                return true;
-            }
-        }
-        return false;
-    }
-
     /** Each resource, followed by the slots of its semaphore. */
     private List<String> lockNames() {
         List<String> names = new ArrayList<>();
@@ -384,13 +349,12 @@ public final class Simulation {
         return names;
     }
 
-    private static String slotName(String resource, int number) {
+    static String slotName(String resource, int number) {
         return resource + ":redlock:permit:{" + resource + "}:" + number;
     }
 
-    /** No more holders than permits, unless two have one slot, which is judged as with plain locks. Nobody sleeps. */
-    private void checkPermits(int number, long nowNs) {
-        String resource = "resource-" + number;
+    /** No more holders than permits, unless two have one slot, which is judged as with plain locks. */
+    private void checkPermits(String resource) {
         int holders = 0;
         for (int i = 0; i < inside.size(); i++) {
             holders += inside.get(i).isPermit() && inside.get(i).resource.equals(resource) ? 1 : 0;
@@ -402,31 +366,6 @@ public final class Simulation {
                     .forEach(worker -> slots.add(worker.resources()));
             if (slots.size() > plan.permitCount) {
                 violate(slots.size() + " permits of " + plan.permitCount + " are held: " + slots);
-            }
-        }
-        if (plan.isEveryWaiterWoken() && isASlotFree(number, nowNs)) {
-            checkPermitWaiters(resource, nowNs);
-        }
-    }
-
-    private boolean isASlotFree(int number, long nowNs) {
-        int first = number * (1 + plan.permitCount) + 1;
-        for (int i = first; i < first + plan.permitCount; i++) {
-            if (nowNs - freeSinceNs.getOrDefault(lockNames.get(i), nowNs) > WAKE_LIMIT_NS) {
-                return true;
-            }
-        }
-        return false;
-    }
-
-    private void checkPermitWaiters(String resource, long nowNs) {
-        for (SimClient client : clients) {
-            for (SimWorker worker : client.workers()) {
-                if (!client.isGone() && worker.isPermit() && worker.resource.equals(resource)
-                        && worker.waitedNs(nowNs) > WAKE_LIMIT_NS) {
-                    freeSinceNs.keySet().removeIf(name -> name.startsWith(resource));
-                    violate(worker + " waits although a permit has been free for " + WAKE_LIMIT_NS / MS + " ms");
-                }
             }
         }
     }

@@ -335,6 +335,30 @@ class SimulationTest {
                 "a retry policy that is slower than the backstop delays waiters whose pushes are lost");
     }
 
+    /** Readers, writers, sets and permits of one client change the keys that its other waiters wait for. */
+    @Test
+    void waitersAreWokenAlthoughTheirOwnClientChangesTheirKeys() {
+        Consumer<SimPlan> mixed = plan -> {
+            plan.clientCount = 1 + (int) (plan.seed % 3);
+            plan.workersPerResource = 3;
+            plan.resourceCount = 2;
+            plan.workMs = 10_000;
+            plan.readTenths = 6;
+            plan.writeTenths = 3;
+        };
+        assertNoViolation("", mixed);
+        Consumer<SimPlan> sets = mixed.andThen(plan -> {
+            plan.setTenths = 3;
+            plan.kinds.addAll(List.of(FakeRedis.Kind.VALKEY_9, FakeRedis.Kind.REDIS_8_4, FakeRedis.Kind.VALKEY_9));
+        });
+        assertNoViolation("", sets);
+        Consumer<SimPlan> permits = sets.andThen(plan -> {
+            plan.permitTenths = 3;
+            plan.permitCount = 2;
+        });
+        assertNoViolation("", permits, Fault.STRAY_PUSHES, Fault.REPEAT_PUSHES);
+    }
+
     /** Workers that take one resource compete with those that take several. */
     @Test
     void overlappingSetsCauseNoViolation() {
@@ -485,7 +509,7 @@ class SimulationTest {
     }
 
     private static void assertNoViolation(String kind, Consumer<SimPlan> change, Fault... faults) {
-        assertEquals(0, violations(kind, change, faults), () -> "violations under " + faults[0]);
+        assertEquals(0, violations(kind, change, faults), () -> "violations under " + List.of(faults));
     }
 
     private static long overlaps(Consumer<SimPlan> change, Fault... faults) {
