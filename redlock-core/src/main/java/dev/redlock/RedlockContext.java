@@ -964,7 +964,7 @@ public final class RedlockContext {
                 reconnectDelayMsMax, maxTtlMs, restartGuard, drift,
                 clockSampleMs, nodeInFlightMax, nodeUnsentBytesMax,
                 commandMode == CommandMode.SCRIPTS ? null : keyPrefix + PROBE_NAME,
-                commandMode == CommandMode.SCRIPTS ? null : keyPrefix + SET_PROBE_NAME,
+                commandMode == CommandMode.SCRIPTS ? null : keyPrefix + SET_PROBE_NAME, keyPrefix + PROBE_NAME,
                 isMarkUsed() ? keyPrefix + MARK_NAME : null,
                 releaseBatchMax, undeliveredReleasesMax, clientName.isEmpty() ? null : clientName,
                 wakeUpKeysMax() > 0, commandMode == CommandMode.NATIVE, loginSource(), tlsContexts(),

@@ -42,6 +42,22 @@ class NodeLifeTest extends VirtualTest {
         assertFalse(acquire(client, options()).isAcquired());
     }
 
+    @ParameterizedTest
+    @EnumSource(CommandMode.class)
+    void aServerWhoseScriptsCannotUseTheClockIsRejected(CommandMode mode) {
+        world = new VirtualWorld(3);
+        node(0).redis().before5();
+        VirtualWorld.Client client = client(context().commands(mode));
+        world.runMs(10_000);
+        assertEquals(NodeState.WAITING, status(client, 0).state());
+        assertTrue(status(client, 0).problem().contains("as on Redis before version 5"), status(client, 0).problem());
+        assertTrue(node(0).openedCount() <= 5, "slow retries: " + node(0).openedCount());
+        assertTrue(acquire(client, options().forReading()).isAcquired(), "the two others decide");
+        world.node(1).redis().failNext("EVAL", "NOPERM no", 100);
+        world.node(1).breakConnections();
+        world.await("a missing right proves nothing", 3_000, () -> status(client, 1).state() == NodeState.READY);
+    }
+
     @Test
     void aWrongPasswordIsReportedAndRetriedSlowly() {
         world = new VirtualWorld(1);

@@ -252,6 +252,14 @@ class TlsTest {
 
     @ParameterizedTest
     @EnumSource(names = {"JDK", "OPENSSL"})
+    void aCommonNameIsNoHostName(TlsProvider provider) throws Exception {
+        server().identity(certificates.forClient("CN=localhost"));
+        assertProblem(connect(options(provider)), "localhost as its common name only", "subject alternative name");
+        assertReady(connect(options(provider).acceptAnyHostName()));
+    }
+
+    @ParameterizedTest
+    @EnumSource(names = {"JDK", "OPENSSL"})
     void acceptingAnyHostNameIsLoggedAsAWarningOnce(TlsProvider provider) throws Exception {
         server().identity(certificates.forHost("node.example"));
         try (LogLines log = new LogLines()) {

@@ -17,7 +17,7 @@ import java.util.function.Consumer;
  * HELLO 3 [AUTH user password] [SETNAME name] | CLIENT TRACKING ON OPTIN NOLOOP | CLIENT SETINFO ...
  *     | INFO server | [CLUSTER MYID] | INFO replication | TIME
  *     | MSETEX 1 key:redlock:permit value XX PX 1
- *     | DELEX key IFEQ value | DELIFEQ key value | SET key value IFEQ value PX 1 | SCRIPT LOAD ...
+ *     | DELEX key IFEQ value | DELIFEQ key value | SET key value IFEQ value PX 1 | EVAL ... | SCRIPT LOAD ...
  * </pre>
  *
  * <p>If scripts are optional, they are loaded after the replies to the conditional commands, and only on a node that
@@ -47,6 +47,14 @@ final class Handshake {
     private static final RespCommand LIBRARY_NAME = RespCommand.of("CLIENT", "SETINFO", "LIB-NAME", "redlock");
     /** It is shorter than a token and so no lock's value: an existing key of this name is not changed. */
     private static final String PROBE_VALUE = "redlock:probe";
+    /**
+     * Reads the clock and then runs a command that may write, but removes nothing: no sorted set has this member.
+     * ARGV[1] the key of the probe; it is no KEYS[1], because a cluster would not run the script elsewhere. Reply: 0, or
+     * an error.
+     */
+    private static final String CLOCK_SCRIPT = "redis.call('TIME') return redis.call('ZREM', ARGV[1], ARGV[1])";
+    /** Part of the error of a server whose scripts must not depend on the clock. */
+    private static final String CLOCK_FORBIDDEN = "non deterministic commands";
     /** Characters of a server's word that are shown. */
     private static final int SHOWN_LENGTH_MAX = 64;
     private static final long UNKNOWN = -1;
@@ -101,6 +109,7 @@ final class Handshake {
     private final boolean isClockWatched;
     private final boolean isLoginProvided;
     private final String probeKey;
+    private final String scriptProbeKey;
     private final String setProbeKey;
     private final boolean areWakeUpsWanted;
     private final boolean areScriptsOptional;
@@ -128,6 +137,7 @@ final class Handshake {
         this.listener = listener;
         this.clientName = options.clientName();
         this.probeKey = options.probeKey();
+        this.scriptProbeKey = options.scriptProbeKey();
         this.setProbeKey = options.setProbeKey();
         this.areWakeUpsWanted = options.areWakeUpsWanted();
         this.areScriptsOptional = options.areScriptsOptional();
@@ -169,6 +179,7 @@ final class Handshake {
     }
 
     private void loadScripts() {
+        send(command("EVAL", CLOCK_SCRIPT, "0", scriptProbeKey), this::onClockScript);
         scriptsLeft = LockScripts.SCRIPTED.size();
         for (CommandKind kind : LockScripts.SCRIPTED) {
             send(scriptLoad(sender, LockScripts.source(kind)), this::onScriptLoaded);
@@ -415,6 +426,14 @@ final class Handshake {
             listener.onClockSample(timeSentNs, clock.nanoTime(), wallUs);
         } else if (isClockWatched) {
             reject(TimeReply.problemOf(reply));
+        }
+    }
+
+    /** Other errors, such as a missing permission, prove nothing. */
+    private void onClockScript(RespValue reply) {
+        if (isUsable(reply) && reply.isError() && reply.asText().contains(CLOCK_FORBIDDEN)) {
+            reject("a script of this server cannot write after it has read the clock, as on Redis before version 5, and"
+                    + " readers and fencing tokens need that: use Redis 6.2 or newer, or Valkey");
         }
     }
 

@@ -279,6 +279,11 @@ final class NodeConnector {
         if (opening != connection) {
             return;
         }
+        String nameProblem = thrown == null ? connection.tls().nameProblem() : null;
+        if (nameProblem != null) {
+            reject(nameProblem);
+            return;
+        }
         if (thrown == null) {
             onOpen(connection);
             return;

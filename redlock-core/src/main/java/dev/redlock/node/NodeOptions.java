@@ -21,6 +21,7 @@ import dev.redlock.transport.TlsContexts;
  * @param unsentBytesMax      unsent bytes at which further commands fail
  * @param probeKey            key for the probe of conditional commands; null to use scripts only
  * @param setProbeKey         key that no lock has, for the probe of {@code MSETEX}; null to use scripts only
+ * @param scriptProbeKey      key for the probe of scripts
  * @param markKey             key for the marks of the restart guard; null if it uses none
  * @param releaseBatchMax     most releases in one script call, and most extensions up to 32
  * @param undeliveredReleasesMax releases kept for a node that is not connected
@@ -36,7 +37,7 @@ import dev.redlock.transport.TlsContexts;
 public record NodeOptions(int connectTimeoutMs, int handshakeTimeoutMs, int unansweredTimeoutMs,
         int reconnectDelayMsMin, int reconnectDelayMsMax, long maxTtlMs, RestartGuardMode guardMode, Drift drift,
         int clockSampleMs, int inFlightMax, int unsentBytesMax, String probeKey, String setProbeKey,
-        String markKey, int releaseBatchMax, int undeliveredReleasesMax, String clientName, boolean areWakeUpsWanted,
-        boolean areScriptsOptional, LoginSource loginSource, TlsContexts tls,
+        String scriptProbeKey, String markKey, int releaseBatchMax, int undeliveredReleasesMax, String clientName,
+        boolean areWakeUpsWanted, boolean areScriptsOptional, LoginSource loginSource, TlsContexts tls,
         long clusterNodeTimeoutMs, ServerRules clusterServers) {
 }

@@ -2,9 +2,13 @@ package dev.redlock.transport;
 
 import io.netty.channel.Channel;
 import io.netty.handler.ssl.SslHandler;
+import java.security.cert.CertificateParsingException;
+import java.security.cert.X509Certificate;
+import java.util.Collection;
 import java.util.List;
 import java.util.function.Consumer;
 import javax.net.ssl.SNIHostName;
+import javax.net.ssl.SSLPeerUnverifiedException;
 import javax.net.ssl.SSLParameters;
 import javax.net.ssl.SSLSession;
 
@@ -17,6 +21,9 @@ public final class TlsChannel {
 
     /** Long enough for a socket that accepts bytes. A node that hangs does not delay the end of its connection. */
     private static final long CLOSE_NOTIFY_MS_MAX = 100;
+
+    /** The kind of a subject alternative name that is a host name. */
+    private static final Integer DNS_NAME = 2;
 
     private final NodeAddress address;
     private final TlsContext context;
@@ -85,6 +92,29 @@ public final class TlsChannel {
      */
     public TlsFailure failureOf(Throwable cause, boolean isOpening) {
         return TlsFailure.of(cause, address, isOpening);
+    }
+
+    /**
+     * Checks what the implementations of TLS accept: without an alternative name they compare the common name, which an
+     * authority need not verify (RFC 9525).
+     *
+     * @return the reason why the certificate of the node does not count; null if it does
+     */
+    public String nameProblem() {
+        if (!contexts.areHostNamesVerified() || address.isIpAddress()) {
+            return null;
+        }
+        try {
+            X509Certificate certificate = (X509Certificate) handler.engine().getSession().getPeerCertificates()[0];
+            Collection<List<?>> names = certificate.getSubjectAlternativeNames();
+            if (names != null && names.stream().anyMatch(name -> name.get(0).equals(DNS_NAME))) {
+                return null;
+            }
+        } catch (SSLPeerUnverifiedException | CertificateParsingException e) {
+            return "the certificate of the node cannot be read: " + e.getMessage();
+        }
+        return "the certificate of the node has host " + address.host() + " as its common name only, which does not"
+                + " count: issue one with this host as subject alternative name";
     }
 
     /** @return protocol, cipher suite, implementation, and why newer files are not used; one line */

@@ -68,7 +68,7 @@ class FanOutTest {
 
     private FanOut fanOut() {
         NodeOptions options = new NodeOptions(1, 1, 1, 1, 1, 1_000, RestartGuardMode.OFF, Drift.DEFAULT, 0, 16,
-                4096, null, null, null, 64, 0, null, false, false, null, null, 15_000, ServerRules.DEFAULT);
+                4096, null, null, "probe", null, 64, 0, null, false, false, null, null, 15_000, ServerRules.DEFAULT);
         NodeContext context = new NodeContext(loop, null, System::nanoTime, new TimerWheel(0, deadlineNs -> {
         }), new SplittableRandom(1), options, null,
                 new SharedIdentities(new SharedVotes(2), List.of("0", "1")), new FreshGroup());

@@ -60,6 +60,7 @@ public final class FakeRedis {
     private String user = "default";
     private String password;
     private boolean isResp3Known = true;
+    private boolean hasEffectReplication = true;
     private boolean isLogging;
     private boolean mayShorten;
     private LongUnaryOperator fencedReply = value -> value;
@@ -251,6 +252,12 @@ public final class FakeRedis {
     /** Models a server before version 6, which has no HELLO. */
     public void onlyResp2() {
         isResp3Known = false;
+    }
+
+    /** Models a server before version 5, whose scripts must not write after they have read the clock. */
+    public void before5() {
+        isResp3Known = false;
+        hasEffectReplication = false;
     }
 
     /** Sets whether an extension to a shorter ttl shortens the key. */
@@ -558,6 +565,13 @@ public final class FakeRedis {
         }
         if (password != null && !session.isIn) {
             return error("NOAUTH Authentication required.");
+        }
+        if (command.equals("EVAL") && words.get(2).equals("0")) {
+            // A probe: the script reads the clock and may write.
+            return hasEffectReplication
+                    ? RespValue.integer(0)
+                    : error("ERR Error running script (call to f_1): @user_script:1: @user_script: 1: Write commands not"
+                            + " allowed after non deterministic commands. ");
         }
         if (isProbe(words)) {
             commandCounts.merge("probe", 1, Integer::sum);
