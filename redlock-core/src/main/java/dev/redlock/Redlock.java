@@ -256,8 +256,8 @@ public final class Redlock implements AutoCloseable {
     }
 
     /**
-     * Runs a task as {@link #tryRun(String, AcquireOptions, LeaseTask)} does. Java selects that method for a lambda, and
-     * Kotlin this one.
+     * Runs a task as {@link #tryRun(String, AcquireOptions, LeaseTask)} does. Java selects that method for a lambda,
+     * and Kotlin this one.
      *
      * @param resource the name to lock
      * @param options  how
@@ -382,8 +382,8 @@ public final class Redlock implements AutoCloseable {
     public RedlockLock asLock(String resource, AcquireOptions options) {
         AcquireSpec spec = specOf(options);
         engine.config().terms().checkTtl(spec.ttlMs(), spec.minValidityNs());
-        spec.checkPlain("asLock", "use asReadWriteLock or asSemaphore, or options without forReading(), forWriting() and"
-                + " forPermitOf()");
+        spec.checkPlain("asLock", "use asReadWriteLock or asSemaphore, or options without forReading(), forWriting()"
+                + " and forPermitOf()");
         return new RedlockLock(engine, lockKey(resource), spec);
     }
 

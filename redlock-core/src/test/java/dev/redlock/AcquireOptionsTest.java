@@ -100,8 +100,8 @@ class AcquireOptionsTest {
                 .fenced();
         assertNotSame(options, changed);
         assertEquals("AcquireOptions{ttlMs=10000, waitNs=2000000000, extensionCountMax=5, fenced}", changed.toString());
-        assertEquals("AcquireOptions{ttlMs=10000, waitNs=default, extensionCountMax=0, holdNsMin=5, watchLoss, for writing}",
-                options.holdAtLeast(Duration.ofNanos(5)).watchLoss().forWriting().toString());
+        assertEquals("AcquireOptions{ttlMs=10000, waitNs=default, extensionCountMax=0, holdNsMin=5, watchLoss, for"
+                + " writing}", options.holdAtLeast(Duration.ofNanos(5)).watchLoss().forWriting().toString());
         assertEquals("AcquireOptions{ttlMs=10000, waitNs=default, extensionCountMax=0, for reading}",
                 options.forReading().toString());
         assertEquals("AcquireOptions{ttlMs=10000, waitNs=default, extensionCountMax=0, for a permit of 3}",

@@ -107,7 +107,8 @@ class AcquireOutcomeTest extends VirtualTest {
         node(4).breakConnections();
         AcquireOutcome outcome = get(started);
         assertEquals(List.of("granted", "refused", "failed: not connected: the server closed the connection",
-                "failed: OOM", "unknown: connection lost before the answer: the server closed the connection", "pending", "pending"),
+                "failed: OOM", "unknown: connection lost before the answer: the server closed the connection", "pending",
+                "pending"),
                 IntStream.range(0, 7).mapToObj(outcome::voteText).toList());
         assertEquals(List.of(1, 1, 2, 1), List.of(outcome.grantedCount(), outcome.refusedCount(),
                 outcome.failedCount(), outcome.unknownCount()));
@@ -148,8 +149,8 @@ class AcquireOutcomeTest extends VirtualTest {
     void theAdviceForAKeyThatNeverExpiresIsNotToWait() {
         VirtualWorld.Client client = world(3);
         eachNode(node -> node.redis().set("orders", "of another program", -1));
-        String advice = "a key with the name of the lock never expires, so it is no lock of a client: delete it if no other"
-                + " program uses it, or choose another name or RedlockContext.keyPrefix";
+        String advice = "a key with the name of the lock never expires, so it is no lock of a client: delete it if no"
+                + " other program uses it, or choose another name or RedlockContext.keyPrefix";
         assertEquals(advice, acquire(client, options()).advice());
         assertEquals("the wait budget ended: " + advice,
                 acquire(client, options().waitUpTo(Duration.ofMillis(200))).advice());

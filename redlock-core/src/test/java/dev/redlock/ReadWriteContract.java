@@ -266,7 +266,7 @@ public abstract class ReadWriteContract extends SemaphoreContract {
             assertThrows(IllegalArgumentException.class,
                     () -> client.acquireAll(List.of(resource, resource + "/2"), options));
         }
-        assertThrows(NullPointerException.class, () -> client.asReadWriteLock(null, READ_ONCE));
+        assertThrows(NullPointerException.class, () -> client.asReadWriteLock(null, PLAIN_ONCE));
         assertThrows(NullPointerException.class, () -> client.asReadWriteLock(resource, null));
         assertEquals(0, existingCount(), "nothing was sent");
     }

@@ -200,9 +200,9 @@ class RedlockBadInputTest {
                 () -> redlock.asLock("r", OPTIONS.forPermitOf(3)));
         Refusal.ofArgument("asLock was called with options for reading" + instead,
                 () -> redlock.asLock("r", OPTIONS.forReading()));
-        Refusal.ofArgument("asReadWriteLock was called with options for writing: leave that out, the view has both locks",
-                () -> redlock.asReadWriteLock("r", OPTIONS.forWriting()));
-        Refusal.ofArgument("asSemaphore was called with options for a permit of 2: leave that out, the view has its number"
-                + " of permits", () -> redlock.asSemaphore("r", 3, OPTIONS.forPermitOf(2)));
+        Refusal.ofArgument("asReadWriteLock was called with options for writing: leave that out, the view has both"
+                + " locks", () -> redlock.asReadWriteLock("r", OPTIONS.forWriting()));
+        Refusal.ofArgument("asSemaphore was called with options for a permit of 2: leave that out, the view has its"
+                + " number of permits", () -> redlock.asSemaphore("r", 3, OPTIONS.forPermitOf(2)));
     }
 }

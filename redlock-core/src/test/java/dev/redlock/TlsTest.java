@@ -234,7 +234,8 @@ class TlsTest {
         try (LogLines log = new LogLines()) {
             assertProblem(connect(options(provider).trustCertificates(other)),
                     "the certificate of the node is not trusted: add the certificate of its authority");
-            Await.until("logged", () -> log.with(Level.WARNING, "): the certificate of the node is not trusted").size() == 1);
+            Await.until("logged",
+                    () -> log.with(Level.WARNING, "): the certificate of the node is not trusted").size() == 1);
         }
     }
 

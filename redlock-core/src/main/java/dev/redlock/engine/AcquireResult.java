@@ -12,8 +12,8 @@ import dev.redlock.node.VoteFailure;
 abstract class AcquireResult extends RequestMailbox implements AcquireOutcome {
 
     /** A key of a lock always expires. */
-    private static final String FOREIGN_KEY_ADVICE = "a key with the name of the lock never expires, so it is no lock of"
-            + " a client: delete it if no other program uses it, or choose another name or RedlockContext.keyPrefix";
+    private static final String FOREIGN_KEY_ADVICE = "a key with the name of the lock never expires, so it is no lock"
+            + " of a client: delete it if no other program uses it, or choose another name or RedlockContext.keyPrefix";
 
     private final LockEngine engine;
     private Kind kind = Kind.CANCELLED;

@@ -117,8 +117,8 @@ final class QuorumWatch {
         }
         text.append(count > NODES_MAX ? "; and " + (count - NODES_MAX) + " more" : "");
         return isQuarantined
-                ? text + "; a node in quarantine may have lost locks: wait, or see RedlockContext.restartGuard, which is "
-                        + conductor.config().nodeOptions().guardMode()
+                ? text + "; a node in quarantine may have lost locks: wait, or see RedlockContext.restartGuard, which"
+                        + " is " + conductor.config().nodeOptions().guardMode()
                 : text.toString();
     }
 
