@@ -71,24 +71,23 @@ class AclTest {
         }
     }
 
-    /** With a slot on its way, whose keys the client asks for at the other master. */
+    /** With a lease whose key moves to the other master: its release follows the redirection. */
     @Test
     void aClusterNeedsFourMoreRights() throws Exception {
         assertTrue(DocPages.text("docs/guides/operations.md").lines().anyMatch(CLUSTER_LINE::equals), "on the page");
         try (RedisNodes nodes = RequiredNodes.start(
                 RedisCluster.enabled(new RedisNodesContext().source(Source.PATH).count(2), 15_000))) {
             RedisCluster cluster = RedisCluster.form(nodes.nodes(), 2);
-            RedisNode owner = cluster.ownerOf("lock:orders/42");
-            cluster.startMove(RedisCluster.slotOf("lock:orders/42"), owner, nodes.node(1 - owner.index()));
-            assertEquals(List.of(), deniedByCluster(nodes, CLUSTER_LINE), "commands that a server refused");
+            assertEquals(List.of(), deniedByCluster(nodes, cluster, CLUSTER_LINE), "commands that a server refused");
             for (String right : CLUSTER_LINE.replace("ACL SETUSER redlock ", "").split(" ")) {
-                assertFalse(deniedByCluster(nodes, CLUSTER_LINE.replace(" " + right, "")).isEmpty(),
+                assertFalse(deniedByCluster(nodes, cluster, CLUSTER_LINE.replace(" " + right, "")).isEmpty(),
                         "needed: " + right);
             }
         }
     }
 
-    private static List<String> deniedByCluster(RedisNodes nodes, String clusterLine) throws Exception {
+    private static List<String> deniedByCluster(RedisNodes nodes, RedisCluster cluster, String clusterLine)
+            throws Exception {
         for (RedisNode node : nodes.nodes()) {
             giveRights(node);
             assertEquals("OK", node.call(clusterLine.split(" ")));
@@ -97,15 +96,26 @@ class AclTest {
         String address = addressOf(nodes.node(0)).replace("redis://", "redis-cluster://");
         try (Redlock redlock = Redlock
                 .connect(context(address).connectTimeout(Duration.ofSeconds(3)).keyPrefix("lock:"))) {
+            AcquireOutcome outcome = redlock.tryAcquire("orders/42", Duration.ofSeconds(30));
+            if (outcome.isAcquired()) {
+                releaseAfterMove(nodes, cluster, outcome.lease());
+            }
             if (clusterLine.equals(CLUSTER_LINE)) {
-                cycle(redlock, OPTIONS, "orders/42");
                 cycle(redlock, OPTIONS, "orders/43");
                 cycle(redlock, OPTIONS.fenced(), "orders/44");
-            } else {
-                redlock.tryAcquire("orders/42", Duration.ofSeconds(1));
             }
         }
         return nodes.nodes().stream().flatMap(node -> denied(node).stream()).toList();
+    }
+
+    private static void releaseAfterMove(RedisNodes nodes, RedisCluster cluster, Lease lease) throws Exception {
+        int slot = RedisCluster.slotOf("lock:orders/42");
+        RedisNode owner = cluster.ownerOf("lock:orders/42");
+        RedisNode target = nodes.node(1 - owner.index());
+        cluster.startMove(slot, owner, target);
+        cluster.moveKeys(slot, owner, target);
+        lease.release();
+        cluster.endMove(slot, owner, target);
     }
 
     @ParameterizedTest
