@@ -107,7 +107,8 @@ class AcquireOutcomeTest extends VirtualTest {
         node(4).breakConnections();
         AcquireOutcome outcome = get(started);
         assertEquals(List.of("granted", "refused", "failed: not connected: the server closed the connection",
-                "failed: OOM", "unknown: connection lost before the answer: the server closed the connection", "pending",
+                "failed: OOM", "unknown: connection lost before the answer: the server closed the connection",
+                "pending",
                 "pending"),
                 IntStream.range(0, 7).mapToObj(outcome::voteText).toList());
         assertEquals(List.of(1, 1, 2, 1), List.of(outcome.grantedCount(), outcome.refusedCount(),

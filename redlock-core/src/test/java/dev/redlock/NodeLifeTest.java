@@ -35,7 +35,8 @@ class NodeLifeTest extends VirtualTest {
         VirtualWorld.Client client = client();
         for (int i : new int[]{0, 1}) {
             assertEquals(NodeState.READY, status(client, i).state());
-            assertTrue(status(client, i).problem().contains("identity of node " + (1 - i)), status(client, i).problem());
+            assertTrue(status(client, i).problem().contains("identity of node " + (1 - i)),
+                    status(client, i).problem());
         }
         release(lease(client));
         node(2).crash();

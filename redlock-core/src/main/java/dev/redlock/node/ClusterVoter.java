@@ -471,8 +471,11 @@ public final class ClusterVoter extends Voter {
         }
         long timeoutMs = Math.min(Long.parseLong(text), NODE_TIMEOUT_MS_MAX);
         if (timeoutMs < NODE_TIMEOUT_MS_MIN) {
-            member.node().view().log(Level.WARNING, "cluster-node-timeout is " + timeoutMs + " ms, with which no"
-                    + " cluster works: the client uses RedlockContext.clusterNodeTimeout; set it to 100 ms or more");
+            member.node()
+                    .view()
+                    .log(Level.WARNING, "cluster-node-timeout is " + timeoutMs + " ms, with which no"
+                            + " cluster works: the client uses RedlockContext.clusterNodeTimeout;"
+                            + " set it to 100 ms or more");
         } else if (timeoutMs != member.nodeTimeoutMs) {
             member.nodeTimeoutMs = timeoutMs;
             updateNodeTimeout();

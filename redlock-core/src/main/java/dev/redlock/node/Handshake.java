@@ -49,8 +49,8 @@ final class Handshake {
     private static final String PROBE_VALUE = "redlock:probe";
     /**
      * Reads the clock and then runs a command that may write, but removes nothing: no sorted set has this member.
-     * ARGV[1] the key of the probe; it is no KEYS[1], because a cluster would not run the script elsewhere. Reply: 0, or
-     * an error.
+     * ARGV[1] the key of the probe; it is no KEYS[1], because a cluster would not run the script elsewhere. Reply: 0,
+     * or an error.
      */
     private static final String CLOCK_SCRIPT = "redis.call('TIME') return redis.call('ZREM', ARGV[1], ARGV[1])";
     /** Part of the error of a server whose scripts must not depend on the clock. */

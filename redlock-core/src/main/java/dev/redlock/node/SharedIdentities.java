@@ -82,7 +82,11 @@ public final class SharedIdentities {
         StringBuilder text = new StringBuilder("it has the identity of ");
         for (long left = others; left != 0; left &= left - 1) {
             int other = Long.numberOfTrailingZeros(left);
-            text.append(left == others ? "" : " and ").append("node ").append(other).append(" (").append(names[other])
+            text.append(left == others ? "" : " and ")
+                    .append("node ")
+                    .append(other)
+                    .append(" (")
+                    .append(names[other])
                     .append(')');
         }
         return text + ", so they have one vote together: configure each server once, or find the one that copies the"

@@ -570,8 +570,8 @@ public final class FakeRedis {
             // A probe: the script reads the clock and may write.
             return hasEffectReplication
                     ? RespValue.integer(0)
-                    : error("ERR Error running script (call to f_1): @user_script:1: @user_script: 1: Write commands not"
-                            + " allowed after non deterministic commands. ");
+                    : error("ERR Error running script (call to f_1): @user_script:1: @user_script: 1: Write commands"
+                            + " not allowed after non deterministic commands. ");
         }
         if (isProbe(words)) {
             commandCounts.merge("probe", 1, Integer::sum);

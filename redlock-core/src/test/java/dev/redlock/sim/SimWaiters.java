@@ -7,8 +7,8 @@ import java.util.Map;
 import java.util.stream.LongStream;
 
 /**
- * Checks that no waiter sleeps while its lock is free on every node. If no push is lost, it gets the lock, or is refused
- * again, within some round trips; otherwise with its backstop.
+ * Checks that no waiter sleeps while its lock is free on every node. If no push is lost, it gets the lock, or is
+ * refused again, within some round trips; otherwise with its backstop.
  */
 final class SimWaiters {
 

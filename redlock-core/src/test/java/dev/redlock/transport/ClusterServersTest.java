@@ -33,8 +33,8 @@ class ClusterServersTest {
 
     @ParameterizedTest
     @CsvSource({"10.1.2.3:6379, 10.9.9.9", "10.1.2.3:6379, 172.31.0.1", "10.1.2.3:6379, 192.168.7.7",
-            "10.1.2.3:6379, 100.64.0.9", "10.1.2.3:6379, fd12::1", "cache.example.com:6379, 10.0.0.7",
-            "203.0.113.7:6379, 203.0.113.7", "203.0.113.7:6379, 10.0.0.7"})
+        "10.1.2.3:6379, 100.64.0.9", "10.1.2.3:6379, fd12::1", "cache.example.com:6379, 10.0.0.7",
+        "203.0.113.7:6379, 203.0.113.7", "203.0.113.7:6379, 10.0.0.7"})
     void privateNetworksAndSeedsAreAllowed(String seed, String ip) {
         String bracketed = ip.indexOf(':') < 0 ? ip : "[" + ip + "]";
         assertNull(refusal(servers(ServerRules.DEFAULT, seed), bracketed + ":7001", ip));
@@ -44,7 +44,7 @@ class ClusterServersTest {
 
     @ParameterizedTest
     @ValueSource(strings = {"203.0.113.8", "8.8.8.8", "169.254.169.254", "127.0.0.1", "172.32.0.1", "11.0.0.1",
-            "100.128.0.1", "2001:db8::1", "fe80::1", "::1", "0.0.0.0"})
+        "100.128.0.1", "2001:db8::1", "fe80::1", "::1", "0.0.0.0"})
     void otherAddressesAreRefusedAlsoBehindAName(String ip) {
         String bracketed = ip.indexOf(':') < 0 ? ip : "[" + ip + "]";
         for (String seed : List.of("10.1.2.3:6379", "redis-1.example.com:6379", "203.0.113.7:6379")) {
@@ -108,7 +108,7 @@ class ClusterServersTest {
 
     @ParameterizedTest
     @ValueSource(strings = {"", " ", "10.0.0.0/33", "10.0.0/8", "10.0.0.0/", "fd00::/129", "*.", "a..b", "*.*", "a/8",
-            "redis://h:1", "h:6379", "a,b"})
+        "redis://h:1", "h:6379", "a,b"})
     void malformedRulesAreRejected(String rule) {
         IllegalArgumentException e = assertThrows(IllegalArgumentException.class, () -> ServerRules.parse(rule));
         assertTrue(e.getMessage().contains("is no rule for the servers of clusters"), e.getMessage());
