@@ -5,7 +5,6 @@ import dev.redlock.loadtest.nodes.TemporaryFolders;
 import dev.redlock.transport.NodeAddress;
 import java.io.IOException;
 import java.io.UncheckedIOException;
-import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;

@@ -10,7 +10,6 @@ import dev.redlock.TlsProvider;
 import dev.redlock.TransportKind;
 import dev.redlock.loadtest.nodes.NodeUris;
 import dev.redlock.loadtest.result.Counted;
-import dev.redlock.quorum.Quorum;
 import dev.redlock.transport.NettyTransport;
 import dev.redlock.transport.NodeAddress;
 import java.io.IOException;
@@ -176,7 +175,7 @@ public final class RedlockDriver implements LockDriver {
             return Optional.of("transport " + kind.name().toLowerCase(Locale.ROOT) + " cannot be used here: " + why
                     + "; use auto or another one");
         }
-        return (isThrifty || asksThrifty) && Quorum.sizeOf(nodeCount) == nodeCount
+        return (isThrifty || asksThrifty) && nodeCount / 2 + 1 == nodeCount
                 ? Optional.of("a thrifty quorum of " + Counted.of(nodeCount, "node")
                         + " is all of them: measure three or more")
                 : Optional.empty();
