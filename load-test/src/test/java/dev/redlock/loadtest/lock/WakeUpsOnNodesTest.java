@@ -119,6 +119,20 @@ class WakeUpsOnNodesTest {
         }
     }
 
+    /** Two of three servers hold the lease, and nothing is registered there. */
+    @ParameterizedTest
+    @EnumSource(value = Source.class, names = {"PATH", "EMBEDDED"})
+    void aFlushOfOneOfTwoHoldersLosesTheLease(Source source) throws Exception {
+        try (RedisNodes nodes = start(source); Redlock redlock = connect(nodes)) {
+            CompletableFuture<LeaseState> lost = new CompletableFuture<>();
+            nodes.node(2).pause();
+            redlock.acquire("orders", OPTIONS.listener((ended, state) -> lost.complete(state)));
+            nodes.node(1).call("FLUSHALL");
+            assertEquals(LeaseState.LOST, lost.get());
+            nodes.node(2).resume();
+        }
+    }
+
     @ParameterizedTest
     @EnumSource(value = Source.class, names = {"PATH", "EMBEDDED"})
     void aWatchedLeaseIsLostWhenAMajorityOfItsKeysIsDeleted(Source source) throws Exception {
