@@ -49,7 +49,7 @@ class MetricsDocTest {
             if (line.startsWith("| `redlock.")) {
                 String[] cells = line.split("\\|");
                 Set<String> tags = new TreeSet<>();
-                Matcher tag = Pattern.compile("`([a-z]+)`").matcher(cells[3]);
+                Matcher tag = Pattern.compile("`([a-z]+)`").matcher(cells[2]);
                 while (tag.find()) {
                     tags.add(tag.group(1));
                 }
