@@ -8,9 +8,12 @@ import dev.redlock.sim.VirtualWorld;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionStage;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
+import org.junit.jupiter.params.provider.ValueSource;
 
 /** A lease that asks the nodes to report changes of its keys. */
 class LossWatchTest extends VirtualTest {
@@ -127,26 +130,139 @@ class LossWatchTest extends VirtualTest {
         assertEquals(LeaseState.LOST, lease.state());
     }
 
-    /** The pushes of the first loss are lost, so the client learns of it when it holds the lock again. */
-    @Test
-    void aLockThatIsAcquiredAgainIsWatchedForItsNewLease() {
-        VirtualWorld.Client client = slowWorld(3);
-        Lease earlier = watched(client);
-        world.runMs(10);
+    /** Acquires the lock again. The pushes of the loss of the earlier lease are lost. */
+    private Lease watchedAgain(VirtualWorld.Client client, AcquireOptions options) {
         eachNode(node -> {
             node.pushFault((name, push) -> List.of());
             node.redis().delete("orders");
             node.pushFault(null);
         });
         world.runMs(10);
-        assertEquals(LeaseState.HELD, earlier.state());
-        Lease again = watched(client);
+        return acquired(acquire(client, options.watchLoss()));
+    }
+
+    @Test
+    void aLockThatIsAcquiredAgainEndsItsEarlierLease() {
+        VirtualWorld.Client client = slowWorld(3);
+        Lease earlier = watched(client);
         world.runMs(10);
-        assertEquals(ExtendOutcome.LOST, extend(earlier, TTL));
+        Lease again = watchedAgain(client, options());
+        assertEquals(LeaseState.HELD, earlier.state());
+        world.runUntilNs(world.nowNs() + 4 * LINK_NS);
+        assertEquals(LeaseState.LOST, earlier.state());
+        assertEquals(List.of(LeaseState.LOST), lost);
         assertEquals(LeaseState.HELD, again.state());
         eachNode(node -> node.redis().delete("orders"));
         world.runMs(2);
         assertEquals(LeaseState.LOST, again.state());
+    }
+
+    @Test
+    void aResourceThatIsAcquiredAgainEndsTheEarlierLeaseOfItsSet() {
+        VirtualWorld.Client client = slowWorld(3);
+        Lease earlier = acquired(get(client.redlock()
+                .acquireAllAsync(List.of("orders", "stock"), options().watchLoss())));
+        world.runMs(10);
+        Lease again = watchedAgain(client, options().forWriting());
+        world.runUntilNs(world.nowNs() + 4 * LINK_NS);
+        assertEquals(LeaseState.LOST, earlier.state());
+        assertEquals(LeaseState.HELD, again.state());
+    }
+
+    /** The replies to the checks of both leases are lost with the connections. */
+    @Test
+    void bothLeasesOfALockThatIsAcquiredAgainAreWatched() {
+        VirtualWorld.Client client = slowWorld(3);
+        Lease earlier = watched(client);
+        world.runMs(10);
+        Lease again = watchedAgain(client, options());
+        eachNode(FakeNode::breakConnections);
+        world.runMs(100);
+        assertEquals(LeaseState.LOST, earlier.state());
+        assertEquals(LeaseState.HELD, again.state());
+        node(1).redis().delete("orders");
+        node(2).redis().delete("orders");
+        world.runMs(2);
+        assertEquals(LeaseState.LOST, again.state());
+    }
+
+    /** The earlier lease ends first, or the later one does. */
+    @ParameterizedTest
+    @ValueSource(booleans = {true, false})
+    void aLeaseIsWatchedAfterTheOtherLeaseOfItsLockHasEnded(boolean isEarlierFirst) {
+        VirtualWorld.Client client = slowWorld(3);
+        Lease earlier = watched(client);
+        world.runMs(10);
+        Lease again = watchedAgain(client, options());
+        eachNode(FakeNode::breakConnections);
+        (isEarlierFirst ? earlier : again).releaseAsync();
+        world.runMs(100);
+        assertEquals(isEarlierFirst ? List.of() : List.of(LeaseState.LOST), lost);
+        Lease left = isEarlierFirst ? again : earlier;
+        eachNode(node -> node.redis().delete("orders"));
+        world.runMs(2);
+        assertEquals(LeaseState.LOST, left.state());
+    }
+
+    /** More checks are due than are sent at once, and local waiters acquire the locks meanwhile. */
+    @Test
+    void aCheckThatIsDueIsSentAlthoughAWaiterOfTheClientHasTheLock() {
+        VirtualWorld.Client client = slowWorld(3);
+        List<Lease> leases = new ArrayList<>();
+        List<CompletableFuture<AcquireOutcome>> waiting = new ArrayList<>();
+        for (int i = 0; i < 100; i++) {
+            leases.add(acquired(get(client.redlock().acquireAsync("r" + i, options().watchLoss()))));
+            waiting.add(client.redlock()
+                    .acquireAsync("r" + i, options().watchLoss().waitUpTo(Duration.ofSeconds(60)))
+                    .toCompletableFuture());
+        }
+        world.runMs(10);
+        eachNode(node -> leases.forEach(lease -> node.redis().delete(lease.resource())));
+        world.runMs(50);
+        leases.forEach(lease -> assertEquals(LeaseState.LOST, lease.state(), lease.resource()));
+        waiting.forEach(other -> assertEquals(LeaseState.HELD, acquired(other.join()).state()));
+    }
+
+    /** With NOLOOP, a change by an own command would end the registration. */
+    @ParameterizedTest
+    @EnumSource(Watched.class)
+    void ownCommandsForTheSameLockLeaveTheWatch(Watched kind) {
+        VirtualWorld.Client client = slowWorld(3);
+        Lease stale = lease(client);
+        eachNode(node -> node.redis().delete("orders"));
+        Lease lease = acquired(get(kind.acquire(client)));
+        world.runMs(10);
+        AcquireOptions patient = options().waitUpTo(Duration.ofSeconds(60));
+        List<CompletableFuture<AcquireOutcome>> waiting = List.of(acquireAsync(client, patient),
+                acquireAsync(client, patient.forReading()), acquireAsync(client, patient.forWriting()),
+                client.redlock().acquireAllAsync(List.of("orders", "b"), patient).toCompletableFuture());
+        world.runMs(20);
+        assertEquals(AcquireOutcome.Kind.CONTENDED, acquire(client, options().forReading()).kind());
+        assertEquals(AcquireOutcome.Kind.CONTENDED, acquire(client, options()).kind());
+        waiting.forEach(one -> one.cancel(false));
+        assertEquals(ExtendOutcome.LOST, extend(stale, TTL));
+        stale.releaseAsync();
+        world.runMs(10);
+        assertEquals(LeaseState.HELD, lease.state());
+        node(0).redis().delete("orders");
+        node(1).redis().delete("orders");
+        world.runUntilNs(world.nowNs() + 4 * LINK_NS);
+        assertEquals(LeaseState.LOST, lease.state());
+    }
+
+    /** The kinds of lock that can be watched. */
+    private enum Watched {
+        PLAIN, FENCED, WRITING, SET;
+
+        private CompletionStage<AcquireOutcome> acquire(VirtualWorld.Client client) {
+            AcquireOptions options = options().watchLoss();
+            return switch (this) {
+                case PLAIN -> client.redlock().acquireAsync("orders", options);
+                case FENCED -> client.redlock().acquireAsync("orders", options.fenced());
+                case WRITING -> client.redlock().acquireAsync("orders", options.forWriting());
+                case SET -> client.redlock().acquireAllAsync(List.of("orders", "stock"), options);
+            };
+        }
     }
 
     @Test

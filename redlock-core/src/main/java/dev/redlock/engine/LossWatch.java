@@ -38,24 +38,44 @@ final class LossWatch {
 
     /** Starts to watch the keys of a lease that is held from now on. */
     void start(Claim claim) {
+        long all = Quorum.allOf(conductor.nodeCount());
         for (int i = 0; i < claim.key.memberCount(); i++) {
-            LockKey key = claim.key.member(i);
-            WatchedLease earlier = watched.get(key);
-            if (earlier != null) {
-                // This client has acquired the lock again, so the earlier lease is lost; its next extension finds out.
-                stop(earlier.claim);
+            WatchedLease lease = new WatchedLease(claim, claim.key.member(i), claim.watched);
+            WatchedLease newest = watched.get(lease.key);
+            if (newest == null) {
+                watched.add(lease);
+            } else {
+                // This client has acquired the lock again, so the earlier lease is lost.
+                addDue(newest, all);
+                lease.nextOfKey = newest.nextOfKey;
+                newest.nextOfKey = lease;
             }
-            claim.watched = new WatchedLease(claim, key, claim.watched);
-            watched.add(claim.watched);
+            claim.watched = lease;
         }
-        check(claim, Quorum.allOf(conductor.nodeCount()));
+        check(claim, all);
+        checkDue();
     }
 
     void stop(Claim claim) {
         for (WatchedLease lease = claim.watched; lease != null; lease = lease.next) {
-            watched.remove(lease);
+            remove(lease);
         }
         claim.watched = null;
+    }
+
+    private void remove(WatchedLease lease) {
+        WatchedLease other = watched.get(lease.key);
+        if (other == lease) {
+            watched.remove(lease);
+            if (lease.nextOfKey != null) {
+                watched.add(lease.nextOfKey);
+            }
+            return;
+        }
+        while (other.nextOfKey != lease) {
+            other = other.nextOfKey;
+        }
+        other.nextOfKey = lease.nextOfKey;
     }
 
     /** An extension round has ended. */
@@ -67,23 +87,24 @@ final class LossWatch {
 
     /** A node pushes that a key has changed. */
     void onInvalidated(int nodeIndex, ByteBuf name, int index, int length) {
-        WatchedLease lease = watched.get(name, index, length);
-        if (lease != null) {
-            checkSoon(lease.claim.watched, nodeIndex);
-        }
+        addDue(watched.get(name, index, length), 1L << nodeIndex);
+        checkDue();
     }
 
     /** A node has lost all registrations, and keys may have changed meanwhile. */
     void onReconnected(int nodeIndex) {
-        watched.forEach(lease -> {
-            // Once for each lease: the list of its resources starts with the last.
-            if (lease.claim.watched == lease) {
-                checkSoon(lease, nodeIndex);
-            }
-        });
+        watched.forEach(lease -> addDue(lease, 1L << nodeIndex));
+        checkDue();
     }
 
-    private void checkSoon(WatchedLease lease, int nodeIndex) {
+    /** Checks of the leases with a key are due, each once for all its resources. */
+    private void addDue(WatchedLease firstOfKey, long nodes) {
+        for (WatchedLease lease = firstOfKey; lease != null; lease = lease.nextOfKey) {
+            addDueTo(lease.claim.watched, nodes);
+        }
+    }
+
+    private void addDueTo(WatchedLease lease, long nodes) {
         if (lease.dueMask == 0) {
             if (firstDue == null) {
                 firstDue = lease;
@@ -92,8 +113,7 @@ final class LossWatch {
             }
             lastDue = lease;
         }
-        lease.dueMask |= 1L << nodeIndex;
-        checkDue();
+        lease.dueMask |= nodes;
     }
 
     /** Sends the checks that are due, up to the limit. */

@@ -10,6 +10,8 @@ final class WatchedLease extends Keyed {
     final Claim claim;
     /** The next resource of the lease; null if there is none. */
     final WatchedLease next;
+    /** Another lease with this resource: this client has acquired the lock again before it knew of a loss. */
+    WatchedLease nextOfKey;
     /** The nodes whose checks are due, on the first resource of the lease. */
     long dueMask;
     WatchedLease nextDue;
