@@ -150,7 +150,7 @@ public final class FanOut {
 
     private long sendEncoded(LockRequest request, CommandKind kind, CommandEncoding encoding,
             int sequence, long mask) {
-        ByteBuf out = batch.withRoom(roomFor(request, kind, encoding));
+        ByteBuf out = withRoom(roomFor(request, kind, encoding));
         if (out == null) {
             return 0;
         }
@@ -304,7 +304,7 @@ public final class FanOut {
     private void reserve(CommandBatcher batcher) {
         for (int reserved = 0; batcher.isPending() && batcher.pending().length() != reserved;) {
             reserved = batcher.pending().length();
-            batch.withRoom(LockScripts.roomForEach(batcher.pending()));
+            withRoom(LockScripts.roomForEach(batcher.pending()));
         }
     }
 
@@ -417,7 +417,7 @@ public final class FanOut {
     }
 
     private long sendEncoded(CommandBatch commands, long members, long mask) {
-        ByteBuf out = batch.withRoom(LockScripts.roomFor(commands, false));
+        ByteBuf out = withRoom(LockScripts.roomFor(commands, false));
         if (out == null) {
             return 0;
         }
@@ -511,6 +511,17 @@ public final class FanOut {
     /** Writes a node's part of the batch so far to its connection, so that a command of its own can follow. */
     void writeShared(CommandSender sender) {
         batch.writeTo(sender);
+    }
+
+    /** The batch, with room; null if there is none: each command without room is reported as not sent. */
+    private ByteBuf withRoom(int bytes) {
+        try {
+            return batch.withRoom(bytes);
+        } catch (RuntimeException | Error e) {
+            // A caller does not know how many nodes will reply to a send that throws.
+            Log.error("commands are not sent: their buffer threw", e);
+            return null;
+        }
     }
 
     /** Flushes at the end of this duty cycle. */
