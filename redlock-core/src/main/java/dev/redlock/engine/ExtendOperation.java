@@ -103,27 +103,28 @@ final class ExtendOperation {
         vote(claim, nodeIndex, sequence, vote);
     }
 
-    /** A node may have lost the key: its vote in a round that is not decided no longer counts. */
+    /**
+     * A node may have lost the key: its vote in a round that is not decided no longer counts. If it has replied that it
+     * held the key, it has lost it after that, so the key was not interrupted before the round.
+     */
     void revoke(Claim claim, int nodeIndex, LossCause cause) {
         if (claim.isExtending) {
             claim.extendRound.revoke(nodeIndex);
         }
-        dropHolder(claim, nodeIndex, cause);
+        claim.continuousMask &= ~(1L << nodeIndex);
+        conductor.keeper().dropHolder(claim, nodeIndex, cause);
     }
 
     /** Removes a node that has proved that it does not hold the token. */
     void onNotHeld(Claim claim, int nodeIndex) {
-        if (claim.phase == Claim.Phase.HELD) {
-            dropHolder(claim, nodeIndex, LossCause.KEY_GONE);
+        if (claim.phase != Claim.Phase.HELD) {
+            return;
         }
-    }
-
-    private void dropHolder(Claim claim, int nodeIndex, LossCause cause) {
-        boolean wasContinuous = claim.extendSequence != 0 && (claim.continuousMask & 1L << nodeIndex) != 0;
+        boolean wasContinuous = (claim.continuousMask & 1L << nodeIndex) != 0;
         claim.continuousMask &= ~(1L << nodeIndex);
-        conductor.keeper().dropHolder(claim, nodeIndex, cause);
+        conductor.keeper().dropHolder(claim, nodeIndex, LossCause.KEY_GONE);
         if (wasContinuous && claim.phase == Claim.Phase.HELD && isInterrupted(claim)) {
-            conductor.keeper().lose(claim, nodeIndex, cause);
+            conductor.keeper().lose(claim, nodeIndex, LossCause.KEY_GONE);
         }
     }
 

@@ -52,20 +52,15 @@ final class ReleaseOperation {
         // A callback may reuse the lease for another resource, and the claim returns to its pool.
         LockKey key = lease.key;
         LockKey lockedKey = claim.key;
-        long nowNs = conductor.nowNs();
-        WaitQueues queues = conductor.scheduler().queues();
-        int askedNode = queues.endWithQuestion(key, claim.streak, nowNs);
-        // Before any change, because it may throw.
-        queues.passStreak(key, claim.streak, nowNs);
         conductor.keeper().untrack(lease);
         lease.markReleasing();
         try {
-            start(claim, askedNode, nowNs);
+            start(claim, key);
         } finally {
             if (lease.isExtensionAccepted()) {
                 lease.completeExtend(ExtendOutcome.NOT_HELD);
             }
-            queues.handOff(key, lockedKey);
+            conductor.scheduler().queues().handOff(key, lockedKey);
         }
     }
 
@@ -81,11 +76,16 @@ final class ReleaseOperation {
         endUnsent(claim);
     }
 
-    private void start(Claim claim, int askedNode, long nowNs) {
+    /** What throws here, as the clock may, must not keep the release back. */
+    private void start(Claim claim, LockKey key) {
         claim.phase = Claim.Phase.RELEASING;
         claim.releaseRound.reset();
         claim.releaseRound.onNotAsked(Quorum.allOf(conductor.nodeCount()) & ~claim.askedMask);
         try {
+            long nowNs = conductor.nowNs();
+            WaitQueues queues = conductor.scheduler().queues();
+            int askedNode = queues.endWithQuestion(key, claim.streak, nowNs);
+            queues.passStreak(key, claim.streak, nowNs);
             conductor.telemetry().onReleaseStarted(claim, nowNs);
             conductor.startTimer(claim.roundTimer, nowNs + conductor.config().terms().nodeTimeoutNs(claim.ttlMs));
             if (askedNode != Doorkeeper.NONE) {
