@@ -64,16 +64,23 @@ final class ReleaseOperation {
         }
     }
 
-    /** Ends a held lease whose release threw before its round: the keys expire with their ttl. */
+    /** Ends a held lease whose release threw before its round: the nodes get the release later. */
     void endAfterFailure(LeaseHandle lease) {
         Claim claim = lease.claim;
+        // A callback may reuse the lease for another resource, and the claim returns to its pool.
+        LockKey key = lease.key;
+        LockKey lockedKey = claim.key;
         conductor.keeper().untrack(lease);
         lease.markReleasing();
         claim.phase = Claim.Phase.RELEASING;
         if (lease.isExtensionAccepted()) {
             lease.completeExtend(ExtendOutcome.NOT_HELD);
         }
-        endUnsent(claim);
+        try {
+            onSendFailed(claim);
+        } finally {
+            conductor.scheduler().queues().handOff(key, lockedKey);
+        }
     }
 
     /** What throws here, as the clock may, must not keep the release back. */
