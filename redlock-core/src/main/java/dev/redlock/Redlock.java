@@ -26,8 +26,8 @@ import java.util.concurrent.CompletionStage;
  * }</pre>
  *
  * <p>One client serves a process. It runs one event loop (or more, or the user's) with one connection to each node, and
- * asks all nodes at once, or one of them first if the lock is contended. Locks are not reentrant: the lease is the proof
- * of ownership.
+ * asks all nodes at once, or one of them first if the lock is contended. Locks are not reentrant: the lease is the
+ * proof of ownership.
  *
  * <p>{@code acquire} and {@code acquireAsync} wait up to the wait budget of the options, or else up to
  * {@link RedlockContext#defaultWait}. {@code tryAcquire} makes one attempt unless a wait budget is given.
