@@ -16,6 +16,7 @@ import java.util.List;
 import java.util.concurrent.Callable;
 import java.util.logging.Level;
 import java.util.logging.Logger;
+import java.util.logging.SimpleFormatter;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Model.CommandSpec;
@@ -116,9 +117,9 @@ public final class ChaosWorkerCommand implements Callable<Integer> {
 
     @Override
     public Integer call() throws IOException, InterruptedException {
-        // Losing and finding nodes is expected, also in quarantine; any other log message fails the run.
+        // Losing and finding nodes and quorums is expected; any other log message fails the run.
         Logger.getLogger("").setLevel(Level.WARNING);
-        LOG.setFilter(line -> !line.getMessage().contains("quarantine"));
+        LOG.setFilter(line -> !isExpected(new SimpleFormatter().formatMessage(line)));
         WorkerTally tally = new WorkerTally();
         try (SectionFile file = SectionFile.append(records);
                 HistoryFile operations = history == null ? null : HistoryFile.append(history)) {
@@ -134,6 +135,10 @@ public final class ChaosWorkerCommand implements Callable<Integer> {
         }
         tally.print(spec.commandLine().getOut());
         return 0;
+    }
+
+    private static boolean isExpected(String text) {
+        return text.contains("quarantine") || text.startsWith("no quorum votes") || text.startsWith("a quorum votes");
     }
 
     private RedlockContext context() {
