@@ -113,9 +113,9 @@ class FreshNodesTest {
             nodes.node(2).call("SET", "something", "else");
             try (Redlock redlock = connect(nodes, 1)) {
                 long startNs = System.nanoTime();
-                AcquireOutcome outcome = redlock.acquire("orders/42", TTL);
+                AcquireOutcome outcome = redlock.tryAcquire("orders/42", TTL);
                 assertEquals(AcquireOutcome.Kind.NO_QUORUM, outcome.kind(), outcome::toString);
-                assertTrue(System.nanoTime() - startNs < Duration.ofSeconds(5).toNanos(), "it does not wait 10 s");
+                assertTrue(System.nanoTime() - startNs < Duration.ofSeconds(5).toNanos(), "it does not wait");
                 assertTrue(outcome.advice()
                         .matches("too few nodes vote: 3 of 3 were in quarantine, and a quorum may"
                                 + " vote in [0-9]{5} ms: .*RedlockContext.restartGuard"),
