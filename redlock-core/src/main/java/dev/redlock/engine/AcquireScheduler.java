@@ -98,9 +98,25 @@ final class AcquireScheduler {
             pending.deadlineNs = nowNs + Math.min(lease.waitNs, WAIT_NS_MAX);
             enqueueWaiter(pending, queue);
         }
-        if (queue == null && !queues.pauseIfReturning(pending)) {
+        if (queue != null) {
+            return;
+        }
+        if (queues.awaitsTurn(pending)) {
+            awaitTurn(pending);
+        } else if (!queues.pauseIfReturning(pending)) {
             startAttempt(pending);
         }
+    }
+
+    /** Other sets of this client, or the end of a lease of this client, wake the set. */
+    private void awaitTurn(PendingAcquire pending) {
+        long nowNs = conductor.nowNs();
+        long heldUntilNs = queues.heldUntilNs(pending.queue);
+        pending.state = PendingAcquire.State.BACKING_OFF;
+        pending.plan = PendingAcquire.Plan.DOORKEEPER_FIRST;
+        pending.backstopNs = retryDelays.backstopNs();
+        pending.expiryNs = heldUntilNs - nowNs > 0 ? heldUntilNs : nowNs + WAIT_NS_MAX;
+        startTimer(pending, PendingAcquire.TimerStep.BACKSTOP, nowNs + pending.backstopNs);
     }
 
     private void refuseOverloaded(LeaseHandle lease) {
@@ -189,6 +205,7 @@ final class AcquireScheduler {
     void onAcquired(PendingAcquire pending, Claim claim, long nowNs) {
         pending.claim = null;
         WaitQueues.startOrContinue(claim.streak, pending, nowNs);
+        queues.onHeld(pending.lease.key, pending.queue, claim.validUntilNs);
         try {
             conductor.keeper().hold(pending.lease, claim, nowNs);
         } finally {
@@ -275,6 +292,7 @@ final class AcquireScheduler {
                 } else {
                     startTimer(pending, PendingAcquire.TimerStep.ATTEMPT, nowNs + Math.min(leftNs, pauseNs));
                 }
+                queues.passOnTurn(pending.queue);
             }
         }
     }
@@ -381,6 +399,10 @@ final class AcquireScheduler {
             pending.timerStep = PendingAcquire.TimerStep.ATTEMPT;
             if (step == PendingAcquire.TimerStep.WATCH) {
                 watch(pending, nowNs);
+                return;
+            }
+            if (step == PendingAcquire.TimerStep.BACKSTOP && queues.isServed(pending.queue)) {
+                awaitTurn(pending);
                 return;
             }
             if (step == PendingAcquire.TimerStep.BACKSTOP) {

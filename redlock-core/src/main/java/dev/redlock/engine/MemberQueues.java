@@ -20,8 +20,16 @@ final class MemberQueues {
      *
      * @threading event-loop-confined
      */
-    private static final class Entry extends Keyed {
-        private final List<WaitQueue> queues = new ArrayList<>();
+    static final class Entry extends Keyed {
+        /** In order of arrival. */
+        final List<WaitQueue> queues = new ArrayList<>();
+        /** The set whose turn it is; null for none. See {@link SetTurns}. */
+        WaitQueue turn;
+        /** It has the turn before older ones, because its client has released the same set. */
+        boolean isTurnEarly;
+        /** A lease of this client has the resource, until then at most unless it is extended. */
+        boolean isHeld;
+        long heldUntilNs;
     }
 
     /**
@@ -73,6 +81,15 @@ final class MemberQueues {
         }
     }
 
+    /** The next waiter of a set is younger than those of other sets. */
+    void moveToEnd(WaitQueue queue) {
+        for (int i = 0; i < queue.key.memberCount(); i++) {
+            List<WaitQueue> some = entries.get(queue.key.member(i)).queues;
+            some.remove(queue);
+            some.add(queue);
+        }
+    }
+
     private static boolean hasMembers(LockKey key) {
         return key.kind() != LockKind.PLAIN && key.kind() != LockKind.PERMIT;
     }
@@ -81,16 +98,14 @@ final class MemberQueues {
         return entries.size() == 0;
     }
 
-    /** Returns the queues of locks with a resource, borrowed until the next change. */
-    List<WaitQueue> of(LockKey key) {
-        Entry entry = entries.get(key);
-        return entry == null ? List.of() : entry.queues;
+    /** Returns the queues of locks with a resource, borrowed until the next change; null for none. */
+    Entry of(LockKey key) {
+        return entries.get(key);
     }
 
-    /** Returns the queues of locks with the resource of a name, borrowed until the next change. */
-    List<WaitQueue> of(ByteBuf name, int index, int length) {
-        Entry entry = entries.get(name, index, length);
-        return entry == null ? List.of() : entry.queues;
+    /** Returns the queues of locks with the resource of a name, borrowed until the next change; null for none. */
+    Entry of(ByteBuf name, int index, int length) {
+        return entries.get(name, index, length);
     }
 
     int capacity() {

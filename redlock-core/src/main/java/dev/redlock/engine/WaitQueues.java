@@ -5,7 +5,6 @@ import dev.redlock.node.CommandKind;
 import dev.redlock.node.FreeList;
 import dev.redlock.node.LockKind;
 import io.netty.buffer.ByteBuf;
-import java.util.List;
 
 /**
  * Owns the local queues, one for each resource with a waiting acquisition, and runs the handoffs. After this client
@@ -44,6 +43,7 @@ final class WaitQueues {
     private final RetryDelays retryDelays;
     private final KeyedMap<WaitQueue> queues = new KeyedMap<>();
     private final MemberQueues memberQueues = new MemberQueues();
+    private final SetTurns setTurns;
     private final FreeList<WaitQueue> free = new FreeList<>(Conductor.POOLED_MIN);
     private final RecentStreaks recentStreaks = new RecentStreaks();
     /**
@@ -63,6 +63,7 @@ final class WaitQueues {
     WaitQueues(Conductor conductor, AcquireScheduler scheduler, RetryDelays retryDelays, Limits limits) {
         this.conductor = conductor;
         this.scheduler = scheduler;
+        this.setTurns = new SetTurns(conductor, scheduler, memberQueues);
         this.retryDelays = retryDelays;
         this.handoffsMax = limits.localHandoffsMax();
         this.registeredMax = limits.wakeUpKeysMax();
@@ -114,6 +115,7 @@ final class WaitQueues {
         LeaseHandle blocking = isShared ? null : holder;
         queue.isHeldLocally = blocking != null;
         if (head == null) {
+            passOnTurn(queue);
             unregister(queue);
             if (queue.ticket != Ticket.NONE) {
                 recentTickets.put(queue.key, queue.ticket);
@@ -131,13 +133,47 @@ final class WaitQueues {
             return;
         }
         scheduler.onPromoted(head);
+        if (holder != null && SetTurns.isOfSet(queue)) {
+            memberQueues.moveToEnd(queue);
+        }
         if (blocking != null) {
             conductor.startTimer(head.timer, earlier(blocking.validUntilNs(), head.deadlineNs));
         } else if (queue.isPausing) {
+            passOnTurn(queue);
             conductor.startTimer(head.timer, earlier(queue.pauseEndNs, head.deadlineNs));
         } else {
             unregister(queue);
             conductor.startTimer(head.timer, conductor.nowNs());
+        }
+    }
+
+    /** A lock is granted to this client; the queue is null without a wait budget. */
+    void onHeld(LockKey key, WaitQueue queue, long untilNs) {
+        if (!memberQueues.isEmpty() && key.kind() != LockKind.READ && key.kind() != LockKind.PERMIT) {
+            setTurns.onHeld(key, queue, untilNs);
+        }
+    }
+
+    /** Returns whether a new acquisition is that of a set that waits for others of this client. */
+    boolean awaitsTurn(PendingAcquire pending) {
+        WaitQueue queue = pending.queue;
+        return queue != null && SetTurns.isOfSet(queue) && !setTurns.onArrived(queue);
+    }
+
+    /** Returns whether a waiter is that of a set that still waits for others of this client. */
+    boolean isServed(WaitQueue queue) {
+        return SetTurns.isOfSet(queue) && setTurns.isServed(queue);
+    }
+
+    /** Returns when the last lease of this client with a resource of a set ends by itself; now if there is none. */
+    long heldUntilNs(WaitQueue queue) {
+        return setTurns.heldUntilNs(queue);
+    }
+
+    /** A waiter makes no attempt for now: if it is a set, the next one may. */
+    void passOnTurn(WaitQueue queue) {
+        if (SetTurns.isOfSet(queue)) {
+            setTurns.passOn(queue);
         }
     }
 
@@ -283,6 +319,9 @@ final class WaitQueues {
      */
     void handOff(LockKey key, LockKey lockedKey) {
         WaitQueue queue = get(key);
+        if (!memberQueues.isEmpty()) {
+            setTurns.onEnded(lockedKey);
+        }
         if (key.kind() != LockKind.PLAIN) {
             prepareHandOff(key, lockedKey, queue);
         }
@@ -290,10 +329,28 @@ final class WaitQueues {
             handOff(queue);
         }
         for (int i = 0; !memberQueues.isEmpty() && i < lockedKey.memberCount(); i++) {
-            for (WaitQueue other : memberQueues.of(lockedKey.member(i))) {
-                if (!other.key.equals(key)) {
-                    wakeLocally(other);
-                }
+            MemberQueues.Entry entry = memberQueues.of(lockedKey.member(i));
+            if (entry != null) {
+                wakeLocally(entry, key);
+            }
+        }
+    }
+
+    /** A lease of this client with a resource has ended. The next waiter for the same lock starts its attempt first. */
+    private void wakeLocally(MemberQueues.Entry entry, LockKey ended) {
+        WaitQueue own = get(ended);
+        boolean isOwnTurn = own != null && SetTurns.isOfSet(own)
+                && own.head().state != PendingAcquire.State.BACKING_OFF;
+        WaitQueue turn = isOwnTurn ? own : setTurns.restart(entry);
+        if (isOwnTurn) {
+            SetTurns.giveEarly(entry, own);
+        }
+        for (WaitQueue other : entry.queues) {
+            boolean isLater = SetTurns.isOfSet(other) && other != turn
+                    && other.head().state == PendingAcquire.State.BACKING_OFF;
+            boolean isStarted = other.key.equals(ended) && (isOwnTurn || other != turn);
+            if (!isLater && !isStarted) {
+                wakeLocally(other);
             }
         }
     }
@@ -390,6 +447,7 @@ final class WaitQueues {
         head.timerStep = PendingAcquire.TimerStep.ATTEMPT;
         scheduler.releaseReservedSlot(head);
         conductor.startTimer(head.timer, earlier(queue.pauseEndNs, head.deadlineNs));
+        passOnTurn(queue);
     }
 
     // ---- wake-ups ---------------------------------------------------------------------------------------------------
@@ -499,14 +557,34 @@ final class WaitQueues {
         wakeRegistered(memberQueues.of(name, index, length), nodeIndex);
     }
 
-    private void wakeRegistered(List<WaitQueue> some, int nodeIndex) {
-        for (WaitQueue queue : some) {
-            wakeRegistered(queue, nodeIndex);
+    /** Of the sets, the oldest gets the turn, unless a still older one has it. */
+    private void wakeRegistered(MemberQueues.Entry entry, int nodeIndex) {
+        if (entry == null) {
+            return;
+        }
+        boolean isTurnGiven = false;
+        for (WaitQueue queue : entry.queues) {
+            isTurnGiven |= entry.turn == queue && !isRegistered(queue, nodeIndex);
+            boolean isSleepingSet = SetTurns.isOfSet(queue)
+                    && queue.head().state == PendingAcquire.State.BACKING_OFF;
+            if (isSleepingSet && isRegistered(queue, nodeIndex) && (isTurnGiven || !setTurns.isReady(queue))) {
+                unregister(queue, nodeIndex);
+            } else if (isSleepingSet && isRegistered(queue, nodeIndex)) {
+                isTurnGiven = true;
+                SetTurns.give(entry, queue);
+                wakeLocally(queue);
+            } else {
+                wakeRegistered(queue, nodeIndex);
+            }
         }
     }
 
+    private static boolean isRegistered(WaitQueue queue, int nodeIndex) {
+        return (queue.registeredMask & 1L << nodeIndex) != 0;
+    }
+
     private void wakeRegistered(WaitQueue queue, int nodeIndex) {
-        if ((queue.registeredMask & 1L << nodeIndex) != 0) {
+        if (isRegistered(queue, nodeIndex)) {
             queue.head().hasSearched = false;
             wakeLocally(queue);
         }
@@ -520,8 +598,9 @@ final class WaitQueues {
         if (registeredCount == 0) {
             return false;
         }
-        for (WaitQueue queue : memberQueues.of(key.member(0))) {
-            if (queue.registeredMask != 0) {
+        MemberQueues.Entry entry = memberQueues.of(key.member(0));
+        for (int i = 0; entry != null && i < entry.queues.size(); i++) {
+            if (entry.queues.get(i).registeredMask != 0) {
                 return true;
             }
         }
@@ -533,17 +612,24 @@ final class WaitQueues {
     void onInvalidated(int nodeIndex, ByteBuf name, int index, int nameLength) {
         int length = LockKey.resourceLengthOf(name, index, nameLength);
         WaitQueue queue = queues.get(name, index, length);
-        List<WaitQueue> others = memberQueues.isEmpty() ? List.of() : memberQueues.of(name, index, length);
-        if (queue == null && others.isEmpty()) {
+        MemberQueues.Entry others = memberQueues.isEmpty() ? null : memberQueues.of(name, index, length);
+        if (queue == null && others == null) {
             // Nobody waits any more.
             conductor.telemetry().onSpuriousPush(null, nodeIndex);
         }
         if (queue != null) {
             onInvalidated(queue, nodeIndex);
         }
-        for (WaitQueue other : others) {
+        if (others == null) {
+            return;
+        }
+        WaitQueue turn = setTurns.restart(others);
+        for (WaitQueue other : others.queues) {
             if (other.key.kind() == LockKind.PERMIT) {
                 onSlotInvalidated(other, nodeIndex, LockKey.slotNumberOf(name, index, length));
+            } else if (other != turn && SetTurns.isOfSet(other)
+                    && other.head().state == PendingAcquire.State.BACKING_OFF) {
+                unregister(other, nodeIndex);
             } else {
                 onInvalidated(other, nodeIndex);
             }

@@ -1,0 +1,142 @@
+package dev.redlock;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import dev.redlock.sim.VirtualWorld;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import java.util.function.IntFunction;
+import org.junit.jupiter.api.Test;
+
+/** Many waiting sets of one client with a common resource: one at a time makes attempts. */
+class SetTurnsTest extends VirtualTest {
+
+    private static final long HOLD_NS = 1_000_000;
+    private static final long BREAK_NS = 30_000;
+    private static final int SECONDS = 3;
+
+    /** A push, an attempt that is refused, and two round trips of the next one. */
+    private static final long PASSED_ON_US = 1_000;
+
+    private int grantCount;
+    private long refusedCount;
+    private long longestWaitNs;
+    private boolean isOver;
+
+    private void loop(VirtualWorld.Client client, ResourceKey key) {
+        Lease lease = client.redlock().newLease();
+        long startNs = world.nowNs();
+        client.redlock().acquire(key, options().waitUpTo(Duration.ofSeconds(60)), lease, outcome -> {
+            if (outcome.kind() != AcquireOutcome.Kind.ACQUIRED) {
+                return;
+            }
+            grantCount++;
+            longestWaitNs = Math.max(longestWaitNs, world.nowNs() - startNs);
+            world.after(HOLD_NS, () -> client.call(() -> lease.release((released, how) -> world.after(BREAK_NS,
+                    () -> {
+                        if (!isOver) {
+                            client.call(() -> loop(client, key));
+                        }
+                    }))));
+        });
+    }
+
+    /** Returns how many grants the callers of each client get. */
+    private int grants(int clientCount, int callerCount, IntFunction<List<String>> resources) {
+        grantCount = 0;
+        longestWaitNs = 0;
+        isOver = false;
+        List<VirtualWorld.Client> clients = new ArrayList<>(List.of(slowWorld(3)));
+        while (clients.size() < clientCount) {
+            clients.add(client());
+        }
+        for (int i = 0; i < callerCount * clientCount; i++) {
+            VirtualWorld.Client client = clients.get(i % clientCount);
+            List<String> of = resources.apply(i);
+            ResourceKey key = of.size() == 1 ? client.redlock().key(of.get(0)) : client.redlock().keyOfAll(of);
+            client.call(() -> loop(client, key));
+        }
+        world.runMs(SECONDS * 1_000);
+        isOver = true;
+        refusedCount = clients.stream()
+                .mapToLong(client -> client.redlock().counters().contendedAttemptCount())
+                .sum();
+        clients.forEach(client -> assertEquals(0, client.redlock().counters().backstopCount(), "slept"));
+        nothingIsLeft();
+        world = null;
+        return grantCount;
+    }
+
+    private void assertFewAreRefused(int clientCount, int callerCount, double refusedMax) {
+        int plain = grants(clientCount, callerCount, i -> List.of("shared"));
+        int sets = grants(clientCount, callerCount, i -> List.of("shared", "own/" + i));
+        double refusedPerGrant = (double) refusedCount / sets;
+        assertTrue(refusedPerGrant <= refusedMax, () -> refusedPerGrant + " refused attempts per grant");
+        // Nobody is passed over: each waits for about one turn of all.
+        long allNs = clientCount * callerCount * 2 * HOLD_NS;
+        assertTrue(longestWaitNs <= allNs, () -> "one waited for " + longestWaitNs / 1_000 + " us");
+        assertTrue(2 * sets >= plain, () -> sets + " grants of sets, " + plain + " of a plain lock");
+    }
+
+    @Test
+    void aHundredSets() {
+        assertFewAreRefused(1, 100, 0.1);
+    }
+
+    @Test
+    void threeHundredSets() {
+        assertFewAreRefused(1, 300, 0.1);
+    }
+
+    /** While the other client holds the resource, the sets ask one after the other: a refusal does not name it. */
+    @Test
+    void aHundredSetsOfTwoClients() {
+        assertFewAreRefused(2, 50, 10);
+    }
+
+    private CompletableFuture<AcquireOutcome> waiting(VirtualWorld.Client client, String... resources) {
+        CompletableFuture<AcquireOutcome> waiting = client.redlock()
+                .acquireAllAsync(List.of(resources), options().waitUpTo(Duration.ofSeconds(60)))
+                .toCompletableFuture();
+        world.runMs(20);
+        assertFalse(waiting.isDone());
+        return waiting;
+    }
+
+    /** Two sets wait for a resource of another client: the older one for its other resource too. */
+    private void assertYoungerIsServed(boolean isOlderCancelled) {
+        VirtualWorld.Client client = slowWorld(3);
+        VirtualWorld.Client other = client();
+        Lease shared = acquired(get(other.redlock().acquireAsync("shared", options())));
+        acquired(get(other.redlock().acquireAsync("own/1", options())));
+        CompletableFuture<AcquireOutcome> older = waiting(client, "shared", "own/1");
+        CompletableFuture<AcquireOutcome> younger = waiting(client, "shared", "own/2");
+        // The older set pauses with its intention.
+        world.runMs(350);
+        long startNs = world.nowNs();
+        shared.releaseAsync();
+        if (isOlderCancelled) {
+            world.runUntilNs(startNs + 250_000);
+            older.cancel(false);
+        }
+        world.await("the lock", 1_000, younger::isDone);
+        acquired(younger.join());
+        long tookUs = (world.nowNs() - startNs) / 1_000;
+        assertTrue(tookUs <= PASSED_ON_US, () -> "after " + tookUs + " us");
+        younger.join().lease().releaseAsync();
+    }
+
+    @Test
+    void aSetThatIsRefusedPassesItsTurnOn() {
+        assertYoungerIsServed(false);
+    }
+
+    @Test
+    void aSetThatGivesUpPassesItsTurnOn() {
+        assertYoungerIsServed(true);
+    }
+}
