@@ -114,8 +114,9 @@ final class ChaosOptions {
     private Duration hold;
 
     @Option(names = "--without-guard",
-            description = "Clients trust nodes that come back empty. With wipes the lock does not hold then, and the "
-                    + "run must fail: it shows that the audit detects it.")
+            description = "Clients trust nodes that come back empty, and holders do not look whether they lost their "
+                    + "lock. With wipes the lock does not hold then, and the run must fail: it shows that the audit "
+                    + "detects it.")
     private boolean isUnguarded;
 
     @Option(names = "--output", paramLabel = "FOLDER",

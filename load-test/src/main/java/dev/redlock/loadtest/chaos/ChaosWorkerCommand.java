@@ -181,6 +181,9 @@ public final class ChaosWorkerCommand implements Callable<Integer> {
             SectionWorker sections = new SectionWorker(redlock, file,
                     new SectionHistory(operations, shared, worker * threads + i), tally, worker, i, seed);
             sections.plan(resources, isClustered ? ChaosClusters.tagCount(resources) : 0, fenced, ttl, hold);
+            if (guard == RestartGuardMode.OFF) {
+                sections.ignoreLosses();
+            }
             workers.add(sections);
             running.add(new Thread(sections, "worker-" + i));
         }
