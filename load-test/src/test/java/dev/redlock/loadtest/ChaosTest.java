@@ -141,6 +141,7 @@ class ChaosTest {
 
     /** Every token is unique and greater than those of all earlier grants, nodes that crash and come back or not. */
     @Test
+    @Tag("release")
     void fencingTokensOfThreeTimesEightThreadsRiseWhileNodesAreKilledAndRestarted() throws Exception {
         String text = run("chaos", "--duration", "6s", "--ttl", "1s", "--faults", "kill", "--resources", "1",
                 "--fenced", "all", "--workers", "3", "--threads", "8");
@@ -168,6 +169,7 @@ class ChaosTest {
 
     @Test
     @ResourceLock(NAMESPACES)
+    @Tag("release")
     void netemFaultsRunOrReportWhyNot() throws Exception {
         if (NodeNetwork.refusal().isPresent()) {
             assertRefused(NodeNetwork.refusal().get(), "chaos", "--namespaces", "--faults", "netem_loss");
@@ -185,6 +187,7 @@ class ChaosTest {
 
     @Test
     @ResourceLock(NAMESPACES)
+    @Tag("release")
     void ctrlCRemovesTheNamespaces() throws Exception {
         RequiredNodes.start(new RedisNodesContext().count(1)).close();
         if (NodeNetwork.refusal().isPresent()) {
@@ -256,6 +259,7 @@ class ChaosTest {
     }
 
     @Test
+    @Tag("release")
     void commandsOptionReachesTheClients() throws Exception {
         run("chaos", "--duration", "4s", "--ttl", "1s", "--seed", "3", "--commands", "native", "--faults", "kill,cut",
                 "--workers", "1");
@@ -263,6 +267,7 @@ class ChaosTest {
 
     /** Every node is killed, cut off and started again under connections with TLS, through proxies. */
     @Test
+    @Tag("release")
     void locksHoldDuringFaultsOverTls() throws Exception {
         String text = run("chaos", "--tls", "--duration", "5s", "--ttl", "1s", "--seed", "3", "--faults",
                 "kill,wipe,pause,cut,stall,mute,worker_kill", "--workers", "2");
@@ -283,6 +288,7 @@ class ChaosTest {
 
     /** At least the first node is replaced by joint lists, while nodes and workers fail. */
     @Test
+    @Tag("release")
     void locksHoldWhileTheListOfNodesChanges() throws Exception {
         String text = run("chaos", "--change-nodes", "--nodes", "3", "--duration", "20s", "--ttl", "500ms", "--hold",
                 "15ms", "--node-timeout", "250ms", "--seed", "2", "--workers", "2");
@@ -291,6 +297,7 @@ class ChaosTest {
     }
 
     @Test
+    @Tag("release")
     void clockStepsRunOrReportWhyNot() throws Exception {
         if (ClockLibrary.find().isEmpty()) {
             assertRefused("libfaketime is missing (a Debian package of that name)", "chaos", "--clock-steps");

@@ -22,6 +22,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.regex.Pattern;
 import java.util.stream.Stream;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -63,6 +64,7 @@ class CompareTest {
     }
 
     @Test
+    @Tag("release")
     void driverThatFindsNoMajorityFailsTheRunAndNotTheOthers(@TempDir Path folder) throws Exception {
         try (RedisNodes nodes = RequiredNodes.start(new RedisNodesContext().count(3).config("requirepass s3cr3t"))) {
             String dead = nodes.addresses()[0];
@@ -81,6 +83,7 @@ class CompareTest {
 
     @ParameterizedTest
     @CsvSource({"etcd,ETCD", "zookeeper,ZOOKEEPER"})
+    @Tag("release")
     void consensusServiceIsMeasuredOnServersOfItsOwn(String driver, ConsensusService service, @TempDir Path folder)
             throws Exception {
         RequiredServices.require(service);
@@ -100,6 +103,7 @@ class CompareTest {
     }
 
     @Test
+    @Tag("release")
     void missingServiceIsSkippedAndTheOthersAreMeasured() throws Exception {
         RequiredNodes.start(Source.EMBEDDED, 1).close();
         List<String> args = new ArrayList<>(
@@ -123,6 +127,7 @@ class CompareTest {
     }
 
     @Test
+    @Tag("release")
     void serversEndWithAKilledProgram() throws Exception {
         RequiredServices.require(ConsensusService.ETCD);
         RequiredNodes.start(new RedisNodesContext().count(1)).close();

@@ -28,6 +28,7 @@ import javax.crypto.SecretKeyFactory;
 import javax.crypto.spec.PBEKeySpec;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
@@ -160,6 +161,7 @@ class TlsCommandsTest {
 
     /** The servers are known by their ports with TLS only, so that no driver can do without. */
     @Test
+    @Tag("release")
     void everyDriverMeasuresGivenServersWithTls() {
         List<String> drivers = List.of("redlock", "redlock@tls-jdk", "lettuce", "lettuce-batched", "redisson", "jedis",
                 "set-nx");
@@ -168,6 +170,7 @@ class TlsCommandsTest {
     }
 
     @Test
+    @Tag("release")
     void compareMeasuresGivenServersWithTls() {
         assertMeasured(List.of("redlock", "jedis"), overTls("compare", "--fresh", "--driver", "redlock,jedis"));
     }

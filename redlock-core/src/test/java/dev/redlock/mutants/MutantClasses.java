@@ -13,6 +13,9 @@ import javax.tools.ToolProvider;
 
 /** The classes of one mutated source file, and a class loader that has them in place of the right ones. */
 public final class MutantClasses {
+    /** One for all: it has read the class path, which takes longer than to compile a file. Guarded by this class. */
+    private static StandardJavaFileManager files;
+
     private MutantClasses() {
     }
 
@@ -24,7 +27,7 @@ public final class MutantClasses {
      * @param folder an empty folder
      * @return the folder of the classes
      */
-    public static Path compile(Mutant mutant, Path module, Path folder) throws IOException {
+    public static synchronized Path compile(Mutant mutant, Path module, Path folder) throws IOException {
         Path original = module.resolve(mutant.file());
         Path source = folder.resolve(original.getFileName());
         Files.writeString(source, mutant.applyTo(Files.readString(original)));
@@ -33,10 +36,11 @@ public final class MutantClasses {
         DiagnosticCollector<JavaFileObject> diagnostics = new DiagnosticCollector<>();
         List<String> options = List.of("-d", classes.toString(), "-proc:none", "-nowarn", "-implicit:none", "-g",
                 "-classpath", System.getProperty("surefire.test.class.path", System.getProperty("java.class.path")));
-        try (StandardJavaFileManager files = compiler.getStandardFileManager(diagnostics, null, null)) {
-            if (!compiler.getTask(null, files, diagnostics, options, null, files.getJavaFileObjects(source)).call()) {
-                throw new IllegalStateException(mutant.name() + ": " + diagnostics.getDiagnostics());
-            }
+        if (files == null) {
+            files = compiler.getStandardFileManager(null, null, null);
+        }
+        if (!compiler.getTask(null, files, diagnostics, options, null, files.getJavaFileObjects(source)).call()) {
+            throw new IllegalStateException(mutant.name() + ": " + diagnostics.getDiagnostics());
         }
         return classes;
     }

@@ -5,8 +5,8 @@ import static org.junit.jupiter.api.Assertions.assertNotNull;
 import static org.junit.jupiter.api.Assertions.assertNull;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.condition.EnabledIfSystemProperty;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
@@ -34,7 +34,7 @@ class FenceSearchTest {
     }
 
     @Test
-    @EnabledIfSystemProperty(named = "redlock.longFenceSearch", matches = "true")
+    @Tag("exhaustive")
     void threeOverlappingGrantsGetUniqueAndIncreasingTokens() {
         assertClean(3, 2, 7_692_467);
     }

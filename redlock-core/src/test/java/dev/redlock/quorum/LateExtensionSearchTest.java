@@ -4,7 +4,7 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertNotNull;
 import static org.junit.jupiter.api.Assertions.assertNull;
 
-import org.junit.jupiter.api.condition.EnabledIfSystemProperty;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
@@ -12,15 +12,22 @@ import org.junit.jupiter.params.provider.CsvSource;
 class LateExtensionSearchTest {
 
     @ParameterizedTest
-    @CsvSource({"0, 2, 1, 52734", "7, 2, 1, 32281", "1, 2, 1, 261661", "3, 2, 1, 217237", "0, 2, 2, 701803",
-        "7, 2, 2, 587582", "0, 3, 1, 2481461", "7, 3, 1, 1019469"})
+    @CsvSource({"0, 2, 1, 52734", "7, 2, 1, 32281", "1, 2, 1, 261661", "3, 2, 1, 217237"})
     void aLateExtensionDoesNotAllowASecondHolder(int nativeMask, int ttlMax,
             int unansweredMax, long stateCount) {
         assertClean(nativeMask, ttlMax, unansweredMax, stateCount);
     }
 
     @ParameterizedTest
-    @EnabledIfSystemProperty(named = "redlock.longLateSearch", matches = "true")
+    @Tag("exhaustive")
+    @CsvSource({"0, 2, 2, 701803", "7, 2, 2, 587582", "0, 3, 1, 2481461", "7, 3, 1, 1019469"})
+    void twoLateExtensionsOrALongerTtlDoNotAllowASecondHolder(int nativeMask, int ttlMax, int unansweredMax,
+            long stateCount) {
+        assertClean(nativeMask, ttlMax, unansweredMax, stateCount);
+    }
+
+    @ParameterizedTest
+    @Tag("exhaustive")
     @CsvSource({"1, 2, 2, 4699801", "3, 2, 2, 4050137"})
     void oneOfTwoLateExtensionsDoesNotAllowASecondHolderIfNodesDiffer(int nativeMask,
             int ttlMax, int unansweredMax,

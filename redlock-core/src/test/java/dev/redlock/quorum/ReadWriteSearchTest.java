@@ -8,6 +8,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import dev.redlock.quorum.ReadWriteSearch.Client;
 import dev.redlock.quorum.ReadWriteSearch.Rule;
 import java.util.Arrays;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
 /** The proof of the rules of read-write locks: a search through all states of a small model. */
@@ -30,6 +31,7 @@ class ReadWriteSearchTest {
     }
 
     @Test
+    @Tag("exhaustive")
     void aWriterExcludesReadersOneOfWhichCrashes() {
         assertClean(777_228, false, Client.READER_THAT_CRASHES, Client.READER_WITHOUT_EXTENSION,
                 Client.WRITER_WITHOUT_EXTENSION);
@@ -41,6 +43,7 @@ class ReadWriteSearchTest {
     }
 
     @Test
+    @Tag("exhaustive")
     void writersExcludeEachOtherAndAReader() {
         assertClean(1_499_545, false, Client.READER_WITHOUT_EXTENSION, Client.WRITER_WITHOUT_EXTENSION,
                 Client.WRITER_WITHOUT_EXTENSION);

@@ -7,6 +7,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import dev.redlock.quorum.SemaphoreSearch.Rule;
 import java.util.Arrays;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
 /** The proof that slots never grant more permits than a semaphore has: a search through all states of a small model. */
@@ -29,11 +30,13 @@ class SemaphoreSearchTest {
     }
 
     @Test
+    @Tag("exhaustive")
     void fourClientsNeverHoldFourOfThreePermits() {
         assertClean(676_422, 3, false, 3, 3, 3, 3);
     }
 
     @Test
+    @Tag("exhaustive")
     void fiveNodesGrantNoMoreThanThePermits() {
         assertClean(1_658_161, 5, false, 2, 2, 2);
     }

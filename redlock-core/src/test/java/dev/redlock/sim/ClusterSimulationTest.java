@@ -16,8 +16,10 @@ import org.junit.jupiter.api.Test;
 /** Random runs with clusters among the voters, and proof that the check can fail. */
 class ClusterSimulationTest {
 
-    private static final int SEEDS = Integer.getInteger("sim.clusterSeeds", 60);
-    private static final int SEEDS_OF_THE_PROOF = 40;
+    private static final int SEEDS = Integer.getInteger("sim.clusterSeeds", 25);
+    /** One seed in sixty finds the violation; this one did when it was chosen, so it usually ends at once. */
+    private static final int FIRST_SEED_OF_THE_PROOF = 35;
+    private static final int SEEDS_OF_THE_PROOF = 90;
     private static ResourceLeakDetector.Level level;
 
     @BeforeAll
@@ -54,7 +56,7 @@ class ClusterSimulationTest {
     /** A client whose silence is shorter than the locks of the others breaks the rule. */
     @Test
     void withoutTheSilenceTwoClientsHoldALock() {
-        for (int seed = 1; seed <= SEEDS_OF_THE_PROOF; seed++) {
+        for (int seed = FIRST_SEED_OF_THE_PROOF; seed < FIRST_SEED_OF_THE_PROOF + SEEDS_OF_THE_PROOF; seed++) {
             if (!new ClusterSimulation(seed, Silence.ONE_IGNORES).run(60_000).violations().isEmpty()) {
                 return;
             }

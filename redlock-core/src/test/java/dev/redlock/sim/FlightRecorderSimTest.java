@@ -19,7 +19,7 @@ import org.junit.jupiter.api.Test;
 /** The flight recorder in simulated runs: it changes nothing, and its text is a possible story of each lock. */
 class FlightRecorderSimTest {
 
-    private static final int SEEDS = 25;
+    private static final int SEEDS = 8;
     private static final Set<SimPlan.Fault> EXCLUDED = EnumSet.of(SimPlan.Fault.SLOW_TURNS,
             SimPlan.Fault.THROWING_LOG, SimPlan.Fault.NO_MEMORY);
     private static final Set<SimPlan.Fault> LEASES_LOST = EnumSet.of(SimPlan.Fault.CLOCK_RATE,

@@ -18,7 +18,7 @@ import org.junit.jupiter.params.provider.EnumSource;
 /** Random changes of the list of nodes, and proof that a skipped step gives two holders. */
 class JointListsSimulationTest {
 
-    private static final int SEEDS = Integer.getInteger("sim.jointSeeds", 60);
+    private static final int SEEDS = Integer.getInteger("sim.jointSeeds", 25);
     private static final int SEEDS_OF_THE_PROOF = 400;
     private static ResourceLeakDetector.Level level;
 
