@@ -8,7 +8,6 @@ import dev.redlock.node.LockRequest;
 import dev.redlock.node.VoteFailure;
 import dev.redlock.quorum.Decision;
 import dev.redlock.quorum.FenceRule;
-import dev.redlock.quorum.Quorum;
 import dev.redlock.quorum.Vote;
 
 /**
@@ -68,7 +67,7 @@ final class AcquireOperation {
     }
 
     private void askFirst(Claim claim, long t1Ns) {
-        long all = Quorum.allOf(conductor.nodeCount());
+        long all = conductor.all();
         long mask = firstMask(claim, t1Ns, all);
         boolean isPartial = mask != all;
         claim.voterMask = isPartial ? conductor.votingMask(claim) : all;
@@ -161,7 +160,7 @@ final class AcquireOperation {
     /** The doorkeeper has granted: asks the other first nodes. */
     private void askFirstVoters(Claim claim) {
         long others = conductor.firstVoters().of(claim.key) & ~claim.askedMask;
-        if (!conductor.config().isThrifty() || (others | claim.askedMask) == Quorum.allOf(conductor.nodeCount())) {
+        if (!conductor.config().isThrifty() || (others | claim.askedMask) == conductor.all()) {
             askOthers(claim);
             return;
         }
@@ -178,13 +177,13 @@ final class AcquireOperation {
 
     private void askOthers(Claim claim) {
         conductor.startTimer(claim.roundTimer, claim.roundEndNs);
-        long others = Quorum.allOf(conductor.nodeCount()) & ~claim.askedMask;
+        long others = conductor.all() & ~claim.askedMask;
         conductor.telemetry().onAskedOthers(claim, others);
         ask(claim, others);
     }
 
     private boolean isPartlyAsked(Claim claim) {
-        return claim.askedMask != Quorum.allOf(conductor.nodeCount());
+        return claim.askedMask != conductor.all();
     }
 
     private boolean isDoorkeeperAskedOnly(Claim claim) {

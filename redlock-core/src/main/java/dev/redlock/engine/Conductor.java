@@ -14,7 +14,6 @@ import dev.redlock.node.SharedIdentities;
 import dev.redlock.node.VoteFailure;
 import dev.redlock.node.Voter;
 import dev.redlock.quorum.Majority;
-import dev.redlock.quorum.Quorum;
 import dev.redlock.quorum.SharedVotes;
 import dev.redlock.quorum.Token;
 import dev.redlock.quorum.TokenStream;
@@ -56,6 +55,7 @@ final class Conductor implements NodeListener {
     private final ClientConfig config;
     private final Voter[] voters;
     private final Majority majority;
+    private final long all;
     private final FanOut fanOut;
     private final LoopTimers timers;
     private final TokenStream tokens;
@@ -98,6 +98,7 @@ final class Conductor implements NodeListener {
         this.voters = new Voter[config.nodes().size()];
         SharedVotes sharedVotes = new SharedVotes(voters.length);
         this.majority = config.majority().withShared(sharedVotes);
+        this.all = majority.all();
         this.fanOut = new FanOut(loop, new DirectBuffers(loop, transport.allocator(), clock), voters.length,
                 config.nodeOptions().releaseBatchMax());
         NodeContext nodeContext = new NodeContext(loop, transport, clock, timers.wheel(), random,
@@ -226,7 +227,7 @@ final class Conductor implements NodeListener {
         if (voters[voterIndex].isSettled()) {
             settledMask |= 1L << voterIndex;
         }
-        if (settledMask == Quorum.allOf(voters.length) && !settled.isDone()) {
+        if (settledMask == all && !settled.isDone()) {
             quorumWatch.onSettled();
             settle();
         }
@@ -350,6 +351,11 @@ final class Conductor implements NodeListener {
 
     int nodeCount() {
         return voters.length;
+    }
+
+    /** All nodes, as a mask. */
+    long all() {
+        return all;
     }
 
     /** The nodes that push changes of keys, as a mask. */

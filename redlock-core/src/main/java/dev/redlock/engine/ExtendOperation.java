@@ -4,7 +4,6 @@ import dev.redlock.ExtendOutcome;
 import dev.redlock.node.CommandKind;
 import dev.redlock.node.VoteFailure;
 import dev.redlock.quorum.Decision;
-import dev.redlock.quorum.Quorum;
 import dev.redlock.quorum.Vote;
 
 /**
@@ -52,10 +51,10 @@ final class ExtendOperation {
             conductor.startTimer(claim.holdTimer, claim.extendedUntilNs);
         }
         conductor.startTimer(claim.extendTimer, t1Ns + conductor.config().terms().nodeTimeoutNs(ttlMs));
-        claim.possibleHolderMask = Quorum.allOf(conductor.nodeCount());
+        claim.possibleHolderMask = conductor.all();
         claim.continuousMask = claim.holderMask;
         claim.addPendingReplies(conductor.nodeCount());
-        send(claim, Quorum.allOf(conductor.nodeCount()));
+        send(claim, conductor.all());
     }
 
     /** A batch does not report the nodes that it was sent to, so it is for claims that have asked all nodes before. */

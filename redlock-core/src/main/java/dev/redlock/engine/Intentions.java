@@ -3,7 +3,6 @@ package dev.redlock.engine;
 import static dev.redlock.quorum.Validity.NS_PER_MS;
 
 import dev.redlock.node.LockKind;
-import dev.redlock.quorum.Quorum;
 import dev.redlock.quorum.Token;
 
 /**
@@ -105,7 +104,7 @@ final class Intentions {
     /** Removes the intention of an acquisition that has ended. */
     void withdraw(PendingAcquire pending) {
         if (isOfWriter(pending)) {
-            long all = Quorum.allOf(conductor.nodeCount());
+            long all = conductor.all();
             // A node that cannot be reached gets the removal later.
             remove(pending, pending.lease.key, all, all);
         } else if (isOfSet(pending)) {

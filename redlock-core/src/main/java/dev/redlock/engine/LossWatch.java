@@ -4,7 +4,6 @@ import static dev.redlock.quorum.Validity.NS_PER_MS;
 
 import dev.redlock.node.CommandKind;
 import dev.redlock.node.VoteFailure;
-import dev.redlock.quorum.Quorum;
 import dev.redlock.time.DeadlineTimer;
 import io.netty.buffer.ByteBuf;
 
@@ -38,7 +37,7 @@ final class LossWatch {
 
     /** Starts to watch the keys of a lease that is held from now on. */
     void start(Claim claim) {
-        long all = Quorum.allOf(conductor.nodeCount());
+        long all = conductor.all();
         for (int i = 0; i < claim.key.memberCount(); i++) {
             WatchedLease lease = new WatchedLease(claim, claim.key.member(i), claim.watched);
             WatchedLease newest = watched.get(lease.key);
@@ -81,7 +80,7 @@ final class LossWatch {
     /** An extension round has ended. */
     void onExtended(Claim claim) {
         if (claim.watched != null) {
-            check(claim, Quorum.allOf(conductor.nodeCount()));
+            check(claim, conductor.all());
         }
     }
 

@@ -6,7 +6,6 @@ import dev.redlock.ExtendOutcome;
 import dev.redlock.ReleaseOutcome;
 import dev.redlock.node.CommandKind;
 import dev.redlock.quorum.Decision;
-import dev.redlock.quorum.Quorum;
 import dev.redlock.quorum.Round;
 import dev.redlock.quorum.Vote;
 
@@ -87,7 +86,7 @@ final class ReleaseOperation {
     private void start(Claim claim, LockKey key) {
         claim.phase = Claim.Phase.RELEASING;
         claim.releaseRound.reset();
-        claim.releaseRound.onNotAsked(Quorum.allOf(conductor.nodeCount()) & ~claim.askedMask);
+        claim.releaseRound.onNotAsked(conductor.all() & ~claim.askedMask);
         try {
             long nowNs = conductor.nowNs();
             WaitQueues queues = conductor.scheduler().queues();

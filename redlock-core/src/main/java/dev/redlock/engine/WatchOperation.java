@@ -1,7 +1,6 @@
 package dev.redlock.engine;
 
 import dev.redlock.node.CommandKind;
-import dev.redlock.quorum.Quorum;
 
 /**
  * Registers a local queue for the pushes of further nodes: the doorkeeper, which has refused an attempt, may stop. The
@@ -19,7 +18,7 @@ final class WatchOperation {
 
     /** Registers the queue on every node on which it is not registered. */
     void start(WaitQueue queue) {
-        long mask = Quorum.allOf(conductor.nodeCount()) & ~queue.registeredMask & conductor.wakeUpMask();
+        long mask = conductor.all() & ~queue.registeredMask & conductor.wakeUpMask();
         if (mask == 0) {
             return;
         }

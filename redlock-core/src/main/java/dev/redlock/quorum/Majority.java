@@ -13,6 +13,7 @@ package dev.redlock.quorum;
 public final class Majority {
 
     private final int nodeCount;
+    private final long all;
     private final long first;
     private final int firstSize;
     /** 0 if there is one list. */
@@ -23,7 +24,8 @@ public final class Majority {
 
     private Majority(long first, long second, SharedVotes shared) {
         this.shared = shared;
-        this.nodeCount = Long.bitCount(first | second);
+        this.all = first | second;
+        this.nodeCount = Long.bitCount(all);
         this.first = first;
         this.firstSize = Quorum.sizeOf(Long.bitCount(first));
         this.second = second;
@@ -80,7 +82,40 @@ public final class Majority {
     }
 
     private long counted(long nodes) {
-        return shared == null ? nodes : shared.counted(nodes);
+        return shared == null || shared.isNone() ? nodes : shared.counted(nodes);
+    }
+
+    /**
+     * The result of votes, which are masks without a common node.
+     *
+     * @param granted the nodes that granted
+     * @param refused the nodes that refused
+     * @param silent  the nodes that failed, or whose vote is unknown
+     * @return the result
+     */
+    Decision decision(long granted, long refused, long silent) {
+        if (second != 0 || shared != null && !shared.isNone()) {
+            return decisionByMasks(granted, refused, silent);
+        }
+        if (Long.bitCount(granted) >= firstSize) {
+            return Decision.WON;
+        }
+        // Most grants that the other votes can add up to.
+        int possible = nodeCount - Long.bitCount(silent);
+        if (possible < firstSize) {
+            return Decision.NO_QUORUM;
+        }
+        return possible - Long.bitCount(refused) < firstSize ? Decision.CONTENDED : Decision.OPEN;
+    }
+
+    private Decision decisionByMasks(long granted, long refused, long silent) {
+        if (isReachedBy(granted)) {
+            return Decision.WON;
+        }
+        if (isPreventedBy(silent)) {
+            return Decision.NO_QUORUM;
+        }
+        return isPreventedBy(silent | refused) ? Decision.CONTENDED : Decision.OPEN;
     }
 
     /**
@@ -127,7 +162,12 @@ public final class Majority {
         return second != 0;
     }
 
-    /** @return the nodes of both lists together */
+    /** @return the nodes of both lists together, as a mask */
+    public long all() {
+        return all;
+    }
+
+    /** @return the number of these nodes */
     public int nodeCount() {
         return nodeCount;
     }

@@ -10,7 +10,6 @@ package dev.redlock.quorum;
  */
 public final class Round {
 
-    private final int nodeCount;
     private final Majority majority;
     private long granted;
     private long refused;
@@ -23,7 +22,6 @@ public final class Round {
      * @param majority the nodes that win
      */
     public Round(Majority majority) {
-        this.nodeCount = majority.nodeCount();
         this.majority = majority;
     }
 
@@ -43,9 +41,9 @@ public final class Round {
      * @return true if it was counted
      */
     public boolean onVote(int nodeIndex, Vote vote) {
-        assert nodeIndex >= 0 && nodeIndex < nodeCount : nodeIndex;
+        assert nodeIndex >= 0 && nodeIndex < majority.nodeCount() : nodeIndex;
         long bit = 1L << nodeIndex;
-        if ((voted() & bit) != 0) {
+        if (((granted | refused | failed | unknown) & bit) != 0) {
             return false;
         }
         switch (vote) {
@@ -75,7 +73,7 @@ public final class Round {
      * @param mask nodes without a vote
      */
     public void onNotAsked(long mask) {
-        assert (voted() & mask) == 0 : "a node votes once";
+        assert (pending() & mask) == mask : "a node votes once";
         refused |= mask;
     }
 
@@ -107,14 +105,7 @@ public final class Round {
      * @return the decision
      */
     public Decision decision() {
-        if (majority.isReachedBy(granted)) {
-            return Decision.WON;
-        }
-        long silent = failed | unknown;
-        if (majority.isPreventedBy(silent)) {
-            return Decision.NO_QUORUM;
-        }
-        return majority.isPreventedBy(silent | refused) ? Decision.CONTENDED : Decision.OPEN;
+        return majority.decision(granted, refused, failed | unknown);
     }
 
     /**
@@ -148,16 +139,12 @@ public final class Round {
 
     /** @return nodes whose vote is pending, as a mask */
     public long pending() {
-        return Quorum.allOf(nodeCount) & ~voted();
+        return majority.all() & ~(granted | refused | failed | unknown);
     }
 
     /** @return configured nodes */
     public int nodeCount() {
-        return nodeCount;
-    }
-
-    private long voted() {
-        return granted | refused | failed | unknown;
+        return majority.nodeCount();
     }
 
     @Override

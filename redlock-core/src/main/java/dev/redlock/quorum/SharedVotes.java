@@ -60,6 +60,11 @@ public final class SharedVotes {
         return sharing[node];
     }
 
+    /** Whether no node shares an identity: every vote counts. */
+    boolean isNone() {
+        return mask == 0;
+    }
+
     /** The votes that count, of which no two share an identity. */
     long counted(long votes) {
         long left = votes & mask;
