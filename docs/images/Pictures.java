@@ -1,0 +1,153 @@
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Locale;
+
+/**
+ * Draws the pictures of README from the figures of the comparison, for light and for dark pages.
+ *
+ * <pre>
+ * java docs/images/Pictures.java docs/guides/figures/compare.csv docs/images
+ * </pre>
+ */
+public final class Pictures {
+    private static final int WIDTH = 440;
+    private static final int HEIGHT = 270;
+    private static final String FONT = "font-family=\"system-ui, 'Segoe UI', Helvetica, Arial, sans-serif\"";
+    private static final int LABEL_GAP = 15;
+
+    /** A driver of the comparison and its name for readers. */
+    private record Driver(String id, String label) {
+    }
+
+    private record Theme(String name, String text, String grid, String own, String other) {
+    }
+
+    private static final List<Theme> THEMES = List.of(
+            new Theme("light", "#1f2328", "#d1d9e0", "#0969da", "#818b98"),
+            new Theme("dark", "#e6edf3", "#3d444d", "#4493f8", "#9198a1"));
+    private static final List<Driver> LINES = List.of(new Driver("redisson", "Redisson RedLock"),
+            new Driver("lettuce-batched", "Lettuce, tuned"), new Driver("redlock", "redlock"),
+            new Driver("set-nx", "one SET NX"));
+    private static final List<Driver> BARS = List.of(new Driver("redlock", "redlock"),
+            new Driver("lettuce-batched", "Lettuce, tuned"), new Driver("redlock-blocking", "redlock, blocking"),
+            new Driver("jedis", "Jedis"), new Driver("redisson", "Redisson RedLock"));
+    private static final int[] NODES = {1, 3, 5};
+
+    private final List<String[]> rows = new ArrayList<>();
+    private List<String> columns;
+    private StringBuilder svg;
+    private Theme theme;
+
+    private Pictures() {
+    }
+
+    public static void main(String[] args) throws IOException {
+        Pictures pictures = new Pictures();
+        for (String line : Files.readAllLines(Path.of(args[0]))) {
+            if (pictures.columns == null && !line.startsWith("#")) {
+                pictures.columns = List.of(line.split(","));
+            } else if (!line.startsWith("#")) {
+                pictures.rows.add(line.split(",", -1));
+            }
+        }
+        for (Theme theme : THEMES) {
+            pictures.theme = theme;
+            Files.writeString(Path.of(args[1], "latency-" + theme.name() + ".svg"), pictures.latency());
+            Files.writeString(Path.of(args[1], "throughput-" + theme.name() + ".svg"), pictures.throughput());
+        }
+    }
+
+    private double value(int inFlight, String driver, int nodes, String column) {
+        return rows.stream()
+                .filter(row -> row[0].equals(Integer.toString(inFlight)) && row[1].equals(driver)
+                        && row[2].equals(Integer.toString(nodes)))
+                .mapToDouble(row -> Double.parseDouble(row[columns.indexOf(column)]))
+                .findFirst()
+                .orElseThrow(() -> new IllegalStateException("no figure of " + driver + " with " + nodes + " nodes"));
+    }
+
+    private void start(String title) {
+        svg = new StringBuilder(String.format(Locale.ROOT,
+                "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 %d %d\" width=\"%d\" height=\"%d\" role=\"img\">%n"
+                        + "<title>%s</title>%n",
+                WIDTH, HEIGHT, WIDTH, HEIGHT, title));
+        text(8, 20, "start", theme.text(), 600, 14, title);
+    }
+
+    private String end() {
+        return svg.append("</svg>\n").toString().replace(System.lineSeparator(), "\n");
+    }
+
+    private void text(double x, double y, String anchor, String color, int weight, int size, String words) {
+        svg.append(String.format(Locale.ROOT, "<text x=\"%.1f\" y=\"%.1f\" text-anchor=\"%s\" fill=\"%s\" font-weight=\"%d\" "
+                + "font-size=\"%d\" %s>%s</text>%n", x, y, anchor, color, weight, size, FONT, words));
+    }
+
+    private static String time(double us) {
+        return us < 1000 ? String.format(Locale.ROOT, "%.0f µs", us) : String.format(Locale.ROOT, us % 1000 == 0 ? "%.0f ms" : "%.2f ms", us / 1000);
+    }
+
+    private static boolean isOwn(Driver driver) {
+        return driver.id().startsWith("redlock");
+    }
+
+    // ---- latency against nodes, one lock at a time ------------------------------------------------------------------
+
+    private static double x(int nodes) {
+        return 62 + (nodes - 1) * 48;
+    }
+
+    /** A logarithmic axis from 50 us to 1.5 ms. */
+    private static double y(double us) {
+        return 232 - Math.log(us / 50) / Math.log(30) * 185;
+    }
+
+    private String latency() {
+        start("Median time to lock and unlock once");
+        for (int us : new int[]{50, 100, 300, 1000}) {
+            svg.append(String.format(Locale.ROOT, "<path d=\"M%.1f %.1fH%.1f\" stroke=\"%s\"/>%n", x(1), y(us), x(5), theme.grid()));
+            text(x(1) - 8, y(us) + 4, "end", theme.text(), 400, 11, time(us));
+        }
+        for (int nodes : NODES) {
+            text(x(nodes), 250, "middle", theme.text(), 400, 11, nodes == 1 ? "1 node" : Integer.toString(nodes));
+        }
+        double last = Double.NEGATIVE_INFINITY;
+        for (Driver driver : LINES) {
+            String color = isOwn(driver) ? theme.own() : theme.other();
+            StringBuilder path = new StringBuilder();
+            for (int nodes : NODES) {
+                path.append(path.isEmpty() ? 'M' : 'L').append(String.format(Locale.ROOT, "%.1f %.1f", x(nodes),
+                        y(value(1, driver.id(), nodes, "cycle_p50_us"))));
+            }
+            svg.append(String.format(Locale.ROOT, "<path d=\"%s\" fill=\"none\" stroke=\"%s\" stroke-width=\"%s\"/>%n", path,
+                    color, isOwn(driver) ? "3" : "1.5"));
+            double us = value(1, driver.id(), 5, "cycle_p50_us");
+            last = Math.max(last + LABEL_GAP, y(us) + 4);
+            text(x(5) + 8, last, "start", isOwn(driver) ? color : theme.text(), isOwn(driver) ? 700 : 400, 12,
+                    driver.label() + ", " + time(us));
+        }
+        return end();
+    }
+
+    // ---- cycles per second, 64 in flight ----------------------------------------------------------------------------
+
+    private String throughput() {
+        start("Locks per second, 3 nodes, 64 in flight");
+        double greatest = value(64, BARS.get(0).id(), 3, "cycles_per_s");
+        for (int i = 0; i < BARS.size(); i++) {
+            Driver driver = BARS.get(i);
+            double perSecond = value(64, driver.id(), 3, "cycles_per_s");
+            double top = 42 + i * 43;
+            String color = i == 0 ? theme.own() : theme.other();
+            svg.append(String.format(Locale.ROOT, "<rect x=\"132\" y=\"%.1f\" width=\"%.1f\" height=\"26\" rx=\"2\" fill=\"%s\"/>%n",
+                    top, Math.max(1, perSecond / greatest * 235), color));
+            text(124, top + 18, "end", i == 0 ? color : theme.text(), i == 0 ? 700 : 400, 12, driver.label());
+            text(132 + Math.max(1, perSecond / greatest * 235) + 7, top + 18, "start", theme.text(), 400, 12,
+                    String.format(Locale.ROOT, "%,.0f", perSecond).replace(',', ' '));
+        }
+        return end();
+    }
+}
