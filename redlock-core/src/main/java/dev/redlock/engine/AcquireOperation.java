@@ -3,12 +3,17 @@ package dev.redlock.engine;
 import dev.redlock.AcquireOutcome;
 import dev.redlock.CommandMode;
 import dev.redlock.node.CommandKind;
+import dev.redlock.node.FanOut;
 import dev.redlock.node.LockKind;
 import dev.redlock.node.LockRequest;
 import dev.redlock.node.VoteFailure;
+import dev.redlock.node.Voter;
 import dev.redlock.quorum.Decision;
 import dev.redlock.quorum.FenceRule;
+import dev.redlock.quorum.TokenStream;
 import dev.redlock.quorum.Vote;
+import dev.redlock.time.NanoClock;
+import dev.redlock.time.TimerWheel;
 
 /**
  * Runs the acquire round of an attempt. It decides as soon as the votes allow one outcome only, and rolls back an
@@ -22,9 +27,33 @@ final class AcquireOperation {
     private static final long NO_EXPIRY_REPLY = -9_007_199_254_740_991L;
 
     private final Conductor conductor;
+    private final NanoClock clock;
+    private final TimerWheel timers;
+    private final LoopTelemetry telemetry;
+    private final ConductorCounters counters;
+    private final LeaseTerms terms;
+    private final ClaimPool claims;
+    private final FanOut fanOut;
+    private final TokenStream tokens;
+    private final long all;
+    private final Voter[] voters;
+    private final CommandMode commandMode;
+    private final boolean isThrifty;
 
     AcquireOperation(Conductor conductor) {
         this.conductor = conductor;
+        this.clock = conductor.clock();
+        this.timers = conductor.timerWheel();
+        this.telemetry = conductor.telemetry();
+        this.counters = conductor.counters();
+        this.terms = conductor.config().terms();
+        this.claims = conductor.claims();
+        this.fanOut = conductor.fanOut();
+        this.tokens = conductor.tokens();
+        this.all = conductor.all();
+        this.voters = conductor.voters();
+        this.commandMode = conductor.config().commandMode();
+        this.isThrifty = conductor.config().isThrifty();
     }
 
     /** Starts the round of a new attempt, with a new token. */
@@ -40,7 +69,7 @@ final class AcquireOperation {
     /** Starts the round of a new attempt for a key: that of the lease, or a slot of its semaphore. */
     void start(PendingAcquire pending, LockKey key) {
         LeaseHandle lease = pending.lease;
-        Claim claim = conductor.claims().take();
+        Claim claim = claims.take();
         claim.phase = Claim.Phase.ACQUIRING;
         claim.pending = pending;
         claim.key = key;
@@ -51,36 +80,35 @@ final class AcquireOperation {
         claim.ttlMsMax = lease.ttlMs;
         pending.claim = claim;
         // t1: read before the first byte goes to a socket.
-        long t1Ns = conductor.nowNs();
-        conductor.tokens().next(claim.token, t1Ns);
+        long t1Ns = clock.nanoTime();
+        tokens.next(claim.token, t1Ns);
         if (key.kind() != LockKind.PLAIN) {
             claim.isRemainingTtlWanted |= isRemainingTtlFree(key);
             claim.isWakeUpWanted |= claim.isRemainingTtlWanted && mayEndRegistrations(key);
             conductor.intentions().prepare(pending, claim, t1Ns);
         }
-        claim.validUntilNs = conductor.config().terms().validUntilNs(t1Ns, lease.ttlMs);
+        claim.validUntilNs = terms.validUntilNs(t1Ns, lease.ttlMs);
         if (lease.waitNs <= 0) {
-            conductor.telemetry().onAcquireStarted(pending, t1Ns);
+            telemetry.onAcquireStarted(pending, t1Ns);
         }
-        claim.roundEndNs = t1Ns + conductor.config().terms().nodeTimeoutNs(lease.ttlMs);
+        claim.roundEndNs = t1Ns + terms.nodeTimeoutNs(lease.ttlMs);
         askFirst(claim, t1Ns);
     }
 
     private void askFirst(Claim claim, long t1Ns) {
-        long all = conductor.all();
-        long mask = firstMask(claim, t1Ns, all);
+        long mask = firstMask(claim, t1Ns);
         boolean isPartial = mask != all;
         claim.voterMask = isPartial ? conductor.votingMask(claim) : all;
-        conductor.startTimer(claim.roundTimer, isPartial ? hedgeAtNs(claim, mask, t1Ns) : claim.roundEndNs);
-        conductor.telemetry().onAttempt(claim, t1Ns, mask);
+        timers.start(claim.roundTimer, isPartial ? hedgeAtNs(claim, mask, t1Ns) : claim.roundEndNs);
+        telemetry.onAttempt(claim, t1Ns, mask);
         ask(claim, mask);
     }
 
     /** The nodes that the plan of an attempt asks first. */
-    private long firstMask(Claim claim, long t1Ns, long all) {
+    private long firstMask(Claim claim, long t1Ns) {
         PendingAcquire pending = claim.pending;
         LockKey key = claim.key;
-        if (conductor.intentions().isEveryNodeAsked(pending, claim, t1Ns)) {
+        if (claim.intention != null && conductor.intentions().isEveryNodeAsked(pending, claim, t1Ns)) {
             return all;
         }
         if (pending.plan == PendingAcquire.Plan.DOORKEEPER_FIRST || pending.plan == PendingAcquire.Plan.YIELDING) {
@@ -89,7 +117,7 @@ final class AcquireOperation {
                 return 1L << doorkeeper;
             }
         }
-        if (!conductor.config().isThrifty() || pending.plan == PendingAcquire.Plan.ALL) {
+        if (!isThrifty || pending.plan == PendingAcquire.Plan.ALL) {
             return all;
         }
         // A search for a permit asks one node, which must have the key of each slot in use.
@@ -119,7 +147,7 @@ final class AcquireOperation {
         for (long left = newVoters; left != 0; left &= left - 1) {
             // The first grants of the attempt may be older than the check that has let this node vote.
             int i = Long.numberOfTrailingZeros(left);
-            boolean isSilent = conductor.voter(i).isSilentFor(claim);
+            boolean isSilent = voters[i].isSilentFor(claim);
             onNoReply(claim, i, Vote.FAILED, isSilent ? VoteFailure.SLOT_MOVED : VoteFailure.NOT_CONNECTED);
         }
         send(claim, mask & ~newVoters);
@@ -135,7 +163,7 @@ final class AcquireOperation {
             long named = doorkeeper == Doorkeeper.NONE ? 0 : left & 1L << doorkeeper;
             if (named != 0) {
                 claim.pending.intendedNode = doorkeeper;
-                conductor.fanOut().send(claim, kindOf(claim), 0, named);
+                fanOut.send(claim, kindOf(claim), 0, named);
                 left &= ~named;
             }
             if (left == 0) {
@@ -144,7 +172,7 @@ final class AcquireOperation {
             }
             claim.intention = null;
         }
-        conductor.fanOut().send(claim, kindOf(claim), 0, left);
+        fanOut.send(claim, kindOf(claim), 0, left);
     }
 
     /** A client that waits for a plain lock has a ticket of the doorkeeper, or gets one. */
@@ -160,30 +188,30 @@ final class AcquireOperation {
     /** The doorkeeper has granted: asks the other first nodes. */
     private void askFirstVoters(Claim claim) {
         long others = conductor.firstVoters().of(claim.key) & ~claim.askedMask;
-        if (!conductor.config().isThrifty() || (others | claim.askedMask) == conductor.all()) {
+        if (!isThrifty || (others | claim.askedMask) == all) {
             askOthers(claim);
             return;
         }
-        conductor.startTimer(claim.roundTimer, hedgeAtNs(claim, others, conductor.nowNs()));
-        conductor.telemetry().onAskedOthers(claim, others);
+        timers.start(claim.roundTimer, hedgeAtNs(claim, others, clock.nanoTime()));
+        telemetry.onAskedOthers(claim, others);
         ask(claim, others);
     }
 
     /** The first nodes have not decided the attempt: asks all others. */
     private void hedge(Claim claim) {
-        conductor.counters().onHedged();
+        counters.onHedged();
         askOthers(claim);
     }
 
     private void askOthers(Claim claim) {
-        conductor.startTimer(claim.roundTimer, claim.roundEndNs);
-        long others = conductor.all() & ~claim.askedMask;
-        conductor.telemetry().onAskedOthers(claim, others);
+        timers.start(claim.roundTimer, claim.roundEndNs);
+        long others = all & ~claim.askedMask;
+        telemetry.onAskedOthers(claim, others);
         ask(claim, others);
     }
 
     private boolean isPartlyAsked(Claim claim) {
-        return claim.askedMask != conductor.all();
+        return claim.askedMask != all;
     }
 
     private boolean isDoorkeeperAskedOnly(Claim claim) {
@@ -207,7 +235,7 @@ final class AcquireOperation {
             return;
         }
         if (claim.phase == Claim.Phase.ACQUIRING) {
-            conductor.doorkeeper().onRefused(nodeIndex, conductor.nowNs() - startNs(claim));
+            conductor.doorkeeper().onRefused(nodeIndex, clock.nanoTime() - startNs(claim));
             WaitQueue queue = claim.pending.queue;
             queue.place = Ticket.placeOf(value);
             // After its turn, the next refusal gives it another ticket: nobody yields to one whose turn is over.
@@ -219,11 +247,11 @@ final class AcquireOperation {
 
     /** When the attempt of a claim started: t1. */
     private long startNs(Claim claim) {
-        return claim.roundEndNs - conductor.config().terms().nodeTimeoutNs(claim.ttlMs);
+        return claim.roundEndNs - terms.nodeTimeoutNs(claim.ttlMs);
     }
 
     void onReply(Claim claim, int nodeIndex, long value) {
-        conductor.firstVoters().onAnswered(nodeIndex);
+        noteAnswer(nodeIndex);
         if (claim.assumedFenceToken != 0 && value < claim.assumedFenceToken) {
             conductor.releaseOperation().onCounterLagging(claim, nodeIndex);
         }
@@ -240,6 +268,13 @@ final class AcquireOperation {
             claim.recordRemainingTtl(value == NO_EXPIRY_REPLY ? Long.MAX_VALUE : -value);
         }
         vote(claim, nodeIndex, Vote.REFUSED, VoteFailure.NONE);
+    }
+
+    /** Only a thrifty client waits for some nodes first, so only there a node can be late. */
+    private void noteAnswer(int nodeIndex) {
+        if (isThrifty) {
+            conductor.firstVoters().onAnswered(nodeIndex);
+        }
     }
 
     /** {@code MSETEX} refuses a set by 0, which is also a ttl of less than a millisecond in the reply of the script. */
@@ -263,7 +298,7 @@ final class AcquireOperation {
 
     /** In AUTO mode only retries pay for the script: their refusals give the retry policy the holder's ttl. */
     private boolean isRemainingTtlWanted(LeaseHandle lease) {
-        return switch (conductor.config().commandMode()) {
+        return switch (commandMode) {
             case SCRIPTS -> true;
             case NATIVE -> false;
             case AUTO -> lease.attemptCount() > 0;
@@ -272,13 +307,15 @@ final class AcquireOperation {
 
     /** A refusal that ends the acquisition reports the holder's ttl, and a refused {@code SET} does not contain it. */
     private boolean isHolderTtlQueryDue(Claim claim) {
-        return conductor.config().commandMode() == CommandMode.AUTO && claim.pending.lease.waitNs <= 0
+        return commandMode == CommandMode.AUTO && claim.pending.lease.waitNs <= 0
                 && !claim.isFenced && !claim.isRemainingTtlWanted && claim.shortestRemainingTtlMs < 0
                 && claim.pending.lease.key.kind() != LockKind.PERMIT;
     }
 
     private void onGrant(Claim claim, int nodeIndex, long value) {
-        conductor.intentions().onGrant(claim, nodeIndex);
+        if (claim.phase == Claim.Phase.ACQUIRING && Intentions.isOfSet(claim.pending)) {
+            conductor.intentions().onGrant(claim, nodeIndex);
+        }
         if (!claim.isFenced || recordFence(claim, nodeIndex, value)) {
             vote(claim, nodeIndex, Vote.GRANTED, VoteFailure.NONE);
             return;
@@ -316,7 +353,7 @@ final class AcquireOperation {
     }
 
     void onNoReply(Claim claim, int nodeIndex, Vote vote, VoteFailure failure) {
-        conductor.firstVoters().onAnswered(nodeIndex);
+        noteAnswer(nodeIndex);
         if (vote == Vote.FAILED) {
             recordNotHeld(claim, nodeIndex);
             if (claim.assumedFenceToken != 0) {
@@ -345,7 +382,7 @@ final class AcquireOperation {
             return;
         }
         long pendingMask = claim.acquireRound.pending();
-        conductor.telemetry().onSilent(claim, pendingMask);
+        telemetry.onSilent(claim, pendingMask);
         for (; pendingMask != 0; pendingMask &= pendingMask - 1) {
             claim.recordFailure(Long.numberOfTrailingZeros(pendingMask), VoteFailure.SILENT);
         }
@@ -356,15 +393,15 @@ final class AcquireOperation {
     private void vote(Claim claim, int nodeIndex, Vote answer, VoteFailure answerFailure) {
         Vote vote = answer;
         VoteFailure failure = answerFailure;
-        if (answer == Vote.GRANTED && !conductor.voter(nodeIndex).isGrantCounted(claim)) {
+        if (answer == Vote.GRANTED && !voters[nodeIndex].isGrantCounted(claim)) {
             // After a clock jump of the node, the granted key may have expired early.
             vote = Vote.UNKNOWN;
-            failure = conductor.voter(nodeIndex).isSilentFor(claim)
+            failure = voters[nodeIndex].isSilentFor(claim)
                     ? VoteFailure.SLOT_MOVED
                     : VoteFailure.CLOCK_JUMPED;
             claim.recordFailure(nodeIndex, failure);
         }
-        conductor.telemetry().onVote(claim, nodeIndex, vote, failure);
+        telemetry.onVote(claim, nodeIndex, vote, failure);
         switch (claim.phase) {
             case ACQUIRING -> {
                 claim.acquireRound.onVote(nodeIndex, vote);
@@ -458,7 +495,7 @@ final class AcquireOperation {
     /** A quorum has granted and any fencing token is agreed: succeeds if enough validity is left. */
     void succeed(Claim claim, long fencingToken) {
         // t2: read again, so that a pause of this thread after the reply reduces the validity.
-        long t2Ns = conductor.nowNs();
+        long t2Ns = clock.nanoTime();
         if (claim.validUntilNs - t2Ns < Math.max(1, claim.pending.lease.minValidityNs)) {
             fail(claim, AcquireOutcome.Kind.TOO_SLOW);
             return;
@@ -469,7 +506,7 @@ final class AcquireOperation {
             return;
         }
         PendingAcquire pending = claim.pending;
-        conductor.stopTimer(claim.roundTimer);
+        timers.stop(claim.roundTimer);
         if (isPartlyAsked(claim)) {
             conductor.firstVoters().onInTime(claim.askedMask);
         }
@@ -478,14 +515,14 @@ final class AcquireOperation {
         claim.holderMask = claim.acquireRound.granted();
         pending.lease.recordVotes(claim);
         pending.lease.setFencingToken(fencingToken);
-        conductor.telemetry().onAcquired(claim, t2Ns);
+        telemetry.onAcquired(claim, t2Ns);
         conductor.scheduler().onAcquired(pending, claim, t2Ns);
     }
 
     void fail(Claim claim, AcquireOutcome.Kind reason) {
-        conductor.telemetry().onAttemptFailing(claim, reason);
+        telemetry.onAttemptFailing(claim, reason);
         if (reason == AcquireOutcome.Kind.CONTENDED && isHolderTtlQueryDue(claim)) {
-            conductor.counters().onRolledBack();
+            counters.onRolledBack();
             conductor.holderTtlQuery().start(claim);
             return;
         }
@@ -509,15 +546,15 @@ final class AcquireOperation {
             return;
         }
         conductor.permits().onAttemptEnded(claim);
-        conductor.stopTimer(claim.roundTimer);
+        timers.stop(claim.roundTimer);
         claim.pending.claim = null;
         claim.pending = null;
         if (claim.possibleHolderMask == 0 && isPartlyAsked(claim)) {
             claim.phase = Claim.Phase.ABANDONED;
-            conductor.claims().recycleIfDone(claim);
+            claims.recycleIfDone(claim);
             return;
         }
-        conductor.counters().onRolledBack();
+        counters.onRolledBack();
         conductor.releaseOperation().abandon(claim);
     }
 }

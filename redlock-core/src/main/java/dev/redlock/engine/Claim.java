@@ -143,7 +143,11 @@ final class Claim extends LockRequest {
     void reset() {
         assert phase == Phase.FREE && pendingReplyCount == 0 : "a claim in the pool is free and has no pending replies";
         acquireRound.reset();
-        fence.reset();
+        if (isFenced) {
+            // Its last use was.
+            fence.reset();
+            isFenced = false;
+        }
         shortestRemainingTtlMs = -1;
         possibleHolderMask = 0;
         holderMask = 0;
@@ -186,7 +190,9 @@ final class Claim extends LockRequest {
     /** One reply less is pending; after the last one, an abandoned claim returns to its pool. */
     void removePendingReply() {
         pendingReplyCount--;
-        conductor.claims().recycleIfDone(this);
+        if (pendingReplyCount == 0 && phase == Phase.ABANDONED) {
+            conductor.claims().recycleIfDone(this);
+        }
     }
 
     void recordRemainingTtl(long remainingTtlMs) {

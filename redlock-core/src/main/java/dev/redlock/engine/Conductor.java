@@ -20,6 +20,7 @@ import dev.redlock.quorum.TokenStream;
 import dev.redlock.time.DeadlineTimer;
 import dev.redlock.time.LoopTimers;
 import dev.redlock.time.NanoClock;
+import dev.redlock.time.TimerWheel;
 import dev.redlock.transport.ClusterAddress;
 import dev.redlock.transport.IoTransport;
 import dev.redlock.transport.VoterAddress;
@@ -62,16 +63,16 @@ final class Conductor implements NodeListener {
     private final byte[] tokenLabel;
     private final ConductorCounters counters = new ConductorCounters();
     private final LoopTelemetry telemetry;
-    private final ClaimPool claims = new ClaimPool(this);
+    private final ClaimPool claims;
     private final AcquireScheduler scheduler;
-    private final AcquireOperation acquireOperation = new AcquireOperation(this);
+    private final AcquireOperation acquireOperation;
     private final RaiseOperation raiseOperation = new RaiseOperation(this);
     private final HolderTtlQuery holderTtlQuery = new HolderTtlQuery(this);
     private final WatchOperation watchOperation = new WatchOperation(this);
     private final Intentions intentions = new Intentions(this);
     private final PermitOperation permits;
-    private final ExtendOperation extendOperation = new ExtendOperation(this);
-    private final ReleaseOperation releaseOperation = new ReleaseOperation(this);
+    private final ExtendOperation extendOperation;
+    private final ReleaseOperation releaseOperation;
     private final LeaseKeeper keeper;
     private final LossWatch lossWatch = new LossWatch(this);
     private final QuorumWatch quorumWatch = new QuorumWatch(this);
@@ -112,8 +113,12 @@ final class Conductor implements NodeListener {
         this.doorkeeper = new Doorkeeper(voters);
         this.firstVoters = new FirstVoters(voters, majority(), doorkeeper,
                 config.isThrifty() ? random.nextInt(voters.length) : 0);
+        this.claims = new ClaimPool(this);
+        this.extendOperation = new ExtendOperation(this);
         this.keeper = new LeaseKeeper(this, new RenewalSpread(random));
         this.shutdown = new Shutdown(this, loop);
+        this.acquireOperation = new AcquireOperation(this);
+        this.releaseOperation = new ReleaseOperation(this);
         this.nextTurn = new NextTurn(loop, shutdown);
         this.permits = new PermitOperation(this, random);
         this.scheduler = new AcquireScheduler(this, loop, new RetryDelays(random));
@@ -288,6 +293,14 @@ final class Conductor implements NodeListener {
 
     long nowNs() {
         return clock.nanoTime();
+    }
+
+    NanoClock clock() {
+        return clock;
+    }
+
+    TimerWheel timerWheel() {
+        return timers.wheel();
     }
 
     void startTimer(DeadlineTimer timer, long deadlineNs) {

@@ -2,9 +2,12 @@ package dev.redlock.engine;
 
 import dev.redlock.ExtendOutcome;
 import dev.redlock.node.CommandKind;
+import dev.redlock.node.FanOut;
 import dev.redlock.node.VoteFailure;
 import dev.redlock.quorum.Decision;
 import dev.redlock.quorum.Vote;
+import dev.redlock.time.NanoClock;
+import dev.redlock.time.TimerWheel;
 
 /**
  * Runs the extension rounds of a lease, one at a time; the sequence identifies the replies of older rounds. A node
@@ -27,9 +30,21 @@ final class ExtendOperation {
     private static final int SEQUENCE_MAX = (1 << 24) - 1;
 
     private final Conductor conductor;
+    private final NanoClock clock;
+    private final TimerWheel timers;
+    private final LoopTelemetry telemetry;
+    private final LeaseTerms terms;
+    private final FanOut fanOut;
+    private final long all;
 
     ExtendOperation(Conductor conductor) {
         this.conductor = conductor;
+        this.clock = conductor.clock();
+        this.timers = conductor.timerWheel();
+        this.telemetry = conductor.telemetry();
+        this.terms = conductor.config().terms();
+        this.fanOut = conductor.fanOut();
+        this.all = conductor.all();
     }
 
     /** Starts the extension round of a held lease. */
@@ -41,29 +56,29 @@ final class ExtendOperation {
         claim.extendRound.reset();
         claim.ttlMs = ttlMs;
         claim.ttlMsMax = Math.max(claim.ttlMsMax, ttlMs);
-        long t1Ns = conductor.nowNs();
-        conductor.telemetry().onExtensionStarted(claim, t1Ns);
+        long t1Ns = clock.nanoTime();
+        telemetry.onExtensionStarted(claim, t1Ns);
         claim.validBeforeExtensionNs = lease.validUntilNs();
-        claim.extendedUntilNs = conductor.config().terms().validUntilNs(t1Ns, ttlMs);
+        claim.extendedUntilNs = terms.validUntilNs(t1Ns, ttlMs);
         if (claim.extendedUntilNs - lease.validUntilNs() < 0) {
             // The new ttl ends earlier, and each node shortens its key as soon as the command arrives.
             lease.setValidUntilNs(claim.extendedUntilNs);
-            conductor.startTimer(claim.holdTimer, claim.extendedUntilNs);
+            timers.start(claim.holdTimer, claim.extendedUntilNs);
         }
-        conductor.startTimer(claim.extendTimer, t1Ns + conductor.config().terms().nodeTimeoutNs(ttlMs));
-        claim.possibleHolderMask = conductor.all();
+        timers.start(claim.extendTimer, t1Ns + terms.nodeTimeoutNs(ttlMs));
+        claim.possibleHolderMask = all;
         claim.continuousMask = claim.holderMask;
         claim.addPendingReplies(conductor.nodeCount());
-        send(claim, conductor.all());
+        send(claim, all);
     }
 
     /** A batch does not report the nodes that it was sent to, so it is for claims that have asked all nodes before. */
     private void send(Claim claim, long all) {
         claim.firstAskedMask = 0;
-        if ((all & ~claim.askedMask) == 0 && conductor.fanOut().extend(claim, claim.extendSequence, all)) {
+        if ((all & ~claim.askedMask) == 0 && fanOut.extend(claim, claim.extendSequence, all)) {
             return;
         }
-        long sent = conductor.fanOut().send(claim, CommandKind.EXTEND, claim.extendSequence, all);
+        long sent = fanOut.send(claim, CommandKind.EXTEND, claim.extendSequence, all);
         claim.firstAskedMask = sent & ~claim.askedMask;
         claim.askedMask |= sent;
     }
@@ -72,7 +87,7 @@ final class ExtendOperation {
     void shorten(Claim claim, long ttlMs) {
         claim.ttlMs = ttlMs;
         claim.addPendingReplies(Long.bitCount(claim.askedMask));
-        conductor.fanOut().send(claim, CommandKind.SHORTEN, 0, claim.askedMask);
+        fanOut.send(claim, CommandKind.SHORTEN, 0, claim.askedMask);
     }
 
     void onReply(Claim claim, int nodeIndex, int sequence, long value) {
@@ -130,7 +145,7 @@ final class ExtendOperation {
     /** Whether too few nodes held the key until the round. A key from before may expire with the validity before it. */
     private boolean isInterrupted(Claim claim) {
         return !conductor.majority().isReachedBy(claim.continuousMask)
-                && claim.validBeforeExtensionNs - conductor.nowNs() > 0;
+                && claim.validBeforeExtensionNs - clock.nanoTime() > 0;
     }
 
     void onTimeout(Claim claim) {
@@ -177,7 +192,7 @@ final class ExtendOperation {
     }
 
     private void onWon(Claim claim) {
-        long nowNs = conductor.nowNs();
+        long nowNs = clock.nanoTime();
         LeaseHandle lease = claim.lease;
         if (claim.validBeforeExtensionNs - nowNs <= 0 || claim.extendedUntilNs - nowNs <= 0) {
             conductor.keeper().expire(claim);
@@ -195,7 +210,7 @@ final class ExtendOperation {
 
     /** Ends a round without an outcome, because the lease ends: later replies do not count. */
     void stop(Claim claim) {
-        conductor.stopTimer(claim.extendTimer);
+        timers.stop(claim.extendTimer);
         claim.isExtending = false;
     }
 }

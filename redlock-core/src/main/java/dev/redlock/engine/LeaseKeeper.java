@@ -8,6 +8,8 @@ import dev.redlock.LeaseState;
 import dev.redlock.ReleaseOutcome;
 import dev.redlock.node.Log;
 import dev.redlock.node.NodeView;
+import dev.redlock.time.NanoClock;
+import dev.redlock.time.TimerWheel;
 
 /**
  * Tracks held leases. It ends them with their validity, extends them automatically within their limits, and revokes the
@@ -23,16 +25,30 @@ final class LeaseKeeper {
     private static final int EXTEND_AGAIN_DIVISOR = 10;
 
     private final Conductor conductor;
+    private final NanoClock clock;
+    private final TimerWheel timers;
+    private final LoopTelemetry telemetry;
+    private final ConductorCounters counters;
+    private final LeaseTerms terms;
+    private final ExtendOperation extendOperation;
+    private final LossWatch lossWatch;
     private final RenewalSpread spread;
     private LeaseHandle firstHeld;
 
     LeaseKeeper(Conductor conductor, RenewalSpread spread) {
         this.conductor = conductor;
+        this.clock = conductor.clock();
+        this.timers = conductor.timerWheel();
+        this.telemetry = conductor.telemetry();
+        this.counters = conductor.counters();
+        this.terms = conductor.config().terms();
+        this.extendOperation = conductor.extendOperation();
+        this.lossWatch = conductor.lossWatch();
         this.spread = spread;
     }
 
     int heldCount() {
-        return (int) conductor.counters().read(ConductorCounters.HELD);
+        return (int) counters.read(ConductorCounters.HELD);
     }
 
     LeaseHandle firstHeld() {
@@ -49,7 +65,7 @@ final class LeaseKeeper {
         long intervalNs = lease.ttlMs * NS_PER_MS / EXTEND_AFTER_DIVISOR;
         scheduleNext(claim, nowNs, isExtended ? spread.firstInNs(nowNs, intervalNs, heldCount()) : intervalNs);
         if (lease.isLossWatched) {
-            conductor.lossWatch().start(claim);
+            lossWatch.start(claim);
         }
     }
 
@@ -62,7 +78,7 @@ final class LeaseKeeper {
             firstHeld.previousHeld = lease;
         }
         firstHeld = lease;
-        conductor.counters().onHeld(1);
+        counters.onHeld(1);
     }
 
     /**
@@ -77,11 +93,11 @@ final class LeaseKeeper {
         lease.claim = null;
         if (!lease.isKept) {
             claim.releaseRound.reset();
-            conductor.telemetry().onKept(claim);
+            telemetry.onKept(claim);
         }
         LeaseHandle kept = null;
         try {
-            long nowNs = conductor.nowNs();
+            long nowNs = clock.nanoTime();
             shorten(lease, claim, nowNs);
             if (!conductor.shutdown().isClosing()) {
                 kept = LeaseHandle.keeping(lease);
@@ -108,23 +124,23 @@ final class LeaseKeeper {
 
     private void shorten(LeaseHandle lease, Claim claim, long nowNs) {
         long ttlMs = ttlMsToKeep(lease, nowNs);
-        long untilNs = conductor.config().terms().validUntilNs(nowNs, ttlMs);
+        long untilNs = terms.validUntilNs(nowNs, ttlMs);
         if (untilNs - lease.validUntilNs() < 0) {
             lease.setValidUntilNs(untilNs);
-            conductor.extendOperation().shorten(claim, ttlMs);
+            extendOperation.shorten(claim, ttlMs);
         }
     }
 
     private long ttlMsToKeep(LeaseHandle lease, long nowNs) {
-        return conductor.config().terms().ttlMsUntil(nowNs, lease.keepUntilNs(), lease.ttlMs);
+        return terms.ttlMsUntil(nowNs, lease.keepUntilNs(), lease.ttlMs);
     }
 
     /** Stops tracking a lease that is no longer held, with its timers and its extension round. */
     void untrack(LeaseHandle lease) {
         Claim claim = lease.claim;
-        conductor.stopTimer(claim.holdTimer);
-        conductor.extendOperation().stop(claim);
-        conductor.lossWatch().stop(claim);
+        timers.stop(claim.holdTimer);
+        extendOperation.stop(claim);
+        lossWatch.stop(claim);
         if (lease.previousHeld == null) {
             firstHeld = lease.nextHeld;
         } else {
@@ -135,7 +151,7 @@ final class LeaseKeeper {
         }
         lease.previousHeld = null;
         lease.nextHeld = null;
-        conductor.counters().onHeld(-1);
+        counters.onHeld(-1);
         conductor.scheduler().onUntracked(lease);
     }
 
@@ -143,7 +159,7 @@ final class LeaseKeeper {
         LeaseHandle lease = claim.lease;
         long leftNs = lease.validUntilNs() - nowNs;
         // If a caller has extended beyond the ttl, an automatic extension by the ttl would shorten the validity.
-        boolean isBeyondTtl = conductor.config().terms().validUntilNs(nowNs, lease.ttlMs) - lease.validUntilNs() < 0;
+        boolean isBeyondTtl = terms.validUntilNs(nowNs, lease.ttlMs) - lease.validUntilNs() < 0;
         long dueInNs = isBeyondTtl ? Math.max(extendInNs, untilThirdNs(lease, nowNs)) : extendInNs;
         boolean isExtensionFirst = mayExtend(lease, nowNs) && dueInNs < leftNs;
         startHoldTimer(claim, nowNs + (isExtensionFirst ? dueInNs : leftNs));
@@ -157,7 +173,7 @@ final class LeaseKeeper {
 
     private void startHoldTimer(Claim claim, long atNs) {
         LeaseHandle lease = claim.lease;
-        conductor.startTimer(claim.holdTimer, lease.isKept ? WaitQueues.earlier(atNs, lease.keepUntilNs()) : atNs);
+        timers.start(claim.holdTimer, lease.isKept ? WaitQueues.earlier(atNs, lease.keepUntilNs()) : atNs);
     }
 
     private static boolean mayExtend(LeaseHandle lease, long nowNs) {
@@ -188,7 +204,7 @@ final class LeaseKeeper {
     void extend(LeaseHandle lease) {
         Claim claim = lease.claim;
         boolean isHeld = claim != null && claim.phase == Claim.Phase.HELD;
-        boolean isOver = !isHeld || lease.validUntilNs() - conductor.nowNs() <= 0;
+        boolean isOver = !isHeld || lease.validUntilNs() - clock.nanoTime() <= 0;
         if (isOver && lease.deferExtension()) {
             return;
         }
@@ -205,10 +221,10 @@ final class LeaseKeeper {
 
     private void startExtension(Claim claim, long ttlMs) {
         try {
-            conductor.extendOperation().start(claim, ttlMs);
+            extendOperation.start(claim, ttlMs);
         } catch (RuntimeException | Error e) {
             // An extension without an end would block all later ones.
-            conductor.extendOperation().stop(claim);
+            extendOperation.stop(claim);
             if (!claim.lease.isInCall()) {
                 // Otherwise its request tries again.
                 onExtended(claim, ExtendOutcome.NOT_EXTENDED);
@@ -220,9 +236,9 @@ final class LeaseKeeper {
     /** An extension round has ended, and the lease is still held. */
     void onExtended(Claim claim, ExtendOutcome outcome) {
         LeaseHandle lease = claim.lease;
-        long nowNs = conductor.nowNs();
+        long nowNs = clock.nanoTime();
         boolean isSuccess = outcome == ExtendOutcome.EXTENDED;
-        conductor.telemetry().onExtensionEnded(claim, outcome, nowNs);
+        telemetry.onExtensionEnded(claim, outcome, nowNs);
         boolean isManual = lease.extendState() == LeaseHandle.ExtendState.STARTED;
         if (isSuccess && !isManual) {
             lease.extensionCount++;
@@ -230,7 +246,7 @@ final class LeaseKeeper {
         int divisor = isSuccess ? EXTEND_AFTER_DIVISOR : EXTEND_AGAIN_DIVISOR;
         long intervalNs = lease.ttlMs * NS_PER_MS / divisor;
         scheduleNext(claim, nowNs, Math.max(NS_PER_MS, spread.nextInNs(nowNs, intervalNs, heldCount())));
-        conductor.lossWatch().onExtended(claim);
+        lossWatch.onExtended(claim);
         if (isManual) {
             lease.completeExtend(outcome);
         } else if (isSuccess && lease.listener != null) {
@@ -270,7 +286,7 @@ final class LeaseKeeper {
         // Before the release is sent, because another client may acquire the lock afterwards.
         lease.end(state, releaseOutcome);
         try {
-            conductor.scheduler().queues().passStreak(key, claim.streak, conductor.nowNs());
+            conductor.scheduler().queues().passStreak(key, claim.streak, clock.nanoTime());
             if (isToBeKept) {
                 conductor.releaseOperation().leave(claim);
             } else {
@@ -278,7 +294,7 @@ final class LeaseKeeper {
             }
         } finally {
             if (!lease.isKept) {
-                conductor.telemetry().onLeaseLost(lease, key, number, state, cause, nodeIndex);
+                telemetry.onLeaseLost(lease, key, number, state, cause, nodeIndex);
             }
             if (lease.isExtensionAccepted()) {
                 lease.completeExtend(extendOutcome);
@@ -304,7 +320,7 @@ final class LeaseKeeper {
     /** Removes a holder node of a held lease; without a quorum of holder nodes the lease is lost. */
     void dropHolder(Claim claim, int nodeIndex, LossCause cause) {
         if ((claim.holderMask & 1L << nodeIndex) != 0) {
-            conductor.telemetry().onHolderDropped(claim, nodeIndex, cause);
+            telemetry.onHolderDropped(claim, nodeIndex, cause);
         }
         claim.holderMask &= ~(1L << nodeIndex);
         if (!conductor.majority().isReachedBy(claim.holderMask)) {
@@ -325,7 +341,7 @@ final class LeaseKeeper {
             LeaseHandle next = lease.nextHeld;
             Claim claim = lease.claim;
             if (conductor.isNodeOf(claim, node)) {
-                conductor.extendOperation().revoke(claim, nodeIndex, cause);
+                extendOperation.revoke(claim, nodeIndex, cause);
             }
             // A listener may have released the next lease: then the scan starts again, which is harmless.
             lease = next != null && !isHeld(next) ? firstHeld : next;

@@ -5,9 +5,12 @@ import static dev.redlock.quorum.Validity.NS_PER_MS;
 import dev.redlock.ExtendOutcome;
 import dev.redlock.ReleaseOutcome;
 import dev.redlock.node.CommandKind;
+import dev.redlock.node.FanOut;
 import dev.redlock.quorum.Decision;
 import dev.redlock.quorum.Round;
 import dev.redlock.quorum.Vote;
+import dev.redlock.time.NanoClock;
+import dev.redlock.time.TimerWheel;
 
 /**
  * Runs the release round, which goes to all nodes that were asked, whatever their vote on the acquire. It follows the
@@ -22,9 +25,27 @@ final class ReleaseOperation {
     private static final int COUNTER_ONLY_SEQUENCE = 1;
 
     private final Conductor conductor;
+    private final NanoClock clock;
+    private final TimerWheel timers;
+    private final LoopTelemetry telemetry;
+    private final LeaseTerms terms;
+    private final ClaimPool claims;
+    private final FanOut fanOut;
+    private final long all;
+    private final LeaseKeeper keeper;
+    private final Shutdown shutdown;
 
     ReleaseOperation(Conductor conductor) {
         this.conductor = conductor;
+        this.clock = conductor.clock();
+        this.timers = conductor.timerWheel();
+        this.telemetry = conductor.telemetry();
+        this.terms = conductor.config().terms();
+        this.claims = conductor.claims();
+        this.fanOut = conductor.fanOut();
+        this.all = conductor.all();
+        this.keeper = conductor.keeper();
+        this.shutdown = conductor.shutdown();
     }
 
     /** Releases a held lease; a lease that has ended reports its earlier outcome again. */
@@ -39,7 +60,7 @@ final class ReleaseOperation {
             return;
         }
         if (lease.isToBeKept(conductor)) {
-            conductor.keeper().keep(lease);
+            keeper.keep(lease);
         } else {
             releaseNow(lease);
         }
@@ -51,7 +72,7 @@ final class ReleaseOperation {
         // A callback may reuse the lease for another resource, and the claim returns to its pool.
         LockKey key = lease.key;
         LockKey lockedKey = claim.key;
-        conductor.keeper().untrack(lease);
+        keeper.untrack(lease);
         lease.markReleasing();
         try {
             start(claim, key);
@@ -69,7 +90,7 @@ final class ReleaseOperation {
         // A callback may reuse the lease for another resource, and the claim returns to its pool.
         LockKey key = lease.key;
         LockKey lockedKey = claim.key;
-        conductor.keeper().untrack(lease);
+        keeper.untrack(lease);
         lease.markReleasing();
         claim.phase = Claim.Phase.RELEASING;
         if (lease.isExtensionAccepted()) {
@@ -86,14 +107,14 @@ final class ReleaseOperation {
     private void start(Claim claim, LockKey key) {
         claim.phase = Claim.Phase.RELEASING;
         claim.releaseRound.reset();
-        claim.releaseRound.onNotAsked(conductor.all() & ~claim.askedMask);
+        claim.releaseRound.onNotAsked(all & ~claim.askedMask);
         try {
-            long nowNs = conductor.nowNs();
+            long nowNs = clock.nanoTime();
             WaitQueues queues = conductor.scheduler().queues();
             int askedNode = queues.endWithQuestion(key, claim.streak, nowNs);
             queues.passStreak(key, claim.streak, nowNs);
-            conductor.telemetry().onReleaseStarted(claim, nowNs);
-            conductor.startTimer(claim.roundTimer, nowNs + conductor.config().terms().nodeTimeoutNs(claim.ttlMs));
+            telemetry.onReleaseStarted(claim, nowNs);
+            timers.start(claim.roundTimer, nowNs + terms.nodeTimeoutNs(claim.ttlMs));
             if (askedNode != Doorkeeper.NONE) {
                 askForTickets(claim, askedNode);
             }
@@ -107,7 +128,7 @@ final class ReleaseOperation {
     /** Before the release is collected: a later command for its resource would end the batch of the duty cycle. */
     private void askForTickets(Claim claim, int node) {
         claim.addPendingReplies(1);
-        conductor.fanOut().send(claim, CommandKind.TICKETS, 0, 1L << node);
+        fanOut.send(claim, CommandKind.TICKETS, 0, 1L << node);
     }
 
     /**
@@ -119,7 +140,7 @@ final class ReleaseOperation {
             return;
         }
         try {
-            long untilNs = conductor.nowNs() + claim.ttlMsMax * NS_PER_MS;
+            long untilNs = clock.nanoTime() + claim.ttlMsMax * NS_PER_MS;
             for (long left = claim.askedMask; left != 0; left &= left - 1) {
                 conductor.node(Long.numberOfTrailingZeros(left), claim).retainRelease(claim, untilNs);
             }
@@ -130,7 +151,7 @@ final class ReleaseOperation {
 
     private void endUnsent(Claim claim) {
         end(claim, ReleaseOutcome.UNKNOWN);
-        conductor.claims().recycleIfDone(claim);
+        claims.recycleIfDone(claim);
     }
 
     /** Releases a token without an owner: its outcome is not reported. */
@@ -144,17 +165,17 @@ final class ReleaseOperation {
     void leave(Claim claim) {
         claim.phase = Claim.Phase.ABANDONED;
         claim.lease = null;
-        conductor.claims().recycleIfDone(claim);
+        claims.recycleIfDone(claim);
     }
 
     /** Sends the release to all nodes that were asked; the replies count as votes in phase RELEASING only. */
     void send(Claim claim) {
         claim.retain();
         claim.addPendingReplies(Long.bitCount(claim.askedMask));
-        if (!conductor.fanOut().isLastNodeChosen()) {
-            conductor.fanOut().flushLast(conductor.doorkeeper().of(claim.key));
+        if (!fanOut.isLastNodeChosen()) {
+            fanOut.flushLast(conductor.doorkeeper().of(claim.key));
         }
-        conductor.fanOut().release(claim, releaseKind(claim), claim.askedMask);
+        fanOut.release(claim, releaseKind(claim), claim.askedMask);
         claim.removePendingReply();
     }
 
@@ -163,7 +184,7 @@ final class ReleaseOperation {
      * release suffices. It assumes that the silent nodes have this value too; {@link #onCounterLagging} corrects it.
      */
     private CommandKind releaseKind(Claim claim) {
-        if (claim.fence.highest() == 0) {
+        if (!claim.isFenced || claim.fence.highest() == 0) {
             return CommandKind.RELEASE;
         }
         boolean mayCountersDiffer = mayCountersDiffer(claim);
@@ -188,7 +209,7 @@ final class ReleaseOperation {
     /** A late reply contradicts {@link Claim#assumedFenceToken}: raises the counter of its node after the release. */
     void onCounterLagging(Claim claim, int nodeIndex) {
         claim.addPendingReplies(1);
-        conductor.fanOut().send(claim, CommandKind.RELEASE_FENCED, COUNTER_ONLY_SEQUENCE, 1L << nodeIndex);
+        fanOut.send(claim, CommandKind.RELEASE_FENCED, COUNTER_ONLY_SEQUENCE, 1L << nodeIndex);
     }
 
     void onReply(Claim claim, int nodeIndex, int sequence, long value) {
@@ -202,7 +223,7 @@ final class ReleaseOperation {
             return;
         }
         if (vote != Vote.REFUSED && (claim.possibleHolderMask & 1L << nodeIndex) != 0) {
-            conductor.node(nodeIndex, claim).retainRelease(claim, conductor.nowNs() + claim.ttlMsMax * NS_PER_MS);
+            conductor.node(nodeIndex, claim).retainRelease(claim, clock.nanoTime() + claim.ttlMsMax * NS_PER_MS);
         }
         vote(claim, nodeIndex, vote);
     }
@@ -215,7 +236,7 @@ final class ReleaseOperation {
     private void vote(Claim claim, int nodeIndex, Vote vote) {
         if (claim.phase == Claim.Phase.RELEASING) {
             if (vote != Vote.GRANTED) {
-                conductor.telemetry().onNotDeleted(claim, nodeIndex, vote);
+                telemetry.onNotDeleted(claim, nodeIndex, vote);
             }
             claim.releaseRound.onVote(nodeIndex, vote);
             decide(claim);
@@ -238,12 +259,12 @@ final class ReleaseOperation {
 
     private void end(Claim claim, ReleaseOutcome outcome) {
         LeaseHandle lease = claim.lease;
-        conductor.stopTimer(claim.roundTimer);
+        timers.stop(claim.roundTimer);
         claim.phase = Claim.Phase.ABANDONED;
         claim.lease = null;
         lease.claim = null;
-        conductor.telemetry().onReleaseEnded(claim, outcome);
-        conductor.shutdown().recordRelease(lease, outcome);
+        telemetry.onReleaseEnded(claim, outcome);
+        shutdown.recordRelease(lease, outcome);
         lease.endRelease(outcome);
     }
 }
