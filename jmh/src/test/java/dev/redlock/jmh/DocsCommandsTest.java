@@ -6,12 +6,14 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import dev.redlock.jmh.lock.CommandCost;
 import dev.redlock.jmh.lock.CycleRun;
 import dev.redlock.jmh.lock.LoopsRun;
+import dev.redlock.jmh.lock.VersusCommit;
 import dev.redlock.jmh.lock.YardstickRun;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Map;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import java.util.stream.Stream;
@@ -50,6 +52,8 @@ class DocsCommandsTest {
             CommandCost.commandLine().parseArgs(words);
         } else if ("lock.YardstickRun".equals(program)) {
             YardstickRun.commandLine().parseArgs(words);
+        } else if ("lock.VersusCommit".equals(program)) {
+            VersusCommit.commandLine(Map.of()).parseArgs(words);
         } else {
             assertTrue(program == null || "Suite".equals(program), "no such program: " + program);
             CommandLineOptions options = new CommandLineOptions(words);

@@ -49,17 +49,23 @@ public final class CostMeter {
     private record Reading(long ns, long processNs, long rigNs, long loopNs, long serverNs, long machineNs) {
     }
 
-    CostMeter(LongSupplier rigCpuNs, Scope scope) {
+    /**
+     * @param rigCpuNs the CPU time so far of the rig's threads, the current one apart
+     * @param scope    what else is measured; null for nothing
+     */
+    public CostMeter(LongSupplier rigCpuNs, Scope scope) {
         this.rigCpuNs = rigCpuNs;
         this.scope = scope;
     }
 
-    void begin() {
+    /** Begins the recorded time. */
+    public void begin() {
         bytesBefore = bytesByThread();
         before = read();
     }
 
-    Usage end() {
+    /** @return the resources used since its begin */
+    public Usage end() {
         Reading after = read();
         long bytes = 0;
         for (Map.Entry<Long, Long> thread : bytesByThread().entrySet()) {

@@ -1,0 +1,100 @@
+package dev.redlock.jmh.lock;
+
+import dev.redlock.loadtest.nodes.Folders;
+import java.io.ByteArrayOutputStream;
+import java.io.File;
+import java.io.IOException;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.stream.Stream;
+import javax.tools.ToolProvider;
+
+/**
+ * Compiles states of the project for {@link VersusCommit} in a temporary folder: {@code resp-codec},
+ * {@code redlock-core} and the {@link CommitDriver}. The libraries are those of this program, so it needs neither Maven
+ * nor a network, and a difference of two states is one of the project.
+ *
+ * @threading caller-confined
+ */
+final class CommitBuild implements AutoCloseable {
+
+    private static final String DRIVER = "jmh/src/main/java/" + CommitDriver.class.getName().replace('.', '/')
+            + ".java";
+
+    private final Path root;
+    private final Path folder = Files.createTempDirectory("versus-commit-");
+
+    /**
+     * @param inside the project's root or a folder in it
+     */
+    CommitBuild(Path inside) throws IOException {
+        root = Path.of(git(inside, "rev-parse", "--show-toplevel"));
+    }
+
+    /** Compiles a commit in a worktree of its own; returns the class path. */
+    String commit(String revision) throws IOException {
+        Path worktree = folder.resolve("worktree");
+        git(root, "worktree", "add", "--detach", worktree.toString(), revision);
+        try {
+            return compile(worktree, "commit");
+        } finally {
+            git(root, "worktree", "remove", "--force", worktree.toString());
+        }
+    }
+
+    /** Compiles the working tree as it is; returns the class path. */
+    String workingTree() throws IOException {
+        return compile(root, "working-tree");
+    }
+
+    private String compile(Path tree, String name) throws IOException {
+        Path classes = Files.createDirectory(folder.resolve(name));
+        String libraries = System.getProperty("java.class.path");
+        List<String> arguments = new ArrayList<>(List.of("--release", "17", "-g", "-nowarn", "-proc:none", "-d",
+                classes.toString(), "-cp", libraries, root.resolve(DRIVER).toString()));
+        for (String module : List.of("resp-codec", "redlock-core")) {
+            for (Path file : files(tree.resolve(module + "/src/main/java"))) {
+                if (!file.endsWith("module-info.java")) {
+                    arguments.add(file.toString());
+                }
+            }
+            Path resources = tree.resolve(module + "/src/main/resources");
+            for (Path file : files(resources)) {
+                Path copy = classes.resolve(resources.relativize(file).toString());
+                Files.createDirectories(copy.getParent());
+                Files.copy(file, copy);
+            }
+        }
+        ByteArrayOutputStream said = new ByteArrayOutputStream();
+        if (ToolProvider.getSystemJavaCompiler().run(null, said, said, arguments.toArray(String[]::new)) != 0) {
+            throw new IllegalStateException(name + " does not compile: " + said.toString(StandardCharsets.UTF_8));
+        }
+        return classes + File.pathSeparator + libraries;
+    }
+
+    private static List<Path> files(Path below) throws IOException {
+        try (Stream<Path> all = Files.exists(below) ? Files.walk(below) : Stream.empty()) {
+            return all.filter(Files::isRegularFile).toList();
+        }
+    }
+
+    static String git(Path in, String... words) throws IOException {
+        List<String> command = new ArrayList<>(List.of("git", "-C", in.toAbsolutePath().toString()));
+        command.addAll(List.of(words));
+        Process git = new ProcessBuilder(command).redirectErrorStream(true).start();
+        String said = new String(git.getInputStream().readAllBytes(), StandardCharsets.UTF_8).strip();
+        if (git.onExit().join().exitValue() != 0) {
+            throw new IllegalStateException(String.join(" ", command) + ": " + said);
+        }
+        return said;
+    }
+
+    /** Removes the classes. */
+    @Override
+    public void close() throws IOException {
+        Folders.delete(folder);
+    }
+}

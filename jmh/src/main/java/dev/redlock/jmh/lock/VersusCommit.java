@@ -1,0 +1,286 @@
+package dev.redlock.jmh.lock;
+
+import dev.redlock.loadtest.nodes.AdminClient;
+import dev.redlock.loadtest.nodes.FreePorts;
+import dev.redlock.loadtest.nodes.RedisNode;
+import dev.redlock.loadtest.nodes.RedisNodes;
+import dev.redlock.loadtest.nodes.RedisNodesContext;
+import java.io.IOException;
+import java.io.PrintWriter;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Locale;
+import java.util.Map;
+import java.util.Set;
+import java.util.concurrent.Callable;
+import java.util.stream.Collectors;
+import java.util.stream.IntStream;
+import java.util.stream.Stream;
+import picocli.CommandLine;
+import picocli.CommandLine.Command;
+import picocli.CommandLine.Model.CommandSpec;
+import picocli.CommandLine.Option;
+import picocli.CommandLine.Spec;
+
+/**
+ * Compares the working tree with a commit: lock cycles of both on the same nodes, in turns.
+ *
+ * @threading caller-confined
+ */
+@Command(name = "versus-commit", mixinStandardHelpOptions = true, description = {
+    "Compares the speed of the working tree with that of a commit. It builds both in a temporary folder and starts "
+            + "nodes. Both clients, each in a JVM of its own with one event loop, take turns in a closed loop.",
+    "Prints the cycles per second in each of the first five seconds of a JVM, medians over the turns, and medians of "
+            + "the ratios of each turn with their range. Needs git, a JDK and /proc. Run it inside the project."})
+public final class VersusCommit implements Callable<Integer> {
+
+    static final String TREE = "working tree";
+    private static final String TURN = "turn";
+    private static final String WARM_UP = "warm-up";
+    private static final List<String> COLUMNS = List.of("cycles/s", "p50 us", "p99 us", "p99.9 us", "max us",
+            "client us", "user us", "system us", "loop us", "servers us", "heap B", "other cores");
+    /** The columns of which a table shows ratios. */
+    private static final List<Integer> RATIOS = List.of(0, 1, 3, 5, 8);
+    private static final int CURVE_SECONDS = 5;
+
+    @Option(names = "--commit", defaultValue = "d5dd110", description = "the other contender (${DEFAULT-VALUE})")
+    private String commit;
+
+    @Option(names = "--nodes", split = ",", defaultValue = "3,5", description = "node counts (${DEFAULT-VALUE})")
+    private List<Integer> nodeCounts;
+
+    @Option(names = "--outstanding", split = ",", defaultValue = "64,1", description = "cycles in flight; the first "
+            + "number is that of the warm-up (${DEFAULT-VALUE})")
+    private List<Integer> outstanding;
+
+    @Option(names = "--commands", split = ",", defaultValue = "AUTO/64,SCRIPTS/1", description = "command modes, each "
+            + "with the most releases in one call (${DEFAULT-VALUE})")
+    private List<String> modes;
+
+    @Option(names = "--turns", defaultValue = "5", description = "turns of each contender (${DEFAULT-VALUE})")
+    private int turns;
+
+    @Option(names = "--seconds", defaultValue = "3", description = "seconds of a turn (${DEFAULT-VALUE})")
+    private double seconds;
+
+    @Option(names = "--warmup", defaultValue = "8", description = "seconds before the first turn (${DEFAULT-VALUE})")
+    private double warmupSeconds;
+
+    @Option(names = "--starts", defaultValue = "3", description = "JVMs of each contender that show the warm-up; the "
+            + "last one takes the turns (${DEFAULT-VALUE})")
+    private int starts;
+
+    @Option(names = "--floor", description = "a third contender: \"PROGRAM epoll evalsha N IN_FLIGHT SECONDS\", with "
+            + "BASE_PORT, SERVER_PIDS and WARMUP in its environment, prints its figures as CSV")
+    private Path floor;
+
+    @Option(names = "--csv", description = "the file for the figures of each turn (default: versus-commit.csv in the "
+            + "folder for temporary files)")
+    private Path csv = Path.of(System.getProperty("java.io.tmpdir"), "versus-commit.csv");
+
+    @Spec
+    private CommandSpec spec;
+
+    private final Map<String, String> given;
+    private final List<Row> rows = new ArrayList<>();
+
+    private VersusCommit(Map<String, String> given) {
+        this.given = given;
+        // picocli fills the other fields.
+    }
+
+    /**
+     * Runs.
+     *
+     * @param args see {@code --help}
+     */
+    public static void main(String[] args) {
+        System.exit(commandLine(Map.of()).execute(args));
+    }
+
+    /**
+     * Its command line, for parsing without running.
+     *
+     * @param given class paths by contender, which need no build; empty to build
+     * @return a new one
+     */
+    public static CommandLine commandLine(Map<String, String> given) {
+        return new CommandLine(new VersusCommit(given));
+    }
+
+    /**
+     * A turn, or a second of the warm-up.
+     *
+     * @param load the nodes, the commands and the cycles in flight
+     * @threading immutable
+     */
+    private record Row(String load, String contender, String phase, int number, double[] figures) {
+        @Override
+        public String toString() {
+            return String.join(",", load, contender, phase, Integer.toString(number),
+                    joined(Arrays.stream(figures).boxed()));
+        }
+    }
+
+    @Override
+    public Integer call() throws IOException {
+        PrintWriter out = spec.commandLine().getOut();
+        if (turns < 1 || starts < 1 || seconds <= 0 || warmupSeconds <= 0
+                || !modes.stream().allMatch(mode -> mode.matches("[A-Z]+/[0-9]+"))) {
+            throw new CommandLine.ParameterException(spec.commandLine(), "--turns and --starts are at least 1, "
+                    + "--seconds and --warmup more than 0, and --commands like AUTO/64");
+        }
+        Map<String, String> classPaths = new LinkedHashMap<>(given);
+        try (CommitBuild build = given.isEmpty() ? new CommitBuild(Path.of("")) : null) {
+            if (build != null) {
+                classPaths.put(commit, build.commit(commit));
+                classPaths.put(TREE, build.workingTree());
+            }
+            for (int count : nodeCounts) {
+                for (String mode : modes) {
+                    try (RedisNodes nodes = RedisNodes.start(new RedisNodesContext().count(count))) {
+                        compare(classPaths, nodes, mode, out);
+                    }
+                }
+            }
+            return 0;
+        } catch (IllegalStateException e) {
+            out.println("FAIL: " + e.getMessage());
+            return 1;
+        } finally {
+            Files.write(csv, Stream.concat(Stream.of(("n,commands,in flight,contender,phase,number,"
+                    + joined(COLUMNS.stream())).replace(' ', '_')), rows.stream().map(Row::toString)).toList());
+            out.println("each turn: " + csv);
+            out.flush();
+        }
+    }
+
+    private void compare(Map<String, String> classPaths, RedisNodes nodes, String mode, PrintWriter out)
+            throws IOException {
+        int basePort = FreePorts.next();
+        List<AdminClient> admins = moved(nodes, basePort);
+        List<String> arguments = new ArrayList<>(List.of(mode.split("/")));
+        arguments.add(joined(nodes.nodes().stream().mapToLong(node -> node.pid().orElseThrow()).boxed()));
+        arguments.add(joined(IntStream.range(0, nodes.size()).mapToObj(i -> "127.0.0.1:" + (basePort + i))));
+        String load = nodes.size() + "," + mode + ",";
+        Map<String, Contender> contenders = new LinkedHashMap<>();
+        try {
+            for (int start = 1; start <= starts; start++) {
+                for (Map.Entry<String, String> one : classPaths.entrySet()) {
+                    if (start > 1) {
+                        contenders.get(one.getKey()).close();
+                    }
+                    Contender client = Contender.Client.start(one.getValue(), arguments);
+                    contenders.put(one.getKey(), client);
+                    warmUp(client, load, one.getKey());
+                }
+            }
+            reportWarmUp(contenders.keySet(), load + outstanding.get(0), out);
+            if (floor != null) {
+                contenders.put("floor", new Contender.Floor(floor, admins, basePort, arguments.get(2)));
+            }
+            for (int inFlight : outstanding) {
+                takeTurns(contenders, load, inFlight);
+                reportTurns(contenders.keySet(), load + inFlight, out);
+            }
+        } finally {
+            contenders.values().forEach(Contender::close);
+            admins.forEach(AdminClient::close);
+        }
+    }
+
+    /** Moves the nodes to ports in a row, where the floor expects them. */
+    private static List<AdminClient> moved(RedisNodes nodes, int basePort) throws IOException {
+        List<AdminClient> admins = new ArrayList<>();
+        for (RedisNode node : nodes.nodes()) {
+            AdminClient admin = node.connect();
+            Object reply = admin.call("CONFIG", "SET", "port", Integer.toString(basePort + node.index()));
+            if (!"OK".equals(reply)) {
+                throw new IllegalStateException(node + " does not take another port: " + reply);
+            }
+            admins.add(admin);
+        }
+        return admins;
+    }
+
+    private static String joined(Stream<?> parts) {
+        return parts.map(Object::toString).collect(Collectors.joining(","));
+    }
+
+    private void warmUp(Contender client, String load, String name) throws IOException {
+        int inFlight = outstanding.get(0);
+        for (int second = 1; second <= CURVE_SECONDS; second++) {
+            double[] figures = client.measure(inFlight, Math.min(1, warmupSeconds / CURVE_SECONDS));
+            rows.add(new Row(load + inFlight, name, WARM_UP, second, figures));
+        }
+        client.measure(inFlight, Math.max(0, warmupSeconds - CURVE_SECONDS));
+    }
+
+    private void takeTurns(Map<String, Contender> contenders, String load, int inFlight) throws IOException {
+        for (int turn = 0; turn <= turns; turn++) {
+            for (Map.Entry<String, Contender> one : contenders.entrySet()) {
+                double[] figures = one.getValue().measure(inFlight, turn == 0 ? Math.min(1, seconds) : seconds);
+                // Not the first one, because so many in flight are new to the client.
+                if (turn > 0) {
+                    rows.add(new Row(load + inFlight, one.getKey(), TURN, turn, figures));
+                }
+            }
+        }
+    }
+
+    private void reportWarmUp(Set<String> contenders, String load, PrintWriter out) {
+        out.printf("%nN, commands, in flight: %s%n%-26s", load, "  cycles/s in second");
+        IntStream.rangeClosed(1, CURVE_SECONDS).forEach(second -> out.printf(" %9d", second));
+        for (String name : contenders) {
+            out.printf("%n  %-24s", name);
+            IntStream.rangeClosed(1, CURVE_SECONDS)
+                    .forEach(second -> out.printf(Locale.ROOT, " %9.0f", median(
+                            rows(load, name, WARM_UP).filter(row -> row.number == second).map(Row::figures), 0)));
+        }
+        out.println();
+        out.flush();
+    }
+
+    private void reportTurns(Set<String> contenders, String load, PrintWriter out) {
+        out.printf("%nN, commands, in flight: %s%n%-16s", load, "  medians");
+        COLUMNS.forEach(column -> out.printf(" %11s", column));
+        for (String name : contenders) {
+            out.printf("%n  %-14s", name);
+            IntStream.range(0, COLUMNS.size())
+                    .forEach(i -> out.printf(Locale.ROOT, i == 0 ? " %11.0f" : " %11.2f",
+                            median(rows(load, name, TURN).map(Row::figures), i)));
+        }
+        for (String name : contenders) {
+            if (!name.equals(TREE)) {
+                out.printf("%n  ratio to %s:", name);
+                RATIOS.forEach(figure -> out.print(ratio(load, name, figure)));
+            }
+        }
+        out.println();
+        out.flush();
+    }
+
+    private String ratio(String load, String name, int figure) {
+        List<Row> others = rows(load, name, TURN).toList();
+        List<double[]> ratios = rows(load, TREE, TURN)
+                .map(row -> new double[]{row.figures[figure] / others.get(row.number - 1).figures[figure]})
+                .toList();
+        return String.format(Locale.ROOT, "  %s %.3f (%.3f - %.3f)", COLUMNS.get(figure), median(ratios.stream(), 0),
+                ratios.stream().mapToDouble(one -> one[0]).min().orElseThrow(),
+                ratios.stream().mapToDouble(one -> one[0]).max().orElseThrow());
+    }
+
+    private Stream<Row> rows(String load, String name, String phase) {
+        return rows.stream()
+                .filter(row -> row.load.equals(load) && row.contender.equals(name) && row.phase.equals(phase));
+    }
+
+    private static double median(Stream<double[]> all, int figure) {
+        double[] sorted = all.mapToDouble(one -> one[figure]).sorted().toArray();
+        return sorted[sorted.length / 2];
+    }
+}

@@ -1,0 +1,158 @@
+package dev.redlock.jmh.lock;
+
+import static org.junit.jupiter.api.Assertions.assertArrayEquals;
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import java.io.File;
+import java.io.IOException;
+import java.io.PrintWriter;
+import java.io.StringWriter;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.Arrays;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.stream.Collectors;
+import java.util.stream.Stream;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+
+/** The comparison with a commit, in a short form, on real nodes. */
+@Timeout(120)
+class VersusCommitTest {
+
+    private static final String CLASS_PATH = System.getProperty("java.class.path");
+
+    @TempDir
+    private Path folder;
+    private final StringWriter out = new StringWriter();
+
+    private int run(String classPath, String... more) {
+        Map<String, String> classPaths = new LinkedHashMap<>();
+        classPaths.put("commit", classPath);
+        classPaths.put(VersusCommit.TREE, CLASS_PATH);
+        String[] arguments = Stream.concat(Stream.of("--nodes=3", "--commands=SCRIPTS/1", "--warmup=0.1",
+                "--seconds=0.1", "--csv=" + folder.resolve("turns.csv")),
+                Stream.of(more)).toArray(String[]::new);
+        return VersusCommit.commandLine(classPaths).setOut(new PrintWriter(out, true)).execute(arguments);
+    }
+
+    /** The rows of a phase with their figures from the cycles per second on, by load and contender. */
+    private Map<String, List<double[]>> rows(String phase) throws IOException {
+        return Files.readAllLines(folder.resolve("turns.csv"))
+                .stream()
+                .map(line -> line.split(","))
+                .filter(words -> words[4].equals(phase))
+                .collect(Collectors.groupingBy(words -> words[2] + " " + words[3], Collectors.mapping(
+                        words -> Arrays.stream(words, 6, words.length).mapToDouble(Double::parseDouble).toArray(),
+                        Collectors.toList())));
+    }
+
+    /** A program with the interface of the floor, whose figures are the numbers of its columns. */
+    private Path floor(int failed) throws IOException {
+        Path program = folder.resolve("floor");
+        Files.writeString(program, """
+                #!/bin/sh
+                [ "$1 $2 $5" = "epoll evalsha 0.1" ] && [ -n "$BASE_PORT" ] && [ -n "$WARMUP" ] &&
+                  [ "$(echo "$SERVER_PIDS" | tr , '\\n' | grep -c .)" = "$3" ] || exit 1
+                echo 0,floor,-,$3,$4,5,6,7,8,9,10,11,12,13,14,15,16,17,18,19,20,21,22,23,24,FAILED,26,27,28,29,notes
+                """.replace("FAILED", Integer.toString(failed)));
+        assertTrue(program.toFile().setExecutable(true));
+        return program;
+    }
+
+    @Test
+    void contendersTakeTurnsOnTheSameNodes() throws IOException {
+        assertEquals(0, run(CLASS_PATH, "--floor=" + floor(0), "--outstanding=8,1", "--turns=3", "--starts=2"),
+                out::toString);
+        Map<String, List<double[]>> turns = rows("turn");
+        assertEquals(Set.of("8 commit", "8 working tree", "8 floor", "1 commit", "1 working tree", "1 floor"),
+                turns.keySet());
+        turns.forEach((name, figures) -> assertEquals(3, figures.size(), name));
+        for (double[] own : turns.get("8 working tree")) {
+            assertEquals(12, own.length);
+            assertTrue(own[0] > 100, "cycles/s " + own[0]);
+            assertTrue(0 < own[1] && own[1] <= own[2] && own[2] <= own[3] && own[3] <= own[4] + 1,
+                    Arrays.toString(own));
+            assertTrue(own[8] > 0 && own[9] > 0, "CPU of the loop and of the servers " + Arrays.toString(own));
+        }
+        assertArrayEquals(new double[]{9, 14, 15, 16, 17, 20, 18, 19, 20, 21, 0, 27}, turns.get("1 floor").get(0));
+        assertEquals(Set.of("8 commit", "8 working tree"), rows("warm-up").keySet());
+        assertEquals(2 * 5, rows("warm-up").get("8 commit").size());
+        assertTrue(out.toString()
+                .matches("(?s).*cycles/s in second +1 +2 +3 +4 +5\\R  commit( +\\d+){5}\\R.*"
+                        + "working tree( +[\\d.]+){12}\\R.*ratio to commit:  cycles/s [\\d.]+ \\([\\d.]+ - [\\d.]+\\).*"
+                        + "ratio to floor:  cycles/s .*"),
+                out::toString);
+    }
+
+    @Test
+    void locksThatTheFloorDidNotAcquireFailTheRun() throws IOException {
+        Contender floor = new Contender.Floor(floor(2), List.of(), 1, "");
+        Exception failure = assertThrows(IllegalStateException.class, () -> floor.measure(1, 0.1));
+        assertEquals("the floor did not acquire 2 locks", failure.getMessage());
+    }
+
+    @Test
+    void contenderThatDoesNotStartFailsTheRun() {
+        assertEquals(1, run(folder.toString(), "--turns=1"));
+        assertTrue(out.toString().contains("FAIL: a contender has ended"), out::toString);
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"--turns=0", "--starts=0", "--seconds=0", "--warmup=-1", "--commands=AUTO"})
+    void optionsOutOfRangeAreRejected(String option) {
+        StringWriter err = new StringWriter();
+        assertEquals(2, VersusCommit.commandLine(Map.of()).setErr(new PrintWriter(err, true)).execute(option));
+        assertTrue(err.toString().startsWith("--turns and --starts"), err::toString);
+    }
+
+    /** A repository with the sources of this project: the build may be of a state without one. */
+    private void repository() throws IOException {
+        Path root = Path.of("").toAbsolutePath();
+        while (!Files.exists(root.resolve("README.md"))) {
+            root = root.getParent();
+        }
+        for (String part : List.of("resp-codec/src/main", "redlock-core/src/main",
+                "jmh/src/main/java/dev/redlock/jmh/lock")) {
+            try (Stream<Path> files = Files.walk(root.resolve(part))) {
+                for (Path file : files.filter(Files::isRegularFile).toList()) {
+                    Path copy = folder.resolve(root.relativize(file).toString());
+                    Files.createDirectories(copy.getParent());
+                    Files.copy(file, copy);
+                }
+            }
+        }
+        CommitBuild.git(folder, "init", "-q");
+        CommitBuild.git(folder, "add", ".");
+        CommitBuild.git(folder, "-c", "user.name=test", "-c", "user.email=test@example.org", "commit", "-q", "-m",
+                "test");
+    }
+
+    @Test
+    void buildsACommitAndLeavesNoWorktree() throws IOException {
+        repository();
+        Path broken = folder.resolve("redlock-core/src/main/java/dev/redlock/Redlock.java");
+        Files.writeString(broken, "no class");
+        Path classes;
+        try (CommitBuild build = new CommitBuild(folder.resolve("jmh"))) {
+            String classPath = build.commit("HEAD");
+            classes = Path.of(classPath.substring(0, classPath.indexOf(File.pathSeparator)));
+            assertTrue(Files.exists(classes.resolve("dev/redlock/Redlock.class")));
+            assertTrue(Files.exists(classes.resolve("dev/redlock/node/acquire.lua")));
+            assertEquals(1, CommitBuild.git(folder, "worktree", "list").lines().count());
+            assertEquals(0, run(classPath, "--outstanding=8", "--turns=1", "--starts=1"), out::toString);
+            Exception failure = assertThrows(IllegalStateException.class, build::workingTree);
+            assertTrue(failure.getMessage().contains("Redlock.java:1: error"), failure::getMessage);
+        }
+        assertFalse(Files.exists(classes));
+    }
+}
