@@ -41,10 +41,6 @@ public final class ConductorCounters {
 
     private final long[] counts = new long[COMMANDS + 1];
 
-    private void add(int counter) {
-        add(counter, 1);
-    }
-
     private void add(int counter, int change) {
         COUNTS.setOpaque(counts, counter, counts[counter] + change);
     }
@@ -54,7 +50,7 @@ public final class ConductorCounters {
     }
 
     void onOutcome(AcquireOutcome.Kind kind) {
-        add(OUTCOME_FIRST + kind.ordinal());
+        add(OUTCOME_FIRST + kind.ordinal(), 1);
     }
 
     /** Acquisitions have started, or ended with a negative change. */
@@ -69,31 +65,31 @@ public final class ConductorCounters {
 
     void onAttemptFailed(AcquireOutcome.Kind reason) {
         switch (reason) {
-            case CONTENDED -> add(ATTEMPT_CONTENDED);
-            case NO_QUORUM -> add(ATTEMPT_NO_QUORUM);
-            default -> add(ATTEMPT_TOO_SLOW);
+            case CONTENDED -> add(ATTEMPT_CONTENDED, 1);
+            case NO_QUORUM -> add(ATTEMPT_NO_QUORUM, 1);
+            default -> add(ATTEMPT_TOO_SLOW, 1);
         }
     }
 
     void onRolledBack() {
-        add(ROLLED_BACK);
+        add(ROLLED_BACK, 1);
     }
 
     void onReleased(ReleaseOutcome outcome) {
         switch (outcome) {
-            case RELEASED -> add(RELEASED);
-            case EXPIRED -> add(RELEASE_EXPIRED);
-            case KEPT -> add(RELEASE_KEPT);
-            case UNKNOWN -> add(RELEASE_UNKNOWN);
+            case RELEASED -> add(RELEASED, 1);
+            case EXPIRED -> add(RELEASE_EXPIRED, 1);
+            case KEPT -> add(RELEASE_KEPT, 1);
+            case UNKNOWN -> add(RELEASE_UNKNOWN, 1);
         }
     }
 
     void onExtended() {
-        add(EXTENDED);
+        add(EXTENDED, 1);
     }
 
     void onHedged() {
-        add(HEDGED);
+        add(HEDGED, 1);
     }
 
     void onCommands(int count) {
@@ -101,22 +97,22 @@ public final class ConductorCounters {
     }
 
     void onRaised() {
-        add(RAISED);
+        add(RAISED, 1);
     }
 
     void onWoken() {
-        add(WOKEN);
+        add(WOKEN, 1);
     }
 
     void onSpuriousPush() {
-        add(SPURIOUS_PUSH);
+        add(SPURIOUS_PUSH, 1);
     }
 
     void onBackstop() {
-        add(BACKSTOP);
+        add(BACKSTOP, 1);
     }
 
     void onLost(LeaseState state) {
-        add(state == LeaseState.LOST ? LOST : EXPIRED);
+        add(state == LeaseState.LOST ? LOST : EXPIRED, 1);
     }
 }

@@ -79,8 +79,18 @@ final class LoopTelemetry {
     // ---- the flight recorder ----------------------------------------------------------------------------------------
 
     private void add(FlightEvent event, int number, int nodeIndex, int detail, long value, Object subject) {
-        Object kept = subject instanceof LockKey key && key.nameLength() > KEPT_NAME_BYTES_MAX ? LONG_NAME : subject;
-        ring.add(lastNs, event.ordinal(), number, nodeIndex, detail, value, kept);
+        ring.add(lastNs, event.ordinal(), number, nodeIndex, detail, value, kept(subject));
+    }
+
+    /** Adds an event of a claim and its key, at a time that the engine has read. */
+    private void addAt(long nowNs, FlightEvent event, Claim claim, int detail, long value) {
+        lastNs = nowNs;
+        isLastOld = false;
+        ring.add(nowNs, event.ordinal(), claim.number, 0, detail, value, kept(claim.key));
+    }
+
+    private static Object kept(Object subject) {
+        return subject instanceof LockKey key && key.nameLength() > KEPT_NAME_BYTES_MAX ? LONG_NAME : subject;
     }
 
     /** Bytes have arrived: what follows is later than the last known time. */
@@ -88,21 +98,10 @@ final class LoopTelemetry {
         isLastOld = true;
     }
 
-    /** The engine has read the clock. */
-    private void onTime(long nowNs) {
-        lastNs = nowNs;
-        isLastOld = false;
-    }
-
-    private void readTimeOnce() {
-        if (isLastOld) {
-            onTime(clockNs());
-        }
-    }
-
     /** For rare events, which need not follow a read. */
     private void readTime() {
-        onTime(clockNs());
+        lastNs = clockNs();
+        isLastOld = false;
     }
 
     /** A clock that throws, as in tests, must not harm a lock for the sake of a record. */
@@ -178,7 +177,8 @@ final class LoopTelemetry {
         long durationNs = pending.isStarted() ? endNs - pending.startNs : 0;
         addTime(kind, durationNs);
         if (ring != null && !isAcquired) {
-            onTime(endNs);
+            lastNs = endNs;
+            isLastOld = false;
             add(FlightEvent.NOT_ACQUIRED, 0, 0, kind.ordinal(), durationNs, lease.key);
         }
         if (durationNs >= slowAcquireNs) {
@@ -239,8 +239,7 @@ final class LoopTelemetry {
         attemptNumber = attemptNumber == Integer.MAX_VALUE ? 1 : attemptNumber + 1;
         claim.number = attemptNumber;
         if (ring != null) {
-            onTime(nowNs);
-            add(FlightEvent.ATTEMPT, claim.number, 0, 0, askedMask, claim.key);
+            addAt(nowNs, FlightEvent.ATTEMPT, claim, 0, askedMask);
         }
     }
 
@@ -255,14 +254,16 @@ final class LoopTelemetry {
     /** A node votes on an acquire, maybe after the decision. */
     void onVote(Claim claim, int nodeIndex, Vote vote, VoteFailure failure) {
         if (ring != null) {
-            readTimeOnce();
+            if (isLastOld) {
+                readTime();
+            }
             FlightEvent event = switch (vote) {
                 case GRANTED -> FlightEvent.GRANTED;
                 case REFUSED -> FlightEvent.REFUSED;
                 case FAILED -> FlightEvent.FAILED;
                 case UNKNOWN -> FlightEvent.UNKNOWN;
             };
-            add(event, claim.number, nodeIndex, failure.ordinal(), 0, null);
+            ring.add(lastNs, event.ordinal(), claim.number, nodeIndex, failure.ordinal(), 0, null);
         }
     }
 
@@ -277,8 +278,7 @@ final class LoopTelemetry {
     /** An attempt has the lock since a time. */
     void onAcquired(Claim claim, long nowNs) {
         if (ring != null) {
-            onTime(nowNs);
-            add(FlightEvent.ACQUIRED, claim.number, 0, 0, claim.validUntilNs - nowNs, claim.key);
+            addAt(nowNs, FlightEvent.ACQUIRED, claim, 0, claim.validUntilNs - nowNs);
         }
     }
 
@@ -300,8 +300,7 @@ final class LoopTelemetry {
     /** The release of a held lease starts at a time. */
     void onReleaseStarted(Claim claim, long nowNs) {
         if (ring != null) {
-            onTime(nowNs);
-            add(FlightEvent.RELEASE, claim.number, 0, 0, 0, claim.key);
+            addAt(nowNs, FlightEvent.RELEASE, claim, 0, 0);
         }
         if (Jfr.IS_PRESENT && Jfr.isReleaseEnabled()) {
             claim.releaseStart = releaseStarts.start(nowNs);
@@ -332,13 +331,12 @@ final class LoopTelemetry {
     }
 
     private void recordEnd(Claim claim, ReleaseOutcome outcome) {
-        if (outcome == ReleaseOutcome.RELEASED) {
-            readTimeOnce();
-        } else {
+        // A quorum of replies belongs to a read; another outcome may not.
+        if (isLastOld || outcome != ReleaseOutcome.RELEASED) {
             readTime();
         }
         if (ring != null) {
-            add(FlightEvent.RELEASED, claim.number, 0, outcome.ordinal(), 0, null);
+            ring.add(lastNs, FlightEvent.RELEASED.ordinal(), claim.number, 0, outcome.ordinal(), 0, null);
         }
         if (claim.releaseStart != null) {
             if (releaseStarts.isDue(claim.releaseStart, lastNs)) {
@@ -370,8 +368,7 @@ final class LoopTelemetry {
     /** An extension starts at a time. */
     void onExtensionStarted(Claim claim, long nowNs) {
         if (ring != null) {
-            onTime(nowNs);
-            add(FlightEvent.EXTENSION, claim.number, 0, 0, claim.ttlMs, claim.key);
+            addAt(nowNs, FlightEvent.EXTENSION, claim, 0, claim.ttlMs);
         }
     }
 
@@ -381,8 +378,7 @@ final class LoopTelemetry {
             counters.onExtended();
         }
         if (ring != null) {
-            onTime(nowNs);
-            add(FlightEvent.EXTENSION_ENDED, claim.number, 0, outcome.ordinal(), 0, claim.key);
+            addAt(nowNs, FlightEvent.EXTENSION_ENDED, claim, outcome.ordinal(), 0);
         }
     }
 
