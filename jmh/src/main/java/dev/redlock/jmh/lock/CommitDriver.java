@@ -97,8 +97,10 @@ public final class CommitDriver {
         boolean hasEnded = ended.await(LIMIT_NS, TimeUnit.NANOSECONDS);
         Usage used = costs.end();
         long[] ticksAfter = ticks();
-        if (failure != null || !hasEnded || redlock.nodes().stream().anyMatch(CommitDriver::hasLostVotes)) {
-            return "FAIL " + failure + " " + redlock.nodes();
+        long lostVotes = redlock.nodes().stream().mapToLong(CommitDriver::lostVotes).sum();
+        if (failure != null || !hasEnded || lostVotes > 0) {
+            return String.format(Locale.ROOT, "FAIL %s, %d votes lost, %d cycles without end, %s", failure, lostVotes,
+                    ended.getCount(), redlock.nodes());
         }
         double count = cycles.getTotalCount();
         return String.format(Locale.ROOT, "%.0f,%.1f,%.1f,%.1f,%.0f,%.3f,%.3f,%.3f,%.3f,%.3f,%.2f,%.2f",
@@ -109,8 +111,8 @@ public final class CommitDriver {
                 used.otherCores());
     }
 
-    private static boolean hasLostVotes(NodeStatus node) {
-        return node.refusedCount() + node.errorCount() + node.disconnectCount() > 0;
+    private static long lostVotes(NodeStatus node) {
+        return node.refusedCount() + node.errorCount() + node.disconnectCount();
     }
 
     /** This process in user mode and in the kernel. */
@@ -133,7 +135,8 @@ public final class CommitDriver {
         private long startNs;
 
         Lane(int number) {
-            key = redlock.key(String.format(Locale.ROOT, "commit:lock:%06d", number));
+            // The last release of another contender may be on its way to a slow node.
+            key = redlock.key(String.format(Locale.ROOT, "commit:%08x:%04d", ProcessHandle.current().pid(), number));
         }
 
         void begin() {

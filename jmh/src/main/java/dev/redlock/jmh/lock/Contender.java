@@ -21,10 +21,10 @@ interface Contender extends AutoCloseable {
     @Override
     void close();
 
-    private static String line(Process process) throws IOException {
+    private static String line(String name, Process process) throws IOException {
         String line = process.inputReader().readLine();
         if (line == null || line.startsWith("FAIL")) {
-            throw new IllegalStateException(line == null ? "a contender has ended" : line);
+            throw new IllegalStateException(name + ": " + (line == null ? "the process has ended" : line));
         }
         return line;
     }
@@ -32,23 +32,24 @@ interface Contender extends AutoCloseable {
     /**
      * A {@link CommitDriver}. It ends with its standard input, so with this process.
      *
+     * @param name    the contender
      * @param process the JVM
      * @threading caller-confined
      */
-    record Client(Process process) implements Contender {
+    record Client(String name, Process process) implements Contender {
 
-        static Client start(String classPath, List<String> arguments) throws IOException {
+        static Client start(String name, String classPath, List<String> arguments) throws IOException {
             List<String> command = new ArrayList<>(List.of(Path.of(System.getProperty("java.home"), "bin", "java")
                     .toString(), "-Xms512m", "-Xmx512m", "-cp", classPath, CommitDriver.class.getName()));
             command.addAll(arguments);
-            return new Client(new ProcessBuilder(command).redirectError(ProcessBuilder.Redirect.INHERIT).start());
+            return new Client(name, new ProcessBuilder(command).redirectError(ProcessBuilder.Redirect.INHERIT).start());
         }
 
         @Override
         public double[] measure(int outstanding, double seconds) throws IOException {
             process.outputWriter().write(outstanding + " " + seconds + "\n");
             process.outputWriter().flush();
-            return Arrays.stream(line(process).split(",")).mapToDouble(Double::parseDouble).toArray();
+            return Arrays.stream(line(name, process).split(",")).mapToDouble(Double::parseDouble).toArray();
         }
 
         @Override
@@ -84,7 +85,7 @@ interface Contender extends AutoCloseable {
             builder.environment().put("WARMUP", "0.5");
             builder.environment().put("BASE_PORT", Integer.toString(basePort));
             builder.environment().put("SERVER_PIDS", pids);
-            String[] words = line(builder.start()).split(",");
+            String[] words = line("floor", builder.start()).split(",");
             if (Long.parseLong(words[FAILED]) > 0) {
                 throw new IllegalStateException("the floor did not acquire " + words[FAILED] + " locks");
             }

@@ -174,7 +174,7 @@ public final class VersusCommit implements Callable<Integer> {
                     if (start > 1) {
                         contenders.get(one.getKey()).close();
                     }
-                    Contender client = Contender.Client.start(one.getValue(), arguments);
+                    Contender client = Contender.Client.start(one.getKey(), one.getValue(), arguments);
                     contenders.put(one.getKey(), client);
                     warmUp(client, load, one.getKey());
                 }

@@ -104,7 +104,7 @@ class VersusCommitTest {
     @Test
     void contenderThatDoesNotStartFailsTheRun() {
         assertEquals(1, run(folder.toString(), "--turns=1"));
-        assertTrue(out.toString().contains("FAIL: a contender has ended"), out::toString);
+        assertTrue(out.toString().contains("FAIL: commit: the process has ended"), out::toString);
     }
 
     @ParameterizedTest
