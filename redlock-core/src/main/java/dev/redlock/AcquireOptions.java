@@ -2,7 +2,7 @@ package dev.redlock;
 
 import dev.redlock.engine.AcquireSpec;
 import dev.redlock.engine.Durations;
-import dev.redlock.engine.LockKey;
+import dev.redlock.engine.PermitKey;
 import java.time.Duration;
 import java.util.Objects;
 
@@ -198,9 +198,9 @@ public final class AcquireOptions {
      * @throws IllegalArgumentException if the number is out of range
      */
     public AcquireOptions forPermitOf(int permitCount) {
-        if (permitCount < 1 || permitCount > LockKey.PERMITS_MAX) {
+        if (permitCount < 1 || permitCount > PermitKey.PERMITS_MAX) {
             throw new IllegalArgumentException("permit count " + permitCount + " is out of range: a semaphore has 1 to "
-                    + LockKey.PERMITS_MAX + " permits");
+                    + PermitKey.PERMITS_MAX + " permits");
         }
         return new AcquireOptions(spec.forPermitOf(permitCount));
     }

@@ -6,6 +6,7 @@ import dev.redlock.engine.Durations;
 import dev.redlock.engine.LeaseHandle;
 import dev.redlock.engine.LockEngine;
 import dev.redlock.engine.LockKey;
+import dev.redlock.engine.SetKey;
 import dev.redlock.node.Log;
 import java.time.Duration;
 import java.util.Collection;
@@ -470,7 +471,7 @@ public final class Redlock implements AutoCloseable {
 
     private LockKey lockKeyOfAll(Collection<String> resources) {
         ClientConfig config = engine.config();
-        return LockKey.ofAll(config.keyPrefix(), resources, config.resourceLengthMax());
+        return SetKey.of(config.keyPrefix(), resources, config.resourceLengthMax());
     }
 
     private LockKey lockKey(String resource) {

@@ -5,9 +5,9 @@ import static dev.redlock.quorum.Validity.NS_PER_MS;
 import dev.redlock.engine.AcquireSpec;
 import dev.redlock.engine.ClientConfig;
 import dev.redlock.engine.Durations;
+import dev.redlock.engine.KeyNames;
 import dev.redlock.engine.LeaseTerms;
 import dev.redlock.engine.Limits;
-import dev.redlock.engine.LockKey;
 import dev.redlock.engine.LoopOptions;
 import dev.redlock.engine.TelemetryOptions;
 import dev.redlock.node.LoginSource;
@@ -47,9 +47,9 @@ public final class RedlockContext {
     /** The name behind the prefix of the key on which conditional commands are probed. */
     private static final String PROBE_NAME = "redlock:probe";
     /** The same for MSETEX. It has the mark of permits, without the rest of their names: no lock has this key. */
-    private static final String SET_PROBE_NAME = PROBE_NAME + LockKey.PERMIT_MARK;
+    private static final String SET_PROBE_NAME = PROBE_NAME + KeyNames.PERMIT_MARK;
     /** The name behind the prefix of the key that marks nodes. No resource can have it, like those of counters. */
-    private static final String MARK_NAME = "node" + LockKey.COUNTER_MARK + ":run_id";
+    private static final String MARK_NAME = "node" + KeyNames.COUNTER_MARK + ":run_id";
 
     private static final String DEFAULT_NAME = "redlock";
 
@@ -265,10 +265,10 @@ public final class RedlockContext {
     public RedlockContext keyPrefix(String prefix) {
         checkOpen();
         Objects.requireNonNull(prefix, "key prefix is null: give \"\" for none");
-        LockKey.checkEncodable("key prefix", prefix);
-        checkPrefixMark(prefix, LockKey.COUNTER_MARK, "fencing counters");
-        checkPrefixMark(prefix, LockKey.PERMIT_MARK, "permits");
-        checkPrefixMark(prefix, LockKey.INTENTION_MARK, "intentions");
+        KeyNames.checkEncodable("key prefix", prefix);
+        checkPrefixMark(prefix, KeyNames.COUNTER_MARK, "fencing counters");
+        checkPrefixMark(prefix, KeyNames.PERMIT_MARK, "permits");
+        checkPrefixMark(prefix, KeyNames.INTENTION_MARK, "intentions");
         keyPrefix = prefix;
         return this;
     }

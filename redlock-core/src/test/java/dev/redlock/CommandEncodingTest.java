@@ -5,7 +5,7 @@ import static org.junit.jupiter.api.Assertions.assertNull;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import dev.redlock.engine.LockKey;
+import dev.redlock.engine.KeyNames;
 import dev.redlock.sim.FakeRedis;
 import dev.redlock.sim.VirtualWorld;
 import java.time.Duration;
@@ -139,7 +139,7 @@ class CommandEncodingTest extends VirtualTest {
         assertEquals(0, count(0, "SET NX"));
         assertEquals(ReleaseOutcome.RELEASED, release(lease));
         assertEquals(1, count(0, "DELEX"), "no counter to raise");
-        node(2).redis().set(LockKey.counterName("orders"), "1887437000000000", -1);
+        node(2).redis().set(KeyNames.counterName("orders"), "1887437000000000", -1);
         assertEquals(ReleaseOutcome.RELEASED, release(acquired(acquire(client, options().fenced()))));
         assertEquals(1, count(0, "release_fenced"), "one counter to raise");
     }

@@ -3,7 +3,7 @@ package dev.redlock;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import dev.redlock.engine.LockKey;
+import dev.redlock.engine.KeyNames;
 import dev.redlock.sim.VirtualWorld;
 import java.util.ArrayList;
 import java.util.List;
@@ -39,11 +39,11 @@ class FenceOutOfRangeTest extends VirtualTest {
     }
 
     private void counter(int nodeIndex, long value) {
-        node(nodeIndex).redis().set(LockKey.counterName("orders"), Long.toString(value), 86_400_000);
+        node(nodeIndex).redis().set(KeyNames.counterName("orders"), Long.toString(value), 86_400_000);
     }
 
     private long counter(int nodeIndex) {
-        return Long.parseLong(node(nodeIndex).redis().get(LockKey.counterName("orders")));
+        return Long.parseLong(node(nodeIndex).redis().get(KeyNames.counterName("orders")));
     }
 
     private static AcquireOptions fenced() {
@@ -207,7 +207,7 @@ class FenceOutOfRangeTest extends VirtualTest {
         List<Lease> leases = new ArrayList<>(List.of(acquired(acquire(client, fenced()))));
         for (int i = 0; i < 3; i++) {
             String resource = "other/" + i;
-            node(2).redis().set(LockKey.counterName(resource), Long.toString(END - 10), -1);
+            node(2).redis().set(KeyNames.counterName(resource), Long.toString(END - 10), -1);
             leases.add(acquired(get(client.redlock().acquireAsync(resource, fenced()))));
         }
         leases.forEach(Lease::releaseAsync);

@@ -5,7 +5,7 @@ import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertNull;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import dev.redlock.engine.LockKey;
+import dev.redlock.engine.KeyNames;
 import dev.redlock.sim.FakeRedis;
 import dev.redlock.sim.VirtualWorld;
 import java.time.Duration;
@@ -20,7 +20,7 @@ import org.junit.jupiter.params.provider.ValueSource;
 class FencedTest extends VirtualTest {
 
     private static final long TRIP_NS = 2_000_000;
-    private static final String COUNTER = LockKey.counterName("orders");
+    private static final String COUNTER = KeyNames.counterName("orders");
 
     private VirtualWorld.Client client;
 

@@ -5,7 +5,7 @@ import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertNull;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import dev.redlock.engine.LockKey;
+import dev.redlock.engine.KeyNames;
 import dev.redlock.engine.TestEngine;
 import dev.redlock.sim.FakeNode;
 import dev.redlock.sim.VirtualWorld;
@@ -259,7 +259,7 @@ class HandoffPauseTest extends VirtualTest {
         owner = world(3);
         for (int i = 0; i < 30; i++) {
             Lease lease = acquire(Kind.PLAIN);
-            eachNode(node -> node.redis().set(LockKey.counterName("orders") + ":tickets", value, -1));
+            eachNode(node -> node.redis().set(KeyNames.counterName("orders") + ":tickets", value, -1));
             world.runMs(1);
             lease.releaseAsync();
         }

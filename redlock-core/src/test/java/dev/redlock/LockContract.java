@@ -9,7 +9,7 @@ import static org.junit.jupiter.api.Assertions.assertSame;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import dev.redlock.engine.LockKey;
+import dev.redlock.engine.KeyNames;
 import java.io.IOException;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -555,7 +555,7 @@ public abstract class LockContract extends SetContract {
     private static final AcquireOptions FENCED = AcquireOptions.ofTtl(LONG).fenced().waitUpTo(LONG);
 
     private String counter() {
-        return LockKey.counterName(resource);
+        return KeyNames.counterName(resource);
     }
 
     /** Grants once by each form of the API; returns the fencing tokens. */

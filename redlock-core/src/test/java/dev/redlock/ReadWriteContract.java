@@ -6,7 +6,7 @@ import static org.junit.jupiter.api.Assertions.assertNull;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import dev.redlock.engine.LockKey;
+import dev.redlock.engine.KeyNames;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -175,7 +175,7 @@ public abstract class ReadWriteContract extends SemaphoreContract {
             last = plain.fencingToken();
             plain.release();
         }
-        deleteEverywhere(LockKey.counterName(resource));
+        deleteEverywhere(KeyNames.counterName(resource));
     }
 
     @Test
@@ -236,7 +236,7 @@ public abstract class ReadWriteContract extends SemaphoreContract {
         Await.until("released with its last hold", () -> existingCount() == 0);
         assertThrows(IllegalMonitorStateException.class, writing::unlock);
         assertThrows(UnsupportedOperationException.class, reading::newCondition);
-        deleteEverywhere(LockKey.counterName(resource));
+        deleteEverywhere(KeyNames.counterName(resource));
     }
 
     @Test

@@ -4,7 +4,7 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import dev.redlock.engine.LockKey;
+import dev.redlock.engine.KeyNames;
 import dev.redlock.sim.FakeRedis;
 import dev.redlock.sim.VirtualWorld;
 import java.time.Duration;
@@ -48,7 +48,7 @@ class ReleaseBatchTest extends VirtualTest {
     /** The counter of node 0 is ahead of the others, so that releases have to raise them. */
     private void countersApart(String... resources) {
         for (String resource : resources) {
-            node(0).redis().set(LockKey.counterName(resource), AHEAD, -1);
+            node(0).redis().set(KeyNames.counterName(resource), AHEAD, -1);
         }
     }
 
@@ -235,13 +235,13 @@ class ReleaseBatchTest extends VirtualTest {
     @Test
     void aFencedBatchRaisesTheCountersOfAllNodes() {
         VirtualWorld.Client client = world(3);
-        node(2).redis().set(LockKey.counterName("orders/1"), AHEAD, -1);
+        node(2).redis().set(KeyNames.counterName("orders/1"), AHEAD, -1);
         List<Lease> leases = leases(client, 3, options().fenced());
         releaseTogether(client, leases).forEach(outcome -> assertEquals(ReleaseOutcome.RELEASED, get(outcome)));
         world.runMs(10);
-        assertEquals("1887437000000001", node(2).redis().get(LockKey.counterName("orders/1")));
+        assertEquals("1887437000000001", node(2).redis().get(KeyNames.counterName("orders/1")));
         for (int i = 0; i < 3; i++) {
-            String counter = LockKey.counterName("orders/" + i);
+            String counter = KeyNames.counterName("orders/" + i);
             assertEquals(node(0).redis().get(counter), node(1).redis().get(counter));
             assertEquals(node(0).redis().get(counter), node(2).redis().get(counter));
         }

@@ -5,7 +5,7 @@ import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import dev.redlock.engine.LockKey;
+import dev.redlock.engine.KeyNames;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Arrays;
@@ -243,7 +243,7 @@ public abstract class SetContract extends ReadWriteContract {
         Lease lease = acquired(client().acquireAll(names, fenced));
         assertTrue(lease.fencingToken() > highest, highest + " before " + lease);
         lease.release();
-        names.forEach(name -> deleteEverywhere(LockKey.counterName(name)));
+        names.forEach(name -> deleteEverywhere(KeyNames.counterName(name)));
     }
 
     @Test

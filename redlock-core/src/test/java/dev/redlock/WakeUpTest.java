@@ -6,7 +6,7 @@ import static org.junit.jupiter.api.Assertions.assertNotNull;
 import static org.junit.jupiter.api.Assertions.assertNull;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import dev.redlock.engine.LockKey;
+import dev.redlock.engine.KeyNames;
 import dev.redlock.sim.FakeNode;
 import dev.redlock.sim.VirtualWorld;
 import java.time.Duration;
@@ -24,7 +24,7 @@ class WakeUpTest extends VirtualTest {
     /** A push, an attempt at the doorkeeper and one at the other nodes. */
     private static final long WOKEN_US = 700;
     private static final long BACKSTOP_MS_MAX = 500;
-    private static final String TICKETS = LockKey.counterName("orders") + ":tickets";
+    private static final String TICKETS = KeyNames.counterName("orders") + ":tickets";
 
     private CompletableFuture<AcquireOutcome> waiter(VirtualWorld.Client client) {
         return acquireAsync(client, options().waitUpTo(WAIT));

@@ -450,7 +450,7 @@ final class AcquireScheduler {
             if (wasHead) {
                 queues.promoteNext(queue, holder);
             } else if (pending.state == PendingAcquire.State.ATTEMPTING) {
-                conductor.permits().followers().onLeft(queue, holder != null);
+                conductor.permits().followers().onLeft(queue);
             }
         }
     }

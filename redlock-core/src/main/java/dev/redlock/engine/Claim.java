@@ -191,7 +191,7 @@ final class Claim extends LockRequest {
     void removePendingReply() {
         pendingReplyCount--;
         if (pendingReplyCount == 0 && phase == Phase.ABANDONED) {
-            conductor.claims().recycleIfDone(this);
+            conductor.claims().recycle(this);
         }
     }
 

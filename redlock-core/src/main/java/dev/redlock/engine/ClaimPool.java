@@ -28,13 +28,18 @@ final class ClaimPool {
 
     void recycleIfDone(Claim claim) {
         if (claim.phase == Claim.Phase.ABANDONED && !claim.hasPendingReplies()) {
-            claim.phase = Claim.Phase.FREE;
-            claim.key = null;
-            free.push(claim);
-            outCount--;
-            if (outCount == 0) {
-                conductor.shutdown().onProgress();
-            }
+            recycle(claim);
+        }
+    }
+
+    /** Takes back an abandoned claim without pending replies. */
+    void recycle(Claim claim) {
+        claim.phase = Claim.Phase.FREE;
+        claim.key = null;
+        free.push(claim);
+        outCount--;
+        if (outCount == 0) {
+            conductor.shutdown().onProgress();
         }
     }
 

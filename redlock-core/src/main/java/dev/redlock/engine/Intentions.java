@@ -108,7 +108,7 @@ final class Intentions {
             // A node that cannot be reached gets the removal later.
             remove(pending, pending.lease.key, all, all);
         } else if (isOfSet(pending)) {
-            remove(pending, pending.lease.key.intentionKey(), 1L << pending.intendedNode, 0);
+            remove(pending, ((SetKey) pending.lease.key).intentionKey(), 1L << pending.intendedNode, 0);
         }
         pending.isIntending = false;
         pending.intendedNode = -1;

@@ -45,9 +45,9 @@ final class MemberQueues {
 
     /** Adds the queue of a semaphore, which the pushes of its slots wake from now on. */
     void addSlots(WaitQueue queue) {
-        LockKey key = queue.key;
-        for (int i = 0; !queue.hasSlotEntries && i < key.slotCount(); i++) {
-            add(queue, key.slotKey(i));
+        PermitKey semaphore = (PermitKey) queue.key;
+        for (int i = 0; !queue.hasSlotEntries && i < semaphore.slotCount(); i++) {
+            add(queue, semaphore.slotKey(i));
         }
         queue.hasSlotEntries = true;
     }
@@ -67,8 +67,11 @@ final class MemberQueues {
         for (int i = 0; hasMembers(key) && i < key.memberCount(); i++) {
             remove(queue, key.member(i));
         }
-        for (int i = 0; queue.hasSlotEntries && i < key.slotCount(); i++) {
-            remove(queue, key.slotKey(i));
+        if (queue.hasSlotEntries) {
+            PermitKey semaphore = (PermitKey) key;
+            for (int i = 0; i < semaphore.slotCount(); i++) {
+                remove(queue, semaphore.slotKey(i));
+            }
         }
         queue.hasSlotEntries = false;
     }

@@ -112,7 +112,7 @@ final class PendingAcquire {
 
     // Of an acquisition of a permit; stale for another kind.
     /** The slot that an attempt behind the head of the queue asks for. */
-    LockKey slot;
+    PermitKey.Slot slot;
     /** The slot of the current attempt comes from a push. */
     boolean isSlotPushed;
     /** The last search has found no free slot, so the node pushes the next change of each slot. */

@@ -36,7 +36,7 @@ final class PermitFollowers {
         // An attempt may end at once, and its callback may empty the queue.
         while (key != null && queue.key == key && mayStart(queue)) {
             PendingAcquire next = queue.firstQueued();
-            LockKey slot = next == null ? null : nextSlot(queue, next);
+            PermitKey.Slot slot = next == null ? null : nextSlot(queue, next);
             if (slot == null) {
                 return;
             }
@@ -49,7 +49,7 @@ final class PermitFollowers {
                 && conductor.scheduler().hasFreeSlot() && !conductor.shutdown().isClosing();
     }
 
-    private void start(PendingAcquire next, LockKey slot) {
+    private void start(PendingAcquire next, PermitKey.Slot slot) {
         next.slot = slot;
         next.queue.hints.followerCount++;
         try {
@@ -61,21 +61,21 @@ final class PermitFollowers {
     }
 
     /** Takes the best hint, and sets the plan for it; null, and no change, if an attempt would probably be refused. */
-    LockKey nextSlot(WaitQueue queue, PendingAcquire pending) {
+    PermitKey.Slot nextSlot(WaitQueue queue, PendingAcquire pending) {
         SlotHints hints = queue.hints;
-        int number = takeUnused(queue.key, hints.pushed);
+        int number = takeUnused((PermitKey) queue.key, hints.pushed);
         if (number >= 0) {
-            return chosen(pending, queue.key.slotKey(number), PendingAcquire.Plan.DOORKEEPER_FIRST);
+            return chosen(pending, ((PermitKey) queue.key).slotKey(number), PendingAcquire.Plan.DOORKEEPER_FIRST);
         }
-        number = takeUnused(queue.key, hints.found);
+        number = takeUnused((PermitKey) queue.key, hints.found);
         if (number >= 0) {
-            return chosen(pending, queue.key.slotKey(number), PendingAcquire.Plan.ALL);
+            return chosen(pending, ((PermitKey) queue.key).slotKey(number), PendingAcquire.Plan.ALL);
         }
-        LockKey guessed = mayGuess(queue) ? permits.unusedSlot(queue.key) : null;
+        PermitKey.Slot guessed = mayGuess(queue) ? permits.unusedSlot((PermitKey) queue.key) : null;
         return guessed == null ? null : chosen(pending, guessed, PendingAcquire.Plan.UNCONTENDED);
     }
 
-    private static LockKey chosen(PendingAcquire pending, LockKey slot, PendingAcquire.Plan plan) {
+    private static PermitKey.Slot chosen(PendingAcquire pending, PermitKey.Slot slot, PendingAcquire.Plan plan) {
         pending.isSlotPushed = plan == PendingAcquire.Plan.DOORKEEPER_FIRST;
         pending.plan = plan;
         return slot;
@@ -85,11 +85,11 @@ final class PermitFollowers {
     private boolean mayGuess(WaitQueue queue) {
         SlotHints hints = queue.hints;
         return !hints.isDisputed && hints.followerCount < Math.max(GUESSES_MIN,
-                permits.usedCount(queue.key) - hints.followerCount);
+                permits.usedCount((PermitKey) queue.key) - hints.followerCount);
     }
 
     /** Removes slots from a set until one is not used by this client; returns its number, or -1. */
-    int takeUnused(LockKey semaphore, BitSet slots) {
+    int takeUnused(PermitKey semaphore, BitSet slots) {
         for (int number = slots.nextSetBit(0); number >= 0; number = slots.nextSetBit(number)) {
             slots.clear(number);
             if (!permits.isUsed(semaphore, number)) {
@@ -101,7 +101,7 @@ final class PermitFollowers {
 
     /** Whether a follower can ask for a slot, now or when the head starts its attempt. */
     boolean isOneFor(WaitQueue queue, int number) {
-        return !queue.isPausing && !permits.isUsed(queue.key, number) && queue.firstQueued() != null
+        return !queue.isPausing && !permits.isUsed((PermitKey) queue.key, number) && queue.firstQueued() != null
                 && conductor.scheduler().hasFreeSlot();
     }
 
@@ -111,7 +111,7 @@ final class PermitFollowers {
         for (PendingAcquire next = queue.head().nextInQueue; left > 0 && next != null; next = next.nextInQueue) {
             if (next.state == PendingAcquire.State.ATTEMPTING) {
                 left--;
-                if (next.slot.slotNumber() == number) {
+                if (next.slot.number() == number) {
                     return true;
                 }
             }
@@ -124,8 +124,8 @@ final class PermitFollowers {
      * asks for it already.
      */
     boolean handOff(WaitQueue queue) {
-        LockKey slot = queue.hints.slot;
-        boolean isFree = slot != null && !permits.isUsed(queue.key, slot.slotNumber());
+        PermitKey.Slot slot = queue.hints.slot;
+        boolean isFree = slot != null && !permits.isUsed((PermitKey) queue.key, slot.number());
         PendingAcquire next = isFree && mayStart(queue) ? queue.firstQueued() : null;
         if (next == null) {
             return false;
@@ -176,12 +176,9 @@ final class PermitFollowers {
         conductor.scheduler().queues().wakeLocally(queue);
     }
 
-    /** A follower has left its queue: it has a permit, or its caller has cancelled. */
-    void onLeft(WaitQueue queue, boolean isAcquired) {
+    /** A follower has left its queue: it has a permit, or its caller has cancelled. The rollback wakes the head. */
+    void onLeft(WaitQueue queue) {
         queue.hints.followerCount--;
-        if (!isAcquired) {
-            searchSoon(queue);
-        }
         start(queue);
     }
 

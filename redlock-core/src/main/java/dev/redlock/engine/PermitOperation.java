@@ -91,7 +91,7 @@ final class PermitOperation {
         if (pending.lease.waitNs <= 0) {
             pending.deadlineNs = conductor.nowNs() + TRY_TIMEOUTS * nodeTimeoutNs(pending);
         }
-        LockKey slot = queue == null ? unusedSlot(pending.lease.key) : slotOfHead(pending, queue);
+        PermitKey.Slot slot = queue == null ? unusedSlot((PermitKey) pending.lease.key) : slotOfHead(pending, queue);
         if (slot == null) {
             search(pending);
         } else {
@@ -103,38 +103,38 @@ final class PermitOperation {
     }
 
     /** Chooses the slot that the head of a queue asks for; null if it has to search. */
-    private LockKey slotOfHead(PendingAcquire head, WaitQueue queue) {
+    private PermitKey.Slot slotOfHead(PendingAcquire head, WaitQueue queue) {
         boolean isUncontended = head.plan == PendingAcquire.Plan.UNCONTENDED;
         if (queue.hints == null) {
             queue.hints = new SlotHints(!isUncontended);
         }
-        LockKey slot = queue.hints.slot;
+        PermitKey.Slot slot = queue.hints.slot;
         queue.hints.slot = null;
-        if (slot != null && !isUsed(queue.key, slot.slotNumber())) {
+        if (slot != null && !isUsed((PermitKey) queue.key, slot.number())) {
             head.isSlotPushed = queue.hints.isSlotPushed;
             return slot;
         }
         head.isSlotPushed = false;
         if (isUncontended) {
-            return unusedSlot(queue.key);
+            return unusedSlot((PermitKey) queue.key);
         }
         return head.plan == PendingAcquire.Plan.DOORKEEPER_FIRST ? followers.nextSlot(queue, head) : null;
     }
 
-    private void attempt(PendingAcquire pending, LockKey slot) {
-        LockKey semaphore = pending.lease.key;
+    private void attempt(PendingAcquire pending, PermitKey.Slot slot) {
+        PermitKey semaphore = (PermitKey) pending.lease.key;
         UsedSlots slots = used.get(semaphore.member(0));
         if (slots == null) {
             slots = new UsedSlots();
             slots.key = semaphore.member(0);
             used.add(slots);
         }
-        slots.add(slot.slotNumber());
+        slots.add(slot.number());
         conductor.acquireOperation().start(pending, slot);
     }
 
     /** Whether an attempt or a lease of this client uses a slot. */
-    boolean isUsed(LockKey semaphore, int number) {
+    boolean isUsed(PermitKey semaphore, int number) {
         UsedSlots slots = used.get(semaphore.member(0));
         return slots != null && slots.numbers.get(number);
     }
@@ -145,13 +145,13 @@ final class PermitOperation {
     }
 
     /** Counts the slots that attempts and leases of this client use. */
-    int usedCount(LockKey semaphore) {
+    int usedCount(PermitKey semaphore) {
         UsedSlots slots = used.get(semaphore.member(0));
         return slots == null ? 0 : slots.numbers.cardinality();
     }
 
     /** Returns a random slot that this client does not use; null if it uses all. */
-    LockKey unusedSlot(LockKey semaphore) {
+    PermitKey.Slot unusedSlot(PermitKey semaphore) {
         int count = semaphore.slotCount();
         int first = random.nextInt(count);
         UsedSlots slots = used.get(semaphore.member(0));
@@ -169,15 +169,15 @@ final class PermitOperation {
     void onAttemptEnded(Claim claim) {
         LockKey key = claim.pending.lease.key;
         if (key.kind() == LockKind.PERMIT) {
-            onSlotFree(key, claim.key);
+            onSlotFree((PermitKey) key, (PermitKey.Slot) claim.key);
         }
     }
 
     /** This client does not use a slot any more. */
-    void onSlotFree(LockKey semaphore, LockKey slot) {
+    void onSlotFree(PermitKey semaphore, PermitKey.Slot slot) {
         UsedSlots slots = used.get(semaphore.member(0));
         if (slots != null) {
-            slots.remove(slot.slotNumber());
+            slots.remove(slot.number());
             if (slots.numbers.isEmpty()) {
                 used.remove(slots);
             }
@@ -234,7 +234,7 @@ final class PermitOperation {
 
     /** Asks for a slot that no waiter behind the head has asked for; false if there is none. */
     private boolean attemptNextHint(PendingAcquire head) {
-        LockKey slot = head.queue == null ? null : followers.nextSlot(head.queue, head);
+        PermitKey.Slot slot = head.queue == null ? null : followers.nextSlot(head.queue, head);
         if (slot == null) {
             return false;
         }
@@ -312,7 +312,7 @@ final class PermitOperation {
 
     void onReply(Claim claim, int nodeIndex, long value) {
         PendingAcquire pending = claim.pending;
-        int count = pending.lease.key.slotCount();
+        int count = ((PermitKey) pending.lease.key).slotCount();
         int first = (int) (value % FIRST_UNIT) - 1;
         long others = value / FIRST_UNIT;
         if (value <= 0) {
@@ -326,7 +326,7 @@ final class PermitOperation {
 
     private void onFound(Claim claim, int first, long others) {
         PendingAcquire pending = claim.pending;
-        LockKey semaphore = pending.lease.key;
+        PermitKey semaphore = (PermitKey) pending.lease.key;
         WaitQueue queue = pending.queue;
         int number = first;
         if (queue != null) {
@@ -372,17 +372,17 @@ final class PermitOperation {
     void onNoReply(Claim claim) {
         PendingAcquire pending = claim.pending;
         end(claim);
-        LockKey semaphore = pending.lease.key;
+        PermitKey semaphore = (PermitKey) pending.lease.key;
         if (pending.lease.attemptCount() == 0) {
             pending.lease.recordReason(AcquireOutcome.Kind.NO_QUORUM);
         }
-        LockKey slot = unusedSlot(semaphore);
+        PermitKey.Slot slot = unusedSlot(semaphore);
         // If this client uses all, the refusal of one says how long at most.
         attemptAtAllNodes(pending, slot == null ? semaphore.slotKey(random.nextInt(semaphore.slotCount())) : slot);
     }
 
-    private void attemptAtAllNodes(PendingAcquire pending, LockKey slot) {
-        if (pending.queue != null && followers.isAskedFor(pending.queue, slot.slotNumber())) {
+    private void attemptAtAllNodes(PendingAcquire pending, PermitKey.Slot slot) {
+        if (pending.queue != null && followers.isAskedFor(pending.queue, slot.number())) {
             // Another attempt of this client asks for the slot.
             conductor.scheduler().onLockTaken(pending, AcquireOutcome.Kind.CONTENDED);
             return;

@@ -14,7 +14,7 @@ final class SlotHints {
     static final int OTHERS_MAX = 40;
 
     /** The slot that the next attempt of the head asks for, because it has become free; null to choose one. */
-    LockKey slot;
+    PermitKey.Slot slot;
     /** The slot comes from a push. */
     boolean isSlotPushed;
     /** Slots that have changed, for the waiters behind the head. */

@@ -357,9 +357,10 @@ final class WaitQueues {
 
     private void prepareHandOff(LockKey key, LockKey lockedKey, WaitQueue queue) {
         if (key.kind() == LockKind.PERMIT) {
-            conductor.permits().onSlotFree(key, lockedKey);
+            PermitKey.Slot slot = (PermitKey.Slot) lockedKey;
+            conductor.permits().onSlotFree((PermitKey) key, slot);
             if (queue != null && queue.hints != null) {
-                queue.hints.slot = lockedKey;
+                queue.hints.slot = slot;
                 queue.hints.isSlotPushed = false;
             }
             return;
@@ -549,7 +550,7 @@ final class WaitQueues {
 
     /** A release that was delivered late has deleted a key. */
     void onDeliveredLate(int nodeIndex, ByteBuf name, int index, int nameLength) {
-        int length = LockKey.resourceLengthOf(name, index, nameLength);
+        int length = KeyNames.resourceLengthOf(name, index, nameLength);
         WaitQueue plain = queues.get(name, index, length);
         if (plain != null) {
             wakeRegistered(plain, nodeIndex);
@@ -610,7 +611,7 @@ final class WaitQueues {
 
     /** A node pushes that a key has changed; a push does not say how. */
     void onInvalidated(int nodeIndex, ByteBuf name, int index, int nameLength) {
-        int length = LockKey.resourceLengthOf(name, index, nameLength);
+        int length = KeyNames.resourceLengthOf(name, index, nameLength);
         WaitQueue queue = queues.get(name, index, length);
         MemberQueues.Entry others = memberQueues.isEmpty() ? null : memberQueues.of(name, index, length);
         if (queue == null && others == null) {
@@ -626,7 +627,7 @@ final class WaitQueues {
         WaitQueue turn = setTurns.restart(others);
         for (WaitQueue other : others.queues) {
             if (other.key.kind() == LockKind.PERMIT) {
-                onSlotInvalidated(other, nodeIndex, LockKey.slotNumberOf(name, index, length));
+                onSlotInvalidated(other, nodeIndex, PermitKey.slotNumberOf(name, index, length));
             } else if (other != turn && SetTurns.isOfSet(other)
                     && other.head().state == PendingAcquire.State.BACKING_OFF) {
                 unregister(other, nodeIndex);
@@ -648,7 +649,7 @@ final class WaitQueues {
         boolean isAttempting = head.claim != null && head.claim.phase == Claim.Phase.ACQUIRING;
         boolean isSearching = head.claim != null && head.claim.phase == Claim.Phase.SEARCHING;
         boolean isWoken = isAttempting ? head.isWoken : head.timerStep == PendingAcquire.TimerStep.WAKE;
-        boolean isOtherSlot = hints.slot != null && hints.slot.slotNumber() != number;
+        boolean isOtherSlot = hints.slot != null && hints.slot.number() != number;
         if ((isAttempting || isOtherSlot) && followers.isOneFor(queue, number)) {
             hints.pushed.set(number);
             unregister(queue, nodeIndex);
@@ -661,7 +662,7 @@ final class WaitQueues {
             // Also after an attempt for a slot that a waiter behind the head was to ask for.
             head.hasSearched = false;
         } else if (!isWoken && !isSearching && !queue.isPausing) {
-            hints.slot = queue.key.slotKey(number);
+            hints.slot = ((PermitKey) queue.key).slotKey(number);
             hints.isSlotPushed = true;
         }
         if (isAttempting) {

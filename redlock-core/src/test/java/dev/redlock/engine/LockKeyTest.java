@@ -129,31 +129,31 @@ class LockKeyTest {
 
     @Test
     void aSetHasOneTo64Resources() {
-        assertEquals(64, LockKey.ofAll("", names(64), 512).memberCount());
+        assertEquals(64, SetKey.of("", names(64), 512).memberCount());
         Refusal.ofArgument("65 resources are out of range: a set has 1 to 64; lock one name for several resources",
-                () -> LockKey.ofAll("", names(65), 512));
+                () -> SetKey.of("", names(65), 512));
         Refusal.ofArgument("0 resources are out of range: a set has 1 to 64; lock at least one",
-                () -> LockKey.ofAll("", List.of(), 512));
+                () -> SetKey.of("", List.of(), 512));
     }
 
     @Test
     void theOrderOfTheNamesOfASetDoesNotMatter() {
-        LockKey set = LockKey.ofAll("", List.of("c", "a", "b"), 512);
+        LockKey set = SetKey.of("", List.of("c", "a", "b"), 512);
         assertEquals(List.of("a", "b", "c"), set.resources());
-        assertEquals(LockKey.ofAll("", List.of("b", "c", "a"), 512), set);
+        assertEquals(SetKey.of("", List.of("b", "c", "a"), 512), set);
     }
 
     @Test
     void aResourceIsInASetOnce() {
         for (List<String> names : List.of(List.of("a", "a"), List.of("a", "b", "a"), List.of("b", "a", "c", "a"))) {
             Refusal.ofArgument("resource \"a\" is in the set twice: give each resource once",
-                    () -> LockKey.ofAll("", names, 512));
+                    () -> SetKey.of("", names, 512));
         }
-        assertEquals(LockKey.of("", "a", 512), LockKey.ofAll("", List.of("a"), 512), "one resource is a plain key");
+        assertEquals(LockKey.of("", "a", 512), SetKey.of("", List.of("a"), 512), "one resource is a plain key");
     }
 
-    private static LockKey semaphore(String resource, int permitCount) {
-        return LockKey.of("", resource, 512).as(LockKind.PERMIT, permitCount);
+    private static PermitKey semaphore(String resource, int permitCount) {
+        return (PermitKey) LockKey.of("", resource, 512).as(LockKind.PERMIT, permitCount);
     }
 
     @Test
@@ -161,14 +161,14 @@ class LockKeyTest {
         LockKey plain = LockKey.of("", "orders", 512);
         LockKey three = plain.as(LockKind.PERMIT, 3);
         assertSame(three, plain.as(LockKind.PERMIT, 3));
-        assertEquals(4, plain.as(LockKind.PERMIT, 4).slotCount());
+        assertEquals(4, ((PermitKey) plain.as(LockKind.PERMIT, 4)).slotCount());
         assertEquals(three, plain.as(LockKind.PERMIT, 3));
     }
 
     @Test
     void aSemaphoreIncludesItselfAndItsSlots() {
         LockKey three = semaphore("orders", 3);
-        LockKey four = semaphore("orders", 4);
+        PermitKey four = semaphore("orders", 4);
         for (int i = 0; i < 3; i++) {
             assertTrue(three.includes(four.slotKey(i)), "semaphores of one name share their slots");
         }
@@ -189,10 +189,10 @@ class LockKeyTest {
 
     @Test
     void theNumberOfASlotIsTheEndOfItsName() {
-        LockKey semaphore = semaphore("orders", LockKey.PERMITS_MAX);
+        PermitKey semaphore = semaphore("orders", PermitKey.PERMITS_MAX);
         for (int number : new int[]{0, 9, 10, 99, 100, 255}) {
             ByteBuf name = Unpooled.copiedBuffer("$" + semaphore.slotKey(number).resource(), StandardCharsets.UTF_8);
-            assertEquals(number, LockKey.slotNumberOf(name, 1, name.readableBytes() - 1));
+            assertEquals(number, PermitKey.slotNumberOf(name, 1, name.readableBytes() - 1));
         }
     }
 
@@ -204,7 +204,7 @@ class LockKeyTest {
         ":redlock:intention, 18", "redlock:intention, 17"})
     void theNameOfAnIntentionContainsThatOfItsResource(String name, int lengthBytes) {
         ByteBuf pushed = Unpooled.copiedBuffer("$" + name, StandardCharsets.UTF_8);
-        assertEquals(lengthBytes, LockKey.resourceLengthOf(pushed, 1, name.length()));
+        assertEquals(lengthBytes, KeyNames.resourceLengthOf(pushed, 1, name.length()));
     }
 
     /** Redis takes the text between the first brace and the next closing one as the tag, unless it is empty. */
@@ -214,7 +214,7 @@ class LockKeyTest {
             semaphore(resource, 2).checkSlots(false);
         }
         for (String resource : List.of("{}", "a{}", "{", "}", "}a", "{a", "{}{a}", "}{")) {
-            LockKey semaphore = semaphore(resource, 2);
+            PermitKey semaphore = semaphore(resource, 2);
             Refusal.ofArgument("resource \"" + resource + "\" has a brace but no hash tag, so its permits are in"
                     + " different slots of a cluster: remove the brace, or write a complete {tag}",
                     () -> semaphore.checkSlots(false));

@@ -46,7 +46,7 @@ class SlotHintsTest {
 
     @Test
     void nothingIsLeftOfForgottenHints() {
-        hints.slot = LockKey.of("", "orders", 512);
+        hints.slot = new PermitKey(LockKey.of("", "orders", 512), 3).slotKey(0);
         hints.pushed.set(1);
         hints.onFound(2, 1, 8);
         hints.forget();

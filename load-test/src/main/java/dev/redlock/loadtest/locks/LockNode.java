@@ -1,6 +1,6 @@
 package dev.redlock.loadtest.locks;
 
-import dev.redlock.engine.LockKey;
+import dev.redlock.engine.KeyNames;
 import dev.redlock.loadtest.cli.DurationConverter;
 import dev.redlock.loadtest.nodes.AdminClient;
 import dev.redlock.loadtest.nodes.ClientTls;
@@ -26,8 +26,8 @@ final class LockNode implements AutoCloseable {
     /** The whole value is compared, as the client does. */
     private static final String RELEASE = "if redis.call('GET', KEYS[1]) == ARGV[1] then "
             + "return redis.call('DEL', KEYS[1]) end return 0";
-    private static final byte[] COUNTER_MARK = bytes(LockKey.COUNTER_MARK);
-    private static final byte[] INTENTION_MARK = bytes(LockKey.INTENTION_MARK);
+    private static final byte[] COUNTER_MARK = bytes(KeyNames.COUNTER_MARK);
+    private static final byte[] INTENTION_MARK = bytes(KeyNames.INTENTION_MARK);
     /** More than any value of a lock has; a longer one is cut, so that it costs no more. */
     private static final int VALUE_LENGTH_MAX = 1024;
     private static final int SCAN_COUNT = 1_000;
@@ -189,7 +189,7 @@ final class LockNode implements AutoCloseable {
 
     /** The name of the counter is made of bytes like that of the lock. */
     private static byte[] counter(String name) {
-        return latin(LockKey.counterName(name));
+        return latin(KeyNames.counterName(name));
     }
 
     // ---- breaking ---------------------------------------------------------------------------------------------------

@@ -1,0 +1,119 @@
+package dev.redlock.engine;
+
+import dev.redlock.node.LockKind;
+import io.netty.buffer.ByteBuf;
+import java.nio.ByteBuffer;
+import java.util.Arrays;
+import java.util.stream.IntStream;
+
+/**
+ * The key of a semaphore. No command has its bulk string, which differs from those with another number of permits; the
+ * commands have the keys of its slots.
+ *
+ * @threading immutable
+ */
+public final class PermitKey extends MembersKey {
+
+    /** Permits of a semaphore at most. One command looks at all of them, and blocks its node meanwhile. */
+    public static final int PERMITS_MAX = 256;
+
+    /** Each null until it is needed. Any thread may make one. */
+    private final Slot[] slots;
+    /** The key of the command that looks at all slots; null until it is needed. */
+    private LockKey search;
+
+    /**
+     * The key of a slot: that of a plain lock.
+     *
+     * @threading immutable
+     */
+    static final class Slot extends LockKey {
+
+        private final int number;
+
+        private Slot(KeyText text, int orderHash, int number) {
+            super(text, LockKind.PLAIN, hashOf(text), orderHash);
+            this.number = number;
+        }
+
+        /** Returns the number of this slot in its semaphore. */
+        int number() {
+            return number;
+        }
+    }
+
+    PermitKey(LockKey plain, int permitCount) {
+        this(plain, withCount(plain.text(), permitCount), permitCount);
+    }
+
+    private PermitKey(LockKey plain, KeyText text, int permitCount) {
+        super(text, LockKind.PERMIT, Arrays.hashCode(text.bulk()), plain.orderHash(), plain);
+        this.slots = new Slot[permitCount];
+    }
+
+    private static KeyText withCount(KeyText plain, int permitCount) {
+        byte[] bulk = Arrays.copyOf(plain.bulk(), plain.bulk().length + Integer.BYTES);
+        ByteBuffer.wrap(bulk).putInt(plain.bulk().length, permitCount);
+        return new KeyText(plain.prefix(), plain.resource(), bulk, null, plain.nameLength());
+    }
+
+    /** Returns the number of slots. */
+    int slotCount() {
+        return slots.length;
+    }
+
+    /**
+     * Returns a slot. Its name does not contain the number of permits, so that clients with different numbers share the
+     * slots. Its hash tag keeps all slots in the cluster slot of the semaphore's name, as that of a counter does.
+     */
+    Slot slotKey(int number) {
+        Slot known = slots[number];
+        if (known == null) {
+            String name = prefix() + resource();
+            String suffix = KeyNames.counterName(name)
+                    .substring(name.length())
+                    .replace(KeyNames.COUNTER_MARK, KeyNames.PERMIT_MARK) + ":" + number;
+            known = new Slot(KeyText.of(prefix(), resource() + suffix, ""), orderHash(), number);
+            slots[number] = known;
+        }
+        return known;
+    }
+
+    /** Returns the number of a slot of a semaphore from its name, which ends with it. */
+    static int slotNumberOf(ByteBuf name, int index, int length) {
+        int number = 0;
+        int unit = 1;
+        for (int i = index + length - 1; name.getByte(i) != ':'; i--) {
+            number += unit * (name.getByte(i) - '0');
+            unit *= 10;
+        }
+        return number;
+    }
+
+    @Override
+    boolean includes(LockKey other) {
+        return equals(other) || other instanceof Slot slot && slot.number < slots.length
+                && slotKey(slot.number).equals(slot);
+    }
+
+    @Override
+    LockKey searchKey() {
+        LockKey known = search;
+        if (known == null) {
+            LockKey[] all = IntStream.range(0, slots.length).mapToObj(this::slotKey).toArray(LockKey[]::new);
+            KeyText text = KeyText.ofAll(all, resource(), false);
+            known = new MembersKey(text, LockKind.PERMIT, Arrays.hashCode(text.bulk()), orderHash(), all);
+            search = known;
+        }
+        return known;
+    }
+
+    @Override
+    void checkSlots(boolean isFenced) {
+        String key = prefix() + resource();
+        if (KeyNames.hasBrace(key) && KeyNames.hashTagOf(key) == null) {
+            throw new IllegalArgumentException("resource \"" + this + "\" has a brace but no hash tag, so its permits"
+                    + " are in different slots of a cluster: remove the brace, or write a complete {tag}");
+        }
+    }
+}

@@ -1,0 +1,104 @@
+package dev.redlock.engine;
+
+import dev.redlock.node.LockKind;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.Collection;
+import java.util.Comparator;
+import java.util.List;
+
+/**
+ * The key of a set of resources: the plain keys of its members, in the order of their names.
+ *
+ * @threading immutable
+ */
+public final class SetKey extends MembersKey {
+
+    /** Resources of a set at most. The scripts pass twice as many keys to one command. */
+    public static final int MEMBERS_MAX = 64;
+
+    /** The keys of its intention; null until they are needed. Any thread may make them again. */
+    private SetKey intention;
+    /** The set whose intention this is; null for another key. */
+    private final SetKey intending;
+
+    private SetKey(LockKey[] members) {
+        this(KeyText.ofAll(members, Arrays.stream(members).map(LockKey::resource).toList().toString(), true),
+                orderHashOf(members), null, members);
+    }
+
+    private SetKey(KeyText text, int orderHash, SetKey intending, LockKey[] members) {
+        super(text, LockKind.SET, Arrays.hashCode(text.bulk()), orderHash, members);
+        this.intending = intending;
+    }
+
+    /**
+     * Encodes the keys of a set of resources. The order of the names does not matter.
+     *
+     * @param  prefix                   prefix of every key of the client
+     * @param  resources                names of the resources
+     * @param  lengthBytesMax           limit of a name with its prefix, bytes
+     * @return                          the key; that of a single resource if there is one only
+     * @throws IllegalArgumentException if there are none, too many, or two of one name, or if a name is no resource
+     */
+    public static LockKey of(String prefix, Collection<String> resources, int lengthBytesMax) {
+        if (resources == null) {
+            throw new NullPointerException("resources are null: give the names of the resources to lock");
+        }
+        if (resources.isEmpty() || resources.size() > MEMBERS_MAX) {
+            throw new IllegalArgumentException(resources.size() + " resources are out of range: a set has 1 to "
+                    + MEMBERS_MAX + "; lock "
+                    + (resources.isEmpty() ? "at least one" : "one name for several resources"));
+        }
+        List<LockKey> keys = new ArrayList<>();
+        for (String resource : resources) {
+            keys.add(LockKey.of(prefix, resource, lengthBytesMax));
+        }
+        keys.sort(Comparator.comparing(LockKey::resource));
+        for (int i = 1; i < keys.size(); i++) {
+            if (keys.get(i).equals(keys.get(i - 1))) {
+                throw new IllegalArgumentException("resource \"" + keys.get(i) + "\" is in the set twice: give each"
+                        + " resource once");
+            }
+        }
+        return keys.size() == 1 ? keys.get(0) : new SetKey(keys.toArray(LockKey[]::new));
+    }
+
+    /**
+     * Overlapping sets must ask the same node first, and only one node for all sets does that: sets overlap in chains.
+     * Resources with one hash tag cannot overlap those of another tag, so each tag has a node of its own.
+     */
+    private static int orderHashOf(LockKey[] members) {
+        String tag = tagOf(members[0]);
+        for (LockKey member : members) {
+            if (tag == null || !tag.equals(tagOf(member))) {
+                return 0;
+            }
+        }
+        return tag.hashCode();
+    }
+
+    private static String tagOf(LockKey member) {
+        return KeyNames.hashTagOf(member.prefix() + member.resource());
+    }
+
+    /** Returns the keys on which a waiting set leaves its intention, as a set. Each is in the slot of its resource. */
+    SetKey intentionKey() {
+        SetKey known = intention;
+        if (known == null) {
+            LockKey[] keys = new LockKey[memberCount()];
+            for (int i = 0; i < keys.length; i++) {
+                keys[i] = LockKey.plain(KeyText.of(member(i).prefix(), member(i).resource() + KeyNames.INTENTION_MARK,
+                        ""));
+            }
+            known = new SetKey(KeyText.ofAll(keys, resource(), true), orderHash(), this, keys);
+            intention = known;
+        }
+        return known;
+    }
+
+    @Override
+    LockKey lock() {
+        return intending == null ? this : intending;
+    }
+}
