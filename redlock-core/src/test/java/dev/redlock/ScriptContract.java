@@ -23,6 +23,8 @@ public final class ScriptContract {
     /** The greatest number that is exact in Lua, and the reply to an attempt for a key that never expires. */
     private static final long EXACT_MAX = 9_007_199_254_740_991L;
     private static final String NEVER = Long.toString(-EXACT_MAX);
+    /** The second key of a set never expires. */
+    private static final String SET_NEVER = Long.toString(-((EXACT_MAX >> 7) * 128 + 2));
     private static final long MINUTE_MS = 60_000;
     private static final long INTENTION_MS = 300;
 
@@ -180,6 +182,14 @@ public final class ScriptContract {
             long reply = -number(script, keys, arguments);
             assertTrue(reply <= leftMs && reply > leftMs - Math.min(leftMs, ROUNDING_MS),
                     () -> script + " " + keys + " " + arguments + ": " + reply + ", and not " + leftMs);
+        }
+
+        /** Refuses a set because of a key, from 1. */
+        void assertSetRefused(long leftMs, int key, String script, String keys, String arguments) {
+            long reply = -number(script, keys, arguments);
+            long ttlMs = reply >> 7;
+            assertTrue(ttlMs <= leftMs && ttlMs > leftMs - Math.min(leftMs, ROUNDING_MS) && (reply & 127) == key,
+                    () -> script + " " + keys + " " + arguments + ": " + ttlMs + " ms by key " + (reply & 127));
         }
 
         void pass(long ms) {
@@ -408,26 +418,34 @@ public final class ScriptContract {
         bench.assertKey("k1", "a 60000");
         bench.assertKey("k2", "a 60000");
         bench.with("k2 other 40000");
-        bench.assertRefused(40_000, script, keys, "a" + ttls + " -");
+        bench.assertSetRefused(40_000, 2, script, keys, "a" + ttls + " -");
         bench.assertKey("k1", "nothing");
         bench.assertKey("k2", "other 40000");
         bench.assertKey("k1:redlock:intention", "nothing");
+        bench.with("k1 other 40000", "k2 other 30000");
+        bench.assertSetRefused(40_000, 1, script, keys, "a" + ttls + " -");
         bench.with("k1 other 40000", "k2 other");
-        bench.assertReply(NEVER, script, keys, "a" + ttls + " -");
+        bench.assertReply(SET_NEVER, script, keys, "a" + ttls + " -");
+        // It may respect intentions and leave none.
+        bench.with("k2 other 40000");
+        bench.assertSetRefused(40_000, 2, script, keys, "a" + ttls + " ?");
+        bench.assertKey("k1:redlock:intention", "nothing");
+        bench.with("k2:redlock:intention i 200");
+        bench.assertSetRefused(200, 2, script, keys, "a" + ttls + " ?");
         // A refused set leaves its intention, which refuses others that wait; one that tries once ignores it.
         bench.with("k2 other 40000");
-        bench.assertRefused(40_000, script, keys, "a" + ttls + " i");
+        bench.assertSetRefused(40_000, 2, script, keys, "a" + ttls + " i");
         bench.assertKey("k1:redlock:intention", "i 10000");
-        bench.assertRefused(40_000, script, keys, "b" + ttls + " j");
+        bench.assertSetRefused(40_000, 2, script, keys, "b" + ttls + " j");
         bench.assertKey("k1:redlock:intention", "i 10000");
         bench.assertReply("1", "release", "k2", "other");
-        bench.assertRefused(INTENTION_MS, script, keys, "b" + ttls + " j");
+        bench.assertSetRefused(INTENTION_MS, 1, script, keys, "b" + ttls + " j");
         bench.assertKey("k1", "nothing");
         assertTrue(bench.number(script, keys, "a" + ttls + " i") > 0);
         bench.assertKey("k1:redlock:intention", "nothing");
         bench.assertKey("k1", "a 60000");
         bench.with("k2 other 40000");
-        bench.assertRefused(40_000, script, keys, "a" + ttls + " i");
+        bench.assertSetRefused(40_000, 2, script, keys, "a" + ttls + " i");
         bench.assertReply("1", "release", "k2", "other");
         assertTrue(bench.number(script, keys, "b" + ttls + " -") > 0);
         // A key of that name which lasts longer is no intention.

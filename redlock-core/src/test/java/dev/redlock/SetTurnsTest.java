@@ -92,10 +92,30 @@ class SetTurnsTest extends VirtualTest {
         assertFewAreRefused(1, 300, 0.1);
     }
 
-    /** While the other client holds the resource, the sets ask one after the other: a refusal does not name it. */
+    /** A refusal names the resource: the other sets wait for the next change of it. */
     @Test
     void aHundredSetsOfTwoClients() {
-        assertFewAreRefused(2, 50, 10);
+        assertFewAreRefused(2, 50, 3);
+    }
+
+    private void assertShortWaits(int clientCount, int callerCount, IntFunction<List<String>> resources, long maxMs) {
+        int grants = grants(clientCount, callerCount, resources);
+        double refusedPerGrant = (double) refusedCount / grants;
+        assertTrue(refusedPerGrant <= 3, () -> refusedPerGrant + " refused attempts per grant");
+        assertTrue(longestWaitNs <= maxMs * 1_000_000, () -> "one waited for " + longestWaitNs / 1_000 + " us");
+    }
+
+    /** A younger set does not leave an intention that refuses an older one of its client. */
+    @Test
+    void equalSetsAndOverlappingOnesOfTwoClients() {
+        assertShortWaits(2, 24, i -> i % 4 < 2 ? List.of("a", "b") : List.of("b", "own/" + i), 300);
+    }
+
+    /** Two neighbours that take turns do not keep out the set between them. */
+    @Test
+    void setsThatOverlapInARing() {
+        assertShortWaits(1, 100, i -> List.of("ring/" + i % 10, "ring/" + (i + 1) % 10), 200);
+        assertShortWaits(2, 50, i -> List.of("ring/" + i / 2 % 10, "ring/" + (i / 2 + 1) % 10), 300);
     }
 
     private CompletableFuture<AcquireOutcome> waiting(VirtualWorld.Client client, String... resources) {

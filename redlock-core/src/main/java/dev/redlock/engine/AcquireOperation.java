@@ -25,6 +25,10 @@ final class AcquireOperation {
 
     /** The reply of the script for a key without expiry: the largest exact integer of Lua, negated. */
     private static final long NO_EXPIRY_REPLY = -9_007_199_254_740_991L;
+    /** The reply to a refused set ends with the number of the resource in use. */
+    private static final int SET_NUMBER_BITS = 7;
+    /** A key without expiry, in the reply to a refused set. */
+    private static final long SET_TTL_MS_MAX = (1L << 53 - SET_NUMBER_BITS) - 1;
 
     private final Conductor conductor;
     private final NanoClock clock;
@@ -162,7 +166,9 @@ final class AcquireOperation {
             int doorkeeper = conductor.doorkeeper().of(claim.key);
             long named = doorkeeper == Doorkeeper.NONE ? 0 : left & 1L << doorkeeper;
             if (named != 0) {
-                claim.pending.intendedNode = doorkeeper;
+                if (conductor.scheduler().queues().isIntentionDue(claim.pending.queue)) {
+                    claim.pending.intendedNode = doorkeeper;
+                }
                 fanOut.send(claim, kindOf(claim), 0, named);
                 left &= ~named;
             }
@@ -264,7 +270,9 @@ final class AcquireOperation {
                 && conductor.node(nodeIndex, claim).hasWakeUps()) {
             conductor.scheduler().queues().onRegistered(claim.pending.queue, 1L << nodeIndex);
         }
-        if (value != LockRequest.REFUSED_TTL_UNKNOWN && (value != 0 || !isTtlUnknownByZero(claim))) {
+        if (claim.key.kind() == LockKind.SET) {
+            recordRefusalOfSet(claim, value);
+        } else if (value != LockRequest.REFUSED_TTL_UNKNOWN) {
             claim.recordRemainingTtl(value == NO_EXPIRY_REPLY ? Long.MAX_VALUE : -value);
         }
         vote(claim, nodeIndex, Vote.REFUSED, VoteFailure.NONE);
@@ -277,9 +285,18 @@ final class AcquireOperation {
         }
     }
 
-    /** {@code MSETEX} refuses a set by 0, which is also a ttl of less than a millisecond in the reply of the script. */
-    private static boolean isTtlUnknownByZero(Claim claim) {
-        return claim.key.kind() == LockKind.SET && !claim.isRemainingTtlWanted;
+    /** The reply of the script has a ttl and the number of a resource; {@code MSETEX} refuses by 0. */
+    private void recordRefusalOfSet(Claim claim, long value) {
+        if (value == 0 || value == LockRequest.REFUSED_TTL_UNKNOWN) {
+            return;
+        }
+        long remainingTtlMs = -value >>> SET_NUMBER_BITS;
+        claim.recordRemainingTtl(remainingTtlMs == SET_TTL_MS_MAX ? Long.MAX_VALUE : remainingTtlMs);
+        boolean isOfDoorkeeper = claim.phase == Claim.Phase.ACQUIRING && Long.bitCount(claim.askedMask) == 1;
+        if (isOfDoorkeeper && claim.pending.queue != null) {
+            int number = (int) (-value & (1 << SET_NUMBER_BITS) - 1);
+            conductor.scheduler().queues().onSetRefused(claim.pending.queue, number);
+        }
     }
 
     /** Readers always run a script, whose refusal has the ttl. */

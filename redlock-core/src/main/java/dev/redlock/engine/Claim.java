@@ -402,6 +402,11 @@ final class Claim extends LockRequest {
     }
 
     @Override
+    public boolean isIntentionLeft() {
+        return key.kind() != LockKind.SET || pending != null && pending.intendedNode >= 0;
+    }
+
+    @Override
     public long ttlMs() {
         return ttlMs;
     }

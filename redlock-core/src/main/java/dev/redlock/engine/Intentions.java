@@ -49,6 +49,10 @@ final class Intentions {
             pending.intendedNs = claim.key.kind() == LockKind.SET ? nowNs : nowNs - ttlNs(pending);
             pending.isIntending = true;
         }
+        if (claim.key.kind() == LockKind.SET) {
+            // What the last refusal has said.
+            pending.queue.awaited = null;
+        }
         pending.isIntentionSent = claim.key.kind() != LockKind.SET || isPeriodOfSet(nowNs - pending.intendedNs);
         claim.intention = pending.isIntentionSent ? pending.intention : null;
     }
@@ -59,6 +63,16 @@ final class Intentions {
      */
     private static boolean isPeriodOfSet(long waitedNs) {
         return Long.bitCount(waitedNs / SET_PERIOD_NS + 2) == 1;
+    }
+
+    /** Returns whether a set has its intention on the doorkeeper, as far as is known. */
+    boolean isLeft(PendingAcquire pending, long nowNs) {
+        return isOfSet(pending) && isPeriodOfSet(nowNs - pending.intendedNs);
+    }
+
+    /** Returns whether the next refusal leaves the intention of the oldest set. */
+    boolean isDue(PendingAcquire pending, long nowNs) {
+        return !isOfSet(pending) || isPeriodOfSet(nowNs - pending.intendedNs);
     }
 
     private static long ttlNs(PendingAcquire pending) {

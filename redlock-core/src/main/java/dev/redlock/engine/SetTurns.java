@@ -4,8 +4,12 @@ import dev.redlock.node.LockKind;
 
 /**
  * The order in which the waiting sets of one client with a common resource make attempts. A change of the resource
- * gives the turn to the oldest one. If its attempt fails or it stops to wait, the next one gets the turn, because a
- * refusal does not say which resource is in use. A grant ends the turns: the end of that lease is the next change.
+ * gives the turn to the oldest one. If that resource is in use again, the set keeps the turn and waits for the next
+ * change. If its attempt fails for another reason or it stops to wait, the next one gets the turn. A grant ends the
+ * turns: the end of that lease is the next change.
+ *
+ * <p>The oldest one also asks while a lease of this client has one of its resources, to leave its intention: its
+ * neighbours that take turns would keep it out. The younger ones respect intentions and leave none.
  *
  * <p>A set that arrives waits for a turn too, if an older one has it or a lease of this client has a resource. So
  * whoever makes no attempt has a registration, or waits for the end of a turn or of a lease of this client.
@@ -50,7 +54,7 @@ final class SetTurns {
     boolean isServed(WaitQueue queue) {
         for (int i = 0; i < queue.key.memberCount(); i++) {
             MemberQueues.Entry entry = queues.of(queue.key.member(i));
-            if (entry.turn != null && entry.turn != queue && isActive(entry.turn.head())
+            if (entry.turn != null && entry.turn != queue && isAsking(entry)
                     && entry.queues.indexOf(entry.turn) < entry.queues.indexOf(queue)) {
                 return true;
             }
@@ -58,9 +62,54 @@ final class SetTurns {
         return isHeldLocally(queue);
     }
 
-    /** Whether an attempt is in progress, or a timer is about to start it. */
-    private static boolean isActive(PendingAcquire head) {
-        return head.state != PendingAcquire.State.BACKING_OFF || head.timerStep == PendingAcquire.TimerStep.WAKE;
+    /** Whether the set that has the turn awaits the resource, makes an attempt, or a timer is about to start it. */
+    private static boolean isAsking(MemberQueues.Entry entry) {
+        PendingAcquire head = entry.turn.head();
+        return head.state != PendingAcquire.State.BACKING_OFF || head.timerStep == PendingAcquire.TimerStep.WAKE
+                || awaits(entry.turn, entry);
+    }
+
+    /** Whether a resource in use has refused a set, which the next push of the resource wakes. */
+    private static boolean awaits(WaitQueue queue, MemberQueues.Entry entry) {
+        return queue.awaited == entry && isAwaiting(queue);
+    }
+
+    /** Whether another resource in use has refused a set: a change of this one would not help. */
+    static boolean awaitsOther(WaitQueue queue, MemberQueues.Entry entry) {
+        return queue.awaited != null && queue.awaited != entry && isAwaiting(queue);
+    }
+
+    private static boolean isAwaiting(WaitQueue queue) {
+        return queue.registeredMask != 0 && queue.head().state == PendingAcquire.State.BACKING_OFF;
+    }
+
+    /** Whether another set of this client waits for a resource of a set. */
+    boolean isOverlapping(WaitQueue queue) {
+        for (int i = 0; i < queue.key.memberCount(); i++) {
+            for (WaitQueue other : queues.of(queue.key.member(i)).queues) {
+                if (other != queue && isOfSet(other)) {
+                    return true;
+                }
+            }
+        }
+        return false;
+    }
+
+    /** Whether no older set waits for a resource of a set. */
+    boolean isFirst(WaitQueue queue) {
+        for (int i = 0; i < queue.key.memberCount(); i++) {
+            MemberQueues.Entry entry = queues.of(queue.key.member(i));
+            for (WaitQueue older : entry.queues) {
+                if (older == queue) {
+                    break;
+                }
+                boolean isWaiting = isOfSet(older) && older.head() != null;
+                if (isWaiting && (isIntending(older) || !awaitsOther(older, entry) && !isHeldLocally(older))) {
+                    return false;
+                }
+            }
+        }
+        return true;
     }
 
     private boolean isHeldLocally(WaitQueue queue) {
@@ -101,11 +150,15 @@ final class SetTurns {
         }
     }
 
-    /** Whether a set can have the turn. */
-    boolean isReady(WaitQueue queue) {
+    /** Whether a set can have the turn of a resource. */
+    boolean isReady(WaitQueue queue, MemberQueues.Entry entry) {
         PendingAcquire.State state = queue.head().state;
-        return state != PendingAcquire.State.BACKING_OFF
-                || !queue.isHeldLocally && !queue.isPausing && !isHeldLocally(queue);
+        if (state != PendingAcquire.State.BACKING_OFF) {
+            return true;
+        }
+        boolean isSleeping = !queue.isHeldLocally && !queue.isPausing && !awaitsOther(queue, entry);
+        return isSleeping && (!isHeldLocally(queue) || isFirst(queue)
+                && conductor.intentions().isDue(queue.head(), conductor.nowNs()));
     }
 
     /** A resource has changed: its oldest set gets the turn. Returns it; null if there is none. */
@@ -125,24 +178,45 @@ final class SetTurns {
         entry.isTurnEarly = true;
     }
 
-    private WaitQueue firstReady(MemberQueues.Entry entry, int start, WaitQueue except) {
+    /** The next set that has left its intention where it has refused another set of this client. */
+    private WaitQueue firstIntending(MemberQueues.Entry entry, int start) {
         for (int i = start; i < entry.queues.size(); i++) {
             WaitQueue queue = entry.queues.get(i);
-            if (queue != except && isOfSet(queue) && isReady(queue)) {
+            if (isIntending(queue) && isReady(queue, entry)) {
                 return queue;
             }
         }
         return null;
     }
 
-    /** A set makes no attempt for now: the turns that it has pass to the next ones. */
+    private boolean isIntending(WaitQueue queue) {
+        return isOfSet(queue) && queue.head() != null && conductor.intentions().isLeft(queue.head(), conductor.nowNs());
+    }
+
+    private WaitQueue firstReady(MemberQueues.Entry entry, int start, WaitQueue except) {
+        for (int i = start; i < entry.queues.size(); i++) {
+            WaitQueue queue = entry.queues.get(i);
+            if (queue != except && isOfSet(queue) && isReady(queue, entry)) {
+                return queue;
+            }
+        }
+        return null;
+    }
+
+    /** A set makes no attempt for now: it keeps the turn of the resource that it awaits, and passes on the others. */
     void passOn(WaitQueue queue) {
         LockKey key = queue.key;
         for (int i = 0; i < key.memberCount(); i++) {
             MemberQueues.Entry entry = queues.of(key.member(i));
             if (entry.turn == queue) {
                 int start = entry.isTurnEarly ? 0 : entry.queues.indexOf(queue) + 1;
-                give(entry, firstReady(entry, start, queue));
+                WaitQueue next = awaits(queue, entry)
+                        ? firstIntending(entry, entry.queues.indexOf(queue) + 1)
+                        : firstReady(entry, start, queue);
+                if (next == null && awaits(queue, entry)) {
+                    continue;
+                }
+                give(entry, next);
                 if (entry.turn != null && entry.turn.head().state == PendingAcquire.State.BACKING_OFF) {
                     scheduler.wake(entry.turn.head(), PendingAcquire.Plan.DOORKEEPER_FIRST, conductor.nowNs());
                 }

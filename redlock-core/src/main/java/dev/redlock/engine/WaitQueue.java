@@ -21,6 +21,8 @@ final class WaitQueue extends Keyed {
     int place;
     /** A lease of this client holds the lock: its end starts the next attempt, and pushes do not. */
     boolean isHeldLocally;
+    /** The resource in use that has refused the head, which is a set: its pushes alone wake it. Null if unknown. */
+    MemberQueues.Entry awaited;
     /** The pushes of the slots of its semaphore reach it. */
     boolean hasSlotEntries;
     /** Facts about the slots of its semaphore; null for another kind, and before the first attempt. */

@@ -115,8 +115,8 @@ final class WaitQueues {
         LeaseHandle blocking = isShared ? null : holder;
         queue.isHeldLocally = blocking != null;
         if (head == null) {
-            passOnTurn(queue);
             unregister(queue);
+            passOnTurn(queue);
             if (queue.ticket != Ticket.NONE) {
                 recentTickets.put(queue.key, queue.ticket);
             }
@@ -163,6 +163,17 @@ final class WaitQueues {
     /** Returns whether a waiter is that of a set that still waits for others of this client. */
     boolean isServed(WaitQueue queue) {
         return SetTurns.isOfSet(queue) && setTurns.isServed(queue);
+    }
+
+    /** The doorkeeper alone has refused a set because of a resource, from 1 in the order of the set; 0 if unknown. */
+    void onSetRefused(WaitQueue queue, int number) {
+        boolean isKnown = number > 0 && number <= queue.key.memberCount();
+        queue.awaited = isKnown ? memberQueues.of(queue.key.member(number - 1)) : null;
+    }
+
+    /** Returns whether a waiting set leaves its intention: no older one waits for a resource of it. */
+    boolean isIntentionDue(WaitQueue queue) {
+        return setTurns.isFirst(queue);
     }
 
     /** Returns when the last lease of this client with a resource of a set ends by itself; now if there is none. */
@@ -304,10 +315,11 @@ final class WaitQueues {
         return queue.streak.isContended() || queue.key.kind() != LockKind.PLAIN;
     }
 
-    private static boolean isLongEnough(WaitQueue queue, long nowNs) {
+    private boolean isLongEnough(WaitQueue queue, long nowNs) {
         HandoffStreak streak = queue.streak;
         streak.setPause(queue.key.kind() == LockKind.PLAIN ? PAUSE_NS : PAUSE_NS_WITHOUT_TICKETS);
-        return streak.ageNs(nowNs) / (streak.isContended() ? PAUSE_MULTIPLE : PROBE_MULTIPLE) >= streak.pauseNs();
+        boolean isKnown = streak.isContended() || SetTurns.isOfSet(queue) && setTurns.isOverlapping(queue);
+        return streak.ageNs(nowNs) / (isKnown ? PAUSE_MULTIPLE : PROBE_MULTIPLE) >= streak.pauseNs();
     }
 
     /**
@@ -484,6 +496,7 @@ final class WaitQueues {
 
     /** Some keys of a queue may have no registration. */
     void unregister(WaitQueue queue) {
+        queue.awaited = null;
         if (queue.registeredMask != 0) {
             registeredCount--;
             queue.registeredMask = 0;
@@ -566,9 +579,12 @@ final class WaitQueues {
         boolean isTurnGiven = false;
         for (WaitQueue queue : entry.queues) {
             isTurnGiven |= entry.turn == queue && !isRegistered(queue, nodeIndex);
+            if (SetTurns.awaitsOther(queue, entry)) {
+                continue;
+            }
             boolean isSleepingSet = SetTurns.isOfSet(queue)
                     && queue.head().state == PendingAcquire.State.BACKING_OFF;
-            if (isSleepingSet && isRegistered(queue, nodeIndex) && (isTurnGiven || !setTurns.isReady(queue))) {
+            if (isSleepingSet && isRegistered(queue, nodeIndex) && (isTurnGiven || !setTurns.isReady(queue, entry))) {
                 unregister(queue, nodeIndex);
             } else if (isSleepingSet && isRegistered(queue, nodeIndex)) {
                 isTurnGiven = true;
@@ -630,7 +646,9 @@ final class WaitQueues {
                 onSlotInvalidated(other, nodeIndex, PermitKey.slotNumberOf(name, index, length));
             } else if (other != turn && SetTurns.isOfSet(other)
                     && other.head().state == PendingAcquire.State.BACKING_OFF) {
-                unregister(other, nodeIndex);
+                if (!SetTurns.awaitsOther(other, others)) {
+                    unregister(other, nodeIndex);
+                }
             } else {
                 onInvalidated(other, nodeIndex);
             }

@@ -14,6 +14,8 @@ final class KindScripts {
 
     /** {@code $0}, an empty bulk string. */
     private static final byte[] EMPTY = {'$', '0', '\r', '\n', '\r', '\n'};
+    /** {@code $1 ?}: the script respects the intentions of others. */
+    private static final byte[] NONE_LEFT = {'$', '1', '\r', '\n', '?', '\r', '\n'};
 
     private final byte[][] sources = new byte[CommandKind.values().length][];
     /** {@code $7 EVALSHA $40 <sha>} */
@@ -91,10 +93,12 @@ final class KindScripts {
     void write(ByteBuf out, CommandKind kind, LockCommand command, boolean isEval) {
         writeHead(out, kind, command.keyCount() * (kind.hasCounter() ? 2 : 1), isEval);
         LockScripts.writeArguments(out, kind, command);
-        if (lock.hasIntention(kind) && command.intention() != null) {
-            LockScripts.writeValue(out, command.intention());
-        } else if (lock.hasIntention(kind)) {
+        if (lock.hasIntention(kind) && command.intention() == null) {
             out.writeBytes(EMPTY);
+        } else if (lock.hasIntention(kind) && !command.isIntentionLeft()) {
+            out.writeBytes(NONE_LEFT);
+        } else if (lock.hasIntention(kind)) {
+            LockScripts.writeValue(out, command.intention());
         } else if (lock == LockKind.PERMIT) {
             RespWriter.bulkInteger(out, command.wantedCount());
         }

@@ -47,6 +47,13 @@ public interface LockCommand extends SlotKey {
      */
     Token intention();
 
+    /**
+     * Whether a refused command leaves its intention. If not, it still respects those of others.
+     *
+     * @return true if it does
+     */
+    boolean isIntentionLeft();
+
     /** @return the ttl to write, milliseconds */
     long ttlMs();
 

@@ -4,12 +4,13 @@
 -- ARGV[1] token   ARGV[2] ttl in ms   ARGV[3] expiry of the counters in ms   ARGV[4] intention, as
 --         ARGV[3] of acquire_set
 -- reply   v > 0               granted: every counter is v; a missing counter counts as (seconds since the epoch) * 2^20
---         -n, n >= 0          refused: the last of the keys that exist, or another client's intention, expires in n ms
---         -9007199254740991   refused: a key exists that never expires
+--         -(n * 2^7 + i)      refused, as by acquire_set
 --         error               a counter is no count, or it has reached 2^53 - 1
 -- The counters come first: an error about them leaves no lock behind.
 local n = #KEYS / 2
 local left = 0
+local reserved
+local taken
 local own = {}
 local other = {}
 if ARGV[4] ~= '' then
@@ -21,26 +22,28 @@ if ARGV[4] ~= '' then
       local ttl = redis.call('PTTL', KEYS[i] .. ':redlock:intention')
       if ttl > 0 and ttl <= 300 then
         other[i] = true
+        reserved = reserved or i
         left = math.max(left, ttl)
       end
     end
   end
 end
-if left > 0 or redis.call('EXISTS', unpack(KEYS, 1, n)) > 0 then
+if reserved or redis.call('EXISTS', unpack(KEYS, 1, n)) > 0 then
   for i = 1, n do
     local ttl = redis.call('PTTL', KEYS[i])
-    if ttl == -1 then
-      return -9007199254740991
+    if ttl == -1 or ttl > 70368744177662 then
+      return -(70368744177663 * 128 + i)
     end
+    taken = taken or ttl > -1 and i
     left = math.max(left, ttl)
   end
-  for i = 1, ARGV[4] == '' and 0 or n do
+  for i = 1, (ARGV[4] == '' or ARGV[4] == '?') and 0 or n do
     if other[i] then
       break
     end
     redis.pcall('SET', KEYS[i] .. ':redlock:intention', ARGV[4], 'NX', 'PX', 300)
   end
-  return -left
+  return -(left * 128 + (taken or reserved or 0))
 end
 local found = redis.call('MGET', unpack(KEYS, n + 1))
 local value = 0

@@ -92,6 +92,11 @@ class StubRequest extends LockRequest {
     }
 
     @Override
+    public boolean isIntentionLeft() {
+        return false;
+    }
+
+    @Override
     public long ttlMs() {
         return ttlMs;
     }

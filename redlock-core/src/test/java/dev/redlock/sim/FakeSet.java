@@ -1,13 +1,15 @@
 package dev.redlock.sim;
 
 import java.util.List;
+import java.util.function.Predicate;
 
 /** A command of a set of resources on a model node: what the scripts {@code *_set.lua} do. */
 final class FakeSet {
 
     private static final String INTENTION_MARK = ":redlock:intention";
     private static final long INTENTION_MS = 300;
-    private static final long NO_EXPIRY_REPLY = -9_007_199_254_740_991L;
+    private static final int NUMBER_BITS = 7;
+    private static final long TTL_MAX = (1L << 53 - NUMBER_BITS) - 1;
 
     private final FakeRedis redis;
     private final List<String> keys;
@@ -82,6 +84,11 @@ final class FakeSet {
         return left <= INTENTION_MS ? Math.max(0, left) : 0;
     }
 
+    /** Whether it leaves its own one: if not, it may still respect those of others. */
+    private boolean isIntentionLeft() {
+        return !intention().isEmpty() && !intention().equals("?");
+    }
+
     private List<String> keysOfIntention() {
         return intention().isEmpty() ? List.of() : keys;
     }
@@ -92,7 +99,7 @@ final class FakeSet {
 
     /** On the keys before the first one with the intention of somebody else. */
     private void leaveIntention() {
-        for (String key : keysOfIntention()) {
+        for (String key : isIntentionLeft() ? keys : List.<String>of()) {
             if (intentionLeft(key) > 0) {
                 return;
             }
@@ -105,11 +112,18 @@ final class FakeSet {
     private long refusal() {
         long longest = remainingTtl();
         if (longest == -1) {
-            return NO_EXPIRY_REPLY;
+            return -(TTL_MAX << NUMBER_BITS | number(key -> redis.pttl(key) == -1));
         }
+        int taken = number(key -> redis.get(key) != null);
+        int number = taken > 0 ? taken : number(key -> keysOfIntention().contains(key) && intentionLeft(key) > 0);
         long left = Math.max(0, Math.max(longest, intentionLeft()));
         leaveIntention();
-        return -left;
+        return -(left << NUMBER_BITS | number);
+    }
+
+    /** The number of the first key of some, from 1; 0 for none. */
+    private int number(Predicate<String> isOne) {
+        return keys.stream().filter(isOne).findFirst().map(key -> 1 + keys.indexOf(key)).orElse(0);
     }
 
     private long remainingTtl() {

@@ -48,6 +48,7 @@ final class SimWorker implements LeaseListener {
     private boolean isWriting;
     private boolean isPermit;
     private boolean isCancelled;
+    private boolean isWaiting;
     private String token = "";
     private long extendedSince;
     private long holdMinMs;
@@ -174,6 +175,7 @@ final class SimWorker implements LeaseListener {
         if (plan.isExtending && random.nextInt(4) == 0) {
             options = options.autoExtend(1 + random.nextInt(3), Duration.ofMillis(plan.maxTtlMs));
         }
+        isWaiting = waitMs > 0;
         resources = drawnResources();
         options = ofDrawnKind(options);
         if (isFenced()) {
@@ -205,6 +207,10 @@ final class SimWorker implements LeaseListener {
         if (random.nextInt(8) == 0) {
             later(random.nextInt(30), this::cancel);
         }
+    }
+
+    private String kindOfLock() {
+        return resources.size() > 1 ? "set" : isWriting ? "write" : isReading ? "read" : isPermit ? "permit" : "plain";
     }
 
     private String kindName() {
@@ -283,6 +289,9 @@ final class SimWorker implements LeaseListener {
         }
         if (isCancelled) {
             simulation.violate(name + " got the lock after its cancellation");
+        }
+        if (isWaiting) {
+            simulation.refusals.onAcquired(kindOfLock(), outcome.attemptCount());
         }
         token = TestEngine.valueOf(lease);
         resources = isPermit ? List.of(TestEngine.lockedResource(lease)) : resources;

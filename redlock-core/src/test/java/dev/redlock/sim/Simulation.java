@@ -53,6 +53,7 @@ public final class Simulation {
     private Consumer<String> traceListener = line -> {
     };
     final SimGrants grants;
+    final SimRefusals refusals = new SimRefusals();
     private final SimClocks clocks;
     private final long[] smallStepsNs;
     private long logThrowsUntilNs;
@@ -730,6 +731,9 @@ public final class Simulation {
         }
         world.runMs(plan.isTidy ? tidyMs : plan.maxTtlMs + plan.maxTtlMs / 50 + 3_000 + setBackMs);
         checkKeys();
+        if (plan.isEveryPushSent()) {
+            refusals.excessive().forEach(this::violate);
+        }
         if (isFlightRecordWanted) {
             clients.forEach(client -> flightRecords.add(client.redlock().flightRecord()));
         }
