@@ -27,16 +27,14 @@ enum CommandEncoding {
      */
     MSETEX(false);
 
-    private static final CommandEncoding[] VALUES = values();
+    /** By ordinal. */
+    static final CommandEncoding[] VALUES = values();
 
-    private final boolean isAnsweredByOk;
+    /** Whether the reply is {@code +OK} or null; otherwise it is an integer, and for {@link #GET} in a bulk string. */
+    final boolean isAnsweredByOk;
 
     CommandEncoding(boolean isAnsweredByOk) {
         this.isAnsweredByOk = isAnsweredByOk;
-    }
-
-    static CommandEncoding of(int ordinal) {
-        return VALUES[ordinal];
     }
 
     /** Whether only some servers have the command; the others get the script. */
@@ -47,10 +45,5 @@ enum CommandEncoding {
     /** Whether it may set an earlier expiry than the key has. The scripts never do. */
     boolean mayShorten() {
         return this == SET_IFEQ;
-    }
-
-    /** Whether the reply is {@code +OK} or null; otherwise it is an integer, and for {@link #GET} in a bulk string. */
-    boolean isAnsweredByOk() {
-        return isAnsweredByOk;
     }
 }

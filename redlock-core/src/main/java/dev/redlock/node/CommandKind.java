@@ -37,22 +37,24 @@ public enum CommandKind {
     /** Read the count of tickets with {@code GET}, not by script: 0 if there is none. For every connected node. */
     TICKETS(null, false, false, 0);
 
-    private static final CommandKind[] VALUES = values();
+    /** By ordinal. */
+    static final CommandKind[] VALUES = values();
 
     private final String scriptName;
-    private final boolean isVote;
-    private final boolean hasCounter;
+    /** As {@link #isAcquire()}. */
+    final boolean isAcquire;
+    /** As {@link #isVote()}. */
+    final boolean isVote;
+    /** As {@link #hasCounter()}. */
+    final boolean hasCounter;
     private final int argumentCount;
 
     CommandKind(String scriptName, boolean isVote, boolean hasCounter, int argumentCount) {
         this.scriptName = scriptName;
+        this.isAcquire = name().startsWith("ACQUIRE");
         this.isVote = isVote;
         this.hasCounter = hasCounter;
         this.argumentCount = argumentCount;
-    }
-
-    static CommandKind of(int ordinal) {
-        return VALUES[ordinal];
     }
 
     /** @return true if an error says nothing about locks: the client works without the reply */
@@ -102,7 +104,7 @@ public enum CommandKind {
 
     /** @return true if a positive reply is a grant */
     public boolean isAcquire() {
-        return this == ACQUIRE || this == ACQUIRE_FENCED || hasTicket();
+        return isAcquire;
     }
 
     /** @return true if a positive reply is a deleted key */
@@ -112,6 +114,6 @@ public enum CommandKind {
 
     /** @return true if the command may read the key of the lock: the read registers for a push if the client asks */
     boolean mayRegister() {
-        return isAcquire() || this == REMAINING_TTL || this == CHECK;
+        return isAcquire || this == REMAINING_TTL || this == CHECK;
     }
 }

@@ -2,6 +2,7 @@ package dev.redlock.node;
 
 import dev.redlock.resp.RespCommand;
 import dev.redlock.resp.RespWriter;
+import dev.redlock.time.NanoClock;
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.Unpooled;
 import java.lang.System.Logger.Level;
@@ -47,7 +48,8 @@ final class CommandSender {
     private final NodeView view;
     private final NodeStatistics statistics;
     private final NodeHealth health;
-    private final NodeContext context;
+    private final NodeListener listener;
+    private final NanoClock clock;
     private final FanOut fanOut;
     private final FlushReports flushReports;
     private Gate gate = Gate.CLOSED;
@@ -62,6 +64,8 @@ final class CommandSender {
     private boolean isScriptLoading;
     /** The user may not run the script that finds out why a node refused an extension. */
     private boolean isExtendScriptForbidden;
+    /** As {@link NodeHealth#isSuspicious}. */
+    private boolean isSuspicious;
 
     /** Sends to a master of a cluster, or to a voter of its own if the member is null. */
     CommandSender(NodeView view, NodeContext context, FanOut fanOut, ClusterMember member) {
@@ -69,7 +73,8 @@ final class CommandSender {
         this.view = view;
         this.statistics = view.statistics();
         this.health = view.health();
-        this.context = context;
+        this.listener = context.listener();
+        this.clock = context.clock();
         this.fanOut = fanOut;
         this.flushReports = new FlushReports(view, context);
         this.member = member;
@@ -438,15 +443,19 @@ final class CommandSender {
 
     /** Bytes have arrived; their replies follow. */
     void onReadStart() {
-        context.listener().onReadStart();
+        listener.onReadStart();
     }
 
     // ---- replies ----------------------------------------------------------------------------------------------------
 
     void onReply(LockRequest request, int tag, long value) {
-        String recovery = recordReply(RequestRing.kindOf(tag), value);
-        request.onReply(nodeIndex, RequestRing.kindOf(tag), RequestRing.sequenceOf(tag), value);
-        logHealth(recovery);
+        CommandKind kind = RequestRing.kindOf(tag);
+        statistics.onReply(kind, value);
+        String recovery = isSuspicious ? recordRecovery(kind, value) : null;
+        request.onReply(nodeIndex, kind, RequestRing.sequenceOf(tag), value);
+        if (recovery != null) {
+            logHealth(recovery);
+        }
     }
 
     /** {@code +OK} or null, the reply to a SET. */
@@ -648,7 +657,7 @@ final class CommandSender {
         if (!connection.onPush(nowNs())) {
             failForPushes();
         } else if (isConnected()) {
-            context.listener().onInvalidated(view, key, index, length);
+            listener.onInvalidated(view, key, index, length);
         }
     }
 
@@ -657,7 +666,7 @@ final class CommandSender {
         ByteBuf bulks = Unpooled.wrappedBuffer(release.resourceBulk());
         while (bulks.isReadable()) {
             int length = lengthOfBulk(bulks);
-            context.listener().onDeliveredLate(view, bulks, bulks.readerIndex(), length);
+            listener.onDeliveredLate(view, bulks, bulks.readerIndex(), length);
             bulks.skipBytes(length + CRLF_BYTES);
         }
     }
@@ -700,26 +709,32 @@ final class CommandSender {
 
     // ---- health -----------------------------------------------------------------------------------------------------
 
-    /** Counts a reply; returns a sentence if the node is found to have recovered, else null. */
-    String recordReply(CommandKind kind, long value) {
-        statistics.onReply(kind, value);
-        return health.isSuspicious() ? health.onReply(kind, value <= 0, nowNs()) : null;
+    /** The node has replied without an error; returns a sentence if it is found to have recovered, else null. */
+    String recordRecovery(CommandKind kind, long value) {
+        if (!isSuspicious) {
+            return null;
+        }
+        String recovery = health.onReply(kind, value <= 0, nowNs());
+        isSuspicious = health.isSuspicious();
+        return recovery;
     }
 
     /** Counts an error; returns the problem if the node is found to fail with it, else null. */
     String recordError(CommandKind kind, String errorCode) {
         statistics.onError();
-        return health.onError(kind, errorCode, nowNs());
+        String problem = health.onError(kind, errorCode, nowNs());
+        isSuspicious = health.isSuspicious();
+        return problem;
     }
 
     void logHealth(String change) {
         if (change != null) {
             view.log(Level.INFO, change);
-            context.listener().onHealthChange(view);
+            listener.onHealthChange(view);
         }
     }
 
     private long nowNs() {
-        return context.clock().nanoTime();
+        return clock.nanoTime();
     }
 }

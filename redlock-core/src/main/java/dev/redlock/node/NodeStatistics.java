@@ -28,7 +28,7 @@ public final class NodeStatistics {
     }
 
     private void add(int counter) {
-        set(counter, counts[counter] + 1);
+        COUNTS.setOpaque(counts, counter, counts[counter] + 1);
     }
 
     private void set(int counter, long value) {
@@ -40,7 +40,7 @@ public final class NodeStatistics {
     }
 
     void onReply(CommandKind kind, long value) {
-        if (kind.isAcquire()) {
+        if (kind.isAcquire) {
             add(value > 0 ? GRANTED : REFUSED);
         }
     }

@@ -67,7 +67,8 @@ final class ReadBuffer extends DefaultMaxMessagesRecvByteBufAllocator {
     private final class OneBuffer extends MaxMessageHandle {
         @Override
         public ByteBuf allocate(ByteBufAllocator allocator) {
-            return take(allocator);
+            ByteBuf kept = buffer;
+            return kept != null && kept.refCnt() == 1 ? kept.clear().retain() : take(allocator);
         }
 
         @Override

@@ -59,7 +59,7 @@ final class ReleaseRedelivery {
     }
 
     void onReply(UndeliveredRelease release, long value) {
-        String recovery = sender.recordReply(CommandKind.RELEASE, value);
+        String recovery = sender.recordRecovery(CommandKind.RELEASE, value);
         statistics.onUndeliveredReleaseDelivered();
         if (value != 0) {
             sender.onDeliveredLate(release);

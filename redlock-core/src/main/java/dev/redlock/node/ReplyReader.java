@@ -29,6 +29,7 @@ final class ReplyReader implements RespVisitor {
 
     /** Digits of the largest number that a script counts to. */
     private static final int NUMBER_LENGTH_MAX = 16;
+    private static final short OK = 'O' << 8 | 'K';
 
     private final RequestRing ring;
     private final CommandSender sender;
@@ -55,7 +56,7 @@ final class ReplyReader implements RespVisitor {
 
     @Override
     public void onInteger(long number) {
-        if (isScalarExpected()) {
+        if (depth == 0) {
             scalar = Scalar.INTEGER;
             integer = number;
         } else if (isBatchReply && depth == 1) {
@@ -123,11 +124,7 @@ final class ReplyReader implements RespVisitor {
         } else if (request instanceof WakeUpRequest) {
             answerWakeUp();
         } else if (request instanceof ValueRequest valueRequest) {
-            valueReader.onReplyEnd();
-            ring.removeHead();
-            RespValue reply = value;
-            value = null;
-            valueRequest.onValue(reply);
+            answer(valueRequest);
         } else {
             throw new IllegalStateException("unexpected reply: no request is in flight");
         }
@@ -135,23 +132,24 @@ final class ReplyReader implements RespVisitor {
 
     private void answer(LockRequest request) {
         int tag = ring.headTag();
+        CommandEncoding encoding = RequestRing.encodingOf(tag);
         Scalar reply = scalar;
         scalar = Scalar.NONE;
         if (reply == Scalar.ERROR) {
             ring.removeHead();
             sender.onError(request, tag, failure, errorCode, redirect);
-        } else if (RequestRing.encodingOf(tag) == CommandEncoding.GET) {
-            if (reply != Scalar.NUMBER && reply != Scalar.NULL) {
-                throw wrongType();
-            }
-            ring.removeHead();
-            sender.onReply(request, tag, reply == Scalar.NULL ? 0 : integer);
-        } else if (RequestRing.encodingOf(tag).isAnsweredByOk()) {
+        } else if (encoding.isAnsweredByOk) {
             if (reply != Scalar.OK && reply != Scalar.NULL) {
                 throw wrongType();
             }
             ring.removeHead();
             sender.onSetReply(request, tag, reply == Scalar.OK);
+        } else if (encoding == CommandEncoding.GET) {
+            if (reply != Scalar.NUMBER && reply != Scalar.NULL) {
+                throw wrongType();
+            }
+            ring.removeHead();
+            sender.onReply(request, tag, reply == Scalar.NULL ? 0 : integer);
         } else {
             if (reply != Scalar.INTEGER) {
                 throw wrongType();
@@ -159,6 +157,18 @@ final class ReplyReader implements RespVisitor {
             ring.removeHead();
             sender.onReply(request, tag, integer);
         }
+    }
+
+    private void answer(ValueRequest request) {
+        if (scalar == Scalar.INTEGER) {
+            scalar = Scalar.NONE;
+            valueReader.onInteger(integer);
+        }
+        valueReader.onReplyEnd();
+        ring.removeHead();
+        RespValue reply = value;
+        value = null;
+        request.onValue(reply);
     }
 
     private void answer(UndeliveredRelease release) {
@@ -240,15 +250,11 @@ final class ReplyReader implements RespVisitor {
 
     @Override
     public void onSimpleString(ByteBuf buf, int index, int length) {
-        if (isScalarExpected() && isOk(buf, index, length)) {
+        if (length == 2 && buf.getShort(index) == OK && isScalarExpected()) {
             scalar = Scalar.OK;
         } else {
             other.onSimpleString(buf, index, length);
         }
-    }
-
-    private static boolean isOk(ByteBuf buf, int index, int length) {
-        return length == 2 && buf.getByte(index) == 'O' && buf.getByte(index + 1) == 'K';
     }
 
     @Override

@@ -47,11 +47,11 @@ final class RequestRing {
     }
 
     static CommandKind kindOf(int tag) {
-        return CommandKind.of(tag & (1 << KIND_BITS) - 1);
+        return CommandKind.VALUES[tag & (1 << KIND_BITS) - 1];
     }
 
     static CommandEncoding encodingOf(int tag) {
-        return CommandEncoding.of(tag >>> KIND_BITS & (1 << ENCODING_BITS) - 1);
+        return CommandEncoding.VALUES[tag >>> KIND_BITS & (1 << ENCODING_BITS) - 1];
     }
 
     static int sequenceOf(int tag) {
@@ -86,7 +86,7 @@ final class RequestRing {
     }
 
     void add(InFlightRequest request, int tag) {
-        if (length() >= highMark) {
+        if (tailCursor - headCursor >= highMark) {
             onHighMark();
         }
         int slot = (int) tailCursor & requests.length - 1;
@@ -98,7 +98,8 @@ final class RequestRing {
 
     /** The oldest request; null if there is none. */
     InFlightRequest head() {
-        return isEmpty() ? null : requests[(int) headCursor & requests.length - 1];
+        // A slot without a request is null.
+        return requests[(int) headCursor & requests.length - 1];
     }
 
     /** The tag of the oldest request. */

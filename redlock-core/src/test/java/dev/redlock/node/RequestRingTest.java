@@ -223,7 +223,7 @@ class RequestRingTest {
                 assertEquals(encoding, RequestRing.encodingOf(tag));
             }
         }
-        assertThrows(ArrayIndexOutOfBoundsException.class, () -> CommandKind.of(CommandKind.values().length));
+        assertThrows(ArrayIndexOutOfBoundsException.class, () -> RequestRing.kindOf(CommandKind.values().length));
     }
 
     @Test

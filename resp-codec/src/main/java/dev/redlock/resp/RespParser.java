@@ -33,6 +33,11 @@ public final class RespParser {
     /** Every bit of {@link #ONE_DIGIT_LINE} but the low four bits of the digit, which hold its value. */
     private static final long ONE_DIGIT_LINE_MASK = 0xFFFFF0FFL;
     private static final int ONE_DIGIT_LINE_BYTES = 4;
+    /** The line {@code +OK\r\n}, little-endian, and the bits of a word that hold it. */
+    private static final long OK_LINE = 0x0A0D4B4F2BL;
+    private static final long OK_LINE_MASK = 0xFFFFFFFFFFL;
+    private static final int OK_LINE_BYTES = 5;
+    private static final int OK_LENGTH = 2;
 
     private final RespLimits limits;
     private final boolean isForRequests;
@@ -97,8 +102,8 @@ public final class RespParser {
         }
         boolean isDone = false;
         try {
-            while (step(in, visitor)) {
-                // Each step consumes a line, a body or a piece of a body.
+            while (state == State.VALUE ? readValue(in, visitor) : readRest(in, visitor)) {
+                // Each call consumes lines, a body or a piece of a body.
             }
             isDone = true;
         } catch (RespProtocolException e) {
@@ -147,9 +152,9 @@ public final class RespParser {
         return offset;
     }
 
-    private boolean step(ByteBuf in, RespVisitor visitor) {
+    private boolean readRest(ByteBuf in, RespVisitor visitor) {
         return switch (state) {
-            case VALUE -> readValue(in, visitor);
+            case VALUE -> throw new AssertionError(state);
             case VERBATIM_FORMAT -> readVerbatimFormat(in, visitor);
             case WHOLE_BODY -> readWholeBody(in, visitor);
             case BODY_PIECES -> readPieces(in, visitor);
@@ -162,7 +167,7 @@ public final class RespParser {
 
     private boolean readValue(ByteBuf in, RespVisitor visitor) {
         if (replyBytes == 0 && !isForRequests) {
-            readIntegerReplies(in, visitor);
+            readShortReplies(in, visitor);
         }
         int readable = in.readableBytes();
         if (readable >= SwarIntegers.WORD_BYTES) {
@@ -176,26 +181,31 @@ public final class RespParser {
         return readable > 0 && readLine(in, visitor);
     }
 
-    /** The fast path for top-level integers such as {@code :1\r\n:0\r\n}, the replies of pipelined lock commands. */
-    private void readIntegerReplies(ByteBuf in, RespVisitor visitor) {
+    /** The fast path for {@code +OK\r\n} and top-level integers, the replies of pipelined lock commands. */
+    private void readShortReplies(ByteBuf in, RespVisitor visitor) {
         int start = in.readerIndex();
         int end = in.writerIndex();
         int index = start;
-        while (end - index >= SwarIntegers.WORD_BYTES) {
+        int lineBytes = 1;
+        while (end - index >= SwarIntegers.WORD_BYTES && lineBytes > 0) {
             long word = in.getLongLE(index);
             if (SwarIntegers.isTwoOneDigitIntegers(word)) {
                 deliverReply(visitor, word >>> 8 & 0xF);
                 deliverReply(visitor, word >>> 40 & 0xF);
-                index += SwarIntegers.WORD_BYTES;
-                continue;
-            }
-            int lineBytes = readIntegerReply(in, visitor, index, end, word);
-            if (lineBytes == 0) {
-                break;
+                lineBytes = SwarIntegers.WORD_BYTES;
+            } else if ((word & OK_LINE_MASK) == OK_LINE) {
+                visitor.onSimpleString(in, index + 1, OK_LENGTH);
+                visitor.onReplyEnd();
+                lineBytes = OK_LINE_BYTES;
+            } else {
+                lineBytes = readIntegerReply(in, visitor, index, end, word);
             }
             index += lineBytes;
         }
-        index = readLastOneDigitReply(in, visitor, index, end);
+        int left = end - index;
+        if (left == ONE_DIGIT_LINE_BYTES || left == OK_LINE_BYTES) {
+            index += readLastReply(in, visitor, index, left);
+        }
         if (index > start) {
             in.readerIndex(index);
             offset += index - start;
@@ -230,18 +240,19 @@ public final class RespParser {
         visitor.onReplyEnd();
     }
 
-    /** Reads {@code :1\r\n} at the end of the input, where fewer bytes than a word are left. */
-    private static int readLastOneDigitReply(ByteBuf in, RespVisitor visitor, int index, int end) {
-        if (end - index == ONE_DIGIT_LINE_BYTES) {
-            int word = in.getIntLE(index);
-            int digit = word >>> 8 & 0xF;
-            if ((word & ONE_DIGIT_LINE_MASK) == ONE_DIGIT_LINE && digit <= 9) {
-                visitor.onInteger(digit);
-                visitor.onReplyEnd();
-                return end;
-            }
+    /** Reads {@code :1\r\n} or {@code +OK\r\n} where fewer bytes than a word are left. Returns the bytes read. */
+    private static int readLastReply(ByteBuf in, RespVisitor visitor, int index, int left) {
+        int word = in.getIntLE(index);
+        int digit = word >>> 8 & 0xF;
+        if (left == ONE_DIGIT_LINE_BYTES && (word & ONE_DIGIT_LINE_MASK) == ONE_DIGIT_LINE && digit <= 9) {
+            visitor.onInteger(digit);
+        } else if (left == OK_LINE_BYTES && word == (int) OK_LINE && in.getByte(index + 4) == '\n') {
+            visitor.onSimpleString(in, index + 1, OK_LENGTH);
+        } else {
+            return 0;
         }
-        return index;
+        visitor.onReplyEnd();
+        return left;
     }
 
     private boolean readNumberLine(ByteBuf in, RespVisitor visitor, int number, int crIndex) {

@@ -18,6 +18,7 @@ import java.nio.charset.StandardCharsets;
  * @threading any thread; one buffer by one thread at a time
  */
 public final class RespWriter {
+    private static final byte BULK_STRING_MARKER = '$';
     private static final int CR_LF = 0x0D0A;
     private static final int CRLF_BYTES = 2;
     /** The longest integer line is 23 bytes: marker, sign, 19 digits and CRLF. The rest is room for word stores. */
@@ -117,7 +118,7 @@ public final class RespWriter {
     public static void bulkInteger(ByteBuf out, long value) {
         int length = integerLength(value);
         out.ensureWritable(NUMBER_LINE_BYTES_MAX + WORD_DIGITS);
-        numberLine(out, RespType.BULK_STRING.marker(), length);
+        numberLine(out, BULK_STRING_MARKER, length);
         digits(out, value);
         out.writeShort(CR_LF);
     }
@@ -294,7 +295,9 @@ public final class RespWriter {
 
     /** Writes a number in decimal. The caller has ensured {@link #NUMBER_LINE_BYTES_MAX} writable bytes. */
     private static void digits(ByteBuf out, long value) {
-        if (value == Long.MIN_VALUE) {
+        if (value >= 0 && value < WORD_MODULUS) {
+            leadingWord(out, (int) value);
+        } else if (value == Long.MIN_VALUE) {
             out.writeByte('-');
             out.writeBytes(LONG_MIN_DIGITS);
         } else if (value < 0) {

@@ -66,7 +66,8 @@ final class ReadAccumulator {
         }
     }
 
-    private void append(ByteBufAllocator alloc, ByteBuf in, int length) {
+    /** Keeps bytes of a read. */
+    void append(ByteBufAllocator alloc, ByteBuf in, int length) {
         if (pending == null) {
             pending = alloc.buffer(Math.max(INITIAL_CAPACITY, length));
         }

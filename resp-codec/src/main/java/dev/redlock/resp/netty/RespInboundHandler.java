@@ -33,6 +33,8 @@ public final class RespInboundHandler extends ChannelInboundHandlerAdapter {
     /** A field, so that a read allocates no lambda. */
     private final Consumer<ByteBuf> parse = this::parse;
 
+    /** The last read ended within a value, whose first bytes the accumulator has. */
+    private boolean isValueOpen;
     private boolean isReading;
     private boolean isStopped;
 
@@ -80,7 +82,16 @@ public final class RespInboundHandler extends ChannelInboundHandlerAdapter {
         boolean isParsed = false;
         try {
             owner.onReadStart();
-            accumulator.read(ctx.alloc(), in, parse);
+            if (isValueOpen) {
+                accumulator.read(ctx.alloc(), in, parse);
+                isValueOpen = accumulator.pendingBytes() > 0;
+            } else {
+                parser.parse(in, visitor);
+                if (in.isReadable()) {
+                    accumulator.append(ctx.alloc(), in, in.readableBytes());
+                    isValueOpen = true;
+                }
+            }
             isParsed = true;
         } catch (RespProtocolException e) {
             isStopped = true;
@@ -90,17 +101,12 @@ public final class RespInboundHandler extends ChannelInboundHandlerAdapter {
             owner.onVisitorError(e);
         } finally {
             isReading = false;
+            // After an Error too: the parser has failed, or the unparsed end of the read is lost.
             isStopped |= !isParsed;
-            endRead(ctx);
-        }
-    }
-
-    /** Runs after an {@link Error} too: the parser may have failed, or the unparsed end of the read may be lost. */
-    private void endRead(ChannelHandlerContext ctx) {
-        isStopped |= parser.hasFailed();
-        if (isStopped) {
-            accumulator.release();
-            ctx.close();
+            if (isStopped) {
+                accumulator.release();
+                ctx.close();
+            }
         }
     }
 
@@ -130,7 +136,7 @@ public final class RespInboundHandler extends ChannelInboundHandlerAdapter {
         stop();
     }
 
-    /** Also runs within a read, if the visitor closes the channel; then {@link #endRead} releases the buffer. */
+    /** Also runs within a read, if the visitor closes the channel; then {@link #read} releases the buffer. */
     private void stop() {
         isStopped = true;
         if (!isReading) {
