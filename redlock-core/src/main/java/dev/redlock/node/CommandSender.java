@@ -93,15 +93,17 @@ final class CommandSender {
         capabilities = newCapabilities;
         isExtendScriptForbidden = false;
         segmentStart = fanOut.batchIndex();
+        fanOut.update(this);
     }
 
     void setGate(Gate newGate) {
         gate = newGate;
+        fanOut.update(this);
     }
 
     /** The connection is no longer used. */
     void detach() {
-        gate = Gate.CLOSED;
+        setGate(Gate.CLOSED);
         connection = null;
         flushReports.stop();
         if (ownBatch != null) {
@@ -112,6 +114,11 @@ final class CommandSender {
     /** Whether commands can be sent; not during the handshake. */
     boolean isConnected() {
         return gate != Gate.CLOSED;
+    }
+
+    /** Whether every command can be sent. */
+    boolean isOpen() {
+        return gate == Gate.OPEN;
     }
 
     boolean isCongested() {
@@ -134,7 +141,7 @@ final class CommandSender {
         if (gate == Gate.CLOSED) {
             return VoteFailure.NOT_CONNECTED;
         }
-        if (kind.isVote() && gate != Gate.OPEN) {
+        if (kind.isVote && gate != Gate.OPEN) {
             return VoteFailure.QUARANTINED;
         }
         return connection.isCongested() ? VoteFailure.BACK_PRESSURE : VoteFailure.NONE;
@@ -179,34 +186,24 @@ final class CommandSender {
         return isPlainWrite ? CommandEncoding.PLAIN_SET : CommandEncoding.SCRIPT;
     }
 
-    /** Whether the node is connected and has no cheaper command for a plain lock than the script. */
-    boolean isScripted(CommandKind kind) {
-        return isConnected() && encodingOf(kind) == CommandEncoding.SCRIPT;
-    }
-
-    /** Whether the node is connected and has a command of its own for a plain lock. */
+    /** Whether the node has a command of its own for a plain lock, so that it needs no script. */
     boolean isNative(CommandKind kind) {
-        return isConnected() && encodingOf(kind) != CommandEncoding.SCRIPT;
+        return (kind == CommandKind.RELEASE ? capabilities.releaseEncoding() : capabilities.extendEncoding())
+                != CommandEncoding.SCRIPT;
     }
 
-    /** The encoding of a command that may be batched. */
-    private CommandEncoding encodingOf(CommandKind kind) {
-        return switch (kind) {
-            case RELEASE -> capabilities.releaseEncoding();
-            case EXTEND -> capabilities.extendEncoding();
-            default -> CommandEncoding.SCRIPT;
-        };
-    }
-
-    /** Adds a request whose bytes are in the shared batch to the requests in flight, if the node accepts it. */
-    VoteFailure enqueue(LockRequest request, CommandKind kind, CommandEncoding encoding,
-            int sequence, boolean isRegistering) {
-        VoteFailure refusal = refusalOf(kind);
-        if (refusal == VoteFailure.NONE
-                && !add(request, RequestRing.tag(kind, encoding, sequence, false), isRegistering)) {
-            return VoteFailure.BACK_PRESSURE;
+    /**
+     * Adds a request to those in flight, whose bytes are in the shared batch. The fan-out has checked the gate.
+     *
+     * @return false if the node does not accept it now
+     */
+    boolean enqueue(InFlightRequest request, int tag, boolean isRegistering, int bytes) {
+        if (ownBatch != null && !reserve(bytes)) {
+            return false;
         }
-        return refusal;
+        return isRegistering
+                ? !connection.isCongested() && add(request, tag, true)
+                : connection.offer(request, tag);
     }
 
     private boolean add(InFlightRequest request, int tag, boolean isRegistering) {
@@ -215,21 +212,8 @@ final class CommandSender {
                 : connection.add(request, tag);
     }
 
-    /** Adds a batch of commands whose bytes are in the shared batch, if the node accepts it. */
-    VoteFailure enqueue(CommandBatch commands) {
-        VoteFailure refusal = refusalOf(commands.kind());
-        if (refusal == VoteFailure.NONE
-                && !connection.add(commands, RequestRing.tag(commands.kind(), CommandEncoding.SCRIPT, 0, false))) {
-            return VoteFailure.BACK_PRESSURE;
-        }
-        return refusal;
-    }
-
-    /** Whether the node has memory for a command; always true if it gets a slice of the shared batch. */
-    boolean reserve(int bytes) {
-        if (ownBatch == null || !isConnected()) {
-            return true;
-        }
+    /** Whether the node has memory for a command of its own batch. */
+    private boolean reserve(int bytes) {
         try {
             return ownBatch.reserve(bytes, connection);
         } catch (RuntimeException | Error e) {
@@ -274,16 +258,13 @@ final class CommandSender {
     void writeBatchEnd(ByteBuf batch, int end) {
         int start = segmentStart;
         segmentStart = 0;
-        if (isConnected() && end > start) {
-            writeSegment(batch, start, end);
+        if (gate == Gate.CLOSED || end <= start) {
+            return;
         }
-    }
-
-    /** The requests are in the ring already, so a connection that cannot write their bytes must close. */
-    private void writeSegment(ByteBuf batch, int start, int end) {
         try {
             connection.write(batch.retainedSlice(start, end - start));
         } catch (RuntimeException | Error e) {
+            // The requests are in the ring already, so a connection that cannot write their bytes must close.
             connection.fail("commands cannot be written: " + e);
         }
     }
@@ -353,6 +334,7 @@ final class CommandSender {
         boolean isRejected = isOptionalCommandRejected(encoding, failure);
         if (isRejected) {
             capabilities = capabilities.without(encoding);
+            fanOut.update(this);
         }
         return isRejected;
     }

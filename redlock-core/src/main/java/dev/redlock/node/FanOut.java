@@ -31,6 +31,14 @@ public final class FanOut {
     /** The clusters by voter; null for other voters. */
     private final ClusterVoter[] clusters;
     private long clusterMask;
+    /** The nodes that get releases and queries, as a mask; also the ones in {@link #open}. */
+    private long connected;
+    /** The nodes that get every command, as a mask. */
+    private long open;
+    /** The nodes with a command of their own for the release of a plain lock, as a mask. */
+    private long nativeReleases;
+    /** The nodes with a command of their own for the extension of a plain lock, as a mask. */
+    private long nativeExtensions;
     private final Runnable flushTask = this::flush;
     private final CommandBatcher plain;
     private final CommandBatcher fenced;
@@ -38,6 +46,9 @@ public final class FanOut {
     private final ResourceFilter filter = new ResourceFilter();
     private final RejectedSends rejectedSends = new RejectedSends();
     private final SharedBatch batch;
+    /** Whether any batcher has commands. */
+    private boolean isCollecting;
+    private boolean hasRejected;
     private boolean isFlushScheduled;
     private boolean isNextTurnScheduled;
 
@@ -63,6 +74,19 @@ public final class FanOut {
 
     void add(CommandSender sender) {
         senders[sender.nodeIndex()] = sender;
+        update(sender);
+    }
+
+    /** A sender accepts other commands than before, or has other encodings of them. */
+    void update(CommandSender sender) {
+        int i = sender.nodeIndex();
+        if (senders[i] == sender) {
+            long bit = 1L << i;
+            connected = sender.isConnected() ? connected | bit : connected & ~bit;
+            open = sender.isOpen() ? open | bit : open & ~bit;
+            nativeReleases = sender.isNative(CommandKind.RELEASE) ? nativeReleases | bit : nativeReleases & ~bit;
+            nativeExtensions = sender.isNative(CommandKind.EXTEND) ? nativeExtensions | bit : nativeExtensions & ~bit;
+        }
     }
 
     /** Adds a voter that is a cluster; the sender is that of a key without a known owner. */
@@ -88,6 +112,7 @@ public final class FanOut {
         for (long left = clusterMask; left != 0; left &= left - 1) {
             int i = Long.numberOfTrailingZeros(left);
             senders[i] = clusters[i].nodeFor(key).sender();
+            update(senders[i]);
             silentMask |= isVote && clusters[i].isSilentFor(key) ? 1L << i : 0;
         }
         return silentMask;
@@ -109,7 +134,7 @@ public final class FanOut {
      * @return the nodes that the command is sent to, as a mask
      */
     public long send(LockRequest request, CommandKind kind, int sequence, long mask) {
-        if (filter.mightContain(request)) {
+        if (isCollecting && filter.mightContain(request)) {
             // A later command for the same resource must not overtake its release or extension.
             sealBatches();
         }
@@ -122,18 +147,24 @@ public final class FanOut {
         for (long left = mask & ~silentMask; left != 0;) {
             // One pass, unless the nodes have different commands.
             CommandEncoding encoding = senders[Long.numberOfTrailingZeros(left)].encodingOf(request, kind);
-            long group = withEncoding(request, kind, encoding, left);
+            long group = isEncodedByNode(request, kind) ? withEncoding(request, kind, encoding, left) : left;
             sent |= sendEncoded(request, kind, encoding, sequence, group);
             left &= ~group;
         }
         scheduleFlush();
         long unsent = mask & ~sent;
-        if (unsent != 0 && (kind.isAcquire() || kind == CommandKind.REMAINING_TTL)) {
+        if (unsent != 0 && (kind.isAcquire || kind == CommandKind.REMAINING_TTL)) {
             report(request, kind, sequence, unsent);
         } else if (unsent != 0) {
             rejectedSends.add(request, kind, sequence, unsent);
+            hasRejected = true;
         }
         return sent;
+    }
+
+    /** Whether nodes may have different encodings of the command. */
+    private boolean isEncodedByNode(LockRequest request, CommandKind kind) {
+        return natives(kind) != 0 || kind == CommandKind.ACQUIRE && request.lockKind() == LockKind.SET;
     }
 
     /** The nodes of a mask with the same encoding of the command. */
@@ -170,24 +201,47 @@ public final class FanOut {
             NativeCommands.write(out, encoding, request);
         }
         int end = out.writerIndex();
+        int tag = RequestRing.tag(kind, encoding, sequence, false);
         long sent = 0;
-        for (CommandSender sender : senders) {
-            boolean isWanted = (mask & 1L << sender.nodeIndex()) != 0;
+        for (long left = mask & (kind.isVote ? open : connected); left != 0; left &= left - 1) {
+            CommandSender sender = senders[Long.numberOfTrailingZeros(left)];
             boolean isRegistering = isWakeUpWanted && sender.hasWakeUps();
-            if (!isWanted || !sender.reserve(end - start)
-                    || sender.enqueue(request, kind, encoding, sequence, isRegistering) != VoteFailure.NONE) {
-                sender.skip(out, start, end);
-                continue;
-            }
-            sent |= 1L << sender.nodeIndex();
-            if (isWakeUpWanted && !isRegistering) {
+            sent |= sender.enqueue(request, tag, isRegistering, end - start) ? Long.lowestOneBit(left) : 0;
+        }
+        if (isWakeUpWanted) {
+            skipWakeUp(sent, out, start, commandStart, end);
+        } else {
+            copy(sent, out, start, end);
+        }
+        skip(sent, out, start, end);
+        return sent;
+    }
+
+    /** Leaves a range of the shared batch out for the nodes that do not get it. */
+    private void skip(long sent, ByteBuf out, int start, int end) {
+        for (long left = connected & ~clusterMask & ~sent; left != 0; left &= left - 1) {
+            senders[Long.numberOfTrailingZeros(left)].skip(out, start, end);
+        }
+    }
+
+    /** Copies a range of the shared batch for the clusters that get it. */
+    private void copy(long sent, ByteBuf out, int start, int end) {
+        for (long left = clusterMask & sent; left != 0; left &= left - 1) {
+            senders[Long.numberOfTrailingZeros(left)].copy(out, start, end);
+        }
+    }
+
+    /** Leaves the registration out for the nodes that do not push changes of keys. */
+    private void skipWakeUp(long sent, ByteBuf out, int start, int commandStart, int end) {
+        for (long left = sent; left != 0; left &= left - 1) {
+            CommandSender sender = senders[Long.numberOfTrailingZeros(left)];
+            if (sender.hasWakeUps()) {
+                sender.copy(out, start, end);
+            } else {
                 sender.skip(out, start, commandStart);
                 sender.copy(out, commandStart, end);
-            } else {
-                sender.copy(out, start, end);
             }
         }
-        return sent;
     }
 
     // ---- batches ----------------------------------------------------------------------------------------------------
@@ -230,7 +284,7 @@ public final class FanOut {
         if (!isBatched(request, extensions)) {
             return false;
         }
-        if (filter.mightContain(request)) {
+        if (isCollecting && filter.mightContain(request)) {
             sealBatches();
         }
         collect(request, extensions, sequence, mask);
@@ -244,6 +298,7 @@ public final class FanOut {
     private void collect(LockRequest request, CommandBatcher batcher, int sequence, long mask) {
         CommandBatch pending = batcher.add(request, sequence, mask);
         filter.add(request);
+        isCollecting = true;
         if (pending.length() >= batcher.lengthMax() || pending.keyBytes() > KEY_BYTES_MAX) {
             sealBatches();
         }
@@ -267,24 +322,13 @@ public final class FanOut {
 
     /** Whether a node needs the script. True also without any connected node. */
     private boolean isBatchUseful(CommandKind kind) {
-        boolean isAnyNative = false;
-        for (CommandSender sender : senders) {
-            if (sender.isScripted(kind)) {
-                return true;
-            }
-            isAnyNative |= sender.isNative(kind);
-        }
-        return !isAnyNative;
+        long natives = natives(kind);
+        return (connected & ~natives) != 0 || (connected & natives) == 0;
     }
 
+    /** The nodes with a command of their own for a plain lock, as a mask. */
     private long natives(CommandKind kind) {
-        long mask = 0;
-        for (CommandSender sender : senders) {
-            if (sender.isNative(kind)) {
-                mask |= 1L << sender.nodeIndex();
-            }
-        }
-        return mask;
+        return kind == CommandKind.RELEASE ? nativeReleases : kind == CommandKind.EXTEND ? nativeExtensions : 0;
     }
 
     /** Writes the collected commands, so that later ones follow them. An extension precedes the release of its lock. */
@@ -319,6 +363,7 @@ public final class FanOut {
             return;
         }
         if (!isBatchPending()) {
+            isCollecting = false;
             filter.clear();
         }
         if (commands.length() == 1) {
@@ -336,7 +381,7 @@ public final class FanOut {
     }
 
     private void send(CommandBatch commands, CommandBatcher origin, long mask) {
-        long natives = natives(origin.single()) & mask;
+        long natives = natives(origin.single()) & connected & mask;
         for (int i = 0; natives != 0 && i < commands.length(); i++) {
             sendAlone(commands, i, natives);
         }
@@ -402,6 +447,7 @@ public final class FanOut {
         scheduleFlush();
         if (sent != mask) {
             rejectedSends.add(commands, mask & ~sent);
+            hasRejected = true;
         }
     }
 
@@ -428,16 +474,14 @@ public final class FanOut {
         int start = out.writerIndex();
         LockScripts.writeBatch(out, commands, members, false);
         int end = out.writerIndex();
+        int tag = RequestRing.tag(commands.kind(), CommandEncoding.SCRIPT, 0, false);
         long sent = 0;
-        for (CommandSender sender : senders) {
-            long bit = 1L << sender.nodeIndex();
-            if ((mask & bit) == 0 || !sender.reserve(end - start) || sender.enqueue(commands) != VoteFailure.NONE) {
-                sender.skip(out, start, end);
-            } else {
-                sender.copy(out, start, end);
-                sent |= bit;
-            }
+        for (long left = mask & (commands.kind().isVote ? open : connected); left != 0; left &= left - 1) {
+            CommandSender sender = senders[Long.numberOfTrailingZeros(left)];
+            sent |= sender.enqueue(commands, tag, false, end - start) ? Long.lowestOneBit(left) : 0;
         }
+        copy(sent, out, start, end);
+        skip(sent, out, start, end);
         return sent;
     }
 
@@ -497,7 +541,7 @@ public final class FanOut {
 
     /** Capacity for a command in any encoding but {@code MSETEX}, which has the token once for each key. */
     static int roomFor(LockCommand command, CommandKind kind) {
-        boolean isCounterNamed = kind.hasCounter() || kind.hasTicket() || kind == CommandKind.TICKETS;
+        boolean isCounterNamed = kind.hasCounter || kind.hasTicket() || kind == CommandKind.TICKETS;
         int counterLength = isCounterNamed ? command.counterBulk().length : 0;
         return WakeUpRequest.COMMAND_BYTES + LockScripts.COMMAND_OVERHEAD_BYTES + command.resourceBulk().length
                 + counterLength;
@@ -561,14 +605,21 @@ public final class FanOut {
         // Also in the flush of the next turn: commands from here on leave with it, or one turn later.
         isFlushScheduled = true;
         try {
-            sealBatches();
-            rejectedSends.report(this);
-            // Again, for releases and extensions that the reports have caused.
-            sealBatches();
+            if (isCollecting) {
+                sealBatches();
+            }
+            if (hasRejected) {
+                rejectedSends.report(this);
+                hasRejected = !rejectedSends.isEmpty();
+            }
+            if (isCollecting) {
+                // Again, for releases and extensions that the reports have caused.
+                sealBatches();
+            }
         } finally {
             isFlushScheduled = false;
             batch.flush();
-            if (!rejectedSends.isEmpty()) {
+            if (hasRejected && !rejectedSends.isEmpty()) {
                 // In the next turn: a caller that retries at once must not block the sockets.
                 flushInNextTurn();
             }
@@ -585,7 +636,7 @@ public final class FanOut {
 
     /** Reports all rejected sends and releases the buffers. */
     public void close() {
-        while (isBatchPending() || !rejectedSends.isEmpty()) {
+        while (isCollecting || !rejectedSends.isEmpty()) {
             sealBatches();
             rejectedSends.report(this);
         }

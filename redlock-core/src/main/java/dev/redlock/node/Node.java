@@ -44,6 +44,7 @@ public final class Node extends Voter {
     private final NodeMonitor monitor;
     private final Events events = new Events();
     private final DeadlineTimer handshakeTimer = new DeadlineTimer(nowNs -> onHandshakeTimeout());
+    private NodeState state = NodeState.WAITING;
     private NodeConnection connection;
     /** Identifies the process of the server; null before the first handshake. */
     private String runId;
@@ -93,7 +94,7 @@ public final class Node extends Voter {
 
     /** @return the node's state */
     public NodeState state() {
-        return view.state();
+        return state;
     }
 
     /** @return state, problem and counters */
@@ -442,13 +443,14 @@ public final class Node extends Voter {
 
     // ---- state ------------------------------------------------------------------------------------------------------
 
-    private void setState(NodeState state) {
-        sender.setGate(switch (state) {
+    private void setState(NodeState newState) {
+        state = newState;
+        sender.setGate(switch (newState) {
             case READY -> CommandSender.Gate.OPEN;
             case QUARANTINED, DRAINING -> CommandSender.Gate.RELEASES;
             case WAITING, CONNECTING, HANDSHAKING, CLOSED -> CommandSender.Gate.CLOSED;
         });
-        view.setState(state);
+        view.setState(newState);
     }
 
     private long nowNs() {

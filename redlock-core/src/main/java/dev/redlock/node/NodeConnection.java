@@ -109,6 +109,23 @@ final class NodeConnection extends ChannelInboundHandlerAdapter implements RespI
     }
 
     /**
+     * As {@link #add} for a lock request, which a congested connection does not accept.
+     *
+     * @return false if the connection is congested, or there is no memory for it
+     */
+    boolean offer(InFlightRequest request, int tag) {
+        if (ring.isFull() || !channel.isWritable()) {
+            return false;
+        }
+        try {
+            ring.add(request, tag);
+            return true;
+        } catch (OutOfMemoryError e) {
+            return false;
+        }
+    }
+
+    /**
      * Adds a lock request whose refusal registers the connection for a push. The bytes of both commands follow.
      *
      * @return false if there is no memory for it

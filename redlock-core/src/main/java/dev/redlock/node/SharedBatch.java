@@ -94,7 +94,7 @@ final class SharedBatch {
         if (flushed != null) {
             int end = flushed.writerIndex();
             for (int i = 0; i < senders.length; i++) {
-                if (membersOf(i) == null) {
+                if (members == null || members[i] == null) {
                     senders[i].writeBatchEnd(flushed, end);
                 }
             }
@@ -116,10 +116,6 @@ final class SharedBatch {
         }
     }
 
-    private CommandSender[] membersOf(int voterIndex) {
-        return members == null ? null : members[voterIndex];
-    }
-
     private void writeMembers() {
         for (CommandSender[] cluster : members) {
             for (int i = 0; cluster != null && i < cluster.length; i++) {
@@ -129,12 +125,11 @@ final class SharedBatch {
     }
 
     private void flush(int voterIndex) {
-        CommandSender[] cluster = membersOf(voterIndex);
-        if (cluster == null) {
+        if (members == null || members[voterIndex] == null) {
             senders[voterIndex].flush();
             return;
         }
-        for (CommandSender member : cluster) {
+        for (CommandSender member : members[voterIndex]) {
             member.flush();
             member.onFlushed();
         }
