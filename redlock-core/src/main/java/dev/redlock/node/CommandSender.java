@@ -188,8 +188,9 @@ final class CommandSender {
 
     /** Whether the node has a command of its own for a plain lock, so that it needs no script. */
     boolean isNative(CommandKind kind) {
-        return (kind == CommandKind.RELEASE ? capabilities.releaseEncoding() : capabilities.extendEncoding())
-                != CommandEncoding.SCRIPT;
+        return (kind == CommandKind.RELEASE
+                ? capabilities.releaseEncoding()
+                : capabilities.extendEncoding()) != CommandEncoding.SCRIPT;
     }
 
     /**
