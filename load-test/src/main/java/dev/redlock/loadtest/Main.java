@@ -1,24 +1,22 @@
 package dev.redlock.loadtest;
 
+import dev.redlock.cli.JvmEnd;
+import dev.redlock.cli.Program;
 import dev.redlock.loadtest.chaos.ChaosCommand;
 import dev.redlock.loadtest.chaos.ChaosWorkerCommand;
 import dev.redlock.loadtest.cli.BuildVersion;
-import dev.redlock.loadtest.cli.FailureHandler;
 import dev.redlock.loadtest.cli.Invocation;
-import dev.redlock.loadtest.cli.JvmEnd;
 import dev.redlock.loadtest.cli.NodesCommand;
-import dev.redlock.loadtest.cli.Options;
 import dev.redlock.loadtest.cli.PlotsCommand;
-import dev.redlock.loadtest.cli.WrongOptionHandler;
 import dev.redlock.loadtest.compare.CompareCommand;
 import dev.redlock.loadtest.compare.CompareDriverCommand;
 import dev.redlock.loadtest.history.HistoryCommand;
-import dev.redlock.loadtest.locks.LocksCommand;
 import dev.redlock.loadtest.measure.ContentionCommand;
 import dev.redlock.loadtest.measure.LatencyCommand;
 import dev.redlock.loadtest.measure.LeasesCommand;
 import dev.redlock.loadtest.measure.SoakCommand;
 import dev.redlock.loadtest.measure.ThroughputCommand;
+import dev.redlock.loadtest.nodes.NodesUnavailableException;
 import dev.redlock.loadtest.scenario.ScenariosCommand;
 import java.io.PrintWriter;
 import java.util.ArrayList;
@@ -28,7 +26,6 @@ import java.util.Set;
 import picocli.CommandLine;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Model.CommandSpec;
-import picocli.CommandLine.Model.UsageMessageSpec;
 import picocli.CommandLine.Spec;
 
 /**
@@ -40,9 +37,9 @@ import picocli.CommandLine.Spec;
         subcommands = {LatencyCommand.class, ThroughputCommand.class, CompareCommand.class,
             CompareDriverCommand.class, ContentionCommand.class, LeasesCommand.class, SoakCommand.class,
             ChaosCommand.class, ChaosWorkerCommand.class, ScenariosCommand.class, NodesCommand.class,
-            LocksCommand.class, HistoryCommand.class, PlotsCommand.class},
+            HistoryCommand.class, PlotsCommand.class},
         synopsisSubcommandLabel = "[latency|throughput|compare|contention|leases|"
-                + "soak|chaos|scenarios|nodes|locks|history|plots]",
+                + "soak|chaos|scenarios|nodes|history|plots]",
         description = "Measures distributed locks over real Redis or Valkey nodes, and injects faults into them.",
         footerHeading = "%nWithout a command, latency is run. Every command has its own --help with examples.%n",
         exitCodeListHeading = "%nExit codes:%n", exitCodeList = {
@@ -54,8 +51,6 @@ import picocli.CommandLine.Spec;
             "70:a bug of this program",
             "130:interrupted (Ctrl-C), or 143 (SIGTERM); the started nodes have been stopped"})
 public final class Main implements Runnable {
-    /** Of a help that is not printed on a terminal. */
-    private static final int USAGE_WIDTH = 80;
     private static final String DEFAULT_COMMAND = "latency";
     private static final Set<String> TOP_LEVEL = Set.of("-h", "--help", "-V", "--version");
 
@@ -76,42 +71,12 @@ public final class Main implements Runnable {
     }
 
     static int run(PrintWriter out, PrintWriter err, String... args) {
-        CommandLine line = commandLine();
-        line.setExecutionExceptionHandler(new FailureHandler())
-                .setParameterExceptionHandler(new WrongOptionHandler())
-                .setExecutionStrategy(Main::runLast)
-                .setOut(out)
-                .setErr(err);
-        return line.execute(withCommand(args));
-    }
-
-    private static int runLast(CommandLine.ParseResult parsed) {
-        Options.requireWholeLists(parsed);
-        return new CommandLine.RunLast().execute(parsed);
+        return Invocation.PROGRAM.run(commandLine(), NodesUnavailableException.class, out, err, withCommand(args));
     }
 
     /** All commands, ready to parse. */
     static CommandLine commandLine() {
-        CommandLine line = new CommandLine(new Main()).setCaseInsensitiveEnumValuesAllowed(true);
-        line.setUsageHelpWidth(USAGE_WIDTH).setUsageHelpAutoWidth(true);
-        for (CommandLine command : line.getSubcommands().values()) {
-            explain(line, command);
-            command.getSubcommands().values().forEach(nested -> explain(line, nested));
-        }
-        return line;
-    }
-
-    /** The help of each command includes the exit codes, and a name for its examples. */
-    private static void explain(CommandLine line, CommandLine command) {
-        UsageMessageSpec own = command.getCommandSpec().usageMessage();
-        UsageMessageSpec common = line.getCommandSpec().usageMessage();
-        own.abbreviateSynopsis(true);
-        own.exitCodeListHeading(common.exitCodeListHeading());
-        own.exitCodeList(common.exitCodeList());
-        if (own.footer().length > 0) {
-            String alias = Invocation.quoted(List.of("load-test=" + Invocation.program()));
-            own.footerHeading("%nExamples, after alias " + alias.replace("%", "%%") + ":%n");
-        }
+        return Program.commandLine(new Main());
     }
 
     /** The arguments, with the default command in front if they name none. */

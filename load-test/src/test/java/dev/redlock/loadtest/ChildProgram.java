@@ -33,15 +33,15 @@ final class ChildProgram implements AutoCloseable {
     }
 
     static ChildProgram start(String... args) throws IOException, InterruptedException {
-        return start(Map.of(), Arrays.asList(args));
+        return start(Main.class, Map.of(), Arrays.asList(args));
     }
 
-    static ChildProgram start(Map<String, String> environment, List<String> args)
+    static ChildProgram start(Class<?> main, Map<String, String> environment, List<String> args)
             throws IOException, InterruptedException {
         Path folder = Files.createTempDirectory("load-test-child-");
         Path out = folder.resolve("stdout");
         List<String> command = new ArrayList<>(interruptible());
-        command.addAll(java(folder));
+        command.addAll(java(main, folder));
         command.addAll(args);
         ProcessBuilder builder = new ProcessBuilder(command).directory(folder.toFile()).redirectOutput(out.toFile());
         builder.environment().putAll(environment);
@@ -49,16 +49,17 @@ final class ChildProgram implements AutoCloseable {
     }
 
     /** Most children live for seconds: the fast compiler and the small collector save a third of their CPU time. */
-    private static List<String> java(Path temporaryFolder) {
+    private static List<String> java(Class<?> main, Path temporaryFolder) {
         return List.of(Path.of(System.getProperty("java.home"), "bin", "java").toString(),
                 "-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-Djava.io.tmpdir=" + temporaryFolder, "-cp",
                 System.getProperty("surefire.test.class.path", System.getProperty("java.class.path")),
-                Main.class.getName());
+                main.getName());
     }
 
     /** The help of a command on a terminal of this width. */
     static String help(int columns) throws IOException, InterruptedException {
-        String command = String.join(" ", java(Path.of(System.getProperty("java.io.tmpdir")))) + " latency --help";
+        String command = String.join(" ", java(Main.class, Path.of(System.getProperty("java.io.tmpdir"))))
+                + " latency --help";
         ProcessBuilder terminal = new ProcessBuilder("script", "-q", "-e", "-c",
                 "stty cols " + columns + "; " + command, "/dev/null");
         terminal.environment().putAll(Map.of("TERM", "xterm", "NO_COLOR", "1"));

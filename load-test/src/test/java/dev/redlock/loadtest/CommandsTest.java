@@ -221,8 +221,8 @@ class CommandsTest {
     }
 
     private void runPrinted(String command) throws IOException {
-        assertTrue(command.startsWith(Invocation.program() + " latency "), command);
-        String arguments = command.substring(Invocation.program().length()).strip()
+        assertTrue(command.startsWith(Invocation.PROGRAM.start() + " latency "), command);
+        String arguments = command.substring(Invocation.PROGRAM.start().length()).strip()
                 + " --nodes 2 --outstanding 1 --repetitions 1 --duration 50ms --warmup 0ms --jvm-warmup 0ms";
         run(arguments.split(" "));
     }

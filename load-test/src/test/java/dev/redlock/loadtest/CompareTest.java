@@ -110,7 +110,7 @@ class CompareTest {
                 List.of("compare", "--driver", "set-nx,etcd", "--source", "embedded", "--nodes", "1",
                         "--outstanding", "1", "--repetitions", "1"));
         args.addAll(List.of(SHORT));
-        try (ChildProgram program = ChildProgram.start(Map.of("PATH", "/nowhere"), args)) {
+        try (ChildProgram program = ChildProgram.start(Main.class, Map.of("PATH", "/nowhere"), args)) {
             assertEquals(0, program.awaitExit(), program::err);
             String said = program.out();
             assertTrue(said.contains("etcd was skipped: there is no etcd on PATH: install it (on Debian: apt-get "

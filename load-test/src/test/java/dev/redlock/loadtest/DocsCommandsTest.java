@@ -23,9 +23,10 @@ import picocli.CommandLine;
  */
 class DocsCommandsTest {
     private static final Pattern LOAD_TEST = Pattern.compile("java -jar load-test/target/load-test\\.jar([^`|&;#\n]*)");
+    private static final Pattern REDLOCK = Pattern.compile("java -jar cli/target/redlock\\.jar([^`|&;#\n]*)");
     private static final Pattern MAVEN = Pattern.compile("\\bmvn ([^`|&;#\n]*)");
     private static final Pattern WORD = Pattern.compile("'([^']*)'|(\\S+)");
-    private static final String KNOWN_PROGRAMS = "(mvn|java -jar load-test/target/load-test\\.jar"
+    private static final String KNOWN_PROGRAMS = "(mvn|java -jar (load-test/target/load-test|cli/target/redlock)\\.jar"
             + "|java -(cp|jar) jmh/target/jmh\\.jar|load-test/qualify-server)( .*)?";
 
     @Test
@@ -35,6 +36,10 @@ class DocsCommandsTest {
         calls.forEach(call -> problems.addAll(problems(call.group(1))));
         assertEquals(List.of(), problems);
         assertTrue(calls.size() > 12, "calls found: " + calls.size());
+        List<MatchResult> ofTheOperator = inAllPages(REDLOCK);
+        ofTheOperator.forEach(call -> dev.redlock.cli.Main.commandLine()
+                .parseArgs(words(call.group(1)).toArray(String[]::new)));
+        assertTrue(ofTheOperator.size() > 3, "calls found: " + ofTheOperator.size());
     }
 
     @Test

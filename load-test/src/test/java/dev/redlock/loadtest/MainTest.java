@@ -201,7 +201,6 @@ class MainTest {
         "--thrifty|--driver redlock: a thrifty quorum of 1 node is all of them: measure three or more",
         "compare --driver redlock-thrifty --nodes 2|a thrifty quorum of 2 nodes is all of them",
         "--addresses ,|--addresses has an empty element: write values between commas, and none at the end",
-        "locks list --addresses ,|--addresses has an empty element",
         "--addresses a:1,|--addresses has an empty element",
         "--rate ,|--rate has an empty element", "--nodes 1,|--nodes has an empty element",
         "chaos --faults ,|--faults has an empty element",

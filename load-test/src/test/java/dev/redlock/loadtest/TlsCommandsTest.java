@@ -4,8 +4,8 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import dev.redlock.loadtest.cli.TlsFileOptions;
-import dev.redlock.loadtest.nodes.ClientTls;
+import dev.redlock.cli.ClientTls;
+import dev.redlock.cli.TlsFileOptions;
 import dev.redlock.loadtest.nodes.RedisNodes;
 import dev.redlock.loadtest.nodes.RedisNodesContext;
 import dev.redlock.loadtest.nodes.RequiredNodes;
@@ -70,9 +70,16 @@ class TlsCommandsTest {
     private int run(List<String> args) {
         out.getBuffer().setLength(0);
         err.getBuffer().setLength(0);
-        int code = Main.run(new PrintWriter(out, true), new PrintWriter(err, true), args.toArray(String[]::new));
+        String[] words = args.toArray(String[]::new);
+        int code = isOfTheOperator(args)
+                ? dev.redlock.cli.Main.run(new PrintWriter(out, true), new PrintWriter(err, true), words)
+                : Main.run(new PrintWriter(out, true), new PrintWriter(err, true), words);
         assertFalse((out.toString() + err).contains("s3cr3t"), "a password was printed");
         return code;
+    }
+
+    private static boolean isOfTheOperator(List<String> args) {
+        return args.get(0).equals("locks");
     }
 
     private static String servers() {
@@ -87,7 +94,7 @@ class TlsCommandsTest {
 
     private static List<String> overTls(String... args) {
         List<String> all = withFiles(nodes.tls(), args);
-        all.addAll(List.of("--addresses", servers()));
+        all.addAll(List.of(isOfTheOperator(all) ? "--nodes" : "--addresses", servers()));
         return all;
     }
 
@@ -118,7 +125,7 @@ class TlsCommandsTest {
         ClientTls plain = nodes.tls();
         ClientTls encrypted = new ClientTls(plain.authorities(), plain.certificate(), encrypted(plain.key()));
         List<String> list = withFiles(encrypted, "locks", "list", "none/");
-        list.addAll(List.of("--addresses", servers()));
+        list.addAll(List.of("--nodes", servers()));
         assertListing(0, "No keys with this prefix on 3 of 3 nodes.", Map.of(ClientTls.KEY_PASSWORD, KEY_PASSWORD),
                 list);
         assertListing(2, "check " + ClientTls.KEY_PASSWORD, Map.of(ClientTls.KEY_PASSWORD, "another-" + KEY_PASSWORD),
@@ -128,7 +135,7 @@ class TlsCommandsTest {
 
     private static void assertListing(int code, String message, Map<String, String> environment, List<String> args)
             throws Exception {
-        try (ChildProgram program = ChildProgram.start(environment, args)) {
+        try (ChildProgram program = ChildProgram.start(dev.redlock.cli.Main.class, environment, args)) {
             int actual = program.awaitExit();
             String printed = program.out() + program.err();
             assertEquals(code, actual, printed);
@@ -152,7 +159,7 @@ class TlsCommandsTest {
     @Test
     void aListMayHaveServersWithAndWithoutTls() {
         String mixed = nodes.tlsAddresses()[0] + "," + nodes.addresses()[1] + "," + nodes.tlsAddresses()[2];
-        assertEquals(0, run(withFiles(nodes.tls(), "locks", "list", "none/", "--addresses", mixed)),
+        assertEquals(0, run(withFiles(nodes.tls(), "locks", "list", "none/", "--nodes", mixed)),
                 () -> out + "\n" + err);
         assertEquals("No keys with this prefix on 3 of 3 nodes.", out.toString().strip());
     }
@@ -199,7 +206,7 @@ class TlsCommandsTest {
         try (ChildProgram program = ChildProgram.start("nodes", "2", "--tls")) {
             Await.until("started", () -> program.out().contains("Ctrl-C stops them."));
             String text = program.out();
-            List<String> args = new ArrayList<>(List.of("locks", "list", "--addresses",
+            List<String> args = new ArrayList<>(List.of("locks", "list", "--nodes",
                     String.join(",", Pattern.compile("rediss://\\S+")
                             .matcher(text)
                             .results()
@@ -220,7 +227,7 @@ class TlsCommandsTest {
         Path broken = Files.writeString(folder.resolve("broken.pem"), "none");
         X509Bundle client = others.forClient();
         Path otherKey = others.keyFile("other", client);
-        List<String> locks = List.of("locks", "list", "--addresses", servers());
+        List<String> locks = List.of("locks", "list", "--nodes", servers());
         assertRefused(2, "--tls-ca: " + missing + " does not exist: check the path",
                 plus(locks, "--tls-ca=" + missing));
         assertRefused(2, "--tls-ca: " + broken + " has no certificate", plus(locks, "--tls-ca=" + broken));
@@ -231,7 +238,7 @@ class TlsCommandsTest {
         assertRefused(2, otherKey + " is not the key of the first certificate in " + files.certificate(),
                 plus(locks, "--tls-cert=" + files.certificate(), "--tls-key=" + otherKey));
         assertRefused(2, "--tls-ca is for servers with TLS, and no address begins with rediss://: write "
-                + "rediss://host:port in --addresses", withFiles(files, "locks", "list", "--addresses", "a:1"));
+                + "rediss://host:port, or leave the option out", withFiles(files, "locks", "list", "--nodes", "a:1"));
         assertRefused(2, "--tls-ca is for servers with TLS, and no address begins with rediss://",
                 withFiles(files, "latency", "--tls"));
     }
@@ -266,7 +273,7 @@ class TlsCommandsTest {
                 others.keyFile("mine", client));
         String notTrusted = "the certificate of the node is not trusted: add the certificate of its authority with "
                 + "--tls-ca";
-        List<String> locks = List.of("locks", "list", "--addresses", servers());
+        List<String> locks = List.of("locks", "list", "--nodes", servers());
         assertRefused(3, notTrusted, locks);
         assertRefused(3, notTrusted, plus(locks, TlsFileOptions.arguments(wrongAuthority).toArray(String[]::new)));
         assertRefused(3, notTrusted, withFiles(wrongAuthority, "latency", "--addresses", servers()));
@@ -280,12 +287,12 @@ class TlsCommandsTest {
     void portsWithTheOtherProtocolAreProblems() {
         String withoutTls = servers().replace("rediss://", "redis://");
         assertRefused(3, "if this is the TLS port of the node, write rediss://127.0.0.1:",
-                List.of("locks", "list", "--addresses", withoutTls));
+                List.of("locks", "list", "--nodes", withoutTls));
         String plainPorts = String.join(",", nodes.addresses()).replace("redis://", "rediss://");
-        assertRefused(3, "TLS", withFiles(nodes.tls(), "locks", "list", "--timeout", "500ms", "--addresses",
+        assertRefused(3, "TLS", withFiles(nodes.tls(), "locks", "list", "--timeout", "500ms", "--nodes",
                 plainPorts));
         String localhost = servers().replace("127.0.0.1", "127.0.0.2");
         assertRefused(3, "cannot connect to rediss://127.0.0.2:",
-                withFiles(nodes.tls(), "locks", "list", "--addresses", localhost));
+                withFiles(nodes.tls(), "locks", "list", "--nodes", localhost));
     }
 }

@@ -1,11 +1,10 @@
 package dev.redlock.loadtest.chaos;
 
+import dev.redlock.cli.ExitCodes;
 import dev.redlock.loadtest.cli.BuildVersion;
 import dev.redlock.loadtest.cli.ChildJvm;
-import dev.redlock.loadtest.cli.ExitCodes;
 import dev.redlock.loadtest.cli.Invocation;
 import dev.redlock.loadtest.cli.LabVersions;
-import dev.redlock.loadtest.cli.Options;
 import dev.redlock.loadtest.cli.Reports;
 import dev.redlock.loadtest.driver.RedlockDriver;
 import dev.redlock.loadtest.faults.NetworkRun;
@@ -90,7 +89,7 @@ public final class ChaosCommand implements Callable<Integer> {
             nodes.beforeEnd(() -> cancel(run));
             ChaosResult result = run.run(log);
             return new RunResult(spec.name(), folder.startedAt(), result.elapsedMs(),
-                    Invocation.of(spec.commandLine()), Options.asText(spec.commandLine()),
+                    Invocation.of(spec.commandLine()), Invocation.asText(spec.commandLine()),
                     LabVersions.of(List.of(new RedlockDriver()), nodes),
                     MachineClass.here(), List.of(result.series()), result.notes(), List.of(),
                     result.failures());

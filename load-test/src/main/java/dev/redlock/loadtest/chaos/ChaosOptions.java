@@ -1,8 +1,8 @@
 package dev.redlock.loadtest.chaos;
 
 import dev.redlock.CommandMode;
-import dev.redlock.loadtest.cli.DurationConverter;
-import dev.redlock.loadtest.cli.Options;
+import dev.redlock.cli.DurationConverter;
+import dev.redlock.cli.Options;
 import dev.redlock.loadtest.faults.NodeNetwork;
 import dev.redlock.loadtest.nodes.ClockLibrary;
 import dev.redlock.loadtest.nodes.RedisNodesContext;

@@ -1,9 +1,9 @@
 package dev.redlock.loadtest.chaos;
 
+import dev.redlock.cli.Counted;
 import dev.redlock.loadtest.history.HistoryFile;
 import dev.redlock.loadtest.nodes.RedisNodes;
 import dev.redlock.loadtest.nodes.TemporaryFolders;
-import dev.redlock.loadtest.result.Counted;
 import dev.redlock.loadtest.result.IntervalLog;
 import java.io.IOException;
 import java.io.PrintWriter;

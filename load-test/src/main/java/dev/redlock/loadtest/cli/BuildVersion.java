@@ -1,5 +1,6 @@
 package dev.redlock.loadtest.cli;
 
+import dev.redlock.cli.Program;
 import picocli.CommandLine;
 
 /**
@@ -10,13 +11,10 @@ import picocli.CommandLine;
 public final class BuildVersion implements CommandLine.IVersionProvider {
     @Override
     public String[] getVersion() {
-        return new String[]{"redlock load-test " + program(),
-            "Java " + Runtime.version() + ", " + System.getProperty("os.name") + " "
-                    + System.getProperty("os.arch")};
+        return Invocation.PROGRAM.versionText(BuildVersion.class);
     }
 
     static String program() {
-        String version = BuildVersion.class.getPackage().getImplementationVersion();
-        return version == null ? "(not from a jar)" : version;
+        return Program.version(BuildVersion.class);
     }
 }

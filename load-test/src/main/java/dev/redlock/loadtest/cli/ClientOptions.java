@@ -3,6 +3,7 @@ package dev.redlock.loadtest.cli;
 import dev.redlock.CommandMode;
 import dev.redlock.IdlePolicy;
 import dev.redlock.TransportKind;
+import dev.redlock.cli.Options;
 import dev.redlock.loadtest.driver.DriverOption;
 import dev.redlock.loadtest.driver.Drivers;
 import dev.redlock.loadtest.driver.LockDriver;

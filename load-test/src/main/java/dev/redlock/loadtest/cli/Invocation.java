@@ -1,10 +1,13 @@
 package dev.redlock.loadtest.cli;
 
-import java.net.URISyntaxException;
-import java.nio.file.Path;
+import dev.redlock.cli.Options;
+import dev.redlock.cli.Program;
+import dev.redlock.transport.NodeAddress;
 import java.util.ArrayList;
+import java.util.Collection;
+import java.util.LinkedHashMap;
 import java.util.List;
-import java.util.regex.Pattern;
+import java.util.Map;
 import java.util.stream.Collectors;
 import picocli.CommandLine;
 import picocli.CommandLine.Model.OptionSpec;
@@ -15,32 +18,12 @@ import picocli.CommandLine.Model.OptionSpec;
  * @threading any thread
  */
 public final class Invocation {
-    private static final String BUILT_JAR = "load-test/target/load-test.jar";
-    private static final Pattern PLAIN = Pattern.compile("[A-Za-z0-9_@%+=:,./-]+");
+    /** This program. */
+    public static final Program PROGRAM = new Program("load-test", "load-test/target/load-test.jar");
+
+    private static final String ADDRESSES = "--addresses";
 
     private Invocation() {
-    }
-
-    /**
-     * The words that start this program.
-     *
-     * @return {@code java -jar}, and the jar as the user named it; if the program runs from classes, the jar of a build
-     */
-    public static String program() {
-        return program(System.getProperty("java.class.path"), location());
-    }
-
-    static String program(String classPath, Path location) {
-        boolean isJar = classPath.endsWith(".jar") && Path.of(classPath).toAbsolutePath().normalize().equals(location);
-        return "java -jar " + quoted(isJar ? classPath : BUILT_JAR);
-    }
-
-    private static Path location() {
-        try {
-            return Path.of(Invocation.class.getProtectionDomain().getCodeSource().getLocation().toURI());
-        } catch (URISyntaxException e) {
-            throw new IllegalStateException("the location of this program is not a URI", e);
-        }
     }
 
     /**
@@ -50,42 +33,39 @@ public final class Invocation {
      * @return the line
      */
     public static String of(CommandLine line) {
-        List<String> words = new ArrayList<>(List.of(program(), line.getCommandName()));
+        List<String> words = new ArrayList<>(List.of(PROGRAM.start(), line.getCommandName()));
         for (OptionSpec option : line.getParseResult().matchedOptions()) {
             words.add(option.longestName());
             if (option.arity().max() > 0) {
-                words.add(quoted(Options.asText(option)));
+                words.add(Program.quoted(asText(option)));
             }
         }
         return String.join(" ", words);
     }
 
     /**
-     * The line that prints the help of a command.
+     * Every option and its value, defaults included. Passwords, hidden options, help and version are left out.
      *
-     * @param line the command; the program itself if it has no parent
-     * @return the line
+     * @param line the command
+     * @return texts by the names without dashes
      */
-    static String help(CommandLine line) {
-        return program() + commandOf(line) + " --help";
+    public static Map<String, String> asText(CommandLine line) {
+        Map<String, String> texts = new LinkedHashMap<>();
+        for (OptionSpec option : line.getCommandSpec().options()) {
+            boolean isOut = option.usageHelp() || option.versionHelp() || option.hidden();
+            if (!isOut && option.getValue() != null) {
+                texts.put(option.longestName().substring(2), asText(option));
+            }
+        }
+        return texts;
     }
 
-    /** The names of a command and of those above it; empty for the program. */
-    private static String commandOf(CommandLine line) {
-        return line.getParent() == null ? "" : commandOf(line.getParent()) + " " + line.getCommandName();
+    /** The value of an option as it is typed, without passwords. */
+    private static String asText(OptionSpec option) {
+        return option.longestName().equals(ADDRESSES) ? places(option.getValue()) : Options.text(option.getValue());
     }
 
-    /**
-     * Quotes words for a shell.
-     *
-     * @param words words of a command line
-     * @return the words, each quoted if the shell would change it
-     */
-    public static String quoted(List<String> words) {
-        return words.stream().map(Invocation::quoted).collect(Collectors.joining(" "));
-    }
-
-    private static String quoted(String word) {
-        return PLAIN.matcher(word).matches() ? word : "'" + word.replace("'", "'\\''") + "'";
+    private static String places(Collection<String> addresses) {
+        return addresses.stream().map(text -> NodeAddress.parse(text).toString()).collect(Collectors.joining(","));
     }
 }

@@ -1,5 +1,7 @@
 package dev.redlock.loadtest.cli;
 
+import dev.redlock.cli.DurationConverter;
+import dev.redlock.cli.Options;
 import dev.redlock.loadtest.driver.DriverOption;
 import dev.redlock.loadtest.driver.LockDriver;
 import dev.redlock.loadtest.result.LoopKind;

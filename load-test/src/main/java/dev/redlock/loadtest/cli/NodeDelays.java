@@ -1,5 +1,6 @@
 package dev.redlock.loadtest.cli;
 
+import dev.redlock.cli.DurationConverter;
 import java.time.Duration;
 import java.util.List;
 import java.util.Map;

@@ -1,5 +1,6 @@
 package dev.redlock.loadtest.cli;
 
+import dev.redlock.cli.Options;
 import dev.redlock.loadtest.nodes.RedisCluster;
 import dev.redlock.loadtest.nodes.RedisNodesContext;
 import dev.redlock.loadtest.nodes.Source;

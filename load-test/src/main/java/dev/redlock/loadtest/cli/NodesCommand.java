@@ -1,5 +1,9 @@
 package dev.redlock.loadtest.cli;
 
+import dev.redlock.cli.ExitCodes;
+import dev.redlock.cli.Options;
+import dev.redlock.cli.Program;
+import dev.redlock.cli.TlsFileOptions;
 import dev.redlock.loadtest.nodes.RedisNode;
 import dev.redlock.loadtest.nodes.RedisNodes;
 import dev.redlock.loadtest.nodes.RedisNodesContext;
@@ -98,7 +102,7 @@ public final class NodesCommand implements Callable<Integer> {
         }
         out.println();
         if (tls) {
-            out.println("With TLS: " + Invocation.quoted(TlsFileOptions.arguments(nodes.tls())) + "\n");
+            out.println("With TLS: " + Program.quoted(TlsFileOptions.arguments(nodes.tls())) + "\n");
         }
         List<NodeAddress> addresses = nodes.nodes().stream().map(RedisNode::address).toList();
         out.println("To measure on them: " + measuring(addresses));
@@ -114,6 +118,6 @@ public final class NodesCommand implements Callable<Integer> {
         String given = addresses.stream()
                 .map(address -> address.password() == null ? address.toString() : "redis://:PASSWORD@" + address)
                 .collect(Collectors.joining(","));
-        return Invocation.program() + " latency --fresh --addresses " + Invocation.quoted(List.of(given));
+        return Invocation.PROGRAM.start() + " latency --fresh --addresses " + Program.quoted(List.of(given));
     }
 }

@@ -1,5 +1,6 @@
 package dev.redlock.loadtest.cli;
 
+import dev.redlock.cli.Options;
 import dev.redlock.loadtest.nodes.CorePin;
 import picocli.CommandLine;
 import picocli.CommandLine.Option;

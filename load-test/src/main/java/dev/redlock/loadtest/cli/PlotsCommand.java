@@ -1,5 +1,7 @@
 package dev.redlock.loadtest.cli;
 
+import dev.redlock.cli.ExitCodes;
+import dev.redlock.cli.Options;
 import dev.redlock.loadtest.report.ResultPlots;
 import java.io.IOException;
 import java.nio.file.Files;

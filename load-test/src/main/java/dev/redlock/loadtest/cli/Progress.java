@@ -1,5 +1,6 @@
 package dev.redlock.loadtest.cli;
 
+import dev.redlock.cli.Terminals;
 import java.io.PrintWriter;
 
 /**

@@ -1,6 +1,8 @@
 package dev.redlock.loadtest.cli;
 
-import dev.redlock.loadtest.nodes.ClientTls;
+import dev.redlock.cli.ClientTls;
+import dev.redlock.cli.Options;
+import dev.redlock.cli.TlsFileOptions;
 import dev.redlock.transport.NodeAddress;
 import java.util.List;
 import picocli.CommandLine;
@@ -13,13 +15,9 @@ import picocli.CommandLine.Option;
  * @threading caller-confined
  */
 public final class ServerOptions {
-    /** The environment variable that names the servers of the locks commands. */
-    public static final String VARIABLE = "REDLOCK_ADDRESSES";
-
     @Option(names = "--addresses", split = ",", paramLabel = "ADDRESS",
             description = "The servers: host:port, redis://[user:password@]host[:port], the same with rediss:// for "
-                    + "TLS, or unix:///path. Without it, the locks commands use the environment variable " + VARIABLE
-                    + ", which other users of this machine cannot read, and the measuring commands start servers.")
+                    + "TLS, or unix:///path (default: start servers).")
     private List<String> addresses = List.of();
 
     @Mixin
@@ -27,14 +25,6 @@ public final class ServerOptions {
 
     ServerOptions() {
         // picocli fills the fields.
-    }
-
-    /** Takes the addresses from the environment if the option is missing. */
-    public void useEnvironment() {
-        String named = System.getenv(VARIABLE);
-        if (addresses.isEmpty() && named != null && !named.isBlank()) {
-            addresses = List.of(named.split(",", -1));
-        }
     }
 
     /** Throws picocli's error for addresses and files that cannot be used. */

@@ -1,9 +1,9 @@
 package dev.redlock.loadtest.compare;
 
+import dev.redlock.cli.Options;
+import dev.redlock.cli.TlsFileOptions;
 import dev.redlock.loadtest.cli.BuildVersion;
 import dev.redlock.loadtest.cli.OptionDefaults;
-import dev.redlock.loadtest.cli.Options;
-import dev.redlock.loadtest.cli.TlsFileOptions;
 import dev.redlock.loadtest.consensus.ConsensusService;
 import dev.redlock.loadtest.driver.Drivers;
 import dev.redlock.loadtest.driver.LockDriver;

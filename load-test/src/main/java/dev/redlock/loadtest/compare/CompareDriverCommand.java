@@ -1,9 +1,9 @@
 package dev.redlock.loadtest.compare;
 
+import dev.redlock.cli.ExitCodes;
+import dev.redlock.cli.TlsFileOptions;
 import dev.redlock.loadtest.cli.ClientOptions;
-import dev.redlock.loadtest.cli.ExitCodes;
 import dev.redlock.loadtest.cli.LoadOptions;
-import dev.redlock.loadtest.cli.TlsFileOptions;
 import dev.redlock.loadtest.driver.LockDriver;
 import dev.redlock.loadtest.driver.SessionSpec;
 import dev.redlock.loadtest.measure.Clients;

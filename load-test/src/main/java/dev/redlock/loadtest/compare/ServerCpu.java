@@ -1,7 +1,7 @@
 package dev.redlock.loadtest.compare;
 
-import dev.redlock.loadtest.nodes.AdminClient;
-import dev.redlock.loadtest.nodes.ClientTls;
+import dev.redlock.cli.AdminClient;
+import dev.redlock.cli.ClientTls;
 import dev.redlock.transport.NodeAddress;
 import java.io.IOException;
 import java.time.Duration;

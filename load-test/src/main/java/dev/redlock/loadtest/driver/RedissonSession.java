@@ -1,6 +1,6 @@
 package dev.redlock.loadtest.driver;
 
-import dev.redlock.loadtest.nodes.ClientTls;
+import dev.redlock.cli.ClientTls;
 import dev.redlock.transport.NodeAddress;
 import io.netty.handler.ssl.OpenSsl;
 import java.io.IOException;

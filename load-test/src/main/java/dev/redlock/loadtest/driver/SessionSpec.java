@@ -3,7 +3,7 @@ package dev.redlock.loadtest.driver;
 import dev.redlock.CommandMode;
 import dev.redlock.IdlePolicy;
 import dev.redlock.TransportKind;
-import dev.redlock.loadtest.nodes.ClientTls;
+import dev.redlock.cli.ClientTls;
 import dev.redlock.transport.NodeAddress;
 import java.util.List;
 import java.util.OptionalInt;

@@ -1,8 +1,8 @@
 package dev.redlock.loadtest.history;
 
+import dev.redlock.cli.ExitCodes;
+import dev.redlock.cli.Options;
 import dev.redlock.loadtest.cli.BuildVersion;
-import dev.redlock.loadtest.cli.ExitCodes;
-import dev.redlock.loadtest.cli.Options;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;

@@ -1,5 +1,7 @@
 package dev.redlock.loadtest.measure;
 
+import dev.redlock.cli.ClientTls;
+import dev.redlock.cli.Counted;
 import dev.redlock.loadtest.cli.ClientOptions;
 import dev.redlock.loadtest.cli.LoadOptions;
 import dev.redlock.loadtest.cli.NodeDelays;
@@ -8,12 +10,10 @@ import dev.redlock.loadtest.cli.Progress;
 import dev.redlock.loadtest.driver.LockDriver;
 import dev.redlock.loadtest.driver.SessionSpec;
 import dev.redlock.loadtest.faults.FaultProxy;
-import dev.redlock.loadtest.nodes.ClientTls;
 import dev.redlock.loadtest.nodes.NodeUris;
 import dev.redlock.loadtest.nodes.RedisCluster;
 import dev.redlock.loadtest.nodes.RedisNode;
 import dev.redlock.loadtest.nodes.RedisNodes;
-import dev.redlock.loadtest.result.Counted;
 import dev.redlock.loadtest.result.Interval;
 import dev.redlock.loadtest.result.IntervalLog;
 import dev.redlock.loadtest.result.LoopKind;

@@ -1,13 +1,13 @@
 package dev.redlock.loadtest.measure;
 
+import dev.redlock.cli.DurationConverter;
+import dev.redlock.cli.ExitCodes;
+import dev.redlock.cli.Options;
 import dev.redlock.loadtest.cli.ClientOptions;
-import dev.redlock.loadtest.cli.DurationConverter;
-import dev.redlock.loadtest.cli.ExitCodes;
 import dev.redlock.loadtest.cli.Invocation;
 import dev.redlock.loadtest.cli.LabVersions;
 import dev.redlock.loadtest.cli.LoadOptions;
 import dev.redlock.loadtest.cli.NodeOptions;
-import dev.redlock.loadtest.cli.Options;
 import dev.redlock.loadtest.cli.Progress;
 import dev.redlock.loadtest.cli.Reports;
 import dev.redlock.loadtest.driver.LockDriver;
@@ -108,7 +108,7 @@ public abstract class LabCommand implements Callable<Integer> {
                 lab.note("exclusion was checked on " + lab.exclusion());
             }
             result = new RunResult(spec.name(), folder.startedAt(), lab.offsetMs(), Invocation.of(line()),
-                    Options.asText(line()), LabVersions.of(clientOptions.drivers(), nodes), MachineClass.here(),
+                    Invocation.asText(line()), LabVersions.of(clientOptions.drivers(), nodes), MachineClass.here(),
                     lab.series(), lab.notes(), lab.warnings(), lab.failures());
         }
         isMeasured = true;

@@ -1,7 +1,7 @@
 package dev.redlock.loadtest.measure;
 
+import dev.redlock.cli.AdminClient;
 import dev.redlock.loadtest.driver.LockDriver;
-import dev.redlock.loadtest.nodes.AdminClient;
 import dev.redlock.loadtest.nodes.RedisNode;
 import dev.redlock.loadtest.nodes.RedisNodes;
 import java.io.IOException;

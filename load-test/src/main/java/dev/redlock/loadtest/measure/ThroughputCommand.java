@@ -1,8 +1,8 @@
 package dev.redlock.loadtest.measure;
 
+import dev.redlock.cli.Options;
 import dev.redlock.loadtest.cli.BuildVersion;
 import dev.redlock.loadtest.cli.OptionDefaults;
-import dev.redlock.loadtest.cli.Options;
 import dev.redlock.loadtest.driver.LockDriver;
 import dev.redlock.loadtest.result.RunFolder;
 import dev.redlock.loadtest.result.RunResult;

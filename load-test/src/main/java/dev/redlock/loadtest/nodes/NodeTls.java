@@ -1,5 +1,6 @@
 package dev.redlock.loadtest.nodes;
 
+import dev.redlock.cli.ClientTls;
 import java.io.IOException;
 import java.io.InputStream;
 import java.io.UncheckedIOException;

@@ -1,5 +1,6 @@
 package dev.redlock.loadtest.nodes;
 
+import dev.redlock.cli.AdminClient;
 import dev.redlock.node.KeySlot;
 import dev.redlock.resp.RespValue;
 import dev.redlock.transport.NodeAddress;

@@ -1,5 +1,6 @@
 package dev.redlock.loadtest.nodes;
 
+import dev.redlock.cli.AdminClient;
 import dev.redlock.transport.NodeAddress;
 import java.io.IOException;
 import java.io.UncheckedIOException;

@@ -1,6 +1,7 @@
 package dev.redlock.loadtest.nodes;
 
-import dev.redlock.loadtest.result.Counted;
+import dev.redlock.cli.ClientTls;
+import dev.redlock.cli.Counted;
 import dev.redlock.transport.NodeAddress;
 import java.io.IOException;
 import java.io.UncheckedIOException;

@@ -1,5 +1,6 @@
 package dev.redlock.loadtest.nodes;
 
+import dev.redlock.cli.ClientTls;
 import dev.redlock.transport.NodeAddress;
 import java.nio.file.Path;
 import java.time.Duration;

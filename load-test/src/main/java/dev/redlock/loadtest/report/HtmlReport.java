@@ -1,6 +1,6 @@
 package dev.redlock.loadtest.report;
 
-import dev.redlock.loadtest.result.Counted;
+import dev.redlock.cli.Counted;
 import dev.redlock.loadtest.result.MachineClass;
 import dev.redlock.loadtest.result.ReportWriter;
 import dev.redlock.loadtest.result.ResultJson;

@@ -2,7 +2,7 @@ package dev.redlock.loadtest.scenario;
 
 import dev.redlock.AcquireOutcome;
 import dev.redlock.Redlock;
-import dev.redlock.loadtest.nodes.AdminClient;
+import dev.redlock.cli.AdminClient;
 import java.time.Duration;
 
 /**

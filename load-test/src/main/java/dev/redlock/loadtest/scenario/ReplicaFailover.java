@@ -1,8 +1,8 @@
 package dev.redlock.loadtest.scenario;
 
 import dev.redlock.Redlock;
+import dev.redlock.cli.AdminClient;
 import dev.redlock.loadtest.faults.FaultProxy;
-import dev.redlock.loadtest.nodes.AdminClient;
 import java.time.Duration;
 
 /**

@@ -1,7 +1,7 @@
 package dev.redlock.loadtest.scenario;
 
+import dev.redlock.cli.ExitCodes;
 import dev.redlock.loadtest.cli.BuildVersion;
-import dev.redlock.loadtest.cli.ExitCodes;
 import java.io.PrintWriter;
 import java.util.ArrayList;
 import java.util.EnumMap;

@@ -14,7 +14,7 @@ import dev.redlock.Redlock;
 import dev.redlock.RedlockContext;
 import dev.redlock.ReleaseOutcome;
 import dev.redlock.RestartGuardMode;
-import dev.redlock.loadtest.nodes.AdminClient;
+import dev.redlock.cli.AdminClient;
 import dev.redlock.loadtest.nodes.Data;
 import dev.redlock.loadtest.nodes.FreePorts;
 import dev.redlock.loadtest.nodes.RedisCluster;

@@ -3,7 +3,7 @@ package dev.redlock.loadtest.lock;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import dev.redlock.ScriptContract;
-import dev.redlock.loadtest.nodes.AdminClient;
+import dev.redlock.cli.AdminClient;
 import dev.redlock.loadtest.nodes.RedisNodes;
 import dev.redlock.loadtest.nodes.RedisNodesContext;
 import dev.redlock.loadtest.nodes.RequiredNodes;

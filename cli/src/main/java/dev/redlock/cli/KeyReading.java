@@ -1,0 +1,24 @@
+package dev.redlock.cli;
+
+/**
+ * What one node has under the name of a lock.
+ *
+ * @param value     the value; null if there is no key, or one that is no lock
+ * @param ttlMs     remaining time, milliseconds; {@link #NO_EXPIRY} if the key never expires
+ * @param fence     the fencing counter; null if there is none
+ * @param problem   why the key cannot be a lock or cannot be read; null if neither
+ * @threading immutable
+ */
+record KeyReading(LockValue value, long ttlMs, String fence, String problem) {
+
+    static final long NO_EXPIRY = -1;
+
+    /** Whether the node has a key that an acquire would meet. */
+    boolean isTaken() {
+        return value != null || problem != null;
+    }
+
+    boolean isForever() {
+        return value != null && ttlMs == NO_EXPIRY;
+    }
+}

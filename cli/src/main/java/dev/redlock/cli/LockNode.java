@@ -1,0 +1,255 @@
+package dev.redlock.cli;
+
+import dev.redlock.engine.KeyNames;
+import dev.redlock.resp.RespValue;
+import dev.redlock.resp.SafeText;
+import dev.redlock.transport.NodeAddress;
+import java.io.IOException;
+import java.nio.charset.StandardCharsets;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Set;
+import java.util.function.Function;
+
+/**
+ * One node, as the {@code locks} command reads and changes it. A node that cannot be reached or that rejects a command
+ * has a problem from then on and gets no further command.
+ *
+ * @threading caller-confined
+ */
+final class LockNode implements AutoCloseable {
+
+    /** The whole value is compared, as the client does. */
+    private static final String RELEASE = "if redis.call('GET', KEYS[1]) == ARGV[1] then "
+            + "return redis.call('DEL', KEYS[1]) end return 0";
+    private static final byte[] COUNTER_MARK = bytes(KeyNames.COUNTER_MARK);
+    private static final byte[] INTENTION_MARK = bytes(KeyNames.INTENTION_MARK);
+    /** More than any value of a lock has; a longer one is cut, so that it costs no more. */
+    private static final int VALUE_LENGTH_MAX = 1024;
+    private static final int SCAN_COUNT = 1_000;
+    /** Locks that are read at a time. */
+    private static final int CHUNK = 500;
+    private static final int COMMANDS_PER_KEY = 5;
+    private static final long TTL_OF_NO_KEY = -2;
+    private static final int PROBLEM_LENGTH_MAX = 200;
+
+    private final NodeAddress address;
+    private AdminClient client;
+    private String problem;
+
+    private LockNode(NodeAddress address) {
+        this.address = address;
+    }
+
+    static LockNode connect(NodeAddress address, Duration timeout, ClientTls files) {
+        LockNode node = new LockNode(address);
+        try {
+            node.client = AdminClient.connect(address, timeout, files);
+        } catch (IOException e) {
+            node.problem = SafeText.of(e.getMessage());
+        }
+        return node;
+    }
+
+    NodeAddress address() {
+        return address;
+    }
+
+    boolean isUp() {
+        return problem == null;
+    }
+
+    /** Why the node has no answer; null if it has. */
+    String problem() {
+        return problem;
+    }
+
+    // ---- reading ----------------------------------------------------------------------------------------------------
+
+    /**
+     * Adds the names of keys that match a pattern, without those of fencing counters.
+     *
+     * @param names one char for each byte
+     * @param limit names to collect at most
+     * @param end   the limit in time, after which the node has a problem: a broken server may never end its scan
+     * @return true if there may be more
+     */
+    boolean scan(String prefix, Set<String> names, int limit, Duration end) {
+        byte[] pattern = pattern(prefix);
+        byte[] cursor = bytes("0");
+        int found = 0;
+        long startNs = System.nanoTime();
+        do {
+            if (System.nanoTime() - startNs > end.toNanos()) {
+                problem = "SCAN has not ended after " + DurationConverter.text(end)
+                        + ": raise --scan-timeout if the node has many keys";
+                return false;
+            }
+            Page page = sendAll(List.of(List.of(bytes("SCAN"), cursor, bytes("MATCH"), pattern, bytes("COUNT"),
+                    bytes(Integer.toString(SCAN_COUNT)))), Page::of);
+            if (page == null) {
+                return false;
+            }
+            cursor = page.cursor();
+            for (byte[] name : page.names()) {
+                if (contains(name, COUNTER_MARK) || contains(name, INTENTION_MARK)) {
+                    continue;
+                }
+                if (found++ == limit) {
+                    return true;
+                }
+                names.add(text(name));
+            }
+        } while (cursor.length != 1 || cursor[0] != '0');
+        return false;
+    }
+
+    /**
+     * The reply to one SCAN.
+     *
+     * @param cursor where the scan continues
+     * @param names  the names of keys
+     * @threading immutable
+     */
+    private record Page(byte[] cursor, List<byte[]> names) {
+
+        static Page of(List<RespValue> replies) {
+            List<RespValue> parts = replies.get(0).elements();
+            if (parts.size() != 2) {
+                throw new IllegalStateException("expected a cursor and keys, got " + parts);
+            }
+            return new Page(parts.get(0).asBytes(), parts.get(1).elements().stream().map(RespValue::asBytes).toList());
+        }
+    }
+
+    /** The prefix with its special characters escaped, and a star. */
+    static byte[] pattern(String prefix) {
+        return bytes(prefix.replaceAll("([*?\\[\\]\\\\^])", "\\\\$1") + "*");
+    }
+
+    /** Reads the keys with these names; null if the node does not answer. */
+    List<KeyReading> read(List<String> names) {
+        List<KeyReading> readings = new ArrayList<>();
+        for (int i = 0; i < names.size() && isUp(); i += CHUNK) {
+            List<String> chunk = names.subList(i, Math.min(names.size(), i + CHUNK));
+            List<List<byte[]>> commands = new ArrayList<>();
+            for (String name : chunk) {
+                byte[] key = latin(name);
+                commands.add(List.of(bytes("GETRANGE"), key, bytes("0"), bytes(Integer.toString(VALUE_LENGTH_MAX))));
+                commands.add(List.of(bytes("PTTL"), key));
+                commands.add(List.of(bytes("GETRANGE"), counter(name), bytes("0"), bytes("31")));
+                commands.add(List.of(bytes("ZCOUNT"), key, bytes("(0"), bytes("+inf")));
+                commands.add(List.of(bytes("ZCOUNT"), key, bytes("-inf"), bytes("(0")));
+            }
+            List<KeyReading> read = sendAll(commands, replies -> readings(replies, chunk.size()));
+            if (read != null) {
+                readings.addAll(read);
+            }
+        }
+        return isUp() ? readings : null;
+    }
+
+    private static List<KeyReading> readings(List<RespValue> replies, int count) {
+        List<KeyReading> readings = new ArrayList<>();
+        for (int k = 0; k < count; k++) {
+            readings.add(reading(replies.subList(COMMANDS_PER_KEY * k, COMMANDS_PER_KEY * (k + 1))));
+        }
+        return readings;
+    }
+
+    private static KeyReading reading(List<RespValue> replies) {
+        RespValue counter = replies.get(2);
+        String fence = counter.isError() || counter.asText().isEmpty() ? null : SafeText.of(counter.asText());
+        RespValue value = replies.get(0);
+        long ttlMs = replies.get(1).asLong();
+        if (value.isError() && !replies.get(3).isError()) {
+            return new KeyReading(null, ttlMs, fence, readers(replies.get(3).asLong(), replies.get(4).asLong()));
+        }
+        if (value.isError()) {
+            return new KeyReading(null, ttlMs, fence, "no lock, but a key of another type, which no acquire replaces");
+        }
+        if (ttlMs == TTL_OF_NO_KEY) {
+            return new KeyReading(null, ttlMs, fence, null);
+        }
+        byte[] bytes = value.asBytes();
+        return bytes.length > VALUE_LENGTH_MAX
+                ? new KeyReading(null, ttlMs, fence, "no lock, but a longer value, which no acquire replaces")
+                : new KeyReading(LockValue.of(bytes), ttlMs, fence, null);
+    }
+
+    /** A sorted set is the key of readers, some of which may have expired; the intentions of writers precede them. */
+    private static String readers(long readerCount, long writerCount) {
+        return "locked for reading by " + readerCount + (readerCount == 1 ? " reader" : " readers")
+                + (writerCount == 0 ? "" : ", " + writerCount + " waiting to write");
+    }
+
+    /** The name of the counter is made of bytes like that of the lock. */
+    private static byte[] counter(String name) {
+        return latin(KeyNames.counterName(name));
+    }
+
+    // ---- breaking ---------------------------------------------------------------------------------------------------
+
+    /** Deletes the key if it has exactly this value; null if the node does not answer. */
+    Boolean release(String name, LockValue value) {
+        return sendAll(List.of(List.of(bytes("EVAL"), bytes(RELEASE), bytes("1"), latin(name), value.toBytes())),
+                replies -> replies.get(0).asLong() == 1);
+    }
+
+    // ---- the connection ---------------------------------------------------------------------------------------------
+
+    /**
+     * The result of the replies; null if the node has a problem now. A wrong type of a key is an answer about the key,
+     * and no problem.
+     */
+    private <T> T sendAll(List<List<byte[]>> commands, Function<List<RespValue>, T> parser) {
+        if (!isUp()) {
+            return null;
+        }
+        try {
+            List<RespValue> replies = client.sendAll(commands);
+            for (int i = 0; i < replies.size(); i++) {
+                RespValue reply = replies.get(i);
+                if (reply.isError() && !reply.asText().startsWith("WRONGTYPE")) {
+                    String command = text(commands.get(i).get(0));
+                    problem = command + " failed: " + SafeText.of(reply.asText());
+                    return null;
+                }
+            }
+            return parser.apply(replies);
+        } catch (IOException e) {
+            problem = SafeText.of(String.valueOf(e.getMessage()));
+            return null;
+        } catch (IllegalStateException e) {
+            problem = text(commands.get(0).get(0)) + " has an unexpected reply: "
+                    + SafeText.of(e.getMessage(), PROBLEM_LENGTH_MAX);
+            return null;
+        }
+    }
+
+    @Override
+    public void close() {
+        if (client != null) {
+            client.close();
+        }
+    }
+
+    // ---- bytes ------------------------------------------------------------------------------------------------------
+
+    private static boolean contains(byte[] bytes, byte[] part) {
+        return text(bytes).contains(text(part));
+    }
+
+    private static byte[] bytes(String text) {
+        return text.getBytes(StandardCharsets.UTF_8);
+    }
+
+    private static byte[] latin(String bytes) {
+        return bytes.getBytes(StandardCharsets.ISO_8859_1);
+    }
+
+    private static String text(byte[] bytes) {
+        return new String(bytes, StandardCharsets.ISO_8859_1);
+    }
+}

@@ -1,0 +1,131 @@
+package dev.redlock.cli;
+
+import dev.redlock.transport.NodeAddress;
+import java.nio.charset.StandardCharsets;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Set;
+import java.util.TreeSet;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.function.Function;
+
+/**
+ * All nodes of the locks. It asks them at the same time, each on a thread of its own, so that their answers belong to
+ * about the same moment.
+ *
+ * @threading caller-confined
+ */
+final class LockNodes implements AutoCloseable {
+
+    private final List<LockNode> nodes;
+    private final ExecutorService threads;
+
+    private LockNodes(List<LockNode> nodes, ExecutorService threads) {
+        this.nodes = nodes;
+        this.threads = threads;
+    }
+
+    /** Connects to all nodes. A node that is down is one with a problem. */
+    static LockNodes connect(List<NodeAddress> addresses, Duration timeout, ClientTls files) {
+        ExecutorService threads = Executors.newFixedThreadPool(addresses.size(), task -> {
+            Thread thread = new Thread(task, "locks");
+            thread.setDaemon(true);
+            return thread;
+        });
+        return new LockNodes(onAll(threads, addresses, address -> LockNode.connect(address, timeout, files)),
+                threads);
+    }
+
+    private static <S, T> List<T> onAll(ExecutorService threads, List<S> sources, Function<S, T> task) {
+        List<CompletableFuture<T>> results = sources.stream()
+                .map(source -> CompletableFuture.supplyAsync(() -> task.apply(source), threads))
+                .toList();
+        List<T> values = new ArrayList<>();
+        results.forEach(result -> values.add(result.join()));
+        return values;
+    }
+
+    List<LockNode> nodes() {
+        return nodes;
+    }
+
+    int quorum() {
+        return nodes.size() / 2 + 1;
+    }
+
+    int upCount() {
+        return (int) nodes.stream().filter(LockNode::isUp).count();
+    }
+
+    /** The locks whose keys start with a prefix, in the order of their names, and whether there are more. */
+    Listing list(String prefix, int limit, Duration end) {
+        List<Set<String>> found = new ArrayList<>();
+        nodes.forEach(node -> found.add(new TreeSet<>()));
+        List<Integer> indexes = new ArrayList<>();
+        for (int i = 0; i < nodes.size(); i++) {
+            indexes.add(i);
+        }
+        List<Boolean> more = onAll(threads, indexes, i -> nodes.get(i).scan(prefix, found.get(i), limit, end));
+        Set<String> all = new TreeSet<>();
+        found.forEach(all::addAll);
+        List<String> names = all.stream().limit(limit).toList();
+        boolean isCut = more.contains(true) || all.size() > limit;
+        return new Listing(readSettled(names), isCut);
+    }
+
+    /** One lock by the name of its key. */
+    LockView read(String key) {
+        return readSettled(List.of(new String(key.getBytes(StandardCharsets.UTF_8), StandardCharsets.ISO_8859_1)))
+                .get(0);
+    }
+
+    /** A lock on which the nodes disagree may have been acquired or released in between: it is read again. */
+    private List<LockView> readSettled(List<String> names) {
+        List<LockView> views = new ArrayList<>(readOnce(names));
+        List<String> unsettled = views.stream().filter(view -> !view.isUnanimous()).map(LockView::name).toList();
+        if (!unsettled.isEmpty()) {
+            List<LockView> again = readOnce(unsettled);
+            views.replaceAll(view -> unsettled.contains(view.name())
+                    ? again.get(unsettled.indexOf(view.name()))
+                    : view);
+        }
+        return views;
+    }
+
+    private List<LockView> readOnce(List<String> names) {
+        List<List<KeyReading>> byNode = onAll(threads, nodes, node -> node.isUp() ? node.read(names) : null);
+        List<LockView> views = new ArrayList<>();
+        for (int k = 0; k < names.size(); k++) {
+            List<KeyReading> readings = new ArrayList<>();
+            for (List<KeyReading> ofNode : byNode) {
+                readings.add(ofNode == null ? null : ofNode.get(k));
+            }
+            views.add(new LockView(names.get(k), readings));
+        }
+        return views;
+    }
+
+    /** Deletes the key on each node that has exactly this value: true, false, or null for a node without an answer. */
+    List<Boolean> release(String name, LockValue value) {
+        return onAll(threads, nodes, node -> node.release(name, value));
+    }
+
+    @Override
+    public void close() {
+        nodes.forEach(LockNode::close);
+        threads.shutdown();
+    }
+
+    /**
+     * Locks under a prefix.
+     *
+     * @param locks in the order of their names
+     * @param isCut whether the limit left locks out
+     * @threading immutable
+     */
+    record Listing(List<LockView> locks, boolean isCut) {
+    }
+}

@@ -1,0 +1,160 @@
+package dev.redlock.cli;
+
+import dev.redlock.AcquireOutcome;
+import dev.redlock.NodeState;
+import dev.redlock.NodeStatus;
+import dev.redlock.Redlock;
+import dev.redlock.RedlockContext;
+import dev.redlock.TransportKind;
+import dev.redlock.resp.SafeText;
+import dev.redlock.transport.NodeAddress;
+import java.io.IOException;
+import java.io.PrintWriter;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Locale;
+import java.util.Map;
+import java.util.concurrent.Callable;
+import picocli.CommandLine.Command;
+import picocli.CommandLine.Mixin;
+import picocli.CommandLine.Model.CommandSpec;
+import picocli.CommandLine.Option;
+import picocli.CommandLine.Spec;
+
+/**
+ * Shows the nodes as a client of the library sees them.
+ *
+ * @threading caller-confined
+ */
+@Command(name = "nodes", mixinStandardHelpOptions = true, versionProvider = BuildVersion.class, sortOptions = false,
+        description = "Connects as a client of the library does, which tests the server and its rights, and shows "
+                + "each node: its version, the last round trip, and the reason if it does not vote. With --lock it "
+                + "acquires and releases a lock too. The exit code is 0 if a quorum votes and the lock was acquired.",
+        footer = {"  redlock nodes --nodes a:6379,b:6379,c:6379",
+            "  redlock nodes --nodes a:6379,b:6379,c:6379 --lock lock:probe"})
+final class NodesCommand implements Callable<Integer> {
+
+    private static final Duration TTL = Duration.ofSeconds(5);
+    private static final double NS_PER_MS = 1e6;
+    private static final long POLL_MS = 2;
+
+    @Mixin
+    private ServerOptions servers;
+
+    @Option(names = "--lock", paramLabel = "KEY",
+            description = "Acquire and release this lock, for 5 s at most, with the key prefix of your clients.")
+    private String key;
+
+    @Option(names = "--json", description = "Print JSON for other programs.")
+    private boolean json;
+
+    @Spec
+    private CommandSpec spec;
+
+    NodesCommand() {
+        // picocli fills the fields.
+    }
+
+    @Override
+    public Integer call() throws IOException, InterruptedException {
+        List<NodeAddress> addresses = servers.check(spec.commandLine());
+        if (key != null) {
+            LocksOptions.requireKey(spec.commandLine(), key);
+        }
+        RedlockContext context = new RedlockContext().nodes(servers.texts())
+                .transport(TransportKind.NIO)
+                .connectTimeout(servers.timeout())
+                .nodeTimeout(servers.timeout());
+        if (addresses.stream().anyMatch(NodeAddress::isTls)) {
+            context.tls(servers.tlsFiles().options());
+        }
+        List<String> versions = addresses.stream().map(this::version).toList();
+        try (Redlock client = Redlock.connect(context)) {
+            awaitAnswers(client);
+            AcquireOutcome outcome = key == null ? null : client.tryAcquire(key, TTL);
+            boolean isGood = client.isQuorumAvailable() && (outcome == null || outcome.isAcquired());
+            if (outcome != null && outcome.isAcquired()) {
+                outcome.lease().release();
+            }
+            print(client, versions, outcome);
+            boolean isAnyUp = client.nodes().stream().anyMatch(node -> node.state().isConnected());
+            return isGood ? ExitCodes.GOOD : isAnyUp ? ExitCodes.FAILED : ExitCodes.NO_NODES;
+        }
+    }
+
+    /** The connect returns when each node has answered or failed once; a vote needs a round trip more. */
+    private void awaitAnswers(Redlock client) throws InterruptedException {
+        long startNs = System.nanoTime();
+        while (System.nanoTime() - startNs < servers.timeout().toNanos()
+                && client.nodes().stream().anyMatch(NodesCommand::isUndecided)) {
+            Thread.sleep(POLL_MS);
+        }
+    }
+
+    private static boolean isUndecided(NodeStatus node) {
+        return node.problem() == null && node.state() != NodeState.READY;
+    }
+
+    /** The version; "?" if the user has no right to read it or the node does not answer. */
+    private String version(NodeAddress address) {
+        try (AdminClient node = AdminClient.connect(address, servers.timeout(), servers.tlsFiles())) {
+            String valkey = node.info("valkey_version");
+            return SafeText.of(valkey.isEmpty() ? "redis " + node.info("redis_version") : "valkey " + valkey);
+        } catch (IOException e) {
+            return "?";
+        }
+    }
+
+    private void print(Redlock client, List<String> versions, AcquireOutcome outcome) {
+        PrintWriter out = spec.commandLine().getOut();
+        if (json) {
+            out.println(Json.text(json(client, versions, outcome)));
+            out.flush();
+            return;
+        }
+        List<String[]> rows = new ArrayList<>();
+        rows.add(new String[]{"NODE", "STATE", "VERSION", "ROUND TRIP"});
+        for (NodeStatus node : client.nodes()) {
+            rows.add(new String[]{node.address(), node.state().name().toLowerCase(Locale.ROOT),
+                versions.get(node.index()), node.roundTripNs() == 0
+                        ? "-"
+                        : String.format(Locale.ROOT, "%.2f ms", node.roundTripNs() / NS_PER_MS)});
+        }
+        List<String> lines = LocksText.table(rows);
+        out.println(lines.get(0));
+        for (int i = 0; i < client.nodes().size(); i++) {
+            out.println(lines.get(i + 1));
+            String problem = client.nodes().get(i).problem();
+            if (problem != null) {
+                out.println("    " + SafeText.of(problem));
+            }
+        }
+        out.println(client.isQuorumAvailable() ? "A quorum votes." : "Too few nodes vote: no lock can be acquired.");
+        if (outcome != null) {
+            out.println(outcome.isAcquired() ? "The lock was acquired and released." : "The lock: " + outcome);
+        }
+        out.flush();
+    }
+
+    private static Map<String, Object> json(Redlock client, List<String> versions, AcquireOutcome outcome) {
+        Map<String, Object> root = new LinkedHashMap<>();
+        root.put("isQuorumAvailable", client.isQuorumAvailable());
+        if (outcome != null) {
+            root.put("outcome", outcome.kind().name());
+        }
+        List<Map<String, Object>> nodes = new ArrayList<>();
+        for (NodeStatus status : client.nodes()) {
+            Map<String, Object> node = new LinkedHashMap<>();
+            node.put("address", status.address());
+            node.put("state", status.state().name());
+            node.put("version", versions.get(status.index()));
+            node.put("roundTripNs", status.roundTripNs());
+            node.put("problem", status.problem());
+            nodes.add(node);
+        }
+        root.put("nodes", nodes);
+        return root;
+    }
+}

@@ -1,0 +1,73 @@
+package dev.redlock.cli;
+
+import dev.redlock.transport.NodeAddress;
+import java.time.Duration;
+import java.util.List;
+import picocli.CommandLine;
+import picocli.CommandLine.Mixin;
+import picocli.CommandLine.Option;
+
+/**
+ * The options that name the nodes, for all commands.
+ *
+ * @threading caller-confined
+ */
+final class ServerOptions {
+
+    static final String VARIABLE = "REDLOCK_NODES";
+    private static final int NODES_MAX = 63;
+
+    @Option(names = "--nodes", split = ",", paramLabel = "ADDRESS",
+            description = "The nodes: host:port, redis://[user:password@]host[:port], the same with rediss:// for TLS, "
+                    + "or unix:///path. Without it, the environment variable " + VARIABLE + " names them, which other "
+                    + "users of this machine cannot read.")
+    private List<String> nodes = List.of();
+
+    @Mixin
+    private TlsFileOptions tlsFiles;
+
+    @Option(names = "--timeout", paramLabel = "TIME", defaultValue = "2s", converter = DurationConverter.class,
+            description = "How long to wait for a connection and for each answer (default: ${DEFAULT-VALUE}).")
+    private Duration timeout;
+
+    ServerOptions() {
+        // picocli fills the fields.
+    }
+
+    /** Throws picocli's error for addresses and files that cannot be used. */
+    List<NodeAddress> check(CommandLine line) {
+        String named = System.getenv(VARIABLE);
+        if (nodes.isEmpty() && named != null && !named.isBlank()) {
+            nodes = List.of(named.split(",", -1));
+        }
+        Options.require(line, !nodes.isEmpty(),
+                "no nodes are named: give --nodes host:port,host:port,... or set " + VARIABLE);
+        nodes = nodes.stream().map(String::trim).toList();
+        Options.requireParsed(line, "--nodes", this::addresses);
+        List<NodeAddress> addresses = addresses();
+        Options.require(line, addresses.stream().distinct().count() == addresses.size(),
+                "--nodes names a server twice: name each node once, or the quorum is wrong");
+        Options.require(line, addresses.size() <= NODES_MAX,
+                "--nodes names " + addresses.size() + " nodes: expected 1 to " + NODES_MAX);
+        Options.requireAtLeast(line, "--timeout", timeout, Duration.ofMillis(1));
+        tlsFiles.check(line, addresses.stream().anyMatch(NodeAddress::isTls));
+        return addresses;
+    }
+
+    private List<NodeAddress> addresses() {
+        return nodes.stream().map(NodeAddress::parse).toList();
+    }
+
+    /** The addresses as they were given, with passwords. */
+    String[] texts() {
+        return nodes.toArray(String[]::new);
+    }
+
+    Duration timeout() {
+        return timeout;
+    }
+
+    ClientTls tlsFiles() {
+        return tlsFiles.files();
+    }
+}

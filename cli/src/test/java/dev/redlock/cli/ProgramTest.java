@@ -1,0 +1,84 @@
+package dev.redlock.cli;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import java.io.PrintWriter;
+import java.io.StringWriter;
+import java.nio.file.Path;
+import java.util.Arrays;
+import java.util.List;
+import java.util.Map;
+import java.util.TreeMap;
+import org.junit.jupiter.api.Test;
+import picocli.CommandLine;
+
+class ProgramTest {
+    private static final Program PROGRAM = Main.PROGRAM;
+
+    @Test
+    void jarIsNamedAsTheUserNamedIt() {
+        Path jar = Path.of("target", "redlock.jar").toAbsolutePath();
+        assertEquals("java -jar target/redlock.jar", PROGRAM.start("target/redlock.jar", jar));
+        assertEquals("java -jar ./target/redlock.jar", PROGRAM.start("./target/redlock.jar", jar));
+    }
+
+    @Test
+    void classesNameTheJarOfABuild() {
+        Path classes = Path.of("target", "classes").toAbsolutePath();
+        for (String classPath : List.of("target/classes:lib/a.jar", "booter.jar", "target/classes")) {
+            assertEquals("java -jar cli/target/redlock.jar", PROGRAM.start(classPath, classes));
+        }
+    }
+
+    @Test
+    void wordsThatTheShellWouldChangeAreQuoted() {
+        assertEquals("a=1,b:2/c 'it'\\''s' '$x' ''", Program.quoted(List.of("a=1,b:2/c", "it's", "$x", "")));
+    }
+
+    @Test
+    void everyHelpExampleParses() {
+        int count = 0;
+        for (CommandLine command : Main.commandLine().getSubcommands().values()) {
+            count += parseExamples(command);
+            count += command.getSubcommands().values().stream().mapToInt(ProgramTest::parseExamples).sum();
+        }
+        assertTrue(count > 8, "examples found: " + count);
+    }
+
+    private static int parseExamples(CommandLine command) {
+        int count = 0;
+        for (String example : command.getCommandSpec().usageMessage().footer()) {
+            assertTrue(example.startsWith("  redlock ") && example.length() < 80, example);
+            String[] words = example.strip().split(" ");
+            Main.commandLine().parseArgs(List.of(words).subList(1, words.length).toArray(String[]::new));
+            count++;
+        }
+        return count;
+    }
+
+    @Test
+    void helpVersionAndAMissingCommand() {
+        StringWriter out = new StringWriter();
+        StringWriter err = new StringWriter();
+        assertEquals(0, Main.run(new PrintWriter(out, true), new PrintWriter(err, true), "locks", "break", "--help"));
+        assertTrue(out.toString().contains("Exit codes:") && out.toString().contains("alias 'redlock=java -jar "),
+                out::toString);
+        out.getBuffer().setLength(0);
+        assertEquals(0, Main.run(new PrintWriter(out, true), new PrintWriter(err, true), "--version"));
+        assertTrue(out.toString().startsWith("redlock "), out::toString);
+        assertEquals("", err.toString());
+        assertEquals(2, Main.run(new PrintWriter(out, true), new PrintWriter(err, true)));
+        assertTrue(err.toString().startsWith("a command is missing: write locks or nodes"), err::toString);
+    }
+
+    @Test
+    void jsonIsEscaped() {
+        assertEquals(
+                "{\n  \"a\": [\n    1,\n    true,\n    null\n  ],\n  \"b\": [],"
+                        + "\n  \"c\": \"\\\"\\\\\\u000a\u00e9\\ud83d\\ude00\"\n}",
+                Json.text(
+                        new TreeMap<>(Map.of("a", Arrays.asList(1, true, null), "b", List.of(), "c",
+                                "\"\\\n\u00e9\ud83d\ude00"))));
+    }
+}

@@ -1,0 +1,68 @@
+package dev.redlock.cli;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import dev.redlock.sim.SocketNodes;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+
+/** The jar as an operator runs it. Its name is not that of a test, because it needs the packaged jar. */
+@Timeout(60)
+class RedlockJarCheck {
+    private static final Path JAR = Path.of("target", "redlock.jar");
+    private static final long SIZE_MAX = 8_000_000;
+    /** Half a second on a quiet machine; a build may have any load beside it. */
+    private static final Duration LIMIT = Duration.ofSeconds(10);
+
+    @Test
+    void theJarIsSmall() throws IOException {
+        assertTrue(Files.size(JAR) <= SIZE_MAX, Files.size(JAR) + " bytes");
+    }
+
+    /** A warning about a missing native library, about memory or about a log would be in the output. */
+    @Test
+    void itAnswersWithoutOptionsOfTheJvmOrWarnings() throws Exception {
+        try (SocketNodes nodes = new SocketNodes(3)) {
+            for (int i = 0; i < 3; i++) {
+                int index = i;
+                nodes.onLoop(i, () -> {
+                    nodes.node(index).hostility((wire, words, honest) -> wire.send("*2\r\n$1\r\n0\r\n*0\r\n"));
+                    return null;
+                });
+            }
+            long startNs = System.nanoTime();
+            assertEquals("No keys on 3 of 3 nodes.", output(0, "locks", "list", "--nodes",
+                    String.join(",", nodes.addresses())));
+            Duration took = Duration.ofNanos(System.nanoTime() - startNs);
+            System.out.println("java -jar redlock.jar locks list: " + took.toMillis() + " ms");
+            assertTrue(took.compareTo(LIMIT) < 0, took::toString);
+        }
+    }
+
+    /** The client of the library needs all its classes and a transport. */
+    @Test
+    void itConnectsWithTheLibrary() throws Exception {
+        try (SocketNodes nodes = new SocketNodes(3)) {
+            String text = output(0, "nodes", "--nodes", String.join(",", nodes.addresses()), "--lock", "probe");
+            assertTrue(text.endsWith("A quorum votes.\nThe lock was acquired and released."), text);
+        }
+    }
+
+    private static String output(int code, String... args) throws Exception {
+        List<String> command = new ArrayList<>(
+                List.of(Path.of(System.getProperty("java.home"), "bin", "java").toString(),
+                        "-jar", JAR.toString()));
+        command.addAll(List.of(args));
+        Process process = new ProcessBuilder(command).redirectErrorStream(true).start();
+        String text = new String(process.getInputStream().readAllBytes()).strip();
+        assertEquals(code, process.waitFor(), text);
+        return text;
+    }
+}
