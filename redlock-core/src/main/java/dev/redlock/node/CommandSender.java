@@ -424,9 +424,9 @@ final class CommandSender {
         return fanOut.timeCommand();
     }
 
-    /** Bytes have arrived; their replies follow. */
-    void onReadStart() {
-        listener.onReadStart();
+    /** Gets the events of the node. */
+    NodeListener listener() {
+        return listener;
     }
 
     // ---- replies ----------------------------------------------------------------------------------------------------

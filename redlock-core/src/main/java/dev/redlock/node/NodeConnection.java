@@ -57,6 +57,7 @@ final class NodeConnection extends ChannelInboundHandlerAdapter implements RespI
 
     private final CommandSender sender;
     private final Listener listener;
+    private final NodeListener nodeListener;
     private final RequestRing ring;
     private final ReadBuffer readBuffer;
     private final ReplyReader replyReader;
@@ -72,6 +73,7 @@ final class NodeConnection extends ChannelInboundHandlerAdapter implements RespI
             DirectBuffers buffers, TlsChannel tls) {
         this.sender = sender;
         this.listener = listener;
+        this.nodeListener = sender.listener();
         this.readBuffer = new ReadBuffer(buffers);
         this.ring = new RequestRing(options.inFlightMax());
         this.replyReader = new ReplyReader(ring, sender);
@@ -274,7 +276,7 @@ final class NodeConnection extends ChannelInboundHandlerAdapter implements RespI
 
     @Override
     public void onReadStart() {
-        sender.onReadStart();
+        nodeListener.onReadStart();
     }
 
     @Override

@@ -5,6 +5,7 @@ import dev.redlock.resp.RespValue;
 import dev.redlock.resp.RespValueReader;
 import dev.redlock.resp.RespVisitor;
 import io.netty.buffer.ByteBuf;
+import io.netty.buffer.Unpooled;
 import java.nio.charset.StandardCharsets;
 
 /**
@@ -30,6 +31,7 @@ final class ReplyReader implements RespVisitor {
     /** Digits of the largest number that a script counts to. */
     private static final int NUMBER_LENGTH_MAX = 16;
     private static final short OK = 'O' << 8 | 'K';
+    private static final byte[] OK_BYTES = {'O', 'K'};
 
     private final RequestRing ring;
     private final CommandSender sender;
@@ -161,9 +163,11 @@ final class ReplyReader implements RespVisitor {
 
     private void answer(ValueRequest request) {
         if (scalar == Scalar.INTEGER) {
-            scalar = Scalar.NONE;
             valueReader.onInteger(integer);
+        } else if (scalar == Scalar.OK) {
+            valueReader.onSimpleString(Unpooled.wrappedBuffer(OK_BYTES), 0, OK_BYTES.length);
         }
+        scalar = Scalar.NONE;
         valueReader.onReplyEnd();
         ring.removeHead();
         RespValue reply = value;
@@ -250,7 +254,7 @@ final class ReplyReader implements RespVisitor {
 
     @Override
     public void onSimpleString(ByteBuf buf, int index, int length) {
-        if (length == 2 && buf.getShort(index) == OK && isScalarExpected()) {
+        if (depth == 0 && length == 2 && buf.getShort(index) == OK) {
             scalar = Scalar.OK;
         } else {
             other.onSimpleString(buf, index, length);

@@ -105,11 +105,13 @@ final class SharedBatch {
         }
         int first = lastNode + 1;
         lastNode = ANY_NODE;
-        for (int i = first; i < senders.length; i++) {
-            flush(i);
-        }
-        for (int i = 0; i < first; i++) {
-            flush(i);
+        for (int i = 0; i < senders.length; i++) {
+            int next = first + i < senders.length ? first + i : first + i - senders.length;
+            if (members == null || members[next] == null) {
+                senders[next].flush();
+            } else {
+                flushMembers(members[next]);
+            }
         }
         if (flushed != null) {
             reuseOrRelease(flushed);
@@ -124,12 +126,8 @@ final class SharedBatch {
         }
     }
 
-    private void flush(int voterIndex) {
-        if (members == null || members[voterIndex] == null) {
-            senders[voterIndex].flush();
-            return;
-        }
-        for (CommandSender member : members[voterIndex]) {
+    private static void flushMembers(CommandSender[] cluster) {
+        for (CommandSender member : cluster) {
             member.flush();
             member.onFlushed();
         }
