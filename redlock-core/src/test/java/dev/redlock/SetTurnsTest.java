@@ -8,8 +8,10 @@ import dev.redlock.sim.VirtualWorld;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Random;
 import java.util.concurrent.CompletableFuture;
 import java.util.function.IntFunction;
+import java.util.function.LongSupplier;
 import org.junit.jupiter.api.Test;
 
 /** Many waiting sets of one client with a common resource: one at a time makes attempts. */
@@ -26,6 +28,7 @@ class SetTurnsTest extends VirtualTest {
     private long refusedCount;
     private long longestWaitNs;
     private boolean isOver;
+    private LongSupplier holdNs = () -> HOLD_NS;
 
     private void loop(VirtualWorld.Client client, ResourceKey key) {
         Lease lease = client.redlock().newLease();
@@ -36,7 +39,7 @@ class SetTurnsTest extends VirtualTest {
             }
             grantCount++;
             longestWaitNs = Math.max(longestWaitNs, world.nowNs() - startNs);
-            world.after(HOLD_NS, () -> client.call(() -> lease.release((released, how) -> world.after(BREAK_NS,
+            world.after(holdNs.getAsLong(), () -> client.call(() -> lease.release((released, how) -> world.after(BREAK_NS,
                     () -> {
                         if (!isOver) {
                             client.call(() -> loop(client, key));
@@ -114,6 +117,8 @@ class SetTurnsTest extends VirtualTest {
     /** Two neighbours that take turns do not keep out the set between them. */
     @Test
     void setsThatOverlapInARing() {
+        Random random = new Random(1);
+        holdNs = () -> HOLD_NS / 2 + random.nextInt((int) HOLD_NS);
         assertShortWaits(1, 100, i -> List.of("ring/" + i % 10, "ring/" + (i + 1) % 10), 200);
         assertShortWaits(2, 50, i -> List.of("ring/" + i / 2 % 10, "ring/" + (i / 2 + 1) % 10), 300);
     }
