@@ -39,12 +39,13 @@ class SetTurnsTest extends VirtualTest {
             }
             grantCount++;
             longestWaitNs = Math.max(longestWaitNs, world.nowNs() - startNs);
-            world.after(holdNs.getAsLong(), () -> client.call(() -> lease.release((released, how) -> world.after(BREAK_NS,
-                    () -> {
-                        if (!isOver) {
-                            client.call(() -> loop(client, key));
-                        }
-                    }))));
+            world.after(holdNs.getAsLong(),
+                    () -> client.call(() -> lease.release((released, how) -> world.after(BREAK_NS,
+                            () -> {
+                                if (!isOver) {
+                                    client.call(() -> loop(client, key));
+                                }
+                            }))));
         });
     }
 
