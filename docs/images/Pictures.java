@@ -71,8 +71,8 @@ public final class Pictures {
 
     private void start(String title) {
         svg = new StringBuilder(String.format(Locale.ROOT,
-                "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 %d %d\" width=\"%d\" height=\"%d\" role=\"img\">%n"
-                        + "<title>%s</title>%n",
+                "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 %d %d\" width=\"%d\" height=\"%d\" "
+                        + "role=\"img\">%n<title>%s</title>%n",
                 WIDTH, HEIGHT, WIDTH, HEIGHT, title));
         text(8, 20, "start", theme.text(), 600, 14, title);
     }
@@ -82,12 +82,14 @@ public final class Pictures {
     }
 
     private void text(double x, double y, String anchor, String color, int weight, int size, String words) {
-        svg.append(String.format(Locale.ROOT, "<text x=\"%.1f\" y=\"%.1f\" text-anchor=\"%s\" fill=\"%s\" font-weight=\"%d\" "
-                + "font-size=\"%d\" %s>%s</text>%n", x, y, anchor, color, weight, size, FONT, words));
+        svg.append(String.format(Locale.ROOT, "<text x=\"%.1f\" y=\"%.1f\" text-anchor=\"%s\" fill=\"%s\" "
+                + "font-weight=\"%d\" font-size=\"%d\" %s>%s</text>%n", x, y, anchor, color, weight, size, FONT,
+                words));
     }
 
     private static String time(double us) {
-        return us < 1000 ? String.format(Locale.ROOT, "%.0f µs", us) : String.format(Locale.ROOT, us % 1000 == 0 ? "%.0f ms" : "%.2f ms", us / 1000);
+        String format = us < 1000 ? "%.0f µs" : us % 1000 == 0 ? "%.0f ms" : "%.2f ms";
+        return String.format(Locale.ROOT, format, us < 1000 ? us : us / 1000);
     }
 
     private static boolean isOwn(Driver driver) {
@@ -108,7 +110,8 @@ public final class Pictures {
     private String latency() {
         start("Median time to lock and unlock once");
         for (int us : new int[]{50, 100, 300, 1000}) {
-            svg.append(String.format(Locale.ROOT, "<path d=\"M%.1f %.1fH%.1f\" stroke=\"%s\"/>%n", x(1), y(us), x(5), theme.grid()));
+            svg.append(String.format(Locale.ROOT, "<path d=\"M%.1f %.1fH%.1f\" stroke=\"%s\"/>%n", x(1), y(us), x(5),
+                    theme.grid()));
             text(x(1) - 8, y(us) + 4, "end", theme.text(), 400, 11, time(us));
         }
         for (int nodes : NODES) {
@@ -122,8 +125,8 @@ public final class Pictures {
                 path.append(path.isEmpty() ? 'M' : 'L').append(String.format(Locale.ROOT, "%.1f %.1f", x(nodes),
                         y(value(1, driver.id(), nodes, "cycle_p50_us"))));
             }
-            svg.append(String.format(Locale.ROOT, "<path d=\"%s\" fill=\"none\" stroke=\"%s\" stroke-width=\"%s\"/>%n", path,
-                    color, isOwn(driver) ? "3" : "1.5"));
+            svg.append(String.format(Locale.ROOT, "<path d=\"%s\" fill=\"none\" stroke=\"%s\" stroke-width=\"%s\"/>%n",
+                    path, color, isOwn(driver) ? "3" : "1.5"));
             double us = value(1, driver.id(), 5, "cycle_p50_us");
             last = Math.max(last + LABEL_GAP, y(us) + 4);
             text(x(5) + 8, last, "start", isOwn(driver) ? color : theme.text(), isOwn(driver) ? 700 : 400, 12,
@@ -142,8 +145,9 @@ public final class Pictures {
             double perSecond = value(64, driver.id(), 3, "cycles_per_s");
             double top = 42 + i * 43;
             String color = i == 0 ? theme.own() : theme.other();
-            svg.append(String.format(Locale.ROOT, "<rect x=\"132\" y=\"%.1f\" width=\"%.1f\" height=\"26\" rx=\"2\" fill=\"%s\"/>%n",
-                    top, Math.max(1, perSecond / greatest * 235), color));
+            svg.append(String.format(Locale.ROOT,
+                    "<rect x=\"132\" y=\"%.1f\" width=\"%.1f\" height=\"26\" rx=\"2\" fill=\"%s\"/>%n", top,
+                    Math.max(1, perSecond / greatest * 235), color));
             text(124, top + 18, "end", i == 0 ? color : theme.text(), i == 0 ? 700 : 400, 12, driver.label());
             text(132 + Math.max(1, perSecond / greatest * 235) + 7, top + 18, "start", theme.text(), 400, 12,
                     String.format(Locale.ROOT, "%,.0f", perSecond).replace(',', ' '));

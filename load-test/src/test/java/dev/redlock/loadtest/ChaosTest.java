@@ -243,7 +243,7 @@ class ChaosTest {
         }
     }
 
-    /** A service manager signals every process of the group. */
+    /** A service manager signals every process of the group. The JVM may end before its run meets a dead server. */
     @Test
     void signalThatAlsoEndsTheServersIsNoBug() throws Exception {
         RequiredNodes.start(new RedisNodesContext().count(1)).close();
@@ -253,7 +253,8 @@ class ChaosTest {
             program.servers().forEach(ProcessHandle::destroy);
             program.signal("TERM");
             assertEquals(143, program.awaitExit(), program::err);
-            assertEquals("load-test: interrupted", program.err().strip());
+            String err = program.err().strip();
+            assertTrue(err.isEmpty() || err.equals("load-test: interrupted"), err);
             assertEquals(List.of(), program.leftovers());
         }
     }
