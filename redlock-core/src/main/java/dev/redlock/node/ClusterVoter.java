@@ -763,6 +763,7 @@ public final class ClusterVoter extends Voter {
         Node target = targetOf(from, request, tag, redirect);
         boolean isFollowed = kind.isRelease() || kind == CommandKind.CHECK && !redirect.isAsk();
         return target != null && isFollowed && target.sender()
+                .retries()
                 .sendRedirected(request, kind, RequestRing.sequenceOf(tag), redirect.isAsk());
     }
 
@@ -773,7 +774,7 @@ public final class ClusterVoter extends Voter {
             return false;
         }
         target.own(release);
-        if (!target.sender().sendRedirected(release, redirect.isAsk())) {
+        if (!target.sender().retries().sendRedirected(release, redirect.isAsk())) {
             target.adopt(release);
         }
         return true;

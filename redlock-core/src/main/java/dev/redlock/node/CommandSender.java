@@ -1,6 +1,5 @@
 package dev.redlock.node;
 
-import dev.redlock.resp.RespCommand;
 import dev.redlock.resp.RespWriter;
 import dev.redlock.time.NanoClock;
 import io.netty.buffer.ByteBuf;
@@ -36,9 +35,6 @@ final class CommandSender {
         OPEN
     }
 
-    /** The next command is for a slot that the server imports. */
-    private static final RespCommand ASKING = RespCommand.of("ASKING");
-    private static final int ASKING_BYTES = 32;
     private static final int ARRAY_HEADER_BYTES = 16;
     /** {@code $}, a length, and two line ends. */
     private static final int BULK_OVERHEAD_BYTES = 16;
@@ -52,6 +48,7 @@ final class CommandSender {
     private final NanoClock clock;
     private final FanOut fanOut;
     private final FlushReports flushReports;
+    private final CommandRetries retries;
     private Gate gate = Gate.CLOSED;
     private NodeConnection connection;
     private ServerCapabilities capabilities = ServerCapabilities.SCRIPTS;
@@ -61,9 +58,6 @@ final class CommandSender {
     private final MemberBatch ownBatch;
     /** Where the bytes in the shared batch start that this node has not got. */
     private int segmentStart;
-    private boolean isScriptLoading;
-    /** The user may not run the script that finds out why a node refused an extension. */
-    private boolean isExtendScriptForbidden;
     /** As {@link NodeHealth#isSuspicious}. */
     private boolean isSuspicious;
 
@@ -79,6 +73,7 @@ final class CommandSender {
         this.flushReports = new FlushReports(view, context);
         this.member = member;
         this.ownBatch = member == null ? null : new MemberBatch(fanOut.buffers());
+        this.retries = new CommandRetries(this, fanOut);
     }
 
     // ---- the connection ---------------------------------------------------------------------------------------------
@@ -90,10 +85,23 @@ final class CommandSender {
 
     /** The handshake is complete. */
     void onHandshake(ServerCapabilities newCapabilities) {
-        capabilities = newCapabilities;
-        isExtendScriptForbidden = false;
+        retries.onHandshake();
         segmentStart = fanOut.batchIndex();
+        setCapabilities(newCapabilities);
+    }
+
+    ServerCapabilities capabilities() {
+        return capabilities;
+    }
+
+    void setCapabilities(ServerCapabilities newCapabilities) {
+        capabilities = newCapabilities;
         fanOut.update(this);
+    }
+
+    /** Handles the errors of the node. */
+    CommandRetries retries() {
+        return retries;
     }
 
     void setGate(Gate newGate) {
@@ -276,89 +284,15 @@ final class CommandSender {
         }
     }
 
-    /** Sends a command by script to this node alone; false if there is no memory for it. */
-    private boolean sendScript(LockRequest request, CommandKind kind, int sequence,
-            boolean isSecondTry) {
-        return sendScript(request, kind, sequence, isSecondTry, false);
-    }
-
-    private boolean sendScript(LockRequest request, CommandKind kind, int sequence, boolean isSecondTry,
-            boolean isAsking) {
-        int scriptLength = isSecondTry ? LockScripts.source(request.lockKind(), kind).length : 0;
-        ByteBuf out = fanOut.buffers().take(FanOut.roomFor(request, kind) + scriptLength + ASKING_BYTES);
-        if (out == null) {
-            return false;
-        }
-        boolean isRegistering = kind.mayRegister() && request.isWakeUpWanted() && hasWakeUps();
-        if (isRegistering) {
-            WakeUpRequest.writeTo(out);
-        } else if (isAsking) {
-            ASKING.writeTo(out);
-        }
-        if (isSecondTry) {
-            LockScripts.writeEval(out, kind, request);
-        } else {
-            LockScripts.writeEvalSha(out, kind, request);
-        }
-        int tag = RequestRing.tag(kind, CommandEncoding.SCRIPT, sequence, isSecondTry);
-        return isAsking ? writeAsking(request, tag, out) : write(request, tag, out, isRegistering);
-    }
-
-    /** Sends a release to this node alone; false if there is no memory for it. */
-    boolean send(UndeliveredRelease release, boolean isEval) {
-        return send(release, isEval, false);
-    }
-
-    private boolean send(UndeliveredRelease release, boolean isEval, boolean isAsking) {
-        CommandEncoding encoding = release.lockKind() == LockKind.PLAIN
-                ? capabilities.releaseEncoding()
-                : CommandEncoding.SCRIPT;
-        ByteBuf out = fanOut.buffers().take(LockScripts.roomFor(release, isEval) + ASKING_BYTES);
-        if (out == null) {
-            return false;
-        }
-        if (isAsking) {
-            ASKING.writeTo(out);
-        }
-        if (encoding == CommandEncoding.SCRIPT) {
-            LockScripts.writeRelease(out, release, isEval);
-        } else {
-            NativeCommands.writeRelease(out, encoding, release.resourceBulk(), release.token());
-        }
-        int tag = RequestRing.tag(CommandKind.RELEASE, encoding, 0, isEval);
-        return isAsking ? writeAsking(release, tag, out) : write(release, tag, out, false);
-    }
-
-    /** Whether the node has rejected an optional command: it gets the script from now on. */
-    boolean isReplacedByScript(int tag, VoteFailure failure) {
-        CommandEncoding encoding = RequestRing.encodingOf(tag);
-        boolean isRejected = isOptionalCommandRejected(encoding, failure);
-        if (isRejected) {
-            capabilities = capabilities.without(encoding);
-            fanOut.update(this);
-        }
-        return isRejected;
-    }
-
-    /** Sends the script of a batch to this node alone; false if there is no memory for it. */
-    private boolean sendScript(CommandBatch commands) {
-        ByteBuf out = fanOut.buffers().take(LockScripts.roomFor(commands, true));
-        if (out == null) {
-            return false;
-        }
-        LockScripts.writeBatch(out, commands, commands.membersOf(nodeIndex), true);
-        return write(commands, RequestRing.tag(commands.kind(), CommandEncoding.SCRIPT, 0, true), out, false);
-    }
-
     /** Writes a command after the collected batches and the node's part of the shared batch. */
-    private boolean write(InFlightRequest request, int tag, ByteBuf command, boolean isRegistering) {
+    boolean write(InFlightRequest request, int tag, ByteBuf command, boolean isRegistering) {
         fanOut.sealBatches();
         fanOut.writeShared(this);
         return writeNow(request, tag, command, isRegistering);
     }
 
     /** As {@link #write} for a command that starts with {@code ASKING}. */
-    private boolean writeAsking(InFlightRequest request, int tag, ByteBuf command) {
+    boolean writeAsking(InFlightRequest request, int tag, ByteBuf command) {
         fanOut.sealBatches();
         fanOut.writeShared(this);
         if (!isConnected() || !connection.addWithAsking(request, tag)) {
@@ -448,76 +382,7 @@ final class CommandSender {
         } else if (RequestRing.kindOf(tag).isAcquire()) {
             onReply(request, tag, LockRequest.REFUSED_TTL_UNKNOWN);
         } else {
-            onSetIfEqualRefused(request, tag);
-        }
-    }
-
-    /** The key is missing, or has another token. The script finds out, and sets a missing key. */
-    private void onSetIfEqualRefused(LockRequest request, int tag) {
-        CommandKind kind = RequestRing.kindOf(tag);
-        int sequence = RequestRing.sequenceOf(tag);
-        request.onRefusedAhead(nodeIndex);
-        boolean isSent = !isExtendScriptForbidden && sendAgain(request, kind, sequence, false, false);
-        if (!isSent) {
-            onReply(request, tag, 0);
-        }
-    }
-
-    /** Sends a command again that the node has not executed; false if it is not wanted or cannot be sent. */
-    private boolean sendAgain(LockRequest request, CommandKind kind, int sequence, boolean isEval, boolean isAsking) {
-        if (refusalOf(kind) != VoteFailure.NONE || !request.isSecondTryWanted(kind, sequence)) {
-            return false;
-        }
-        return sendScript(request, kind, sequence, isEval, isAsking);
-    }
-
-    void onError(LockRequest request, int tag, VoteFailure failure, String errorCode, SlotRedirect redirect) {
-        if (redirect != null && member.voter().redirect(this, request, tag, redirect)) {
-            return;
-        }
-        if (member != null && failure == VoteFailure.TRYAGAIN) {
-            member.voter().onMigration(this, request);
-        }
-        CommandKind kind = RequestRing.kindOf(tag);
-        int sequence = RequestRing.sequenceOf(tag);
-        CommandEncoding encoding = RequestRing.encodingOf(tag);
-        if (request.lockKind() == LockKind.PLAIN && isForbiddenAfterRefusal(kind, encoding, failure)) {
-            isExtendScriptForbidden = true;
-            onReply(request, tag, 0);
-            return;
-        }
-        boolean isUnknownScript = failure == VoteFailure.NOSCRIPT && !RequestRing.isSecondTry(tag);
-        boolean isRejectedCommand = isReplacedByScript(tag, failure);
-        if ((isUnknownScript || isRejectedCommand) && sendAgain(request, kind, sequence, isUnknownScript, false)) {
-            return;
-        }
-        if (isUnknownScript && encoding == CommandEncoding.SCRIPT) {
-            loadScript(request.lockKind(), kind);
-        }
-        String problem = recordError(kind, errorCode);
-        request.onError(nodeIndex, kind, sequence, failure);
-        logHealth(problem);
-    }
-
-    /** Where SET IFEQ extends, the script follows a refusal only. The refusal counts if the user may not run it. */
-    private boolean isForbiddenAfterRefusal(CommandKind kind, CommandEncoding encoding, VoteFailure failure) {
-        return kind == CommandKind.EXTEND && encoding == CommandEncoding.SCRIPT && failure == VoteFailure.NOPERM
-                && capabilities.extendEncoding() == CommandEncoding.SET_IFEQ;
-    }
-
-    /** The node reported in its handshake that it has a command, and rejects it now: the script replaces it. */
-    private static boolean isOptionalCommandRejected(CommandEncoding encoding, VoteFailure failure) {
-        return encoding.isOptional() && (failure == VoteFailure.ERROR || failure == VoteFailure.NOPERM);
-    }
-
-    /**
-     * The other nodes have decided, so the command is not worth sending again. Without this, a node whose reply is
-     * always the last one would never get the script.
-     */
-    void loadScript(LockKind lock, CommandKind kind) {
-        if (!isScriptLoading && refusalOf(CommandKind.RELEASE) == VoteFailure.NONE) {
-            isScriptLoading = sendValue(Handshake.scriptLoad(this, LockScripts.source(lock, kind)),
-                    new ValueRequest(reply -> isScriptLoading = false));
+            retries.onSetIfEqualRefused(request, tag);
         }
     }
 
@@ -541,7 +406,7 @@ final class CommandSender {
             if (reply.failure(index) == VoteFailure.NONE) {
                 onReply(commands.member(i), tag, reply.value(index));
             } else {
-                onError(commands.member(i), tag, reply.failure(index), reply.errorCode(index), null);
+                retries.onError(commands.member(i), tag, reply.failure(index), reply.errorCode(index), null);
             }
             index++;
         }
@@ -549,74 +414,8 @@ final class CommandSender {
     }
 
     /** The tag that a member of a batch has as a command of its own. */
-    private static int singleTag(CommandBatch commands, int index, boolean isSecondTry) {
+    static int singleTag(CommandBatch commands, int index, boolean isSecondTry) {
         return RequestRing.tag(commands.kind().single(), CommandEncoding.SCRIPT, commands.sequence(index), isSecondTry);
-    }
-
-    /** Sends a command that another server of the cluster has redirected; false if it cannot be sent. */
-    boolean sendRedirected(LockRequest request, CommandKind kind, int sequence, boolean isAsk) {
-        return sendAgain(request, kind, sequence, true, isAsk);
-    }
-
-    /** As above for a release that was kept. */
-    boolean sendRedirected(UndeliveredRelease release, boolean isAsk) {
-        return refusalOf(CommandKind.RELEASE) == VoteFailure.NONE && send(release, true, isAsk);
-    }
-
-    /** The node cannot execute a batch because of one of its keys: each command is sent alone. */
-    private void sendEach(CommandBatch commands, int tag, VoteFailure failure, String errorCode,
-            SlotRedirect redirect) {
-        CommandKind kind = commands.kind().single();
-        for (long left = commands.membersOf(nodeIndex); left != 0; left &= left - 1) {
-            int i = Long.numberOfTrailingZeros(left);
-            LockRequest request = commands.member(i);
-            // After TRYAGAIN the command may meet its first redirection.
-            boolean isSent = redirect == null && sendAgain(request, kind, commands.sequence(i), false, false);
-            if (!isSent) {
-                onError(request, singleTag(commands, i, RequestRing.isSecondTry(tag)), failure, errorCode, redirect);
-            }
-        }
-        fanOut.onBatchOutcome(commands);
-    }
-
-    /** Sends a batch again with its script, without the members that a later command has replaced. */
-    private boolean sendAgain(CommandBatch commands) {
-        long unwanted = 0;
-        for (long left = commands.membersOf(nodeIndex); left != 0; left &= left - 1) {
-            int i = Long.numberOfTrailingZeros(left);
-            LockRequest request = commands.member(i);
-            if (!request.isSecondTryWanted(commands.kind().single(), commands.sequence(i))) {
-                unwanted |= 1L << i;
-            }
-        }
-        if (refusalOf(commands.kind()) != VoteFailure.NONE || unwanted == commands.membersOf(nodeIndex)) {
-            return false;
-        }
-        commands.remove(unwanted, nodeIndex);
-        boolean isSent = sendScript(commands);
-        commands.onError(unwanted, nodeIndex, VoteFailure.NOSCRIPT);
-        return isSent;
-    }
-
-    void onBatchError(CommandBatch commands, int tag, VoteFailure failure, String errorCode, SlotRedirect redirect) {
-        // Without a permission for one key, a server refuses the call for all of them.
-        boolean isForbiddenExtension = commands.kind() == CommandKind.EXTEND_MANY && failure == VoteFailure.NOPERM;
-        boolean isMigrating = member != null && failure == VoteFailure.TRYAGAIN;
-        if (isMigrating) {
-            member.voter()
-                    .onMigration(this, commands.member(Long.numberOfTrailingZeros(commands.membersOf(nodeIndex))));
-        }
-        if (redirect != null || isMigrating || isForbiddenExtension) {
-            sendEach(commands, tag, failure, errorCode, redirect);
-            return;
-        }
-        if (failure == VoteFailure.NOSCRIPT && !RequestRing.isSecondTry(tag) && sendAgain(commands)) {
-            return;
-        }
-        String problem = recordError(commands.kind(), errorCode);
-        commands.onError(nodeIndex, failure);
-        fanOut.onBatchOutcome(commands);
-        logHealth(problem);
     }
 
     void onBatchUnknown(CommandBatch commands) {

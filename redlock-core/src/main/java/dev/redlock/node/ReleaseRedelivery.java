@@ -50,7 +50,7 @@ final class ReleaseRedelivery {
     void sendAll() {
         while (sender.isConnected() && queue.length() > 0 && !sender.isCongested()) {
             UndeliveredRelease release = queue.poll(nowNs());
-            if (release != null && !sender.send(release, false)) {
+            if (release != null && !sender.retries().send(release, false)) {
                 queue.putBack(release);
                 break;
             }
@@ -80,13 +80,13 @@ final class ReleaseRedelivery {
             return;
         }
         boolean isUnknownScript = failure == VoteFailure.NOSCRIPT && !RequestRing.isSecondTry(tag);
-        boolean isRejectedCommand = sender.isReplacedByScript(tag, failure);
+        boolean isRejectedCommand = sender.retries().isReplacedByScript(tag, failure);
         if ((isUnknownScript || isRejectedCommand) && sender.refusalOf(CommandKind.RELEASE) == VoteFailure.NONE
-                && sender.send(release, isUnknownScript)) {
+                && sender.retries().send(release, isUnknownScript)) {
             return;
         }
         if (isUnknownScript) {
-            sender.loadScript(release.lockKind(), CommandKind.RELEASE);
+            sender.retries().loadScript(release.lockKind(), CommandKind.RELEASE);
         }
         String problem = sender.recordError(CommandKind.RELEASE, errorCode);
         statistics.onUndeliveredReleaseRefused();

@@ -139,7 +139,7 @@ final class ReplyReader implements RespVisitor {
         scalar = Scalar.NONE;
         if (reply == Scalar.ERROR) {
             ring.removeHead();
-            sender.onError(request, tag, failure, errorCode, redirect);
+            sender.retries().onError(request, tag, failure, errorCode, redirect);
         } else if (encoding.isAnsweredByOk) {
             if (reply != Scalar.OK && reply != Scalar.NULL) {
                 throw wrongType();
@@ -196,7 +196,7 @@ final class ReplyReader implements RespVisitor {
         scalar = Scalar.NONE;
         if (reply == Scalar.ERROR) {
             ring.removeHead();
-            sender.onBatchError(batch, tag, failure, errorCode, redirect);
+            sender.retries().onBatchError(batch, tag, failure, errorCode, redirect);
         } else if (reply == Scalar.BATCH && batchReply.length() == sender.lengthOf(batch)) {
             ring.removeHead();
             sender.onBatchReply(batch, batchReply);

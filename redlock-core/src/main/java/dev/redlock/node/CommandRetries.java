@@ -1,0 +1,242 @@
+package dev.redlock.node;
+
+import dev.redlock.resp.RespCommand;
+import io.netty.buffer.ByteBuf;
+
+/**
+ * Handles the errors of one node: it sends the command again by script, alone, or for another server of the cluster, or
+ * reports the error to the request.
+ *
+ * @threading event-loop-confined
+ */
+final class CommandRetries {
+
+    /** The next command is for a slot that the server imports. */
+    private static final RespCommand ASKING = RespCommand.of("ASKING");
+    private static final int ASKING_BYTES = 32;
+
+    private final CommandSender sender;
+    private final FanOut fanOut;
+    private final int nodeIndex;
+    /** Null on a voter that is no cluster. */
+    private final ClusterMember member;
+    private boolean isScriptLoading;
+    /** The user may not run the script that finds out why a node refused an extension. */
+    private boolean isExtendScriptForbidden;
+
+    CommandRetries(CommandSender sender, FanOut fanOut) {
+        this.sender = sender;
+        this.fanOut = fanOut;
+        this.nodeIndex = sender.nodeIndex();
+        this.member = sender.member();
+    }
+
+    /** Another connection has completed its handshake, maybe of another user. */
+    void onHandshake() {
+        isExtendScriptForbidden = false;
+    }
+
+    /** The key is missing, or has another token. The script finds out, and sets a missing key. */
+    void onSetIfEqualRefused(LockRequest request, int tag) {
+        CommandKind kind = RequestRing.kindOf(tag);
+        int sequence = RequestRing.sequenceOf(tag);
+        request.onRefusedAhead(nodeIndex);
+        boolean isSent = !isExtendScriptForbidden && sendAgain(request, kind, sequence, false, false);
+        if (!isSent) {
+            sender.onReply(request, tag, 0);
+        }
+    }
+
+    /** Sends a command again that the node has not executed; false if it is not wanted or cannot be sent. */
+    private boolean sendAgain(LockRequest request, CommandKind kind, int sequence, boolean isEval, boolean isAsking) {
+        if (sender.refusalOf(kind) != VoteFailure.NONE || !request.isSecondTryWanted(kind, sequence)) {
+            return false;
+        }
+        return sendScript(request, kind, sequence, isEval, isAsking);
+    }
+
+    void onError(LockRequest request, int tag, VoteFailure failure, String errorCode, SlotRedirect redirect) {
+        if (redirect != null && member.voter().redirect(sender, request, tag, redirect)) {
+            return;
+        }
+        if (member != null && failure == VoteFailure.TRYAGAIN) {
+            member.voter().onMigration(sender, request);
+        }
+        CommandKind kind = RequestRing.kindOf(tag);
+        int sequence = RequestRing.sequenceOf(tag);
+        CommandEncoding encoding = RequestRing.encodingOf(tag);
+        if (request.lockKind() == LockKind.PLAIN && isForbiddenAfterRefusal(kind, encoding, failure)) {
+            isExtendScriptForbidden = true;
+            sender.onReply(request, tag, 0);
+            return;
+        }
+        boolean isUnknownScript = failure == VoteFailure.NOSCRIPT && !RequestRing.isSecondTry(tag);
+        boolean isRejectedCommand = isReplacedByScript(tag, failure);
+        if ((isUnknownScript || isRejectedCommand) && sendAgain(request, kind, sequence, isUnknownScript, false)) {
+            return;
+        }
+        if (isUnknownScript && encoding == CommandEncoding.SCRIPT) {
+            loadScript(request.lockKind(), kind);
+        }
+        String problem = sender.recordError(kind, errorCode);
+        request.onError(nodeIndex, kind, sequence, failure);
+        sender.logHealth(problem);
+    }
+
+    /** Where SET IFEQ extends, the script follows a refusal only. The refusal counts if the user may not run it. */
+    private boolean isForbiddenAfterRefusal(CommandKind kind, CommandEncoding encoding, VoteFailure failure) {
+        return kind == CommandKind.EXTEND && encoding == CommandEncoding.SCRIPT && failure == VoteFailure.NOPERM
+                && sender.capabilities().extendEncoding() == CommandEncoding.SET_IFEQ;
+    }
+
+    /** The node reported in its handshake that it has a command, and rejects it now: the script replaces it. */
+    private static boolean isOptionalCommandRejected(CommandEncoding encoding, VoteFailure failure) {
+        return encoding.isOptional() && (failure == VoteFailure.ERROR || failure == VoteFailure.NOPERM);
+    }
+
+    /** Whether the node has rejected an optional command: it gets the script from now on. */
+    boolean isReplacedByScript(int tag, VoteFailure failure) {
+        CommandEncoding encoding = RequestRing.encodingOf(tag);
+        boolean isRejected = isOptionalCommandRejected(encoding, failure);
+        if (isRejected) {
+            sender.setCapabilities(sender.capabilities().without(encoding));
+        }
+        return isRejected;
+    }
+
+    /**
+     * The other nodes have decided, so the command is not worth sending again. Without this, a node whose reply is
+     * always the last one would never get the script.
+     */
+    void loadScript(LockKind lock, CommandKind kind) {
+        if (!isScriptLoading && sender.refusalOf(CommandKind.RELEASE) == VoteFailure.NONE) {
+            isScriptLoading = sender.sendValue(Handshake.scriptLoad(sender, LockScripts.source(lock, kind)),
+                    new ValueRequest(reply -> isScriptLoading = false));
+        }
+    }
+
+    /** Sends a command that another server of the cluster has redirected; false if it cannot be sent. */
+    boolean sendRedirected(LockRequest request, CommandKind kind, int sequence, boolean isAsk) {
+        return sendAgain(request, kind, sequence, true, isAsk);
+    }
+
+    /** As above for a release that was kept. */
+    boolean sendRedirected(UndeliveredRelease release, boolean isAsk) {
+        return sender.refusalOf(CommandKind.RELEASE) == VoteFailure.NONE && send(release, true, isAsk);
+    }
+
+    /** The node cannot execute a batch because of one of its keys: each command is sent alone. */
+    private void sendEach(CommandBatch commands, int tag, VoteFailure failure, String errorCode,
+            SlotRedirect redirect) {
+        CommandKind kind = commands.kind().single();
+        for (long left = commands.membersOf(nodeIndex); left != 0; left &= left - 1) {
+            int i = Long.numberOfTrailingZeros(left);
+            LockRequest request = commands.member(i);
+            // After TRYAGAIN the command may meet its first redirection.
+            boolean isSent = redirect == null && sendAgain(request, kind, commands.sequence(i), false, false);
+            if (!isSent) {
+                int singleTag = CommandSender.singleTag(commands, i, RequestRing.isSecondTry(tag));
+                onError(request, singleTag, failure, errorCode, redirect);
+            }
+        }
+        fanOut.onBatchOutcome(commands);
+    }
+
+    /** Sends a batch again with its script, without the members that a later command has replaced. */
+    private boolean sendAgain(CommandBatch commands) {
+        long unwanted = 0;
+        for (long left = commands.membersOf(nodeIndex); left != 0; left &= left - 1) {
+            int i = Long.numberOfTrailingZeros(left);
+            LockRequest request = commands.member(i);
+            if (!request.isSecondTryWanted(commands.kind().single(), commands.sequence(i))) {
+                unwanted |= 1L << i;
+            }
+        }
+        if (sender.refusalOf(commands.kind()) != VoteFailure.NONE || unwanted == commands.membersOf(nodeIndex)) {
+            return false;
+        }
+        commands.remove(unwanted, nodeIndex);
+        boolean isSent = sendScript(commands);
+        commands.onError(unwanted, nodeIndex, VoteFailure.NOSCRIPT);
+        return isSent;
+    }
+
+    void onBatchError(CommandBatch commands, int tag, VoteFailure failure, String errorCode, SlotRedirect redirect) {
+        // Without a permission for one key, a server refuses the call for all of them.
+        boolean isForbiddenExtension = commands.kind() == CommandKind.EXTEND_MANY && failure == VoteFailure.NOPERM;
+        boolean isMigrating = member != null && failure == VoteFailure.TRYAGAIN;
+        if (isMigrating) {
+            member.voter()
+                    .onMigration(sender, commands.member(Long.numberOfTrailingZeros(commands.membersOf(nodeIndex))));
+        }
+        if (redirect != null || isMigrating || isForbiddenExtension) {
+            sendEach(commands, tag, failure, errorCode, redirect);
+            return;
+        }
+        if (failure == VoteFailure.NOSCRIPT && !RequestRing.isSecondTry(tag) && sendAgain(commands)) {
+            return;
+        }
+        String problem = sender.recordError(commands.kind(), errorCode);
+        commands.onError(nodeIndex, failure);
+        fanOut.onBatchOutcome(commands);
+        sender.logHealth(problem);
+    }
+
+    /** Sends a command by script to this node alone; false if there is no memory for it. */
+    private boolean sendScript(LockRequest request, CommandKind kind, int sequence, boolean isSecondTry,
+            boolean isAsking) {
+        int scriptLength = isSecondTry ? LockScripts.source(request.lockKind(), kind).length : 0;
+        ByteBuf out = fanOut.buffers().take(FanOut.roomFor(request, kind) + scriptLength + ASKING_BYTES);
+        if (out == null) {
+            return false;
+        }
+        boolean isRegistering = kind.mayRegister() && request.isWakeUpWanted() && sender.hasWakeUps();
+        if (isRegistering) {
+            WakeUpRequest.writeTo(out);
+        } else if (isAsking) {
+            ASKING.writeTo(out);
+        }
+        if (isSecondTry) {
+            LockScripts.writeEval(out, kind, request);
+        } else {
+            LockScripts.writeEvalSha(out, kind, request);
+        }
+        int tag = RequestRing.tag(kind, CommandEncoding.SCRIPT, sequence, isSecondTry);
+        return isAsking ? sender.writeAsking(request, tag, out) : sender.write(request, tag, out, isRegistering);
+    }
+
+    /** Sends a release to this node alone; false if there is no memory for it. */
+    boolean send(UndeliveredRelease release, boolean isEval) {
+        return send(release, isEval, false);
+    }
+
+    private boolean send(UndeliveredRelease release, boolean isEval, boolean isAsking) {
+        CommandEncoding encoding = release.lockKind() == LockKind.PLAIN
+                ? sender.capabilities().releaseEncoding()
+                : CommandEncoding.SCRIPT;
+        ByteBuf out = fanOut.buffers().take(LockScripts.roomFor(release, isEval) + ASKING_BYTES);
+        if (out == null) {
+            return false;
+        }
+        if (isAsking) {
+            ASKING.writeTo(out);
+        }
+        if (encoding == CommandEncoding.SCRIPT) {
+            LockScripts.writeRelease(out, release, isEval);
+        } else {
+            NativeCommands.writeRelease(out, encoding, release.resourceBulk(), release.token());
+        }
+        int tag = RequestRing.tag(CommandKind.RELEASE, encoding, 0, isEval);
+        return isAsking ? sender.writeAsking(release, tag, out) : sender.write(release, tag, out, false);
+    }
+
+    /** Sends the script of a batch to this node alone; false if there is no memory for it. */
+    private boolean sendScript(CommandBatch commands) {
+        ByteBuf out = fanOut.buffers().take(LockScripts.roomFor(commands, true));
+        if (out == null) {
+            return false;
+        }
+        LockScripts.writeBatch(out, commands, commands.membersOf(nodeIndex), true);
+        return sender.write(commands, RequestRing.tag(commands.kind(), CommandEncoding.SCRIPT, 0, true), out, false);
+    }
+}
