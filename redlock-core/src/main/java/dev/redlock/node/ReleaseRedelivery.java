@@ -8,7 +8,7 @@ import java.util.function.Function;
  *
  * @threading event-loop-confined
  */
-final class ReleaseRedelivery {
+final class ReleaseRedelivery implements UndeliveredRelease.Owner {
 
     private final UndeliveredReleases queue;
     private final CommandSender sender;
@@ -58,7 +58,8 @@ final class ReleaseRedelivery {
         publishCounts();
     }
 
-    void onReply(UndeliveredRelease release, long value) {
+    @Override
+    public void onReply(UndeliveredRelease release, long value) {
         String recovery = sender.recordRecovery(CommandKind.RELEASE, value);
         statistics.onUndeliveredReleaseDelivered();
         if (value != 0) {
@@ -71,7 +72,9 @@ final class ReleaseRedelivery {
      * An error will most likely repeat, so the release is not sent again: the key expires. The errors of a slot on its
      * way are an exception.
      */
-    void onError(UndeliveredRelease release, int tag, VoteFailure failure, String errorCode, SlotRedirect redirect) {
+    @Override
+    public void onError(UndeliveredRelease release, int tag, VoteFailure failure, String errorCode,
+            SlotRedirect redirect) {
         if (redirect != null && sender.member().voter().redirect(sender, release, tag, redirect)) {
             return;
         }
@@ -93,7 +96,8 @@ final class ReleaseRedelivery {
         sender.logHealth(problem);
     }
 
-    void onUnknown(UndeliveredRelease release) {
+    @Override
+    public void onUnknown(UndeliveredRelease release) {
         queue.putBack(release);
         publishCounts();
     }

@@ -9,7 +9,25 @@ import dev.redlock.quorum.Token;
  */
 final class UndeliveredRelease extends InFlightRequest implements SlotKey {
 
-    private ReleaseRedelivery redelivery;
+    /**
+     * Gets the outcome of a release.
+     *
+     * @threading event-loop-confined
+     */
+    interface Owner {
+
+        /** The node replied with an integer. */
+        void onReply(UndeliveredRelease release, long value);
+
+        /** The node replied with an error: it did not execute the release. */
+        void onError(UndeliveredRelease release, int tag, VoteFailure failure, String errorCode,
+                SlotRedirect redirect);
+
+        /** The connection was lost before the reply. */
+        void onUnknown(UndeliveredRelease release);
+    }
+
+    private Owner owner;
     private final LockKind lockKind;
     private final int keyCount;
     private final byte[] resourceBulk;
@@ -19,12 +37,12 @@ final class UndeliveredRelease extends InFlightRequest implements SlotKey {
     /**
      * A release of one token.
      *
-     * @param redelivery gets the outcome
-     * @param command    the token, which is copied, and the resources, borrowed for good, since they never change
-     * @param untilNs    monotonic time after which the keys have expired
+     * @param owner   gets the outcome
+     * @param command the token, which is copied, and the resources, borrowed for good, since they never change
+     * @param untilNs monotonic time after which the keys have expired
      */
-    UndeliveredRelease(ReleaseRedelivery redelivery, LockCommand command, long untilNs) {
-        this.redelivery = redelivery;
+    UndeliveredRelease(Owner owner, LockCommand command, long untilNs) {
+        this.owner = owner;
         this.lockKind = command.lockKind();
         this.keyCount = command.keyCount();
         this.resourceBulk = command.resourceBulk();
@@ -33,8 +51,8 @@ final class UndeliveredRelease extends InFlightRequest implements SlotKey {
     }
 
     /** Another server of the cluster gets the release. */
-    void moveTo(ReleaseRedelivery other) {
-        redelivery = other;
+    void moveTo(Owner other) {
+        owner = other;
     }
 
     @Override
@@ -63,14 +81,14 @@ final class UndeliveredRelease extends InFlightRequest implements SlotKey {
     }
 
     void onReply(long value) {
-        redelivery.onReply(this, value);
+        owner.onReply(this, value);
     }
 
     void onError(int tag, VoteFailure failure, String errorCode, SlotRedirect redirect) {
-        redelivery.onError(this, tag, failure, errorCode, redirect);
+        owner.onError(this, tag, failure, errorCode, redirect);
     }
 
     void onUnknown() {
-        redelivery.onUnknown(this);
+        owner.onUnknown(this);
     }
 }
