@@ -28,6 +28,11 @@ final class ClusterMember {
         this.node = new Node(index, address, context, fanOut, this);
     }
 
+    /** Here and not in {@link Node}: without a cluster the class is not loaded, so calls of its super class inline. */
+    CommandSender newSender(NodeView view, NodeContext context, FanOut fanOut) {
+        return new MemberSender(view, context, fanOut, this);
+    }
+
     ClusterVoter voter() {
         return voter;
     }

@@ -321,7 +321,8 @@ public final class ClusterVoter extends Voter {
 
     private void publish() {
         updateNodeTimeout();
-        fanOut.setMembers(index, members.stream().map(member -> member.node().sender()).toArray(CommandSender[]::new));
+        fanOut.setMembers(index,
+                members.stream().map(member -> (MemberSender) member.node().sender()).toArray(MemberSender[]::new));
         views = members.stream()
                 .filter(member -> map == null || member.isOwner)
                 .map(member -> member.node().view())

@@ -18,8 +18,6 @@ final class CommandRetries {
     private final CommandSender sender;
     private final FanOut fanOut;
     private final int nodeIndex;
-    /** Null on a voter that is no cluster. */
-    private final ClusterMember member;
     private boolean isScriptLoading;
     /** The user may not run the script that finds out why a node refused an extension. */
     private boolean isExtendScriptForbidden;
@@ -28,7 +26,6 @@ final class CommandRetries {
         this.sender = sender;
         this.fanOut = fanOut;
         this.nodeIndex = sender.nodeIndex();
-        this.member = sender.member();
     }
 
     /** Another connection has completed its handshake, maybe of another user. */
@@ -56,11 +53,11 @@ final class CommandRetries {
     }
 
     void onError(LockRequest request, int tag, VoteFailure failure, String errorCode, SlotRedirect redirect) {
-        if (redirect != null && member.voter().redirect(sender, request, tag, redirect)) {
+        if (redirect != null && sender.member().voter().redirect(sender, request, tag, redirect)) {
             return;
         }
-        if (member != null && failure == VoteFailure.TRYAGAIN) {
-            member.voter().onMigration(sender, request);
+        if (isMigrating(failure)) {
+            sender.member().voter().onMigration(sender, request);
         }
         CommandKind kind = RequestRing.kindOf(tag);
         int sequence = RequestRing.sequenceOf(tag);
@@ -81,6 +78,11 @@ final class CommandRetries {
         String problem = sender.recordError(kind, errorCode);
         request.onError(nodeIndex, kind, sequence, failure);
         sender.logHealth(problem);
+    }
+
+    /** A cluster moves the slot to another server. */
+    private boolean isMigrating(VoteFailure failure) {
+        return failure == VoteFailure.TRYAGAIN && sender.member() != null;
     }
 
     /** Where SET IFEQ extends, the script follows a refusal only. The refusal counts if the user may not run it. */
@@ -164,9 +166,10 @@ final class CommandRetries {
     void onBatchError(CommandBatch commands, int tag, VoteFailure failure, String errorCode, SlotRedirect redirect) {
         // Without a permission for one key, a server refuses the call for all of them.
         boolean isForbiddenExtension = commands.kind() == CommandKind.EXTEND_MANY && failure == VoteFailure.NOPERM;
-        boolean isMigrating = member != null && failure == VoteFailure.TRYAGAIN;
+        boolean isMigrating = isMigrating(failure);
         if (isMigrating) {
-            member.voter()
+            sender.member()
+                    .voter()
                     .onMigration(sender, commands.member(Long.numberOfTrailingZeros(commands.membersOf(nodeIndex))));
         }
         if (redirect != null || isMigrating || isForbiddenExtension) {

@@ -19,7 +19,7 @@ import java.nio.charset.StandardCharsets;
  *
  * @threading event-loop-confined
  */
-final class CommandSender {
+class CommandSender {
 
     /**
      * What the node gets now.
@@ -52,17 +52,12 @@ final class CommandSender {
     private Gate gate = Gate.CLOSED;
     private NodeConnection connection;
     private ServerCapabilities capabilities = ServerCapabilities.SCRIPTS;
-    /** Null on a voter that is no cluster. */
-    private final ClusterMember member;
-    /** The commands of this node alone; null on a voter that is no cluster. */
-    private final MemberBatch ownBatch;
     /** Where the bytes in the shared batch start that this node has not got. */
     private int segmentStart;
     /** As {@link NodeHealth#isSuspicious}. */
     private boolean isSuspicious;
 
-    /** Sends to a master of a cluster, or to a voter of its own if the member is null. */
-    CommandSender(NodeView view, NodeContext context, FanOut fanOut, ClusterMember member) {
+    CommandSender(NodeView view, NodeContext context, FanOut fanOut) {
         this.nodeIndex = view.index();
         this.view = view;
         this.statistics = view.statistics();
@@ -71,8 +66,6 @@ final class CommandSender {
         this.clock = context.clock();
         this.fanOut = fanOut;
         this.flushReports = new FlushReports(view, context);
-        this.member = member;
-        this.ownBatch = member == null ? null : new MemberBatch(fanOut.buffers());
         this.retries = new CommandRetries(this, fanOut);
     }
 
@@ -114,9 +107,6 @@ final class CommandSender {
         setGate(Gate.CLOSED);
         connection = null;
         flushReports.stop();
-        if (ownBatch != null) {
-            ownBatch.free();
-        }
     }
 
     /** Whether commands can be sent; not during the handshake. */
@@ -139,7 +129,12 @@ final class CommandSender {
 
     /** The server in its cluster; null on a voter that is no cluster. */
     ClusterMember member() {
-        return member;
+        return null;
+    }
+
+    /** Null without a connection. */
+    final NodeConnection connection() {
+        return connection;
     }
 
     // ---- sending ----------------------------------------------------------------------------------------------------
@@ -207,9 +202,6 @@ final class CommandSender {
      * @return false if the node does not accept it now
      */
     boolean enqueue(InFlightRequest request, int tag, boolean isRegistering, int bytes) {
-        if (ownBatch != null && !reserve(bytes)) {
-            return false;
-        }
         return isRegistering
                 ? !connection.isCongested() && add(request, tag, true)
                 : connection.offer(request, tag);
@@ -221,43 +213,21 @@ final class CommandSender {
                 : connection.add(request, tag);
     }
 
-    /** Whether the node has memory for a command of its own batch. */
-    private boolean reserve(int bytes) {
-        try {
-            return ownBatch.reserve(bytes, connection);
-        } catch (RuntimeException | Error e) {
-            connection.fail("commands cannot be written: " + e);
-            return false;
-        }
-    }
-
     /** Copies a command that was enqueued, if the node does not get a slice of the shared batch. */
     void copy(ByteBuf batch, int from, int to) {
-        if (ownBatch != null) {
-            ownBatch.copy(batch, from, to);
-        }
+        // It gets one.
     }
 
-    /** Writes the commands of this node alone so far to its connection. */
-    void writeOwn() {
-        if (!isConnected()) {
-            return;
+    /** Writes the node's part of the shared batch so far; null if there is no batch. */
+    void writeShared(ByteBuf batch) {
+        if (batch != null) {
+            skip(batch, batch.writerIndex(), batch.writerIndex());
         }
-        try {
-            ownBatch.writeTo(connection);
-        } catch (RuntimeException | Error e) {
-            connection.fail("commands cannot be written: " + e);
-        }
-    }
-
-    /** The connection has flushed the commands of this node alone. */
-    void onFlushed() {
-        ownBatch.onFlushed();
     }
 
     /** Leaves a range of the shared batch out: the bytes before it are written to the connection. */
     void skip(ByteBuf batch, int start, int end) {
-        if (ownBatch == null && isConnected()) {
+        if (isConnected()) {
             writeBatchEnd(batch, start);
             segmentStart = end;
         }

@@ -21,16 +21,16 @@ public final class FanOut {
     private static final int KEY_BYTES_MAX = 16 * 1024;
     /** An extension takes a node longer than a release: this many block it for less time than 64 releases. */
     private static final int EXTENSIONS_MAX = 32;
+    private static final long ALL = -1L;
     /** A token with the longest label, as a bulk string. */
     private static final int VALUE_BYTES_MAX = 32 + Token.LABEL_LENGTH_MAX;
 
     private final EventLoop loop;
     private final DirectBuffers buffers;
-    /** The senders by voter. That of a cluster is the one that the last command was routed to. */
+    /** The senders by voter. */
     private final CommandSender[] senders;
-    /** The clusters by voter; null for other voters. */
-    private final ClusterVoter[] clusters;
-    private long clusterMask;
+    /** Null without a cluster. */
+    private ClusterRoutes routes;
     /** The nodes that get releases and queries, as a mask; also the ones in {@link #open}. */
     private long connected;
     /** The nodes that get every command, as a mask. */
@@ -68,7 +68,6 @@ public final class FanOut {
         this.loop = loop;
         this.buffers = buffers;
         this.senders = new CommandSender[nodeCount];
-        this.clusters = new ClusterVoter[nodeCount];
         this.batch = new SharedBatch(buffers, senders);
     }
 
@@ -92,30 +91,16 @@ public final class FanOut {
     /** Adds a voter that is a cluster; the sender is that of a key without a known owner. */
     void add(ClusterVoter cluster, CommandSender unrouted) {
         add(unrouted);
-        clusters[unrouted.nodeIndex()] = cluster;
-        clusterMask |= 1L << unrouted.nodeIndex();
-        setMembers(unrouted.nodeIndex(), new CommandSender[0]);
+        if (routes == null) {
+            routes = new ClusterRoutes(this, senders);
+            batch.setRoutes(routes);
+        }
+        routes.add(cluster, unrouted.nodeIndex());
     }
 
     /** Sets the servers of a cluster. */
-    void setMembers(int voterIndex, CommandSender[] members) {
-        batch.setMembers(voterIndex, members);
-    }
-
-    /**
-     * Chooses the server of each cluster that gets a command.
-     *
-     * @return the clusters that do not vote on it because its slot has a new owner, as a mask
-     */
-    private long route(SlotKey key, boolean isVote) {
-        long silentMask = 0;
-        for (long left = clusterMask; left != 0; left &= left - 1) {
-            int i = Long.numberOfTrailingZeros(left);
-            senders[i] = clusters[i].nodeFor(key).sender();
-            update(senders[i]);
-            silentMask |= isVote && clusters[i].isSilentFor(key) ? 1L << i : 0;
-        }
-        return silentMask;
+    void setMembers(int voterIndex, MemberSender[] members) {
+        routes.setMembers(voterIndex, members);
     }
 
     /**
@@ -142,9 +127,9 @@ public final class FanOut {
     }
 
     private long sendNow(LockRequest request, CommandKind kind, int sequence, long mask) {
-        long silentMask = clusterMask == 0 ? 0 : route(request, kind.isVote());
+        long left = routes == null ? mask : mask & ~routes.route(request, kind.isVote);
         long sent = 0;
-        for (long left = mask & ~silentMask; left != 0;) {
+        while (left != 0) {
             // One pass, unless the nodes have different commands.
             CommandEncoding encoding = senders[Long.numberOfTrailingZeros(left)].encodingOf(request, kind);
             long group = isEncodedByNode(request, kind) ? withEncoding(request, kind, encoding, left) : left;
@@ -185,9 +170,9 @@ public final class FanOut {
         if (out == null) {
             return 0;
         }
-        if (clusterMask != 0) {
+        if (routes != null) {
             // Room may have taken a flush, whose events send other commands.
-            route(request, false);
+            routes.route(request, false);
         }
         int start = out.writerIndex();
         boolean isWakeUpWanted = kind.mayRegister() && request.isWakeUpWanted();
@@ -210,8 +195,8 @@ public final class FanOut {
         }
         if (isWakeUpWanted) {
             skipWakeUp(sent, out, start, commandStart, end);
-        } else {
-            copy(sent, out, start, end);
+        } else if (routes != null) {
+            routes.copy(sent, out, start, end);
         }
         skip(sent, out, start, end);
         return sent;
@@ -219,15 +204,8 @@ public final class FanOut {
 
     /** Leaves a range of the shared batch out for the nodes that do not get it. */
     private void skip(long sent, ByteBuf out, int start, int end) {
-        for (long left = connected & ~clusterMask & ~sent; left != 0; left &= left - 1) {
+        for (long left = connected & ~sent; left != 0; left &= left - 1) {
             senders[Long.numberOfTrailingZeros(left)].skip(out, start, end);
-        }
-    }
-
-    /** Copies a range of the shared batch for the clusters that get it. */
-    private void copy(long sent, ByteBuf out, int start, int end) {
-        for (long left = clusterMask & sent; left != 0; left &= left - 1) {
-            senders[Long.numberOfTrailingZeros(left)].copy(out, start, end);
         }
     }
 
@@ -374,13 +352,16 @@ public final class FanOut {
             sendNow(single, origin.single(), sequence, nodes);
             return;
         }
-        if (clusterMask != 0) {
-            sendBySlot(commands, origin);
+        if (routes == null) {
+            send(commands, origin, ALL);
+        } else {
+            routes.sendBySlot(commands, origin);
+            send(commands, origin, ~routes.mask());
         }
-        send(commands, origin, ~clusterMask);
     }
 
-    private void send(CommandBatch commands, CommandBatcher origin, long mask) {
+    /** Sends a batch to the nodes of a mask. */
+    void send(CommandBatch commands, CommandBatcher origin, long mask) {
         long natives = natives(origin.single()) & connected & mask;
         for (int i = 0; natives != 0 && i < commands.length(); i++) {
             sendAlone(commands, i, natives);
@@ -393,45 +374,10 @@ public final class FanOut {
         }
     }
 
-    private void sendAlone(CommandBatch commands, int index, long mask) {
+    /** Sends one command of a batch to the nodes of a mask. */
+    void sendAlone(CommandBatch commands, int index, long mask) {
         sendNow(commands.member(index), commands.kind().single(), commands.sequence(index),
                 mask & commands.nodesOf(index));
-    }
-
-    /** Sends the commands of each slot together to the clusters: the keys of one command share a slot. */
-    private void sendBySlot(CommandBatch commands, CommandBatcher origin) {
-        long left = 0;
-        for (int i = 0; i < commands.length(); i++) {
-            left |= (commands.nodesOf(i) & clusterMask) != 0 ? 1L << i : 0;
-        }
-        while (left != 0) {
-            int first = Long.numberOfTrailingZeros(left);
-            long sameSlot = withSlot(commands, commands.member(first).slot(), left);
-            left &= ~sameSlot;
-            boolean isSilent = origin.single().isVote() && route(commands.member(first), true) != 0;
-            if (Long.bitCount(sameSlot) == 1 || isSilent) {
-                for (long rest = sameSlot; rest != 0; rest &= rest - 1) {
-                    sendAlone(commands, Long.numberOfTrailingZeros(rest), clusterMask);
-                }
-                continue;
-            }
-            CommandBatch together = origin.newBatch();
-            for (long rest = sameSlot; rest != 0; rest &= rest - 1) {
-                int i = Long.numberOfTrailingZeros(rest);
-                together.add(commands.member(i), commands.sequence(i), clusterMask & commands.nodesOf(i));
-            }
-            route(commands.member(first), false);
-            send(together, origin, clusterMask);
-        }
-    }
-
-    private static long withSlot(CommandBatch commands, int slot, long mask) {
-        long sameSlot = 0;
-        for (long left = mask; left != 0; left &= left - 1) {
-            int i = Long.numberOfTrailingZeros(left);
-            sameSlot |= commands.member(i).slot() == slot ? 1L << i : 0;
-        }
-        return sameSlot;
     }
 
     private void sendTogether(CommandBatch commands, long mask) {
@@ -467,9 +413,9 @@ public final class FanOut {
         if (out == null) {
             return 0;
         }
-        if (clusterMask != 0) {
+        if (routes != null) {
             // Room may have taken a flush, whose events send other commands.
-            route(firstOf(commands, members), false);
+            routes.route(firstOf(commands, members), false);
         }
         int start = out.writerIndex();
         LockScripts.writeBatch(out, commands, members, false);
@@ -480,7 +426,9 @@ public final class FanOut {
             CommandSender sender = senders[Long.numberOfTrailingZeros(left)];
             sent |= sender.enqueue(commands, tag, false, end - start) ? Long.lowestOneBit(left) : 0;
         }
-        copy(sent, out, start, end);
+        if (routes != null) {
+            routes.copy(sent, out, start, end);
+        }
         skip(sent, out, start, end);
         return sent;
     }
@@ -526,7 +474,7 @@ public final class FanOut {
 
     /** The reason now. If there is none any more, or the command did not fit, the reason was back-pressure. */
     private VoteFailure whyUnsent(SlotKey key, CommandKind kind, int index) {
-        boolean isSilent = clusterMask != 0 && (route(key, kind.isVote()) & 1L << index) != 0;
+        boolean isSilent = routes != null && (routes.route(key, kind.isVote) & 1L << index) != 0;
         VoteFailure refusal = isSilent ? VoteFailure.SLOT_MOVED : senders[index].refusalOf(kind);
         return refusal == VoteFailure.NONE ? VoteFailure.BACK_PRESSURE : refusal;
     }

@@ -72,7 +72,9 @@ public final class Node extends Voter {
         this.fanOut = fanOut;
         this.view = new NodeView(index, address, context.clock(), context.listener(),
                 member == null ? null : member.voter().logLimit());
-        this.sender = new CommandSender(view, context, fanOut, member);
+        this.sender = member == null
+                ? new CommandSender(view, context, fanOut)
+                : member.newSender(view, context, fanOut);
         this.redelivery = new ReleaseRedelivery(view, context, sender);
         this.connector = new NodeConnector(address, context, member == null ? null : member.voter().connects(),
                 this::newConnection, events);

@@ -18,8 +18,8 @@ final class SharedBatch {
 
     private final DirectBuffers buffers;
     private final CommandSender[] senders;
-    /** The servers of each voter that is a cluster; null for other voters, and null without a cluster. */
-    private CommandSender[][] members;
+    /** Null without a cluster. */
+    private ClusterRoutes routes;
     private ByteBuf batch;
     private ByteBuf timeCommand;
     private int lastNode = ANY_NODE;
@@ -30,12 +30,9 @@ final class SharedBatch {
         this.senders = senders;
     }
 
-    /** Sets the servers of a cluster, which have their own batches. */
-    void setMembers(int voterIndex, CommandSender[] newMembers) {
-        if (members == null) {
-            members = new CommandSender[senders.length][];
-        }
-        members[voterIndex] = newMembers;
+    /** Sets the routes to the servers of clusters, which have their own batches. */
+    void setRoutes(ClusterRoutes newRoutes) {
+        routes = newRoutes;
     }
 
     boolean isLastNodeChosen() {
@@ -75,11 +72,7 @@ final class SharedBatch {
 
     /** Writes a node's part so far to its connection, so that a command of its own can follow. */
     void writeTo(CommandSender sender) {
-        if (sender.member() != null) {
-            sender.writeOwn();
-        } else if (batch != null) {
-            sender.skip(batch, batch.writerIndex(), batch.writerIndex());
-        }
+        sender.writeShared(batch);
     }
 
     /**
@@ -93,43 +86,24 @@ final class SharedBatch {
         ByteBuf flushed = batch;
         if (flushed != null) {
             int end = flushed.writerIndex();
-            for (int i = 0; i < senders.length; i++) {
-                if (members == null || members[i] == null) {
-                    senders[i].writeBatchEnd(flushed, end);
-                }
+            for (CommandSender sender : senders) {
+                sender.writeBatchEnd(flushed, end);
             }
             batch = null;
         }
-        if (members != null) {
-            writeMembers();
+        if (routes != null) {
+            routes.write();
         }
         int first = lastNode + 1;
         lastNode = ANY_NODE;
         for (int i = 0; i < senders.length; i++) {
             int next = first + i < senders.length ? first + i : first + i - senders.length;
-            if (members == null || members[next] == null) {
+            if (routes == null || !routes.flush(next)) {
                 senders[next].flush();
-            } else {
-                flushMembers(members[next]);
             }
         }
         if (flushed != null) {
             reuseOrRelease(flushed);
-        }
-    }
-
-    private void writeMembers() {
-        for (CommandSender[] cluster : members) {
-            for (int i = 0; cluster != null && i < cluster.length; i++) {
-                cluster[i].writeOwn();
-            }
-        }
-    }
-
-    private static void flushMembers(CommandSender[] cluster) {
-        for (CommandSender member : cluster) {
-            member.flush();
-            member.onFlushed();
         }
     }
 

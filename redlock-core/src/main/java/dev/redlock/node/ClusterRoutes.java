@@ -1,0 +1,123 @@
+package dev.redlock.node;
+
+import io.netty.buffer.ByteBuf;
+
+/**
+ * Routes the commands for the voters that are clusters. A fan-out to single masters has none.
+ *
+ * @threading event-loop-confined
+ */
+final class ClusterRoutes {
+
+    private final FanOut fanOut;
+    /** Those of the fan-out: a cluster's is the one that the last command was routed to. */
+    private final CommandSender[] senders;
+    /** The clusters by voter; null for other voters. */
+    private final ClusterVoter[] clusters;
+    /** The servers of each cluster, by voter. */
+    private final MemberSender[][] members;
+    private long clusterMask;
+
+    /** No routes yet; the senders are borrowed. */
+    ClusterRoutes(FanOut fanOut, CommandSender[] senders) {
+        this.fanOut = fanOut;
+        this.senders = senders;
+        this.clusters = new ClusterVoter[senders.length];
+        this.members = new MemberSender[senders.length][];
+    }
+
+    void add(ClusterVoter cluster, int voterIndex) {
+        clusters[voterIndex] = cluster;
+        members[voterIndex] = new MemberSender[0];
+        clusterMask |= 1L << voterIndex;
+    }
+
+    /** Sets the servers of a cluster. */
+    void setMembers(int voterIndex, MemberSender[] newMembers) {
+        members[voterIndex] = newMembers;
+    }
+
+    /** The voters that are clusters, as a mask. */
+    long mask() {
+        return clusterMask;
+    }
+
+    /**
+     * Chooses the server of each cluster that gets a command.
+     *
+     * @return the clusters that do not vote on it because its slot has a new owner, as a mask
+     */
+    long route(SlotKey key, boolean isVote) {
+        long silentMask = 0;
+        for (long left = clusterMask; left != 0; left &= left - 1) {
+            int i = Long.numberOfTrailingZeros(left);
+            senders[i] = clusters[i].nodeFor(key).sender();
+            fanOut.update(senders[i]);
+            silentMask |= isVote && clusters[i].isSilentFor(key) ? 1L << i : 0;
+        }
+        return silentMask;
+    }
+
+    /** Copies a range of the shared batch for the clusters that get it. */
+    void copy(long sent, ByteBuf out, int start, int end) {
+        for (long left = clusterMask & sent; left != 0; left &= left - 1) {
+            senders[Long.numberOfTrailingZeros(left)].copy(out, start, end);
+        }
+    }
+
+    /** Sends the commands of each slot together to the clusters: the keys of one command share a slot. */
+    void sendBySlot(CommandBatch commands, CommandBatcher origin) {
+        long left = 0;
+        for (int i = 0; i < commands.length(); i++) {
+            left |= (commands.nodesOf(i) & clusterMask) != 0 ? 1L << i : 0;
+        }
+        while (left != 0) {
+            int first = Long.numberOfTrailingZeros(left);
+            long sameSlot = withSlot(commands, commands.member(first).slot(), left);
+            left &= ~sameSlot;
+            boolean isSilent = origin.single().isVote() && route(commands.member(first), true) != 0;
+            if (Long.bitCount(sameSlot) == 1 || isSilent) {
+                for (long rest = sameSlot; rest != 0; rest &= rest - 1) {
+                    fanOut.sendAlone(commands, Long.numberOfTrailingZeros(rest), clusterMask);
+                }
+                continue;
+            }
+            CommandBatch together = origin.newBatch();
+            for (long rest = sameSlot; rest != 0; rest &= rest - 1) {
+                int i = Long.numberOfTrailingZeros(rest);
+                together.add(commands.member(i), commands.sequence(i), clusterMask & commands.nodesOf(i));
+            }
+            route(commands.member(first), false);
+            fanOut.send(together, origin, clusterMask);
+        }
+    }
+
+    private static long withSlot(CommandBatch commands, int slot, long mask) {
+        long sameSlot = 0;
+        for (long left = mask; left != 0; left &= left - 1) {
+            int i = Long.numberOfTrailingZeros(left);
+            sameSlot |= commands.member(i).slot() == slot ? 1L << i : 0;
+        }
+        return sameSlot;
+    }
+
+    /** Writes the commands of all servers to their connections. */
+    void write() {
+        for (MemberSender[] cluster : members) {
+            for (int i = 0; cluster != null && i < cluster.length; i++) {
+                cluster[i].writeOwn();
+            }
+        }
+    }
+
+    /** Flushes the servers of a voter; false if it is no cluster. */
+    boolean flush(int voterIndex) {
+        if (members[voterIndex] == null) {
+            return false;
+        }
+        for (MemberSender member : members[voterIndex]) {
+            member.flush();
+        }
+        return true;
+    }
+}
