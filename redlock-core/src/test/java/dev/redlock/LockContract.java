@@ -146,6 +146,24 @@ public abstract class LockContract extends SetContract {
     }
 
     @Test
+    void aForeignKeyOfAnotherTypeIsNamed() throws InterruptedException {
+        Redlock client = client();
+        for (int i = 0; i < voterCount(); i++) {
+            node(i).setHash(resource, 3_600_000);
+        }
+        AcquireOptions options = AcquireOptions.ofTtl(LONG).tryOnce();
+        for (AcquireOptions kind : List.of(options, options.fenced(), options.forReading(), options.forWriting())) {
+            AcquireOutcome outcome = client.acquire(resource, kind);
+            assertEquals(AcquireOutcome.Kind.CONTENDED, outcome.kind(), outcome::toString);
+            assertTrue(outcome.advice()
+                    .contains(outcome.shortestRemainingTtlMs() < 0
+                            ? "look at the key with TYPE"
+                            : "\"" + resource + "\" has the type hash, and a lock has the type string"),
+                    outcome::advice);
+        }
+    }
+
+    @Test
     void namesInAnyAlphabetAreKeysWithoutChange() throws InterruptedException {
         String name = resource + "/\u00e4\u4e16\u754c \r\n$3";
         Lease lease = acquired(client().tryAcquire(name, LONG));

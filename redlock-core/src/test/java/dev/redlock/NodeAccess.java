@@ -9,6 +9,9 @@ public interface NodeAccess {
     /** {@code SET key value NX PX ttlMs}, or without expiry if ttlMs is -1; returns true if it was set. */
     boolean setIfAbsent(String key, String value, long ttlMs);
 
+    /** Sets a hash with one field, which expires after ttlMs. */
+    void setHash(String key, long ttlMs);
+
     /** {@code DEL key}; returns true if the key existed. */
     boolean delete(String key);
 

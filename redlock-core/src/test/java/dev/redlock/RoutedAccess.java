@@ -16,6 +16,11 @@ public record RoutedAccess(Function<String, NodeAccess> server) implements NodeA
     }
 
     @Override
+    public void setHash(String key, long ttlMs) {
+        server.apply(key).setHash(key, ttlMs);
+    }
+
+    @Override
     public boolean delete(String key) {
         return server.apply(key).delete(key);
     }

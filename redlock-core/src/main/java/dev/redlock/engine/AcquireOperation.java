@@ -322,11 +322,24 @@ final class AcquireOperation {
         };
     }
 
-    /** A refusal that ends the acquisition reports the holder's ttl, and a refused {@code SET} does not contain it. */
-    private boolean isHolderTtlQueryDue(Claim claim) {
+    /**
+     * A refusal that ends the acquisition reports the holder's ttl, and a refused {@code SET} does not contain it. The
+     * advice has the type of a key that no lock can have.
+     */
+    private boolean isHolderQueryDue(Claim claim) {
+        if (claim.phase != Claim.Phase.ACQUIRING || claim.pending.lease.key.kind() == LockKind.PERMIT) {
+            return false;
+        }
+        if (claim.shortestRemainingTtlMs >= 0) {
+            return conductor.holderTtlQuery().isTypeDue(claim) && hasTimeForQuery(claim.pending);
+        }
         return commandMode == CommandMode.AUTO && claim.pending.lease.waitNs <= 0
-                && !claim.isFenced && !claim.isRemainingTtlWanted && claim.shortestRemainingTtlMs < 0
-                && claim.pending.lease.key.kind() != LockKind.PERMIT;
+                && !claim.isFenced && !claim.isRemainingTtlWanted;
+    }
+
+    private boolean hasTimeForQuery(PendingAcquire pending) {
+        return pending.lease.waitNs <= 0 || !pending.retryImmediately && !pending.isWoken
+                && pending.deadlineNs - clock.nanoTime() > terms.nodeTimeoutNs(pending.lease.ttlMs);
     }
 
     private void onGrant(Claim claim, int nodeIndex, long value) {
@@ -538,9 +551,12 @@ final class AcquireOperation {
 
     void fail(Claim claim, AcquireOutcome.Kind reason) {
         telemetry.onAttemptFailing(claim, reason);
-        if (reason == AcquireOutcome.Kind.CONTENDED && isHolderTtlQueryDue(claim)) {
-            counters.onRolledBack();
-            conductor.holderTtlQuery().start(claim);
+        if (reason == AcquireOutcome.Kind.CONTENDED && isHolderQueryDue(claim)) {
+            boolean isRolledBack = claim.shortestRemainingTtlMs < 0 || mayHaveSetKeys(claim);
+            if (isRolledBack) {
+                counters.onRolledBack();
+            }
+            conductor.holderTtlQuery().start(claim, isRolledBack);
             return;
         }
         PendingAcquire pending = claim.pending;
@@ -552,10 +568,12 @@ final class AcquireOperation {
         }
     }
 
-    /**
-     * Releases the token on every node that was asked, including those that refused, failed or did not reply. If the
-     * others were not asked and all have refused, no node can have the token.
-     */
+    /** If some nodes were not asked and the others have refused, no node can have the token. */
+    private boolean mayHaveSetKeys(Claim claim) {
+        return claim.possibleHolderMask != 0 || !isPartlyAsked(claim);
+    }
+
+    /** Releases the token on every node that was asked, including those that refused, failed or did not reply. */
     void rollBack(Claim claim) {
         if (claim.phase == Claim.Phase.QUERYING_TTL || claim.phase == Claim.Phase.SEARCHING) {
             // The query has sent the release already; a search takes no lock.
@@ -566,7 +584,7 @@ final class AcquireOperation {
         timers.stop(claim.roundTimer);
         claim.pending.claim = null;
         claim.pending = null;
-        if (claim.possibleHolderMask == 0 && isPartlyAsked(claim)) {
+        if (!mayHaveSetKeys(claim)) {
             claim.phase = Claim.Phase.ABANDONED;
             claims.recycleIfDone(claim);
             return;

@@ -1,6 +1,7 @@
 package dev.redlock.engine;
 
 import dev.redlock.AcquireOutcome;
+import dev.redlock.node.KeyType;
 import dev.redlock.node.VoteFailure;
 
 /**
@@ -11,9 +12,15 @@ import dev.redlock.node.VoteFailure;
  */
 abstract class AcquireResult extends RequestMailbox implements AcquireOutcome {
 
+    private static final String FOREIGN_KEY_FIX =
+            "delete it if no other program uses it, or choose another name or RedlockContext.keyPrefix";
     /** A key of a lock always expires. */
-    private static final String FOREIGN_KEY_ADVICE = "a key with the name of the lock never expires, so it is no lock"
-            + " of a client: delete it if no other program uses it, or choose another name or RedlockContext.keyPrefix";
+    private static final String FOREIGN_KEY_ADVICE =
+            "a key with the name of the lock never expires, so it is no lock of a client: " + FOREIGN_KEY_FIX;
+
+    /** As with native commands. */
+    private static final String UNKNOWN_KEY_ADVICE = "the key of the lock is in use, and no node has reported its"
+            + " remaining ttl: wait longer, or look at the key with TYPE and PTTL";
 
     private final LockEngine engine;
     private Kind kind = Kind.CANCELLED;
@@ -25,6 +32,9 @@ abstract class AcquireResult extends RequestMailbox implements AcquireOutcome {
     private long unknownMask;
     private long shortestRemainingTtlMs = -1;
     private byte[] failures;
+    /** A key whose type the acquisition has asked for; null for none. */
+    private LockKey askedKey;
+    private KeyType keyType = KeyType.NONE;
 
     AcquireResult(LockEngine engine) {
         this.engine = engine;
@@ -43,6 +53,7 @@ abstract class AcquireResult extends RequestMailbox implements AcquireOutcome {
         failedMask = 0;
         unknownMask = 0;
         shortestRemainingTtlMs = -1;
+        askedKey = null;
     }
 
     /** Records the votes of an attempt that has ended. */
@@ -59,6 +70,17 @@ abstract class AcquireResult extends RequestMailbox implements AcquireOutcome {
             }
             System.arraycopy(decided.failures, 0, failures, 0, failures.length);
         }
+    }
+
+    /** Whether the type of a key in use was asked for. */
+    final boolean isKeyTypeAsked() {
+        return askedKey != null;
+    }
+
+    /** Records the type of a key in use; {@link KeyType#NONE} if it is not known yet. */
+    final void recordKeyType(LockKey key, KeyType type) {
+        askedKey = key;
+        keyType = type;
     }
 
     /** Records the failure of the last attempt; the outcome reports it if no later attempt succeeds. */
@@ -82,10 +104,23 @@ abstract class AcquireResult extends RequestMailbox implements AcquireOutcome {
         Kind reason = hasReason ? lastReason : kind;
         String advice = switch (reason) {
             case NO_QUORUM -> noQuorumAdvice();
-            case CONTENDED -> shortestRemainingTtlMs == Long.MAX_VALUE ? FOREIGN_KEY_ADVICE : reason.advice();
+            case CONTENDED -> contendedAdvice();
             default -> reason.advice();
         };
         return hasReason ? "the wait budget ended: " + advice : advice;
+    }
+
+    private String contendedAdvice() {
+        // Another key may be in use since.
+        boolean isTypeKnown = askedKey != null && shortestRemainingTtlMs > engine.config().terms().maxTtlMs();
+        if (isTypeKnown && keyType.isForeign()) {
+            return "the key of resource \"" + askedKey + "\" has the type " + keyType.text()
+                    + ", and a lock has the type string, or zset for readers: " + FOREIGN_KEY_FIX;
+        }
+        if (shortestRemainingTtlMs < 0) {
+            return UNKNOWN_KEY_ADVICE;
+        }
+        return shortestRemainingTtlMs == Long.MAX_VALUE ? FOREIGN_KEY_ADVICE : Kind.CONTENDED.advice();
     }
 
     private String noQuorumAdvice() {

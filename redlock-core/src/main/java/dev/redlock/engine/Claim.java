@@ -33,7 +33,7 @@ final class Claim extends LockRequest {
         ACQUIRING,
         /** A quorum has granted a fenced lock with different counters; the raise round is in progress. */
         RAISING,
-        /** The attempt is refused and released; a query for the ttl of the holder's key is in progress. */
+        /** The attempt is refused and released; a query for the ttl or the type of the holder's key is in progress. */
         QUERYING_TTL,
         /** A node is asked for a free slot of a semaphore; the attempt follows with another claim. */
         SEARCHING,
@@ -84,7 +84,7 @@ final class Claim extends LockRequest {
      * lease is lost.
      */
     long holderMask;
-    /** Nodes whose reply to the holder ttl query is pending. */
+    /** Nodes whose reply to the query for the ttl or the type of the holder's key is pending. */
     long queriedMask;
     /** The number of the attempt in the flight recorder. */
     int number;
@@ -224,6 +224,7 @@ final class Claim extends LockRequest {
                     }
                 }
                 case TICKETS -> conductor.scheduler().queues().onTickets(key, value);
+                case KEY_TYPE -> conductor.holderTtlQuery().onType(this, nodeIndex, sequence, value);
                 case EXTEND, EXTEND_MANY -> conductor.extendOperation().onReply(this, nodeIndex, sequence, value);
                 case CHECK -> conductor.lossWatch().onReply(this, nodeIndex, value);
                 case SHORTEN -> {
@@ -279,6 +280,7 @@ final class Claim extends LockRequest {
                 case EXTEND, EXTEND_MANY -> conductor.extendOperation()
                         .onNoReply(this, nodeIndex, sequence, vote, failure);
                 case CHECK -> conductor.lossWatch().onNoReply(this, nodeIndex, failure);
+                case KEY_TYPE -> conductor.holderTtlQuery().onNoType(this, nodeIndex, sequence);
                 case TICKETS -> {
                     // The next release asks again.
                 }
@@ -306,7 +308,7 @@ final class Claim extends LockRequest {
             case REMAINING_TTL -> isReadByScript() && isReading();
             // Also after the decision: one more holder is worth a message.
             case EXTEND, EXTEND_MANY -> phase == Phase.HELD && sequence == extendSequence;
-            case TICKETS -> false;
+            case TICKETS, KEY_TYPE -> false;
             case CHECK -> phase == Phase.HELD;
             case SHORTEN -> true;
             case RELEASE, RELEASE_FENCED, RELEASE_MANY, RELEASE_MANY_FENCED -> true;

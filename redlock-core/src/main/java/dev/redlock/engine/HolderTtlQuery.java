@@ -2,10 +2,18 @@ package dev.redlock.engine;
 
 import dev.redlock.AcquireOutcome;
 import dev.redlock.node.CommandKind;
+import dev.redlock.node.KeyType;
+import dev.redlock.node.LockKind;
 
 /**
- * Queries the ttl of the holder's key for an acquisition that ends with a refusal, because a refused {@code SET} does
- * not contain it. The rollback follows the query on each connection, so other clients do not wait for the reply.
+ * Asks for details of the key that has refused an acquisition:
+ *
+ * <ul>
+ * <li>its remaining ttl, if the acquisition ends with a refused {@code SET}, which does not contain it;
+ * <li>its type, if it outlives the longest ttl of a lock, so another program has probably set it.
+ * </ul>
+ *
+ * <p>The rollback follows the first query on each connection, so other clients do not wait for the reply.
  *
  * @threading event-loop-confined
  */
@@ -19,19 +27,61 @@ final class HolderTtlQuery {
         this.conductor = conductor;
     }
 
-    /** Sends the query to the nodes that refused, then the release to all that were asked. */
-    void start(Claim claim) {
+    /** Sends the query to nodes that refused, then the release to all that may have the token. */
+    void start(Claim claim, boolean isRolledBack) {
+        boolean isTtlKnown = claim.shortestRemainingTtlMs >= 0;
         claim.phase = Claim.Phase.QUERYING_TTL;
-        claim.queriedMask = claim.acquireRound.refused();
         conductor.startTimer(claim.roundTimer,
                 conductor.nowNs() + conductor.config().terms().nodeTimeoutNs(claim.ttlMs));
-        claim.addPendingReplies(Long.bitCount(claim.queriedMask));
         // The query ends after the last send at the earliest.
         claim.isFanOutInProgress = true;
-        conductor.fanOut().send(claim, CommandKind.REMAINING_TTL, 0, claim.queriedMask);
-        conductor.releaseOperation().send(claim);
+        if (isTtlKnown) {
+            askType(claim);
+        } else {
+            claim.queriedMask = claim.acquireRound.refused();
+            claim.addPendingReplies(Long.bitCount(claim.queriedMask));
+            conductor.fanOut().send(claim, CommandKind.REMAINING_TTL, 0, claim.queriedMask);
+        }
+        if (isRolledBack) {
+            conductor.releaseOperation().send(claim);
+        }
         claim.isFanOutInProgress = false;
         endIfAnswered(claim);
+    }
+
+    /** Whether the key in use lasts longer than a lock can, and its type is not known yet. */
+    boolean isTypeDue(Claim claim) {
+        return claim.shortestRemainingTtlMs > conductor.config().terms().maxTtlMs()
+                && !claim.pending.lease.isKeyTypeAsked();
+    }
+
+    /** Asks one of the nodes that refused. The keys of a set need a command each. */
+    private void askType(Claim claim) {
+        int count = typeCount(claim.key);
+        claim.queriedMask = Long.lowestOneBit(claim.acquireRound.refused());
+        claim.pending.lease.recordKeyType(claim.key, KeyType.NONE);
+        claim.addPendingReplies(Long.bitCount(claim.queriedMask) * count);
+        for (int i = 0; i < count; i++) {
+            conductor.fanOut().send(claim, CommandKind.KEY_TYPE, i, claim.queriedMask);
+        }
+    }
+
+    private static int typeCount(LockKey key) {
+        return key.kind() == LockKind.SET ? key.memberCount() : 1;
+    }
+
+    void onType(Claim claim, int nodeIndex, int sequence, long value) {
+        KeyType type = KeyType.of((int) value);
+        if (claim.phase == Claim.Phase.QUERYING_TTL && type.isForeign()) {
+            claim.pending.lease.recordKeyType(claim.key.member(sequence), type);
+        }
+        onNoType(claim, nodeIndex, sequence);
+    }
+
+    void onNoType(Claim claim, int nodeIndex, int sequence) {
+        if (sequence == typeCount(claim.key) - 1) {
+            onNoReply(claim, nodeIndex);
+        }
     }
 
     /** The value is in milliseconds: -1 for a key without expiry, -2 for a missing key. */
@@ -57,7 +107,15 @@ final class HolderTtlQuery {
     }
 
     private void endIfAnswered(Claim claim) {
-        if (claim.queriedMask == 0 && !claim.isFanOutInProgress) {
+        if (claim.queriedMask != 0 || claim.isFanOutInProgress) {
+            return;
+        }
+        if (isTypeDue(claim)) {
+            claim.isFanOutInProgress = true;
+            askType(claim);
+            claim.isFanOutInProgress = false;
+        }
+        if (claim.queriedMask == 0) {
             end(claim);
         }
     }
@@ -65,6 +123,10 @@ final class HolderTtlQuery {
     /** Ends the query after the last reply or the timeout, with the shortest ttl so far. */
     void end(Claim claim) {
         PendingAcquire pending = claim.pending;
+        if (claim.key.kind() == LockKind.PERMIT) {
+            conductor.permits().onNoneFree(claim);
+            return;
+        }
         pending.lease.recordVotes(claim);
         untrack(claim);
         conductor.scheduler().onAttemptFailed(pending, AcquireOutcome.Kind.CONTENDED);

@@ -349,9 +349,19 @@ final class PermitOperation {
     }
 
     private void onNoneFree(Claim claim, int nodeIndex, long value) {
-        PendingAcquire pending = claim.pending;
         claim.recordRemainingTtl(value == NO_EXPIRY_REPLY ? Long.MAX_VALUE : -value);
         claim.acquireRound.onVote(nodeIndex, Vote.REFUSED);
+        if (conductor.holderTtlQuery().isTypeDue(claim) && !isOver(claim.pending)) {
+            conductor.holderTtlQuery().start(claim, false);
+        } else {
+            onNoneFree(claim);
+        }
+    }
+
+    /** No slot is free, as one node says. */
+    void onNoneFree(Claim claim) {
+        PendingAcquire pending = claim.pending;
+        int nodeIndex = Long.numberOfTrailingZeros(claim.acquireRound.refused());
         pending.lease.recordVotes(claim);
         if (claim.isWakeUpWanted && conductor.node(nodeIndex, claim).hasWakeUps()) {
             conductor.scheduler().queues().onRegistered(pending.queue, 1L << nodeIndex);

@@ -15,6 +15,8 @@ enum CommandEncoding {
     PTTL(false),
     /** Count of tickets as {@code GET counter:tickets}: a number as a bulk string, or null. */
     GET(false),
+    /** Type of a key as {@code TYPE key}: a {@link KeyType} as a simple string. */
+    TYPE(false),
     /** Release as {@code DELEX key IFEQ token}: Redis 8.4 and later. */
     DELEX(false),
     /** Release as {@code DELIFEQ key token}: Valkey 9.0 and later. */
@@ -30,7 +32,7 @@ enum CommandEncoding {
     /** By ordinal. */
     static final CommandEncoding[] VALUES = values();
 
-    /** Whether the reply is {@code +OK} or null; otherwise it is an integer, and for {@link #GET} in a bulk string. */
+    /** Whether the reply is {@code +OK} or null; otherwise it is a number, for {@link #GET} in a bulk string. */
     final boolean isAnsweredByOk;
 
     CommandEncoding(boolean isAnsweredByOk) {

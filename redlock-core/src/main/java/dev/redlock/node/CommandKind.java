@@ -35,7 +35,9 @@ public enum CommandKind {
     /** Read the remaining ttl of the holder's key with {@code PTTL}, not by script. For every connected node. */
     REMAINING_TTL(null, false, false, 0),
     /** Read the count of tickets with {@code GET}, not by script: 0 if there is none. For every connected node. */
-    TICKETS(null, false, false, 0);
+    TICKETS(null, false, false, 0),
+    /** Read the type of the key, or of one of a set, with {@code TYPE}, not by script. For every connected node. */
+    KEY_TYPE(null, false, false, 0);
 
     /** By ordinal. */
     static final CommandKind[] VALUES = values();
@@ -59,7 +61,7 @@ public enum CommandKind {
 
     /** @return true if an error says nothing about locks: the client works without the reply */
     boolean isOptional() {
-        return this == REMAINING_TTL || this == TICKETS || this == SHORTEN;
+        return this == REMAINING_TTL || this == TICKETS || this == SHORTEN || this == KEY_TYPE;
     }
 
     /** @return true if there is a script for it */

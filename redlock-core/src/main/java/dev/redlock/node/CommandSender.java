@@ -167,6 +167,7 @@ class CommandSender {
         return switch (kind) {
             case REMAINING_TTL -> CommandEncoding.PTTL;
             case TICKETS -> CommandEncoding.GET;
+            case KEY_TYPE -> CommandEncoding.TYPE;
             case ACQUIRE -> command.isRemainingTtlWanted() ? CommandEncoding.SCRIPT : CommandEncoding.PLAIN_SET;
             case RELEASE -> capabilities.releaseEncoding();
             case EXTEND -> capabilities.extendEncoding();
@@ -180,6 +181,9 @@ class CommandSender {
     private CommandEncoding encodingOf(LockKind lock, LockCommand command, CommandKind kind) {
         if (lock == LockKind.SET && kind == CommandKind.ACQUIRE && !command.isRemainingTtlWanted()) {
             return capabilities.setEncoding();
+        }
+        if (kind == CommandKind.KEY_TYPE) {
+            return CommandEncoding.TYPE;
         }
         if (kind == CommandKind.REMAINING_TTL && lock != LockKind.SET && lock != LockKind.PERMIT) {
             return CommandEncoding.PTTL;

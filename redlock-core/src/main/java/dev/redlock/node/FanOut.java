@@ -183,7 +183,7 @@ public final class FanOut {
         if (encoding == CommandEncoding.SCRIPT) {
             LockScripts.writeEvalSha(out, kind, request);
         } else {
-            NativeCommands.write(out, encoding, request);
+            NativeCommands.write(out, encoding, request, sequence);
         }
         int end = out.writerIndex();
         int tag = RequestRing.tag(kind, encoding, sequence, false);

@@ -167,7 +167,7 @@ final class LockScripts {
                 RespWriter.bulkInteger(out, command.highestFence());
                 RespWriter.bulkInteger(out, command.counterTtlMs());
             }
-            case RELEASE, CHECK, REMAINING_TTL, TICKETS -> {
+            case RELEASE, CHECK, REMAINING_TTL, TICKETS, KEY_TYPE -> {
                 // no argument after the token
             }
             case RELEASE_MANY, RELEASE_MANY_FENCED, EXTEND_MANY ->

@@ -19,6 +19,7 @@ final class NativeCommands {
     private static final byte[] PX = ascii("$2\r\nPX\r\n");
     private static final byte[] DELEX = ascii("*4\r\n$5\r\nDELEX\r\n");
     private static final byte[] PTTL = ascii("*2\r\n$4\r\nPTTL\r\n");
+    private static final byte[] TYPE = ascii("*2\r\n$4\r\nTYPE\r\n");
     private static final byte[] GET = ascii("*2\r\n$3\r\nGET\r\n");
     private static final byte[] TICKETS = ascii(":tickets\r\n");
     /** The highest place of a digit in the length of a name. */
@@ -33,13 +34,15 @@ final class NativeCommands {
         return text.getBytes(StandardCharsets.US_ASCII);
     }
 
-    static void write(ByteBuf out, CommandEncoding encoding, LockCommand command) {
+    /** Writes a command. Its sequence is the number of the resource if it concerns one of a set. */
+    static void write(ByteBuf out, CommandEncoding encoding, LockCommand command, int sequence) {
         switch (encoding) {
             case PLAIN_SET -> writeSetIfAbsent(out, command);
             case SET_IFEQ -> writeSetIfEqual(out, command);
             case MSETEX -> writeSetAllIfAbsent(out, command);
             case DELEX, DELIFEQ -> writeRelease(out, encoding, command.resourceBulk(), command.token());
             case PTTL -> out.writeBytes(PTTL).writeBytes(command.resourceBulk());
+            case TYPE -> out.writeBytes(TYPE).writeBytes(command.resourceBulk(sequence));
             case GET -> writeTicketQuery(out, command.counterBulk());
             case SCRIPT -> throw new IllegalArgumentException("SCRIPT is not a native encoding");
         }

@@ -146,7 +146,7 @@ final class ReplyReader implements RespVisitor {
             }
             ring.removeHead();
             sender.onSetReply(request, tag, reply == Scalar.OK);
-        } else if (encoding == CommandEncoding.GET) {
+        } else if (encoding == CommandEncoding.GET || encoding == CommandEncoding.TYPE) {
             if (reply != Scalar.NUMBER && reply != Scalar.NULL) {
                 throw wrongType();
             }
@@ -256,6 +256,9 @@ final class ReplyReader implements RespVisitor {
     public void onSimpleString(ByteBuf buf, int index, int length) {
         if (depth == 0 && length == 2 && buf.getShort(index) == OK) {
             scalar = Scalar.OK;
+        } else if (isScalarExpected() && RequestRing.encodingOf(ring.headTag()) == CommandEncoding.TYPE) {
+            scalar = Scalar.NUMBER;
+            integer = KeyType.named(buf.toString(index, length, StandardCharsets.ISO_8859_1)).ordinal();
         } else {
             other.onSimpleString(buf, index, length);
         }

@@ -13,7 +13,7 @@ final class RequestRing {
     /** A ring of this capacity does not shrink: about 48 KiB. */
     private static final int CAPACITY_KEPT = 4096;
     private static final int KIND_BITS = 4;
-    private static final int ENCODING_BITS = 3;
+    private static final int ENCODING_BITS = 4;
     private static final int SECOND_TRY_BIT = 1 << KIND_BITS + ENCODING_BITS;
     private static final int SEQUENCE_SHIFT = KIND_BITS + ENCODING_BITS + 1;
     /** Sequences wrap to 0 after this one. */

@@ -92,8 +92,8 @@ class LockScriptsTest {
             int room = FanOut.roomFor(named, CommandKind.EXTEND);
             ByteBuf out = Unpooled.buffer(room, room);
             ByteBuf expected = Unpooled.buffer();
-            NativeCommands.write(out, encoding, named);
-            NativeCommands.write(expected, encoding, plain);
+            NativeCommands.write(out, encoding, named, 0);
+            NativeCommands.write(expected, encoding, plain, 0);
             assertEquals(withName(text(expected), value), text(out), encoding::name);
         }
         UndeliveredRelease release = new UndeliveredRelease(null, named, 0);
@@ -120,7 +120,7 @@ class LockScriptsTest {
             }
         };
         ByteBuf out = Unpooled.buffer();
-        NativeCommands.write(out, CommandEncoding.MSETEX, set);
+        NativeCommands.write(out, CommandEncoding.MSETEX, set, 0);
         int room = FanOut.roomFor(set, CommandKind.ACQUIRE, CommandEncoding.MSETEX);
         assertTrue(out.readableBytes() <= room, () -> "needs more than " + room);
         String command = text(out);
@@ -152,13 +152,18 @@ class LockScriptsTest {
         };
         int room = FanOut.roomFor(request, CommandKind.TICKETS, CommandEncoding.GET);
         ByteBuf out = Unpooled.buffer(room, room);
-        NativeCommands.write(out, CommandEncoding.GET, request);
+        NativeCommands.write(out, CommandEncoding.GET, request, 0);
         assertEquals("*2\r\n$3\r\nGET\r\n$" + (nameLength + 8) + "\r\n" + name + ":tickets\r\n", text(out));
     }
 
     @Test
     void writesATtlQuery() {
         assertEquals("*2\r\n$4\r\nPTTL\r\n" + RESOURCE, written(CommandEncoding.PTTL));
+    }
+
+    @Test
+    void writesATypeQuery() {
+        assertEquals("*2\r\n$4\r\nTYPE\r\n" + RESOURCE, written(CommandEncoding.TYPE));
     }
 
     @ParameterizedTest
@@ -183,7 +188,7 @@ class LockScriptsTest {
 
     private static String written(CommandEncoding encoding) {
         ByteBuf out = Unpooled.buffer();
-        NativeCommands.write(out, encoding, request(30_000));
+        NativeCommands.write(out, encoding, request(30_000), 0);
         assertTrue(out.readableBytes() <= LockScripts.COMMAND_OVERHEAD_BYTES + RESOURCE.length(), encoding::name);
         return text(out);
     }
@@ -266,7 +271,7 @@ class LockScriptsTest {
 
     @ParameterizedTest
     @EnumSource(value = CommandKind.class, mode = EnumSource.Mode.EXCLUDE,
-            names = {"RELEASE_MANY", "RELEASE_MANY_FENCED", "EXTEND_MANY", "REMAINING_TTL", "TICKETS"})
+            names = {"RELEASE_MANY", "RELEASE_MANY_FENCED", "EXTEND_MANY", "REMAINING_TTL", "TICKETS", "KEY_TYPE"})
     void writesEvalWithTheScriptInPlaceOfItsSha(CommandKind kind) {
         String source = new String(LockScripts.source(kind), StandardCharsets.UTF_8);
         ByteBuf bySha = Unpooled.buffer();
@@ -280,7 +285,7 @@ class LockScriptsTest {
 
     @ParameterizedTest
     @EnumSource(value = CommandKind.class, mode = EnumSource.Mode.EXCLUDE,
-            names = {"RELEASE_MANY", "RELEASE_MANY_FENCED", "EXTEND_MANY", "REMAINING_TTL", "TICKETS"})
+            names = {"RELEASE_MANY", "RELEASE_MANY_FENCED", "EXTEND_MANY", "REMAINING_TTL", "TICKETS", "KEY_TYPE"})
     void theCapacityIsEnoughForEachCommand(CommandKind kind) {
         ByteBuf out = Unpooled.buffer();
         LockScripts.writeEvalSha(out, kind, request(86_400_000));
@@ -292,7 +297,7 @@ class LockScriptsTest {
 
     @ParameterizedTest
     @EnumSource(value = CommandKind.class, mode = EnumSource.Mode.EXCLUDE,
-            names = {"REMAINING_TTL", "TICKETS"})
+            names = {"REMAINING_TTL", "TICKETS", "KEY_TYPE"})
     void theCommentOfEachScriptListsKeysArgumentsAndReplies(CommandKind kind) {
         String source = new String(LockScripts.source(kind), StandardCharsets.US_ASCII);
         assertTrue(source.startsWith("-- "), source);

@@ -430,9 +430,13 @@ public final class FakeRedis {
     }
 
     /** Whether a key exists that is no string. */
-    private boolean isSortedSet(String key) {
+    private boolean isNoString(String key) {
         String value = read(key);
-        return value != null && keys.get(key).entries != null;
+        return value != null && !typeOf(value).equals("string");
+    }
+
+    private static String typeOf(String value) {
+        return value == null ? "none" : value.equals(SORTED_SET) ? "zset" : value.equals(HASH) ? "hash" : "string";
     }
 
     /** Replaces a key by a sorted set with one member, as a reader does. */
@@ -442,6 +446,8 @@ public final class FakeRedis {
 
     /** The value of a sorted set, for commands that read a key as a string. */
     static final String SORTED_SET = "(a sorted set)";
+    /** A value for {@link #set}: the key of another program. */
+    public static final String HASH = "(a hash)";
 
     /** The entries of a sorted set, with their scores; empty for a missing key, null for one of another type. */
     Map<String, Long> entries(String key) {
@@ -615,7 +621,7 @@ public final class FakeRedis {
             case "EVAL" -> eval(session, script, words);
             case "GET" -> {
                 commandCounts.merge(words.get(1).endsWith(TICKETS_NAME) ? "GET tickets" : "GET", 1, Integer::sum);
-                yield isSortedSet(words.get(1)) ? error(WRONG_TYPE) : bulkOrNull(session, read(words.get(1)));
+                yield isNoString(words.get(1)) ? error(WRONG_TYPE) : bulkOrNull(session, read(words.get(1)));
             }
             case "SET" -> set(session, words);
             case "DELEX", "DELIFEQ" -> conditionalDelete(session, command, words);
@@ -625,6 +631,10 @@ public final class FakeRedis {
                 commandCounts.merge("PTTL", 1, Integer::sum);
                 read(words.get(1));
                 yield RespValue.integer(pttl(words.get(1)));
+            }
+            case "TYPE" -> {
+                commandCounts.merge("TYPE", 1, Integer::sum);
+                yield RespValue.text(RespType.SIMPLE_STRING, typeOf(find(words.get(1))));
             }
             case "FLUSHALL" -> {
                 flushAll();
@@ -637,7 +647,7 @@ public final class FakeRedis {
     /** The keys of a command that the server knows; a server redirects it before it checks the other arguments. */
     private List<String> keysOf(String command, List<String> words) {
         return switch (command) {
-            case "GET", "SET", "DEL", "PTTL" -> List.of(words.get(1));
+            case "GET", "SET", "DEL", "PTTL", "TYPE" -> List.of(words.get(1));
             case "DELEX", "DELIFEQ" -> command.equals(kind.conditionalDelete) ? List.of(words.get(1)) : List.of();
             case "MSETEX" -> kind.hasMsetex ? keysOfSet(words) : List.of();
             case "EVALSHA", "EVAL" -> words.subList(3, 3 + Integer.parseInt(words.get(2)));
@@ -671,7 +681,7 @@ public final class FakeRedis {
     /** A server checks the name of a command before the permissions. */
     private boolean isKeyForbidden(String command, List<String> words) {
         return switch (command) {
-            case "SET", "GET", "DEL", "PTTL" -> !words.get(1).startsWith(permittedPrefix);
+            case "SET", "GET", "DEL", "PTTL", "TYPE" -> !words.get(1).startsWith(permittedPrefix);
             case "DELEX", "DELIFEQ" ->
                 command.equals(kind.conditionalDelete) && !words.get(1).startsWith(permittedPrefix);
             case "MSETEX" -> kind.hasMsetex
@@ -823,7 +833,7 @@ public final class FakeRedis {
                     lock.run(script, token));
         }
         String key = words.get(3);
-        if (!script.startsWith("acquire") && isSortedSet(key)) {
+        if (!script.startsWith("acquire") && isNoString(key)) {
             return error(WRONG_TYPE);
         }
         String argument = words.size() > 4 + keyCount ? words.get(4 + keyCount) : "0";
@@ -903,7 +913,7 @@ public final class FakeRedis {
         for (int i = 0; i < keys.size(); i++) {
             String key = keys.get(i);
             String token = arguments.get(i);
-            String error = isSortedSet(key) ? WRONG_TYPE : takeError(List.of(), "extend " + key, null);
+            String error = isNoString(key) ? WRONG_TYPE : takeError(List.of(), "extend " + key, null);
             replies.add(error == null
                     ? note(session, "extend", key, token,
                             extend(key, token, Long.parseLong(arguments.get(keys.size() + i))))
@@ -965,7 +975,7 @@ public final class FakeRedis {
         if (words.size() != (isRedis ? 4 : 3) || isRedis && !words.get(2).equals("IFEQ")) {
             return error("ERR syntax error");
         }
-        if (isSortedSet(words.get(1))) {
+        if (isNoString(words.get(1))) {
             return error(WRONG_TYPE);
         }
         String token = words.get(words.size() - 1);
@@ -1021,7 +1031,7 @@ public final class FakeRedis {
             return bulkOrNull(session, null);
         }
         commandCounts.merge("SET IFEQ", 1, Integer::sum);
-        if (isSortedSet(words.get(1))) {
+        if (isNoString(words.get(1))) {
             return error(WRONG_TYPE);
         }
         boolean isOurs = words.get(4).equals(find(words.get(1)));

@@ -83,6 +83,14 @@ public final class LiveNodes implements AutoCloseable, Timeline {
             }
 
             @Override
+            public void setHash(String key, long ttlMs) {
+                onLoop(() -> {
+                    redis.set(key, FakeRedis.HASH, ttlMs);
+                    return null;
+                });
+            }
+
+            @Override
             public boolean delete(String key) {
                 return onLoop(() -> redis.delete(key));
             }

@@ -293,6 +293,12 @@ class RealLockContractTest {
             }
 
             @Override
+            public void setHash(String key, long ttlMs) {
+                node.call("HSET", text(key), "field", "value");
+                node.call("PEXPIRE", text(key), Long.toString(ttlMs));
+            }
+
+            @Override
             public boolean delete(String key) {
                 return Long.valueOf(1).equals(node.call("DEL", text(key)));
             }
