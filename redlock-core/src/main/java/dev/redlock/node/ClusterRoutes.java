@@ -66,7 +66,7 @@ final class ClusterRoutes {
     }
 
     /** Sends the commands of each slot together to the clusters: the keys of one command share a slot. */
-    void sendBySlot(CommandBatch commands, CommandBatcher origin) {
+    void sendBySlot(CommandBatch commands, CommandBatcher origin, CommandBatches batches) {
         long left = 0;
         for (int i = 0; i < commands.length(); i++) {
             left |= (commands.nodesOf(i) & clusterMask) != 0 ? 1L << i : 0;
@@ -78,7 +78,7 @@ final class ClusterRoutes {
             boolean isSilent = origin.single().isVote() && route(commands.member(first), true) != 0;
             if (Long.bitCount(sameSlot) == 1 || isSilent) {
                 for (long rest = sameSlot; rest != 0; rest &= rest - 1) {
-                    fanOut.sendAlone(commands, Long.numberOfTrailingZeros(rest), clusterMask);
+                    batches.sendAlone(commands, Long.numberOfTrailingZeros(rest), clusterMask);
                 }
                 continue;
             }
@@ -88,7 +88,7 @@ final class ClusterRoutes {
                 together.add(commands.member(i), commands.sequence(i), clusterMask & commands.nodesOf(i));
             }
             route(commands.member(first), false);
-            fanOut.send(together, origin, clusterMask);
+            batches.send(together, origin, clusterMask);
         }
     }
 

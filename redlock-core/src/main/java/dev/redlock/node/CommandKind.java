@@ -49,6 +49,8 @@ public enum CommandKind {
     final boolean isVote;
     /** As {@link #hasCounter()}. */
     final boolean hasCounter;
+    /** Whether the command names the counter, or the key of the tickets that is beside it. */
+    final boolean isCounterNamed;
     private final int argumentCount;
 
     CommandKind(String scriptName, boolean isVote, boolean hasCounter, int argumentCount) {
@@ -56,6 +58,7 @@ public enum CommandKind {
         this.isAcquire = name().startsWith("ACQUIRE");
         this.isVote = isVote;
         this.hasCounter = hasCounter;
+        this.isCounterNamed = hasCounter || name().endsWith("_WITH_TICKET") || name().equals("TICKETS");
         this.argumentCount = argumentCount;
     }
 

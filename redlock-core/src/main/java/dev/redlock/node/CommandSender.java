@@ -205,10 +205,13 @@ class CommandSender {
      *
      * @return false if the node does not accept it now
      */
-    boolean enqueue(InFlightRequest request, int tag, boolean isRegistering, int bytes) {
-        return isRegistering
-                ? !connection.isCongested() && add(request, tag, true)
-                : connection.offer(request, tag);
+    boolean enqueue(InFlightRequest request, int tag, int bytes) {
+        return connection.offer(request, tag);
+    }
+
+    /** As above for a command whose refusal registers the connection for a push. */
+    boolean enqueueWithWakeUp(LockRequest request, int tag, int bytes) {
+        return !connection.isCongested() && add(request, tag, true);
     }
 
     private boolean add(InFlightRequest request, int tag, boolean isRegistering) {

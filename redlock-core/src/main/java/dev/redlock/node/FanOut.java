@@ -17,11 +17,6 @@ import java.util.concurrent.TimeUnit;
  */
 public final class FanOut {
 
-    /** Bytes of keys that are enough for one script call. */
-    private static final int KEY_BYTES_MAX = 16 * 1024;
-    /** An extension takes a node longer than a release: this many block it for less time than 64 releases. */
-    private static final int EXTENSIONS_MAX = 32;
-    private static final long ALL = -1L;
     /** A token with the longest label, as a bulk string. */
     private static final int VALUE_BYTES_MAX = 32 + Token.LABEL_LENGTH_MAX;
 
@@ -40,13 +35,16 @@ public final class FanOut {
     /** The nodes with a command of their own for the extension of a plain lock, as a mask. */
     private long nativeExtensions;
     private final Runnable flushTask = this::flush;
-    private final CommandBatcher plain;
-    private final CommandBatcher fenced;
-    private final CommandBatcher extensions;
-    private final ResourceFilter filter = new ResourceFilter();
+    private final CommandBatches batches;
+    private final boolean hasBatches;
+    /** The only release or extension of the duty cycle so far; null if there is none, or if the batches have it. */
+    private LockRequest lone;
+    private CommandKind loneKind;
+    private int loneSequence;
+    private long loneMask;
     private final RejectedSends rejectedSends = new RejectedSends();
     private final SharedBatch batch;
-    /** Whether any batcher has commands. */
+    /** Whether there is a lone command, or the batches have any. */
     private boolean isCollecting;
     private boolean hasRejected;
     private boolean isFlushScheduled;
@@ -62,9 +60,8 @@ public final class FanOut {
      */
     public FanOut(EventLoop loop, DirectBuffers buffers, int nodeCount,
             int batchMax) {
-        this.plain = new CommandBatcher(CommandKind.RELEASE_MANY, batchMax);
-        this.fenced = new CommandBatcher(CommandKind.RELEASE_MANY_FENCED, batchMax);
-        this.extensions = new CommandBatcher(CommandKind.EXTEND_MANY, Math.min(batchMax, EXTENSIONS_MAX));
+        this.batches = new CommandBatches(this, batchMax);
+        this.hasBatches = batchMax > 1;
         this.loop = loop;
         this.buffers = buffers;
         this.senders = new CommandSender[nodeCount];
@@ -119,20 +116,21 @@ public final class FanOut {
      * @return the nodes that the command is sent to, as a mask
      */
     public long send(LockRequest request, CommandKind kind, int sequence, long mask) {
-        if (isCollecting && filter.mightContain(request)) {
+        if (isCollecting && mightBeCollected(request)) {
             // A later command for the same resource must not overtake its release or extension.
             sealBatches();
         }
         return sendNow(request, kind, sequence, mask);
     }
 
-    private long sendNow(LockRequest request, CommandKind kind, int sequence, long mask) {
+    long sendNow(LockRequest request, CommandKind kind, int sequence, long mask) {
         long left = routes == null ? mask : mask & ~routes.route(request, kind.isVote);
         long sent = 0;
         while (left != 0) {
             // One pass, unless the nodes have different commands.
             CommandEncoding encoding = senders[Long.numberOfTrailingZeros(left)].encodingOf(request, kind);
-            long group = isEncodedByNode(request, kind) ? withEncoding(request, kind, encoding, left) : left;
+            boolean isForAll = encoding == CommandEncoding.PLAIN_SET || !isEncodedByNode(request, kind);
+            long group = isForAll ? left : withEncoding(request, kind, encoding, left);
             sent |= sendEncoded(request, kind, encoding, sequence, group);
             left &= ~group;
         }
@@ -166,7 +164,8 @@ public final class FanOut {
 
     private long sendEncoded(LockRequest request, CommandKind kind, CommandEncoding encoding,
             int sequence, long mask) {
-        ByteBuf out = withRoom(roomFor(request, kind, encoding));
+        int room = roomFor(request, kind);
+        ByteBuf out = withRoom(encoding == CommandEncoding.MSETEX ? room + roomForValues(request) : room);
         if (out == null) {
             return 0;
         }
@@ -175,7 +174,7 @@ public final class FanOut {
             routes.route(request, false);
         }
         int start = out.writerIndex();
-        boolean isWakeUpWanted = kind.mayRegister() && request.isWakeUpWanted();
+        boolean isWakeUpWanted = request.isWakeUpWanted() && kind.mayRegister();
         if (isWakeUpWanted) {
             WakeUpRequest.writeTo(out);
         }
@@ -185,19 +184,42 @@ public final class FanOut {
         } else {
             NativeCommands.write(out, encoding, request, sequence);
         }
-        int end = out.writerIndex();
         int tag = RequestRing.tag(kind, encoding, sequence, false);
+        return isWakeUpWanted
+                ? enqueueWithWakeUp(request, kind, tag, mask, out, start, commandStart)
+                : enqueue(request, kind, tag, mask, out, start);
+    }
+
+    /** Adds a request, whose bytes end the shared batch, for the nodes of a mask. Returns those that accept it. */
+    long enqueue(InFlightRequest request, CommandKind kind, int tag, long mask, ByteBuf out, int start) {
+        int end = out.writerIndex();
+        long sent = 0;
+        for (long left = mask & (kind.isVote ? open : connected); left != 0; left &= left - 1) {
+            boolean isSent = senders[Long.numberOfTrailingZeros(left)].enqueue(request, tag, end - start);
+            sent |= isSent ? Long.lowestOneBit(left) : 0;
+        }
+        if (routes != null) {
+            routes.copy(sent, out, start, end);
+        }
+        if (sent != connected) {
+            skip(sent, out, start, end);
+        }
+        return sent;
+    }
+
+    /** As above. A node that pushes no changes of keys gets the command without the registration. */
+    private long enqueueWithWakeUp(LockRequest request, CommandKind kind, int tag, long mask, ByteBuf out, int start,
+            int commandStart) {
+        int end = out.writerIndex();
         long sent = 0;
         for (long left = mask & (kind.isVote ? open : connected); left != 0; left &= left - 1) {
             CommandSender sender = senders[Long.numberOfTrailingZeros(left)];
-            boolean isRegistering = isWakeUpWanted && sender.hasWakeUps();
-            sent |= sender.enqueue(request, tag, isRegistering, end - start) ? Long.lowestOneBit(left) : 0;
+            boolean isSent = sender.hasWakeUps()
+                    ? sender.enqueueWithWakeUp(request, tag, end - start)
+                    : sender.enqueue(request, tag, end - start);
+            sent |= isSent ? Long.lowestOneBit(left) : 0;
         }
-        if (isWakeUpWanted) {
-            skipWakeUp(sent, out, start, commandStart, end);
-        } else if (routes != null) {
-            routes.copy(sent, out, start, end);
-        }
+        skipWakeUp(sent, out, start, commandStart, end);
         skip(sent, out, start, end);
         return sent;
     }
@@ -241,9 +263,8 @@ public final class FanOut {
      * @param mask    the nodes, node i as bit i
      */
     public void release(LockRequest request, CommandKind kind, long mask) {
-        CommandBatcher releases = kind == CommandKind.RELEASE ? plain : fenced;
-        if (isBatched(request, releases)) {
-            collect(request, releases, 0, mask);
+        if (isBatched(request, kind)) {
+            collect(request, kind, 0, mask);
         } else {
             send(request, kind, 0, mask);
         }
@@ -259,28 +280,100 @@ public final class FanOut {
      * @return false if it is not batched and not sent: {@link #send} it
      */
     public boolean extend(LockRequest request, int sequence, long mask) {
-        if (!isBatched(request, extensions)) {
+        if (!isBatched(request, CommandKind.EXTEND)) {
             return false;
         }
-        if (isCollecting && filter.mightContain(request)) {
+        if (isCollecting && mightBeCollected(request)) {
             sealBatches();
         }
-        collect(request, extensions, sequence, mask);
+        collect(request, CommandKind.EXTEND, sequence, mask);
         return true;
     }
 
-    private boolean isBatched(LockRequest request, CommandBatcher batcher) {
-        return batcher.lengthMax() > 1 && request.lockKind() == LockKind.PLAIN && isBatchUseful(batcher.single());
+    private boolean isBatched(LockRequest request, CommandKind kind) {
+        return hasBatches && request.lockKind() == LockKind.PLAIN && isBatchUseful(kind);
     }
 
-    private void collect(LockRequest request, CommandBatcher batcher, int sequence, long mask) {
-        CommandBatch pending = batcher.add(request, sequence, mask);
-        filter.add(request);
-        isCollecting = true;
-        if (pending.length() >= batcher.lengthMax() || pending.keyBytes() > KEY_BYTES_MAX) {
-            sealBatches();
+    /** Whether a node needs the script. True also without any connected node. */
+    private boolean isBatchUseful(CommandKind kind) {
+        long natives = natives(kind);
+        return (connected & ~natives) != 0 || (connected & natives) == 0;
+    }
+
+    /** The nodes with a command of their own for a plain lock, as a mask. */
+    long natives(CommandKind kind) {
+        return kind == CommandKind.RELEASE ? nativeReleases : kind == CommandKind.EXTEND ? nativeExtensions : 0;
+    }
+
+    /** The first command of a duty cycle needs no batch, unless a second one follows. */
+    private void collect(LockRequest request, CommandKind kind, int sequence, long mask) {
+        while (lone != null) {
+            LockRequest first = lone;
+            lone = null;
+            addToBatch(first, loneKind, loneSequence, loneMask);
+        }
+        if (isCollecting) {
+            addToBatch(request, kind, sequence, mask);
+        } else {
+            isCollecting = true;
+            lone = request;
+            loneKind = kind;
+            loneSequence = sequence;
+            loneMask = mask;
         }
         scheduleFlush();
+    }
+
+    private void addToBatch(LockRequest request, CommandKind kind, int sequence, long mask) {
+        if (batches.add(request, kind, sequence, mask)) {
+            batches.seal();
+        }
+    }
+
+    /** Whether a collected command may be for a resource of this one. */
+    private boolean mightBeCollected(LockRequest request) {
+        if (lone == null) {
+            return batches.mightContain(request);
+        }
+        int hash = lone.resourceHash(0);
+        for (int i = request.keyCount() - 1; i >= 0; i--) {
+            if (request.resourceHash(i) == hash) {
+                return true;
+            }
+        }
+        return false;
+    }
+
+    /** Writes the collected commands, so that later ones follow them. */
+    void sealBatches() {
+        if (lone != null && loneKind == CommandKind.EXTEND) {
+            reserveForLone();
+        }
+        if (lone == null) {
+            batches.seal();
+        } else {
+            LockRequest request = lone;
+            lone = null;
+            isCollecting = false;
+            sendNow(request, loneKind, loneSequence, loneMask);
+        }
+    }
+
+    /** As for a batch: a release that room causes must find the extension that it follows. */
+    private void reserveForLone() {
+        LockRequest reserved = null;
+        while (lone != null && lone != reserved) {
+            reserved = lone;
+            withRoom(roomFor(reserved, loneKind));
+        }
+    }
+
+    void onBatchesTaken() {
+        isCollecting = false;
+    }
+
+    void onBatchOutcome(CommandBatch commands) {
+        batches.onOutcome(commands);
     }
 
     /** Whether {@link #flushLast} was called since the last flush. */
@@ -298,160 +391,6 @@ public final class FanOut {
         batch.flushLast(nodeIndex);
     }
 
-    /** Whether a node needs the script. True also without any connected node. */
-    private boolean isBatchUseful(CommandKind kind) {
-        long natives = natives(kind);
-        return (connected & ~natives) != 0 || (connected & natives) == 0;
-    }
-
-    /** The nodes with a command of their own for a plain lock, as a mask. */
-    private long natives(CommandKind kind) {
-        return kind == CommandKind.RELEASE ? nativeReleases : kind == CommandKind.EXTEND ? nativeExtensions : 0;
-    }
-
-    /** Writes the collected commands, so that later ones follow them. An extension precedes the release of its lock. */
-    void sealBatches() {
-        if (extensions.isPending()) {
-            reserve(extensions);
-            seal(extensions);
-        }
-        seal(plain);
-        seal(fenced);
-    }
-
-    /**
-     * Provides room for a batch before it is taken. Room may take a flush, whose events send other commands: they must
-     * find the batch, or a release could overtake the extension that it follows.
-     */
-    private void reserve(CommandBatcher batcher) {
-        for (int reserved = 0; batcher.isPending() && batcher.pending().length() != reserved;) {
-            reserved = batcher.pending().length();
-            withRoom(LockScripts.roomForEach(batcher.pending()));
-        }
-    }
-
-    private boolean isBatchPending() {
-        return plain.isPending() || fenced.isPending() || extensions.isPending();
-    }
-
-    /** A send from here may call {@link #sealBatches} again, so the filter is kept until all kinds are taken. */
-    private void seal(CommandBatcher origin) {
-        CommandBatch commands = origin.take();
-        if (commands == null) {
-            return;
-        }
-        if (!isBatchPending()) {
-            isCollecting = false;
-            filter.clear();
-        }
-        if (commands.length() == 1) {
-            LockRequest single = commands.member(0);
-            int sequence = commands.sequence(0);
-            long nodes = commands.nodesOf(0);
-            origin.recycle(commands);
-            sendNow(single, origin.single(), sequence, nodes);
-            return;
-        }
-        if (routes == null) {
-            send(commands, origin, ALL);
-        } else {
-            routes.sendBySlot(commands, origin);
-            send(commands, origin, ~routes.mask());
-        }
-    }
-
-    /** Sends a batch to the nodes of a mask. */
-    void send(CommandBatch commands, CommandBatcher origin, long mask) {
-        long natives = natives(origin.single()) & connected & mask;
-        for (int i = 0; natives != 0 && i < commands.length(); i++) {
-            sendAlone(commands, i, natives);
-        }
-        long others = commands.nodes() & mask & ~natives;
-        if (others == 0) {
-            origin.recycle(commands);
-        } else {
-            sendTogether(commands, others);
-        }
-    }
-
-    /** Sends one command of a batch to the nodes of a mask. */
-    void sendAlone(CommandBatch commands, int index, long mask) {
-        sendNow(commands.member(index), commands.kind().single(), commands.sequence(index),
-                mask & commands.nodesOf(index));
-    }
-
-    private void sendTogether(CommandBatch commands, long mask) {
-        commands.expectOutcomes(Long.bitCount(mask));
-        long sent = 0;
-        for (long left = mask; left != 0;) {
-            // One pass, unless the commands are for different nodes.
-            long members = commands.membersOf(Long.numberOfTrailingZeros(left));
-            long group = withMembers(commands, members, left);
-            sent |= sendEncoded(commands, members, group);
-            left &= ~group;
-        }
-        scheduleFlush();
-        if (sent != mask) {
-            rejectedSends.add(commands, mask & ~sent);
-            hasRejected = true;
-        }
-    }
-
-    /** The nodes of a mask that get the same members. */
-    private static long withMembers(CommandBatch commands, long members, long mask) {
-        long group = 0;
-        for (long left = mask; left != 0; left &= left - 1) {
-            if (commands.membersOf(Long.numberOfTrailingZeros(left)) == members) {
-                group |= Long.lowestOneBit(left);
-            }
-        }
-        return group;
-    }
-
-    private long sendEncoded(CommandBatch commands, long members, long mask) {
-        ByteBuf out = withRoom(LockScripts.roomFor(commands, false));
-        if (out == null) {
-            return 0;
-        }
-        if (routes != null) {
-            // Room may have taken a flush, whose events send other commands.
-            routes.route(firstOf(commands, members), false);
-        }
-        int start = out.writerIndex();
-        LockScripts.writeBatch(out, commands, members, false);
-        int end = out.writerIndex();
-        int tag = RequestRing.tag(commands.kind(), CommandEncoding.SCRIPT, 0, false);
-        long sent = 0;
-        for (long left = mask & (commands.kind().isVote ? open : connected); left != 0; left &= left - 1) {
-            CommandSender sender = senders[Long.numberOfTrailingZeros(left)];
-            sent |= sender.enqueue(commands, tag, false, end - start) ? Long.lowestOneBit(left) : 0;
-        }
-        if (routes != null) {
-            routes.copy(sent, out, start, end);
-        }
-        skip(sent, out, start, end);
-        return sent;
-    }
-
-    /** A member that still waits for an outcome; others may be in their pool already. */
-    private static LockRequest firstOf(CommandBatch commands, long members) {
-        return commands.member(Long.numberOfTrailingZeros(members));
-    }
-
-    void onBatchOutcome(CommandBatch commands) {
-        if (commands.isLastOutcome()) {
-            batcherOf(commands.kind()).recycle(commands);
-        }
-    }
-
-    private CommandBatcher batcherOf(CommandKind many) {
-        return switch (many) {
-            case RELEASE_MANY -> plain;
-            case RELEASE_MANY_FENCED -> fenced;
-            default -> extensions;
-        };
-    }
-
     // ---- rejected sends ---------------------------------------------------------------------------------------------
 
     /** Reports to a request the nodes that it was not sent to. */
@@ -462,18 +401,19 @@ public final class FanOut {
         }
     }
 
-    /** Reports to the members of a batch the nodes that it was not sent to. */
+    /** As above for a batch. */
     void report(CommandBatch commands, long unsent) {
-        for (long left = unsent; left != 0; left &= left - 1) {
-            int index = Long.numberOfTrailingZeros(left);
-            LockRequest first = firstOf(commands, commands.membersOf(index));
-            commands.onNotSent(index, whyUnsent(first, commands.kind().single(), index));
-            onBatchOutcome(commands);
-        }
+        batches.report(commands, unsent);
+    }
+
+    /** Reports at the end of the duty cycle the nodes that a batch was not sent to. */
+    void reject(CommandBatch commands, long unsent) {
+        rejectedSends.add(commands, unsent);
+        hasRejected = true;
     }
 
     /** The reason now. If there is none any more, or the command did not fit, the reason was back-pressure. */
-    private VoteFailure whyUnsent(SlotKey key, CommandKind kind, int index) {
+    VoteFailure whyUnsent(SlotKey key, CommandKind kind, int index) {
         boolean isSilent = routes != null && (routes.route(key, kind.isVote) & 1L << index) != 0;
         VoteFailure refusal = isSilent ? VoteFailure.SLOT_MOVED : senders[index].refusalOf(kind);
         return refusal == VoteFailure.NONE ? VoteFailure.BACK_PRESSURE : refusal;
@@ -481,16 +421,14 @@ public final class FanOut {
 
     // ---- batch and flush --------------------------------------------------------------------------------------------
 
-    /** Capacity for a command in an encoding. */
-    static int roomFor(LockCommand command, CommandKind kind, CommandEncoding encoding) {
-        int room = roomFor(command, kind);
-        return encoding == CommandEncoding.MSETEX ? room + command.keyCount() * VALUE_BYTES_MAX : room;
+    /** Capacity that {@code MSETEX} needs beyond {@link #roomFor}: it has the token once for each key. */
+    static int roomForValues(LockCommand command) {
+        return command.keyCount() * VALUE_BYTES_MAX;
     }
 
-    /** Capacity for a command in any encoding but {@code MSETEX}, which has the token once for each key. */
+    /** Capacity for a command in any encoding but {@code MSETEX}. */
     static int roomFor(LockCommand command, CommandKind kind) {
-        boolean isCounterNamed = kind.hasCounter || kind.hasTicket() || kind == CommandKind.TICKETS;
-        int counterLength = isCounterNamed ? command.counterBulk().length : 0;
+        int counterLength = kind.isCounterNamed ? command.counterBulk().length : 0;
         return WakeUpRequest.COMMAND_BYTES + LockScripts.COMMAND_OVERHEAD_BYTES + command.resourceBulk().length
                 + counterLength;
     }
@@ -506,7 +444,7 @@ public final class FanOut {
     }
 
     /** The batch, with room; null if there is none: each command without room is reported as not sent. */
-    private ByteBuf withRoom(int bytes) {
+    ByteBuf withRoom(int bytes) {
         try {
             return batch.withRoom(bytes);
         } catch (RuntimeException | Error e) {
@@ -540,6 +478,16 @@ public final class FanOut {
         }
     }
 
+    /** Null without a cluster. */
+    ClusterRoutes routes() {
+        return routes;
+    }
+
+    /** The nodes that get releases and queries, as a mask. */
+    long connected() {
+        return connected;
+    }
+
     DirectBuffers buffers() {
         return buffers;
     }
@@ -567,7 +515,7 @@ public final class FanOut {
         } finally {
             isFlushScheduled = false;
             batch.flush();
-            if (hasRejected && !rejectedSends.isEmpty()) {
+            if (isCollecting && !isFlushScheduled || hasRejected && !rejectedSends.isEmpty()) {
                 // In the next turn: a caller that retries at once must not block the sockets.
                 flushInNextTurn();
             }
@@ -576,9 +524,7 @@ public final class FanOut {
 
     /** Frees memory that was not needed since the last call. To be called at regular intervals. */
     public void trim() {
-        plain.trim();
-        fenced.trim();
-        extensions.trim();
+        batches.trim();
         rejectedSends.trim();
     }
 

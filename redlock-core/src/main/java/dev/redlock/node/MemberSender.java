@@ -31,8 +31,13 @@ final class MemberSender extends CommandSender {
     }
 
     @Override
-    boolean enqueue(InFlightRequest request, int tag, boolean isRegistering, int bytes) {
-        return reserve(bytes) && super.enqueue(request, tag, isRegistering, bytes);
+    boolean enqueue(InFlightRequest request, int tag, int bytes) {
+        return reserve(bytes) && super.enqueue(request, tag, bytes);
+    }
+
+    @Override
+    boolean enqueueWithWakeUp(LockRequest request, int tag, int bytes) {
+        return reserve(bytes) && super.enqueueWithWakeUp(request, tag, bytes);
     }
 
     /** Whether the node has memory for a command of its own batch. */

@@ -121,7 +121,7 @@ class LockScriptsTest {
         };
         ByteBuf out = Unpooled.buffer();
         NativeCommands.write(out, CommandEncoding.MSETEX, set, 0);
-        int room = FanOut.roomFor(set, CommandKind.ACQUIRE, CommandEncoding.MSETEX);
+        int room = FanOut.roomFor(set, CommandKind.ACQUIRE) + FanOut.roomForValues(set);
         assertTrue(out.readableBytes() <= room, () -> "needs more than " + room);
         String command = text(out);
         assertTrue(command.startsWith("*133\r\n$6\r\nMSETEX\r\n$2\r\n64\r\n$1\r\nn\r\n$"), command);
@@ -150,7 +150,7 @@ class LockScriptsTest {
                 return ("$" + name.length() + "\r\n" + name + "\r\n").getBytes(StandardCharsets.US_ASCII);
             }
         };
-        int room = FanOut.roomFor(request, CommandKind.TICKETS, CommandEncoding.GET);
+        int room = FanOut.roomFor(request, CommandKind.TICKETS);
         ByteBuf out = Unpooled.buffer(room, room);
         NativeCommands.write(out, CommandEncoding.GET, request, 0);
         assertEquals("*2\r\n$3\r\nGET\r\n$" + (nameLength + 8) + "\r\n" + name + ":tickets\r\n", text(out));

@@ -1,0 +1,199 @@
+package dev.redlock.node;
+
+import io.netty.buffer.ByteBuf;
+
+/**
+ * The releases and extensions of plain locks in one duty cycle, if there are two or more. They leave as one script call
+ * for each node, except where the node has a command of its own.
+ *
+ * @threading event-loop-confined
+ */
+final class CommandBatches {
+
+    /** Bytes of keys that are enough for one script call. */
+    private static final int KEY_BYTES_MAX = 16 * 1024;
+    /** An extension takes a node longer than a release: this many block it for less time than 64 releases. */
+    private static final int EXTENSIONS_MAX = 32;
+    private static final long ALL = -1L;
+
+    private final FanOut fanOut;
+    private final CommandBatcher plain;
+    private final CommandBatcher fenced;
+    private final CommandBatcher extensions;
+    private final ResourceFilter filter = new ResourceFilter();
+
+    /** Batches of up to so many releases; and of as many extensions, up to 32. */
+    CommandBatches(FanOut fanOut, int batchMax) {
+        this.fanOut = fanOut;
+        this.plain = new CommandBatcher(CommandKind.RELEASE_MANY, batchMax);
+        this.fenced = new CommandBatcher(CommandKind.RELEASE_MANY_FENCED, batchMax);
+        this.extensions = new CommandBatcher(CommandKind.EXTEND_MANY, Math.min(batchMax, EXTENSIONS_MAX));
+    }
+
+    // ---- collecting -------------------------------------------------------------------------------------------------
+
+    /** Adds a command for the nodes of a mask; true if its batch is full. */
+    boolean add(LockRequest request, CommandKind kind, int sequence, long mask) {
+        CommandBatcher batcher = batcherOf(kind);
+        CommandBatch pending = batcher.add(request, sequence, mask);
+        filter.add(request);
+        return pending.length() >= batcher.lengthMax() || pending.keyBytes() > KEY_BYTES_MAX;
+    }
+
+    private CommandBatcher batcherOf(CommandKind kind) {
+        return switch (kind.single()) {
+            case RELEASE -> plain;
+            case RELEASE_FENCED -> fenced;
+            default -> extensions;
+        };
+    }
+
+    /** Whether a command may be for a resource of a collected one. */
+    boolean mightContain(LockCommand command) {
+        return filter.mightContain(command);
+    }
+
+    private boolean isPending() {
+        return plain.isPending() || fenced.isPending() || extensions.isPending();
+    }
+
+    // ---- sending ----------------------------------------------------------------------------------------------------
+
+    /** Writes the collected commands. An extension precedes the release of its lock. */
+    void seal() {
+        if (extensions.isPending()) {
+            reserve(extensions);
+            seal(extensions);
+        }
+        seal(plain);
+        seal(fenced);
+    }
+
+    /**
+     * Provides room for a batch before it is taken. Room may take a flush, whose events send other commands: they must
+     * find the batch, or a release could overtake the extension that it follows.
+     */
+    private void reserve(CommandBatcher batcher) {
+        for (int reserved = 0; batcher.isPending() && batcher.pending().length() != reserved;) {
+            reserved = batcher.pending().length();
+            fanOut.withRoom(LockScripts.roomForEach(batcher.pending()));
+        }
+    }
+
+    /** A send from here may call {@link #seal()} again, so the filter is kept until all kinds are taken. */
+    private void seal(CommandBatcher origin) {
+        CommandBatch commands = origin.take();
+        if (commands == null) {
+            return;
+        }
+        if (!isPending()) {
+            fanOut.onBatchesTaken();
+            filter.clear();
+        }
+        ClusterRoutes routes = fanOut.routes();
+        if (commands.length() == 1) {
+            LockRequest single = commands.member(0);
+            int sequence = commands.sequence(0);
+            long nodes = commands.nodesOf(0);
+            origin.recycle(commands);
+            fanOut.sendNow(single, origin.single(), sequence, nodes);
+        } else if (routes == null) {
+            send(commands, origin, ALL);
+        } else {
+            routes.sendBySlot(commands, origin, this);
+            send(commands, origin, ~routes.mask());
+        }
+    }
+
+    /** Sends a batch to the nodes of a mask. */
+    void send(CommandBatch commands, CommandBatcher origin, long mask) {
+        long natives = fanOut.natives(origin.single()) & fanOut.connected() & mask;
+        for (int i = 0; natives != 0 && i < commands.length(); i++) {
+            sendAlone(commands, i, natives);
+        }
+        long others = commands.nodes() & mask & ~natives;
+        if (others == 0) {
+            origin.recycle(commands);
+        } else {
+            sendTogether(commands, others);
+        }
+    }
+
+    /** Sends one command of a batch to the nodes of a mask. */
+    void sendAlone(CommandBatch commands, int index, long mask) {
+        fanOut.sendNow(commands.member(index), commands.kind().single(), commands.sequence(index),
+                mask & commands.nodesOf(index));
+    }
+
+    private void sendTogether(CommandBatch commands, long mask) {
+        commands.expectOutcomes(Long.bitCount(mask));
+        long sent = 0;
+        for (long left = mask; left != 0;) {
+            // One pass, unless the commands are for different nodes.
+            long members = commands.membersOf(Long.numberOfTrailingZeros(left));
+            long group = withMembers(commands, members, left);
+            sent |= sendEncoded(commands, members, group);
+            left &= ~group;
+        }
+        fanOut.scheduleFlush();
+        if (sent != mask) {
+            fanOut.reject(commands, mask & ~sent);
+        }
+    }
+
+    /** The nodes of a mask that get the same members. */
+    private static long withMembers(CommandBatch commands, long members, long mask) {
+        long group = 0;
+        for (long left = mask; left != 0; left &= left - 1) {
+            if (commands.membersOf(Long.numberOfTrailingZeros(left)) == members) {
+                group |= Long.lowestOneBit(left);
+            }
+        }
+        return group;
+    }
+
+    private long sendEncoded(CommandBatch commands, long members, long mask) {
+        ByteBuf out = fanOut.withRoom(LockScripts.roomFor(commands, false));
+        if (out == null) {
+            return 0;
+        }
+        if (fanOut.routes() != null) {
+            // Room may have taken a flush, whose events send other commands.
+            fanOut.routes().route(firstOf(commands, members), false);
+        }
+        int start = out.writerIndex();
+        LockScripts.writeBatch(out, commands, members, false);
+        int tag = RequestRing.tag(commands.kind(), CommandEncoding.SCRIPT, 0, false);
+        return fanOut.enqueue(commands, commands.kind(), tag, mask, out, start);
+    }
+
+    /** A member that still waits for an outcome; others may be in their pool already. */
+    private static LockRequest firstOf(CommandBatch commands, long members) {
+        return commands.member(Long.numberOfTrailingZeros(members));
+    }
+
+    // ---- outcomes ---------------------------------------------------------------------------------------------------
+
+    /** A node has an outcome; after the last one the batch returns to its pool. */
+    void onOutcome(CommandBatch commands) {
+        if (commands.isLastOutcome()) {
+            batcherOf(commands.kind()).recycle(commands);
+        }
+    }
+
+    /** Reports to the members of a batch the nodes that it was not sent to. */
+    void report(CommandBatch commands, long unsent) {
+        for (long left = unsent; left != 0; left &= left - 1) {
+            int index = Long.numberOfTrailingZeros(left);
+            LockRequest first = firstOf(commands, commands.membersOf(index));
+            commands.onNotSent(index, fanOut.whyUnsent(first, commands.kind().single(), index));
+            onOutcome(commands);
+        }
+    }
+
+    void trim() {
+        plain.trim();
+        fenced.trim();
+        extensions.trim();
+    }
+}
