@@ -552,6 +552,8 @@ final class AcquireOperation {
     void fail(Claim claim, AcquireOutcome.Kind reason) {
         telemetry.onAttemptFailing(claim, reason);
         if (reason == AcquireOutcome.Kind.CONTENDED && isHolderQueryDue(claim)) {
+            // Before the rollback: a fenced one may leave a grant out.
+            claim.pending.lease.recordVotes(claim);
             boolean isRolledBack = claim.shortestRemainingTtlMs < 0 || mayHaveSetKeys(claim);
             if (isRolledBack) {
                 counters.onRolledBack();

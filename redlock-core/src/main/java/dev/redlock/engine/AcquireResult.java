@@ -72,6 +72,11 @@ abstract class AcquireResult extends RequestMailbox implements AcquireOutcome {
         }
     }
 
+    /** Records what the nodes have said about the key in use since their votes. */
+    final void recordRemainingTtl(long ttlMs) {
+        shortestRemainingTtlMs = ttlMs;
+    }
+
     /** Whether the type of a key in use was asked for. */
     final boolean isKeyTypeAsked() {
         return askedKey != null;

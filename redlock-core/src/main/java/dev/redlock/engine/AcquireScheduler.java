@@ -514,7 +514,9 @@ final class AcquireScheduler {
     private void abort(PendingAcquire pending, AcquireOutcome.Kind kind) {
         try {
             if (pending.claim != null) {
-                pending.lease.recordVotes(pending.claim);
+                if (pending.claim.phase != Claim.Phase.QUERYING_TTL) {
+                    pending.lease.recordVotes(pending.claim);
+                }
                 conductor.acquireOperation().rollBack(pending.claim);
             }
         } finally {

@@ -127,7 +127,7 @@ final class HolderTtlQuery {
             conductor.permits().onNoneFree(claim);
             return;
         }
-        pending.lease.recordVotes(claim);
+        pending.lease.recordRemainingTtl(claim.shortestRemainingTtlMs);
         untrack(claim);
         conductor.scheduler().onAttemptFailed(pending, AcquireOutcome.Kind.CONTENDED);
     }
