@@ -9,7 +9,6 @@ import dev.redlock.node.LockRequest;
 import dev.redlock.node.VoteFailure;
 import dev.redlock.node.Voter;
 import dev.redlock.quorum.Decision;
-import dev.redlock.quorum.FenceRule;
 import dev.redlock.quorum.TokenStream;
 import dev.redlock.quorum.Vote;
 import dev.redlock.time.NanoClock;
@@ -78,11 +77,13 @@ final class AcquireOperation {
         claim.pending = pending;
         claim.key = key;
         claim.ttlMs = lease.ttlMs;
-        claim.isFenced = lease.isFenced;
         claim.isWakeUpWanted = pending.plan != PendingAcquire.Plan.UNCONTENDED && isWakeUpPossible(pending);
         claim.isRemainingTtlWanted = claim.isWakeUpWanted || isRemainingTtlWanted(lease);
         claim.ttlMsMax = lease.ttlMs;
         pending.claim = claim;
+        if (lease.isFenced) {
+            claim.guest = conductor.fencing().take(claim);
+        }
         // t1: read before the first byte goes to a socket.
         long t1Ns = clock.nanoTime();
         tokens.next(claim.token, t1Ns);
@@ -125,7 +126,7 @@ final class AcquireOperation {
             return all;
         }
         // A search for a permit asks one node, which must have the key of each slot in use.
-        boolean isOrderOfResource = claim.isFenced || pending.plan != PendingAcquire.Plan.UNCONTENDED
+        boolean isOrderOfResource = claim.guest != null || pending.plan != PendingAcquire.Plan.UNCONTENDED
                 || pending.lease.key.kind() == LockKind.PERMIT;
         return isOrderOfResource ? conductor.firstVoters().of(key) : conductor.firstVoters().at(t1Ns, key);
     }
@@ -185,8 +186,8 @@ final class AcquireOperation {
     private static CommandKind kindOf(Claim claim) {
         boolean isForDoorkeeper = claim.isWakeUpWanted && Long.bitCount(claim.askedMask) == 1
                 && claim.pending.lease.key.kind() == LockKind.PLAIN;
-        if (claim.isFenced) {
-            return isForDoorkeeper ? CommandKind.ACQUIRE_FENCED_WITH_TICKET : CommandKind.ACQUIRE_FENCED;
+        if (claim.guest != null) {
+            return claim.guest.acquireKind(isForDoorkeeper);
         }
         return isForDoorkeeper ? CommandKind.ACQUIRE_WITH_TICKET : CommandKind.ACQUIRE;
     }
@@ -204,7 +205,7 @@ final class AcquireOperation {
     }
 
     /** The first nodes have not decided the attempt: asks all others. */
-    private void hedge(Claim claim) {
+    void hedge(Claim claim) {
         counters.onHedged();
         askOthers(claim);
     }
@@ -225,7 +226,7 @@ final class AcquireOperation {
     }
 
     /** The nodes that were asked and have not voted, as a mask. */
-    private static long silentMask(Claim claim) {
+    static long silentMask(Claim claim) {
         return claim.acquireRound.pending() & claim.askedMask;
     }
 
@@ -258,8 +259,8 @@ final class AcquireOperation {
 
     void onReply(Claim claim, int nodeIndex, long value) {
         noteAnswer(nodeIndex);
-        if (claim.assumedFenceToken != 0 && value < claim.assumedFenceToken) {
-            conductor.releaseOperation().onCounterLagging(claim, nodeIndex);
+        if (claim.guest != null) {
+            claim.guest.onAnswer(nodeIndex, value);
         }
         if (value > 0) {
             onGrant(claim, nodeIndex, value);
@@ -334,7 +335,7 @@ final class AcquireOperation {
             return conductor.holderTtlQuery().isTypeDue(claim) && hasTimeForQuery(claim.pending);
         }
         return commandMode == CommandMode.AUTO && claim.pending.lease.waitNs <= 0
-                && !claim.isFenced && !claim.isRemainingTtlWanted;
+                && claim.guest == null && !claim.isRemainingTtlWanted;
     }
 
     private boolean hasTimeForQuery(PendingAcquire pending) {
@@ -346,7 +347,7 @@ final class AcquireOperation {
         if (claim.phase == Claim.Phase.ACQUIRING && Intentions.isOfSet(claim.pending)) {
             conductor.intentions().onGrant(claim, nodeIndex);
         }
-        if (!claim.isFenced || recordFence(claim, nodeIndex, value)) {
+        if (claim.guest == null || claim.guest.onGrant(nodeIndex, value)) {
             vote(claim, nodeIndex, Vote.GRANTED, VoteFailure.NONE);
             return;
         }
@@ -355,39 +356,15 @@ final class AcquireOperation {
             claim.recordFailure(nodeIndex, VoteFailure.FENCE_OUT_OF_RANGE);
         }
         vote(claim, nodeIndex, Vote.UNKNOWN, VoteFailure.FENCE_OUT_OF_RANGE);
-        conductor.fenceGuard().log(claim, nodeIndex, value);
-    }
-
-    /** Returns false for a value out of range. Until the round is decided, only the absolute limit applies. */
-    private boolean recordFence(Claim claim, int nodeIndex, long value) {
-        if (value > FenceRule.VALUE_MAX) {
-            // The scripts of this client never return such a value.
-            return false;
-        }
-        if (claim.phase == Claim.Phase.ACQUIRING) {
-            claim.fence.onGrant(nodeIndex, value);
-            return true;
-        }
-        return value == claim.fence.highest() || recordLateFence(claim, value);
-    }
-
-    /** The release raises the other counters to a late value, if a clock can have produced it. */
-    private boolean recordLateFence(Claim claim, long value) {
-        claim.isCounterLagging = true;
-        long clockLimit = conductor.fenceGuard().clockLimit();
-        if (value > clockLimit) {
-            return value <= claim.fence.limit(clockLimit);
-        }
-        claim.fence.recordSeen(value);
-        return true;
+        claim.guest.onGrantRejected(nodeIndex, value);
     }
 
     void onNoReply(Claim claim, int nodeIndex, Vote vote, VoteFailure failure) {
         noteAnswer(nodeIndex);
         if (vote == Vote.FAILED) {
             recordNotHeld(claim, nodeIndex);
-            if (claim.assumedFenceToken != 0) {
-                conductor.releaseOperation().onCounterLagging(claim, nodeIndex);
+            if (claim.guest != null) {
+                claim.guest.onNotExecuted(nodeIndex);
             }
         }
         if (claim.phase == Claim.Phase.ACQUIRING) {
@@ -474,7 +451,11 @@ final class AcquireOperation {
                 }
                 // Otherwise, wait for more votes or the timeout.
             }
-            case WON -> onWon(claim);
+            case WON -> {
+                if (claim.guest == null || claim.guest.onQuorum()) {
+                    succeed(claim);
+                }
+            }
             case CONTENDED -> fail(claim, AcquireOutcome.Kind.CONTENDED);
             case NO_QUORUM -> fail(claim, AcquireOutcome.Kind.NO_QUORUM);
         }
@@ -495,35 +476,8 @@ final class AcquireOperation {
         }
     }
 
-    private void onWon(Claim claim) {
-        if (!claim.isFenced) {
-            succeed(claim, FenceRule.NONE);
-            return;
-        }
-        long fencingToken = claim.fence.agreed();
-        if (fencingToken != FenceRule.NONE) {
-            if (claim.fence.highest() != fencingToken) {
-                conductor.fenceGuard().dropOutOfRange(claim);
-            }
-            succeed(claim, fencingToken);
-        } else if (silentMask(claim) == 0) {
-            conductor.fenceGuard().dropOutOfRange(claim);
-            raiseOrFail(claim);
-        }
-    }
-
-    private void raiseOrFail(Claim claim) {
-        switch (claim.acquireRound.decision()) {
-            case WON -> conductor.raiseOperation().start(claim);
-            case CONTENDED -> fail(claim, AcquireOutcome.Kind.CONTENDED);
-            // A counter of the first nodes is out of range.
-            case OPEN -> hedge(claim);
-            case NO_QUORUM -> fail(claim, AcquireOutcome.Kind.NO_QUORUM);
-        }
-    }
-
-    /** A quorum has granted and any fencing token is agreed: succeeds if enough validity is left. */
-    void succeed(Claim claim, long fencingToken) {
+    /** A quorum has granted and any guest is ready: succeeds if enough validity is left. */
+    void succeed(Claim claim) {
         // t2: read again, so that a pause of this thread after the reply reduces the validity.
         long t2Ns = clock.nanoTime();
         if (claim.validUntilNs - t2Ns < Math.max(1, claim.pending.lease.minValidityNs)) {
@@ -544,7 +498,9 @@ final class AcquireOperation {
         claim.phase = Claim.Phase.HELD;
         claim.holderMask = claim.acquireRound.granted();
         pending.lease.recordVotes(claim);
-        pending.lease.setFencingToken(fencingToken);
+        if (claim.guest != null) {
+            pending.lease.setFencingToken(claim.guest.token());
+        }
         telemetry.onAcquired(claim, t2Ns);
         conductor.scheduler().onAcquired(pending, claim, t2Ns);
     }

@@ -4,7 +4,6 @@ import dev.redlock.node.LockRequest;
 import dev.redlock.node.CommandKind;
 import dev.redlock.node.LockKind;
 import dev.redlock.node.VoteFailure;
-import dev.redlock.quorum.FenceRule;
 import dev.redlock.quorum.LateExtensions;
 import dev.redlock.quorum.Round;
 import dev.redlock.quorum.Token;
@@ -48,8 +47,6 @@ final class Claim extends LockRequest {
     final Round acquireRound;
     final Round extendRound;
     final Round releaseRound;
-    final Round raiseRound;
-    final FenceRule fence;
     final LateExtensions lateExtensions = new LateExtensions();
     final Token token;
     /** The handoff streak of its lease. */
@@ -89,7 +86,8 @@ final class Claim extends LockRequest {
     /** The number of the attempt in the flight recorder. */
     int number;
     int extendSequence;
-    boolean isFenced;
+    /** What it needs beside a quorum of keys; null for nothing. */
+    Guest guest;
     /** Refusals contain the ttl of the holder's key, which takes a script on the nodes. */
     boolean isRemainingTtlWanted;
     /** The watch of its keys; null if there is none. */
@@ -110,12 +108,6 @@ final class Claim extends LockRequest {
     long continuousMask;
     /** Local end of the acquire round. */
     long roundEndNs;
-    /** The value to which the raise round raises lower counters. */
-    long raiseTarget;
-    /** A late reply has shown a counter that differs from the others. */
-    boolean isCounterLagging;
-    /** The value that a plain release assumed for all counters; 0 if none was sent. */
-    long assumedFenceToken;
     boolean isExtending;
     /** Commands are being sent to the nodes: the round waits for the last send before it decides. */
     boolean isFanOutInProgress;
@@ -132,8 +124,6 @@ final class Claim extends LockRequest {
         this.acquireRound = new Round(conductor.majority());
         this.extendRound = new Round(conductor.majority());
         this.releaseRound = new Round(conductor.majority());
-        this.raiseRound = new Round(conductor.majority());
-        this.fence = new FenceRule(conductor.majority());
         this.failures = new byte[nodeCount];
         this.roundTimer = new DeadlineTimer(this::onRoundTimeout);
         this.extendTimer = new DeadlineTimer(nowNs -> conductor.extendOperation().onTimeout(this));
@@ -141,13 +131,9 @@ final class Claim extends LockRequest {
     }
 
     void reset() {
-        assert phase == Phase.FREE && pendingReplyCount == 0 : "a claim in the pool is free and has no pending replies";
+        assert phase == Phase.FREE && pendingReplyCount == 0 && guest == null
+                : "a claim in the pool is free and has no pending replies";
         acquireRound.reset();
-        if (isFenced) {
-            // Its last use was.
-            fence.reset();
-            isFenced = false;
-        }
         shortestRemainingTtlMs = -1;
         possibleHolderMask = 0;
         holderMask = 0;
@@ -158,8 +144,6 @@ final class Claim extends LockRequest {
         }
         intention = null;
         isExtending = false;
-        isCounterLagging = false;
-        assumedFenceToken = 0;
     }
 
     /** Call it before the send, because a send may complete with a failure. */
@@ -180,7 +164,7 @@ final class Claim extends LockRequest {
     private void onRoundTimeout(long nowNs) {
         switch (phase) {
             case ACQUIRING -> conductor.acquireOperation().onTimeout(this);
-            case RAISING -> conductor.raiseOperation().onTimeout(this);
+            case RAISING -> guest.onTimeout();
             case QUERYING_TTL -> conductor.holderTtlQuery().end(this);
             case SEARCHING -> conductor.permits().onNoReply(this);
             default -> conductor.releaseOperation().onTimeout(this);
@@ -215,7 +199,7 @@ final class Claim extends LockRequest {
                 case ACQUIRE, ACQUIRE_FENCED -> conductor.acquireOperation().onReply(this, nodeIndex, value);
                 case ACQUIRE_WITH_TICKET, ACQUIRE_FENCED_WITH_TICKET ->
                     conductor.acquireOperation().onReplyWithTicket(this, nodeIndex, value);
-                case RAISE -> conductor.raiseOperation().onReply(this, nodeIndex, value);
+                case RAISE -> guest.onReply(nodeIndex, value);
                 case REMAINING_TTL -> {
                     if (phase == Phase.SEARCHING) {
                         conductor.permits().onReply(this, nodeIndex, value);
@@ -269,7 +253,7 @@ final class Claim extends LockRequest {
             switch (kind) {
                 case ACQUIRE, ACQUIRE_FENCED, ACQUIRE_WITH_TICKET, ACQUIRE_FENCED_WITH_TICKET ->
                     conductor.acquireOperation().onNoReply(this, nodeIndex, vote, failure);
-                case RAISE -> conductor.raiseOperation().onNoReply(this, nodeIndex, vote);
+                case RAISE -> guest.onNoReply(nodeIndex, vote);
                 case REMAINING_TTL -> {
                     if (phase == Phase.SEARCHING) {
                         conductor.permits().onNoReply(this);
@@ -390,7 +374,7 @@ final class Claim extends LockRequest {
 
     @Override
     public long highestFence() {
-        return phase == Phase.RAISING ? raiseTarget : fence.highest();
+        return guest.counter();
     }
 
     @Override

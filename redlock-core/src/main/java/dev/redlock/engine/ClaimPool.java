@@ -36,6 +36,10 @@ final class ClaimPool {
     void recycle(Claim claim) {
         claim.phase = Claim.Phase.FREE;
         claim.key = null;
+        if (claim.guest != null) {
+            claim.guest.onRecycled();
+            claim.guest = null;
+        }
         free.push(claim);
         outCount--;
         if (outCount == 0) {

@@ -66,7 +66,6 @@ final class Conductor implements NodeListener {
     private final ClaimPool claims;
     private final AcquireScheduler scheduler;
     private final AcquireOperation acquireOperation;
-    private final RaiseOperation raiseOperation = new RaiseOperation(this);
     private final HolderTtlQuery holderTtlQuery = new HolderTtlQuery(this);
     private final WatchOperation watchOperation = new WatchOperation(this);
     private final Intentions intentions = new Intentions(this);
@@ -76,7 +75,7 @@ final class Conductor implements NodeListener {
     private final LeaseKeeper keeper;
     private final LossWatch lossWatch = new LossWatch(this);
     private final QuorumWatch quorumWatch = new QuorumWatch(this);
-    private final FenceGuard fenceGuard;
+    private final Fencing fencing;
     private final Doorkeeper doorkeeper;
     private final FirstVoters firstVoters;
     private final Shutdown shutdown;
@@ -109,7 +108,7 @@ final class Conductor implements NodeListener {
         for (int i = 0; i < voters.length; i++) {
             voters[i] = newVoter(i, config.nodes().get(i), nodeContext);
         }
-        this.fenceGuard = new FenceGuard(this);
+        this.fencing = new Fencing(this);
         this.doorkeeper = new Doorkeeper(voters);
         this.firstVoters = new FirstVoters(voters, majority(), doorkeeper,
                 config.isThrifty() ? random.nextInt(voters.length) : 0);
@@ -323,6 +322,7 @@ final class Conductor implements NodeListener {
         }
         trimmedNs = nowNs;
         claims.trim();
+        fencing.trim();
         scheduler.trim();
         fanOut.trim();
         for (Voter voter : voters) {
@@ -438,10 +438,6 @@ final class Conductor implements NodeListener {
         return acquireOperation;
     }
 
-    RaiseOperation raiseOperation() {
-        return raiseOperation;
-    }
-
     Intentions intentions() {
         return intentions;
     }
@@ -478,8 +474,8 @@ final class Conductor implements NodeListener {
         return quorumWatch;
     }
 
-    FenceGuard fenceGuard() {
-        return fenceGuard;
+    Fencing fencing() {
+        return fencing;
     }
 
     Doorkeeper doorkeeper() {

@@ -275,7 +275,6 @@ final class PermitOperation {
         claim.pending = pending;
         claim.key = pending.lease.key.searchKey();
         claim.ttlMs = pending.lease.ttlMs;
-        claim.isFenced = false;
         claim.wantedCount = 1 + (pending.queue == null ? 0 : pending.queue.queuedCount(SlotHints.OTHERS_MAX));
         claim.isWakeUpWanted = conductor.acquireOperation().isWakeUpPossible(pending);
         pending.claim = claim;

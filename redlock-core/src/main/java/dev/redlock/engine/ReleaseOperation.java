@@ -7,7 +7,6 @@ import dev.redlock.ReleaseOutcome;
 import dev.redlock.node.CommandKind;
 import dev.redlock.node.FanOut;
 import dev.redlock.quorum.Decision;
-import dev.redlock.quorum.Round;
 import dev.redlock.quorum.Vote;
 import dev.redlock.time.NanoClock;
 import dev.redlock.time.TimerWheel;
@@ -22,7 +21,7 @@ import dev.redlock.time.TimerWheel;
 final class ReleaseOperation {
 
     /** The sequence of a release that only raises a counter: its reply is not a vote. */
-    private static final int COUNTER_ONLY_SEQUENCE = 1;
+    static final int COUNTER_ONLY_SEQUENCE = 1;
 
     private final Conductor conductor;
     private final NanoClock clock;
@@ -175,41 +174,9 @@ final class ReleaseOperation {
         if (!fanOut.isLastNodeChosen()) {
             fanOut.flushLast(conductor.doorkeeper().of(claim.key));
         }
-        fanOut.release(claim, releaseKind(claim), claim.askedMask);
+        CommandKind kind = claim.guest == null ? CommandKind.RELEASE : claim.guest.releaseKind();
+        fanOut.release(claim, kind, claim.askedMask);
         claim.removePendingReply();
-    }
-
-    /**
-     * A fenced release raises lagging counters. If all replies so far are grants with one value, the cheaper plain
-     * release suffices. It assumes that the silent nodes have this value too; {@link #onCounterLagging} corrects it.
-     */
-    private CommandKind releaseKind(Claim claim) {
-        if (!claim.isFenced || claim.fence.highest() == 0) {
-            return CommandKind.RELEASE;
-        }
-        boolean mayCountersDiffer = mayCountersDiffer(claim);
-        if (mayCountersDiffer || claim.phase != Claim.Phase.RELEASING) {
-            // No quorum has agreed on the highest value: it may be out of range.
-            conductor.fenceGuard().dropOutOfRange(claim);
-            mayCountersDiffer = mayCountersDiffer(claim);
-        }
-        if (mayCountersDiffer) {
-            return claim.fence.highest() == 0 ? CommandKind.RELEASE : CommandKind.RELEASE_FENCED;
-        }
-        claim.assumedFenceToken = claim.fence.highest();
-        return CommandKind.RELEASE;
-    }
-
-    private static boolean mayCountersDiffer(Claim claim) {
-        Round round = claim.acquireRound;
-        return claim.isCounterLagging || claim.fence.lagging() != 0
-                || (round.refused() | round.failed() | round.unknown()) != 0;
-    }
-
-    /** A late reply contradicts {@link Claim#assumedFenceToken}: raises the counter of its node after the release. */
-    void onCounterLagging(Claim claim, int nodeIndex) {
-        claim.addPendingReplies(1);
-        fanOut.send(claim, CommandKind.RELEASE_FENCED, COUNTER_ONLY_SEQUENCE, 1L << nodeIndex);
     }
 
     void onReply(Claim claim, int nodeIndex, int sequence, long value) {

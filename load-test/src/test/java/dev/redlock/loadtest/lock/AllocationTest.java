@@ -218,6 +218,13 @@ class AllocationTest {
     }
 
     @Test
+    void fencedLocksAllocateNothing() {
+        CallbackLane cycles = new CallbackLane(redlock, redlock.key("allocation/fenced"), OPTIONS.fenced(),
+                AcquireOutcome.Kind.ACQUIRED, 30_000);
+        assertBelow("fenced acquire + extend + release", 1, cycles::runOnLoop);
+    }
+
+    @Test
     void waitBudgetAllocatesNothing() {
         CallbackLane cycles = new CallbackLane(redlock, redlock.key("allocation/wait"),
                 OPTIONS.waitUpTo(Duration.ofSeconds(5)));
