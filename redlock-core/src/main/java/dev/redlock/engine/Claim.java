@@ -96,8 +96,6 @@ final class Claim extends LockRequest {
     Token intention;
     /** Each refusal registers for a push, which takes a script on the nodes. */
     boolean isWakeUpWanted;
-    /** Free slots that a search for a permit wants to know; stale in another phase. */
-    int wantedCount;
     /** Nodes that the acquire was sent to, or could not be sent to, and those that an extension was sent to. */
     long askedMask;
     /** Nodes that voted when the attempt started: it asks no others later. */
@@ -164,9 +162,8 @@ final class Claim extends LockRequest {
     private void onRoundTimeout(long nowNs) {
         switch (phase) {
             case ACQUIRING -> conductor.acquireOperation().onTimeout(this);
-            case RAISING -> guest.onTimeout();
+            case RAISING, SEARCHING -> guest.onTimeout();
             case QUERYING_TTL -> conductor.holderTtlQuery().end(this);
-            case SEARCHING -> conductor.permits().onNoReply(this);
             default -> conductor.releaseOperation().onTimeout(this);
         }
     }
@@ -202,7 +199,7 @@ final class Claim extends LockRequest {
                 case RAISE -> guest.onReply(nodeIndex, value);
                 case REMAINING_TTL -> {
                     if (phase == Phase.SEARCHING) {
-                        conductor.permits().onReply(this, nodeIndex, value);
+                        guest.onReply(nodeIndex, value);
                     } else {
                         conductor.holderTtlQuery().onReply(this, nodeIndex, value);
                     }
@@ -256,7 +253,7 @@ final class Claim extends LockRequest {
                 case RAISE -> guest.onNoReply(nodeIndex, vote);
                 case REMAINING_TTL -> {
                     if (phase == Phase.SEARCHING) {
-                        conductor.permits().onNoReply(this);
+                        guest.onNoReply(nodeIndex, vote);
                     } else {
                         conductor.holderTtlQuery().onNoReply(this, nodeIndex);
                     }
@@ -359,7 +356,7 @@ final class Claim extends LockRequest {
 
     @Override
     public int wantedCount() {
-        return phase == Phase.SEARCHING ? wantedCount : 1;
+        return guest == null ? 1 : (int) guest.number();
     }
 
     @Override
@@ -374,7 +371,7 @@ final class Claim extends LockRequest {
 
     @Override
     public long highestFence() {
-        return guest.counter();
+        return guest.number();
     }
 
     @Override

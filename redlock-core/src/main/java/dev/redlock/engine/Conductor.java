@@ -323,6 +323,7 @@ final class Conductor implements NodeListener {
         trimmedNs = nowNs;
         claims.trim();
         fencing.trim();
+        permits.trim();
         scheduler.trim();
         fanOut.trim();
         for (Voter voter : voters) {

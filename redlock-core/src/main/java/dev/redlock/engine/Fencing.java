@@ -81,7 +81,7 @@ final class Fencing {
         }
 
         @Override
-        public long counter() {
+        public long number() {
             return claim.phase == Claim.Phase.RAISING ? raiseTarget : rule.highest();
         }
 

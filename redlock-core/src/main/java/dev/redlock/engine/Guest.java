@@ -1,37 +1,19 @@
 package dev.redlock.engine;
 
 import dev.redlock.node.CommandKind;
+import dev.redlock.quorum.FenceRule;
 import dev.redlock.quorum.Vote;
 
 /**
- * A part that a claim needs beside its quorum of keys, such as a fencing token. It keeps its own state, and has a round
- * of its own in phase {@link Claim.Phase#RAISING}. A plain lock has none, so each of these events costs it one branch.
+ * A part that a claim needs beside a quorum of keys, such as a fencing token. It keeps its own state, and may have a
+ * round of its own, in phase {@link Claim.Phase#RAISING} or {@link Claim.Phase#SEARCHING}. A plain lock has none, so
+ * each of these events costs it one branch. The default of each is what a plain lock does.
  *
  * @threading event-loop-confined
  */
 interface Guest {
 
-    /**
-     * Returns the command of the attempt.
-     *
-     * @param hasTicket whether the client that waits gets a ticket
-     */
-    CommandKind acquireKind(boolean hasTicket);
-
-    /** A node has answered the acquire with a value, perhaps late. */
-    void onAnswer(int nodeIndex, long value);
-
-    /** The answer is a grant; false if it does not count: then the node may have the key, but has no vote. */
-    boolean onGrant(int nodeIndex, long value);
-
-    /** A grant that does not count is recorded. */
-    void onGrantRejected(int nodeIndex, long value);
-
-    /** A node certainly has not executed the acquire. */
-    void onNotExecuted(int nodeIndex);
-
-    /** A quorum has granted. Returns false if the attempt has to wait for further answers or for a round of the guest. */
-    boolean onQuorum();
+    // ---- a round of its own -----------------------------------------------------------------------------------------
 
     /** A node has answered in the round of the guest. */
     void onReply(int nodeIndex, long value);
@@ -39,18 +21,57 @@ interface Guest {
     /** A node has not answered in the round of the guest. */
     void onNoReply(int nodeIndex, Vote vote);
 
-    /** The round of the guest has lasted for a node timeout. */
+    /** The round of the guest has lasted for too long. */
     void onTimeout();
 
-    /** Returns the fencing token of the lease. The attempt succeeds. */
-    long token();
-
-    /** Returns the command of the release, which is about to be sent. */
-    CommandKind releaseKind();
-
-    /** Returns the counter in the commands of the guest. */
-    long counter();
+    /** Returns the number in the commands of the guest. */
+    long number();
 
     /** The claim returns to its pool. */
     void onRecycled();
+
+    // ---- the acquire round ------------------------------------------------------------------------------------------
+
+    /**
+     * Returns the command of the attempt.
+     *
+     * @param hasTicket whether the client that waits gets a ticket
+     */
+    default CommandKind acquireKind(boolean hasTicket) {
+        return hasTicket ? CommandKind.ACQUIRE_WITH_TICKET : CommandKind.ACQUIRE;
+    }
+
+    /** A node has answered the acquire with a value, perhaps late. */
+    default void onAnswer(int nodeIndex, long value) {
+    }
+
+    /** The answer is a grant. Returns false if it does not count: then the node may have the key, but has no vote. */
+    default boolean onGrant(int nodeIndex, long value) {
+        return true;
+    }
+
+    /** A grant that does not count is recorded. */
+    default void onGrantRejected(int nodeIndex, long value) {
+    }
+
+    /** A node certainly has not executed the acquire. */
+    default void onNotExecuted(int nodeIndex) {
+    }
+
+    /** A quorum has granted. Returns false if the attempt has to wait for further answers or for a round of the guest. */
+    default boolean onQuorum() {
+        return true;
+    }
+
+    /** Returns the fencing token of the lease. The attempt succeeds. */
+    default long token() {
+        return FenceRule.NONE;
+    }
+
+    // ---- the release ------------------------------------------------------------------------------------------------
+
+    /** Returns the command of the release, which is about to be sent. */
+    default CommandKind releaseKind() {
+        return CommandKind.RELEASE;
+    }
 }

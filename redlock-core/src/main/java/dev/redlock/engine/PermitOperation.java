@@ -2,6 +2,7 @@ package dev.redlock.engine;
 
 import dev.redlock.AcquireOutcome;
 import dev.redlock.node.CommandKind;
+import dev.redlock.node.FreeList;
 import dev.redlock.node.LockKind;
 import dev.redlock.quorum.Vote;
 import java.util.Arrays;
@@ -40,6 +41,7 @@ final class PermitOperation {
     private final RandomGenerator random;
     private final KeyedMap<UsedSlots> used = new KeyedMap<>();
     private final PermitFollowers followers;
+    private final FreeList<Search> searches = new FreeList<>(Conductor.POOLED_MIN);
 
     /**
      * The slots of the semaphores of one name that attempts and leases of this event loop use.
@@ -66,6 +68,44 @@ final class PermitOperation {
         }
     }
 
+    /**
+     * A question to one node for free slots.
+     *
+     * @threading event-loop-confined
+     */
+    private final class Search implements Guest {
+
+        private Claim claim;
+        /** Free slots that it wants to know. */
+        private int wantedCount;
+
+        @Override
+        public void onReply(int nodeIndex, long value) {
+            PermitOperation.this.onReply(claim, nodeIndex, value);
+        }
+
+        @Override
+        public void onNoReply(int nodeIndex, Vote vote) {
+            PermitOperation.this.onNoReply(claim);
+        }
+
+        @Override
+        public void onTimeout() {
+            PermitOperation.this.onNoReply(claim);
+        }
+
+        @Override
+        public long number() {
+            return claim.phase == Claim.Phase.SEARCHING ? wantedCount : 1;
+        }
+
+        @Override
+        public void onRecycled() {
+            claim = null;
+            searches.push(this);
+        }
+    }
+
     PermitOperation(Conductor conductor, RandomGenerator random) {
         this.conductor = conductor;
         this.random = random;
@@ -74,6 +114,10 @@ final class PermitOperation {
 
     PermitFollowers followers() {
         return followers;
+    }
+
+    void trim() {
+        searches.trim();
     }
 
     /** Starts an attempt for a slot, or searches for one first. */
@@ -275,9 +319,10 @@ final class PermitOperation {
         claim.pending = pending;
         claim.key = pending.lease.key.searchKey();
         claim.ttlMs = pending.lease.ttlMs;
-        claim.wantedCount = 1 + (pending.queue == null ? 0 : pending.queue.queuedCount(SlotHints.OTHERS_MAX));
         claim.isWakeUpWanted = conductor.acquireOperation().isWakeUpPossible(pending);
         pending.claim = claim;
+        claim.guest = takeSearch(claim,
+                1 + (pending.queue == null ? 0 : pending.queue.queuedCount(SlotHints.OTHERS_MAX)));
         if (claim.isWakeUpWanted) {
             // Before the search: a release of this client may follow it, and no node pushes that.
             conductor.scheduler().queues().expectSlots(pending.queue);
@@ -309,7 +354,15 @@ final class PermitOperation {
         return voting == 0 ? Doorkeeper.NONE : Long.numberOfTrailingZeros(voting);
     }
 
-    void onReply(Claim claim, int nodeIndex, long value) {
+    private Search takeSearch(Claim claim, int wantedCount) {
+        Search pooled = searches.poll();
+        Search search = pooled == null ? new Search() : pooled;
+        search.claim = claim;
+        search.wantedCount = wantedCount;
+        return search;
+    }
+
+    private void onReply(Claim claim, int nodeIndex, long value) {
         PendingAcquire pending = claim.pending;
         int count = ((PermitKey) pending.lease.key).slotCount();
         int first = (int) (value % FIRST_UNIT) - 1;
@@ -378,7 +431,7 @@ final class PermitOperation {
     }
 
     /** The node has not replied in time, or there is none: asks all nodes for a random slot. */
-    void onNoReply(Claim claim) {
+    private void onNoReply(Claim claim) {
         PendingAcquire pending = claim.pending;
         end(claim);
         PermitKey semaphore = (PermitKey) pending.lease.key;
