@@ -48,7 +48,7 @@ abstract class SlotsTest extends VirtualTest {
         return node.redis()
                 .log()
                 .stream()
-                .filter(line -> line.startsWith("acquire "))
+                .filter(line -> line.startsWith("acquire ") && !line.contains(":waiting"))
                 .map(line -> Integer.valueOf(line.substring(line.lastIndexOf(':') + 1, line.indexOf(" ->"))))
                 .toList();
     }

@@ -200,6 +200,8 @@ final class Claim extends LockRequest {
                 case REMAINING_TTL -> {
                     if (phase == Phase.SEARCHING) {
                         guest.onReply(nodeIndex, value);
+                    } else if (key.lock() != key) {
+                        conductor.scheduler().queues().marks().onAnswer(key.lock(), value);
                     } else {
                         conductor.holderTtlQuery().onReply(this, nodeIndex, value);
                     }

@@ -20,6 +20,9 @@ public final class KeyNames {
     /** Follows a resource in the key of the intention of a waiting set. No lock's key may contain it. */
     public static final String INTENTION_MARK = ":redlock:intention";
 
+    /** Follows the counter's key in the key of the mark of a waiter. */
+    static final String WAITING_MARK = ":waiting";
+
     /** Characters of a too long name in its error message. */
     private static final int SHOWN_LENGTH_MAX = 32;
 

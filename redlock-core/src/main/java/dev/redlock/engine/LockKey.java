@@ -145,7 +145,12 @@ public class LockKey implements SlotKey {
         return this;
     }
 
-    /** Returns the key of the lock that a change of this key concerns: of an intention, the set that has left it. */
+    /** Returns the key that a waiter leaves at the doorkeeper: its mark or, of a set, its intention; null for none. */
+    LockKey markKey() {
+        return null;
+    }
+
+    /** Returns the key of the lock that a change of this key concerns: of a mark or an intention, that of its lock. */
     LockKey lock() {
         return this;
     }

@@ -13,6 +13,28 @@ import java.util.List;
 class MembersKey extends LockKey {
 
     private final LockKey[] members;
+    /** The mark of a waiter; null until it is needed. Any thread may make it again. */
+    private LockKey mark;
+
+    /**
+     * The key of the mark of a waiter: a plain key beside the counter of the resource, and so in its slot.
+     *
+     * @threading immutable
+     */
+    private static final class Mark extends LockKey {
+
+        private final LockKey lock;
+
+        Mark(KeyText text, LockKey lock) {
+            super(text, LockKind.PLAIN, hashOf(text), lock.orderHash());
+            this.lock = lock;
+        }
+
+        @Override
+        LockKey lock() {
+            return lock;
+        }
+    }
 
     MembersKey(KeyText text, LockKind kind, int hash, int orderHash, LockKey... members) {
         super(text, kind, hash, orderHash);
@@ -32,6 +54,18 @@ class MembersKey extends LockKey {
     @Override
     LockKey member(int index) {
         return members[index];
+    }
+
+    @Override
+    LockKey markKey() {
+        LockKey known = mark;
+        if (known == null) {
+            String name = prefix() + members[0].resource();
+            String suffix = KeyNames.counterName(name).substring(name.length()) + KeyNames.WAITING_MARK;
+            known = new Mark(KeyText.of(prefix(), members[0].resource() + suffix, ""), this);
+            mark = known;
+        }
+        return known;
     }
 
     @Override

@@ -18,13 +18,19 @@ final class RecentValues {
         values[slot] = value;
     }
 
+    /** Returns the value of a key, or another one if there is none. */
+    long get(LockKey key, long absent) {
+        int slot = RecentStreaks.slotOf(key);
+        return keys[slot] != null && keys[slot].equals(key) ? values[slot] : absent;
+    }
+
     /** Removes and returns the value of a key, or another one if there is none. */
     long take(LockKey key, long absent) {
+        long value = get(key, absent);
         int slot = RecentStreaks.slotOf(key);
-        if (keys[slot] == null || !keys[slot].equals(key)) {
-            return absent;
+        if (key.equals(keys[slot])) {
+            keys[slot] = null;
         }
-        keys[slot] = null;
-        return values[slot];
+        return value;
     }
 }

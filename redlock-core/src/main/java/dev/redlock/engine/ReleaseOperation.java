@@ -115,7 +115,7 @@ final class ReleaseOperation {
             telemetry.onReleaseStarted(claim, nowNs);
             timers.start(claim.roundTimer, nowNs + terms.nodeTimeoutNs(claim.ttlMs));
             if (askedNode != Doorkeeper.NONE) {
-                askForTickets(claim, askedNode);
+                ask(claim, key, askedNode);
             }
             send(claim);
         } catch (RuntimeException | Error e) {
@@ -124,8 +124,15 @@ final class ReleaseOperation {
         }
     }
 
-    /** Before the release is collected: a later command for its resource would end the batch of the duty cycle. */
-    private void askForTickets(Claim claim, int node) {
+    /**
+     * Asks a node whether another client waits, before the release is collected: a later command for its resource would
+     * end the batch of the duty cycle.
+     */
+    private void ask(Claim claim, LockKey key, int node) {
+        if (WaitMarks.isKindOf(key)) {
+            conductor.scheduler().queues().marks().ask(key, node);
+            return;
+        }
         claim.addPendingReplies(1);
         fanOut.send(claim, CommandKind.TICKETS, 0, 1L << node);
     }

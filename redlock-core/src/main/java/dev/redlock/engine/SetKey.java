@@ -98,6 +98,11 @@ public final class SetKey extends MembersKey {
     }
 
     @Override
+    LockKey markKey() {
+        return intentionKey();
+    }
+
+    @Override
     LockKey lock() {
         return intending == null ? this : intending;
     }

@@ -13,6 +13,8 @@ final class WaitQueue extends Keyed {
     /** The head waits for the end of the pause that follows a streak. */
     boolean isPausing;
     long pauseEndNs;
+    /** When a lease of this client with this lock has last ended; long ago before the first. */
+    long servedNs;
     /** Nodes on which a refused attempt has registered for a push that has not come yet. */
     long registeredMask;
     /** Orders this client among those that wait; {@link Ticket#NONE} before a refusal with a ticket. */

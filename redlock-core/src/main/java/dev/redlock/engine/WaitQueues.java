@@ -21,7 +21,7 @@ final class WaitQueues {
     private static final int BUDGET_MULTIPLE = 4;
     /** A streak for a plain lock with a known competitor yields at this interval: the time of a turn. */
     private static final long YIELD_INTERVAL_NS = 2_000_000;
-    /** A streak without a known competitor asks at this interval whether another client has a ticket. */
+    /** A streak without a known competitor asks at this interval whether another client has a ticket, or a mark. */
     private static final long QUESTION_INTERVAL_NS = 10_000_000;
     /** How long a client leaves a plain lock free for a competitor without a ticket. */
     private static final long PAUSE_NS = 500_000;
@@ -29,13 +29,12 @@ final class WaitQueues {
     private static final long PAUSE_NS_WITHOUT_TICKETS = 2_000_000;
     /** A streak lasts at least ten times its pause, so that pauses take at most a tenth of the time. */
     private static final int PAUSE_MULTIPLE = 10;
-    /** The same for pauses that find out whether other clients want a lock without tickets. */
-    private static final int PROBE_MULTIPLE = 100;
     /** A caller that comes back later has left the lock free for long enough. */
     private static final long LATE_NS = 2_000_000;
     /** A caller that comes back later knows no competitors any more. */
     private static final long MEMORY_NS = 10_000_000;
     private static final long NEVER = Long.MIN_VALUE;
+    private static final long SERVED_LONG_AGO_NS = 1_000_000_000;
     private static final int TRIM_CAPACITY_MIN = 4 * Conductor.POOLED_MIN;
 
     private final Conductor conductor;
@@ -53,6 +52,7 @@ final class WaitQueues {
     private final RecentValues recentTickets = new RecentValues();
     /** When a node has last said that another client has a ticket for a lock of this client. */
     private final RecentValues ticketsSeenNs = new RecentValues();
+    private final WaitMarks marks;
     private final int handoffsMax;
     private final int registeredMax;
     /** Queues with a registration on any node. */
@@ -65,6 +65,7 @@ final class WaitQueues {
         this.scheduler = scheduler;
         this.setTurns = new SetTurns(conductor, scheduler, memberQueues);
         this.retryDelays = retryDelays;
+        this.marks = new WaitMarks(conductor);
         this.handoffsMax = limits.localHandoffsMax();
         this.registeredMax = limits.wakeUpKeysMax();
     }
@@ -72,6 +73,10 @@ final class WaitQueues {
     /** Returns the queue of a resource; null if no acquisition waits for it. */
     WaitQueue get(LockKey key) {
         return queues.get(key);
+    }
+
+    WaitMarks marks() {
+        return marks;
     }
 
     /** Returns whether nobody waits. */
@@ -95,6 +100,7 @@ final class WaitQueues {
         WaitQueue queue = pooled == null ? new WaitQueue() : pooled;
         queue.key = key;
         queue.streak.end();
+        queue.servedNs = conductor.nowNs() - SERVED_LONG_AGO_NS;
         queue.isHeldLocally = false;
         queue.isPausing = false;
         queue.ticket = (int) recentTickets.take(key, Ticket.NONE);
@@ -212,16 +218,21 @@ final class WaitQueues {
     /**
      * A lease is released: a long streak without a known competitor ends here, with a question.
      *
-     * @return the node to ask whether another client has a ticket; {@link Doorkeeper#NONE} for none
+     * @return the node to ask whether another client waits; {@link Doorkeeper#NONE} for none
      */
     int endWithQuestion(LockKey key, HandoffStreak streak, long nowNs) {
-        boolean isDue = isLimitReached(streak) && !streak.isContended() && key.kind() == LockKind.PLAIN
+        boolean isDue = isLimitReached(streak) && !isContended(key, streak) && key.kind() != LockKind.READ
                 && streak.ageNs(nowNs) >= QUESTION_INTERVAL_NS;
         int doorkeeper = isDue ? conductor.doorkeeper().of(key) : Doorkeeper.NONE;
         if (doorkeeper != Doorkeeper.NONE) {
             streak.start(nowNs);
         }
         return doorkeeper;
+    }
+
+    /** Whether a competitor is known. The permits that refuse an attempt may all be held by this client. */
+    private static boolean isContended(LockKey key, HandoffStreak streak) {
+        return streak.isContended() && key.kind() != LockKind.PERMIT;
     }
 
     /** A node has answered the question with its count of tickets. */
@@ -306,20 +317,18 @@ final class WaitQueues {
 
     /** Without pushes, a caller that has no local waiter does not pause. */
     private boolean isPauseDueOfReturning(WaitQueue queue, long nowNs) {
-        boolean isPauseKnown = isLimitReached(queue.streak) && mayHaveUnseen(queue);
-        return isPauseKnown && conductor.doorkeeper().of(queue.key) != Doorkeeper.NONE && isLongEnough(queue, nowNs);
+        return isCompetitorDue(queue, nowNs) && conductor.doorkeeper().of(queue.key) != Doorkeeper.NONE;
     }
 
-    /** Whether another client may compete that leaves no ticket. */
-    private static boolean mayHaveUnseen(WaitQueue queue) {
-        return queue.streak.isContended() || queue.key.kind() != LockKind.PLAIN;
-    }
-
-    private boolean isLongEnough(WaitQueue queue, long nowNs) {
+    /** Whether a competitor without a ticket is known, and the lock has not been free for it for long. */
+    private boolean isCompetitorDue(WaitQueue queue, long nowNs) {
         HandoffStreak streak = queue.streak;
         streak.setPause(queue.key.kind() == LockKind.PLAIN ? PAUSE_NS : PAUSE_NS_WITHOUT_TICKETS);
-        boolean isKnown = streak.isContended() || SetTurns.isOfSet(queue) && setTurns.isOverlapping(queue);
-        return streak.ageNs(nowNs) / (isKnown ? PAUSE_MULTIPLE : PROBE_MULTIPLE) >= streak.pauseNs();
+        if (WaitMarks.isKindOf(queue.key) && marks.isAwaited(queue.key, nowNs)) {
+            return true;
+        }
+        boolean isKnown = isContended(queue.key, streak) || SetTurns.isOfSet(queue) && setTurns.isOverlapping(queue);
+        return isKnown && isLimitReached(streak) && streak.ageNs(nowNs) / PAUSE_MULTIPLE >= streak.pauseNs();
     }
 
     /**
@@ -387,6 +396,7 @@ final class WaitQueues {
 
     private void handOff(WaitQueue queue) {
         queue.isHeldLocally = false;
+        queue.servedNs = conductor.nowNs();
         unregister(queue);
         if (queue.isPausing) {
             return;
@@ -437,11 +447,11 @@ final class WaitQueues {
 
     private boolean isPauseDue(WaitQueue queue, LeaseHandle next) {
         HandoffStreak streak = queue.streak;
+        if (conductor.doorkeeper().of(queue.key) != Doorkeeper.NONE) {
+            return isCompetitorDue(queue, conductor.nowNs());
+        }
         if (!isLimitReached(streak)) {
             return false;
-        }
-        if (conductor.doorkeeper().of(queue.key) != Doorkeeper.NONE) {
-            return mayHaveUnseen(queue) && isLongEnough(queue, conductor.nowNs());
         }
         // Nobody knows whether others compete.
         if (!streak.hasPause()) {
@@ -484,6 +494,7 @@ final class WaitQueues {
             registeredCount++;
         }
         queue.registeredMask |= mask;
+        marks.leave(queue);
     }
 
     private void unregister(WaitQueue queue, int nodeIndex) {

@@ -72,6 +72,7 @@ public final class FakeRedis {
     /** Null outside of a cluster. */
     private FakeCluster.Member member;
     private static final String TICKETS_NAME = ":tickets";
+    private static final String MARK_NAME = ":waiting";
 
     private final Map<String, Integer> commandCounts = new TreeMap<>();
     private final FakeTracking tracking = new FakeTracking();
@@ -1049,7 +1050,7 @@ public final class FakeRedis {
         }
         RespValue reply = plainSet(session, words);
         if (words.size() == 6 && words.get(2).length() >= 20 && !reply.isError()) {
-            commandCounts.merge("SET NX", 1, Integer::sum);
+            commandCounts.merge(words.get(1).endsWith(MARK_NAME) ? "SET mark" : "SET NX", 1, Integer::sum);
             note(session, "acquire", words.get(1), words.get(2), reply.isNull() ? 0 : 1);
         } else if (words.size() == 3) {
             commandCounts.merge("SET", 1, Integer::sum);

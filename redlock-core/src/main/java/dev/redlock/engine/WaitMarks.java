@@ -1,0 +1,121 @@
+package dev.redlock.engine;
+
+import static dev.redlock.quorum.Validity.NS_PER_MS;
+
+import dev.redlock.node.CommandKind;
+
+/**
+ * Tells a client that has a lock many times in a row whether another one waits, for the kinds of lock without tickets.
+ *
+ * <ol>
+ * <li>A refused waiter leaves a mark at the doorkeeper: a key that expires after half a second. A set needs none,
+ * because it leaves its intention there.
+ * <li>A release after a streak reads how long the mark still exists.
+ * <li>If there is one, the client leaves the lock free for a moment, once.
+ * </ol>
+ *
+ * <p>A queue that was served a moment ago leaves no mark, nor does one for a permit if this client has them all.
+ *
+ * @threading event-loop-confined
+ */
+final class WaitMarks {
+
+    /** A waiter is refused again as often, by its backstop. An intention is shorter. */
+    private static final long MARK_MS = 500;
+    private static final long MARK_NS = MARK_MS * NS_PER_MS;
+    /** Between the attempts of a queue to leave a mark: each of its refusals is one if it is rare. */
+    private static final long TRY_INTERVAL_NS = 100_000_000;
+    /** A queue that has waited for less is no reason to leave a lock free: the time of two handoffs and a pause. */
+    private static final long SERVED_NS = 10_000_000;
+    /** A pause of 2 ms may follow an answer: at most a tenth of the time. */
+    private static final long ANSWER_INTERVAL_NS = 20_000_000;
+    private static final long NEVER = Long.MIN_VALUE;
+
+    private final Conductor conductor;
+    /** When this client has last tried to leave a mark for a lock. */
+    private final RecentValues triedNs = new RecentValues();
+    /** When a node has last reported a mark; until it is used. */
+    private final RecentValues seenNs = new RecentValues();
+    /** When such a report was used. */
+    private final RecentValues usedNs = new RecentValues();
+
+    WaitMarks(Conductor conductor) {
+        this.conductor = conductor;
+    }
+
+    /** Whether waiters of a kind of lock leave a mark or an intention, and no ticket. */
+    static boolean isKindOf(LockKey key) {
+        return key.markKey() != null;
+    }
+
+    /** A waiter of a queue is refused, and is registered for a push: leaves a mark. */
+    void leave(WaitQueue queue) {
+        LockKey key = queue.key;
+        if (!isKindOf(key) || SetTurns.isOfSet(queue)) {
+            return;
+        }
+        long nowNs = conductor.nowNs();
+        boolean isDue = !isWithin(triedNs.get(key, NEVER), nowNs, TRY_INTERVAL_NS)
+                && !isWithin(queue.servedNs, nowNs, SERVED_NS) && !isRefusedByOwnLeases(key);
+        int doorkeeper = isDue ? conductor.doorkeeper().of(key) : Doorkeeper.NONE;
+        if (doorkeeper == Doorkeeper.NONE) {
+            return;
+        }
+        triedNs.put(key, nowNs);
+        Claim claim = take(key);
+        conductor.tokens().next(claim.token, nowNs);
+        claim.ttlMs = MARK_MS;
+        send(claim, CommandKind.ACQUIRE, doorkeeper);
+    }
+
+    private boolean isRefusedByOwnLeases(LockKey key) {
+        return key instanceof PermitKey semaphore && conductor.permits().usedCount(semaphore) >= semaphore.slotCount();
+    }
+
+    /** Asks a node for the mark; {@link #onAnswer} gets the answer. */
+    void ask(LockKey key, int node) {
+        send(take(key), CommandKind.REMAINING_TTL, node);
+    }
+
+    /** Nobody owns the claim or waits for its reply: the mark expires by itself. */
+    private Claim take(LockKey key) {
+        Claim claim = conductor.claims().take();
+        claim.phase = Claim.Phase.ABANDONED;
+        claim.key = key.markKey();
+        claim.isRemainingTtlWanted = false;
+        claim.isWakeUpWanted = false;
+        return claim;
+    }
+
+    private void send(Claim claim, CommandKind kind, int node) {
+        claim.retain();
+        claim.addPendingReplies(1);
+        conductor.fanOut().send(claim, kind, 0, 1L << node);
+        claim.removePendingReply();
+    }
+
+    /** A node has reported how long the mark of a lock still exists; a longer time is not that of a mark. */
+    void onAnswer(LockKey key, long remainingTtlMs) {
+        if (remainingTtlMs > 0 && remainingTtlMs <= MARK_MS) {
+            seenNs.put(key, conductor.nowNs());
+        }
+    }
+
+    /**
+     * Returns whether another waiter may get the lock now, if it is free for a moment. The waiter may have given up, so
+     * each report counts once.
+     */
+    boolean isAwaited(LockKey key, long nowNs) {
+        long seen = seenNs.take(key, NEVER);
+        boolean isAwaited = isWithin(seen, nowNs, MARK_NS)
+                && !isWithin(usedNs.get(key, NEVER), nowNs, ANSWER_INTERVAL_NS);
+        if (isAwaited) {
+            usedNs.put(key, nowNs);
+        }
+        return isAwaited;
+    }
+
+    private static boolean isWithin(long ns, long nowNs, long limitNs) {
+        return ns != NEVER && nowNs - ns < limitNs;
+    }
+}
