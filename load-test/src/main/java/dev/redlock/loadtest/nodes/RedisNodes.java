@@ -151,9 +151,19 @@ public final class RedisNodes implements AutoCloseable {
         return switch (source) {
             case PATH -> PathServer.find(System.getenv().getOrDefault("PATH", ""));
             case EMBEDDED -> EmbeddedServer.extract(folder);
-            case CONTAINER -> ContainerLauncher.find(context);
+            case CONTAINER -> containers(context);
             case GIVEN -> throw new IllegalArgumentException("given addresses are not launched");
         };
+    }
+
+    /** The libraries lie beside the jar, and someone may have copied the jar alone. */
+    private static NodeLauncher containers(RedisNodesContext context) throws SourceRefusedException {
+        try {
+            return ContainerLauncher.find(context);
+        } catch (NoClassDefFoundError e) {
+            throw new SourceRefusedException("there is no Testcontainers: keep the folder containers beside "
+                    + "load-test.jar");
+        }
     }
 
     private static Path temporaryFolder() {

@@ -1,6 +1,7 @@
 package dev.redlock.loadtest.nodes;
 
 import dev.redlock.cli.AdminClient;
+import dev.redlock.cli.ExitCodes;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertNotEquals;
@@ -8,13 +9,19 @@ import static org.junit.jupiter.api.Assertions.assertNull;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import dev.redlock.loadtest.Main;
 import dev.redlock.transport.NodeAddress;
 import java.io.File;
 import java.io.IOException;
+import java.io.PrintWriter;
+import java.io.StringWriter;
+import java.lang.reflect.Method;
 import java.net.InetAddress;
 import java.net.ServerSocket;
 import java.net.SocketTimeoutException;
 import java.net.StandardProtocolFamily;
+import java.net.URL;
+import java.net.URLClassLoader;
 import java.net.UnixDomainSocketAddress;
 import java.nio.ByteBuffer;
 import java.nio.channels.SocketChannel;
@@ -22,6 +29,7 @@ import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
+import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.HashSet;
 import java.util.List;
@@ -48,6 +56,30 @@ class RedisNodesTest {
             assertNull(nodes.node(1).call("GET", "k"));
             assertTrue(nodes.choice().startsWith("3 nodes: " + source.title()), nodes.choice());
         }
+    }
+
+    /** As for someone who has copied load-test.jar alone. */
+    @Test
+    void containersWithoutTheirLibrariesAreRefused() throws Exception {
+        List<URL> urls = new ArrayList<>();
+        for (String entry : System.getProperty("surefire.test.class.path", System.getProperty("java.class.path"))
+                .split(File.pathSeparator)) {
+            if (!entry.contains("testcontainers")) {
+                urls.add(Path.of(entry).toUri().toURL());
+            }
+        }
+        StringWriter err = new StringWriter();
+        PrintWriter printer = new PrintWriter(err, true);
+        try (URLClassLoader loader = new URLClassLoader(urls.toArray(URL[]::new),
+                ClassLoader.getPlatformClassLoader())) {
+            Method run = loader.loadClass(Main.class.getName())
+                    .getDeclaredMethod("run", PrintWriter.class, PrintWriter.class, String[].class);
+            run.setAccessible(true);
+            Object code = run.invoke(null, printer, printer, new String[]{"nodes", "1", "--source", "container"});
+            assertEquals(ExitCodes.NO_NODES, code, err::toString);
+        }
+        assertTrue(err.toString().contains("there is no Testcontainers: keep the folder containers beside"),
+                err::toString);
     }
 
     @ParameterizedTest
