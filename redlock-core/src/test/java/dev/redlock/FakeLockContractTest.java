@@ -7,12 +7,14 @@ import dev.redlock.time.NanoClock;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Nested;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.TestInstance;
 
 /**
  * The lock contract on model nodes in this process, in real time: with servers of each kind and clients of each command
  * mode.
  */
+@Tag("long")
 class FakeLockContractTest {
 
     @Nested

@@ -355,7 +355,7 @@ class TlsTest {
     static Stream<Arguments> endsOfStreams() {
         return Stream.of(TlsProvider.JDK, TlsProvider.OPENSSL)
                 .flatMap(provider -> Stream.of(TlsServer.End.values())
-                        .flatMap(end -> IntStream.of(0, 1, 7, 500, 5_003)
+                        .flatMap(end -> IntStream.of(0, 7, 5_003)
                                 .mapToObj(bytes -> Arguments.of(provider, end, bytes))));
     }
 

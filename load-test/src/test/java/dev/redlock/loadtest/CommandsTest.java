@@ -186,9 +186,9 @@ class CommandsTest {
 
     @Test
     void nodesThatAreClustersAreMeasured() throws IOException {
-        JsonNode root = run("throughput", "--nodes", "1,3", "--cluster-shards", "2", "--outstanding", "4", "--duration",
+        JsonNode root = run("throughput", "--nodes", "3", "--cluster-shards", "2", "--outstanding", "4", "--duration",
                 "500ms", "--warmup", "50ms", "--jvm-warmup", "0ms");
-        assertTrue(root.at("/series/1/tally/cycles").asLong() > 0, root::toString);
+        assertTrue(root.at("/series/0/tally/cycles").asLong() > 0, root::toString);
     }
 
     @Test

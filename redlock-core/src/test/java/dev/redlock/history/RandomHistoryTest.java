@@ -16,12 +16,14 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.Random;
 import java.util.Set;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
 /**
  * The checker accepts random legal histories, rejects each kind of corruption of them, and agrees with a search of all
  * orders. {@code -Dhistory.seed} in the test's JVM repeats a run.
  */
+@Tag("long")
 class RandomHistoryTest {
     private static final int HISTORIES = 200;
     private static final int STEPS = 600;

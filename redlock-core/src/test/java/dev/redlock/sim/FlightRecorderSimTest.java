@@ -14,9 +14,11 @@ import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
 /** The flight recorder in simulated runs: it changes nothing, and its text is a possible story of each lock. */
+@Tag("long")
 class FlightRecorderSimTest {
 
     private static final int SEEDS = 8;

@@ -11,14 +11,16 @@ import java.util.Map;
 import java.util.TreeMap;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 
 /** Random changes of the list of nodes, and proof that a skipped step gives two holders. */
+@Tag("long")
 class JointListsSimulationTest {
 
-    private static final int SEEDS = Integer.getInteger("sim.jointSeeds", 25);
+    private static final int SEEDS = Math.max(5, Integer.getInteger("sim.seeds", 100) / 10);
     private static final int SEEDS_OF_THE_PROOF = 400;
     private static ResourceLeakDetector.Level level;
 

@@ -31,7 +31,10 @@ import org.junit.jupiter.api.Test;
 class SimulationTest {
 
     private static final int SEEDS = Integer.getInteger("sim.seeds", 100);
+    /** A proof that a check can fail ends at the first violation. */
     private static final int SEEDS_OF_A_PROOF = 15;
+    /** For each rule whose faults are chosen. */
+    private static final int SEEDS_OF_A_RULE = Math.max(1, Math.min(SEEDS / 20, SEEDS_OF_A_PROOF));
     private static ResourceLeakDetector.Level level;
 
     /** Paranoid leak records take more time than the runs; the other tests detect leaks. */
@@ -522,21 +525,23 @@ class SimulationTest {
 
     /** Counts the violations whose text contains a string. */
     private static long violations(String kind, Consumer<SimPlan> change, Fault... faults) {
-        return runs(change, faults).mapToLong(run -> run.violations().stream().filter(v -> v.contains(kind)).count())
+        return runs(SEEDS_OF_A_RULE, change, faults)
+                .mapToLong(run -> run.violations().stream().filter(v -> v.contains(kind)).count())
                 .sum();
     }
 
     /** Returns 1 if there is a violation, 0 otherwise. */
     private static boolean isFound(String kind, Consumer<SimPlan> change, Fault... faults) {
-        return runs(change, faults).anyMatch(run -> run.violations().stream().anyMatch(v -> v.contains(kind)));
+        return runs(SEEDS_OF_A_PROOF, change, faults)
+                .anyMatch(run -> run.violations().stream().anyMatch(v -> v.contains(kind)));
     }
 
     private static boolean isCounted(String what, Consumer<SimPlan> change, Fault... faults) {
-        return runs(change, faults).anyMatch(run -> run.counts().containsKey(what));
+        return runs(SEEDS_OF_A_PROOF, change, faults).anyMatch(run -> run.counts().containsKey(what));
     }
 
-    private static Stream<Simulation> runs(Consumer<SimPlan> change, Fault... faults) {
-        return LongStream.rangeClosed(1, SEEDS_OF_A_PROOF).mapToObj(seed -> {
+    private static Stream<Simulation> runs(int seeds, Consumer<SimPlan> change, Fault... faults) {
+        return LongStream.rangeClosed(1, seeds).mapToObj(seed -> {
             SimPlan plan = SimPlan.only(seed, faults);
             change.accept(plan);
             return new Simulation(plan).run();

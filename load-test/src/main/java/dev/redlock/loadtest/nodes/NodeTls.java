@@ -64,7 +64,8 @@ record NodeTls(Path authority, Path nodeCertificate, Path nodeKey, Path clientCe
 
     private static void keytool(Path store, String alias, String... more) throws IOException {
         List<String> command = new ArrayList<>(List.of(Path.of(System.getProperty("java.home"), "bin", "keytool")
-                .toString(), "-genkeypair", "-alias", alias, "-dname", "CN=redlock load-test " + alias, "-keyalg", "EC",
+                .toString(), "-J-XX:TieredStopAtLevel=1", "-J-XX:+UseSerialGC", "-genkeypair", "-alias", alias,
+                "-dname", "CN=redlock load-test " + alias, "-keyalg", "EC",
                 "-groupname", "secp256r1", "-validity", VALID_DAYS, "-keystore", store.toString(), "-storetype",
                 "PKCS12", "-storepass", PASSWORD));
         command.addAll(List.of(more));

@@ -38,6 +38,7 @@ import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Assertions;
 import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -230,6 +231,7 @@ class RealServerCodecTest {
 
     /** The server's own edge: 512 MB in one string, made there and taken in pieces here. */
     @Test
+    @Tag("release")
     void theLargestReplyInPieces() {
         RespClient client = client(3);
         int length = RespLimits.BULK_LENGTH_MAX_DEFAULT;

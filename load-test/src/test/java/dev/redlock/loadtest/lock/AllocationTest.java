@@ -42,9 +42,9 @@ import org.junit.jupiter.api.Test;
  */
 class AllocationTest {
 
-    private static final int CYCLES_PER_WINDOW = 8_000;
-    private static final int WARM_UP_WINDOWS = 3;
-    private static final int WINDOWS_MAX = 8;
+    private static final int CYCLES_PER_WINDOW = 4_000;
+    private static final int WARM_UP_WINDOWS = 2;
+    private static final int WINDOWS_MAX = 20;
     /** What the turns of Netty's io_uring loop may cost a cycle that is alone. */
     private static final double IO_URING_BYTES_MAX = 200;
     private static final AcquireOptions OPTIONS = AcquireOptions.ofTtl(Duration.ofSeconds(30)).tryOnce();

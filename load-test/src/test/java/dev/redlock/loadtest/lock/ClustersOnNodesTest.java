@@ -35,9 +35,15 @@ import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.parallel.Execution;
+import org.junit.jupiter.api.parallel.ExecutionMode;
 
-/** A real cluster with a replica as one voter of three: slots move under load, masters end and replicas take over. */
+/**
+ * A real cluster with a replica as one voter of three: slots move under load, masters end and replicas take over. Most of
+ * the time passes in silences, so tests overlap.
+ */
 @Timeout(120)
+@Execution(ExecutionMode.CONCURRENT)
 class ClustersOnNodesTest {
 
     private static final int MASTERS = 3;

@@ -44,7 +44,9 @@ class KindsOnNodesTest {
     private static final int FORKS = 16;
     private static final int MEALS = Integer.getInteger("kinds.meals", 10);
     private static final int CYCLES = Integer.getInteger("kinds.cycles", 200);
-    private static final int REFUSALS = 500;
+    /** The number of commands is the same in each turn; only the figures need their median. */
+    private static final int TURNS = CYCLES < 2_000 ? 1 : 5;
+    private static final int REFUSALS = TURNS * 100;
     private static final int OUTSTANDING = 64;
 
     private static RedisNodes nodes() {
@@ -146,7 +148,7 @@ class KindsOnNodesTest {
                 }
                 double plainUs = 0;
                 for (Kind kind : kinds) {
-                    double[] us = new double[5];
+                    double[] us = new double[TURNS];
                     long commandsBefore = client.counters().commandCount();
                     for (int i = 0; i < us.length; i++) {
                         long before = serverNs(nodes);
@@ -155,11 +157,11 @@ class KindsOnNodesTest {
                     }
                     double commands = (double) (client.counters().commandCount() - commandsBefore) / us.length / CYCLES;
                     Arrays.sort(us);
-                    plainUs = kind.name().equals("plain") ? us[2] : plainUs;
+                    plainUs = kind.name().equals("plain") ? us[TURNS / 2] : plainUs;
                     System.out.printf(
                             "kinds, %d outstanding, %s: %.2f us of each server for a cycle (%.2f - %.2f), %.2f"
                                     + " x plain; %.2f commands%n",
-                            outstanding, kind.name(), us[2], us[0], us[4], us[2] / plainUs,
+                            outstanding, kind.name(), us[TURNS / 2], us[0], us[TURNS - 1], us[TURNS / 2] / plainUs,
                             commands);
                     assertEquals(6, commands, 0.2, "an acquire and a release for each of three nodes");
                 }
@@ -183,7 +185,7 @@ class KindsOnNodesTest {
                 for (int outstanding : new int[]{1, OUTSTANDING}) {
                     double plainUs = 0;
                     for (Kind kind : kinds) {
-                        double[][] us = new double[2][5];
+                        double[][] us = new double[2][TURNS];
                         cycles(byCommand, kind, outstanding);
                         cycles(byScript, kind, outstanding);
                         for (int i = 0; i < us[0].length; i++) {
@@ -192,13 +194,13 @@ class KindsOnNodesTest {
                         }
                         Arrays.sort(us[0]);
                         Arrays.sort(us[1]);
-                        plainUs = kind.keys() == 1 ? us[0][2] : plainUs;
+                        plainUs = kind.keys() == 1 ? us[0][TURNS / 2] : plainUs;
                         System.out.printf(
                                 "msetex, %d outstanding, %s: %.2f us of each server for a cycle (%.2f - %.2f),"
                                         + " %.2f x plain; by script %.2f us (%.2f - %.2f), %.2f x plain%n",
                                 outstanding,
-                                kind.name(), us[0][2], us[0][0], us[0][4], us[0][2] / plainUs, us[1][2], us[1][0],
-                                us[1][4], us[1][2] / plainUs);
+                                kind.name(), us[0][TURNS / 2], us[0][0], us[0][TURNS - 1], us[0][TURNS / 2] / plainUs,
+                                us[1][TURNS / 2], us[1][0], us[1][TURNS - 1], us[1][TURNS / 2] / plainUs);
                     }
                 }
             }
@@ -296,7 +298,7 @@ class KindsOnNodesTest {
 
     /** The CPU time of all servers and the commands of clients, for each of {@link #REFUSALS} attempts. */
     private static final class Cost {
-        private final double[] us = new double[5];
+        private final double[] us = new double[TURNS];
         private final RedisNodes nodes;
         private final List<Redlock> clients;
         private long serverNs;
@@ -330,7 +332,7 @@ class KindsOnNodesTest {
             double[] sorted = us.clone();
             Arrays.sort(sorted);
             System.out.printf("kinds, %s: %.1f us of all servers together (%.1f - %.1f), %.2f commands%n", what,
-                    sorted[2], sorted[0], sorted[4], commandsEach());
+                    sorted[TURNS / 2], sorted[0], sorted[TURNS - 1], commandsEach());
         }
     }
 

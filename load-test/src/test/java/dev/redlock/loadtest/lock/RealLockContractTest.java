@@ -24,10 +24,12 @@ import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.Assumptions;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Nested;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.TestInstance;
 
 /**
  * The lock contract, the same as on model nodes, on real servers: each kind of server, each transport that runs here.
+ * Variants that send the same commands over another connection run before a release.
  */
 class RealLockContractTest {
 
@@ -70,6 +72,7 @@ class RealLockContractTest {
     }
 
     @Nested
+    @Tag("release")
     class OverEpoll extends OnRealNodes {
         OverEpoll() {
             super(new RedisNodesContext().source(Source.PATH).count(3), TransportKind.EPOLL);
@@ -77,6 +80,7 @@ class RealLockContractTest {
     }
 
     @Nested
+    @Tag("release")
     class OverIoUring extends OnRealNodes {
         OverIoUring() {
             super(new RedisNodesContext().source(Source.PATH).count(3), TransportKind.IO_URING);
@@ -84,6 +88,7 @@ class RealLockContractTest {
     }
 
     @Nested
+    @Tag("release")
     class OverUnixSockets extends OnRealNodes {
         OverUnixSockets() {
             super(new RedisNodesContext().source(Source.PATH).count(3).unixSocket(true), TransportKind.EPOLL);
@@ -163,6 +168,7 @@ class RealLockContractTest {
     }
 
     @Nested
+    @Tag("release")
     class WithPasswords extends OnRealNodes {
         WithPasswords() {
             super(new RedisNodesContext().source(Source.PATH).count(3).config("requirepass pass:w0rd"),
@@ -176,6 +182,7 @@ class RealLockContractTest {
     }
 
     @Nested
+    @Tag("release")
     class WithTlsOfTheJdk extends WithTls {
         WithTlsOfTheJdk() {
             super(TlsProvider.JDK);
