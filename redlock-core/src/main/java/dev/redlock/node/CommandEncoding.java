@@ -8,35 +8,48 @@ package dev.redlock.node;
  */
 enum CommandEncoding {
     /** {@code EVALSHA} of the script; the reply is an integer. */
-    SCRIPT(false),
+    SCRIPT(Reply.INTEGER),
     /** Acquire as {@code SET key token NX PX ttl}; a refusal does not include the remaining ttl. */
-    PLAIN_SET(true),
+    PLAIN_SET(Reply.OK),
     /** Remaining ttl as {@code PTTL key}: -2 without a key, -1 without an expiry. */
-    PTTL(false),
+    PTTL(Reply.INTEGER),
     /** Count of tickets as {@code GET counter:tickets}: a number as a bulk string, or null. */
-    GET(false),
+    GET(Reply.TEXT),
     /** Type of a key as {@code TYPE key}: a {@link KeyType} as a simple string. */
-    TYPE(false),
+    TYPE(Reply.TEXT),
     /** Release as {@code DELEX key IFEQ token}: Redis 8.4 and later. */
-    DELEX(false),
+    DELEX(Reply.INTEGER),
     /** Release as {@code DELIFEQ key token}: Valkey 9.0 and later. */
-    DELIFEQ(false),
+    DELIFEQ(Reply.INTEGER),
     /** Extend as {@code SET key token IFEQ token PX ttl}: Redis 8.4, Valkey 8.1 and later. Sets no missing key. */
-    SET_IFEQ(true),
+    SET_IFEQ(Reply.OK),
     /**
      * Acquire of a set as {@code MSETEX K key1 token ... keyK token NX PX ttl}: Redis 8.4, Valkey 9.1 and later. The
      * reply is 1 or 0; a refusal does not include the remaining ttl.
      */
-    MSETEX(false);
+    MSETEX(Reply.INTEGER);
 
     /** By ordinal. */
     static final CommandEncoding[] VALUES = values();
 
-    /** Whether the reply is {@code +OK} or null; otherwise it is a number, for {@link #GET} in a bulk string. */
-    final boolean isAnsweredByOk;
+    /**
+     * The reply of a node without an error.
+     *
+     * @threading immutable
+     */
+    enum Reply {
+        /** {@code +OK} or null. */
+        OK,
+        /** An integer. */
+        INTEGER,
+        /** A string, which is read as a number, or null. */
+        TEXT
+    }
 
-    CommandEncoding(boolean isAnsweredByOk) {
-        this.isAnsweredByOk = isAnsweredByOk;
+    final Reply reply;
+
+    CommandEncoding(Reply reply) {
+        this.reply = reply;
     }
 
     /** Whether only some servers have the command; the others get the script. */

@@ -352,11 +352,9 @@ class CommandSender {
         }
     }
 
-    /** {@code +OK} or null, the reply to a SET. */
-    void onSetReply(LockRequest request, int tag, boolean isOk) {
-        if (isOk) {
-            onReply(request, tag, 1);
-        } else if (RequestRing.kindOf(tag).isAcquire()) {
+    /** Null, the reply to a SET that did not set the key. */
+    void onSetRefused(LockRequest request, int tag) {
+        if (RequestRing.kindOf(tag).isAcquire()) {
             onReply(request, tag, LockRequest.REFUSED_TTL_UNKNOWN);
         } else {
             retries.onSetIfEqualRefused(request, tag);

@@ -116,7 +116,7 @@ public final class Node extends Voter {
 
     @Override
     public boolean isGrantCounted(SlotKey key) {
-        return state() != NodeState.QUARANTINED;
+        return state != NodeState.QUARANTINED;
     }
 
     /** The engine asks after a change of the state that settles a node. */

@@ -116,12 +116,8 @@ final class NodeConnection extends ChannelInboundHandlerAdapter implements RespI
      * @return false if the connection is congested, or there is no memory for it
      */
     boolean offer(InFlightRequest request, int tag) {
-        if (ring.isFull() || !channel.isWritable()) {
-            return false;
-        }
         try {
-            ring.add(request, tag);
-            return true;
+            return channel.isWritable() && ring.offer(request, tag);
         } catch (OutOfMemoryError e) {
             return false;
         }
@@ -223,8 +219,7 @@ final class NodeConnection extends ChannelInboundHandlerAdapter implements RespI
     void failAll() {
         while (!ring.isEmpty()) {
             InFlightRequest request = ring.head();
-            int tag = ring.headTag();
-            ring.removeHead();
+            int tag = ring.take();
             try {
                 fail(request, tag);
             } catch (RuntimeException | Error e) {

@@ -11,9 +11,9 @@ import java.nio.charset.StandardCharsets;
 /**
  * Assigns each reply of a connection to the oldest request in flight.
  *
- * <p>The hot reply is one integer at the top level; all others go to a tree reader. A reply of the wrong type, or one
- * without a request, means that the stream is out of step. Then this throws, the connection closes, and the outcome of
- * every request in flight is unknown.
+ * <p>The hot replies are one integer and {@code +OK}, at the top level; all others go to a tree reader. A reply of the
+ * wrong type, or one without a request, means that the stream is out of step. Then this throws, the connection closes,
+ * and the outcome of every request in flight is unknown.
  *
  * @threading event-loop-confined
  */
@@ -65,6 +65,27 @@ final class ReplyReader implements RespVisitor {
             batchReply.addValue(number);
         } else {
             other.onInteger(number);
+        }
+    }
+
+    @Override
+    public void onIntegerReply(long number) {
+        if (ring.head() instanceof LockRequest request
+                && ring.headEncoding().reply == CommandEncoding.Reply.INTEGER) {
+            sender.onReply(request, ring.take(), number);
+        } else {
+            onInteger(number);
+            onReplyEnd();
+        }
+    }
+
+    @Override
+    public void onOkReply(ByteBuf buf, int index) {
+        if (ring.head() instanceof LockRequest request && ring.headEncoding().reply == CommandEncoding.Reply.OK) {
+            sender.onReply(request, ring.take(), 1);
+        } else {
+            onSimpleString(buf, index, OK_BYTES.length);
+            onReplyEnd();
         }
     }
 
@@ -133,31 +154,26 @@ final class ReplyReader implements RespVisitor {
     }
 
     private void answer(LockRequest request) {
-        int tag = ring.headTag();
-        CommandEncoding encoding = RequestRing.encodingOf(tag);
         Scalar reply = scalar;
         scalar = Scalar.NONE;
         if (reply == Scalar.ERROR) {
-            ring.removeHead();
-            sender.retries().onError(request, tag, failure, errorCode, redirect);
-        } else if (encoding.isAnsweredByOk) {
-            if (reply != Scalar.OK && reply != Scalar.NULL) {
-                throw wrongType();
-            }
-            ring.removeHead();
-            sender.onSetReply(request, tag, reply == Scalar.OK);
-        } else if (encoding == CommandEncoding.GET || encoding == CommandEncoding.TYPE) {
-            if (reply != Scalar.NUMBER && reply != Scalar.NULL) {
-                throw wrongType();
-            }
-            ring.removeHead();
-            sender.onReply(request, tag, reply == Scalar.NULL ? 0 : integer);
+            sender.retries().onError(request, ring.take(), failure, errorCode, redirect);
+            return;
+        }
+        CommandEncoding.Reply expected = ring.headEncoding().reply;
+        boolean isExpected = switch (expected) {
+            case OK -> reply == Scalar.OK || reply == Scalar.NULL;
+            case TEXT -> reply == Scalar.NUMBER || reply == Scalar.NULL;
+            case INTEGER -> reply == Scalar.INTEGER;
+        };
+        if (!isExpected) {
+            throw wrongType();
+        }
+        int tag = ring.take();
+        if (reply == Scalar.NULL && expected == CommandEncoding.Reply.OK) {
+            sender.onSetRefused(request, tag);
         } else {
-            if (reply != Scalar.INTEGER) {
-                throw wrongType();
-            }
-            ring.removeHead();
-            sender.onReply(request, tag, integer);
+            sender.onReply(request, tag, reply == Scalar.OK ? 1 : reply == Scalar.NULL ? 0 : integer);
         }
     }
 
@@ -169,21 +185,19 @@ final class ReplyReader implements RespVisitor {
         }
         scalar = Scalar.NONE;
         valueReader.onReplyEnd();
-        ring.removeHead();
+        ring.take();
         RespValue reply = value;
         value = null;
         request.onValue(reply);
     }
 
     private void answer(UndeliveredRelease release) {
-        int tag = ring.headTag();
         Scalar reply = scalar;
         scalar = Scalar.NONE;
         if (reply == Scalar.ERROR) {
-            ring.removeHead();
-            release.onError(tag, failure, errorCode, redirect);
+            release.onError(ring.take(), failure, errorCode, redirect);
         } else if (reply == Scalar.INTEGER) {
-            ring.removeHead();
+            ring.take();
             release.onReply(integer);
         } else {
             throw wrongType();
@@ -191,14 +205,12 @@ final class ReplyReader implements RespVisitor {
     }
 
     private void answer(CommandBatch batch) {
-        int tag = ring.headTag();
         Scalar reply = scalar;
         scalar = Scalar.NONE;
         if (reply == Scalar.ERROR) {
-            ring.removeHead();
-            sender.retries().onBatchError(batch, tag, failure, errorCode, redirect);
+            sender.retries().onBatchError(batch, ring.take(), failure, errorCode, redirect);
         } else if (reply == Scalar.BATCH && batchReply.length() == sender.lengthOf(batch)) {
-            ring.removeHead();
+            ring.take();
             sender.onBatchReply(batch, batchReply);
         } else {
             throw wrongType();
@@ -210,10 +222,10 @@ final class ReplyReader implements RespVisitor {
         Scalar reply = scalar;
         scalar = Scalar.NONE;
         if (reply == Scalar.ERROR) {
-            ring.removeHead();
+            ring.take();
             sender.onWakeUpRejected(errorCode);
         } else if (reply == Scalar.OK) {
-            ring.removeHead();
+            ring.take();
         } else {
             throw wrongType();
         }
@@ -256,7 +268,7 @@ final class ReplyReader implements RespVisitor {
     public void onSimpleString(ByteBuf buf, int index, int length) {
         if (depth == 0 && length == 2 && buf.getShort(index) == OK) {
             scalar = Scalar.OK;
-        } else if (isScalarExpected() && RequestRing.encodingOf(ring.headTag()) == CommandEncoding.TYPE) {
+        } else if (isScalarExpected() && ring.headEncoding() == CommandEncoding.TYPE) {
             scalar = Scalar.NUMBER;
             integer = KeyType.named(buf.toString(index, length, StandardCharsets.ISO_8859_1)).ordinal();
         } else {
@@ -266,7 +278,7 @@ final class ReplyReader implements RespVisitor {
 
     @Override
     public void onBulkString(ByteBuf buf, int index, int length) {
-        if (isScalarExpected() && RequestRing.encodingOf(ring.headTag()) == CommandEncoding.GET) {
+        if (isScalarExpected() && ring.headEncoding() == CommandEncoding.GET) {
             scalar = Scalar.NUMBER;
             integer = numberIn(buf, index, length);
         } else {

@@ -14,6 +14,7 @@ final class RequestRing {
     private static final int CAPACITY_KEPT = 4096;
     private static final int KIND_BITS = 4;
     private static final int ENCODING_BITS = 4;
+    private static final int ENCODING_MASK = (1 << ENCODING_BITS) - 1;
     private static final int SECOND_TRY_BIT = 1 << KIND_BITS + ENCODING_BITS;
     private static final int SEQUENCE_SHIFT = KIND_BITS + ENCODING_BITS + 1;
     /** Sequences wrap to 0 after this one. */
@@ -51,7 +52,7 @@ final class RequestRing {
     }
 
     static CommandEncoding encodingOf(int tag) {
-        return CommandEncoding.VALUES[tag >>> KIND_BITS & (1 << ENCODING_BITS) - 1];
+        return CommandEncoding.VALUES[tag >>> KIND_BITS & ENCODING_MASK];
     }
 
     static int sequenceOf(int tag) {
@@ -85,6 +86,15 @@ final class RequestRing {
         return headCursor;
     }
 
+    /** As {@link #add} for a lock request; false if the limit is reached. */
+    boolean offer(InFlightRequest request, int tag) {
+        if (tailCursor - headCursor >= limit) {
+            return false;
+        }
+        add(request, tag);
+        return true;
+    }
+
     void add(InFlightRequest request, int tag) {
         if (tailCursor - headCursor >= highMark) {
             onHighMark();
@@ -102,14 +112,16 @@ final class RequestRing {
         return requests[(int) headCursor & requests.length - 1];
     }
 
-    /** The tag of the oldest request. */
-    int headTag() {
-        return tags[(int) headCursor & requests.length - 1];
+    /** The encoding of the oldest request. */
+    CommandEncoding headEncoding() {
+        return CommandEncoding.VALUES[tags[(int) headCursor & requests.length - 1] >>> KIND_BITS & ENCODING_MASK];
     }
 
-    void removeHead() {
-        requests[(int) headCursor & requests.length - 1] = null;
-        headCursor++;
+    /** Removes the oldest request; returns its tag. */
+    int take() {
+        int slot = (int) headCursor++ & requests.length - 1;
+        requests[slot] = null;
+        return tags[slot];
     }
 
     /** The length reaches a new maximum since the last trim. The array may be long enough from before. */

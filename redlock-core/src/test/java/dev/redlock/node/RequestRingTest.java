@@ -51,7 +51,7 @@ class RequestRingTest {
         assertEquals(65_536, ring.capacity(), "all of it is needed");
         while (ring.length() > 3_000) {
             assertEquals(removed++, numberOf(ring.head()));
-            ring.removeHead();
+            ring.take();
         }
         for (int period = 0; period < 10; period++) {
             ring.trim();
@@ -62,7 +62,7 @@ class RequestRingTest {
         }
         while (!ring.isEmpty()) {
             assertEquals(removed++, numberOf(ring.head()));
-            ring.removeHead();
+            ring.take();
         }
         assertEquals(added, removed);
         for (int period = 0; period < 10; period++) {
@@ -79,7 +79,7 @@ class RequestRingTest {
                 ring.add(request(period), 0);
             }
             while (!ring.isEmpty()) {
-                ring.removeHead();
+                ring.take();
             }
             ring.trim();
             assertEquals(32_768, ring.capacity(), "period " + period);
@@ -92,11 +92,9 @@ class RequestRingTest {
         ring.add(request(10), 1);
         ring.add(request(20), 2);
         assertEquals(10, numberOf(ring.head()));
-        assertEquals(1, ring.headTag());
-        ring.removeHead();
+        assertEquals(1, ring.take());
         assertEquals(20, numberOf(ring.head()));
-        assertEquals(2, ring.headTag());
-        ring.removeHead();
+        assertEquals(2, ring.take());
         assertNull(ring.head());
         assertTrue(ring.isEmpty());
     }
@@ -108,9 +106,11 @@ class RequestRingTest {
             ring.add(request(i), i);
         }
         assertFalse(ring.isFull(), "4 of 5");
-        ring.add(request(4), 4);
+        assertTrue(ring.offer(request(4), 4));
         assertTrue(ring.isFull(), "5 of 5");
-        ring.removeHead();
+        assertFalse(ring.offer(request(5), 5));
+        assertEquals(5, ring.length());
+        ring.take();
         assertFalse(ring.isFull(), "4 of 5 again");
     }
 
@@ -123,8 +123,7 @@ class RequestRingTest {
         assertTrue(ring.isFull());
         for (int i = 0; i < 40; i++) {
             assertEquals(i, numberOf(ring.head()));
-            assertEquals(i, ring.headTag());
-            ring.removeHead();
+            assertEquals(i, ring.take());
         }
         assertTrue(ring.isEmpty());
     }
@@ -149,7 +148,7 @@ class RequestRingTest {
         RequestRing ring = new RequestRing(100_000);
         for (int i = 0; i < offset; i++) {
             ring.add(request(-1), 0);
-            ring.removeHead();
+            ring.take();
         }
         int count = 256 * 4 + 1;
         for (int i = 0; i < count; i++) {
@@ -158,8 +157,7 @@ class RequestRingTest {
         assertEquals(count, ring.length());
         for (int i = 0; i < count; i++) {
             assertEquals(i, numberOf(ring.head()));
-            assertEquals(i * 7, ring.headTag());
-            ring.removeHead();
+            assertEquals(i * 7, ring.take());
         }
         assertEquals(offset + count, ring.addedCount());
         assertEquals(offset + count, ring.removedCount());
@@ -177,8 +175,7 @@ class RequestRingTest {
                 oracle.addLast((long) i);
             } else if (!oracle.isEmpty()) {
                 assertEquals(oracle.peekFirst(), numberOf(ring.head()));
-                assertEquals(oracle.pollFirst(), ring.headTag());
-                ring.removeHead();
+                assertEquals(oracle.pollFirst(), ring.take());
             }
             assertEquals(oracle.size(), ring.length());
             assertEquals(oracle.isEmpty(), ring.isEmpty());
@@ -193,7 +190,7 @@ class RequestRingTest {
         InFlightRequest request = request(1);
         ring.add(request, 0);
         assertSame(request, ring.head());
-        ring.removeHead();
+        ring.take();
         ring.add(request(7), 0);
         assertEquals(7, numberOf(ring.head()), "the slot was free");
     }
@@ -237,7 +234,7 @@ class RequestRingTest {
             for (int i = 0; i < count; i++) {
                 ring.add(request, i);
                 if (ring.length() > 1_000) {
-                    ring.removeHead();
+                    ring.take();
                 }
             }
             best = Math.min(best, threads.getThreadAllocatedBytes(id) - before);

@@ -37,7 +37,6 @@ public final class RespParser {
     private static final long OK_LINE = 0x0A0D4B4F2BL;
     private static final long OK_LINE_MASK = 0xFFFFFFFFFFL;
     private static final int OK_LINE_BYTES = 5;
-    private static final int OK_LENGTH = 2;
 
     private final RespLimits limits;
     private final boolean isForRequests;
@@ -190,13 +189,15 @@ public final class RespParser {
         while (end - index >= SwarIntegers.WORD_BYTES && lineBytes > 0) {
             long word = in.getLongLE(index);
             if (SwarIntegers.isTwoOneDigitIntegers(word)) {
-                deliverReply(visitor, word >>> 8 & 0xF);
-                deliverReply(visitor, word >>> 40 & 0xF);
+                visitor.onIntegerReply(word >>> 8 & 0xF);
+                visitor.onIntegerReply(word >>> 40 & 0xF);
                 lineBytes = SwarIntegers.WORD_BYTES;
             } else if ((word & OK_LINE_MASK) == OK_LINE) {
-                visitor.onSimpleString(in, index + 1, OK_LENGTH);
-                visitor.onReplyEnd();
+                visitor.onOkReply(in, index + 1);
                 lineBytes = OK_LINE_BYTES;
+            } else if ((word & ONE_DIGIT_LINE_MASK) == ONE_DIGIT_LINE && (word >>> 8 & 0xF) <= 9) {
+                visitor.onIntegerReply(word >>> 8 & 0xF);
+                lineBytes = ONE_DIGIT_LINE_BYTES;
             } else {
                 lineBytes = readIntegerReply(in, visitor, index, end, word);
             }
@@ -221,7 +222,7 @@ public final class RespParser {
         int crIndex = SwarIntegers.crIndex(word);
         int number = SwarIntegers.parseShortLine(word, crIndex);
         if (number != SwarIntegers.NOT_SHORT) {
-            deliverReply(visitor, number);
+            visitor.onIntegerReply(number);
             return crIndex + CRLF_BYTES;
         }
         boolean isNegative = (byte) (word >>> 8) == '-';
@@ -231,13 +232,8 @@ public final class RespParser {
             return 0;
         }
         long magnitude = SwarIntegers.parseDigits(in, from, digits);
-        deliverReply(visitor, isNegative ? -magnitude : magnitude);
+        visitor.onIntegerReply(isNegative ? -magnitude : magnitude);
         return from - index + digits + CRLF_BYTES;
-    }
-
-    private static void deliverReply(RespVisitor visitor, long value) {
-        visitor.onInteger(value);
-        visitor.onReplyEnd();
     }
 
     /** Reads {@code :1\r\n} or {@code +OK\r\n} where fewer bytes than a word are left. Returns the bytes read. */
@@ -245,13 +241,12 @@ public final class RespParser {
         int word = in.getIntLE(index);
         int digit = word >>> 8 & 0xF;
         if (left == ONE_DIGIT_LINE_BYTES && (word & ONE_DIGIT_LINE_MASK) == ONE_DIGIT_LINE && digit <= 9) {
-            visitor.onInteger(digit);
+            visitor.onIntegerReply(digit);
         } else if (left == OK_LINE_BYTES && word == (int) OK_LINE && in.getByte(index + 4) == '\n') {
-            visitor.onSimpleString(in, index + 1, OK_LENGTH);
+            visitor.onOkReply(in, index + 1);
         } else {
             return 0;
         }
-        visitor.onReplyEnd();
         return left;
     }
 

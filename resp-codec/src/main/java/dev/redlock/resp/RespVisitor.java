@@ -6,7 +6,8 @@ import io.netty.buffer.ByteBuf;
  * Receives the values that a {@link RespParser} reads: one call for each scalar, and two around each aggregate.
  * <ul>
  * <li>Exactly one of {@link #onReplyEnd()} and {@link #onPushEnd()} follows the last event of a top-level value. A
- * client removes the oldest request from its queue in {@code onReplyEnd} and nowhere else.
+ * client removes the oldest request from its queue in {@code onReplyEnd} and nowhere else, except in an override of
+ * {@link #onIntegerReply} or {@link #onOkReply}, which stand for two calls.
  * <li>The depth of a value is the number of {@link #onAggregateStart} calls without their {@link #onAggregateEnd}.
  * <li>Buffers are borrowed for the call. Do not change or release them or move their indices; copy or retain bytes that
  * must outlive the call.
@@ -36,6 +37,28 @@ public interface RespVisitor {
 
     /** Ends a top-level value that is a reply. It is the last event of the reply. */
     void onReplyEnd();
+
+    /**
+     * A reply that is an integer. The parser may call this in place of {@link #onInteger} and {@link #onReplyEnd}.
+     *
+     * @param value the number
+     */
+    default void onIntegerReply(long value) {
+        onInteger(value);
+        onReplyEnd();
+    }
+
+    /**
+     * A reply that is {@code +OK}. The parser may call this in place of {@link #onSimpleString} and {@link
+     * #onReplyEnd}.
+     *
+     * @param buf   borrowed
+     * @param index absolute index of the first of the two bytes of the text
+     */
+    default void onOkReply(ByteBuf buf, int index) {
+        onSimpleString(buf, index, 2);
+        onReplyEnd();
+    }
 
     /** Ends a push, which is not a reply to a request. It is the last event of the push. */
     default void onPushEnd() {
