@@ -64,6 +64,24 @@ class ForeignKeyTest extends VirtualTest {
         assertEquals(3_600_000, refused.shortestRemainingTtlMs(), 1_000);
     }
 
+    /** The rollback of a plain lock finds the type, also if the key expires soon. */
+    @Test
+    void theRollbackFindsAnotherTypeToo() {
+        start(CommandMode.AUTO, "orders", FakeRedis.HASH, 4_000);
+        AcquireOutcome refused = acquire(client, options());
+        assertEquals(ADVICE, refused.advice());
+        assertEquals(4_000, refused.shortestRemainingTtlMs(), 50);
+        assertEquals(1, askedCount());
+    }
+
+    @Test
+    void aKeyOfReadersIsNotNamed() {
+        world(3);
+        client = client();
+        eachNode(node -> node.redis().setReader("orders", "a reader", 4_000));
+        assertEquals(AcquireOutcome.Kind.CONTENDED.advice(), acquire(client, options()).advice());
+    }
+
     /** Native commands do not report why they refuse. */
     @Test
     void withNativeCommandsTheAdviceIsToLook() {

@@ -116,9 +116,9 @@ abstract class AcquireResult extends RequestMailbox implements AcquireOutcome {
     }
 
     private String contendedAdvice() {
-        // Another key may be in use since.
-        boolean isTypeKnown = askedKey != null && shortestRemainingTtlMs > engine.config().terms().maxTtlMs();
-        if (isTypeKnown && keyType.isForeign()) {
+        // While the acquisition has waited, another key may have replaced it.
+        boolean isCurrent = kind == Kind.CONTENDED || shortestRemainingTtlMs > engine.config().terms().maxTtlMs();
+        if (askedKey != null && isCurrent && keyType.isForeign()) {
             return "the key of resource \"" + askedKey + "\" has the type " + keyType.text()
                     + ", and a lock has the type string, or zset for readers: " + FOREIGN_KEY_FIX;
         }

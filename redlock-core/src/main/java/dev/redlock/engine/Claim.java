@@ -203,7 +203,7 @@ final class Claim extends LockRequest {
                     } else if (key.lock() != key) {
                         conductor.scheduler().queues().marks().onAnswer(key.lock(), value);
                     } else {
-                        conductor.holderTtlQuery().onReply(this, nodeIndex, value);
+                        conductor.holderTtlQuery().onReply(this, value);
                     }
                 }
                 case TICKETS -> conductor.scheduler().queues().onTickets(key, value);
@@ -256,8 +256,6 @@ final class Claim extends LockRequest {
                 case REMAINING_TTL -> {
                     if (phase == Phase.SEARCHING) {
                         guest.onNoReply(nodeIndex, vote);
-                    } else {
-                        conductor.holderTtlQuery().onNoReply(this, nodeIndex);
                     }
                 }
                 case EXTEND, EXTEND_MANY -> conductor.extendOperation()
@@ -270,11 +268,18 @@ final class Claim extends LockRequest {
                 case SHORTEN -> {
                     // The key expires with its ttl.
                 }
-                case RELEASE, RELEASE_FENCED, RELEASE_MANY, RELEASE_MANY_FENCED -> conductor.releaseOperation()
-                        .onNoReply(this, nodeIndex, sequence, isNotHeld(kind, failure) ? Vote.REFUSED : vote);
+                case RELEASE, RELEASE_FENCED, RELEASE_MANY, RELEASE_MANY_FENCED ->
+                    onNotReleased(nodeIndex, kind, sequence, vote, failure);
             }
         } finally {
             removePendingReply();
+        }
+    }
+
+    private void onNotReleased(int nodeIndex, CommandKind kind, int sequence, Vote vote, VoteFailure failure) {
+        boolean isNotHeld = isNotHeld(kind, failure);
+        if (!isNotHeld || !conductor.holderTtlQuery().onWrongType(this, nodeIndex)) {
+            conductor.releaseOperation().onNoReply(this, nodeIndex, sequence, isNotHeld ? Vote.REFUSED : vote);
         }
     }
 

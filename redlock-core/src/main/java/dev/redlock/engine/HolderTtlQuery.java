@@ -10,10 +10,12 @@ import dev.redlock.node.LockKind;
  *
  * <ul>
  * <li>its remaining ttl, if the acquisition ends with a refused {@code SET}, which does not contain it;
- * <li>its type, if it outlives the longest ttl of a lock, so another program has probably set it.
+ * <li>its type, if it outlives the longest ttl of a lock, or if the rollback has met a type that is no string: another
+ * program has probably set it.
  * </ul>
  *
- * <p>The rollback follows the first query on each connection, so other clients do not wait for the reply.
+ * <p>The rollback follows the first query on each connection, so other clients do not wait for the reply. Its own reply
+ * ends the query of the ttl, which it follows.
  *
  * @threading event-loop-confined
  */
@@ -36,7 +38,7 @@ final class HolderTtlQuery {
         // The query ends after the last send at the earliest.
         claim.isFanOutInProgress = true;
         if (isTtlKnown) {
-            askType(claim);
+            askType(claim, Long.lowestOneBit(claim.acquireRound.refused()));
         } else {
             claim.queriedMask = claim.acquireRound.refused();
             claim.addPendingReplies(Long.bitCount(claim.queriedMask));
@@ -55,14 +57,14 @@ final class HolderTtlQuery {
                 && !claim.pending.lease.isKeyTypeAsked();
     }
 
-    /** Asks one of the nodes that refused. The keys of a set need a command each. */
-    private void askType(Claim claim) {
+    /** Asks one node that refused. The keys of a set need a command each. */
+    private void askType(Claim claim, long nodeBit) {
         int count = typeCount(claim.key);
-        claim.queriedMask = Long.lowestOneBit(claim.acquireRound.refused());
+        claim.queriedMask |= nodeBit;
         claim.pending.lease.recordKeyType(claim.key, KeyType.NONE);
-        claim.addPendingReplies(Long.bitCount(claim.queriedMask) * count);
+        claim.addPendingReplies(Long.bitCount(nodeBit) * count);
         for (int i = 0; i < count; i++) {
-            conductor.fanOut().send(claim, CommandKind.KEY_TYPE, i, claim.queriedMask);
+            conductor.fanOut().send(claim, CommandKind.KEY_TYPE, i, nodeBit);
         }
     }
 
@@ -80,16 +82,15 @@ final class HolderTtlQuery {
 
     void onNoType(Claim claim, int nodeIndex, int sequence) {
         if (sequence == typeCount(claim.key) - 1) {
-            onNoReply(claim, nodeIndex);
+            onReleased(claim, nodeIndex);
         }
     }
 
     /** The value is in milliseconds: -1 for a key without expiry, -2 for a missing key. */
-    void onReply(Claim claim, int nodeIndex, long value) {
+    void onReply(Claim claim, long value) {
         if (claim.phase == Claim.Phase.QUERYING_TTL) {
             claim.recordRemainingTtl(remainingTtlMs(value));
         }
-        onNoReply(claim, nodeIndex);
     }
 
     private static long remainingTtlMs(long value) {
@@ -99,7 +100,17 @@ final class HolderTtlQuery {
         return value < 0 ? Long.MAX_VALUE : value;
     }
 
-    void onNoReply(Claim claim, int nodeIndex) {
+    /** The rollback has found a key that is no string. Returns whether its node is asked for the type. */
+    boolean onWrongType(Claim claim, int nodeIndex) {
+        boolean isAsked = claim.phase == Claim.Phase.QUERYING_TTL && !claim.pending.lease.isKeyTypeAsked();
+        if (isAsked) {
+            askType(claim, 1L << nodeIndex);
+        }
+        return isAsked;
+    }
+
+    /** A node has answered the rollback, or cannot, so it has answered the query before. */
+    void onReleased(Claim claim, int nodeIndex) {
         if (claim.phase == Claim.Phase.QUERYING_TTL) {
             claim.queriedMask &= ~(1L << nodeIndex);
             endIfAnswered(claim);
@@ -112,7 +123,7 @@ final class HolderTtlQuery {
         }
         if (isTypeDue(claim)) {
             claim.isFanOutInProgress = true;
-            askType(claim);
+            askType(claim, Long.lowestOneBit(claim.acquireRound.refused()));
             claim.isFanOutInProgress = false;
         }
         if (claim.queriedMask == 0) {

@@ -214,6 +214,8 @@ final class ReleaseOperation {
             }
             claim.releaseRound.onVote(nodeIndex, vote);
             decide(claim);
+        } else if (claim.phase == Claim.Phase.QUERYING_TTL) {
+            conductor.holderTtlQuery().onReleased(claim, nodeIndex);
         }
     }
 
