@@ -344,7 +344,7 @@ final class AcquireOperation {
     }
 
     private void onGrant(Claim claim, int nodeIndex, long value) {
-        if (claim.phase == Claim.Phase.ACQUIRING && Intentions.isOfSet(claim.pending)) {
+        if (claim.phase == Claim.Phase.ACQUIRING && claim.pending.isIntending) {
             conductor.intentions().onGrant(claim, nodeIndex);
         }
         if (claim.guest == null || claim.guest.onGrant(nodeIndex, value)) {

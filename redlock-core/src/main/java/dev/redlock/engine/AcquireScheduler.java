@@ -425,7 +425,9 @@ final class AcquireScheduler {
             leaveQueues(pending, kind == AcquireOutcome.Kind.ACQUIRED ? lease : null);
         } finally {
             conductor.telemetry().onAcquireEnded(pending, kind, reason);
-            withdrawIntention(pending);
+            if (pending.isIntending) {
+                withdrawIntention(pending);
+            }
             recycle(pending);
             lease.completeAcquire(kind, reason);
         }

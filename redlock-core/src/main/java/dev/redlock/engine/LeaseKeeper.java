@@ -140,7 +140,9 @@ final class LeaseKeeper {
         Claim claim = lease.claim;
         timers.stop(claim.holdTimer);
         extendOperation.stop(claim);
-        lossWatch.stop(claim);
+        if (claim.watched != null) {
+            lossWatch.stop(claim);
+        }
         if (lease.previousHeld == null) {
             firstHeld = lease.nextHeld;
         } else {
