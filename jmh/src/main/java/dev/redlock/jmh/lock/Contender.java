@@ -1,6 +1,6 @@
 package dev.redlock.jmh.lock;
 
-import dev.redlock.loadtest.nodes.AdminClient;
+import dev.redlock.cli.AdminClient;
 import java.io.IOException;
 import java.nio.file.Path;
 import java.util.ArrayList;

@@ -1,6 +1,6 @@
 package dev.redlock.jmh.lock;
 
-import dev.redlock.loadtest.nodes.AdminClient;
+import dev.redlock.cli.AdminClient;
 import dev.redlock.loadtest.nodes.FreePorts;
 import dev.redlock.loadtest.nodes.RedisNode;
 import dev.redlock.loadtest.nodes.RedisNodes;
