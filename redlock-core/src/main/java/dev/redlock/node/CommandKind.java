@@ -51,6 +51,8 @@ public enum CommandKind {
     final boolean hasCounter;
     /** Whether the command names the counter, or the key of the tickets that is beside it. */
     final boolean isCounterNamed;
+    /** Whether the command may read the key of the lock: the read registers for a push if the client asks. */
+    final boolean mayRegister;
     private final int argumentCount;
 
     CommandKind(String scriptName, boolean isVote, boolean hasCounter, int argumentCount) {
@@ -59,6 +61,7 @@ public enum CommandKind {
         this.isVote = isVote;
         this.hasCounter = hasCounter;
         this.isCounterNamed = hasCounter || name().endsWith("_WITH_TICKET") || name().equals("TICKETS");
+        this.mayRegister = isAcquire || name().equals("REMAINING_TTL") || name().equals("CHECK");
         this.argumentCount = argumentCount;
     }
 
@@ -117,8 +120,4 @@ public enum CommandKind {
         return this == RELEASE || this == RELEASE_FENCED || this == RELEASE_MANY || this == RELEASE_MANY_FENCED;
     }
 
-    /** @return true if the command may read the key of the lock: the read registers for a push if the client asks */
-    boolean mayRegister() {
-        return isAcquire || this == REMAINING_TTL || this == CHECK;
-    }
 }

@@ -174,7 +174,7 @@ public final class FanOut {
             routes.route(request, false);
         }
         int start = out.writerIndex();
-        boolean isWakeUpWanted = request.isWakeUpWanted() && kind.mayRegister();
+        boolean isWakeUpWanted = kind.mayRegister && request.isWakeUpWanted();
         if (isWakeUpWanted) {
             WakeUpRequest.writeTo(out);
         }

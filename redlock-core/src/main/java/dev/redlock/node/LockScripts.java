@@ -143,7 +143,7 @@ final class LockScripts {
     /** The keys, the token and the other arguments. */
     static void writeArguments(ByteBuf out, CommandKind kind, LockCommand command) {
         out.writeBytes(command.resourceBulk());
-        if (kind.hasCounter()) {
+        if (kind.hasCounter) {
             out.writeBytes(command.counterBulk());
         }
         writeValue(out, command.token());

@@ -70,8 +70,8 @@ final class ReplyReader implements RespVisitor {
 
     @Override
     public void onIntegerReply(long number) {
-        if (ring.head() instanceof LockRequest request
-                && ring.headEncoding().reply == CommandEncoding.Reply.INTEGER) {
+        LockRequest request = ring.head(CommandEncoding.Reply.INTEGER);
+        if (request != null) {
             sender.onReply(request, ring.take(), number);
         } else {
             onInteger(number);
@@ -81,7 +81,8 @@ final class ReplyReader implements RespVisitor {
 
     @Override
     public void onOkReply(ByteBuf buf, int index) {
-        if (ring.head() instanceof LockRequest request && ring.headEncoding().reply == CommandEncoding.Reply.OK) {
+        LockRequest request = ring.head(CommandEncoding.Reply.OK);
+        if (request != null) {
             sender.onReply(request, ring.take(), 1);
         } else {
             onSimpleString(buf, index, OK_BYTES.length);

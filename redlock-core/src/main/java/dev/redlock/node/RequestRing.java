@@ -112,6 +112,12 @@ final class RequestRing {
         return requests[(int) headCursor & requests.length - 1];
     }
 
+    /** The oldest request, if it is a lock command with this kind of reply; else null. */
+    LockRequest head(CommandEncoding.Reply reply) {
+        int slot = (int) headCursor & requests.length - 1;
+        return requests[slot] instanceof LockRequest request && encodingOf(tags[slot]).reply == reply ? request : null;
+    }
+
     /** The encoding of the oldest request. */
     CommandEncoding headEncoding() {
         return CommandEncoding.VALUES[tags[(int) headCursor & requests.length - 1] >>> KIND_BITS & ENCODING_MASK];
