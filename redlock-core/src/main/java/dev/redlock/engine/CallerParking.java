@@ -1,5 +1,6 @@
 package dev.redlock.engine;
 
+import dev.redlock.time.NanoClock;
 import java.lang.invoke.MethodHandles;
 import java.lang.invoke.VarHandle;
 import java.util.concurrent.locks.LockSupport;
@@ -44,10 +45,11 @@ abstract class CallerParking {
      * @param awaited         the outcome
      * @param use             the use of the lease that it belongs to
      * @param isInterruptible whether an interrupt ends the wait; if not, the flag is set again afterwards
-     * @param owner           supplies the clock and the time to spin
+     * @param spinNs          time to spin before the thread parks; 0 for none
+     * @param clock           the clock to spin by
      */
-    final void await(Awaited awaited, short use, boolean isInterruptible, Conductor owner) {
-        if (spin(awaited, use, owner)) {
+    final void await(Awaited awaited, short use, boolean isInterruptible, long spinNs, NanoClock clock) {
+        if (spin(awaited, use, spinNs, clock)) {
             return;
         }
         Thread current = Thread.currentThread();
@@ -73,14 +75,13 @@ abstract class CallerParking {
         }
     }
 
-    private boolean spin(Awaited awaited, short use, Conductor owner) {
-        long spinNs = owner.config().spinNs();
+    private boolean spin(Awaited awaited, short use, long spinNs, NanoClock clock) {
         if (spinNs == 0) {
             return isDone(awaited, use);
         }
-        long startNs = owner.nowNs();
+        long startNs = clock.nanoTime();
         while (!isDone(awaited, use)) {
-            if (owner.nowNs() - startNs > spinNs) {
+            if (clock.nanoTime() - startNs > spinNs) {
                 return false;
             }
             Thread.onSpinWait();

@@ -4,7 +4,9 @@ import static dev.redlock.quorum.Validity.NS_PER_MS;
 
 import dev.redlock.AcquireOutcome;
 import dev.redlock.node.Log;
+import java.util.concurrent.Executor;
 import java.util.function.Consumer;
+import java.util.function.Supplier;
 
 /**
  * Reports lost leases and slow acquisitions with the events of their locks, at most one each second. A report is a task
@@ -16,14 +18,17 @@ final class FlightReports {
 
     static final long PERIOD_NS = 1_000 * NS_PER_MS;
 
-    private final Conductor conductor;
+    private final Executor loop;
+    private final Supplier<FlightRecord> recorder;
     private final Consumer<String> listener;
     private boolean hasReported;
     private long reportedNs;
     private long leftOutCount;
 
-    FlightReports(Conductor conductor, Consumer<String> listener) {
-        this.conductor = conductor;
+    /** A null listener writes the reports to the log. */
+    FlightReports(Executor loop, Supplier<FlightRecord> recorder, Consumer<String> listener) {
+        this.loop = loop;
+        this.recorder = recorder;
         this.listener = listener;
     }
 
@@ -52,7 +57,7 @@ final class FlightReports {
     private void report(LockKey key, int number, String event) {
         long leftOut = leftOutCount;
         leftOutCount = 0;
-        conductor.executeUnlessEnding(() -> deliver(key, number, event, leftOut));
+        loop.execute(() -> deliver(key, number, event, leftOut));
     }
 
     private void deliver(LockKey key, int number, String event, long leftOut) {
@@ -60,7 +65,7 @@ final class FlightReports {
         if (leftOut > 0) {
             text.append("; ").append(leftOut).append(" reports were left out before this one");
         }
-        conductor.telemetry().flightRecord().appendReport(text.append('\n'), key, number);
+        recorder.get().appendReport(text.append('\n'), key, number);
         if (listener == null) {
             Log.log(System.Logger.Level.WARNING, "{0}", text.toString());
             return;

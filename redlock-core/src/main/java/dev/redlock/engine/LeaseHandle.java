@@ -174,12 +174,17 @@ public final class LeaseHandle extends AcquireResult implements Lease {
 
     /** Blocks until the outcome; an interrupt cancels the acquisition. */
     AcquireOutcome awaitAcquired() throws InterruptedException {
-        await(Awaited.ACQUIRED, useCount(), true, conductor());
+        await(Awaited.ACQUIRED, useCount(), true);
         if (Thread.interrupted()) {
             cancel();
             throw new InterruptedException("interrupted while acquiring \"" + key + "\"; the attempt is rolled back");
         }
         return this;
+    }
+
+    private void await(Awaited awaited, short use, boolean isInterruptible) {
+        Conductor owner = conductor();
+        await(awaited, use, isInterruptible, owner.config().spinNs(), owner.clock());
     }
 
     /** A handle that another thread reserves for its first acquisition has no conductor yet: this call precedes it. */
@@ -198,7 +203,7 @@ public final class LeaseHandle extends AcquireResult implements Lease {
         short use = useCount();
         if (state == LeaseState.HELD || state == LeaseState.RELEASING) {
             submit(RELEASE);
-            await(Awaited.RELEASED, use, false, conductor());
+            await(Awaited.RELEASED, use, false);
         }
         ReleaseOutcome outcome = releaseOutcome;
         if (outcome != null) {
@@ -239,7 +244,7 @@ public final class LeaseHandle extends AcquireResult implements Lease {
         } else if (now == LeaseState.HELD || now == LeaseState.RELEASING) {
             submit(RELEASE);
             if (!engine().isOnLoop()) {
-                await(Awaited.RELEASED, use, false, conductor());
+                await(Awaited.RELEASED, use, false);
             }
         }
     }
@@ -252,7 +257,7 @@ public final class LeaseHandle extends AcquireResult implements Lease {
         requestExtend(Durations.millisOf("ttl", ttl), null);
         ExtendOutcome outcome;
         do {
-            await(Awaited.EXTENDED, useCount(), false, conductor());
+            await(Awaited.EXTENDED, useCount(), false);
             // A request of another thread in between clears the outcome; then the loop waits for that request.
             outcome = extendOutcome;
         } while (outcome == null);

@@ -73,7 +73,8 @@ final class LoopTelemetry {
         this.slowAcquireNs = ring == null ? Long.MAX_VALUE : options.slowAcquireNs();
         this.acquireStarts = Jfr.IS_PRESENT ? new SharedStarts<>(AcquireEvent::new) : null;
         this.releaseStarts = Jfr.IS_PRESENT ? new SharedStarts<>(ReleaseEvent::new) : null;
-        this.reports = new FlightReports(conductor, options.flightRecordListener());
+        this.reports = new FlightReports(conductor::executeUnlessEnding, this::flightRecord,
+                options.flightRecordListener());
     }
 
     // ---- the flight recorder ----------------------------------------------------------------------------------------
