@@ -256,6 +256,11 @@ public final class SimPlan {
                 && !commands.contains(CommandMode.NATIVE);
     }
 
+    /** Returns whether each push that a waiter needs reaches it in time, and no other one does. */
+    boolean isEachPushSentOnce() {
+        return faults.isEmpty() && isEveryPushSent();
+    }
+
     /** Returns whether nodes may restart without their keys and counters. */
     boolean isDataLost() {
         return isAnyOf(Fault.CRASH_LOSE, Fault.REBOOT_LOSE);

@@ -731,7 +731,7 @@ public final class Simulation {
         }
         world.runMs(plan.isTidy ? tidyMs : plan.maxTtlMs + plan.maxTtlMs / 50 + 3_000 + setBackMs);
         checkKeys();
-        if (plan.isEveryPushSent()) {
+        if (plan.isEachPushSentOnce()) {
             refusals.excessive().forEach(this::violate);
         }
         if (isFlightRecordWanted) {
