@@ -220,12 +220,11 @@ class ChaosTest {
         assertEquals(List.of(), namespacesLeft());
     }
 
-    private static void assertRefused(String reason, String... args) throws Exception {
-        try (ChildProgram program = ChildProgram.start(args)) {
-            int exitCode = program.awaitExit();
-            assertEquals(2, exitCode, () -> program.err());
-            assertTrue(program.err().contains(reason), program::err);
-        }
+    private static void assertRefused(String reason, String... args) {
+        StringWriter err = new StringWriter();
+        PrintWriter printer = new PrintWriter(err, true);
+        assertEquals(2, Main.run(printer, printer, args), err::toString);
+        assertTrue(err.toString().contains(reason), err::toString);
     }
 
     /** A plan without room for a fault proves nothing. */

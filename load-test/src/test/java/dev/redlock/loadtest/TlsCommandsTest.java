@@ -186,7 +186,6 @@ class TlsCommandsTest {
     void startedNodesWithTlsAreMeasured() {
         assertMeasured(List.of("redlock@plain", "set-nx"),
                 List.of("compare", "--tls", "--driver", "redlock@plain,set-nx"));
-        assertMeasured(List.of("redlock"), List.of("contention", "--tls", "--nodes", "3"));
         assertMeasured(List.of(), List.of("soak", "--tls", "--nodes", "3", "--sample", "100ms"));
     }
 
