@@ -1,9 +1,12 @@
 package dev.redlock.loadtest.compare;
 
+import dev.redlock.cli.AdminClient;
+import dev.redlock.cli.ClientTls;
 import dev.redlock.cli.Options;
 import dev.redlock.cli.TlsFileOptions;
 import dev.redlock.loadtest.cli.BuildVersion;
 import dev.redlock.loadtest.cli.OptionDefaults;
+import dev.redlock.loadtest.consensus.ConsensusServers;
 import dev.redlock.loadtest.consensus.ConsensusService;
 import dev.redlock.loadtest.driver.Drivers;
 import dev.redlock.loadtest.driver.LockDriver;
@@ -18,7 +21,9 @@ import dev.redlock.transport.NodeAddress;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.time.Duration;
 import java.util.ArrayList;
+import java.util.EnumMap;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
@@ -26,6 +31,7 @@ import java.util.Optional;
 import java.util.OptionalDouble;
 import java.util.Set;
 import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.function.Consumer;
 import java.util.stream.Collectors;
 import picocli.CommandLine;
 import picocli.CommandLine.Command;
@@ -283,6 +289,76 @@ public final class CompareCommand extends LabCommand {
             super(Map.of("--driver", String.join(",", Drivers.COMPARED), "--nodes", "3", "--outstanding", "1,64",
                     "--duration", "1500ms", "--warmup", "500ms", "--jvm-warmup", "4s", "--hold", "0ms", "--wait",
                     "0ms", "--clients", "1", "--repetitions", "2"));
+        }
+    }
+
+    /**
+     * The servers of consensus services, one group of each service at a time.
+     *
+     * @threading caller-confined
+     */
+    private static final class PeerServers implements AutoCloseable {
+        private final Path dataFolder;
+        private final Consumer<String> notes;
+        private final Map<ConsensusService, ConsensusServers> running = new EnumMap<>(ConsensusService.class);
+
+        /**
+         * No servers yet.
+         *
+         * @param dataFolder the folder for their data
+         * @param notes      gets a line for each group that starts
+         */
+        PeerServers(Path dataFolder, Consumer<String> notes) {
+            this.dataFolder = dataFolder;
+            this.notes = notes;
+        }
+
+        /** A running group of this size; a group of another size ends first. */
+        ConsensusServers of(ConsensusService service, int count) throws IOException, InterruptedException {
+            ConsensusServers servers = running.get(service);
+            if (servers != null && servers.addresses().size() == count) {
+                return servers;
+            }
+            if (servers != null) {
+                servers.close();
+                running.remove(service);
+            }
+            servers = ConsensusServers.start(service, count, dataFolder);
+            running.put(service, servers);
+            notes.accept(servers.choice());
+            return servers;
+        }
+
+        @Override
+        public void close() {
+            running.values().forEach(ConsensusServers::close);
+            running.clear();
+        }
+    }
+
+    /**
+     * The CPU time of nodes, from their {@code INFO}.
+     *
+     * @threading any thread
+     */
+    private static final class ServerCpu {
+        private static final Duration LIMIT = Duration.ofSeconds(2);
+
+        private ServerCpu() {
+        }
+
+        /** Microseconds since their start, all nodes together; empty if a node does not report it. */
+        static OptionalDouble us(List<NodeAddress> nodes, ClientTls files) {
+            double seconds = 0;
+            for (NodeAddress node : nodes) {
+                try (AdminClient redis = AdminClient.connect(node, LIMIT, files)) {
+                    seconds += Double.parseDouble(redis.info("used_cpu_user"));
+                    seconds += Double.parseDouble(redis.info("used_cpu_sys"));
+                } catch (IOException | NumberFormatException e) {
+                    return OptionalDouble.empty();
+                }
+            }
+            return OptionalDouble.of(seconds * 1e6);
         }
     }
 }

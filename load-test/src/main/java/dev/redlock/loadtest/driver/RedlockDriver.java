@@ -1,10 +1,18 @@
 package dev.redlock.loadtest.driver;
 
+import dev.redlock.AcquireCallback;
+import dev.redlock.AcquireOptions;
+import dev.redlock.AcquireOutcome;
 import dev.redlock.CommandMode;
+import dev.redlock.Lease;
 import dev.redlock.NodeState;
 import dev.redlock.NodeStatus;
 import dev.redlock.Redlock;
 import dev.redlock.RedlockContext;
+import dev.redlock.RedlockCounters;
+import dev.redlock.ReleaseCallback;
+import dev.redlock.ReleaseOutcome;
+import dev.redlock.ResourceKey;
 import dev.redlock.RestartGuardMode;
 import dev.redlock.TlsProvider;
 import dev.redlock.TransportKind;
@@ -15,11 +23,14 @@ import dev.redlock.transport.NodeAddress;
 import java.io.IOException;
 import java.time.Duration;
 import java.util.EnumSet;
+import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Locale;
+import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
 import java.util.concurrent.TimeUnit;
+import java.util.function.ToLongFunction;
 
 /**
  * The locks of {@code redlock-core}.
@@ -278,5 +289,249 @@ public final class RedlockDriver implements LockDriver {
     /** A node in quarantine replies too. */
     private static boolean isReady(NodeStatus node) {
         return node.state() == NodeState.READY || node.state() == NodeState.QUARANTINED;
+    }
+
+    /**
+     * One client of {@code redlock-core}.
+     *
+     * @threading any thread
+     */
+    private static final class RedlockSession implements LockSession {
+        private final Redlock redlock;
+        private final ApiForm form;
+        private final CallerThreads threads = new CallerThreads("lock");
+
+        RedlockSession(Redlock redlock, ApiForm form) {
+            this.redlock = redlock;
+            this.form = form;
+        }
+
+        @Override
+        public LockHandle handle(String resource, Duration ttl, LockListener listener) {
+            return handle(LockSpec.of(resource, ttl), listener);
+        }
+
+        @Override
+        public LockHandle handle(LockSpec spec, LockListener listener) {
+            return switch (form) {
+                case CALLBACK -> new RedlockHandles.Callback(redlock, spec, false, listener);
+                case WATCHED -> new RedlockHandles.Callback(redlock, spec, true, listener);
+                case BLOCKING -> new RedlockHandles.Blocking(threads, redlock, spec, listener);
+                case STAGE -> new RedlockHandles.Stage(redlock, spec, listener);
+            };
+        }
+
+        @Override
+        public HeldLeases hold(String keyPrefix, Duration ttl, boolean isFenced, int count, long countedMs) {
+            AcquireOptions plain = AcquireOptions.ofTtl(ttl).tryOnce();
+            return new HeldLeases(redlock, isFenced ? plain.fenced() : plain, keyPrefix, count, countedMs);
+        }
+
+        @Override
+        public Map<String, Long> counters() {
+            Map<String, Long> counters = new LinkedHashMap<>();
+            RedlockCounters own = redlock.counters();
+            for (AcquireOutcome.Kind kind : AcquireOutcome.Kind.values()) {
+                counters.put("outcome." + kind, own.outcomeCount(kind));
+            }
+            counters.put("attempt.contended", own.contendedAttemptCount());
+            counters.put("attempt.noQuorum", own.noQuorumAttemptCount());
+            counters.put("attempt.tooSlow", own.tooSlowAttemptCount());
+            counters.put("rolledBack", own.rolledBackCount());
+            for (ReleaseOutcome outcome : ReleaseOutcome.values()) {
+                counters.put("release." + outcome, own.releaseCount(outcome));
+            }
+            counters.put("extended", own.extendedCount());
+            counters.put("raised", own.raisedCount());
+            counters.put("lost", own.lostCount());
+            counters.put("expired", own.expiredCount());
+            counters.put("nodes.granted", sum(NodeStatus::grantedCount));
+            counters.put("nodes.refused", sum(NodeStatus::refusedCount));
+            counters.put("nodes.errors", sum(NodeStatus::errorCount));
+            counters.put("nodes.disconnects", sum(NodeStatus::disconnectCount));
+            counters.put("nodes.clockJumps", sum(NodeStatus::clockJumpCount));
+            counters.put("nodes.debt", sum(NodeStatus::undeliveredReleaseCount));
+            counters.put("nodes.debtPaid", sum(NodeStatus::undeliveredReleaseDeliveredCount));
+            counters.put("nodes.debtDropped", sum(NodeStatus::undeliveredReleaseDroppedCount));
+            return counters;
+        }
+
+        private long sum(ToLongFunction<NodeStatus> counter) {
+            return redlock.nodes().stream().mapToLong(counter).sum();
+        }
+
+        @Override
+        public void close() {
+            threads.close();
+            redlock.close();
+        }
+
+        /**
+         * A handle for each form of the API of {@code redlock-core}.
+         *
+         * @threading caller-confined between a call and its outcome
+         */
+        private static final class RedlockHandles {
+            private RedlockHandles() {
+            }
+
+            private static AcquireOptions optionsOf(LockSpec spec) {
+                AcquireOptions plain = AcquireOptions.ofTtl(spec.ttl()).waitUpTo(spec.waitBudget());
+                return spec.isFenced() ? plain.fenced() : plain;
+            }
+
+            /**
+             * One reused key and lease.
+             *
+             * @threading caller-confined between a call and its outcome
+             */
+            static final class Callback implements LockHandle {
+                private final Redlock redlock;
+                private final ResourceKey key;
+                private final AcquireOptions options;
+                private final boolean isValidityReported;
+                private final Lease lease;
+                private final LockListener listener;
+                // Method references are created once: one for each call would allocate.
+                private final AcquireCallback onOutcome = this::onOutcome;
+                private final ReleaseCallback onReleased = this::onReleased;
+
+                Callback(Redlock redlock, LockSpec spec, boolean isWatched, LockListener listener) {
+                    this.redlock = redlock;
+                    this.key = redlock.key(spec.resource());
+                    this.options = isWatched ? optionsOf(spec).watchLoss() : optionsOf(spec);
+                    this.isValidityReported = spec.isValidityReported();
+                    this.lease = redlock.newLease();
+                    this.listener = listener;
+                }
+
+                @Override
+                public void acquire() {
+                    redlock.acquire(key, options, lease, onOutcome);
+                }
+
+                @Override
+                public void release() {
+                    lease.release(onReleased);
+                }
+
+                private void onOutcome(AcquireOutcome outcome) {
+                    // Reads the clock.
+                    long validityNs = isValidityReported && outcome.isAcquired() ? lease.remainingValidityNs() : 0;
+                    listener.onAcquire(RedlockVerdicts.of(outcome.kind()), validityNs);
+                }
+
+                private void onReleased(Lease released, ReleaseOutcome outcome) {
+                    listener.onRelease(RedlockVerdicts.of(outcome));
+                }
+            }
+
+            /**
+             * A lease for each acquire, as in the short form.
+             *
+             * @threading caller-confined between a call and its outcome
+             */
+            static final class Blocking extends BlockingHandle {
+                private final Redlock redlock;
+                private final ResourceKey key;
+                private final AcquireOptions options;
+                private Lease lease;
+
+                Blocking(CallerThreads threads, Redlock redlock, LockSpec spec, LockListener listener) {
+                    super(threads, listener);
+                    this.redlock = redlock;
+                    this.key = redlock.key(spec.resource());
+                    this.options = optionsOf(spec);
+                }
+
+                @Override
+                AcquireVerdict tryAcquire() throws InterruptedException {
+                    AcquireOutcome outcome = redlock.acquire(key, options);
+                    if (outcome.isAcquired()) {
+                        lease = outcome.lease();
+                        validFor(lease.remainingValidityNs());
+                    }
+                    return RedlockVerdicts.of(outcome.kind());
+                }
+
+                @Override
+                ReleaseVerdict tryRelease() {
+                    return lease == null ? ReleaseVerdict.EXPIRED : RedlockVerdicts.of(lease.release());
+                }
+            }
+
+            /**
+             * A future and a lease for each acquire.
+             *
+             * @threading caller-confined between a call and its outcome
+             */
+            static final class Stage implements LockHandle {
+                private final Redlock redlock;
+                private final ResourceKey key;
+                private final AcquireOptions options;
+                private final LockListener listener;
+                private Lease lease;
+
+                Stage(Redlock redlock, LockSpec spec, LockListener listener) {
+                    this.redlock = redlock;
+                    this.key = redlock.key(spec.resource());
+                    this.options = optionsOf(spec);
+                    this.listener = listener;
+                }
+
+                @Override
+                public void acquire() {
+                    redlock.acquireAsync(key, options).thenAccept(this::onOutcome);
+                }
+
+                @Override
+                public void release() {
+                    if (lease == null) {
+                        listener.onRelease(ReleaseVerdict.EXPIRED);
+                        return;
+                    }
+                    lease.releaseAsync().thenAccept(outcome -> listener.onRelease(RedlockVerdicts.of(outcome)));
+                }
+
+                private void onOutcome(AcquireOutcome outcome) {
+                    if (outcome.isAcquired()) {
+                        lease = outcome.lease();
+                    }
+                    listener.onAcquire(RedlockVerdicts.of(outcome.kind()),
+                            outcome.isAcquired() ? lease.remainingValidityNs() : 0);
+                }
+            }
+
+            /**
+             * Maps the outcomes of {@code redlock-core} to verdicts.
+             *
+             * @threading immutable
+             */
+            private static final class RedlockVerdicts {
+                private RedlockVerdicts() {
+                }
+
+                static AcquireVerdict of(AcquireOutcome.Kind kind) {
+                    return switch (kind) {
+                        case ACQUIRED -> AcquireVerdict.ACQUIRED;
+                        case CONTENDED -> AcquireVerdict.CONTENDED;
+                        case NO_QUORUM -> AcquireVerdict.NO_QUORUM;
+                        case TOO_SLOW -> AcquireVerdict.TOO_SLOW;
+                        case TIMED_OUT -> AcquireVerdict.TIMED_OUT;
+                        case OVERLOADED -> AcquireVerdict.OVERLOADED;
+                        case CLOSED, CANCELLED -> AcquireVerdict.CLOSED;
+                    };
+                }
+
+                static ReleaseVerdict of(ReleaseOutcome outcome) {
+                    return switch (outcome) {
+                        case RELEASED -> ReleaseVerdict.RELEASED;
+                        case EXPIRED -> ReleaseVerdict.EXPIRED;
+                        case UNKNOWN -> ReleaseVerdict.UNKNOWN;
+                        case KEPT -> throw new IllegalStateException("KEPT without holdAtLeast, which no driver sets");
+                    };
+                }
+            }
+        }
     }
 }

@@ -3,7 +3,11 @@ package dev.redlock.loadtest.faults;
 import dev.redlock.transport.NodeAddress;
 import io.netty.bootstrap.Bootstrap;
 import io.netty.bootstrap.ServerBootstrap;
+import io.netty.buffer.ByteBuf;
 import io.netty.channel.Channel;
+import io.netty.channel.ChannelFuture;
+import io.netty.channel.ChannelHandlerContext;
+import io.netty.channel.ChannelInboundHandlerAdapter;
 import io.netty.channel.ChannelInitializer;
 import io.netty.channel.ChannelOption;
 import io.netty.channel.MultiThreadIoEventLoopGroup;
@@ -11,9 +15,11 @@ import io.netty.channel.nio.NioIoHandler;
 import io.netty.channel.socket.SocketChannel;
 import io.netty.channel.socket.nio.NioServerSocketChannel;
 import io.netty.channel.socket.nio.NioSocketChannel;
+import io.netty.util.ReferenceCountUtil;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
 import java.time.Duration;
+import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.TimeUnit;
@@ -158,5 +164,136 @@ public final class FaultProxy implements AutoCloseable {
     @Override
     public String toString() {
         return "proxy " + address() + " of " + target;
+    }
+
+    /**
+     * A client's connection and the connection to the node behind it.
+     *
+     * @threading event-loop-confined
+     */
+    private static final class ProxyLink {
+        private final FaultProxy proxy;
+        private final Channel client;
+        private Channel node;
+        private ProxyPipe requests;
+        private ProxyPipe replies;
+        private boolean isClosed;
+
+        ProxyLink(FaultProxy proxy, Channel client) {
+            this.proxy = proxy;
+            this.client = client;
+            client.closeFuture().addListener(done -> close());
+        }
+
+        void connect(Bootstrap bootstrap) {
+            ChannelFuture connecting = bootstrap.handler(new ChannelInboundHandlerAdapter()).connect();
+            connecting.addListener(done -> onConnected(connecting));
+        }
+
+        private void onConnected(ChannelFuture connecting) {
+            if (!connecting.isSuccess() || isClosed) {
+                connecting.channel().close();
+                close();
+                return;
+            }
+            node = connecting.channel();
+            node.closeFuture().addListener(done -> close());
+            requests = new ProxyPipe(proxy, node, false);
+            replies = new ProxyPipe(proxy, client, true);
+            client.pipeline().addLast(requests);
+            node.pipeline().addLast(replies);
+            onTrafficChanged();
+        }
+
+        /** A stall stops the reads, so that the sender's buffers fill as on a silent network. */
+        void onTrafficChanged() {
+            if (requests == null || isClosed) {
+                return;
+            }
+            boolean isReading = proxy.traffic() != Traffic.STALL;
+            client.config().setAutoRead(isReading);
+            node.config().setAutoRead(isReading);
+            requests.drain();
+            replies.drain();
+        }
+
+        void close() {
+            if (isClosed) {
+                return;
+            }
+            isClosed = true;
+            client.close();
+            if (requests != null) {
+                requests.discard();
+                replies.discard();
+                node.close();
+            }
+            proxy.onLinkClosed(this);
+        }
+
+        /**
+         * One direction of a link: it forwards bytes from one side to the other, in order, when they are due.
+         *
+         * @threading event-loop-confined
+         */
+        private static final class ProxyPipe extends ChannelInboundHandlerAdapter {
+            private final FaultProxy proxy;
+            private final Channel sink;
+            private final boolean isReplies;
+            private final ArrayDeque<Held> held = new ArrayDeque<>();
+
+            /**
+             * Bytes on their way.
+             *
+             * @param dueNs when to forward them, on the monotonic clock
+             * @param bytes owned by the pipe until written
+             * @threading event-loop-confined
+             */
+            private record Held(long dueNs, ByteBuf bytes) {
+            }
+
+            ProxyPipe(FaultProxy proxy, Channel sink, boolean isReplies) {
+                this.proxy = proxy;
+                this.sink = sink;
+                this.isReplies = isReplies;
+            }
+
+            @Override
+            public void channelRead(ChannelHandlerContext context, Object message) {
+                if (isReplies && proxy.traffic() == Traffic.MUTE) {
+                    ReferenceCountUtil.release(message);
+                    return;
+                }
+                held.add(new Held(System.nanoTime() + proxy.delayNs(), (ByteBuf) message));
+                drain();
+            }
+
+            /** Writes the bytes that are due, and schedules the rest. */
+            void drain() {
+                if (proxy.traffic() == Traffic.STALL) {
+                    return;
+                }
+                boolean isPassing = proxy.traffic() != Traffic.SLOW;
+                long nowNs = System.nanoTime();
+                while (!held.isEmpty() && (isPassing || held.peek().dueNs() - nowNs <= 0)) {
+                    sink.write(held.poll().bytes());
+                }
+                sink.flush();
+                if (!held.isEmpty()) {
+                    sink.eventLoop().schedule(this::drain, held.peek().dueNs() - nowNs, TimeUnit.NANOSECONDS);
+                }
+            }
+
+            void discard() {
+                while (!held.isEmpty()) {
+                    held.poll().bytes().release();
+                }
+            }
+
+            @Override
+            public void exceptionCaught(ChannelHandlerContext context, Throwable cause) {
+                context.close();
+            }
+        }
     }
 }

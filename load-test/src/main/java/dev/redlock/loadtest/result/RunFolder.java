@@ -1,16 +1,26 @@
 package dev.redlock.loadtest.result;
 
+import java.io.FileNotFoundException;
 import java.io.IOException;
+import java.io.PrintStream;
+import java.io.UncheckedIOException;
+import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Instant;
 import java.time.ZoneOffset;
 import java.time.format.DateTimeFormatter;
 import java.util.ArrayList;
+import java.util.LinkedHashMap;
+import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
+import java.util.Set;
+import java.util.stream.Collectors;
 import java.util.stream.Stream;
+import org.HdrHistogram.Histogram;
+import org.HdrHistogram.HistogramLogWriter;
 
 /**
  * The folder with the results of a run:
@@ -208,5 +218,126 @@ public final class RunFolder {
     static String marked(String name) {
         int dot = name.lastIndexOf('.');
         return dot < 0 ? name + FAIL : name.substring(0, dot) + FAIL + name.substring(dot);
+    }
+
+    /**
+     * The interval log of one series: a {@code .hlog} for each operation, opened at its first interval.
+     *
+     * @threading caller-confined
+     */
+    private static final class HistogramFiles implements IntervalLog {
+        private static final double NS_PER_MS = 1e6;
+        private static final double NS_PER_US = 1e3;
+        private static final int HGRM_TICKS_PER_HALVING = 5;
+
+        private final Path folder;
+        private final SeriesSpec spec;
+        private final Instant startedAt;
+        private final Map<String, HistogramLogWriter> writers = new LinkedHashMap<>();
+
+        HistogramFiles(Path folder, SeriesSpec spec, Instant startedAt) {
+            this.folder = folder;
+            this.spec = spec;
+            this.startedAt = startedAt;
+        }
+
+        @Override
+        public void append(String operation, Interval interval, Histogram histogram) {
+            double startSeconds = interval.offsetMs() / 1e3;
+            writers.computeIfAbsent(operation, this::open)
+                    .outputIntervalHistogram(startSeconds, startSeconds + interval.lengthMs() / 1e3, histogram, NS_PER_MS);
+        }
+
+        private HistogramLogWriter open(String operation) {
+            Path file = folder.resolve(spec.fileStem() + "-" + operation + ".hlog");
+            try {
+                HistogramLogWriter writer = new HistogramLogWriter(file.toFile());
+                writer.outputComment(
+                        "[" + spec.title() + ", " + operation + ", " + spec.loop().name().toLowerCase(Locale.ROOT)
+                                + " loop; values are nanoseconds, the column of maxima is milliseconds]");
+                writer.outputLogFormatVersion();
+                writer.outputStartTime(startedAt.toEpochMilli());
+                writer.setBaseTime(startedAt.toEpochMilli());
+                writer.outputLegend();
+                return writer;
+            } catch (FileNotFoundException e) {
+                throw new UncheckedIOException("cannot write " + file, e);
+            }
+        }
+
+        @Override
+        public void close() {
+            writers.values().forEach(HistogramLogWriter::close);
+            writers.clear();
+        }
+
+        /** The percentile distribution in microseconds, as HdrHistogram's own plotter reads it. */
+        static void writeDistribution(Path file, Histogram histogram) throws IOException {
+            try (PrintStream out = new PrintStream(file.toFile(), StandardCharsets.UTF_8)) {
+                histogram.outputPercentileDistribution(out, HGRM_TICKS_PER_HALVING, NS_PER_US);
+                if (out.checkError()) {
+                    throw new IOException("cannot write " + file);
+                }
+            }
+        }
+    }
+
+    /**
+     * A run as comma-separated values: one line of names, one line for each series. Columns that only some series have are
+     * empty in the others. The names are those of {@link ResultJson}, joined with dots.
+     *
+     * @threading immutable
+     */
+    private static final class ResultCsv {
+        private ResultCsv() {
+        }
+
+        static String text(RunResult result) {
+            List<Map<String, Object>> rows = result.series().stream().map(ResultCsv::row).toList();
+            Set<String> columns = new LinkedHashSet<>();
+            rows.forEach(row -> columns.addAll(row.keySet()));
+            List<String> lines = new ArrayList<>();
+            lines.add(String.join(",", columns));
+            for (Map<String, Object> row : rows) {
+                lines.add(columns.stream().map(column -> cell(row.get(column))).collect(Collectors.joining(",")));
+            }
+            return String.join("\n", lines) + "\n";
+        }
+
+        private static Map<String, Object> row(SeriesResult one) {
+            Map<String, Object> row = new LinkedHashMap<>();
+            SeriesSpec spec = one.spec();
+            row.put("driver", spec.driver());
+            row.put("nodes", spec.nodes());
+            row.put("loop", spec.loop());
+            row.put("outstanding", spec.outstanding());
+            row.put("ratePerSecond", spec.ratePerSecond());
+            row.put("repetition", spec.repetition());
+            row.put("verdict", one.verdict());
+            row.put("recordedMs", one.span().recordedMs());
+            row.put("cycles", one.tally().cycles());
+            row.put("cyclesPerSecond", one.tally().cyclesPerSecond());
+            one.operations()
+                    .forEach((operation, latencies) -> ResultJson.summary(latencies.histogram())
+                            .forEach((name, value) -> row.put(operation + "." + name, value)));
+            row.put("cpuUsPerCycle", one.cost().cpuUsPerCycle());
+            row.put("allocatedBytesPerCycle", one.cost().allocatedBytesPerCycle());
+            one.tally().acquires().forEach((outcome, count) -> row.put("acquires." + outcome, count));
+            one.tally().releases().forEach((outcome, count) -> row.put("releases." + outcome, count));
+            row.put("holdings", one.tally().holdings());
+            row.put("overlaps", one.tally().overlaps());
+            one.figures().forEach((name, value) -> row.put("figures." + name, value));
+            row.put("failures", String.join("; ", one.failures()));
+            return row;
+        }
+
+        private static String cell(Object value) {
+            if (value == null) {
+                return "";
+            }
+            String text = value instanceof Double number ? String.format(Locale.ROOT, "%.3f", number) : value.toString();
+            boolean isPlain = text.chars().noneMatch(c -> c == ',' || c == '"' || c == '\n' || c == '\r');
+            return isPlain ? text : '"' + text.replace("\"", "\"\"") + '"';
+        }
     }
 }

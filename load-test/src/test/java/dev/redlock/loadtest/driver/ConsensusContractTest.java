@@ -8,6 +8,8 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import dev.redlock.loadtest.Await;
 import dev.redlock.loadtest.consensus.ConsensusServers;
 import dev.redlock.loadtest.consensus.RequiredServices;
+import dev.redlock.loadtest.driver.EtcdDriver.EtcdLease;
+import dev.redlock.loadtest.driver.ZooKeeperDriver.ZooKeeperSession;
 import dev.redlock.loadtest.rig.LoadPlan;
 import dev.redlock.loadtest.rig.LoadResult;
 import dev.redlock.loadtest.rig.LoadTestRig;
