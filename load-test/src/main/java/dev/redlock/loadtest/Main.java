@@ -60,11 +60,7 @@ public final class Main implements Runnable {
     private Main() {
     }
 
-    /**
-     * Runs a command and ends the JVM with its exit code.
-     *
-     * @param args the command line
-     */
+    /** Runs a command and ends the JVM with its exit code. */
     public static void main(String[] args) {
         JvmEnd.watch();
         System.exit(run(new PrintWriter(System.out, true), new PrintWriter(System.err, true), args));

@@ -48,10 +48,7 @@ final class ChaosSeries {
     /**
      * Sorts the records.
      *
-     * @param all    the records
      * @param faults the faults with their times
-     * @param fromNs the start of the plan
-     * @param toNs   the end of the plan
      */
     ChaosSeries(List<SectionRecord> all, FaultLog faults, long fromNs, long toNs) {
         this.records = all.stream()

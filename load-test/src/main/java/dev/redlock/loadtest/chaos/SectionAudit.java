@@ -66,9 +66,6 @@ final class SectionAudit {
      * Checks a whole run.
      *
      * @param records in any order that keeps the order of each process
-     * @param fromNs  the start of the run, for the longest unavailability
-     * @param toNs    the time of the stop request to the workers
-     * @param clockSteps the steps of clocks during the run
      */
     static SectionAudit of(List<SectionRecord> records, long fromNs, long toNs, ClockSteps clockSteps) {
         SectionAudit audit = new SectionAudit(clockSteps);

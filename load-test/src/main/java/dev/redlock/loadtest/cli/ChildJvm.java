@@ -18,25 +18,12 @@ public final class ChildJvm {
     private ChildJvm() {
     }
 
-    /**
-     * Builds the command line from this JVM's executable and class path.
-     *
-     * @param jvmOptions options of the JVM
-     * @param arguments  arguments of the program
-     * @return the words of the command line
-     */
+    /** Builds the command line from this JVM's executable and class path. */
     public static List<String> command(List<String> jvmOptions, List<String> arguments) {
         return command(jvmOptions, System.getProperty("java.class.path"), arguments);
     }
 
-    /**
-     * Builds the command line from this JVM's executable.
-     *
-     * @param jvmOptions options of the JVM
-     * @param classPath  the class path, this program among it
-     * @param arguments  arguments of the program
-     * @return the words of the command line
-     */
+    /** Builds the command line from this JVM's executable. */
     public static List<String> command(List<String> jvmOptions, String classPath, List<String> arguments) {
         List<String> command = new ArrayList<>();
         command.add(Path.of(System.getProperty("java.home"), "bin", "java").toString());

@@ -26,12 +26,7 @@ public final class Invocation {
     private Invocation() {
     }
 
-    /**
-     * The line that runs a command with the options that were given to it. Passwords are left out.
-     *
-     * @param line the command, parsed
-     * @return the line
-     */
+    /** The line that runs a command with the options that were given to it. Passwords are left out. */
     public static String of(CommandLine line) {
         List<String> words = new ArrayList<>(List.of(PROGRAM.start(), line.getCommandName()));
         for (OptionSpec option : line.getParseResult().matchedOptions()) {
@@ -46,7 +41,6 @@ public final class Invocation {
     /**
      * Every option and its value, defaults included. Passwords, hidden options, help and version are left out.
      *
-     * @param line the command
      * @return texts by the names without dashes
      */
     public static Map<String, String> asText(CommandLine line) {

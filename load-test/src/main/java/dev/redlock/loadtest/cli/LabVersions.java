@@ -23,9 +23,7 @@ public final class LabVersions {
     /**
      * The versions in use.
      *
-     * @param drivers the clients
      * @param nodes   the servers; one that does not answer is "unknown"
-     * @return their versions, and this program's
      */
     public static Versions of(List<LockDriver> drivers, RedisNodes nodes) {
         Map<String, String> byDriver = new LinkedHashMap<>();

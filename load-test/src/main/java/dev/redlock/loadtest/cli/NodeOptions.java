@@ -210,8 +210,8 @@ public final class NodeOptions {
      */
     private static final class ServerOptions {
         @Option(names = "--addresses", split = ",", paramLabel = "ADDRESS",
-                description = "The servers: host:port, redis://[user:password@]host[:port], the same with rediss:// for "
-                        + "TLS, or unix:///path (default: start servers).")
+                description = "The servers: host:port, redis://[user:password@]host[:port], the same with rediss:// "
+                        + "for TLS, or unix:///path (default: start servers).")
         private List<String> addresses = List.of();
 
         @Mixin

@@ -9,11 +9,7 @@ import java.io.PrintWriter;
  * @threading caller-confined
  */
 public interface Progress extends AutoCloseable {
-    /**
-     * The next phase starts.
-     *
-     * @param title the name of the phase
-     */
+    /** The next phase starts. */
     void onPhase(String title);
 
     /**
@@ -23,11 +19,7 @@ public interface Progress extends AutoCloseable {
      */
     void onElapsed(long elapsedMs);
 
-    /**
-     * Shows an event of this phase.
-     *
-     * @param line the event
-     */
+    /** Shows an event of this phase. */
     void onNews(String line);
 
     @Override

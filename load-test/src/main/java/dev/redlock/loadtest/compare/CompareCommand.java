@@ -305,7 +305,6 @@ public final class CompareCommand extends LabCommand {
         /**
          * No servers yet.
          *
-         * @param dataFolder the folder for their data
          * @param notes      gets a line for each group that starts
          */
         PeerServers(Path dataFolder, Consumer<String> notes) {

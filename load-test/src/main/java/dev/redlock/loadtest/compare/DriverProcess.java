@@ -74,7 +74,6 @@ final class DriverProcess implements AutoCloseable {
     /**
      * Runs a task in the process.
      *
-     * @param task the task
      * @param tick gets the milliseconds since the start, several times a second
      * @return the reply; an error if the process has ended
      */

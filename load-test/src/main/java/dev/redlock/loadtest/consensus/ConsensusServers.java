@@ -43,11 +43,7 @@ public final class ConsensusServers implements AutoCloseable {
     /**
      * Starts a group with no data and waits until each server answers.
      *
-     * @param service the service
      * @param count   the number of servers, 1 to {@link ConsensusService#COUNT_MAX}
-     * @param parent  the folder in which the data get a folder of their own; a folder on a RAM disk takes the disk out
-     *                of the figures
-     * @return running servers
      * @throws IOException          if the service is missing or a server does not serve within 40 s; has the end of its
      *                              log
      * @throws InterruptedException if interrupted; nothing is left running
@@ -95,11 +91,7 @@ public final class ConsensusServers implements AutoCloseable {
         }
     }
 
-    /**
-     * The addresses for clients.
-     *
-     * @return by index
-     */
+    /** The addresses for clients. */
     public List<NodeAddress> addresses() {
         return group.addresses();
     }
@@ -187,7 +179,9 @@ public final class ConsensusServers implements AutoCloseable {
         }
 
         static ServerProcess start(List<String> command, Path log) throws IOException {
-            Process process = new ProcessBuilder(command).redirectErrorStream(true).redirectOutput(log.toFile()).start();
+            Process process = new ProcessBuilder(command).redirectErrorStream(true)
+                    .redirectOutput(log.toFile())
+                    .start();
             process.getOutputStream().close();
             return new ServerProcess(process, log);
         }

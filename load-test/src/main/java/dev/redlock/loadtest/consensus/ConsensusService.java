@@ -64,11 +64,7 @@ public enum ConsensusService {
         this.title = title;
     }
 
-    /**
-     * Its name for the user.
-     *
-     * @return as its makers write it
-     */
+    /** Its name for the user. */
     public String title() {
         return title;
     }
@@ -131,7 +127,8 @@ public enum ConsensusService {
             Path data = Files.createDirectories(folder.resolve("zookeeper" + index));
             Files.writeString(data.resolve("myid"), index + 1 + "\n");
             Path config = Files.write(folder.resolve("zookeeper" + index + ".cfg"), config(index, data));
-            return List.of(Path.of(System.getProperty("java.home"), "bin", "java").toString(), "-Xms" + HEAP, "-Xmx" + HEAP,
+            return List.of(Path.of(System.getProperty("java.home"), "bin", "java").toString(), "-Xms" + HEAP,
+                    "-Xmx" + HEAP,
                     "-Dslf4j.provider=org.slf4j.simple.SimpleServiceProvider",
                     "-Dorg.slf4j.simpleLogger.defaultLogLevel=warn", "-cp", PeerLibraries.classPath(), MAIN_CLASS,
                     config.toString());
@@ -143,7 +140,8 @@ public enum ConsensusService {
                     "maxClientCnxns=0", "maxSessionTimeout=60000", "4lw.commands.whitelist=srvr",
                     "admin.enableServer=false"));
             for (int i = 0; i < addresses.size() && addresses.size() > 1; i++) {
-                lines.add("server." + (i + 1) + "=" + Ports.HOST + ":" + followPorts.get(i) + ":" + electionPorts.get(i));
+                lines.add(
+                        "server." + (i + 1) + "=" + Ports.HOST + ":" + followPorts.get(i) + ":" + electionPorts.get(i));
             }
             return lines;
         }

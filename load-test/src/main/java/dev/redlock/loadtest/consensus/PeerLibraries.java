@@ -43,7 +43,6 @@ public final class PeerLibraries {
     /**
      * A library and its release.
      *
-     * @param title    the name for the user
      * @param artifact the name of its jar, without the version
      * @return such as {@code jetcd 0.8.7}
      */

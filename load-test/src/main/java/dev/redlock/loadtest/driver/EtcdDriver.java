@@ -70,8 +70,8 @@ public final class EtcdDriver implements LockDriver {
     }
 
     /**
-     * One client of etcd. Its lease is what owns locks there: two acquires of one name with the same lease both succeed. So
-     * handles of the same resource first exclude each other here.
+     * One client of etcd. Its lease is what owns locks there: two acquires of one name with the same lease both
+     * succeed. So handles of the same resource first exclude each other here.
      *
      * @threading any thread
      */
@@ -81,8 +81,8 @@ public final class EtcdDriver implements LockDriver {
         /** Longer than an election, during which servers grant nothing for up to 7 s. */
         private static final Duration GRANT_LIMIT = Duration.ofSeconds(15);
         /**
-         * The lock service has no attempt without waiting: a call joins the queue of the name. An attempt leaves it after
-         * this time. Busy servers grant a free name sooner.
+         * The lock service has no attempt without waiting: a call joins the queue of the name. An attempt leaves it
+         * after this time. Busy servers grant a free name sooner.
          */
         private static final Duration ATTEMPT_LIMIT = Duration.ofSeconds(2);
 
@@ -205,7 +205,8 @@ public final class EtcdDriver implements LockDriver {
                 this.lease = lease;
                 this.gate = gate;
                 this.name = ByteSequence.from(spec.resource(), StandardCharsets.UTF_8);
-                this.key = ByteSequence.from(spec.resource() + "/" + Long.toHexString(lease.id()), StandardCharsets.UTF_8);
+                this.key = ByteSequence.from(spec.resource() + "/" + Long.toHexString(lease.id()),
+                        StandardCharsets.UTF_8);
             }
 
             @Override
@@ -262,8 +263,8 @@ public final class EtcdDriver implements LockDriver {
             }
 
             /**
-             * The call may still be executed after a first unlock, because they may go to different servers. So there is
-             * another unlock after its end, before the next attempt.
+             * The call may still be executed after a first unlock, because they may go to different servers. So there
+             * is another unlock after its end, before the next attempt.
              */
             private CompletableFuture<?> afterwards(CompletableFuture<LockResponse> call) {
                 return call == null

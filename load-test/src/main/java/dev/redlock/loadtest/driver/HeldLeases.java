@@ -42,10 +42,7 @@ public final class HeldLeases implements LeaseListener {
     /**
      * Leases that are not yet acquired.
      *
-     * @param redlock   the client
      * @param options   of each acquisition; the client renews automatically
-     * @param keyPrefix the prefix of the resources
-     * @param count     the number of leases
      * @param countedMs the time from now for which renewals are counted by slot, milliseconds
      */
     HeldLeases(Redlock redlock, AcquireOptions options, String keyPrefix, int count, long countedMs) {
@@ -60,7 +57,6 @@ public final class HeldLeases implements LeaseListener {
     /**
      * Acquires all leases as fast as the nodes grant them.
      *
-     * @param limitMs the longest time for all, milliseconds
      * @return whether all are held
      * @throws InterruptedException if interrupted
      */
@@ -113,18 +109,12 @@ public final class HeldLeases implements LeaseListener {
      * The slot of a time.
      *
      * @param ns a time on the clock of {@link System#nanoTime}
-     * @return its number
      */
     public int slotAt(long ns) {
         return (int) ((ns - startNs) / SLOT_NS);
     }
 
-    /**
-     * The renewals of a slot.
-     *
-     * @param slot its number
-     * @return the number of renewals
-     */
+    /** The renewals of a slot. */
     public int renewalsOf(int slot) {
         return slots.get(slot);
     }

@@ -108,9 +108,9 @@ public final class LettuceDriver implements LockDriver {
     }
 
     /**
-     * The fastest use of Lettuce. One event loop serves all connections, so commands that its replies trigger are sent in
-     * the same turn: they collect, and a task at the end of the turn flushes each connection once. Commands have no future
-     * and no timer of their own; one task looks for overdue rounds.
+     * The fastest use of Lettuce. One event loop serves all connections, so commands that its replies trigger are sent
+     * in the same turn: they collect, and a task at the end of the turn flushes each connection once. Commands have no
+     * future and no timer of their own; one task looks for overdue rounds.
      *
      * @threading any thread; rounds are sent, answered and timed out on the event loop
      */
@@ -118,7 +118,9 @@ public final class LettuceDriver implements LockDriver {
         private static final long SWEEP_MS = 100;
 
         private final OneLoop provider = new OneLoop();
-        private final ClientResources resources = DefaultClientResources.builder().eventLoopGroupProvider(provider).build();
+        private final ClientResources resources = DefaultClientResources.builder()
+                .eventLoopGroupProvider(provider)
+                .build();
         private final List<StatefulRedisConnection<byte[], byte[]>> connections = new CopyOnWriteArrayList<>();
         /** In the order of their start; all have the same timeout, so the overdue ones are at the front. */
         private final ArrayDeque<LettuceRound> underWay = new ArrayDeque<>();
@@ -243,7 +245,8 @@ public final class LettuceDriver implements LockDriver {
                 super.complete();
                 if (getOutput().hasError()) {
                     round.handle()
-                            .onAnswer(round, node, null, ExceptionFactory.createExecutionException(getOutput().getError()));
+                            .onAnswer(round, node, null,
+                                    ExceptionFactory.createExecutionException(getOutput().getError()));
                 } else {
                     round.handle().onAnswer(round, node, getOutput().get(), null);
                 }
@@ -347,7 +350,8 @@ public final class LettuceDriver implements LockDriver {
         void execute(LettuceRound round);
 
         /** Sends one command; the round gets its reply. */
-        void send(StatefulRedisConnection<byte[], byte[]> connection, CommandType type, CommandArgs<byte[], byte[]> args,
+        void send(StatefulRedisConnection<byte[], byte[]> connection, CommandType type,
+                CommandArgs<byte[], byte[]> args,
                 LettuceRound round, int node);
 
         @Override
@@ -525,7 +529,10 @@ public final class LettuceDriver implements LockDriver {
 
         /** {@code EVALSHA sha 1 resource token}, or {@code EVAL} with the source. */
         private CommandArgs<byte[], byte[]> releaseArguments(LettuceRound round, String script) {
-            return new CommandArgs<>(ByteArrayCodec.INSTANCE).add(script).add(1).addKey(resource).addValue(round.token());
+            return new CommandArgs<>(ByteArrayCodec.INSTANCE).add(script)
+                    .add(1)
+                    .addKey(resource)
+                    .addValue(round.token());
         }
 
         void onDecided(LettuceRound round, VoteCount votes) {
@@ -544,8 +551,8 @@ public final class LettuceDriver implements LockDriver {
     }
 
     /**
-     * One connection for each node. The session retries a node that is down at the start every second. Lettuce reconnects
-     * later, and must not send a command twice: a replay would acquire a lock that nobody waits for.
+     * One connection for each node. The session retries a node that is down at the start every second. Lettuce
+     * reconnects later, and must not send a command twice: a replay would acquire a lock that nobody waits for.
      *
      * @threading any thread
      */
@@ -639,7 +646,8 @@ public final class LettuceDriver implements LockDriver {
                 }
             }
             if (readyCount() < addresses.size() / 2 + 1) {
-                throw new IOException("only " + readyCount() + " of " + addresses.size() + " nodes are ready: " + problem);
+                throw new IOException(
+                        "only " + readyCount() + " of " + addresses.size() + " nodes are ready: " + problem);
             }
         }
 

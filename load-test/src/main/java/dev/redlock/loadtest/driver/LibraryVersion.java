@@ -22,8 +22,6 @@ public final class LibraryVersion {
     /**
      * The number of the release.
      *
-     * @param group    of the library's Maven coordinates
-     * @param artifact of the same
      * @return such as {@code 4.2.18.Final}, or "(not from a jar)" for a library that runs from its classes
      */
     public static String number(String group, String artifact) {

@@ -29,18 +29,10 @@ public interface LockDriver {
      */
     String version();
 
-    /**
-     * A summary for the help text and the report.
-     *
-     * @return a few words
-     */
+    /** A summary for the help text and the report. */
     String summary();
 
-    /**
-     * Whether it locks over a majority of the nodes, or over the first node alone.
-     *
-     * @return false for a lock of one node
-     */
+    /** Whether it locks over a majority of the nodes, or over the first node alone. */
     default boolean isQuorum() {
         return true;
     }
@@ -66,9 +58,7 @@ public interface LockDriver {
     /**
      * Connects to all nodes; returns when a majority is ready.
      *
-     * @param nodes   the nodes to lock over
      * @param isFresh whether the nodes cannot have held locks before, so that no restart guard is needed
-     * @return an open session
      * @throws IOException          if no majority can be reached
      * @throws InterruptedException if the wait for the nodes is interrupted
      */
@@ -80,7 +70,6 @@ public interface LockDriver {
      * Connects with options; returns when a majority is ready.
      *
      * @param spec the nodes and the options, which {@link #options()} names
-     * @return an open session
      * @throws IOException          if no majority can be reached
      * @throws InterruptedException if the wait for the nodes is interrupted
      */
@@ -89,10 +78,8 @@ public interface LockDriver {
     /**
      * Why it cannot run with options on this machine.
      *
-     * @param transport      the network transport that the user asks for
      * @param hasUnixSockets whether nodes have Unix socket addresses
      * @param isThrifty      whether the user asks for thrifty quorums
-     * @param nodeCount      the least number of nodes
      * @return empty if it can run
      */
     default Optional<String> refusal(TransportKind transport, boolean hasUnixSockets, boolean isThrifty,

@@ -9,15 +9,10 @@ public interface LockListener {
     /**
      * An acquire ended.
      *
-     * @param verdict    the outcome
      * @param validityNs the validity of the lock from now on; 0 unless acquired
      */
     void onAcquire(AcquireVerdict verdict, long validityNs);
 
-    /**
-     * A release ended.
-     *
-     * @param verdict the outcome
-     */
+    /** A release ended. */
     void onRelease(ReleaseVerdict verdict);
 }

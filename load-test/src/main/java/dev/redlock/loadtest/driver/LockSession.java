@@ -9,22 +9,13 @@ import java.util.Map;
  * @threading any thread
  */
 public interface LockSession extends AutoCloseable {
-    /**
-     * A reusable handle for one resource. Many handles can be outstanding at once, each with one operation.
-     *
-     * @param resource the resource to lock
-     * @param ttl      the time to live of the lock
-     * @param listener gets every outcome, on a thread of the client
-     * @return a handle that holds nothing
-     */
+    /** A reusable handle for one resource. Many handles can be outstanding at once, each with one operation. */
     LockHandle handle(String resource, Duration ttl, LockListener listener);
 
     /**
      * A reusable handle with options.
      *
      * @param spec     the resource and the options, which {@link LockDriver#options()} names
-     * @param listener gets every outcome, on a thread of the client
-     * @return a handle that holds nothing
      */
     default LockHandle handle(LockSpec spec, LockListener listener) {
         return handle(spec.resource(), spec.ttl(), listener);
@@ -42,10 +33,7 @@ public interface LockSession extends AutoCloseable {
     /**
      * Leases that the client renews until it is closed.
      *
-     * @param keyPrefix the prefix of the resources
-     * @param ttl       the time to live of the locks
      * @param isFenced  whether each lease has a fencing token
-     * @param count     the number of leases
      * @param countedMs the time from now for which renewals are counted, milliseconds
      * @return the leases, not yet acquired
      * @throws UnsupportedOperationException unless the driver has {@link DriverOption#RENEWAL}

@@ -18,8 +18,6 @@ public record LockSpec(String resource, Duration ttl, Duration waitBudget, boole
     /**
      * One attempt, no fencing token.
      *
-     * @param resource the resource to lock
-     * @param ttl      the time to live of the lock
      * @return the defaults
      */
     public static LockSpec of(String resource, Duration ttl) {

@@ -48,11 +48,7 @@ public final class RedissonDriver implements LockDriver {
         }
     }
 
-    /**
-     * A driver of one of its locks.
-     *
-     * @param kind which lock
-     */
+    /** A driver of one of its locks. */
     public RedissonDriver(Kind kind) {
         this.kind = kind;
     }
@@ -90,8 +86,9 @@ public final class RedissonDriver implements LockDriver {
     }
 
     /**
-     * One client for each node, with the threads that it starts by default. With one small event-loop group and executor
-     * for all clients, some calls never ended after the death of a node: the library blocks threads that it needs.
+     * One client for each node, with the threads that it starts by default. With one small event-loop group and
+     * executor for all clients, some calls never ended after the death of a node: the library blocks threads that it
+     * needs.
      *
      * @threading any thread
      */
@@ -178,10 +175,10 @@ public final class RedissonDriver implements LockDriver {
         }
 
         /**
-         * One of Redisson's locks. It releases on every node regardless of the others, like the blocking {@code unlock()} of
-         * its RedLock, but on all nodes at once: {@code unlockAsync} fails when one node of the minority did not hold the lock.
-         * It waits for every reply: the next acquire has the same owner and may use another connection, where a late release
-         * could arrive after it and delete the new lock.
+         * One of Redisson's locks. It releases on every node regardless of the others, like the blocking {@code
+         * unlock()} of its RedLock, but on all nodes at once: {@code unlockAsync} fails when one node of the minority
+         * did not hold the lock. It waits for every reply: the next acquire has the same owner and may use another
+         * connection, where a late release could arrive after it and delete the new lock.
          *
          * @threading caller-confined between a call and its outcome
          */
@@ -220,7 +217,8 @@ public final class RedissonDriver implements LockDriver {
                             TimeUnit.MILLISECONDS, threadId)
                             .whenComplete((token, failure) -> onOutcome(startNs, token != null, failure));
                 } else {
-                    lock.tryLockAsync(isWaiting() ? waitMs : NO_WAIT_MS, ttl.toMillis(), TimeUnit.MILLISECONDS, threadId)
+                    lock.tryLockAsync(isWaiting() ? waitMs : NO_WAIT_MS, ttl.toMillis(), TimeUnit.MILLISECONDS,
+                            threadId)
                             .whenComplete((isAcquired, failure) -> onOutcome(startNs, isAcquired, failure));
                 }
             }

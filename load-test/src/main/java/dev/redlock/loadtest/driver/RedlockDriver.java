@@ -85,12 +85,7 @@ public final class RedlockDriver implements LockDriver {
         this(ApiForm.CALLBACK, TransportKind.AUTO);
     }
 
-    /**
-     * A driver of one form of the API.
-     *
-     * @param form      the form of the API
-     * @param transport the network transport
-     */
+    /** A driver of one form of the API. */
     public RedlockDriver(ApiForm form, TransportKind transport) {
         this(form, transport, CommandMode.AUTO, false, false, TlsChoice.BEST);
     }
@@ -137,7 +132,6 @@ public final class RedlockDriver implements LockDriver {
     /**
      * The same over another transport.
      *
-     * @param kind the network transport
      * @return a driver with the transport in its name
      */
     public RedlockDriver over(TransportKind kind) {
@@ -212,8 +206,6 @@ public final class RedlockDriver implements LockDriver {
      * A session of a client that exists already.
      *
      * @param redlock the client; closed with the session
-     * @param form    the form of the API
-     * @return the session
      */
     public static LockSession session(Redlock redlock, ApiForm form) {
         return new RedlockSession(redlock, form);
@@ -260,7 +252,6 @@ public final class RedlockDriver implements LockDriver {
      * Waits until enough nodes have connected. {@code connect} stops waiting after the connect timeout, which may be
      * too short on a busy machine. The wait skips nodes with a problem.
      *
-     * @param redlock the client
      * @param count   the number of nodes that have to be ready
      * @throws IOException          if they are not
      * @throws InterruptedException if interrupted

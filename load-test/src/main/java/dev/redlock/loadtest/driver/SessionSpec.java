@@ -35,7 +35,6 @@ public record SessionSpec(List<NodeAddress> nodes, boolean isFresh, TransportKin
     /**
      * The nodes, and defaults for the rest.
      *
-     * @param nodes   the nodes to lock over
      * @param isFresh whether they cannot have held locks before
      * @return the defaults
      */

@@ -283,7 +283,8 @@ public final class SetNxDriver implements LockDriver {
                     long spentNs = System.nanoTime() - startNs;
                     listener.onAcquire(AcquireVerdict.ACQUIRED, Math.max(0, ttl.toNanos() - spentNs));
                 } else {
-                    listener.onAcquire(reply.startsWith("$-1") ? AcquireVerdict.CONTENDED : AcquireVerdict.NO_QUORUM, 0);
+                    listener.onAcquire(reply.startsWith("$-1") ? AcquireVerdict.CONTENDED : AcquireVerdict.NO_QUORUM,
+                            0);
                 }
             }
 

@@ -67,8 +67,8 @@ public final class ZooKeeperDriver implements LockDriver {
     }
 
     /**
-     * One client of ZooKeeper. Its session is what owns locks there; the ttl of a lock is the timeout of the session, so
-     * handles with another ttl have a session of their own.
+     * One client of ZooKeeper. Its session is what owns locks there; the ttl of a lock is the timeout of the session,
+     * so handles with another ttl have a session of their own.
      *
      * @threading any thread
      */

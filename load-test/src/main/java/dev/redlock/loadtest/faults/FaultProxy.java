@@ -58,21 +58,12 @@ public final class FaultProxy implements AutoCloseable {
                 .channel();
     }
 
-    /**
-     * Opens a proxy without a fault.
-     *
-     * @param target the node; the proxy ignores its credentials
-     * @return a listening proxy
-     */
+    /** Opens a proxy without a fault. */
     public static FaultProxy open(NodeAddress target) {
         return new FaultProxy(target);
     }
 
-    /**
-     * The address for clients.
-     *
-     * @return a loopback address, the same for the proxy's whole life
-     */
+    /** The address for clients. */
     public NodeAddress address() {
         return NodeAddress.parse("127.0.0.1:" + ((InetSocketAddress) server.localAddress()).getPort());
     }
@@ -82,11 +73,7 @@ public final class FaultProxy implements AutoCloseable {
         become(Traffic.PASS, 0);
     }
 
-    /**
-     * Delays everything.
-     *
-     * @param delay one way
-     */
+    /** Delays everything. */
     public void slow(Duration delay) {
         become(Traffic.SLOW, delay.toNanos());
     }

@@ -19,10 +19,6 @@ public final class NetworkRun {
     /**
      * Creates the network, runs the program, and removes the network.
      *
-     * @param prefix    the prefix of the namespaces' names
-     * @param nodes     number of nodes
-     * @param program   the command line to run in the network of the clients
-     * @return its exit code
      * @throws IOException          if the network cannot be created
      * @throws InterruptedException if the wait for the inner program was interrupted; the program is ended
      */

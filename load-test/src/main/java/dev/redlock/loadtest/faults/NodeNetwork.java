@@ -26,7 +26,6 @@ public final class NodeNetwork {
     /**
      * Names a network, which may exist already.
      *
-     * @param prefix the prefix of its namespaces' names
      * @param nodes  number of nodes, at most 250
      */
     public NodeNetwork(String prefix, int nodes) {
@@ -135,11 +134,7 @@ public final class NodeNetwork {
         return words;
     }
 
-    /**
-     * The places for the nodes.
-     *
-     * @return by index
-     */
+    /** The places for the nodes. */
     public List<NodePlace> places() {
         List<NodePlace> places = new ArrayList<>();
         for (int i = 0; i < nodes; i++) {
@@ -168,7 +163,6 @@ public final class NodeNetwork {
     /**
      * Takes the node's device down: nothing arrives in either direction, without any error.
      *
-     * @param index of the node
      * @throws IOException if the kernel refuses
      */
     public void cut(int index) throws IOException {
@@ -178,7 +172,6 @@ public final class NodeNetwork {
     /**
      * Cuts a node off from the other nodes. Clients reach all of them.
      *
-     * @param index of the node
      * @throws IOException if the kernel refuses
      */
     public void isolate(int index) throws IOException {
@@ -193,7 +186,6 @@ public final class NodeNetwork {
     /**
      * Delivers requests and drops replies.
      *
-     * @param index of the node
      * @throws IOException if the kernel refuses
      */
     public void loseReplies(int index) throws IOException {
@@ -207,7 +199,6 @@ public final class NodeNetwork {
     /**
      * Limits the bandwidth in both directions, with a queue before the limit.
      *
-     * @param index of the node
      * @throws IOException if the kernel refuses
      */
     public void narrow(int index) throws IOException {
@@ -217,7 +208,6 @@ public final class NodeNetwork {
     /**
      * Delays, drops or reorders packets in both directions.
      *
-     * @param index of the node
      * @param netem the arguments of {@code netem}
      * @throws IOException if the kernel refuses
      */
@@ -239,7 +229,6 @@ public final class NodeNetwork {
     /**
      * Ends every fault of a node's network.
      *
-     * @param index of the node
      * @throws IOException if the kernel refuses
      */
     public void heal(int index) throws IOException {

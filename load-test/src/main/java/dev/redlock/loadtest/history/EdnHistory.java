@@ -59,9 +59,6 @@ final class EdnHistory {
     /**
      * Reads the operations of one resource.
      *
-     * @param file     the history
-     * @param resource the name of the resource
-     * @param model    the model
      * @return the operations; none if no operation of the resource is part of the model
      */
     static EdnHistory read(Path file, String resource, EdnModel model) throws IOException {

@@ -51,8 +51,6 @@ public final class HistoryFile implements AutoCloseable {
     /**
      * Opens a file that was created before.
      *
-     * @param file the file
-     * @return the open file
      * @throws IOException if the file cannot be written
      */
     public static HistoryFile append(Path file) throws IOException {
@@ -62,7 +60,6 @@ public final class HistoryFile implements AutoCloseable {
     /**
      * Appends one line.
      *
-     * @param line the line
      * @throws IOException if the line cannot be written as a whole
      */
     public void write(HistoryLine line) throws IOException {
@@ -77,9 +74,6 @@ public final class HistoryFile implements AutoCloseable {
     /**
      * Appends an end of unknown outcome for each operation that has none, because its process was killed.
      *
-     * @param file   the file, to which no process writes any more
-     * @param timeNs the time of these ends
-     * @return the number of lines of the file
      * @throws IOException if the file cannot be read or written
      */
     public static long complete(Path file, long timeNs) throws IOException {
@@ -107,7 +101,6 @@ public final class HistoryFile implements AutoCloseable {
     /**
      * Reads a file, one line at a time.
      *
-     * @param file the file
      * @return the lines in the order of the file, to be closed
      * @throws IOException if the file cannot be opened; the stream throws {@link UncheckedIOException} for a line that
      *                     is no operation
@@ -142,8 +135,6 @@ public final class HistoryFile implements AutoCloseable {
     /**
      * Whether a file starts as one of {@link #create}.
      *
-     * @param file a file
-     * @return false for a file of another format
      * @throws IOException if the file cannot be read
      */
     static boolean isHistory(Path file) throws IOException {

@@ -84,7 +84,6 @@ public record HistoryLine(long timeNs, int process, Type type, Operation operati
      * Parses a line of a history file.
      *
      * @param text a line that is not a comment
-     * @return the line
      * @throws IllegalArgumentException if the line does not have the documented fields
      */
     public static HistoryLine parse(String text) {

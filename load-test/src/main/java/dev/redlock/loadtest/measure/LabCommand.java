@@ -266,7 +266,8 @@ public abstract class LabCommand implements Callable<Integer> {
             }
             if (nodes.size() - young.size() < nodes.size() / 2 + 1) {
                 throw new IOException("too few nodes vote yet: up are " + String.join(", ", young)
-                        + ", and a node votes " + guardSeconds + " s after its start, because it may have forgotten locks; "
+                        + ", and a node votes " + guardSeconds
+                        + " s after its start, because it may have forgotten locks; "
                         + "wait, or add --fresh if no other client uses them");
             }
         }

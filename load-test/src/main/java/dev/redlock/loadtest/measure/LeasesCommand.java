@@ -151,7 +151,8 @@ public final class LeasesCommand extends LabCommand {
     }
 
     /**
-     * Counts the renewals of held leases while a series is measured: their rate, their spread over time, and their cost.
+     * Counts the renewals of held leases while a series is measured: their rate, their spread over time, and their
+     * cost.
      *
      * @threading caller-confined to the thread that runs the rig
      */
@@ -215,7 +216,8 @@ public final class LeasesCommand extends LabCommand {
                 addRates(figures, usage);
             }
             // The cost per cycle would contain the renewals.
-            return new SeriesResult(series.spec(), series.span(), series.tally(), series.operations(), ClientCost.UNKNOWN,
+            return new SeriesResult(series.spec(), series.span(), series.tally(), series.operations(),
+                    ClientCost.UNKNOWN,
                     figures, series.counters(), series.samples(), series.marks(), series.failures());
         }
 

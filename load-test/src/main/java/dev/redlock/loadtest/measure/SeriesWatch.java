@@ -26,12 +26,7 @@ interface SeriesWatch {
         // Nothing to observe.
     }
 
-    /**
-     * An interval of an operation is over.
-     *
-     * @param operation which
-     * @param interval  its figures
-     */
+    /** An interval of an operation is over. */
     default void onInterval(String operation, Interval interval) {
         // Nothing to observe.
     }
@@ -44,7 +39,6 @@ interface SeriesWatch {
     /**
      * Completes the result of the series.
      *
-     * @param series the result of the rig
      * @param usage  the resources used in the recorded time; null if not measured
      * @return the result with the figures of the watch
      */

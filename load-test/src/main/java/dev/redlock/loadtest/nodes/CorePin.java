@@ -37,7 +37,6 @@ public final class CorePin {
      * Parses the value of an option.
      *
      * @param text {@code auto}, {@code none}, or core numbers and ranges such as {@code 2-5,7}
-     * @return the pin
      * @throws IllegalArgumentException if the text has none of these forms
      */
     public static CorePin parse(String text) {

@@ -21,7 +21,6 @@ public final class Folders {
     /**
      * Removes a folder with its content; does nothing if it does not exist.
      *
-     * @param folder the folder
      * @throws IOException if a file cannot be removed
      */
     public static void delete(Path folder) throws IOException {

@@ -21,11 +21,7 @@ public final class FreePorts {
     private FreePorts() {
     }
 
-    /**
-     * A port that was free a moment ago.
-     *
-     * @return 10000 to 31999, at random
-     */
+    /** A port that was free a moment ago. */
     public static int next() {
         for (int i = 0; i < TRIES_MAX; i++) {
             int port = ThreadLocalRandom.current().nextInt(FIRST, LAST);

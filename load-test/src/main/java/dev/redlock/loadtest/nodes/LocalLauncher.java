@@ -32,9 +32,9 @@ record LocalLauncher(Source source, Path executable, String product) implements 
      */
     private static final class LocalProcess implements NodeProcess {
         /**
-         * Behind libfaketime in the order of search, the C library's malloc comes before that of jemalloc, which packaged
-         * servers link to: jemalloc reads the clock while it starts, and libfaketime allocates when it is first asked for
-         * the time, so that each waits for the other (libfaketime issue 130).
+         * Behind libfaketime in the order of search, the C library's malloc comes before that of jemalloc, which
+         * packaged servers link to: jemalloc reads the clock while it starts, and libfaketime allocates when it is
+         * first asked for the time, so that each waits for the other (libfaketime issue 130).
          */
         private static final String PLAIN_MALLOC = "libc.so.6";
         private static final Duration SIGNAL_LIMIT = Duration.ofSeconds(5);
@@ -126,7 +126,8 @@ record LocalLauncher(Source source, Path executable, String product) implements 
 
         /** Java has no call for these signals; the shell's built-in kill needs no further package. */
         private void signal(String name) throws IOException {
-            Process shell = new ProcessBuilder("sh", "-c", "kill -" + name + " " + process.pid()).redirectErrorStream(true)
+            Process shell = new ProcessBuilder("sh", "-c", "kill -" + name + " " + process.pid())
+                    .redirectErrorStream(true)
                     .start();
             try {
                 if (!shell.waitFor(SIGNAL_LIMIT.toMillis(), TimeUnit.MILLISECONDS) || shell.exitValue() != 0) {

@@ -34,13 +34,7 @@ record NodeTls(Path authority, Path nodeCertificate, Path nodeKey, Path clientCe
     private static final String VALID_DAYS = "30";
     private static final int LIMIT_SECONDS = 60;
 
-    /**
-     * Issues certificates with the keytool of the JDK.
-     *
-     * @param folder gets the files
-     * @param hosts  the IP addresses of the nodes
-     * @return the files
-     */
+    /** Issues certificates with the keytool of the JDK. */
     static NodeTls issue(Path folder, Set<String> hosts) {
         Path store = folder.resolve("issued.p12");
         try {

@@ -16,7 +16,6 @@ public final class NodeUris {
     /**
      * An address as text, password included.
      *
-     * @param address the address
      * @return {@code host:port}, the full {@code redis://} or {@code rediss://} form, or {@code unix:///path}
      */
     public static String of(NodeAddress address) {

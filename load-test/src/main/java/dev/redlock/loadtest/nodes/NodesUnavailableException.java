@@ -8,11 +8,7 @@ package dev.redlock.loadtest.nodes;
 public final class NodesUnavailableException extends IllegalStateException {
     private static final long serialVersionUID = 1L;
 
-    /**
-     * Thrown by this package only.
-     *
-     * @param message the sources and the reasons
-     */
+    /** Thrown by this package only. */
     NodesUnavailableException(String message) {
         super(message);
     }

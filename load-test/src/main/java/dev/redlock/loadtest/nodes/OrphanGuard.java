@@ -31,11 +31,7 @@ public final class OrphanGuard implements AutoCloseable {
         this.pipe = pipe;
     }
 
-    /**
-     * A guard; on a system without a shell it does nothing.
-     *
-     * @return a guard of no process
-     */
+    /** A guard; on a system without a shell it does nothing. */
     public static OrphanGuard start() {
         try {
             Process shell = new ProcessBuilder("sh", "-c", SCRIPT).redirectOutput(ProcessBuilder.Redirect.DISCARD)

@@ -38,9 +38,7 @@ public final class RedisCluster {
     /**
      * Options for servers that can form clusters.
      *
-     * @param context       other options
      * @param nodeTimeoutMs their {@code cluster-node-timeout}
-     * @return the context
      */
     public static RedisNodesContext enabled(RedisNodesContext context, int nodeTimeoutMs) {
         return context.config("cluster-enabled yes")
@@ -55,8 +53,6 @@ public final class RedisCluster {
     /**
      * Forms a cluster, with the slots spread evenly over the first servers.
      *
-     * @param nodes       its servers
-     * @param masterCount the number of servers that get slots
      * @return the cluster, when each server sees it complete
      */
     public static RedisCluster form(List<RedisNode> nodes, int masterCount) {
@@ -144,21 +140,12 @@ public final class RedisCluster {
                 .collect(Collectors.joining(","));
     }
 
-    /**
-     * The masters that got slots when the cluster was formed.
-     *
-     * @return a copy
-     */
+    /** The masters that got slots when the cluster was formed. */
     public List<RedisNode> masters() {
         return List.copyOf(masters);
     }
 
-    /**
-     * The server that owns the slot of a key now, as the first running server sees it.
-     *
-     * @param key the key
-     * @return the server
-     */
+    /** The server that owns the slot of a key now, as the first running server sees it. */
     public RedisNode ownerOf(String key) {
         int slot = slotOf(key);
         RedisNode asked = members.stream().filter(node -> node.state() == NodeState.RUNNING).findFirst().orElseThrow();
@@ -174,7 +161,6 @@ public final class RedisCluster {
     /**
      * The slot of a key.
      *
-     * @param key the key
      * @return 0 to 16383
      */
     public static int slotOf(String key) {
@@ -249,11 +235,7 @@ public final class RedisCluster {
         return call(node, "INFO", "replication").asText();
     }
 
-    /**
-     * Waits for a replica that has the data of its master.
-     *
-     * @return the first one
-     */
+    /** Waits for a replica that has the data of its master. */
     public RedisNode awaitReplica() {
         List<RedisNode> found = new ArrayList<>();
         await("a replica of " + members + " is in step",
@@ -266,12 +248,7 @@ public final class RedisCluster {
         return found.get(0);
     }
 
-    /**
-     * The master of a replica.
-     *
-     * @param replica the replica
-     * @return the master that it knows
-     */
+    /** The master of a replica. */
     public RedisNode masterOf(RedisNode replica) {
         String known = replication(replica);
         return members.stream()
@@ -296,7 +273,6 @@ public final class RedisCluster {
     /**
      * Promotes a replica, and waits until it is a master.
      *
-     * @param replica the replica
      * @param isLossy true if its master is not asked: it may be down, and writes may be lost
      */
     public void promote(RedisNode replica, boolean isLossy) {

@@ -202,7 +202,6 @@ public final class RedisNode {
     /**
      * Sends one command over a connection of its own.
      *
-     * @param words the command and its arguments
      * @return what {@link AdminClient#call(String...)} returns
      */
     public Object call(String... words) {
@@ -213,12 +212,7 @@ public final class RedisNode {
         }
     }
 
-    /**
-     * Whether it answers PING.
-     *
-     * @param limit how long to wait for the connection, and then for the answer
-     * @return true on PONG
-     */
+    /** Whether it answers PING. */
     public boolean isAnswering(Duration limit) {
         return whyNotReady(limit) == null;
     }

@@ -58,7 +58,6 @@ public final class RedisNodes implements AutoCloseable {
     /**
      * Starts fresh nodes from the first source that works.
      *
-     * @param count 1 to 63
      * @return running nodes, each of which has answered PING
      */
     public static RedisNodes start(int count) {
@@ -68,7 +67,6 @@ public final class RedisNodes implements AutoCloseable {
     /**
      * Finds or starts nodes.
      *
-     * @param context the options
      * @return running nodes, each of which has answered PING; of given addresses, a majority has
      * @throws NodesUnavailableException if no source works; the message holds each one's reason
      */
@@ -208,11 +206,7 @@ public final class RedisNodes implements AutoCloseable {
         return nodes.stream().anyMatch(node -> node.address().port() == port);
     }
 
-    /**
-     * The source of the nodes.
-     *
-     * @return the source that was taken
-     */
+    /** The source of the nodes. */
     public Source source() {
         return source;
     }
@@ -226,11 +220,7 @@ public final class RedisNodes implements AutoCloseable {
         return choice;
     }
 
-    /**
-     * The number of nodes.
-     *
-     * @return 1 to 63
-     */
+    /** The number of nodes. */
     public int size() {
         return nodes.size();
     }
@@ -239,17 +229,12 @@ public final class RedisNodes implements AutoCloseable {
      * One node.
      *
      * @param index from 0
-     * @return the node
      */
     public RedisNode node(int index) {
         return nodes.get(index);
     }
 
-    /**
-     * All nodes.
-     *
-     * @return an unmodifiable list, by index
-     */
+    /** All nodes. */
     public List<RedisNode> nodes() {
         return List.copyOf(nodes);
     }
@@ -272,11 +257,7 @@ public final class RedisNodes implements AutoCloseable {
         return nodes.stream().flatMap(node -> node.tlsAddress().stream()).map(NodeUris::of).toArray(String[]::new);
     }
 
-    /**
-     * Every address in the form that {@code Redlock.connect} takes. Holds passwords where there are any.
-     *
-     * @return by index
-     */
+    /** Every address in the form that {@code Redlock.connect} takes. Holds passwords where there are any. */
     public String[] addresses() {
         return nodes.stream().map(node -> NodeUris.of(node.address())).toArray(String[]::new);
     }
@@ -288,8 +269,6 @@ public final class RedisNodes implements AutoCloseable {
     /**
      * Sets an action to run on the shutdown of the JVM before the nodes end, such as stopping the load. It delays the
      * shutdown, so it must be short.
-     *
-     * @param action the action; replaces an earlier one
      */
     public void beforeEnd(Runnable action) {
         beforeEnd = action;

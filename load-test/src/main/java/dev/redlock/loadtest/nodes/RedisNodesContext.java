@@ -41,12 +41,7 @@ public final class RedisNodesContext {
         // Fields hold the defaults.
     }
 
-    /**
-     * The number of nodes: 1 to 63, default 3, or as many as addresses are given.
-     *
-     * @param nodes the number of nodes
-     * @return this
-     */
+    /** The number of nodes: 1 to 63, default 3, or as many as addresses are given. */
     public RedisNodesContext count(int nodes) {
         if (nodes < 1 || nodes > COUNT_MAX) {
             throw new IllegalArgumentException("count is " + nodes + ": expected 1 to " + COUNT_MAX + " nodes");
@@ -55,12 +50,7 @@ public final class RedisNodesContext {
         return this;
     }
 
-    /**
-     * Forces one source; no other is tried. Default: the first that works, in the order of {@link Source}.
-     *
-     * @param only the source
-     * @return this
-     */
+    /** Forces one source; no other is tried. Default: the first that works, in the order of {@link Source}. */
     public RedisNodesContext source(Source only) {
         source = only;
         return this;
@@ -70,19 +60,13 @@ public final class RedisNodesContext {
      * Servers that already run. They are used as they are and cannot be changed.
      *
      * @param given addresses as {@link NodeAddress#parse(String)} takes them
-     * @return this
      */
     public RedisNodesContext addresses(List<String> given) {
         given.forEach(text -> addresses.add(NodeAddress.parse(text.trim())));
         return this;
     }
 
-    /**
-     * The files for servers that already run and have TLS. Default: the certificates that the JDK trusts.
-     *
-     * @param files the files
-     * @return this
-     */
+    /** The files for servers that already run and have TLS. Default: the certificates that the JDK trusts. */
     public RedisNodesContext clientTls(ClientTls files) {
         clientTls = files;
         return this;
@@ -92,7 +76,6 @@ public final class RedisNodesContext {
      * Append-only file, written through at each command: a restart can keep the data. Default off.
      *
      * @param on whether to persist
-     * @return this
      */
     public RedisNodesContext appendOnly(boolean on) {
         appendOnly = on;
@@ -103,7 +86,6 @@ public final class RedisNodesContext {
      * Listen on a Unix socket too. Default off; containers refuse it.
      *
      * @param on whether to open a socket file beside the TCP port
-     * @return this
      */
     public RedisNodesContext unixSocket(boolean on) {
         unixSocket = on;
@@ -115,7 +97,6 @@ public final class RedisNodesContext {
      * refuse it.
      *
      * @param on whether to issue certificates and to open the port
-     * @return this
      */
     public RedisNodesContext tls(boolean on) {
         tls = on;
@@ -127,7 +108,6 @@ public final class RedisNodesContext {
      * for servers that run as processes here.
      *
      * @param libfaketime the library, as {@link ClockLibrary#find()} finds it
-     * @return this
      */
     public RedisNodesContext clockLibrary(Path libfaketime) {
         clockLibrary = libfaketime;
@@ -138,7 +118,6 @@ public final class RedisNodesContext {
      * Places the nodes elsewhere than on loopback. Only for servers that run as processes here. Default: loopback.
      *
      * @param where by index, at least as many as nodes
-     * @return this
      */
     public RedisNodesContext places(List<NodePlace> where) {
         places = List.copyOf(where);
@@ -148,32 +127,19 @@ public final class RedisNodesContext {
     /**
      * Starts the nodes on these processor cores. Only for servers that run as processes here. Default: the kernel
      * chooses.
-     *
-     * @param cores the cores
-     * @return this
      */
     public RedisNodesContext pin(CorePin cores) {
         pin = cores;
         return this;
     }
 
-    /**
-     * A line to add to the configuration file of every node, such as {@code requirepass secret}.
-     *
-     * @param line a configuration line
-     * @return this
-     */
+    /** A line to add to the configuration file of every node, such as {@code requirepass secret}. */
     public RedisNodesContext config(String line) {
         configLines.add(line);
         return this;
     }
 
-    /**
-     * The longest time from the start of a node to its first PONG. Default 20 s.
-     *
-     * @param timeout above zero
-     * @return this
-     */
+    /** The longest time from the start of a node to its first PONG. Default 20 s. */
     public RedisNodesContext readyTimeout(Duration timeout) {
         if (timeout.isNegative() || timeout.isZero()) {
             throw new IllegalArgumentException("readyTimeout is " + timeout + ": expected more than zero");
@@ -185,9 +151,6 @@ public final class RedisNodesContext {
     /**
      * The container image, whose redis-server is run. Default: system property {@code redlock.nodes.image}, else
      * {@code redis:7}.
-     *
-     * @param name an image name
-     * @return this
      */
     public RedisNodesContext image(String name) {
         image = name;

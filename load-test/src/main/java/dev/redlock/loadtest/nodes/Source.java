@@ -21,11 +21,7 @@ public enum Source {
         this.title = title;
     }
 
-    /**
-     * Its name for people.
-     *
-     * @return a short noun phrase
-     */
+    /** Its name for people. */
     public String title() {
         return title;
     }

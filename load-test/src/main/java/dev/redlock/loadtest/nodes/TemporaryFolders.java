@@ -30,7 +30,6 @@ public final class TemporaryFolders {
     /**
      * Creates a folder in the default place.
      *
-     * @param prefix the start of its name
      * @return the real path of an empty folder but for its lock
      * @throws IOException if it cannot be created
      */
@@ -41,8 +40,6 @@ public final class TemporaryFolders {
     /**
      * Creates a folder, and removes those of dead processes beside it.
      *
-     * @param parent its parent
-     * @param prefix the start of its name
      * @return the real path of an empty folder but for its lock
      * @throws IOException if it cannot be created
      */
@@ -67,7 +64,6 @@ public final class TemporaryFolders {
     /**
      * Removes a folder with its content.
      *
-     * @param folder a folder of this process
      * @throws IOException if a file cannot be removed
      */
     public static synchronized void delete(Path folder) throws IOException {
@@ -78,7 +74,6 @@ public final class TemporaryFolders {
     /**
      * Leaves a folder to the user.
      *
-     * @param folder a folder of this process
      * @throws IOException if its lock cannot be removed
      */
     public static synchronized void keep(Path folder) throws IOException {

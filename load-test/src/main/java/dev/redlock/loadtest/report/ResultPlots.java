@@ -70,7 +70,6 @@ public final class ResultPlots {
      *
      * @param results a {@code results.json}
      * @param folder  the folder for the PNG files; created if it is missing
-     * @return the written files
      * @throws IOException if the results cannot be read, are not results, or a file cannot be written
      */
     public static List<Path> draw(Path results, Path folder) throws IOException {

@@ -20,9 +20,6 @@ public record Interval(long offsetMs, long lengthMs, long count, double p50Us, d
      * Summarises a histogram.
      *
      * @param offsetMs  its start, from the start of the run
-     * @param lengthMs  its length
-     * @param histogram nanoseconds
-     * @return its point
      */
     public static Interval of(long offsetMs, long lengthMs, Histogram histogram) {
         return new Interval(offsetMs, lengthMs, histogram.getTotalCount(),

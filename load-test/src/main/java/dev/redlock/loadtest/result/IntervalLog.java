@@ -21,13 +21,7 @@ public interface IntervalLog extends AutoCloseable {
         }
     };
 
-    /**
-     * One interval is over.
-     *
-     * @param operation which operation
-     * @param interval  the interval
-     * @param histogram nanoseconds; borrowed during the call
-     */
+    /** One interval is over. */
     void append(String operation, Interval interval, Histogram histogram);
 
     /** Flushes and closes the files. */

@@ -13,7 +13,6 @@ public record Mark(long offsetMs, long lengthMs, String text) {
      * A moment.
      *
      * @param offsetMs its time, from the start of the run
-     * @param text     a description
      */
     public Mark(long offsetMs, String text) {
         this(offsetMs, 0, text);

@@ -19,8 +19,6 @@ public interface ReportWriter {
     /**
      * Writes the file.
      *
-     * @param result the whole run
-     * @param file   the file, in an existing folder
      * @throws IOException if it cannot be written
      */
     void write(RunResult result, Path file) throws IOException;

@@ -58,22 +58,12 @@ public final class ResultJson {
     private ResultJson() {
     }
 
-    /**
-     * The run as text.
-     *
-     * @param result the run
-     * @return indented JSON
-     */
+    /** The run as text. */
     public static String text(RunResult result) {
         return tree(result).toPrettyString() + "\n";
     }
 
-    /**
-     * The run as a tree, for further processing.
-     *
-     * @param result the run
-     * @return a new tree
-     */
+    /** The run as a tree, for further processing. */
     public static ObjectNode tree(RunResult result) {
         ObjectNode root = MAPPER.createObjectNode();
         root.put("formatVersion", FORMAT_VERSION);

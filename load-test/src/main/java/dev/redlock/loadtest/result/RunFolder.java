@@ -59,9 +59,7 @@ public final class RunFolder {
      * Creates a folder for one run.
      *
      * @param given     an empty folder, or one to create; null for a new one under {@link #PARENT_DEFAULT}
-     * @param command   the prefix of the name of a new folder
      * @param startedAt when the run started
-     * @param reports   the writers of reports at the end
      * @return an empty folder
      * @throws IOException if it cannot be created or is not empty
      */
@@ -100,20 +98,12 @@ public final class RunFolder {
         }
     }
 
-    /**
-     * Its path.
-     *
-     * @return the folder
-     */
+    /** Its path. */
     public Path path() {
         return folder;
     }
 
-    /**
-     * The start of the run, the zero of every offset.
-     *
-     * @return the moment
-     */
+    /** The start of the run, the zero of every offset. */
     public Instant startedAt() {
         return startedAt;
     }
@@ -121,7 +111,6 @@ public final class RunFolder {
     /**
      * Opens the interval logs of a series.
      *
-     * @param spec the series
      * @return to be closed when the series ends
      */
     public IntervalLog log(SeriesSpec spec) {
@@ -133,7 +122,6 @@ public final class RunFolder {
      *
      * @param folder    {@link #path} of that process
      * @param startedAt {@link #startedAt} of that process
-     * @param spec      the series
      * @return to be closed when the series ends
      */
     public static IntervalLog logInto(Path folder, Instant startedAt, SeriesSpec spec) {
@@ -176,7 +164,6 @@ public final class RunFolder {
     /**
      * Writes the other files. Every {@link IntervalLog} has been closed.
      *
-     * @param result the whole run
      * @return the file to show to people: the first report, or the JSON if there is none
      * @throws IOException if a file cannot be written
      */
@@ -245,7 +232,8 @@ public final class RunFolder {
         public void append(String operation, Interval interval, Histogram histogram) {
             double startSeconds = interval.offsetMs() / 1e3;
             writers.computeIfAbsent(operation, this::open)
-                    .outputIntervalHistogram(startSeconds, startSeconds + interval.lengthMs() / 1e3, histogram, NS_PER_MS);
+                    .outputIntervalHistogram(startSeconds, startSeconds + interval.lengthMs() / 1e3, histogram,
+                            NS_PER_MS);
         }
 
         private HistogramLogWriter open(String operation) {
@@ -283,8 +271,8 @@ public final class RunFolder {
     }
 
     /**
-     * A run as comma-separated values: one line of names, one line for each series. Columns that only some series have are
-     * empty in the others. The names are those of {@link ResultJson}, joined with dots.
+     * A run as comma-separated values: one line of names, one line for each series. Columns that only some series have
+     * are empty in the others. The names are those of {@link ResultJson}, joined with dots.
      *
      * @threading immutable
      */
@@ -335,7 +323,9 @@ public final class RunFolder {
             if (value == null) {
                 return "";
             }
-            String text = value instanceof Double number ? String.format(Locale.ROOT, "%.3f", number) : value.toString();
+            String text = value instanceof Double number
+                    ? String.format(Locale.ROOT, "%.3f", number)
+                    : value.toString();
             boolean isPlain = text.chars().noneMatch(c -> c == ',' || c == '"' || c == '\n' || c == '\r');
             return isPlain ? text : '"' + text.replace("\"", "\"\"") + '"';
         }

@@ -34,22 +34,12 @@ public record SeriesSpec(String driver, int nodes, LoopKind loop, int outstandin
         return driver + ", N = " + nodes + ", " + load() + (repetition == 1 ? "" : ", repetition " + repetition);
     }
 
-    /**
-     * The same driver, node count and load in another repetition.
-     *
-     * @param other the repetition
-     * @return the spec
-     */
+    /** The same driver, node count and load in another repetition. */
     public SeriesSpec withRepetition(int other) {
         return new SeriesSpec(driver, nodes, loop, outstanding, ratePerSecond, other);
     }
 
-    /**
-     * The same driver and load on another number of nodes.
-     *
-     * @param other the number of nodes
-     * @return the spec
-     */
+    /** The same driver and load on another number of nodes. */
     public SeriesSpec withNodes(int other) {
         return new SeriesSpec(driver, other, loop, outstanding, ratePerSecond, repetition);
     }

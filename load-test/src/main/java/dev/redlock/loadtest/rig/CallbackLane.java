@@ -36,8 +36,6 @@ public final class CallbackLane {
     /**
      * A lane whose leases are released as soon as they are acquired.
      *
-     * @param redlock the client
-     * @param key     the resource
      * @param options of each acquisition
      */
     public CallbackLane(Redlock redlock, ResourceKey key, AcquireOptions options) {
@@ -47,8 +45,6 @@ public final class CallbackLane {
     /**
      * A lane whose acquisitions end as expected.
      *
-     * @param redlock     the client
-     * @param key         the resource
      * @param options     of each acquisition
      * @param expected    the expected outcome of each acquisition
      * @param extendTtlMs the ttl of one extension before each release; 0 for no extension
@@ -63,32 +59,20 @@ public final class CallbackLane {
         this.lease = redlock.newLease();
     }
 
-    /**
-     * Starts each cycle from the calling thread, after the end of the cycle before it.
-     *
-     * @param count how many
-     */
+    /** Starts each cycle from the calling thread, after the end of the cycle before it. */
     public void runFromCaller(int count) {
         for (int i = 0; i < count; i++) {
             runOnLoop(1);
         }
     }
 
-    /**
-     * Starts each cycle in the callback of the one before, and waits for the last.
-     *
-     * @param count how many
-     */
+    /** Starts each cycle in the callback of the one before, and waits for the last. */
     public void runOnLoop(int count) {
         begin(count);
         await();
     }
 
-    /**
-     * Starts the first cycle; the others follow on the event loop.
-     *
-     * @param count how many
-     */
+    /** Starts the first cycle; the others follow on the event loop. */
     public void begin(int count) {
         left = count;
         redlock.acquire(key, options, lease, onAcquired);

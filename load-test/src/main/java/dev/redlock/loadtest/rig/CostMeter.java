@@ -102,8 +102,6 @@ public final class CostMeter {
     /**
      * The CPU time of the main threads of processes, where Redis runs its commands.
      *
-     * @param pids the processes
-     * @return nanoseconds so far
      * @throws UncheckedIOException if the kernel does not report it
      */
     public static long mainThreadsNs(List<Long> pids) {

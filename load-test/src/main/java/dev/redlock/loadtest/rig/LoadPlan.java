@@ -55,7 +55,6 @@ public final class LoadPlan {
      * of its own, released as soon as it is held. This measures the cost of the lock alone.
      *
      * @param outstanding cycles in flight
-     * @return the plan
      */
     public static LoadPlan closed(int outstanding) {
         return new LoadPlan(LoopKind.CLOSED, outstanding, 0);
@@ -67,7 +66,6 @@ public final class LoadPlan {
      *
      * @param ratePerSecond  cycles started per second
      * @param outstandingMax handles in the pool
-     * @return the plan
      */
     public static LoadPlan open(double ratePerSecond, int outstandingMax) {
         require(ratePerSecond > 0 && ratePerSecond <= 1_000_000,
@@ -107,7 +105,6 @@ public final class LoadPlan {
      * its own ones in turn.
      *
      * @param count at least 1; default: as many as cycles in flight
-     * @return the changed plan
      */
     public LoadPlan resources(int count) {
         require(count >= 1, "resources is " + count + ": expected at least 1");
@@ -118,7 +115,6 @@ public final class LoadPlan {
      * The share of the cycles that lock one resource common to all.
      *
      * @param share 0 to 1; default 0
-     * @return the changed plan
      */
     public LoadPlan hotShare(double share) {
         require(share >= 0 && share <= 1, "hotShare is " + share + ": expected 0 to 1");
@@ -129,7 +125,6 @@ public final class LoadPlan {
      * The time to hold a lock before the release.
      *
      * @param time default: not at all
-     * @return the changed plan
      */
     public LoadPlan hold(Duration time) {
         return with(plan -> plan.hold = notNegative("hold", time));
@@ -141,7 +136,6 @@ public final class LoadPlan {
      *
      * @param budget     counts from the first attempt; default zero
      * @param isByClient whether the client itself waits; otherwise the rig retries after a random delay
-     * @return the changed plan
      */
     public LoadPlan waitUpTo(Duration budget, boolean isByClient) {
         return with(plan -> {
@@ -154,7 +148,6 @@ public final class LoadPlan {
      * Asks for fencing tokens.
      *
      * @param on default off
-     * @return the changed plan
      */
     public LoadPlan fenced(boolean on) {
         return with(plan -> plan.isFenced = on);
@@ -164,7 +157,6 @@ public final class LoadPlan {
      * The unrecorded time at the start.
      *
      * @param time default zero
-     * @return the changed plan
      */
     public LoadPlan warmup(Duration time) {
         return with(plan -> plan.warmup = notNegative("warmup", time));
@@ -174,7 +166,6 @@ public final class LoadPlan {
      * The recorded time.
      *
      * @param time above zero; default one second
-     * @return the changed plan
      */
     public LoadPlan duration(Duration time) {
         require(!time.isZero() && !time.isNegative(), "duration is " + time + ": expected more than zero");
@@ -185,7 +176,6 @@ public final class LoadPlan {
      * The time to live of the locks.
      *
      * @param time default 30 s
-     * @return the changed plan
      */
     public LoadPlan ttl(Duration time) {
         return with(plan -> plan.ttl = Objects.requireNonNull(time, "ttl is null"));
@@ -195,7 +185,6 @@ public final class LoadPlan {
      * The interval of the time series.
      *
      * @param time above zero; default: a twentieth of the duration, 100 ms to 10 s
-     * @return the changed plan
      */
     public LoadPlan interval(Duration time) {
         require(!time.isZero() && !time.isNegative(), "interval is " + time + ": expected more than zero");
@@ -206,7 +195,6 @@ public final class LoadPlan {
      * The share of unexpected outcomes above which the run fails.
      *
      * @param share 0 to 1; default 0
-     * @return the changed plan
      */
     public LoadPlan errorShareMax(double share) {
         require(share >= 0 && share <= 1, "errorShareMax is " + share + ": expected 0 to 1");
@@ -217,7 +205,6 @@ public final class LoadPlan {
      * Whether to measure the cost of a cycle for this process.
      *
      * @param on default; off where other things run in this process too
-     * @return the changed plan
      */
     public LoadPlan costMeasured(boolean on) {
         return with(plan -> plan.isCostMeasured = on);
@@ -227,7 +214,6 @@ public final class LoadPlan {
      * The prefix of every resource's name; unique to a run, so that keys of an earlier run do not interfere.
      *
      * @param prefix default {@code load-test:}
-     * @return the changed plan
      */
     public LoadPlan keyPrefix(String prefix) {
         Objects.requireNonNull(prefix, "keyPrefix is null");
@@ -242,7 +228,6 @@ public final class LoadPlan {
      * The names of the resources.
      *
      * @param byIndex counted from 0; {@link #COMMON} is the resource of all cycles
-     * @return the changed plan
      */
     public LoadPlan names(IntFunction<String> byIndex) {
         return with(plan -> plan.names = Objects.requireNonNull(byIndex, "names is null"));
@@ -252,7 +237,6 @@ public final class LoadPlan {
      * Whether to audit mutual exclusion, and to measure releases apart from cycles.
      *
      * @param on default; off where the cycles of this process share no resource and its own CPU time is measured
-     * @return the changed plan
      */
     public LoadPlan audited(boolean on) {
         return with(plan -> plan.isAudited = on);
@@ -262,7 +246,6 @@ public final class LoadPlan {
      * The seed for the choice of hot cycles and for the rig's retry delays.
      *
      * @param value default 0
-     * @return the changed plan
      */
     public LoadPlan seed(long value) {
         return with(plan -> plan.seed = value);
@@ -332,11 +315,7 @@ public final class LoadPlan {
         return warmup;
     }
 
-    /**
-     * The recorded time.
-     *
-     * @return above zero
-     */
+    /** The recorded time. */
     public Duration duration() {
         return duration;
     }

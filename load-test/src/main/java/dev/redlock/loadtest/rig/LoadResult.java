@@ -55,11 +55,7 @@ public record LoadResult(LoadPlan plan, Span span, Tally tally, Map<String, Oper
         return usage == null ? ClientCost.UNKNOWN : usage.perCycle(tally.cycles());
     }
 
-    /**
-     * Whether the client could not keep up with the rate of an open loop.
-     *
-     * @return false for a closed loop
-     */
+    /** Whether the client could not keep up with the rate of an open loop. */
     public boolean isRateMissed() {
         return plan.loop() == LoopKind.OPEN && evidence.unfinished() > evidence.unfinishedMax();
     }
@@ -131,11 +127,7 @@ public record LoadResult(LoadPlan plan, Span span, Tally tally, Map<String, Oper
     /**
      * The run as one series of a command's results.
      *
-     * @param spec     its parameters
-     * @param counters the client's own, at the end
-     * @param samples  readings over time
      * @param failures {@link #failures()}, or {@link #failuresBesideRate()}, or more
-     * @return the series
      */
     public SeriesResult series(SeriesSpec spec, Map<String, Long> counters, List<Sample> samples,
             List<String> failures) {

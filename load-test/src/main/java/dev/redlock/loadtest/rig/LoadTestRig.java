@@ -67,23 +67,12 @@ public final class LoadTestRig {
     private volatile boolean isStopping;
     private volatile boolean isFinishing;
 
-    /**
-     * A rig on the machine's monotonic clock.
-     *
-     * @param plan     the plan
-     * @param sessions open clients, which get the cycles in turn; they stay open
-     */
+    /** A rig on the machine's monotonic clock. */
     public LoadTestRig(LoadPlan plan, List<LockSession> sessions) {
         this(plan, sessions, (CostMeter.Scope) null);
     }
 
-    /**
-     * A rig that also measures CPU time outside the client's own code.
-     *
-     * @param plan     the plan
-     * @param sessions open clients, which get the cycles in turn; they stay open
-     * @param scope    the event loops and servers
-     */
+    /** A rig that also measures CPU time outside the client's own code. */
     public LoadTestRig(LoadPlan plan, List<LockSession> sessions, CostMeter.Scope scope) {
         this(plan, sessions, new SystemRigTime(), scope);
     }
@@ -116,8 +105,6 @@ public final class LoadTestRig {
     /**
      * Runs the plan to its end.
      *
-     * @param progress gets the progress
-     * @return the result
      * @throws InterruptedException if the thread is interrupted or {@link #cancel()} is called; the load has stopped
      */
     public LoadResult run(LoadProgress progress) throws InterruptedException {
@@ -127,10 +114,7 @@ public final class LoadTestRig {
     /**
      * Runs the plan to its end, as part of a longer run.
      *
-     * @param progress     gets the progress
      * @param intervalLog  gets the histograms of each interval
-     * @param zeroNs       the zero of all offsets, on the machine's monotonic clock
-     * @return the result
      * @throws InterruptedException if the thread is interrupted or {@link #cancel()} is called; the load has stopped
      */
     public LoadResult run(LoadProgress progress, IntervalLog intervalLog, long zeroNs) throws InterruptedException {
@@ -169,11 +153,7 @@ public final class LoadTestRig {
         cancelled.countDown();
     }
 
-    /**
-     * Marks an event during the run, such as a fault.
-     *
-     * @param text the event
-     */
+    /** Marks an event during the run, such as a fault. */
     public void mark(String text) {
         marks.add(new Mark(offsetMs(nowNs()), text));
     }

@@ -28,7 +28,6 @@ public final class MutualExclusionAuditor {
     /**
      * Registers a resource. Every holder must enter through the same object.
      *
-     * @param name the resource's name, for the report
      * @return a resource without a holder
      */
     public Resource resource(String name) {
@@ -44,11 +43,7 @@ public final class MutualExclusionAuditor {
         return overlapCount.get();
     }
 
-    /**
-     * The number of holdings. A check without holdings proves nothing.
-     *
-     * @return the number of calls of enter
-     */
+    /** The number of holdings. A check without holdings proves nothing. */
     public long holdingCount() {
         return holdingCount.get();
     }
@@ -92,13 +87,7 @@ public final class MutualExclusionAuditor {
             return name;
         }
 
-        /**
-         * A holder was granted the lock.
-         *
-         * @param newHolder  the holder, unique among holders of this resource
-         * @param nowNs      the time of its notification
-         * @param newUntilNs the end of its validity
-         */
+        /** A holder was granted the lock. */
         public synchronized void enter(long newHolder, long nowNs, long newUntilNs) {
             holdingCount.incrementAndGet();
             if (isHeld && validUntilNs - nowNs > 0) {
@@ -110,11 +99,7 @@ public final class MutualExclusionAuditor {
             validUntilNs = newUntilNs;
         }
 
-        /**
-         * A holder is about to release the lock. Called before the release is sent.
-         *
-         * @param oldHolder the holder
-         */
+        /** A holder is about to release the lock. Called before the release is sent. */
         public synchronized void leave(long oldHolder) {
             if (isHeld && holder == oldHolder) {
                 isHeld = false;

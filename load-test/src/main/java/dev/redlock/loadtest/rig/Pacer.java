@@ -23,7 +23,6 @@ public final class Pacer {
     /**
      * A pacer that has not started.
      *
-     * @param target   the target
      * @param periodNs from one call to the next
      */
     public Pacer(Target target, double periodNs) {
@@ -86,7 +85,6 @@ public final class Pacer {
         /**
          * Its time has come.
          *
-         * @param nowNs now
          * @return whether there is more to do
          */
         boolean onDue(long nowNs);

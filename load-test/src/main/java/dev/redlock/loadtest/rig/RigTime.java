@@ -14,7 +14,6 @@ interface RigTime extends AutoCloseable {
     /**
      * Waits for a latch.
      *
-     * @param latch      the latch
      * @param deadlineNs the deadline, on the clock of {@link #nowNs}
      * @return whether the latch is open; false at the deadline
      * @throws InterruptedException if interrupted

@@ -20,8 +20,6 @@ public record SendSchedule(long startNs, double periodNs, long total) {
      *
      * @param startNs       the first, on the clock of {@link System#nanoTime}
      * @param ratePerSecond cycles per second
-     * @param spanNs        the span
-     * @return the schedule
      */
     public static SendSchedule of(long startNs, double ratePerSecond, long spanNs) {
         double periodNs = 1e9 / ratePerSecond;
@@ -41,7 +39,6 @@ public record SendSchedule(long startNs, double periodNs, long total) {
     /**
      * The number of cycles that are due.
      *
-     * @param nowNs now
      * @return 0 to {@link #total()}
      */
     public long due(long nowNs) {
@@ -57,10 +54,6 @@ public record SendSchedule(long startNs, double periodNs, long total) {
     /**
      * The most cycles that may be unfinished at the end of a rate that was kept: a hundredth of all, and the cycles of
      * a tenth of a second.
-     *
-     * @param intended how many were meant to start in the measured time
-     * @param cycleMax how long a cycle takes on purpose
-     * @return the bound
      */
     public long unfinishedMax(double intended, Duration cycleMax) {
         return (long) Math.ceil(

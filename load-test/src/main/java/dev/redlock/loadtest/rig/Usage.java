@@ -18,7 +18,6 @@ public record Usage(long ns, long clientCpuNs, long loopCpuNs, long serverCpuNs,
     /**
      * The share of one cycle.
      *
-     * @param cycles the number of cycles
      * @return unknown if there was none
      */
     ClientCost perCycle(long cycles) {

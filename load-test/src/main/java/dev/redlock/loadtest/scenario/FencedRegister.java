@@ -20,7 +20,6 @@ public final class FencedRegister {
      * Compares and writes in one step.
      *
      * @param fence   the writer's fencing token, above 0
-     * @param newValue the value
      * @return false if a later holder has written; then the value is unchanged
      */
     public synchronized boolean write(long fence, String newValue) {

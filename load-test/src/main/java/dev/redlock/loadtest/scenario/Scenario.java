@@ -15,11 +15,7 @@ public interface Scenario {
      */
     String name();
 
-    /**
-     * A summary.
-     *
-     * @return one sentence
-     */
+    /** A summary. */
     String claim();
 
     /**
@@ -34,7 +30,6 @@ public interface Scenario {
     /**
      * Plays it on nodes of its own.
      *
-     * @param timeline gets the events and checks them
      * @throws Exception any failure; {@link IllegalStateException} if a part is {@link #missing}
      */
     void play(Timeline timeline) throws Exception;

@@ -16,11 +16,7 @@ public final class Timeline {
     private final PrintWriter out;
     private final long startNs = System.nanoTime();
 
-    /**
-     * Starts now.
-     *
-     * @param out gets the lines
-     */
+    /** Starts now. */
     public Timeline(PrintWriter out) {
         this.out = out;
     }

@@ -39,8 +39,8 @@ import org.junit.jupiter.api.parallel.Execution;
 import org.junit.jupiter.api.parallel.ExecutionMode;
 
 /**
- * A real cluster with a replica as one voter of three: slots move under load, masters end and replicas take over. Most of
- * the time passes in silences, so tests overlap.
+ * A real cluster with a replica as one voter of three: slots move under load, masters end and replicas take over. Most
+ * of the time passes in silences, so tests overlap.
  */
 @Timeout(120)
 @Execution(ExecutionMode.CONCURRENT)
