@@ -86,8 +86,8 @@ class ForeignKeyTest extends VirtualTest {
     @Test
     void withNativeCommandsTheAdviceIsToLook() {
         start(CommandMode.NATIVE, "orders", FakeRedis.HASH, -1);
-        String advice = "the key of the lock is in use, and no node has reported its remaining ttl: wait longer, or look"
-                + " at the key with TYPE and PTTL";
+        String advice = "the key of the lock is in use, and no node has reported its remaining ttl: wait longer, or"
+                + " look at the key with TYPE and PTTL";
         assertEquals(advice, acquire(client, options()).advice());
         assertEquals("the wait budget ended: " + advice,
                 acquire(client, options().waitUpTo(Duration.ofSeconds(2))).advice());

@@ -10,8 +10,8 @@ import dev.redlock.quorum.Round;
 import dev.redlock.quorum.Vote;
 
 /**
- * Gives fenced locks their tokens. A fenced acquire increments a counter on each node that grants, and {@link FenceRule}
- * decides the token from these counters. If they differ, a raise round raises the lower ones to the highest.
+ * Gives fenced locks their tokens. A fenced acquire increments a counter on each node that grants, and {@link
+ * FenceRule} decides the token from these counters. If they differ, a raise round raises the lower ones to the highest.
  *
  * @threading event-loop-confined
  */

@@ -58,7 +58,7 @@ interface Guest {
     default void onNotExecuted(int nodeIndex) {
     }
 
-    /** A quorum has granted. Returns false if the attempt has to wait for further answers or for a round of the guest. */
+    /** A quorum has granted. Returns false if the attempt has to wait for more answers or for a round of the guest. */
     default boolean onQuorum() {
         return true;
     }
