@@ -8,6 +8,8 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.Unpooled;
+import java.nio.charset.StandardCharsets;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.stream.IntStream;
 import org.junit.jupiter.api.Test;
@@ -39,6 +41,50 @@ class RespParserTest {
         assertEquals(List.of("BULK_ERROR ERR x", "reply end"), Wire.events("!5\r\nERR x\r\n"));
         assertEquals(List.of("VERBATIM_STRING txt Some", "reply end"), Wire.events("=8\r\ntxt:Some\r\n"));
         assertEquals(List.of("VERBATIM_STRING mkd ", "reply end"), Wire.events("=4\r\nmkd:\r\n"));
+    }
+
+    @Test
+    void deliversShortRepliesInOneCallEach() {
+        List<String> seen = new ArrayList<>();
+        RespVisitor visitor = new RespVisitor() {
+            @Override
+            public void onInteger(long value) {
+                throw new AssertionError("onInteger " + value);
+            }
+
+            @Override
+            public void onSimpleError(ByteBuf buf, int index, int length) {
+                throw new AssertionError("onSimpleError");
+            }
+
+            @Override
+            public void onReplyEnd() {
+                throw new AssertionError("onReplyEnd");
+            }
+
+            @Override
+            public void onIntegerReply(long value) {
+                seen.add(":" + value);
+            }
+
+            @Override
+            public void onOkReply(ByteBuf buf, int index) {
+                seen.add("+" + buf.toString(index, 2, StandardCharsets.US_ASCII));
+            }
+        };
+        ByteBuf in = Unpooled.copiedBuffer("+OK\r\n:1\r\n+OK\r\n:0\r\n:9\r\n:-12\r\n:123456789\r\n+OK\r\n:7\r\n",
+                StandardCharsets.US_ASCII);
+        RespParser.forReplies(RespLimits.defaults()).parse(in, visitor);
+        assertEquals(List.of("+OK", ":1", "+OK", ":0", ":9", ":-12", ":123456789", "+OK", ":7"), seen);
+        assertFalse(in.isReadable());
+    }
+
+    /** The bytes after the digit 9 differ from a digit in the bits that its value has. */
+    @ParameterizedTest
+    @CsvSource({":;", "::", ":?"})
+    void rejectsByteAfterNineInAShortReply(String line) {
+        assertThrows(RespProtocolException.class, () -> Wire.events(line + "\r\n+OK\r\n"));
+        assertThrows(RespProtocolException.class, () -> Wire.events("+OK\r\n" + line + "\r\n"));
     }
 
     @Test
