@@ -126,7 +126,10 @@ final class AcquireScheduler {
 
     private void enqueueWaiter(PendingAcquire pending, WaitQueue existing) {
         if (existing == null) {
-            queues.create(pending.lease.key).append(pending);
+            pending.streak.end();
+            if (!queues.isLone(pending)) {
+                queues.create(pending.lease.key).append(pending);
+            }
             return;
         }
         waiterCount++;
@@ -260,6 +263,9 @@ final class AcquireScheduler {
     }
 
     private void retry(PendingAcquire pending, AcquireOutcome.Kind reason) {
+        if (pending.queue == null) {
+            queues.enqueue(pending);
+        }
         if (!pending.retryImmediately) {
             // Another client holds the lock, or may get it before the next attempt.
             endStreak(pending, reason);
@@ -446,7 +452,9 @@ final class AcquireScheduler {
         conductor.stopTimer(pending.timer);
         releaseLimits(pending);
         WaitQueue queue = pending.queue;
-        if (queue != null) {
+        if (queue == null) {
+            queues.onLoneEnded(pending);
+        } else {
             boolean wasHead = queue.head() == pending;
             queue.remove(pending);
             if (wasHead) {

@@ -69,8 +69,10 @@ final class PendingAcquire {
     State state = State.FREE;
     LeaseHandle lease;
     Claim claim;
-    /** The queue of its resource; null without a wait budget. */
+    /** The queue of its resource; null without a wait budget, and while it is a lone first attempt. */
     WaitQueue queue;
+    /** The streak that a lone attempt continues; stale otherwise. */
+    final HandoffStreak streak = new HandoffStreak();
     PendingAcquire previousInQueue;
     PendingAcquire nextInQueue;
     PendingAcquire previousForSlot;

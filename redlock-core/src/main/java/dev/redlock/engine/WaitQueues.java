@@ -41,6 +41,11 @@ final class WaitQueues {
     private final AcquireScheduler scheduler;
     private final RetryDelays retryDelays;
     private final KeyedMap<WaitQueue> queues = new KeyedMap<>();
+    /**
+     * First attempts for plain locks that nobody else of this client wants. Most of them succeed, so they have no queue
+     * and no entry in a map.
+     */
+    private final KeyPlaces<PendingAcquire> lone = new KeyPlaces<>();
     private final MemberQueues memberQueues = new MemberQueues();
     private final SetTurns setTurns;
     private final FreeList<WaitQueue> free = new FreeList<>(Conductor.POOLED_MIN);
@@ -70,9 +75,37 @@ final class WaitQueues {
         this.registeredMax = limits.wakeUpKeysMax();
     }
 
-    /** Returns the queue of a resource; null if no acquisition waits for it. */
+    /**
+     * Returns the queue of a resource; null if no acquisition waits for it. A lone first attempt gets its queue here,
+     * because somebody else is interested in it.
+     */
     WaitQueue get(LockKey key) {
-        return queues.get(key);
+        WaitQueue queue = queues.get(key);
+        if (queue != null) {
+            return queue;
+        }
+        PendingAcquire attempt = lone.get(key);
+        return attempt == null ? null : enqueue(attempt);
+    }
+
+    /** Returns whether a new acquisition without a local waiter before it can do without a queue for now. */
+    boolean isLone(PendingAcquire pending) {
+        LockKey key = pending.lease.key;
+        return key.kind() == LockKind.PLAIN && lone.tryPut(key, pending);
+    }
+
+    /** Gives a lone attempt its queue. Returns the queue that it has from now on. */
+    WaitQueue enqueue(PendingAcquire pending) {
+        lone.remove(pending.lease.key, pending);
+        WaitQueue queue = create(pending.lease.key);
+        queue.streak.continueFrom(pending.streak);
+        queue.append(pending);
+        return queue;
+    }
+
+    /** A lone attempt has ended. */
+    void onLoneEnded(PendingAcquire pending) {
+        lone.remove(pending.lease.key, pending);
     }
 
     WaitMarks marks() {
@@ -203,13 +236,16 @@ final class WaitQueues {
     /** A lease is acquired: continues the streak of its queue, or starts one. */
     static void startOrContinue(HandoffStreak streak, PendingAcquire pending, long nowNs) {
         WaitQueue queue = pending.queue;
-        if (queue == null) {
+        if (queue != null) {
+            queue.ticket = Ticket.NONE;
+            queue.place = Ticket.FIRST_PLACE;
+            streak.continueFrom(queue.streak);
+        } else if (pending.lease.waitNs > 0) {
+            streak.continueFrom(pending.streak);
+        } else {
             streak.reset(nowNs);
             return;
         }
-        queue.ticket = Ticket.NONE;
-        queue.place = Ticket.FIRST_PLACE;
-        streak.continueFrom(queue.streak);
         if (streak.handoffCount() == 0) {
             streak.start(nowNs);
         }
@@ -264,8 +300,7 @@ final class WaitQueues {
      * @return true if it pauses
      */
     boolean pauseIfReturning(PendingAcquire head) {
-        WaitQueue queue = head.queue;
-        HandoffStreak streak = queue == null ? null : recentStreaks.take(queue.key);
+        HandoffStreak streak = head.lease.waitNs <= 0 ? null : recentStreaks.take(head.lease.key);
         if (streak == null) {
             return false;
         }
@@ -275,8 +310,23 @@ final class WaitQueues {
         if (freeNs > MEMORY_NS || isLate && !streak.isContended()) {
             return false;
         }
-        queue.streak.continueFrom(streak);
-        queue.streak.onHandoff();
+        streak.onHandoff();
+        if (head.queue == null) {
+            head.streak.continueFrom(streak);
+            boolean isQueueNeeded = streak.isContended() || ticketsSeenNs.get(head.lease.key, NEVER) != NEVER
+                    || recentTickets.get(head.lease.key, Ticket.NONE) != Ticket.NONE;
+            if (!isQueueNeeded) {
+                return false;
+            }
+            enqueue(head);
+        } else {
+            head.queue.streak.continueFrom(streak);
+        }
+        return pauseIfDue(head, isLate, nowNs);
+    }
+
+    private boolean pauseIfDue(PendingAcquire head, boolean isLate, long nowNs) {
+        WaitQueue queue = head.queue;
         // A short budget is for the attempt.
         long leftNs = head.deadlineNs - nowNs;
         boolean isPatient = leftNs > BUDGET_MULTIPLE * PAUSE_NS && mayRegister(queue);
