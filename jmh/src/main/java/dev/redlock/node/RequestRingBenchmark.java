@@ -51,8 +51,9 @@ public class RequestRingBenchmark {
         }
         int sum = 0;
         while (!ring.isEmpty()) {
-            sum += ring.head() == request ? RequestRing.sequenceOf(ring.headTag()) : 0;
-            ring.removeHead();
+            boolean isOurs = ring.head() == request;
+            int sequence = RequestRing.sequenceOf(ring.take());
+            sum += isOurs ? sequence : 0;
         }
         return checked(sum);
     }
