@@ -46,6 +46,8 @@ public final class RedisCluster {
                 .config("cluster-node-timeout " + nodeTimeoutMs)
                 // Otherwise a replica waits for 5 s in case others come.
                 .config("repl-diskless-sync-delay 0")
+                // Otherwise a server that was a replica restarts with the data of its last synchronization.
+                .config("rdb-del-sync-files yes")
                 // A replica that has lost its master for long may be promoted too.
                 .config("cluster-replica-validity-factor 0");
     }
