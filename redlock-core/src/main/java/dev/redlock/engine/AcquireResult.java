@@ -12,11 +12,11 @@ import dev.redlock.node.VoteFailure;
  */
 abstract class AcquireResult extends RequestMailbox implements AcquireOutcome {
 
-    private static final String FOREIGN_KEY_FIX =
-            "delete it if no other program uses it, or choose another name or RedlockContext.keyPrefix";
+    private static final String FOREIGN_KEY_FIX = "delete it if no other program uses it, or choose another name"
+            + " or RedlockContext.keyPrefix";
     /** A key of a lock always expires. */
-    private static final String FOREIGN_KEY_ADVICE =
-            "a key with the name of the lock never expires, so it is no lock of a client: " + FOREIGN_KEY_FIX;
+    private static final String FOREIGN_KEY_ADVICE = "a key with the name of the lock never expires, so it is no lock"
+            + " of a client: " + FOREIGN_KEY_FIX;
 
     /** As with native commands. */
     private static final String UNKNOWN_KEY_ADVICE = "the key of the lock is in use, and no node has reported its"
