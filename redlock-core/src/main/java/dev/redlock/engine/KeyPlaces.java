@@ -4,7 +4,7 @@ package dev.redlock.engine;
  * A table of fixed size with one place for several keys. It answers in a few loads what a map would answer with a chain
  * of entries, for a caller that can do something else if the place of a key is in use.
  *
- * @param <E> what stands at the place of a key
+ * @param <E> the element at the place of a key
  * @threading event-loop-confined
  */
 final class KeyPlaces<E> {
@@ -32,7 +32,7 @@ final class KeyPlaces<E> {
         return key.equals(keys[place]) ? (E) elements[place] : null;
     }
 
-    /** Removes an element, if it stands at the place of its key. */
+    /** Removes an element, if it is at the place of its key. */
     void remove(LockKey key, E element) {
         int place = placeOf(key);
         if (elements[place] == element) {

@@ -5,7 +5,7 @@ import static dev.redlock.quorum.Validity.NS_PER_MS;
 import dev.redlock.node.CommandKind;
 
 /**
- * Tells a client that has a lock many times in a row whether another one waits, for the kinds of lock without tickets.
+ * Shows a client that has a lock many times in a row whether another one waits, for the kinds of lock without tickets.
  *
  * <ol>
  * <li>A refused waiter leaves a mark at the doorkeeper: a key that expires after half a second. A set needs none,
@@ -77,7 +77,7 @@ final class WaitMarks {
         send(take(key), CommandKind.REMAINING_TTL, node);
     }
 
-    /** Nobody owns the claim or waits for its reply: the mark expires by itself. */
+    /** Nobody owns the claim or waits for its reply, and the mark needs no release: it expires. */
     private Claim take(LockKey key) {
         Claim claim = conductor.claims().take();
         claim.phase = Claim.Phase.ABANDONED;
