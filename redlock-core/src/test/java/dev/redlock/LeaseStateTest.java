@@ -198,7 +198,7 @@ class LeaseStateTest extends VirtualTest {
         if (state == LeaseState.NOT_ACQUIRED) {
             eachNode(node -> node.redis().set("orders", "foreign", -1));
             acquireAsync();
-            world.runMs(5);
+            world.runMs(6);
             return;
         }
         acquired();
