@@ -54,7 +54,7 @@ final class SectionWorker implements Runnable {
     private Fenced fenced;
     private long sectionCount;
     private long lastHeldNs;
-    /** The time until which the holder relied on the lock; 0 if it never did. */
+    /** The time until which the holder relied on the lock; 0 if it never did, or still does. */
     private long sectionEndNs;
     private boolean isWarned = true;
     private volatile boolean isStopped;
@@ -194,7 +194,8 @@ final class SectionWorker implements Runnable {
         }
     }
 
-    private void section(int[] resources, SectionRecord.Kind start, long fence, Lease lease, int acquireUs)
+    /** Holds the lock of a lease for a while, and records when it did. */
+    void section(int[] resources, SectionRecord.Kind start, long fence, Lease lease, int acquireUs)
             throws IOException, InterruptedException {
         // A set has one section for each of its resources, with numbers in a row.
         long section = thread * SECTIONS_PER_THREAD + sectionCount + 1;
@@ -215,12 +216,25 @@ final class SectionWorker implements Runnable {
         useRegisters(resources, start, fence);
         hold(resources, section, fence, lease);
         useRegisters(resources, start, fence);
-        sectionEndNs = System.nanoTime();
-        if (isWarned && lease.state() == LeaseState.LOST) {
-            // Its keys may be released at any time after this check, so only the time before counts.
-            sectionEndNs = lastHeldNs;
+        leaveIfLost(resources, section, fence, lease);
+        if (sectionEndNs == 0) {
+            leave(resources, section, fence, System.nanoTime());
         }
-        write(SectionRecord.Kind.LEAVE, resources, section, sectionEndNs, 0, fence);
+    }
+
+    /**
+     * Its keys may be released at any time after the loss, so only the time before the last look counts. That is
+     * recorded at once, because the process may be killed before the section ends.
+     */
+    private void leaveIfLost(int[] resources, long section, long fence, Lease lease) throws IOException {
+        if (isWarned && sectionEndNs == 0 && lease.state() == LeaseState.LOST) {
+            leave(resources, section, fence, lastHeldNs);
+        }
+    }
+
+    private void leave(int[] resources, long section, long fence, long atNs) throws IOException {
+        sectionEndNs = atNs;
+        write(SectionRecord.Kind.LEAVE, resources, section, atNs, 0, fence);
     }
 
     /** The second use may come after the validity: then the register rejects the write of a late holder. */
@@ -236,16 +250,16 @@ final class SectionWorker implements Runnable {
     private void hold(int[] resources, long section, long fence, Lease lease) throws IOException, InterruptedException {
         int dice = random.nextInt(1000);
         if (dice < OVERSTAYED_PER_MILLE) {
-            stay(lease, ttl.toMillis() + OVERSTAYED_MS);
+            stay(resources, section, fence, lease, ttl.toMillis() + OVERSTAYED_MS);
             if (lease.isHeld()) {
                 tally.problem("a lease was still held after its ttl");
             }
             return;
         }
-        stay(lease, random.nextInt(holdMsMax + 1));
+        stay(resources, section, fence, lease, random.nextInt(holdMsMax + 1));
         if (dice < OVERSTAYED_PER_MILLE + EXTENDED_PER_MILLE) {
             extend(resources, section, fence, lease);
-            stay(lease, random.nextInt(holdMsMax + 1));
+            stay(resources, section, fence, lease, random.nextInt(holdMsMax + 1));
         }
     }
 
@@ -262,10 +276,12 @@ final class SectionWorker implements Runnable {
         }
     }
 
-    private void stay(Lease lease, long ms) throws InterruptedException {
+    private void stay(int[] resources, long section, long fence, Lease lease, long ms)
+            throws IOException, InterruptedException {
         long endNs = System.nanoTime() + TimeUnit.MILLISECONDS.toNanos(ms);
         for (long leftNs = TimeUnit.MILLISECONDS.toNanos(ms); leftNs > 0; leftNs = endNs - System.nanoTime()) {
             look(lease);
+            leaveIfLost(resources, section, fence, lease);
             Thread.sleep(Math.min(SLICE_MS, TimeUnit.NANOSECONDS.toMillis(leftNs) + 1));
         }
     }
