@@ -27,7 +27,7 @@ import org.openjdk.jmh.runner.options.VerboseMode;
 /** Every call of this module's programs that a document shows is understood, and finds something to run. */
 class DocsCommandsTest {
     private static final Pattern CALL = Pattern
-            .compile("java -(?:jar|cp) jmh/target/jmh\\.jar(?: dev\\.redlock\\.jmh\\.(\\S+))?([^`|&;#\n]*)");
+            .compile("java -(?:jar|cp) jmh/target/jmh\\.jar(?: dev\\.redlock\\.jmh\\.([^\\s`]+))?([^`|&;#\n]*)");
 
     @Test
     void everyDocumentedCommandParses() throws IOException, CommandLineOptionException {
