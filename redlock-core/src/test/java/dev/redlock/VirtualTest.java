@@ -83,7 +83,9 @@ public abstract class VirtualTest {
                 client -> assertTrue(client.isKilled() || client.engine().isIdle(), "nothing waits after close"));
         assertEquals(List.of(), THROWN, "exceptions in the log");
         world.end();
-        assertEquals(pinnedBefore, PooledByteBufAllocator.DEFAULT.pinnedDirectMemory(), "bytes of unreleased buffers");
+        // Real event loops of an earlier class may release a buffer late.
+        long pinned = PooledByteBufAllocator.DEFAULT.pinnedDirectMemory();
+        assertTrue(pinned <= pinnedBefore, () -> pinned + " bytes of buffers are pinned, " + pinnedBefore + " before");
     }
 
     @BeforeEach
