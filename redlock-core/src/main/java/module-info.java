@@ -22,4 +22,5 @@ module dev.redlock {
     requires io.netty.transport.kqueue.osx.x86_64;
 
     exports dev.redlock;
+    exports dev.redlock.api;
 }

@@ -1,7 +1,12 @@
 package dev.redlock;
 
+import dev.redlock.api.LeaseListener;
+import dev.redlock.api.LeaseState;
+import dev.redlock.api.ReleaseOutcome;
+import dev.redlock.api.RetryPolicy;
+
 import dev.redlock.engine.AcquireSpec;
-import dev.redlock.engine.Durations;
+import dev.redlock.time.Durations;
 import dev.redlock.engine.PermitKey;
 import java.time.Duration;
 import java.util.Objects;

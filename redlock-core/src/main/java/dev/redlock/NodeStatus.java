@@ -1,5 +1,7 @@
 package dev.redlock;
 
+import dev.redlock.api.NodeState;
+
 import dev.redlock.node.NodeView;
 
 /**

@@ -1,8 +1,16 @@
 package dev.redlock;
 
+import dev.redlock.api.AcquireCallback;
+import dev.redlock.api.AcquireOutcome;
+import dev.redlock.api.CloseReport;
+import dev.redlock.api.Lease;
+import dev.redlock.api.LeaseAction;
+import dev.redlock.api.LeaseTask;
+import dev.redlock.api.NodeState;
+
 import dev.redlock.engine.AcquireSpec;
 import dev.redlock.engine.ClientConfig;
-import dev.redlock.engine.Durations;
+import dev.redlock.time.Durations;
 import dev.redlock.engine.LeaseHandle;
 import dev.redlock.engine.LockEngine;
 import dev.redlock.engine.LockKey;

@@ -1,10 +1,17 @@
 package dev.redlock;
 
+import dev.redlock.api.AcquireOutcome;
+import dev.redlock.api.CommandMode;
+import dev.redlock.api.IdlePolicy;
+import dev.redlock.api.RestartGuardMode;
+import dev.redlock.api.RetryPolicy;
+import dev.redlock.api.TransportKind;
+
 import static dev.redlock.quorum.Validity.NS_PER_MS;
 
 import dev.redlock.engine.AcquireSpec;
 import dev.redlock.engine.ClientConfig;
-import dev.redlock.engine.Durations;
+import dev.redlock.time.Durations;
 import dev.redlock.engine.KeyNames;
 import dev.redlock.engine.LeaseTerms;
 import dev.redlock.engine.Limits;

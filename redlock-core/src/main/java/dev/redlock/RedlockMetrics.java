@@ -1,5 +1,10 @@
 package dev.redlock;
 
+import dev.redlock.api.AcquireOutcome;
+import dev.redlock.api.LeaseState;
+import dev.redlock.api.NodeState;
+import dev.redlock.api.ReleaseOutcome;
+
 import dev.redlock.engine.LockEngine;
 import dev.redlock.node.Log;
 import dev.redlock.telemetry.AcquireTimesReader;

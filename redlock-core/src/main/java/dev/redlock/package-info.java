@@ -2,8 +2,8 @@
  * Distributed locks over N independent Redis or Valkey masters: the public API.
  *
  * <p>Reading order: {@link dev.redlock.Redlock} is the client and {@link dev.redlock.RedlockContext} its configuration.
- * {@link dev.redlock.AcquireOptions} describes one acquisition, {@link dev.redlock.AcquireOutcome} its result, and
- * {@link dev.redlock.Lease} the lock that is held. {@link dev.redlock.RedlockLock} is a lease behind
+ * {@link dev.redlock.AcquireOptions} describes one acquisition, {@link dev.redlock.api.AcquireOutcome} its result, and
+ * {@link dev.redlock.api.Lease} the lock that is held. {@link dev.redlock.RedlockLock} is a lease behind
  * {@link java.util.concurrent.locks.Lock}. {@link dev.redlock.NodeStatus}, {@link dev.redlock.RedlockCounters} and
  * {@link dev.redlock.RedlockMetrics} are for monitoring. The other types are enums and callbacks of these.
  *

@@ -1,5 +1,8 @@
 package dev.redlock;
 
+import dev.redlock.api.LeaseListener;
+import dev.redlock.api.RetryPolicy;
+
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertNotSame;
 import static org.junit.jupiter.api.Assertions.assertNull;

@@ -1,5 +1,9 @@
 package dev.redlock;
 
+import dev.redlock.api.AcquireOutcome;
+import dev.redlock.api.Lease;
+import dev.redlock.api.NodeState;
+
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertNotEquals;

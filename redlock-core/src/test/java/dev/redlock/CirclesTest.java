@@ -32,7 +32,7 @@ class CirclesTest {
     /** The types of the largest circle. The goal is 12. */
     private static final int TYPES = 36;
     /** The packages in all circles. The goal is 0. */
-    private static final int PACKAGES = 4;
+    private static final int PACKAGES = 0;
 
     private static final Pattern TYPE = Pattern.compile("^   (\\S+)\\s+-> .*");
     private static final Pattern NEEDED = Pattern.compile("^\\s.*-> (\\S+)\\s.*");

@@ -1,5 +1,10 @@
 package dev.redlock;
 
+import dev.redlock.api.AcquireOutcome;
+import dev.redlock.api.Lease;
+import dev.redlock.api.NodeState;
+import dev.redlock.api.RestartGuardMode;
+
 import static org.junit.jupiter.api.Assertions.assertEquals;
 
 import java.time.Duration;

@@ -1,5 +1,9 @@
 package dev.redlock;
 
+import dev.redlock.api.ExtendOutcome;
+import dev.redlock.api.Lease;
+import dev.redlock.api.NodeState;
+
 import static org.junit.jupiter.api.Assertions.assertEquals;
 
 import dev.redlock.sim.VirtualWorld;

@@ -1,5 +1,10 @@
 package dev.redlock;
 
+import dev.redlock.api.AcquireOutcome;
+import dev.redlock.api.ExtendOutcome;
+import dev.redlock.api.Lease;
+import dev.redlock.api.NodeState;
+
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertNotNull;
 import static org.junit.jupiter.api.Assertions.assertNull;

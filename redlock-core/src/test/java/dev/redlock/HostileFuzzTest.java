@@ -1,5 +1,11 @@
 package dev.redlock;
 
+import dev.redlock.api.CommandMode;
+import dev.redlock.api.Lease;
+import dev.redlock.api.LeaseListener;
+import dev.redlock.api.LeaseState;
+import dev.redlock.api.RestartGuardMode;
+
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 

@@ -1,5 +1,9 @@
 package dev.redlock;
 
+import dev.redlock.api.AcquireOutcome;
+import dev.redlock.api.Lease;
+import dev.redlock.api.LeaseState;
+
 import static org.junit.jupiter.api.Assertions.assertEquals;
 
 import dev.redlock.engine.TestEngine;

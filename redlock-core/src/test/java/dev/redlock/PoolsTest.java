@@ -1,5 +1,8 @@
 package dev.redlock;
 
+import dev.redlock.api.Lease;
+import dev.redlock.api.ReleaseOutcome;
+
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 

@@ -1,5 +1,10 @@
 package dev.redlock;
 
+import dev.redlock.api.IdlePolicy;
+import dev.redlock.api.RestartGuardMode;
+import dev.redlock.api.RetryPolicy;
+import dev.redlock.api.TransportKind;
+
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertSame;

@@ -1,5 +1,16 @@
 package dev.redlock;
 
+import dev.redlock.api.AcquireCallback;
+import dev.redlock.api.AcquireOutcome;
+import dev.redlock.api.CloseReport;
+import dev.redlock.api.ExtendCallback;
+import dev.redlock.api.ExtendOutcome;
+import dev.redlock.api.IdlePolicy;
+import dev.redlock.api.Lease;
+import dev.redlock.api.NodeState;
+import dev.redlock.api.ReleaseCallback;
+import dev.redlock.api.RestartGuardMode;
+
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 

@@ -1,7 +1,7 @@
 package dev.redlock.cli;
 
 import dev.redlock.TlsOptions;
-import dev.redlock.TlsProvider;
+import dev.redlock.api.TlsProvider;
 import dev.redlock.transport.TlsFileException;
 import dev.redlock.transport.TlsFiles;
 import dev.redlock.transport.TlsSpec;

@@ -3,13 +3,13 @@ package dev.redlock.loadtest;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import dev.redlock.AcquireOutcome;
-import dev.redlock.NodeState;
+import dev.redlock.api.AcquireOutcome;
+import dev.redlock.api.NodeState;
 import dev.redlock.Redlock;
 import dev.redlock.RedlockContext;
-import dev.redlock.ReleaseOutcome;
-import dev.redlock.RestartGuardMode;
-import dev.redlock.TlsProvider;
+import dev.redlock.api.ReleaseOutcome;
+import dev.redlock.api.RestartGuardMode;
+import dev.redlock.api.TlsProvider;
 import dev.redlock.loadtest.nodes.RedisNode;
 import dev.redlock.loadtest.nodes.RedisNodes;
 import dev.redlock.loadtest.nodes.RedisNodesContext;

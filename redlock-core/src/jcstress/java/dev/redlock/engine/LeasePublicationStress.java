@@ -1,7 +1,7 @@
 package dev.redlock.engine;
 
-import dev.redlock.AcquireOutcome;
-import dev.redlock.LeaseState;
+import dev.redlock.api.AcquireOutcome;
+import dev.redlock.api.LeaseState;
 import org.openjdk.jcstress.annotations.Actor;
 import org.openjdk.jcstress.annotations.Expect;
 import org.openjdk.jcstress.annotations.JCStressTest;

@@ -1,8 +1,8 @@
 package dev.redlock.engine;
 
-import dev.redlock.AcquireOutcome;
-import dev.redlock.LeaseState;
-import dev.redlock.ReleaseOutcome;
+import dev.redlock.api.AcquireOutcome;
+import dev.redlock.api.LeaseState;
+import dev.redlock.api.ReleaseOutcome;
 import org.openjdk.jcstress.annotations.Actor;
 import org.openjdk.jcstress.annotations.Expect;
 import org.openjdk.jcstress.annotations.JCStressTest;

@@ -1,12 +1,12 @@
 package dev.redlock.engine;
 
 import dev.redlock.AcquireOptions;
-import dev.redlock.ExtendOutcome;
-import dev.redlock.Lease;
+import dev.redlock.api.ExtendOutcome;
+import dev.redlock.api.Lease;
 import dev.redlock.Redlock;
 import dev.redlock.RedlockContext;
-import dev.redlock.ReleaseOutcome;
-import dev.redlock.TransportKind;
+import dev.redlock.api.ReleaseOutcome;
+import dev.redlock.api.TransportKind;
 import java.time.Duration;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;

@@ -1,9 +1,9 @@
 package dev.redlock.engine;
 
-import dev.redlock.AcquireOutcome;
+import dev.redlock.api.AcquireOutcome;
 import dev.redlock.Redlock;
 import dev.redlock.RedlockContext;
-import dev.redlock.TransportKind;
+import dev.redlock.api.TransportKind;
 import java.time.Duration;
 import org.openjdk.jcstress.annotations.Actor;
 import org.openjdk.jcstress.annotations.Expect;

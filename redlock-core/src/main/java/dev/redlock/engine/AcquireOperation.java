@@ -1,7 +1,7 @@
 package dev.redlock.engine;
 
-import dev.redlock.AcquireOutcome;
-import dev.redlock.CommandMode;
+import dev.redlock.api.AcquireOutcome;
+import dev.redlock.api.CommandMode;
 import dev.redlock.node.CommandKind;
 import dev.redlock.node.FanOut;
 import dev.redlock.node.LockKind;

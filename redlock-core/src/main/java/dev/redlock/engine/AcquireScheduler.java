@@ -2,8 +2,8 @@ package dev.redlock.engine;
 
 import static dev.redlock.quorum.Validity.NS_PER_MS;
 
-import dev.redlock.AcquireOutcome;
-import dev.redlock.LeaseState;
+import dev.redlock.api.AcquireOutcome;
+import dev.redlock.api.LeaseState;
 import dev.redlock.node.FreeList;
 import dev.redlock.node.LockKind;
 import dev.redlock.node.Log;

@@ -1,7 +1,7 @@
 package dev.redlock.engine;
 
-import dev.redlock.LeaseListener;
-import dev.redlock.RetryPolicy;
+import dev.redlock.api.LeaseListener;
+import dev.redlock.api.RetryPolicy;
 import dev.redlock.node.LockKind;
 
 /**

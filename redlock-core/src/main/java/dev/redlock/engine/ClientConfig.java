@@ -1,7 +1,7 @@
 package dev.redlock.engine;
 
-import dev.redlock.CommandMode;
-import dev.redlock.RetryPolicy;
+import dev.redlock.api.CommandMode;
+import dev.redlock.api.RetryPolicy;
 import dev.redlock.node.NodeOptions;
 import dev.redlock.transport.VoterAddress;
 import dev.redlock.quorum.Majority;

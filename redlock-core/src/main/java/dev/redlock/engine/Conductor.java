@@ -1,6 +1,6 @@
 package dev.redlock.engine;
 
-import dev.redlock.NodeState;
+import dev.redlock.api.NodeState;
 import dev.redlock.node.ClusterVoter;
 import dev.redlock.node.DirectBuffers;
 import dev.redlock.node.FanOut;

@@ -1,8 +1,8 @@
 package dev.redlock.engine;
 
-import dev.redlock.AcquireOutcome;
-import dev.redlock.LeaseState;
-import dev.redlock.ReleaseOutcome;
+import dev.redlock.api.AcquireOutcome;
+import dev.redlock.api.LeaseState;
+import dev.redlock.api.ReleaseOutcome;
 import java.lang.invoke.MethodHandles;
 import java.lang.invoke.VarHandle;
 

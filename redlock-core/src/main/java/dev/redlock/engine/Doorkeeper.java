@@ -1,6 +1,6 @@
 package dev.redlock.engine;
 
-import dev.redlock.NodeState;
+import dev.redlock.api.NodeState;
 import dev.redlock.node.Node;
 import dev.redlock.node.Voter;
 

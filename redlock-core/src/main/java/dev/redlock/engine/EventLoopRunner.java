@@ -1,6 +1,6 @@
 package dev.redlock.engine;
 
-import dev.redlock.IdlePolicy;
+import dev.redlock.api.IdlePolicy;
 import dev.redlock.node.Log;
 import io.netty.channel.IoHandlerFactory;
 import io.netty.channel.ManualIoEventLoop;

@@ -1,6 +1,6 @@
 package dev.redlock.engine;
 
-import dev.redlock.ExtendOutcome;
+import dev.redlock.api.ExtendOutcome;
 import dev.redlock.node.CommandKind;
 import dev.redlock.node.FanOut;
 import dev.redlock.node.VoteFailure;

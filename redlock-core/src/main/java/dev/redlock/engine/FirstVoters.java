@@ -1,6 +1,6 @@
 package dev.redlock.engine;
 
-import dev.redlock.NodeState;
+import dev.redlock.api.NodeState;
 import dev.redlock.node.Voter;
 import dev.redlock.quorum.Majority;
 import dev.redlock.quorum.Quorum;

@@ -2,10 +2,10 @@ package dev.redlock.engine;
 
 import static dev.redlock.quorum.Validity.NS_PER_MS;
 
-import dev.redlock.ExtendOutcome;
-import dev.redlock.LeaseListener;
-import dev.redlock.LeaseState;
-import dev.redlock.ReleaseOutcome;
+import dev.redlock.api.ExtendOutcome;
+import dev.redlock.api.LeaseListener;
+import dev.redlock.api.LeaseState;
+import dev.redlock.api.ReleaseOutcome;
 import dev.redlock.node.Log;
 import dev.redlock.node.NodeView;
 import dev.redlock.time.NanoClock;

@@ -2,10 +2,10 @@ package dev.redlock.engine;
 
 import static dev.redlock.quorum.Validity.NS_PER_MS;
 
-import dev.redlock.AcquireCallback;
-import dev.redlock.AcquireOutcome;
-import dev.redlock.CloseReport;
-import dev.redlock.TransportKind;
+import dev.redlock.api.AcquireCallback;
+import dev.redlock.api.AcquireOutcome;
+import dev.redlock.api.CloseReport;
+import dev.redlock.api.TransportKind;
 import dev.redlock.node.Log;
 import dev.redlock.node.NodeView;
 import dev.redlock.node.Voter;

@@ -1,7 +1,7 @@
 package dev.redlock.engine;
 
-import dev.redlock.IdlePolicy;
-import dev.redlock.TransportKind;
+import dev.redlock.api.IdlePolicy;
+import dev.redlock.api.TransportKind;
 import io.netty.channel.EventLoop;
 import java.util.List;
 

@@ -1,10 +1,10 @@
 package dev.redlock.engine;
 
-import dev.redlock.AcquireOutcome;
-import dev.redlock.ExtendOutcome;
-import dev.redlock.LeaseState;
-import dev.redlock.NodeState;
-import dev.redlock.ReleaseOutcome;
+import dev.redlock.api.AcquireOutcome;
+import dev.redlock.api.ExtendOutcome;
+import dev.redlock.api.LeaseState;
+import dev.redlock.api.NodeState;
+import dev.redlock.api.ReleaseOutcome;
 import dev.redlock.node.NodeView;
 import dev.redlock.node.VoteFailure;
 import dev.redlock.quorum.Round;

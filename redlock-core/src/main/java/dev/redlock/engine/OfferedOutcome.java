@@ -1,7 +1,7 @@
 package dev.redlock.engine;
 
-import dev.redlock.AcquireOutcome;
-import dev.redlock.Lease;
+import dev.redlock.api.AcquireOutcome;
+import dev.redlock.api.Lease;
 import java.lang.invoke.MethodHandles;
 import java.lang.invoke.VarHandle;
 

@@ -14,7 +14,7 @@ import dev.redlock.time.DeadlineTimer;
 final class PendingAcquire {
 
     /**
-     * The state of an acquisition, which refines {@link dev.redlock.LeaseState#ACQUIRING}.
+     * The state of an acquisition, which refines {@link dev.redlock.api.LeaseState#ACQUIRING}.
      *
      * @threading immutable
      */

@@ -1,6 +1,6 @@
 package dev.redlock.engine;
 
-import dev.redlock.Lease;
+import dev.redlock.api.Lease;
 import java.util.ArrayDeque;
 import java.util.concurrent.ConcurrentHashMap;
 

@@ -2,7 +2,7 @@ package dev.redlock.engine;
 
 import static dev.redlock.quorum.Validity.NS_PER_MS;
 
-import dev.redlock.NodeState;
+import dev.redlock.api.NodeState;
 import dev.redlock.node.Log;
 import dev.redlock.node.NodeView;
 import dev.redlock.node.Voter;

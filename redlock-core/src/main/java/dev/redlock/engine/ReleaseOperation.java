@@ -2,8 +2,8 @@ package dev.redlock.engine;
 
 import static dev.redlock.quorum.Validity.NS_PER_MS;
 
-import dev.redlock.ExtendOutcome;
-import dev.redlock.ReleaseOutcome;
+import dev.redlock.api.ExtendOutcome;
+import dev.redlock.api.ReleaseOutcome;
 import dev.redlock.node.CommandKind;
 import dev.redlock.node.FanOut;
 import dev.redlock.quorum.Decision;

@@ -1,8 +1,8 @@
 package dev.redlock.engine;
 
-import dev.redlock.AcquireOutcome;
-import dev.redlock.CloseReport;
-import dev.redlock.ReleaseOutcome;
+import dev.redlock.api.AcquireOutcome;
+import dev.redlock.api.CloseReport;
+import dev.redlock.api.ReleaseOutcome;
 import dev.redlock.node.Log;
 import dev.redlock.node.Voter;
 import dev.redlock.time.DeadlineTimer;

@@ -1,14 +1,14 @@
 package dev.redlock.engine;
 
-import dev.redlock.AcquireCallback;
-import dev.redlock.AcquireOutcome;
-import dev.redlock.ExtendCallback;
-import dev.redlock.ExtendOutcome;
-import dev.redlock.Lease;
-import dev.redlock.LeaseListener;
-import dev.redlock.LeaseState;
-import dev.redlock.ReleaseCallback;
-import dev.redlock.ReleaseOutcome;
+import dev.redlock.api.AcquireCallback;
+import dev.redlock.api.AcquireOutcome;
+import dev.redlock.api.ExtendCallback;
+import dev.redlock.api.ExtendOutcome;
+import dev.redlock.api.Lease;
+import dev.redlock.api.LeaseListener;
+import dev.redlock.api.LeaseState;
+import dev.redlock.api.ReleaseCallback;
+import dev.redlock.api.ReleaseOutcome;
 import dev.redlock.node.Log;
 
 /**

@@ -1,6 +1,6 @@
 package dev.redlock.engine;
 
-import dev.redlock.AcquireOutcome;
+import dev.redlock.api.AcquireOutcome;
 import dev.redlock.node.CommandKind;
 import dev.redlock.node.FreeList;
 import dev.redlock.node.LockKind;

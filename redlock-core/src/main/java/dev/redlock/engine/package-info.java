@@ -1,9 +1,9 @@
 /**
  * The engine behind the public API; not exported. {@code LockEngine} is the client, with one {@code Conductor} for each
- * event loop. Each command has a file: {@code AcquireOperation}, {@code RaiseOperation}, {@code ExtendOperation},
- * {@code ReleaseOperation}. docs/internals/architecture.md follows a lock through them.
+ * event loop. Each command has a file: {@code AcquireOperation}, {@code ExtendOperation}, {@code ReleaseOperation}.
+ * docs/internals/architecture.md follows a lock through them.
  *
- * <p>Three states describe a lock. {@link dev.redlock.LeaseState} is the life of the lock. {@code PendingAcquire.State}
- * refines ACQUIRING. {@code Claim.Phase} refines ATTEMPTING, HELD and RELEASING.
+ * <p>Three states describe a lock. {@code LeaseState} is the life of the lock. {@code PendingAcquire.State} refines
+ * ACQUIRING. {@code Claim.Phase} refines ATTEMPTING, HELD and RELEASING.
  */
 package dev.redlock.engine;

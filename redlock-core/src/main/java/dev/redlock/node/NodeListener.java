@@ -1,6 +1,6 @@
 package dev.redlock.node;
 
-import dev.redlock.NodeState;
+import dev.redlock.api.NodeState;
 import io.netty.buffer.ByteBuf;
 
 /**

@@ -1,6 +1,6 @@
 package dev.redlock.node;
 
-import dev.redlock.RestartGuardMode;
+import dev.redlock.api.RestartGuardMode;
 import dev.redlock.quorum.Drift;
 import dev.redlock.transport.ServerRules;
 import dev.redlock.transport.TlsContexts;

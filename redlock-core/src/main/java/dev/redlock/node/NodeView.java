@@ -2,7 +2,7 @@ package dev.redlock.node;
 
 import static dev.redlock.quorum.Validity.NS_PER_MS;
 
-import dev.redlock.NodeState;
+import dev.redlock.api.NodeState;
 import dev.redlock.resp.SafeText;
 import dev.redlock.time.NanoClock;
 import dev.redlock.transport.NodeAddress;

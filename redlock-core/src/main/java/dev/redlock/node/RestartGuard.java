@@ -2,7 +2,7 @@ package dev.redlock.node;
 
 import static dev.redlock.quorum.Validity.NS_PER_MS;
 
-import dev.redlock.RestartGuardMode;
+import dev.redlock.api.RestartGuardMode;
 import dev.redlock.quorum.Drift;
 
 /**

@@ -1,6 +1,6 @@
 package dev.redlock.transport;
 
-import dev.redlock.TlsProvider;
+import dev.redlock.api.TlsProvider;
 import io.netty.buffer.ByteBufAllocator;
 import io.netty.handler.ssl.OpenSsl;
 import io.netty.handler.ssl.SslContext;

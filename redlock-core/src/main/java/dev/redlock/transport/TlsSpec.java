@@ -1,6 +1,6 @@
 package dev.redlock.transport;
 
-import dev.redlock.TlsProvider;
+import dev.redlock.api.TlsProvider;
 import java.nio.file.Path;
 import java.util.List;
 import java.util.function.Supplier;

@@ -2,9 +2,9 @@ package dev.redlock.engine;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 
-import dev.redlock.AcquireOutcome;
-import dev.redlock.Lease;
-import dev.redlock.LeaseState;
+import dev.redlock.api.AcquireOutcome;
+import dev.redlock.api.Lease;
+import dev.redlock.api.LeaseState;
 import dev.redlock.VirtualTest;
 import dev.redlock.sim.VirtualWorld;
 import dev.redlock.time.DeadlineTimer;

@@ -1,7 +1,7 @@
 package dev.redlock.engine;
 
-import dev.redlock.Lease;
-import dev.redlock.LeaseState;
+import dev.redlock.api.Lease;
+import dev.redlock.api.LeaseState;
 import dev.redlock.node.LockKind;
 import dev.redlock.quorum.Quorum;
 import java.util.ArrayList;

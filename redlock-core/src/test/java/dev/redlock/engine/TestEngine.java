@@ -1,9 +1,9 @@
 package dev.redlock.engine;
 
-import dev.redlock.AcquireCallback;
-import dev.redlock.CloseReport;
-import dev.redlock.IdlePolicy;
-import dev.redlock.Lease;
+import dev.redlock.api.AcquireCallback;
+import dev.redlock.api.CloseReport;
+import dev.redlock.api.IdlePolicy;
+import dev.redlock.api.Lease;
 import dev.redlock.quorum.TokenStream;
 import dev.redlock.time.DeadlineTimer;
 import dev.redlock.time.NanoClock;

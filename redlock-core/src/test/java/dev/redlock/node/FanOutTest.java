@@ -3,7 +3,7 @@ package dev.redlock.node;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import dev.redlock.RestartGuardMode;
+import dev.redlock.api.RestartGuardMode;
 import dev.redlock.quorum.Drift;
 import dev.redlock.quorum.SharedVotes;
 import dev.redlock.time.TimerWheel;

@@ -5,7 +5,7 @@ import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertNull;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import dev.redlock.TlsProvider;
+import dev.redlock.api.TlsProvider;
 import dev.redlock.resp.RespLimits;
 import dev.redlock.resp.RespProtocolException;
 import dev.redlock.resp.RespValue;

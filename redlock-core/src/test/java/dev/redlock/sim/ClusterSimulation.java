@@ -1,10 +1,10 @@
 package dev.redlock.sim;
 
 import dev.redlock.AcquireOptions;
-import dev.redlock.AcquireOutcome;
-import dev.redlock.Lease;
+import dev.redlock.api.AcquireOutcome;
+import dev.redlock.api.Lease;
 import dev.redlock.RedlockContext;
-import dev.redlock.RestartGuardMode;
+import dev.redlock.api.RestartGuardMode;
 import dev.redlock.node.DeposedMaster;
 import java.time.Duration;
 import java.util.ArrayList;

@@ -1,10 +1,10 @@
 package dev.redlock.sim;
 
-import dev.redlock.CloseReport;
-import dev.redlock.Lease;
+import dev.redlock.api.CloseReport;
+import dev.redlock.api.Lease;
 import dev.redlock.Redlock;
 import dev.redlock.RedlockContext;
-import dev.redlock.RetryPolicy;
+import dev.redlock.api.RetryPolicy;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;

@@ -1,9 +1,9 @@
 package dev.redlock.sim;
 
-import dev.redlock.ExtendOutcome;
-import dev.redlock.Lease;
-import dev.redlock.LeaseState;
-import dev.redlock.ReleaseOutcome;
+import dev.redlock.api.ExtendOutcome;
+import dev.redlock.api.Lease;
+import dev.redlock.api.LeaseState;
+import dev.redlock.api.ReleaseOutcome;
 import dev.redlock.engine.TestEngine;
 import java.util.ArrayList;
 import java.util.HashMap;

@@ -1,7 +1,7 @@
 package dev.redlock.sim;
 
-import dev.redlock.CommandMode;
-import dev.redlock.RestartGuardMode;
+import dev.redlock.api.CommandMode;
+import dev.redlock.api.RestartGuardMode;
 import java.util.ArrayList;
 import java.util.EnumSet;
 import java.util.List;

@@ -1,12 +1,12 @@
 package dev.redlock.sim;
 
 import dev.redlock.AcquireOptions;
-import dev.redlock.AcquireOutcome;
-import dev.redlock.ExtendOutcome;
-import dev.redlock.Lease;
-import dev.redlock.LeaseListener;
-import dev.redlock.LeaseState;
-import dev.redlock.ReleaseOutcome;
+import dev.redlock.api.AcquireOutcome;
+import dev.redlock.api.ExtendOutcome;
+import dev.redlock.api.Lease;
+import dev.redlock.api.LeaseListener;
+import dev.redlock.api.LeaseState;
+import dev.redlock.api.ReleaseOutcome;
 import dev.redlock.ResourceKey;
 import dev.redlock.engine.TestEngine;
 import java.time.Duration;

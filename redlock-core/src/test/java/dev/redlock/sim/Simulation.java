@@ -1,6 +1,6 @@
 package dev.redlock.sim;
 
-import dev.redlock.RestartGuardMode;
+import dev.redlock.api.RestartGuardMode;
 import dev.redlock.sim.SimPlan.Fault;
 import java.io.PrintStream;
 import java.util.ArrayDeque;

@@ -31,6 +31,7 @@ class InstallationTest {
     private static final String CHECK = """
             package shop;
             import dev.redlock.*;
+            import dev.redlock.api.*;
             public final class Check {
                 public static void main(String[] args) throws Exception {
                     FirstLock.main(args);
@@ -45,6 +46,7 @@ class InstallationTest {
     private static final String METRICS = """
             package metrics;
             import dev.redlock.*;
+            import dev.redlock.api.*;
             import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
             public final class Metrics {
                 public static void main(String[] args) {

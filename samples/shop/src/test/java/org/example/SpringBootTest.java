@@ -20,6 +20,7 @@ class SpringBootTest {
 
     private static final String APPLICATION = """
             import dev.redlock.*;
+            import dev.redlock.api.*;
             import java.time.Duration;
             import org.springframework.boot.SpringApplication;
             public final class Application {
@@ -39,6 +40,7 @@ class SpringBootTest {
     /** Two instances whose job is due in the same second. The second run is in progress when they are closed. */
     private static final String INSTANCES = """
             import dev.redlock.*;
+            import dev.redlock.api.*;
             import io.micrometer.core.instrument.Gauge;
             import io.micrometer.core.instrument.binder.MeterBinder;
             import io.micrometer.core.instrument.simple.SimpleMeterRegistry;

@@ -1,6 +1,6 @@
 package dev.redlock.jmh.lock;
 
-import dev.redlock.IdlePolicy;
+import dev.redlock.api.IdlePolicy;
 import dev.redlock.Redlock;
 import dev.redlock.loadtest.driver.AcquireVerdict;
 import dev.redlock.loadtest.driver.LockHandle;

@@ -1,13 +1,13 @@
 package dev.redlock.jmh.lock;
 
 import dev.redlock.AcquireOptions;
-import dev.redlock.AcquireOutcome;
-import dev.redlock.Lease;
+import dev.redlock.api.AcquireOutcome;
+import dev.redlock.api.Lease;
 import dev.redlock.Redlock;
 import dev.redlock.RedlockContext;
 import dev.redlock.ResourceKey;
-import dev.redlock.RestartGuardMode;
-import dev.redlock.TransportKind;
+import dev.redlock.api.RestartGuardMode;
+import dev.redlock.api.TransportKind;
 import dev.redlock.loadtest.nodes.RedisNodes;
 import dev.redlock.loadtest.rig.CallbackLane;
 import java.io.IOException;

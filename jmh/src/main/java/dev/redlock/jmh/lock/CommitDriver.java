@@ -1,17 +1,17 @@
 package dev.redlock.jmh.lock;
 
-import dev.redlock.AcquireCallback;
+import dev.redlock.api.AcquireCallback;
 import dev.redlock.AcquireOptions;
-import dev.redlock.AcquireOutcome;
-import dev.redlock.CommandMode;
-import dev.redlock.Lease;
+import dev.redlock.api.AcquireOutcome;
+import dev.redlock.api.CommandMode;
+import dev.redlock.api.Lease;
 import dev.redlock.NodeStatus;
 import dev.redlock.Redlock;
 import dev.redlock.RedlockContext;
-import dev.redlock.ReleaseCallback;
-import dev.redlock.ReleaseOutcome;
+import dev.redlock.api.ReleaseCallback;
+import dev.redlock.api.ReleaseOutcome;
 import dev.redlock.ResourceKey;
-import dev.redlock.RestartGuardMode;
+import dev.redlock.api.RestartGuardMode;
 import dev.redlock.loadtest.rig.CostMeter;
 import dev.redlock.loadtest.rig.Usage;
 import java.io.IOException;

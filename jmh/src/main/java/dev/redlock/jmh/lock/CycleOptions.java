@@ -1,6 +1,6 @@
 package dev.redlock.jmh.lock;
 
-import dev.redlock.IdlePolicy;
+import dev.redlock.api.IdlePolicy;
 import dev.redlock.loadtest.nodes.RedisCluster;
 import dev.redlock.loadtest.nodes.RedisNode;
 import dev.redlock.loadtest.nodes.RedisNodes;

@@ -1,12 +1,12 @@
 package dev.redlock.jmh.lock;
 
-import dev.redlock.CommandMode;
+import dev.redlock.api.CommandMode;
 import dev.redlock.LoopClient;
 import dev.redlock.Redlock;
 import dev.redlock.RedlockContext;
 import dev.redlock.RedlockMetrics;
-import dev.redlock.RestartGuardMode;
-import dev.redlock.TransportKind;
+import dev.redlock.api.RestartGuardMode;
+import dev.redlock.api.TransportKind;
 import dev.redlock.loadtest.driver.ApiForm;
 import dev.redlock.loadtest.driver.LockSession;
 import dev.redlock.loadtest.driver.RedlockDriver;

@@ -1,9 +1,9 @@
 package dev.redlock.jmh.lock;
 
-import dev.redlock.CommandMode;
+import dev.redlock.api.CommandMode;
 import dev.redlock.LoopClient;
 import dev.redlock.RedlockContext;
-import dev.redlock.RestartGuardMode;
+import dev.redlock.api.RestartGuardMode;
 import dev.redlock.loadtest.driver.ApiForm;
 import dev.redlock.loadtest.driver.LockSession;
 import dev.redlock.loadtest.driver.RedlockDriver;

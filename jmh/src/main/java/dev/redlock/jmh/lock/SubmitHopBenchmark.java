@@ -1,7 +1,7 @@
 package dev.redlock.jmh.lock;
 
 import dev.redlock.AcquireOptions;
-import dev.redlock.AcquireOutcome;
+import dev.redlock.api.AcquireOutcome;
 import dev.redlock.Redlock;
 import dev.redlock.RedlockContext;
 import dev.redlock.loadtest.rig.CallbackLane;

@@ -1,6 +1,6 @@
 package dev.redlock.jmh.lock;
 
-import dev.redlock.IdlePolicy;
+import dev.redlock.api.IdlePolicy;
 import java.io.IOException;
 import java.io.InputStream;
 import java.util.Locale;

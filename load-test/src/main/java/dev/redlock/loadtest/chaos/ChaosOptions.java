@@ -1,6 +1,6 @@
 package dev.redlock.loadtest.chaos;
 
-import dev.redlock.CommandMode;
+import dev.redlock.api.CommandMode;
 import dev.redlock.cli.DurationConverter;
 import dev.redlock.cli.Options;
 import dev.redlock.loadtest.faults.NodeNetwork;

@@ -1,6 +1,6 @@
 package dev.redlock.loadtest.chaos;
 
-import dev.redlock.ReleaseOutcome;
+import dev.redlock.api.ReleaseOutcome;
 import dev.redlock.loadtest.result.ClientCost;
 import dev.redlock.loadtest.result.Interval;
 import dev.redlock.loadtest.result.IntervalLog;

@@ -1,9 +1,9 @@
 package dev.redlock.loadtest.chaos;
 
-import dev.redlock.CommandMode;
+import dev.redlock.api.CommandMode;
 import dev.redlock.Redlock;
 import dev.redlock.RedlockContext;
-import dev.redlock.RestartGuardMode;
+import dev.redlock.api.RestartGuardMode;
 import dev.redlock.cli.ClientTls;
 import dev.redlock.cli.DurationConverter;
 import dev.redlock.cli.TlsFileOptions;

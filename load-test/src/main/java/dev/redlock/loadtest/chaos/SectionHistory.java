@@ -1,8 +1,8 @@
 package dev.redlock.loadtest.chaos;
 
-import dev.redlock.AcquireOutcome;
-import dev.redlock.ExtendOutcome;
-import dev.redlock.ReleaseOutcome;
+import dev.redlock.api.AcquireOutcome;
+import dev.redlock.api.ExtendOutcome;
+import dev.redlock.api.ReleaseOutcome;
 import dev.redlock.loadtest.history.HistoryFile;
 import dev.redlock.loadtest.history.HistoryLine;
 import dev.redlock.loadtest.history.HistoryLine.Kind;

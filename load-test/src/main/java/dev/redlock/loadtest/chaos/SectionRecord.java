@@ -1,6 +1,6 @@
 package dev.redlock.loadtest.chaos;
 
-import dev.redlock.AcquireOutcome;
+import dev.redlock.api.AcquireOutcome;
 import java.nio.ByteBuffer;
 
 /**

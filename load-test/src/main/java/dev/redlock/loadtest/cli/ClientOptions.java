@@ -1,8 +1,8 @@
 package dev.redlock.loadtest.cli;
 
-import dev.redlock.CommandMode;
-import dev.redlock.IdlePolicy;
-import dev.redlock.TransportKind;
+import dev.redlock.api.CommandMode;
+import dev.redlock.api.IdlePolicy;
+import dev.redlock.api.TransportKind;
 import dev.redlock.cli.Options;
 import dev.redlock.loadtest.driver.DriverOption;
 import dev.redlock.loadtest.driver.Drivers;

@@ -1,6 +1,6 @@
 package dev.redlock.loadtest.driver;
 
-import dev.redlock.TransportKind;
+import dev.redlock.api.TransportKind;
 import java.util.Arrays;
 import java.util.Iterator;
 import java.util.List;

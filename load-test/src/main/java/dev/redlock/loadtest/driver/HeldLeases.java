@@ -1,10 +1,10 @@
 package dev.redlock.loadtest.driver;
 
 import dev.redlock.AcquireOptions;
-import dev.redlock.AcquireOutcome;
-import dev.redlock.Lease;
-import dev.redlock.LeaseListener;
-import dev.redlock.LeaseState;
+import dev.redlock.api.AcquireOutcome;
+import dev.redlock.api.Lease;
+import dev.redlock.api.LeaseListener;
+import dev.redlock.api.LeaseState;
 import dev.redlock.Redlock;
 import java.util.Queue;
 import java.util.concurrent.ConcurrentLinkedQueue;

@@ -1,6 +1,6 @@
 package dev.redlock.loadtest.driver;
 
-import dev.redlock.TransportKind;
+import dev.redlock.api.TransportKind;
 import dev.redlock.loadtest.consensus.ConsensusService;
 import dev.redlock.transport.NodeAddress;
 import java.io.IOException;

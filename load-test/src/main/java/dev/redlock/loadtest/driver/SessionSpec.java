@@ -1,8 +1,8 @@
 package dev.redlock.loadtest.driver;
 
-import dev.redlock.CommandMode;
-import dev.redlock.IdlePolicy;
-import dev.redlock.TransportKind;
+import dev.redlock.api.CommandMode;
+import dev.redlock.api.IdlePolicy;
+import dev.redlock.api.TransportKind;
 import dev.redlock.cli.ClientTls;
 import dev.redlock.transport.NodeAddress;
 import java.util.List;

@@ -1,9 +1,9 @@
 package dev.redlock.loadtest.scenario;
 
-import dev.redlock.AcquireOutcome;
-import dev.redlock.Lease;
-import dev.redlock.LeaseState;
-import dev.redlock.NodeState;
+import dev.redlock.api.AcquireOutcome;
+import dev.redlock.api.Lease;
+import dev.redlock.api.LeaseState;
+import dev.redlock.api.NodeState;
 import dev.redlock.NodeStatus;
 import dev.redlock.Redlock;
 import dev.redlock.loadtest.faults.FaultProxy;

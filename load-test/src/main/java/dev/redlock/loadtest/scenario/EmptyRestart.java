@@ -1,11 +1,11 @@
 package dev.redlock.loadtest.scenario;
 
-import dev.redlock.AcquireOutcome;
-import dev.redlock.Lease;
-import dev.redlock.NodeState;
+import dev.redlock.api.AcquireOutcome;
+import dev.redlock.api.Lease;
+import dev.redlock.api.NodeState;
 import dev.redlock.Redlock;
 import dev.redlock.RedlockContext;
-import dev.redlock.RestartGuardMode;
+import dev.redlock.api.RestartGuardMode;
 import dev.redlock.loadtest.faults.FaultProxy;
 import dev.redlock.loadtest.nodes.Data;
 import java.time.Duration;

@@ -1,6 +1,6 @@
 package dev.redlock.loadtest.scenario;
 
-import dev.redlock.AcquireOutcome;
+import dev.redlock.api.AcquireOutcome;
 import dev.redlock.Redlock;
 import dev.redlock.cli.AdminClient;
 import java.time.Duration;

@@ -1,7 +1,7 @@
 package dev.redlock.loadtest.scenario;
 
 import dev.redlock.AcquireOptions;
-import dev.redlock.Lease;
+import dev.redlock.api.Lease;
 import dev.redlock.Redlock;
 import java.time.Duration;
 

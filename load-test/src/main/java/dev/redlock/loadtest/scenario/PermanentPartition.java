@@ -1,10 +1,10 @@
 package dev.redlock.loadtest.scenario;
 
-import dev.redlock.AcquireOutcome;
-import dev.redlock.ExtendOutcome;
-import dev.redlock.Lease;
+import dev.redlock.api.AcquireOutcome;
+import dev.redlock.api.ExtendOutcome;
+import dev.redlock.api.Lease;
 import dev.redlock.Redlock;
-import dev.redlock.ReleaseOutcome;
+import dev.redlock.api.ReleaseOutcome;
 import dev.redlock.loadtest.faults.FaultProxy;
 import java.time.Duration;
 import java.util.List;

@@ -1,8 +1,8 @@
 package dev.redlock.loadtest.scenario;
 
-import dev.redlock.Lease;
+import dev.redlock.api.Lease;
 import dev.redlock.Redlock;
-import dev.redlock.ReleaseOutcome;
+import dev.redlock.api.ReleaseOutcome;
 import java.time.Duration;
 
 /**

@@ -1,7 +1,7 @@
 package dev.redlock.loadtest.scenario;
 
 import dev.redlock.AcquireOptions;
-import dev.redlock.AcquireOutcome;
+import dev.redlock.api.AcquireOutcome;
 import dev.redlock.Redlock;
 import dev.redlock.loadtest.faults.FaultProxy;
 import java.time.Duration;

@@ -2,7 +2,7 @@ package dev.redlock.loadtest.scenario;
 
 import dev.redlock.Redlock;
 import dev.redlock.RedlockContext;
-import dev.redlock.RestartGuardMode;
+import dev.redlock.api.RestartGuardMode;
 import dev.redlock.cli.AdminClient;
 import dev.redlock.loadtest.faults.FaultProxy;
 import dev.redlock.loadtest.nodes.RedisNode;

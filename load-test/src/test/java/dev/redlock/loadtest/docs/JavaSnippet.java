@@ -32,7 +32,8 @@ record JavaSnippet(DocBlock block) {
     private static final Pattern OPENED = Pattern.compile("(?:Redlock|RedlockContext) (\\w+) = .*");
     /** A comma that stands between two parameters, and not between two type arguments. */
     private static final String COMMA = ", (?![^<]*>)";
-    private static final List<String> IMPORTS = List.of("dev.redlock.*", "java.time.*", "java.util.*",
+    private static final List<String> IMPORTS = List.of("dev.redlock.*", "dev.redlock.api.*", "java.time.*",
+            "java.util.*",
             "java.util.concurrent.*");
 
     static List<JavaSnippet> in(Path file) throws IOException {

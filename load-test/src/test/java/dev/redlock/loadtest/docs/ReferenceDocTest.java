@@ -3,11 +3,11 @@ package dev.redlock.loadtest.docs;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import dev.redlock.AcquireOutcome;
-import dev.redlock.ExtendOutcome;
-import dev.redlock.LeaseState;
-import dev.redlock.NodeState;
-import dev.redlock.ReleaseOutcome;
+import dev.redlock.api.AcquireOutcome;
+import dev.redlock.api.ExtendOutcome;
+import dev.redlock.api.LeaseState;
+import dev.redlock.api.NodeState;
+import dev.redlock.api.ReleaseOutcome;
 import dev.redlock.node.VoteFailure;
 import java.io.IOException;
 import java.nio.file.Files;

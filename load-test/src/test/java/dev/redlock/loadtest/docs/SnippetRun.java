@@ -1,10 +1,10 @@
 package dev.redlock.loadtest.docs;
 
-import dev.redlock.AcquireCallback;
-import dev.redlock.AcquireOutcome;
+import dev.redlock.api.AcquireCallback;
+import dev.redlock.api.AcquireOutcome;
 import dev.redlock.Redlock;
 import dev.redlock.RedlockContext;
-import dev.redlock.ReleaseCallback;
+import dev.redlock.api.ReleaseCallback;
 import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
 import io.netty.channel.EventLoopGroup;
 import io.netty.channel.MultiThreadIoEventLoopGroup;

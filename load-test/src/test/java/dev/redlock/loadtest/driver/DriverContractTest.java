@@ -4,9 +4,9 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import dev.redlock.CommandMode;
-import dev.redlock.IdlePolicy;
-import dev.redlock.TransportKind;
+import dev.redlock.api.CommandMode;
+import dev.redlock.api.IdlePolicy;
+import dev.redlock.api.TransportKind;
 import dev.redlock.loadtest.Await;
 import dev.redlock.loadtest.nodes.RedisNode;
 import dev.redlock.loadtest.nodes.RedisNodes;

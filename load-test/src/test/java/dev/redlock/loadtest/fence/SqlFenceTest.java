@@ -4,10 +4,10 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import dev.redlock.AcquireOptions;
-import dev.redlock.Lease;
+import dev.redlock.api.Lease;
 import dev.redlock.Redlock;
 import dev.redlock.RedlockContext;
-import dev.redlock.RestartGuardMode;
+import dev.redlock.api.RestartGuardMode;
 import dev.redlock.loadtest.nodes.RedisNodes;
 import dev.redlock.loadtest.nodes.RedisNodesContext;
 import dev.redlock.loadtest.nodes.RequiredNodes;

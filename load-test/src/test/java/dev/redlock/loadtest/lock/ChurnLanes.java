@@ -1,12 +1,12 @@
 package dev.redlock.loadtest.lock;
 
-import dev.redlock.AcquireCallback;
+import dev.redlock.api.AcquireCallback;
 import dev.redlock.AcquireOptions;
-import dev.redlock.AcquireOutcome;
-import dev.redlock.Lease;
+import dev.redlock.api.AcquireOutcome;
+import dev.redlock.api.Lease;
 import dev.redlock.Redlock;
-import dev.redlock.ReleaseCallback;
-import dev.redlock.ReleaseOutcome;
+import dev.redlock.api.ReleaseCallback;
+import dev.redlock.api.ReleaseOutcome;
 import dev.redlock.ResourceKey;
 import java.time.Duration;
 import java.util.ArrayDeque;

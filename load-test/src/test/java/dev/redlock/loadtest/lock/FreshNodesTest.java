@@ -4,9 +4,9 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import dev.redlock.AcquireOutcome;
-import dev.redlock.Lease;
-import dev.redlock.NodeState;
+import dev.redlock.api.AcquireOutcome;
+import dev.redlock.api.Lease;
+import dev.redlock.api.NodeState;
 import dev.redlock.NodeStatus;
 import dev.redlock.Redlock;
 import dev.redlock.RedlockContext;

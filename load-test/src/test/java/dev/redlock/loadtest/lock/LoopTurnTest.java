@@ -5,11 +5,11 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
 import dev.redlock.AcquireOptions;
-import dev.redlock.Lease;
-import dev.redlock.NodeState;
+import dev.redlock.api.Lease;
+import dev.redlock.api.NodeState;
 import dev.redlock.Redlock;
 import dev.redlock.RedlockContext;
-import dev.redlock.RestartGuardMode;
+import dev.redlock.api.RestartGuardMode;
 import dev.redlock.loadtest.Await;
 import dev.redlock.loadtest.nodes.RedisNode;
 import dev.redlock.loadtest.nodes.RedisNodes;

@@ -1,11 +1,11 @@
 package dev.redlock.loadtest.lock;
 
 import dev.redlock.AcquireOptions;
-import dev.redlock.AcquireOutcome;
-import dev.redlock.Lease;
+import dev.redlock.api.AcquireOutcome;
+import dev.redlock.api.Lease;
 import dev.redlock.Redlock;
 import dev.redlock.RedlockContext;
-import dev.redlock.RestartGuardMode;
+import dev.redlock.api.RestartGuardMode;
 import dev.redlock.loadtest.Await;
 import java.io.IOException;
 import java.lang.invoke.MethodHandle;

@@ -4,7 +4,7 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import dev.redlock.TransportKind;
+import dev.redlock.api.TransportKind;
 import dev.redlock.loadtest.nodes.RedisNodes;
 import dev.redlock.loadtest.nodes.RedisNodesContext;
 import dev.redlock.loadtest.nodes.RequiredNodes;

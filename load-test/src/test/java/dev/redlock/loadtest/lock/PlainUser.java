@@ -1,10 +1,10 @@
 package dev.redlock.loadtest.lock;
 
-import dev.redlock.Lease;
+import dev.redlock.api.Lease;
 import dev.redlock.Redlock;
 import dev.redlock.RedlockContext;
-import dev.redlock.RestartGuardMode;
-import dev.redlock.TransportKind;
+import dev.redlock.api.RestartGuardMode;
+import dev.redlock.api.TransportKind;
 import java.time.Duration;
 
 /** A user's whole program: takes a lock on the nodes it is given, over the transport it is given, and ends. */

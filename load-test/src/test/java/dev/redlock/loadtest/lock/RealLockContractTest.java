@@ -1,13 +1,13 @@
 package dev.redlock.loadtest.lock;
 
-import dev.redlock.CommandMode;
+import dev.redlock.api.CommandMode;
 import dev.redlock.LockContract;
 import dev.redlock.NodeAccess;
 import dev.redlock.RoutedAccess;
 import dev.redlock.Redlock;
 import dev.redlock.RedlockContext;
-import dev.redlock.TlsProvider;
-import dev.redlock.TransportKind;
+import dev.redlock.api.TlsProvider;
+import dev.redlock.api.TransportKind;
 import dev.redlock.loadtest.nodes.NodeUris;
 import dev.redlock.loadtest.nodes.RedisCluster;
 import dev.redlock.loadtest.nodes.RedisNode;

@@ -7,7 +7,7 @@ import dev.redlock.AcquireOptions;
 import dev.redlock.Redlock;
 import dev.redlock.RedlockContext;
 import dev.redlock.ResourceKey;
-import dev.redlock.RestartGuardMode;
+import dev.redlock.api.RestartGuardMode;
 import dev.redlock.loadtest.nodes.RedisNode;
 import dev.redlock.loadtest.nodes.RedisNodes;
 import dev.redlock.loadtest.rig.CallbackLane;

@@ -1,4 +1,4 @@
-package dev.redlock;
+package dev.redlock.api;
 
 /**
  * The commands that locks use. The keys are the same in each mode, so clients of all modes exclude each other. Nodes of

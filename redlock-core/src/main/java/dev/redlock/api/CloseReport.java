@@ -1,4 +1,4 @@
-package dev.redlock;
+package dev.redlock.api;
 
 import dev.redlock.resp.SafeText;
 import java.util.List;
@@ -34,8 +34,8 @@ public record CloseReport(int releasedCount, List<String> unreleased) {
         return unreleased.isEmpty();
     }
 
-    /** The names as text: escaped, and the first of them only if there are many. */
-    String unreleasedText() {
+    /** @return the unreleased resources for a log: escaped, and at most the first 20 */
+    public String unreleasedText() {
         StringBuilder text = new StringBuilder("[");
         for (int i = 0; i < Math.min(SHOWN_COUNT_MAX, unreleased.size()); i++) {
             text.append(i == 0 ? "" : ", ").append(SafeText.of(unreleased.get(i)));

@@ -1,4 +1,4 @@
-package dev.redlock;
+package dev.redlock.api;
 
 /**
  * The Netty transport of the client's own event loops.

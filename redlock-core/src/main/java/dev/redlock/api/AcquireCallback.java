@@ -1,4 +1,4 @@
-package dev.redlock;
+package dev.redlock.api;
 
 /**
  * Receives the outcome of an acquisition.

@@ -1,4 +1,4 @@
-package dev.redlock;
+package dev.redlock.api;
 
 import java.time.Duration;
 import java.util.List;

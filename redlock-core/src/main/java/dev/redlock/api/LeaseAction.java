@@ -1,4 +1,4 @@
-package dev.redlock;
+package dev.redlock.api;
 
 /**
  * A {@link LeaseTask} that may throw anything. Kotlin needs it, which cannot infer what a lambda throws.

@@ -1,4 +1,4 @@
-package dev.redlock;
+package dev.redlock.api;
 
 /**
  * The rule for nodes that may have lost their keys in a restart. A node in quarantine does not vote until its process

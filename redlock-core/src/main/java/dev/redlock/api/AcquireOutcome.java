@@ -1,4 +1,4 @@
-package dev.redlock;
+package dev.redlock.api;
 
 /**
  * The outcome of an acquisition: a value and not an exception, because a lock that another client holds is no

@@ -1,9 +1,8 @@
-package dev.redlock.engine;
-
-import static dev.redlock.quorum.Validity.NS_PER_MS;
+package dev.redlock.time;
 
 import java.time.Duration;
 import java.util.Objects;
+import java.util.concurrent.TimeUnit;
 
 /**
  * Converts the durations of the public API to the integers of the engine, and rejects durations out of range.
@@ -26,10 +25,10 @@ public final class Durations {
      */
     public static long millisOf(String name, Duration duration) {
         Objects.requireNonNull(duration, () -> name + " is null: give a duration");
-        if (duration.isNegative() || saturatedNanos(duration) < NS_PER_MS) {
+        if (duration.isNegative() || millis(duration) == 0) {
             throw new IllegalArgumentException(name + " " + duration + " is too short: at least 1 ms is needed");
         }
-        return saturatedNanos(duration) / NS_PER_MS;
+        return millis(duration);
     }
 
     /**
@@ -47,6 +46,10 @@ public final class Durations {
             throw new IllegalArgumentException(name + " " + duration + " is negative: give zero or more");
         }
         return saturatedNanos(duration);
+    }
+
+    private static long millis(Duration duration) {
+        return TimeUnit.NANOSECONDS.toMillis(saturatedNanos(duration));
     }
 
     private static long saturatedNanos(Duration duration) {

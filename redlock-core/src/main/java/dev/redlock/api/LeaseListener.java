@@ -1,4 +1,4 @@
-package dev.redlock;
+package dev.redlock.api;
 
 /**
  * Receives the loss and the automatic extensions of a held lease.

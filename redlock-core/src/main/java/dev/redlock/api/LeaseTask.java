@@ -1,4 +1,4 @@
-package dev.redlock;
+package dev.redlock.api;
 
 /**
  * A task that runs while its lock is held; see

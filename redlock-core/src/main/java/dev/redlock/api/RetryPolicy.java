@@ -1,6 +1,6 @@
-package dev.redlock;
+package dev.redlock.api;
 
-import dev.redlock.engine.Durations;
+import dev.redlock.time.Durations;
 import java.time.Duration;
 import static dev.redlock.quorum.Validity.NS_PER_MS;
 
