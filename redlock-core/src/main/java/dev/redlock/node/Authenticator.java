@@ -205,8 +205,9 @@ final class Authenticator {
 
     private void onRefreshed(RespValue reply) {
         if (reply.isError()) {
-            onRefreshFailed(Handshake.codeOf(reply.asText()) + "; check the user and the password that the credentials"
-                    + " provider returns");
+            onRefreshFailed(
+                    ServerReply.codeOf(reply.asText()) + "; check the user and the password that the credentials"
+                            + " provider returns");
         } else {
             view.clearRefreshProblem();
             startRefreshTimer();

@@ -30,7 +30,7 @@ final class ClusterMember {
 
     /** Here and not in {@link Node}: without a cluster the class is not loaded, so calls of its super class inline. */
     CommandSender newSender(NodeView view, NodeContext context, FanOut fanOut) {
-        return new MemberSender(view, context, fanOut, this);
+        return new MemberSender(view, context, fanOut, voter);
     }
 
     ClusterVoter voter() {

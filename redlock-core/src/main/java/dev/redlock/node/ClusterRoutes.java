@@ -12,8 +12,8 @@ final class ClusterRoutes {
     private final FanOut fanOut;
     /** Those of the fan-out: a cluster's is the one that the last command was routed to. */
     private final CommandSender[] senders;
-    /** The clusters by voter; null for other voters. */
-    private final ClusterVoter[] clusters;
+    /** The owners of slots by voter; null for other voters. */
+    private final SlotOwners[] clusters;
     /** The servers of each cluster, by voter. */
     private final MemberSender[][] members;
     private long clusterMask;
@@ -22,11 +22,11 @@ final class ClusterRoutes {
     ClusterRoutes(FanOut fanOut, CommandSender[] senders) {
         this.fanOut = fanOut;
         this.senders = senders;
-        this.clusters = new ClusterVoter[senders.length];
+        this.clusters = new SlotOwners[senders.length];
         this.members = new MemberSender[senders.length][];
     }
 
-    void add(ClusterVoter cluster, int voterIndex) {
+    void add(SlotOwners cluster, int voterIndex) {
         clusters[voterIndex] = cluster;
         members[voterIndex] = new MemberSender[0];
         clusterMask |= 1L << voterIndex;
@@ -51,9 +51,9 @@ final class ClusterRoutes {
         long silentMask = 0;
         for (long left = clusterMask; left != 0; left &= left - 1) {
             int i = Long.numberOfTrailingZeros(left);
-            senders[i] = clusters[i].nodeFor(key).sender();
+            senders[i] = clusters[i].of(key.slot());
             fanOut.update(senders[i]);
-            silentMask |= isVote && clusters[i].isSilentFor(key) ? 1L << i : 0;
+            silentMask |= isVote && clusters[i].isSilent(key.slot()) ? 1L << i : 0;
         }
         return silentMask;
     }

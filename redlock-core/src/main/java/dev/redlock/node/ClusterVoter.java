@@ -34,7 +34,7 @@ import java.util.Set;
  *
  * @threading event-loop-confined, except {@link #views} and {@link #isVoting}
  */
-public final class ClusterVoter extends Voter {
+public final class ClusterVoter extends Voter implements CommandRetries.Cluster {
 
     /** A lossy change of an owner takes the node timeout, so the client sees the state in between. */
     private static final long REFRESH_NS_MAX = 5_000 * NS_PER_MS;
@@ -61,15 +61,13 @@ public final class ClusterVoter extends Voter {
     /** Gets the commands of slots without a known owner: it never connects, so they fail. */
     private final Node unrouted;
     private final Node[] owners = new Node[KeySlot.COUNT];
+    private final SlotOwners slots;
     private final List<ClusterMember> members = new ArrayList<>();
     private final DeadlineTimer refreshTimer = new DeadlineTimer(nowNs -> refresh());
     private final DeadlineTimer checkTimer = new DeadlineTimer(nowNs -> check());
     private final DeadlineTimer addTimer = new DeadlineTimer(nowNs -> addMasters());
     private final ConnectLimit connects;
     private final LogLimit logLimit = new LogLimit();
-    /** Null until a change; then the end of the silence of each slot. */
-    private long[] silentUntilNs;
-    private long silenceEndNs;
     private SlotMap map;
     /** The address of each master of the map, and its node, which is null until it is added. */
     private NodeAddress[] addresses = {};
@@ -103,10 +101,10 @@ public final class ClusterVoter extends Voter {
         this.fanOut = fanOut;
         this.connects = new ConnectLimit(context, "cluster-" + index, address.servers());
         this.unrouted = new ClusterMember(this, index, address.servers().get(0), context, fanOut).node();
-        context.identities().remove(unrouted);
-        context.identities().add(this);
+        context.identities().remove(unrouted.view());
         Arrays.fill(owners, unrouted);
-        fanOut.add(this, unrouted.sender());
+        this.slots = new SlotOwners(context.clock(), unrouted.sender());
+        fanOut.add(slots, unrouted.sender());
         addSeeds();
     }
 
@@ -127,7 +125,7 @@ public final class ClusterVoter extends Voter {
 
     @Override
     public boolean isSilentFor(SlotKey key) {
-        return silentUntilNs != null && silentUntilNs[key.slot()] - nowNs() > 0;
+        return slots.isSilent(key.slot());
     }
 
     @Override
@@ -253,17 +251,6 @@ public final class ClusterVoter extends Voter {
         connects.close();
     }
 
-    // ---- identity ---------------------------------------------------------------------------------------------------
-
-    int index() {
-        return index;
-    }
-
-    /** The ids of its servers. */
-    Set<String> nodeIds() {
-        return map == null ? Set.of() : map.nodeIds();
-    }
-
     // ---- members ----------------------------------------------------------------------------------------------------
 
     /** Limits the connects of all servers. */
@@ -314,7 +301,7 @@ public final class ClusterVoter extends Voter {
         publish();
         for (ClusterMember member : removed) {
             member.node().close();
-            context.identities().remove(member.node());
+            context.identities().remove(member.node().view());
             member.node().moveUndelivered(this::nodeFor);
         }
     }
@@ -370,9 +357,7 @@ public final class ClusterVoter extends Voter {
     private void check() {
         int turns = (members.size() + HANDLED_MAX - 1) / HANDLED_MAX;
         context.timers().start(checkTimer, nowNs() + CHECK_PERIOD_NS / Math.max(1, turns));
-        if (silentUntilNs != null && silenceEndNs - nowNs() <= 0) {
-            silentUntilNs = null;
-        }
+        slots.trim();
         for (int i = Math.min(HANDLED_MAX, members.size()); i > 0; i--) {
             nextChecked = nextChecked + 1 < members.size() ? nextChecked + 1 : 0;
             check(members.get(nextChecked));
@@ -498,7 +483,7 @@ public final class ClusterVoter extends Voter {
             return;
         }
         if (reply.isError()) {
-            onMapProblem(source, "CLUSTER SLOTS failed: " + Handshake.codeOf(reply.asText()) + "; allow the command");
+            onMapProblem(source, "CLUSTER SLOTS failed: " + ServerReply.codeOf(reply.asText()) + "; allow the command");
             return;
         }
         try {
@@ -528,7 +513,7 @@ public final class ClusterVoter extends Voter {
         boolean areIdsNew = isFirst || !map.nodeIds().equals(newMap.nodeIds());
         map = newMap;
         if (areIdsNew) {
-            context.identities().update();
+            context.identities().onNodeIds(index, map.nodeIds());
         }
         matchMembers(isFirst);
         int changedCount = route();
@@ -727,22 +712,11 @@ public final class ClusterVoter extends Voter {
             return false;
         }
         owners[slot] = owner;
+        slots.set(slot, owner.sender());
         if (isSilenced) {
-            silence(slot);
+            slots.silence(slot, silenceNs());
         }
         return true;
-    }
-
-    private void silence(int slot) {
-        long nowNs = nowNs();
-        long endNs = nowNs + silenceNs();
-        if (silentUntilNs == null) {
-            silentUntilNs = new long[KeySlot.COUNT];
-            Arrays.fill(silentUntilNs, nowNs);
-            silenceEndNs = endNs;
-        }
-        silentUntilNs[slot] = endNs - silentUntilNs[slot] > 0 ? endNs : silentUntilNs[slot];
-        silenceEndNs = endNs - silenceEndNs > 0 ? endNs : silenceEndNs;
     }
 
     private void logSilence(int slotCount) {
@@ -753,13 +727,8 @@ public final class ClusterVoter extends Voter {
 
     // ---- redirections -----------------------------------------------------------------------------------------------
 
-    /**
-     * A server has redirected a command, once. A release follows. A vote does not, because the slot is silent from now
-     * on; a check follows {@code MOVED} alone, because it would register for a push where {@code ASKING} is needed.
-     *
-     * @return false if the command is not sent again
-     */
-    boolean redirect(CommandSender from, LockRequest request, int tag, SlotRedirect redirect) {
+    @Override
+    public boolean redirect(CommandSender from, LockRequest request, int tag, SlotRedirect redirect) {
         CommandKind kind = RequestRing.kindOf(tag);
         Node target = targetOf(from, request, tag, redirect);
         boolean isFollowed = kind.isRelease() || kind == CommandKind.CHECK && !redirect.isAsk();
@@ -768,8 +737,8 @@ public final class ClusterVoter extends Voter {
                 .sendRedirected(request, kind, RequestRing.sequenceOf(tag), redirect.isAsk());
     }
 
-    /** As above for a release that was kept; the new owner keeps it if it is not connected. */
-    boolean redirect(CommandSender from, UndeliveredRelease release, int tag, SlotRedirect redirect) {
+    @Override
+    public boolean redirect(CommandSender from, UndeliveredRelease release, int tag, SlotRedirect redirect) {
         Node target = targetOf(from, release, tag, redirect);
         if (target == null) {
             return false;
@@ -797,7 +766,7 @@ public final class ClusterVoter extends Voter {
 
     private Node named(CommandSender from, SlotRedirect redirect) {
         try {
-            NodeAddress named = from.member().node().view().address().peer(redirect.host(), redirect.port());
+            NodeAddress named = from.view().address().peer(redirect.host(), redirect.port());
             for (ClusterMember member : members) {
                 if (member.isAt(named) || named.equals(member.mapAddress)) {
                     return member.node();
@@ -809,19 +778,16 @@ public final class ClusterVoter extends Voter {
         }
     }
 
-    /**
-     * The owner has moved keys of a slot to another master. If the operator aborts the migration, the owner grants
-     * locks again whose keys are at the other master. So the slot is silent from the last such reply on.
-     */
-    void onMigration(CommandSender from, SlotKey key) {
-        if (owners[key.slot()].sender() == from) {
-            silence(key.slot());
+    @Override
+    public void onMigration(CommandSender from, SlotKey key) {
+        if (slots.of(key.slot()) == from) {
+            slots.silence(key.slot(), silenceNs());
         }
     }
 
     /** A former owner may redirect late: then the map is newer. */
     private void onMoved(CommandSender from, int slot, Node named) {
-        if (owners[slot].sender() == from) {
+        if (slots.of(slot) == from) {
             setOwner(slot, named == null || named.sender() == from ? unrouted : named, true);
         }
         onSignOfChange();

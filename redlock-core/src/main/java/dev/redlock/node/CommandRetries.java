@@ -1,6 +1,7 @@
 package dev.redlock.node;
 
 import dev.redlock.resp.RespCommand;
+import dev.redlock.resp.RespWriter;
 import io.netty.buffer.ByteBuf;
 
 /**
@@ -14,6 +15,34 @@ final class CommandRetries {
     /** The next command is for a slot that the server imports. */
     private static final RespCommand ASKING = RespCommand.of("ASKING");
     private static final int ASKING_BYTES = 32;
+    /** Capacity for {@code SCRIPT LOAD} without the script. */
+    private static final int SCRIPT_LOAD_BYTES = 64;
+
+    /**
+     * Learns from the errors of a server about the slots of its cluster.
+     *
+     * @threading event-loop-confined
+     */
+    interface Cluster {
+
+        /**
+         * A server has redirected a command, once. A release follows. A vote does not, because the slot is silent from
+         * now on; a check follows {@code MOVED} alone, because it would register for a push where {@code ASKING} is
+         * needed.
+         *
+         * @return false if the command is not sent again
+         */
+        boolean redirect(CommandSender from, LockRequest request, int tag, SlotRedirect redirect);
+
+        /** As above for a release that was kept; the new owner keeps it if it is not connected. */
+        boolean redirect(CommandSender from, UndeliveredRelease release, int tag, SlotRedirect redirect);
+
+        /**
+         * The owner has moved keys of a slot to another master. If the operator aborts the migration, the owner grants
+         * locks again whose keys are at the other master. So the slot is silent from the last such reply on.
+         */
+        void onMigration(CommandSender from, SlotKey key);
+    }
 
     private final CommandSender sender;
     private final FanOut fanOut;
@@ -53,11 +82,11 @@ final class CommandRetries {
     }
 
     void onError(LockRequest request, int tag, VoteFailure failure, String errorCode, SlotRedirect redirect) {
-        if (redirect != null && sender.member().voter().redirect(sender, request, tag, redirect)) {
+        if (redirect != null && sender.cluster().redirect(sender, request, tag, redirect)) {
             return;
         }
         if (isMigrating(failure)) {
-            sender.member().voter().onMigration(sender, request);
+            sender.cluster().onMigration(sender, request);
         }
         CommandKind kind = RequestRing.kindOf(tag);
         int sequence = RequestRing.sequenceOf(tag);
@@ -82,7 +111,7 @@ final class CommandRetries {
 
     /** A cluster moves the slot to another server. */
     private boolean isMigrating(VoteFailure failure) {
-        return failure == VoteFailure.TRYAGAIN && sender.member() != null;
+        return failure == VoteFailure.TRYAGAIN && sender.cluster() != null;
     }
 
     /** Where SET IFEQ extends, the script follows a refusal only. The refusal counts if the user may not run it. */
@@ -112,9 +141,21 @@ final class CommandRetries {
      */
     void loadScript(LockKind lock, CommandKind kind) {
         if (!isScriptLoading && sender.refusalOf(CommandKind.RELEASE) == VoteFailure.NONE) {
-            isScriptLoading = sender.sendValue(Handshake.scriptLoad(sender, LockScripts.source(lock, kind)),
+            isScriptLoading = sender.sendValue(scriptLoad(sender, LockScripts.source(lock, kind)),
                     new ValueRequest(reply -> isScriptLoading = false));
         }
+    }
+
+    /** {@code SCRIPT LOAD source}; null if there is no memory for it. */
+    static ByteBuf scriptLoad(CommandSender sender, byte[] source) {
+        ByteBuf out = sender.newCommand(SCRIPT_LOAD_BYTES + source.length);
+        if (out != null) {
+            RespWriter.arrayHeader(out, 3);
+            RespWriter.bulkString(out, "SCRIPT");
+            RespWriter.bulkString(out, "LOAD");
+            RespWriter.bulkString(out, source);
+        }
+        return out;
     }
 
     /** Sends a command that another server of the cluster has redirected; false if it cannot be sent. */
@@ -168,8 +209,7 @@ final class CommandRetries {
         boolean isForbiddenExtension = commands.kind() == CommandKind.EXTEND_MANY && failure == VoteFailure.NOPERM;
         boolean isMigrating = isMigrating(failure);
         if (isMigrating) {
-            sender.member()
-                    .voter()
+            sender.cluster()
                     .onMigration(sender, commands.member(Long.numberOfTrailingZeros(commands.membersOf(nodeIndex))));
         }
         if (redirect != null || isMigrating || isForbiddenExtension) {

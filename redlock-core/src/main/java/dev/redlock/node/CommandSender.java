@@ -3,7 +3,6 @@ package dev.redlock.node;
 import dev.redlock.resp.RespWriter;
 import dev.redlock.time.NanoClock;
 import io.netty.buffer.ByteBuf;
-import io.netty.buffer.Unpooled;
 import java.lang.System.Logger.Level;
 import java.nio.charset.StandardCharsets;
 
@@ -38,7 +37,6 @@ class CommandSender {
     private static final int ARRAY_HEADER_BYTES = 16;
     /** {@code $}, a length, and two line ends. */
     private static final int BULK_OVERHEAD_BYTES = 16;
-    private static final int CRLF_BYTES = 2;
 
     private final int nodeIndex;
     private final NodeView view;
@@ -123,12 +121,16 @@ class CommandSender {
         return connection.isCongested();
     }
 
+    NodeView view() {
+        return view;
+    }
+
     int nodeIndex() {
         return nodeIndex;
     }
 
-    /** The server in its cluster; null on a voter that is no cluster. */
-    ClusterMember member() {
+    /** Null on a voter that is no cluster. */
+    CommandRetries.Cluster cluster() {
         return null;
     }
 
@@ -416,27 +418,6 @@ class CommandSender {
         } else if (isConnected()) {
             listener.onInvalidated(view, key, index, length);
         }
-    }
-
-    /** A release that was kept has deleted a key. */
-    void onDeliveredLate(UndeliveredRelease release) {
-        ByteBuf bulks = Unpooled.wrappedBuffer(release.resourceBulk());
-        while (bulks.isReadable()) {
-            int length = lengthOfBulk(bulks);
-            listener.onDeliveredLate(view, bulks, bulks.readerIndex(), length);
-            bulks.skipBytes(length + CRLF_BYTES);
-        }
-    }
-
-    /** Reads {@code $}, the length and the line end of a bulk string. */
-    private static int lengthOfBulk(ByteBuf bulks) {
-        int length = 0;
-        bulks.skipBytes(1);
-        for (byte digit = bulks.readByte(); digit != '\r'; digit = bulks.readByte()) {
-            length = length * 10 + digit - '0';
-        }
-        bulks.skipBytes(1);
-        return length;
     }
 
     /** The server was flushed, which may happen during the handshake too. */

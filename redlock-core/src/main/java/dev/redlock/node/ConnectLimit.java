@@ -29,8 +29,8 @@ final class ConnectLimit {
     private final NodeContext context;
     private final LookupThreads lookups;
     private final ClusterServers servers;
-    private final Set<NodeConnector> running = new HashSet<>();
-    private final Queue<NodeConnector> waiting = new ArrayDeque<>();
+    private final Set<Runnable> running = new HashSet<>();
+    private final Queue<Runnable> waiting = new ArrayDeque<>();
     private final DeadlineTimer timer = new DeadlineTimer(nowNs -> startNext());
     private int startedCount;
     private long periodStartNs;
@@ -53,18 +53,18 @@ final class ConnectLimit {
         return servers;
     }
 
-    /** Starts a try, now or when the limit permits it. */
-    void enter(NodeConnector connector) {
+    /** Starts a try, now or when the limit permits it. A node has one object for all of its tries. */
+    void enter(Runnable start) {
         if (!isClosed) {
-            waiting.add(connector);
+            waiting.add(start);
             startNext();
         }
     }
 
     /** A try has ended, or is not wanted any more. */
-    void leave(NodeConnector connector) {
-        if (!running.remove(connector)) {
-            waiting.remove(connector);
+    void leave(Runnable start) {
+        if (!running.remove(start)) {
+            waiting.remove(start);
         }
     }
 
@@ -84,9 +84,9 @@ final class ConnectLimit {
         }
         while (!waiting.isEmpty() && hasRoom()) {
             startedCount++;
-            NodeConnector next = waiting.remove();
+            Runnable next = waiting.remove();
             running.add(next);
-            next.start();
+            next.run();
         }
         if (!waiting.isEmpty() && !timer.isStarted()) {
             context.timers().start(timer, nowNs + PERIOD_NS);

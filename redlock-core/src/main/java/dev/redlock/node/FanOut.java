@@ -42,7 +42,7 @@ public final class FanOut {
     private CommandKind loneKind;
     private int loneSequence;
     private long loneMask;
-    private final RejectedSends rejectedSends = new RejectedSends();
+    private final RejectedSends rejectedSends = new RejectedSends(this::report);
     private final SharedBatch batch;
     /** Whether there is a lone command, or the batches have any. */
     private boolean isCollecting;
@@ -86,13 +86,13 @@ public final class FanOut {
     }
 
     /** Adds a voter that is a cluster; the sender is that of a key without a known owner. */
-    void add(ClusterVoter cluster, CommandSender unrouted) {
+    void add(SlotOwners owners, CommandSender unrouted) {
         add(unrouted);
         if (routes == null) {
             routes = new ClusterRoutes(this, senders);
             batch.setRoutes(routes);
         }
-        routes.add(cluster, unrouted.nodeIndex());
+        routes.add(owners, unrouted.nodeIndex());
     }
 
     /** Sets the servers of a cluster. */
@@ -394,16 +394,19 @@ public final class FanOut {
     // ---- rejected sends ---------------------------------------------------------------------------------------------
 
     /** Reports to a request the nodes that it was not sent to. */
-    void report(LockRequest request, CommandKind kind, int sequence, long unsent) {
+    private void report(LockRequest request, CommandKind kind, int sequence, long unsent) {
         for (long left = unsent; left != 0; left &= left - 1) {
             int index = Long.numberOfTrailingZeros(left);
             request.onNotSent(index, kind, sequence, whyUnsent(request, kind, index));
         }
     }
 
-    /** As above for a batch. */
-    void report(CommandBatch commands, long unsent) {
-        batches.report(commands, unsent);
+    private void report(LockRequest request, CommandBatch commands, CommandKind kind, int sequence, long unsent) {
+        if (commands == null) {
+            report(request, kind, sequence, unsent);
+        } else {
+            batches.report(commands, unsent);
+        }
     }
 
     /** Reports at the end of the duty cycle the nodes that a batch was not sent to. */
@@ -505,7 +508,7 @@ public final class FanOut {
                 sealBatches();
             }
             if (hasRejected) {
-                rejectedSends.report(this);
+                rejectedSends.report();
                 hasRejected = !rejectedSends.isEmpty();
             }
             if (isCollecting) {
@@ -532,7 +535,7 @@ public final class FanOut {
     public void close() {
         while (isCollecting || !rejectedSends.isEmpty()) {
             sealBatches();
-            rejectedSends.report(this);
+            rejectedSends.report();
         }
         free();
     }

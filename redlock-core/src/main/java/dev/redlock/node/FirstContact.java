@@ -29,7 +29,7 @@ import java.util.function.Consumer;
  *
  * @threading event-loop-confined
  */
-final class FirstContact {
+final class FirstContact implements FreshGroup.Member {
 
     private static final long READ_PERIOD_NS = 1_000 * NS_PER_MS;
     /** Another client may be marking the group now, so the first delays are short. They double up to the period. */
@@ -137,28 +137,32 @@ final class FirstContact {
 
     // ---- the group --------------------------------------------------------------------------------------------------
 
-    boolean isCandidate() {
+    @Override
+    public boolean isCandidate() {
         return state == State.CANDIDATE;
     }
 
-    boolean isRulingOutGroup() {
+    @Override
+    public boolean isRulingOutGroup() {
         return state == State.GUARDED || state != State.IDLE && !isYoung;
     }
 
-    void onGroupRuledOut() {
+    @Override
+    public void onGroupRuledOut() {
         if (state == State.CANDIDATE && !isQuarantineReported) {
             reportQuarantine();
         }
     }
 
-    void onGroupAdmitted() {
+    @Override
+    public void onGroupAdmitted() {
         if (state == State.CANDIDATE) {
             startWriting();
         }
     }
 
-    /** Asks the node whether it is young and empty; both replies come from the process of the handshake. */
-    void check(int number) {
+    @Override
+    public void check(int number) {
         boolean isSent = send(command("INFO", "server"), reply -> isCheckedYoung = isYoung(reply))
                 && send(command("INFO", "keyspace"), reply -> onChecked(number, isEmpty(reply)));
         if (!isSent) {
@@ -174,7 +178,7 @@ final class FirstContact {
     }
 
     private boolean isYoung(RespValue reply) {
-        String uptime = reply.isError() ? null : Handshake.field(reply.asText(), "uptime_in_seconds");
+        String uptime = reply.isError() ? null : ServerReply.field(reply.asText(), "uptime_in_seconds");
         return uptime != null && uptime.matches("[0-9]{1,18}")
                 && guard.restartGuard().isYoung(Long.parseLong(uptime));
     }
@@ -286,7 +290,7 @@ final class FirstContact {
         if (!isWarned) {
             isWarned = true;
             view.log(Level.WARNING, "the mark of the restart guard cannot be " + what + ": "
-                    + Handshake.codeOf(reply.asText()) + "; until the node accepts " + command + " of " + markKey
+                    + ServerReply.codeOf(reply.asText()) + "; until the node accepts " + command + " of " + markKey
                     + ", clients guard it by its uptime alone, as with RestartGuardMode.UPTIME");
         }
         if (guard.isRestartQuarantined()) {

@@ -17,7 +17,26 @@ import java.util.List;
  */
 public final class FreshGroup {
 
-    private final List<FirstContact> members = new ArrayList<>();
+    /**
+     * The first contact with one node.
+     *
+     * @threading event-loop-confined
+     */
+    interface Member {
+
+        boolean isCandidate();
+
+        boolean isRulingOutGroup();
+
+        void onGroupRuledOut();
+
+        void onGroupAdmitted();
+
+        /** Asks the node whether it is young and empty; both replies come from the process of the handshake. */
+        void check(int number);
+    }
+
+    private final List<Member> members = new ArrayList<>();
     /** The replies of an earlier check do not count. */
     private int checkNumber;
     private int freshCount;
@@ -28,13 +47,13 @@ public final class FreshGroup {
         // Members are added later.
     }
 
-    void add(FirstContact member) {
+    void add(Member member) {
         members.add(member);
     }
 
     /** A member has completed its handshake, and only a fresh group lets it vote early. */
     void onCandidate() {
-        for (FirstContact member : members) {
+        for (Member member : members) {
             if (!member.isCandidate()) {
                 return;
             }
@@ -42,7 +61,7 @@ public final class FreshGroup {
         int number = ++checkNumber;
         freshCount = 0;
         problem = null;
-        for (FirstContact member : members) {
+        for (Member member : members) {
             member.check(number);
         }
     }
@@ -57,7 +76,7 @@ public final class FreshGroup {
             problem = memberProblem;
         } else if (++freshCount == members.size()) {
             checkNumber++;
-            members.forEach(FirstContact::onGroupAdmitted);
+            members.forEach(Member::onGroupAdmitted);
         }
     }
 
@@ -68,7 +87,7 @@ public final class FreshGroup {
 
     /** A connected member is old, or replaced a known process: the group cannot become fresh. */
     void onRuledOut() {
-        members.forEach(FirstContact::onGroupRuledOut);
+        members.forEach(Member::onGroupRuledOut);
     }
 
     /** Why the nodes are no fresh group, a main clause. */
@@ -77,7 +96,7 @@ public final class FreshGroup {
     }
 
     boolean isRuledOut() {
-        for (FirstContact member : members) {
+        for (Member member : members) {
             if (member.isRulingOutGroup()) {
                 return true;
             }

@@ -2,7 +2,6 @@ package dev.redlock.node;
 
 import dev.redlock.resp.RespCommand;
 import dev.redlock.resp.RespValue;
-import dev.redlock.resp.RespWriter;
 import dev.redlock.resp.SafeText;
 import dev.redlock.time.NanoClock;
 import dev.redlock.transport.Login;
@@ -39,7 +38,6 @@ import java.util.function.Consumer;
  */
 final class Handshake {
 
-    private static final RespCommand TIME = RespCommand.of("TIME");
     private static final RespCommand INFO_SERVER = RespCommand.of("INFO", "server");
     private static final RespCommand INFO_REPLICATION = RespCommand.of("INFO", "replication");
     private static final RespCommand CLUSTER_ID = RespCommand.of("CLUSTER", "MYID");
@@ -55,11 +53,7 @@ final class Handshake {
     private static final String CLOCK_SCRIPT = "redis.call('TIME') return redis.call('ZREM', ARGV[1], ARGV[1])";
     /** Part of the error of a server whose scripts must not depend on the clock. */
     private static final String CLOCK_FORBIDDEN = "non deterministic commands";
-    /** Characters of a server's word that are shown. */
-    private static final int SHOWN_LENGTH_MAX = 64;
     private static final long UNKNOWN = -1;
-    /** Capacity for {@code TIME}. */
-    static final int TIME_BYTES = 32;
     /** Capacity for the longest command without arguments of the user's. */
     private static final int SHORT_BYTES = 128;
 
@@ -182,7 +176,7 @@ final class Handshake {
         send(command("EVAL", CLOCK_SCRIPT, "0", scriptProbeKey), this::onClockScript);
         scriptsLeft = LockScripts.SCRIPTED.size();
         for (CommandKind kind : LockScripts.SCRIPTED) {
-            send(scriptLoad(sender, LockScripts.source(kind)), this::onScriptLoaded);
+            send(CommandRetries.scriptLoad(sender, LockScripts.source(kind)), this::onScriptLoaded);
         }
     }
 
@@ -197,7 +191,7 @@ final class Handshake {
 
     private void onTracking(RespValue reply) {
         if (stage == Stage.RESP3 && isError(reply)) {
-            wakeUpProblem = "CLIENT TRACKING failed: " + codeOf(reply.asText());
+            wakeUpProblem = "CLIENT TRACKING failed: " + ServerReply.codeOf(reply.asText());
         }
     }
 
@@ -267,18 +261,6 @@ final class Handshake {
         }
     }
 
-    /** {@code SCRIPT LOAD source}; null if there is no memory for it. */
-    static ByteBuf scriptLoad(CommandSender sender, byte[] source) {
-        ByteBuf out = sender.newCommand(SHORT_BYTES + source.length);
-        if (out != null) {
-            RespWriter.arrayHeader(out, 3);
-            RespWriter.bulkString(out, "SCRIPT");
-            RespWriter.bulkString(out, "LOAD");
-            RespWriter.bulkString(out, source);
-        }
-        return out;
-    }
-
     private void clearLogin() {
         if (login != null) {
             login.clear();
@@ -298,7 +280,7 @@ final class Handshake {
     }
 
     private String helloProblem(String error) {
-        String code = codeOf(error);
+        String code = ServerReply.codeOf(error);
         if (code.equals("WRONGPASS") || code.equals("NOAUTH")) {
             return authenticationProblem(code);
         }
@@ -324,7 +306,7 @@ final class Handshake {
 
     private void onAuth(RespValue reply) {
         if (isError(reply)) {
-            reject(authenticationProblem(codeOf(reply.asText())));
+            reject(authenticationProblem(ServerReply.codeOf(reply.asText())));
         }
     }
 
@@ -342,7 +324,7 @@ final class Handshake {
             return false;
         }
         stage = Stage.DONE;
-        listener.onHandshakeFailed("the server is not ready: " + codeOf(reply.asText()));
+        listener.onHandshakeFailed("the server is not ready: " + ServerReply.codeOf(reply.asText()));
         return true;
     }
 
@@ -351,7 +333,8 @@ final class Handshake {
             return;
         }
         if (reply.isError()) {
-            reject("INFO failed: " + codeOf(reply.asText()) + "; allow the command, which the restart guard needs");
+            reject("INFO failed: " + ServerReply.codeOf(reply.asText())
+                    + "; allow the command, which the restart guard needs");
             return;
         }
         String mode = modeOf(reply.asText());
@@ -368,8 +351,8 @@ final class Handshake {
             reject("the server is part of no cluster: write its address without redis-cluster://, as host:port");
             return;
         }
-        runId = field(reply.asText(), "run_id");
-        String uptime = field(reply.asText(), "uptime_in_seconds");
+        runId = ServerReply.field(reply.asText(), "run_id");
+        String uptime = ServerReply.field(reply.asText(), "uptime_in_seconds");
         // A clock that was set back since the server's start makes the uptime negative: treat it as zero.
         boolean isNumber = uptime != null && uptime.matches("-?[0-9]{1,18}");
         uptimeSeconds = isNumber ? Math.max(0, Long.parseLong(uptime)) : UNKNOWN;
@@ -384,7 +367,7 @@ final class Handshake {
             return;
         }
         if (reply.isError()) {
-            reject("INFO replication failed: " + codeOf(reply.asText()) + "; allow the command");
+            reject("INFO replication failed: " + ServerReply.codeOf(reply.asText()) + "; allow the command");
             return;
         }
         if (isMember()) {
@@ -394,15 +377,15 @@ final class Handshake {
             }
             return;
         }
-        String role = field(reply.asText(), "role");
+        String role = ServerReply.field(reply.asText(), "role");
         if (!"master".equals(role)) {
-            reject("the server's role is " + SafeText.of(role, SHOWN_LENGTH_MAX)
+            reject("the server's role is " + SafeText.of(role, ServerReply.SHOWN_LENGTH_MAX)
                     + ": a node must be an independent master, configure the address of one");
         }
     }
 
     private boolean isMember() {
-        return sender.member() != null;
+        return sender.cluster() != null;
     }
 
     private void onClusterId(RespValue reply) {
@@ -410,7 +393,7 @@ final class Handshake {
             return;
         }
         if (reply.isError() || reply.isNull()) {
-            reject("CLUSTER MYID failed: " + (reply.isNull() ? "no id" : codeOf(reply.asText()))
+            reject("CLUSTER MYID failed: " + (reply.isNull() ? "no id" : ServerReply.codeOf(reply.asText()))
                     + "; allow the command, which the client needs on a cluster");
             return;
         }
@@ -421,11 +404,11 @@ final class Handshake {
         if (!isUsable(reply)) {
             return;
         }
-        long wallUs = TimeReply.microsecondsOf(reply);
+        long wallUs = ServerReply.microsecondsOf(reply);
         if (wallUs >= 0) {
             listener.onClockSample(timeSentNs, clock.nanoTime(), wallUs);
         } else if (isClockWatched) {
-            reject(TimeReply.problemOf(reply));
+            reject(ServerReply.problemOf(reply));
         }
     }
 
@@ -443,7 +426,8 @@ final class Handshake {
             return;
         }
         if (reply.isError()) {
-            reject("SCRIPT LOAD failed: " + codeOf(reply.asText()) + "; allow the command, which the lock needs"
+            reject("SCRIPT LOAD failed: " + ServerReply.codeOf(reply.asText())
+                    + "; allow the command, which the lock needs"
                     + (areScriptsOptional ? " on a server without DELEX or DELIFEQ, and SET IFEQ" : ""));
         } else if (scriptsLeft == 0) {
             finish();
@@ -485,29 +469,9 @@ final class Handshake {
         return reply != null && reply.isError();
     }
 
-    /** The first word of an error. The rest is left out, since it may repeat the command with its password. */
-    static String codeOf(String error) {
-        int blank = error.indexOf(' ');
-        return SafeText.of(blank < 0 ? error : error.substring(0, blank), SHOWN_LENGTH_MAX);
-    }
-
     /** Redis calls the field {@code redis_mode}, Valkey {@code server_mode}; null if there is neither. */
     private static String modeOf(String info) {
-        String mode = field(info, "redis_mode");
-        return mode == null ? field(info, "server_mode") : mode;
-    }
-
-    /** A field of INFO; null if it is missing. */
-    static String field(String info, String name) {
-        for (String line : info.split("\r\n")) {
-            if (line.startsWith(name + ":")) {
-                return line.substring(name.length() + 1);
-            }
-        }
-        return null;
-    }
-
-    static void writeTime(ByteBuf out) {
-        TIME.writeTo(out);
+        String mode = ServerReply.field(info, "redis_mode");
+        return mode == null ? ServerReply.field(info, "server_mode") : mode;
     }
 }

@@ -8,6 +8,5 @@ package dev.redlock.node;
  *
  * @threading event-loop-confined
  */
-abstract sealed class InFlightRequest
-        permits LockRequest, CommandBatch, UndeliveredRelease, ValueRequest, WakeUpRequest {
+abstract class InFlightRequest {
 }

@@ -5,5 +5,5 @@ package dev.redlock.node;
  *
  * @threading event-loop-confined
  */
-public abstract non-sealed class LockRequest extends InFlightRequest implements LockCommand, ReplyListener {
+public abstract class LockRequest extends InFlightRequest implements LockCommand, ReplyListener {
 }

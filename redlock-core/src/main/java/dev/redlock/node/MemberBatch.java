@@ -24,12 +24,12 @@ final class MemberBatch {
         this.buffers = buffers;
     }
 
-    /** Provides room for so many bytes; false if there is no memory. */
-    boolean reserve(int bytes, NodeConnection connection) {
-        if (batch != null && batch.writableBytes() < bytes) {
-            writeTo(connection);
-            free();
-        }
+    boolean hasRoom(int bytes) {
+        return batch == null || batch.writableBytes() >= bytes;
+    }
+
+    /** Takes a buffer for so many bytes, if there is none; false if there is no memory. */
+    boolean reserve(int bytes) {
         if (batch == null) {
             batch = buffers.takeReused(Math.max(CAPACITY, bytes));
         }
@@ -40,13 +40,14 @@ final class MemberBatch {
         batch.writeBytes(commands, from, to - from);
     }
 
-    /** Passes the bytes so far to the connection. */
-    void writeTo(NodeConnection connection) {
-        if (batch != null && batch.writerIndex() > start) {
-            int from = start;
-            start = batch.writerIndex();
-            connection.write(batch.retainedSlice(from, start - from));
+    /** A slice with the bytes so far, which the connection gets; null if there are none. */
+    ByteBuf take() {
+        if (batch == null || batch.writerIndex() == start) {
+            return null;
         }
+        int from = start;
+        start = batch.writerIndex();
+        return batch.retainedSlice(from, start - from);
     }
 
     /** The connection has flushed its bytes. */

@@ -16,9 +16,9 @@ record MemberIdentity(String nodeId, boolean isMaster, String replicationId, boo
 
     /** Reads {@code INFO replication}; null if it lacks a field. */
     static MemberIdentity of(String nodeId, String info) {
-        String role = Handshake.field(info, "role");
-        String id = Handshake.field(info, "master_replid");
-        String before = Handshake.field(info, "master_replid2");
+        String role = ServerReply.field(info, "role");
+        String id = ServerReply.field(info, "master_replid");
+        String before = ServerReply.field(info, "master_replid2");
         return role == null || id == null || before == null
                 ? null
                 : new MemberIdentity(nodeId, role.equals("master"), id, !before.equals(NO_REPLICATION_ID));

@@ -10,18 +10,18 @@ import io.netty.buffer.ByteBuf;
  */
 final class MemberSender extends CommandSender {
 
-    private final ClusterMember member;
+    private final CommandRetries.Cluster cluster;
     private final MemberBatch ownBatch;
 
-    MemberSender(NodeView view, NodeContext context, FanOut fanOut, ClusterMember member) {
+    MemberSender(NodeView view, NodeContext context, FanOut fanOut, CommandRetries.Cluster cluster) {
         super(view, context, fanOut);
-        this.member = member;
+        this.cluster = cluster;
         this.ownBatch = new MemberBatch(fanOut.buffers());
     }
 
     @Override
-    ClusterMember member() {
-        return member;
+    CommandRetries.Cluster cluster() {
+        return cluster;
     }
 
     @Override
@@ -43,7 +43,11 @@ final class MemberSender extends CommandSender {
     /** Whether the node has memory for a command of its own batch. */
     private boolean reserve(int bytes) {
         try {
-            return ownBatch.reserve(bytes, connection());
+            if (!ownBatch.hasRoom(bytes)) {
+                writeBatch();
+                ownBatch.free();
+            }
+            return ownBatch.reserve(bytes);
         } catch (RuntimeException | Error e) {
             connection().fail("commands cannot be written: " + e);
             return false;
@@ -61,9 +65,16 @@ final class MemberSender extends CommandSender {
             return;
         }
         try {
-            ownBatch.writeTo(connection());
+            writeBatch();
         } catch (RuntimeException | Error e) {
             connection().fail("commands cannot be written: " + e);
+        }
+    }
+
+    private void writeBatch() {
+        ByteBuf written = ownBatch.take();
+        if (written != null) {
+            connection().write(written);
         }
     }
 

@@ -84,7 +84,7 @@ public final class Node extends Voter {
         this.firstContact = new FirstContact(context, sender, voteGuard, view, this::onFirstContactDecided);
         this.clock = new NodeClock(options.drift(), options.clockSampleMs() > 0);
         this.monitor = new NodeMonitor(context, sender, events);
-        context.identities().add(this);
+        context.identities().add(view);
     }
 
     // ---- for the engine ---------------------------------------------------------------------------------------------
@@ -225,10 +225,6 @@ public final class Node extends Voter {
         return state().isConnected();
     }
 
-    String runId() {
-        return runId;
-    }
-
     // ---- for its cluster --------------------------------------------------------------------------------------------
 
     CommandSender sender() {
@@ -287,7 +283,7 @@ public final class Node extends Voter {
         reconnectDelay.onConnected(nowNs());
         if (!newRunId.equals(runId)) {
             runId = newRunId;
-            context.identities().update();
+            context.identities().onRunId(view, runId);
         }
         boolean isRestarted = voteGuard.onHandshake(runId, uptimeSeconds);
         if (member != null) {
@@ -564,9 +560,9 @@ public final class Node extends Voter {
         public void onTime(long sentNs, long receivedNs, RespValue reply) {
             view.setRoundTripNs(receivedNs - sentNs);
             voteGuard.onReply(receivedNs);
-            long wallUs = TimeReply.microsecondsOf(reply);
+            long wallUs = ServerReply.microsecondsOf(reply);
             if (wallUs < 0) {
-                onClockUnreadable(TimeReply.problemOf(reply));
+                onClockUnreadable(ServerReply.problemOf(reply));
                 return;
             }
             boolean wasUnreadable = voteGuard.onClockReadable();

@@ -68,6 +68,7 @@ final class NodeConnector {
     private final NodeOptions options;
     private final Function<TlsChannel, NodeConnection> newConnection;
     private final Listener listener;
+    private final Runnable starter = this::start;
     private final DeadlineTimer retryTimer = new DeadlineTimer(nowNs -> connect());
     private final DeadlineTimer timeoutTimer = new DeadlineTimer(nowNs -> onTimeout());
     private Step step = Step.NONE;
@@ -95,11 +96,11 @@ final class NodeConnector {
         if (limit == null) {
             start();
         } else {
-            limit.enter(this);
+            limit.enter(starter);
         }
     }
 
-    void start() {
+    private void start() {
         // A resolver may never answer and a channel may not report its failure, so there is a time limit.
         context.timers().start(timeoutTimer, nowNs() + (lookupTimeoutMs() + options.connectTimeoutMs()) * NS_PER_MS);
         step = Step.LOOK_UP;
@@ -135,7 +136,7 @@ final class NodeConnector {
         context.timers().stop(timeoutTimer);
         step = Step.NONE;
         if (limit != null) {
-            limit.leave(this);
+            limit.leave(starter);
         }
         Channel unwanted = openingChannel;
         opening = null;

@@ -1,5 +1,7 @@
 package dev.redlock.node;
 
+import io.netty.buffer.ByteBuf;
+import io.netty.buffer.Unpooled;
 import java.util.function.Function;
 
 /**
@@ -9,6 +11,8 @@ import java.util.function.Function;
  * @threading event-loop-confined
  */
 final class ReleaseRedelivery implements UndeliveredRelease.Owner {
+
+    private static final int CRLF_BYTES = 2;
 
     private final UndeliveredReleases queue;
     private final CommandSender sender;
@@ -63,9 +67,30 @@ final class ReleaseRedelivery implements UndeliveredRelease.Owner {
         String recovery = sender.recordRecovery(CommandKind.RELEASE, value);
         statistics.onUndeliveredReleaseDelivered();
         if (value != 0) {
-            sender.onDeliveredLate(release);
+            onDeliveredLate(release);
         }
         sender.logHealth(recovery);
+    }
+
+    /** A release that was kept has deleted a key. */
+    private void onDeliveredLate(UndeliveredRelease release) {
+        ByteBuf bulks = Unpooled.wrappedBuffer(release.resourceBulk());
+        while (bulks.isReadable()) {
+            int length = lengthOfBulk(bulks);
+            context.listener().onDeliveredLate(sender.view(), bulks, bulks.readerIndex(), length);
+            bulks.skipBytes(length + CRLF_BYTES);
+        }
+    }
+
+    /** Reads {@code $}, the length and the line end of a bulk string. */
+    private static int lengthOfBulk(ByteBuf bulks) {
+        int length = 0;
+        bulks.skipBytes(1);
+        for (byte digit = bulks.readByte(); digit != '\r'; digit = bulks.readByte()) {
+            length = length * 10 + digit - '0';
+        }
+        bulks.skipBytes(1);
+        return length;
     }
 
     /**
@@ -75,10 +100,10 @@ final class ReleaseRedelivery implements UndeliveredRelease.Owner {
     @Override
     public void onError(UndeliveredRelease release, int tag, VoteFailure failure, String errorCode,
             SlotRedirect redirect) {
-        if (redirect != null && sender.member().voter().redirect(sender, release, tag, redirect)) {
+        if (redirect != null && sender.cluster().redirect(sender, release, tag, redirect)) {
             return;
         }
-        if (redirect != null || sender.member() != null && failure.isOfSlot()) {
+        if (redirect != null || sender.cluster() != null && failure.isOfSlot()) {
             onUnknown(release);
             return;
         }

@@ -116,7 +116,7 @@ final class ReplyReader implements RespVisitor {
         } else if (isLockError()) {
             scalar = Scalar.ERROR;
             readError(buf, index, length);
-            redirect = sender.member() != null && (failure == VoteFailure.MOVED || failure == VoteFailure.ASK)
+            redirect = sender.cluster() != null && (failure == VoteFailure.MOVED || failure == VoteFailure.ASK)
                     ? redirectIn(buf, index, length)
                     : null;
         } else {

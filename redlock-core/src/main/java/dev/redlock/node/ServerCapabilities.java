@@ -72,7 +72,7 @@ record ServerCapabilities(CommandEncoding releaseEncoding, CommandEncoding exten
     }
 
     private static boolean isKnownButFailed(String error) {
-        String code = Handshake.codeOf(error);
+        String code = ServerReply.codeOf(error);
         return KNOWN_BUT_FAILED.contains(code) || code.equals("NOPERM") && error.contains(KEY_FORBIDDEN);
     }
 

@@ -1,5 +1,6 @@
 package dev.redlock.node;
 
+import dev.redlock.resp.RespCommand;
 import io.netty.buffer.ByteBuf;
 
 /**
@@ -14,6 +15,9 @@ final class SharedBatch {
 
     /** Some 300 commands; a full buffer is flushed early. */
     static final int CAPACITY = 64 * 1024;
+    static final RespCommand TIME = RespCommand.of("TIME");
+    /** Capacity for {@code TIME}. */
+    static final int TIME_BYTES = 32;
     private static final int ANY_NODE = -1;
 
     private final DirectBuffers buffers;
@@ -122,11 +126,11 @@ final class SharedBatch {
      */
     ByteBuf timeCommand() {
         if (timeCommand == null) {
-            timeCommand = buffers.takeReused(Handshake.TIME_BYTES);
+            timeCommand = buffers.takeReused(TIME_BYTES);
             if (timeCommand == null) {
                 return null;
             }
-            Handshake.writeTime(timeCommand);
+            TIME.writeTo(timeCommand);
         }
         return timeCommand.retainedDuplicate();
     }

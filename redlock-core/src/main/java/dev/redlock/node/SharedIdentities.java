@@ -1,11 +1,12 @@
 package dev.redlock.node;
 
 import dev.redlock.quorum.SharedVotes;
-import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.HashMap;
+import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 
 /**
  * The identities of all servers: the {@code run_id} of each process, and the ids that the map of each cluster has.
@@ -20,8 +21,10 @@ public final class SharedIdentities {
 
     private final SharedVotes votes;
     private final String[] names;
-    private final List<Node> nodes = new ArrayList<>();
-    private final List<ClusterVoter> clusters = new ArrayList<>();
+    /** The {@code run_id} of each server; null before its first handshake. */
+    private final Map<NodeView, String> runIds = new LinkedHashMap<>();
+    /** The ids in the map of each cluster, by voter. */
+    private final Map<Integer, Set<String>> idsOfClusters = new LinkedHashMap<>();
 
     /**
      * No servers yet.
@@ -34,35 +37,38 @@ public final class SharedIdentities {
         this.names = names.toArray(String[]::new);
     }
 
-    void add(Node node) {
-        nodes.add(node);
+    void add(NodeView node) {
+        runIds.put(node, null);
     }
 
-    void add(ClusterVoter cluster) {
-        clusters.add(cluster);
-    }
-
-    void remove(Node node) {
-        nodes.remove(node);
-        if (votes.with(node.view().index()) != 0) {
+    void remove(NodeView node) {
+        runIds.remove(node);
+        if (votes.with(node.index()) != 0) {
             update();
         }
     }
 
-    /** A server has shown another identity. */
-    void update() {
+    /** A server has shown another {@code run_id}. */
+    void onRunId(NodeView node, String runId) {
+        runIds.replace(node, runId);
+        update();
+    }
+
+    /** The map of a cluster has other servers. */
+    void onNodeIds(int voter, Set<String> ids) {
+        idsOfClusters.put(voter, ids);
+        update();
+    }
+
+    private void update() {
         Map<String, Long> votersOf = new HashMap<>();
-        for (Node node : nodes) {
-            if (node.runId() != null) {
-                votersOf.merge(node.runId(), 1L << node.view().index(), (one, other) -> one | other);
+        runIds.forEach((node, runId) -> {
+            if (runId != null) {
+                add(votersOf, runId, node.index());
             }
-        }
+        });
         // A run_id and the id of a cluster node are random numbers of one length, and no server has the same twice.
-        for (ClusterVoter cluster : clusters) {
-            for (String id : cluster.nodeIds()) {
-                votersOf.merge(id, 1L << cluster.index(), (one, other) -> one | other);
-            }
-        }
+        idsOfClusters.forEach((voter, ids) -> ids.forEach(id -> add(votersOf, id, voter)));
         votes.clear();
         for (long voters : votersOf.values()) {
             if (Long.bitCount(voters) > 1) {
@@ -71,7 +77,11 @@ public final class SharedIdentities {
         }
         String[] problems = new String[names.length];
         Arrays.setAll(problems, this::problemOf);
-        nodes.forEach(node -> node.view().setIdentityProblem(problems[node.view().index()]));
+        runIds.keySet().forEach(node -> node.setIdentityProblem(problems[node.index()]));
+    }
+
+    private static void add(Map<String, Long> votersOf, String id, int voter) {
+        votersOf.merge(id, 1L << voter, (one, other) -> one | other);
     }
 
     private String problemOf(int voter) {

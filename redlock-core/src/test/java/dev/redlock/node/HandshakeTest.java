@@ -19,26 +19,26 @@ class HandshakeTest {
     @ParameterizedTest
     @CsvSource({"run_id, abc", "uptime_in_seconds, 12", "redis_version, 7.0.15", "executable, /a:b"})
     void findsAFieldOfInfo(String name, String value) {
-        assertEquals(value, Handshake.field(INFO, name));
+        assertEquals(value, ServerReply.field(INFO, name));
     }
 
     @ParameterizedTest
     @CsvSource({"run", "un_id", "RUN_ID", "role", "# Server"})
     void returnsNullForAMissingFieldOfInfo(String name) {
-        assertNull(Handshake.field(INFO, name));
+        assertNull(ServerReply.field(INFO, name));
     }
 
     @Test
     void findsEmptyFieldsAndNoneInEmptyInfo() {
-        assertEquals("", Handshake.field(INFO, "config_file"));
-        assertNull(Handshake.field("", "run_id"));
-        assertEquals("x", Handshake.field("run_id:x", "run_id"), "without a line end");
+        assertEquals("", ServerReply.field(INFO, "config_file"));
+        assertNull(ServerReply.field("", "run_id"));
+        assertEquals("x", ServerReply.field("run_id:x", "run_id"), "without a line end");
     }
 
     @Test
     void writesTheTimeCommand() {
-        ByteBuf out = UnpooledByteBufAllocator.DEFAULT.directBuffer(Handshake.TIME_BYTES);
-        Handshake.writeTime(out);
+        ByteBuf out = UnpooledByteBufAllocator.DEFAULT.directBuffer(SharedBatch.TIME_BYTES);
+        SharedBatch.TIME.writeTo(out);
         assertEquals("*1\r\n$4\r\nTIME\r\n", out.toString(StandardCharsets.US_ASCII));
         out.release();
     }

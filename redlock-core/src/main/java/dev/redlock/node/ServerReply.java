@@ -1,24 +1,43 @@
 package dev.redlock.node;
 
 import dev.redlock.resp.RespValue;
+import dev.redlock.resp.SafeText;
 import java.util.List;
 
 /**
- * The reply to {@code TIME}: an array of seconds and microseconds since the epoch.
+ * Reads the replies to commands of the client itself.
  *
  * @threading immutable
  */
-final class TimeReply {
+final class ServerReply {
 
+    /** Characters of a server's word that are shown. */
+    static final int SHOWN_LENGTH_MAX = 64;
     private static final long INVALID = -1;
     private static final long US_PER_S = 1_000_000;
     /** Nanoseconds since the epoch fit a long up to this second, in April 2262. */
     private static final long SECONDS_MAX = Long.MAX_VALUE / 1_000_000_000;
 
-    private TimeReply() {
+    private ServerReply() {
     }
 
-    /** Microseconds since the epoch; -1 if the reply is invalid, or out of range. */
+    /** The first word of an error. The rest is left out, since it may repeat the command with its password. */
+    static String codeOf(String error) {
+        int blank = error.indexOf(' ');
+        return SafeText.of(blank < 0 ? error : error.substring(0, blank), SHOWN_LENGTH_MAX);
+    }
+
+    /** A field of INFO; null if it is missing. */
+    static String field(String info, String name) {
+        for (String line : info.split("\r\n")) {
+            if (line.startsWith(name + ":")) {
+                return line.substring(name.length() + 1);
+            }
+        }
+        return null;
+    }
+
+    /** {@code TIME}: microseconds since the epoch; -1 if the reply is invalid, or out of range. */
     static long microsecondsOf(RespValue reply) {
         if (!reply.type().isAggregate() || reply.isNull()) {
             return INVALID;
@@ -38,9 +57,9 @@ final class TimeReply {
         }
     }
 
-    /** The problem that an invalid reply is. */
+    /** The problem that an invalid reply to {@code TIME} is. */
     static String problemOf(RespValue reply) {
-        return "TIME failed: " + (reply.isError() ? Handshake.codeOf(reply.asText()) : "reply of type " + reply.type())
+        return "TIME failed: " + (reply.isError() ? codeOf(reply.asText()) : "reply of type " + reply.type())
                 + "; allow the command, or turn the clock watch off";
     }
 }

@@ -12,7 +12,7 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
 /** The reply to TIME is two numbers, and anything else is rejected. */
-class TimeReplyTest {
+class ServerReplyTest {
 
     private static RespValue value(String wire) {
         ByteBuf in = Unpooled.copiedBuffer(wire, StandardCharsets.UTF_8);
@@ -25,7 +25,7 @@ class TimeReplyTest {
         "'*2\\r\\n$10\\r\\n9223372035\\r\\n$6\\r\\n999999\\r\\n', 9223372035999999",
         "'*2\\r\\n$1\\r\\n1\\r\\n$1\\r\\n0\\r\\n', 1000000"})
     void readsAValidReply(String wire, long microseconds) {
-        assertEquals(microseconds, TimeReply.microsecondsOf(value(unescaped(wire))));
+        assertEquals(microseconds, ServerReply.microsecondsOf(value(unescaped(wire))));
     }
 
     @ParameterizedTest
@@ -37,7 +37,7 @@ class TimeReplyTest {
         "'*2\\r\\n$1\\r\\n1\\r\\n$7\\r\\n1000000\\r\\n'", "'*2\\r\\n$10\\r\\n9223372036\\r\\n$1\\r\\n0\\r\\n'",
         "'+OK\\r\\n'", "'_\\r\\n'"})
     void returnsMinusOneForAnInvalidReply(String wire) {
-        assertEquals(-1, TimeReply.microsecondsOf(value(unescaped(wire))));
+        assertEquals(-1, ServerReply.microsecondsOf(value(unescaped(wire))));
     }
 
     private static String unescaped(String wire) {
