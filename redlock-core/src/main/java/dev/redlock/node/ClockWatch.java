@@ -35,6 +35,8 @@ final class ClockWatch {
     /** Bounds of the offset of a correct clock. After a small step the minimum may exceed the maximum. */
     private long offsetNsMin;
     private long offsetNsMax;
+    /** The node's clock minus the local one at the last sample. */
+    private long offsetUs;
 
     ClockWatch(Drift drift) {
         this.rate = new Drift(drift.ratePpm(), 0);
@@ -70,7 +72,13 @@ final class ClockWatch {
             offsetNsMax = Math.min(offsetNsMax + agedNs, max);
         }
         hasReference = true;
+        offsetUs = serverNs / 1_000 - receivedNs / 1_000;
         lastSentNs = sentNs;
         return isJump;
+    }
+
+    /** The node's wall clock, microseconds since the epoch; 0 before the first sample. */
+    long wallUs(long nowNs) {
+        return hasReference ? offsetUs + nowNs / 1_000 : 0;
     }
 }

@@ -75,7 +75,7 @@ final class ClusterRoutes {
             int first = Long.numberOfTrailingZeros(left);
             long sameSlot = withSlot(commands, commands.member(first).slot(), left);
             left &= ~sameSlot;
-            boolean isSilent = origin.single().isVote() && route(commands.member(first), true) != 0;
+            boolean isSilent = origin.single().isVote && route(commands.member(first), true) != 0;
             if (Long.bitCount(sameSlot) == 1 || isSilent) {
                 for (long rest = sameSlot; rest != 0; rest &= rest - 1) {
                     batches.sendAlone(commands, Long.numberOfTrailingZeros(rest), clusterMask);

@@ -36,7 +36,7 @@ final class CommandBatch extends InFlightRequest {
         members[length] = request;
         sequences[length] = sequence;
         nodeMasks[length++] = nodes;
-        keyBytes += request.resourceBulk().length + (kind.hasCounter() ? request.counterBulk().length : 0);
+        keyBytes += request.resourceBulk().length + (kind.hasCounter ? request.counterBulk().length : 0);
         valueBytes += request.token().valueLength();
     }
 

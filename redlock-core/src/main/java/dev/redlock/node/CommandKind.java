@@ -42,18 +42,20 @@ public enum CommandKind {
     /** By ordinal. */
     static final CommandKind[] VALUES = values();
 
-    private final String scriptName;
+    /** Name of the script resource, without ending; null if there is none. */
+    final String scriptName;
     /** As {@link #isAcquire()}. */
     final boolean isAcquire;
-    /** As {@link #isVote()}. */
+    /** Whether the reply counts towards a quorum of holders, so that a node in quarantine must not get it. */
     final boolean isVote;
-    /** As {@link #hasCounter()}. */
+    /** Whether the counter is the second key. */
     final boolean hasCounter;
     /** Whether the command names the counter, or the key of the tickets that is beside it. */
     final boolean isCounterNamed;
     /** Whether the command may read the key of the lock: the read registers for a push if the client asks. */
     final boolean mayRegister;
-    private final int argumentCount;
+    /** The number of arguments after the token. */
+    final int argumentCount;
 
     CommandKind(String scriptName, boolean isVote, boolean hasCounter, int argumentCount) {
         this.scriptName = scriptName;
@@ -73,26 +75,6 @@ public enum CommandKind {
     /** @return true if there is a script for it */
     boolean isScript() {
         return scriptName != null;
-    }
-
-    /** @return name of the script resource, without ending; null if there is none */
-    String scriptName() {
-        return scriptName;
-    }
-
-    /** @return true if the reply counts towards a quorum of holders, so that a node in quarantine must not get it */
-    boolean isVote() {
-        return isVote;
-    }
-
-    /** @return true if the counter is the second key */
-    boolean hasCounter() {
-        return hasCounter;
-    }
-
-    /** @return the number of arguments after the token */
-    int argumentCount() {
-        return argumentCount;
     }
 
     /** @return the command for one key, if this one is for many; else this one */
@@ -119,5 +101,4 @@ public enum CommandKind {
     public boolean isRelease() {
         return this == RELEASE || this == RELEASE_FENCED || this == RELEASE_MANY || this == RELEASE_MANY_FENCED;
     }
-
 }

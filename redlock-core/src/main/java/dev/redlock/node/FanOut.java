@@ -42,7 +42,7 @@ public final class FanOut {
     private CommandKind loneKind;
     private int loneSequence;
     private long loneMask;
-    private final RejectedSends rejectedSends = new RejectedSends(this::report);
+    private final RejectedSends rejectedSends = new RejectedSends();
     private final SharedBatch batch;
     /** Whether there is a lone command, or the batches have any. */
     private boolean isCollecting;
@@ -394,19 +394,16 @@ public final class FanOut {
     // ---- rejected sends ---------------------------------------------------------------------------------------------
 
     /** Reports to a request the nodes that it was not sent to. */
-    private void report(LockRequest request, CommandKind kind, int sequence, long unsent) {
+    void report(LockRequest request, CommandKind kind, int sequence, long unsent) {
         for (long left = unsent; left != 0; left &= left - 1) {
             int index = Long.numberOfTrailingZeros(left);
             request.onNotSent(index, kind, sequence, whyUnsent(request, kind, index));
         }
     }
 
-    private void report(LockRequest request, CommandBatch commands, CommandKind kind, int sequence, long unsent) {
-        if (commands == null) {
-            report(request, kind, sequence, unsent);
-        } else {
-            batches.report(commands, unsent);
-        }
+    /** As above for a batch. */
+    void report(CommandBatch commands, long unsent) {
+        batches.report(commands, unsent);
     }
 
     /** Reports at the end of the duty cycle the nodes that a batch was not sent to. */
@@ -508,7 +505,7 @@ public final class FanOut {
                 sealBatches();
             }
             if (hasRejected) {
-                rejectedSends.report();
+                rejectedSends.report(this);
                 hasRejected = !rejectedSends.isEmpty();
             }
             if (isCollecting) {
@@ -535,7 +532,7 @@ public final class FanOut {
     public void close() {
         while (isCollecting || !rejectedSends.isEmpty()) {
             sealBatches();
-            rejectedSends.report();
+            rejectedSends.report(this);
         }
         free();
     }

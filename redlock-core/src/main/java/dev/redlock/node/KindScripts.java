@@ -91,7 +91,7 @@ final class KindScripts {
 
     /** {@code EVALSHA <sha> K key1 ... keyK token arguments}, or {@code EVAL} with the source. */
     void write(ByteBuf out, CommandKind kind, LockCommand command, boolean isEval) {
-        writeHead(out, kind, command.keyCount() * (kind.hasCounter() ? 2 : 1), isEval);
+        writeHead(out, kind, command.keyCount() * (kind.hasCounter ? 2 : 1), isEval);
         LockScripts.writeArguments(out, kind, command);
         if (lock.hasIntention(kind) && command.intention() == null) {
             out.writeBytes(EMPTY);
@@ -113,7 +113,7 @@ final class KindScripts {
 
     private void writeHead(ByteBuf out, CommandKind kind, int keyCount, boolean isEval) {
         boolean hasArgumentOfKind = lock.hasIntention(kind) || lock == LockKind.PERMIT;
-        int argumentCount = 1 + kind.argumentCount() + (hasArgumentOfKind ? 1 : 0);
+        int argumentCount = 1 + kind.argumentCount + (hasArgumentOfKind ? 1 : 0);
         RespWriter.arrayHeader(out, 3 + keyCount + argumentCount);
         out.writeBytes((isEval ? eval : evalSha)[kind.ordinal()]);
         RespWriter.bulkInteger(out, keyCount);

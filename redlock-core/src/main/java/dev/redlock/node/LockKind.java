@@ -27,22 +27,22 @@ public enum LockKind {
     /** The name of the script resource of a command, without ending; null if there is none. */
     String scriptName(CommandKind command) {
         return switch (this) {
-            case PLAIN -> command.scriptName();
+            case PLAIN -> command.scriptName;
             case SET -> switch (command) {
                 case RELEASE_MANY, RELEASE_MANY_FENCED, EXTEND_MANY, ACQUIRE_WITH_TICKET, ACQUIRE_FENCED_WITH_TICKET,
                         TICKETS, KEY_TYPE ->
                     null;
                 case REMAINING_TTL -> "remaining_ttl" + suffix;
-                case SHORTEN -> command.scriptName();
-                default -> command.scriptName() + suffix;
+                case SHORTEN -> command.scriptName;
+                default -> command.scriptName + suffix;
             };
             case READ -> switch (command) {
-                case ACQUIRE, EXTEND, SHORTEN, CHECK, RELEASE -> command.scriptName() + suffix;
+                case ACQUIRE, EXTEND, SHORTEN, CHECK, RELEASE -> command.scriptName + suffix;
                 default -> null;
             };
             case WRITE -> switch (command) {
-                case ACQUIRE, ACQUIRE_FENCED, RELEASE, RELEASE_FENCED -> command.scriptName() + suffix;
-                case EXTEND, SHORTEN, RAISE, CHECK -> command.scriptName();
+                case ACQUIRE, ACQUIRE_FENCED, RELEASE, RELEASE_FENCED -> command.scriptName + suffix;
+                case EXTEND, SHORTEN, RAISE, CHECK -> command.scriptName;
                 default -> null;
             };
             case PERMIT -> command == CommandKind.REMAINING_TTL ? "find_permit" : null;

@@ -42,7 +42,7 @@ final class LockScripts {
 
     static {
         for (CommandKind kind : SCRIPTED) {
-            byte[] source = load(kind.scriptName());
+            byte[] source = load(kind.scriptName);
             SOURCES[kind.ordinal()] = source;
             EVALSHA[kind.ordinal()] = prefix(kind, "EVALSHA", ascii(sha1Hex(source)));
             EVAL[kind.ordinal()] = prefix(kind, "EVAL", source);
@@ -87,8 +87,8 @@ final class LockScripts {
 
     /** {@code *6 $7 EVALSHA $40 <sha> $1 1}: the bytes before the key. */
     private static byte[] prefix(CommandKind kind, String command, byte[] script) {
-        int keyCount = kind.hasCounter() ? 2 : 1;
-        int count = 3 + keyCount + 1 + kind.argumentCount();
+        int keyCount = kind.hasCounter ? 2 : 1;
+        int count = 3 + keyCount + 1 + kind.argumentCount;
         byte[] head = ascii("*" + count + "\r\n$" + command.length() + "\r\n" + command + "\r\n$" + script.length
                 + "\r\n");
         byte[] tail = ascii("\r\n$1\r\n" + keyCount + "\r\n");
@@ -229,7 +229,7 @@ final class LockScripts {
      */
     static void writeBatch(ByteBuf out, CommandBatch batch, long members, boolean isEval) {
         int length = Long.bitCount(members);
-        boolean isFenced = batch.kind().hasCounter();
+        boolean isFenced = batch.kind().hasCounter;
         boolean isExtension = batch.kind() == CommandKind.EXTEND_MANY;
         RespWriter.arrayHeader(out, 3 + (isFenced ? 4 * length + 1 : (isExtension ? 3 : 2) * length));
         out.writeBytes((isEval ? BATCH_EVAL : BATCH_EVALSHA)[batch.kind().ordinal()]);

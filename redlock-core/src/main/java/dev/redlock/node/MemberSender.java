@@ -4,19 +4,27 @@ import io.netty.buffer.ByteBuf;
 
 /**
  * Sends commands to one master of a cluster. Commands of other masters are between its own in the shared batch, so it
- * gets copies in a batch of its own.
+ * gets copies in a batch of its own: a slice for each command would cost more.
+ *
+ * <p>The buffer does not grow while slices of it are in use, and is used again when they are written.
  *
  * @threading event-loop-confined
  */
 final class MemberSender extends CommandSender {
 
+    /** Some 100 commands; a full buffer is written early. */
+    private static final int CAPACITY = 16 * 1024;
+
     private final CommandRetries.Cluster cluster;
-    private final MemberBatch ownBatch;
+    private final DirectBuffers buffers;
+    private ByteBuf own;
+    /** The bytes before this index are written. */
+    private int start;
 
     MemberSender(NodeView view, NodeContext context, FanOut fanOut, CommandRetries.Cluster cluster) {
         super(view, context, fanOut);
         this.cluster = cluster;
-        this.ownBatch = new MemberBatch(fanOut.buffers());
+        this.buffers = fanOut.buffers();
     }
 
     @Override
@@ -27,7 +35,7 @@ final class MemberSender extends CommandSender {
     @Override
     void detach() {
         super.detach();
-        ownBatch.free();
+        free();
     }
 
     @Override
@@ -40,14 +48,17 @@ final class MemberSender extends CommandSender {
         return reserve(bytes) && super.enqueueWithWakeUp(request, tag, bytes);
     }
 
-    /** Whether the node has memory for a command of its own batch. */
+    /** Provides room for a command; false if there is no memory. */
     private boolean reserve(int bytes) {
         try {
-            if (!ownBatch.hasRoom(bytes)) {
+            if (own != null && own.writableBytes() < bytes) {
                 writeBatch();
-                ownBatch.free();
+                free();
             }
-            return ownBatch.reserve(bytes);
+            if (own == null) {
+                own = buffers.takeReused(Math.max(CAPACITY, bytes));
+            }
+            return own != null;
         } catch (RuntimeException | Error e) {
             connection().fail("commands cannot be written: " + e);
             return false;
@@ -56,7 +67,7 @@ final class MemberSender extends CommandSender {
 
     @Override
     void copy(ByteBuf batch, int from, int to) {
-        ownBatch.copy(batch, from, to);
+        own.writeBytes(batch, from, to - from);
     }
 
     /** Writes the commands of this node alone so far to its connection. */
@@ -72,9 +83,10 @@ final class MemberSender extends CommandSender {
     }
 
     private void writeBatch() {
-        ByteBuf written = ownBatch.take();
-        if (written != null) {
-            connection().write(written);
+        if (own != null && own.writerIndex() > start) {
+            int from = start;
+            start = own.writerIndex();
+            connection().write(own.retainedSlice(from, start - from));
         }
     }
 
@@ -84,7 +96,7 @@ final class MemberSender extends CommandSender {
     }
 
     @Override
-    void skip(ByteBuf batch, int start, int end) {
+    void skip(ByteBuf batch, int from, int to) {
         // It gets no slices.
     }
 
@@ -96,6 +108,23 @@ final class MemberSender extends CommandSender {
     @Override
     void flush() {
         super.flush();
-        ownBatch.onFlushed();
+        if (own == null || own.writerIndex() > start) {
+            return;
+        }
+        if (own.refCnt() == 1) {
+            own.clear();
+            start = 0;
+        } else {
+            free();
+        }
+    }
+
+    /** Drops the bytes that are not written. */
+    private void free() {
+        if (own != null) {
+            own.release();
+            own = null;
+        }
+        start = 0;
     }
 }

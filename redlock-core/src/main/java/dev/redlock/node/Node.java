@@ -40,7 +40,7 @@ public final class Node extends Voter {
     private final ReconnectDelay reconnectDelay;
     private final VoteGuard voteGuard;
     private final FirstContact firstContact;
-    private final NodeClock clock;
+    private final ClockWatch clock;
     private final NodeMonitor monitor;
     private final Events events = new Events();
     private final DeadlineTimer handshakeTimer = new DeadlineTimer(nowNs -> onHandshakeTimeout());
@@ -82,7 +82,7 @@ public final class Node extends Voter {
         this.reconnectDelay = new ReconnectDelay(options, context.random());
         this.voteGuard = new VoteGuard(context, this::onQuarantineEnd);
         this.firstContact = new FirstContact(context, sender, voteGuard, view, this::onFirstContactDecided);
-        this.clock = new NodeClock(options.drift(), options.clockSampleMs() > 0);
+        this.clock = new ClockWatch(options.drift());
         this.monitor = new NodeMonitor(context, sender, events);
         context.identities().add(view);
     }
@@ -277,38 +277,6 @@ public final class Node extends Voter {
         disconnect("the handshake took longer than " + options.handshakeTimeoutMs() + " ms");
     }
 
-    private void onHandshake(String newRunId, long uptimeSeconds, ServerCapabilities capabilities,
-            MemberIdentity shown) {
-        context.timers().stop(handshakeTimer);
-        reconnectDelay.onConnected(nowNs());
-        if (!newRunId.equals(runId)) {
-            runId = newRunId;
-            context.identities().onRunId(view, runId);
-        }
-        boolean isRestarted = voteGuard.onHandshake(runId, uptimeSeconds);
-        if (member != null) {
-            voteGuard.onMemberIdentity(shown, member.voter().silenceNs());
-        }
-        sender.onHandshake(capabilities);
-        view.setWakeUpProblem(capabilities.wakeUpProblem());
-        monitor.start(connection);
-        authenticator.onHandshake();
-        // Releases go out before any command that needs a vote.
-        setState(NodeState.QUARANTINED);
-        redelivery.sendAll();
-        if (isRestarted) {
-            context.listener().onRestarted(view);
-        }
-        sender.flushReports().reportPending();
-        if (state() == NodeState.QUARANTINED) {
-            firstContact.start(runId);
-            startVoting();
-        }
-        if (member != null) {
-            member.voter().onHandshake(member, shown.nodeId());
-        }
-    }
-
     private void startVoting() {
         if (firstContact.isPending()) {
             return;
@@ -410,20 +378,6 @@ public final class Node extends Voter {
 
     // ---- clock ------------------------------------------------------------------------------------------------------
 
-    private void onClockSample(long sentNs, long receivedNs, long wallUs) {
-        if (!clock.onSample(sentNs, receivedNs, wallUs)) {
-            return;
-        }
-        view.statistics().onClockJump();
-        if (state() != NodeState.DRAINING && state() != NodeState.CLOSED) {
-            voteGuard.onClockJump();
-            if (isConnected()) {
-                quarantine(voteGuard.objection());
-            }
-        }
-        context.listener().onClockJump(view);
-    }
-
     private void quarantine(String problem) {
         view.reportQuarantine(problem, voteGuard.quarantineEndNs(nowNs()));
         setState(NodeState.QUARANTINED);
@@ -520,9 +474,36 @@ public final class Node extends Voter {
         }
 
         @Override
-        public void onHandshake(String runId, long uptimeSeconds, ServerCapabilities capabilities,
+        public void onHandshake(String newRunId, long uptimeSeconds, ServerCapabilities capabilities,
                 MemberIdentity shown) {
-            Node.this.onHandshake(runId, uptimeSeconds, capabilities, shown);
+            context.timers().stop(handshakeTimer);
+            reconnectDelay.onConnected(nowNs());
+            if (!newRunId.equals(runId)) {
+                runId = newRunId;
+                context.identities().onRunId(view, runId);
+            }
+            boolean isRestarted = voteGuard.onHandshake(runId, uptimeSeconds);
+            if (member != null) {
+                voteGuard.onMemberIdentity(shown, member.voter().silenceNs());
+            }
+            sender.onHandshake(capabilities);
+            view.setWakeUpProblem(capabilities.wakeUpProblem());
+            monitor.start(connection);
+            authenticator.onHandshake();
+            // Releases go out before any command that needs a vote.
+            setState(NodeState.QUARANTINED);
+            redelivery.sendAll();
+            if (isRestarted) {
+                context.listener().onRestarted(view);
+            }
+            sender.flushReports().reportPending();
+            if (state() == NodeState.QUARANTINED) {
+                firstContact.start(runId);
+                startVoting();
+            }
+            if (member != null) {
+                member.voter().onHandshake(member, shown.nodeId());
+            }
         }
 
         @Override
@@ -537,7 +518,18 @@ public final class Node extends Voter {
 
         @Override
         public void onClockSample(long sentNs, long receivedNs, long wallUs) {
-            Node.this.onClockSample(sentNs, receivedNs, wallUs);
+            boolean isJump = clock.onSample(sentNs, receivedNs, wallUs * 1_000);
+            if (!isJump || options.clockSampleMs() <= 0) {
+                return;
+            }
+            view.statistics().onClockJump();
+            if (state() != NodeState.DRAINING && state() != NodeState.CLOSED) {
+                voteGuard.onClockJump();
+                if (isConnected()) {
+                    quarantine(voteGuard.objection());
+                }
+            }
+            context.listener().onClockJump(view);
         }
 
         @Override
@@ -566,7 +558,7 @@ public final class Node extends Voter {
                 return;
             }
             boolean wasUnreadable = voteGuard.onClockReadable();
-            Node.this.onClockSample(sentNs, receivedNs, wallUs);
+            onClockSample(sentNs, receivedNs, wallUs);
             if (wasUnreadable && state() == NodeState.QUARANTINED) {
                 leaveQuarantine();
             }

@@ -67,7 +67,7 @@ final class NodeHealth {
     private volatile Failing failing;
 
     private ErrorRun kindOf(CommandKind command) {
-        return kinds[command.isAcquire() ? 0 : command.isVote() ? 1 : 2];
+        return kinds[command.isAcquire() ? 0 : command.isVote ? 1 : 2];
     }
 
     boolean isSuspicious() {

@@ -11,27 +11,11 @@ import java.util.ArrayDeque;
  */
 final class RejectedSends {
 
-    /**
-     * Reports to the requests.
-     *
-     * @threading event-loop-confined
-     */
-    interface Reporter {
-
-        /** A request was not sent to the nodes of a mask. */
-        void report(LockRequest request, CommandBatch batch, CommandKind kind, int sequence, long unsent);
-    }
-
     private static final int POOLED_MIN = 1024;
 
     private final FreeList<Entry> free = new FreeList<>(POOLED_MIN);
     private ArrayDeque<Entry> entries = new ArrayDeque<>();
     private int lengthMax;
-    private final Reporter reporter;
-
-    RejectedSends(Reporter reporter) {
-        this.reporter = reporter;
-    }
 
     /**
      * One command, and the nodes that it could not be sent to, as a mask.
@@ -80,7 +64,7 @@ final class RejectedSends {
     }
 
     /** Reports the entries so far. New ones wait for the next call, so this terminates. */
-    void report() {
+    void report(FanOut fanOut) {
         for (int left = entries.size(); left > 0; left--) {
             Entry entry = entries.remove();
             LockRequest request = entry.request;
@@ -91,7 +75,11 @@ final class RejectedSends {
             entry.request = null;
             entry.batch = null;
             free.push(entry);
-            reporter.report(request, batch, kind, sequence, nodes);
+            if (batch == null) {
+                fanOut.report(request, kind, sequence, nodes);
+            } else {
+                fanOut.report(batch, nodes);
+            }
         }
     }
 }

@@ -291,7 +291,7 @@ class LockScriptsTest {
         LockScripts.writeEvalSha(out, kind, request(86_400_000));
         int length = out.readableBytes();
         out.release();
-        int names = RESOURCE.length() + (kind.hasCounter() || kind.hasTicket() ? request(1).counterBulk().length : 0);
+        int names = RESOURCE.length() + (kind.hasCounter || kind.hasTicket() ? request(1).counterBulk().length : 0);
         assertTrue(length <= LockScripts.COMMAND_OVERHEAD_BYTES + names, kind + " has " + length);
     }
 
@@ -307,9 +307,9 @@ class LockScriptsTest {
             "-- reply "}) {
             assertTrue(source.contains(word), word);
         }
-        assertEquals(kind.hasCounter(), source.contains(isMany ? "KEYS[n + i] counter" : "KEYS[2] counter"));
+        assertEquals(kind.hasCounter, source.contains(isMany ? "KEYS[n + i] counter" : "KEYS[2] counter"));
         for (int i = 2; i <= 4; i++) {
-            assertEquals(i <= 1 + kind.argumentCount(), source.contains("ARGV[" + i + "]"), kind + " ARGV " + i);
+            assertEquals(i <= 1 + kind.argumentCount, source.contains("ARGV[" + i + "]"), kind + " ARGV " + i);
         }
     }
 
@@ -325,7 +325,7 @@ class LockScriptsTest {
         for (CommandKind kind : CommandKind.values()) {
             boolean isRead = kind.isOptional() && kind != CommandKind.SHORTEN || kind == CommandKind.CHECK;
             boolean isEnd = kind.name().startsWith("RELEASE") || kind == CommandKind.SHORTEN;
-            assertEquals(!isEnd && !isRead, kind.isVote(), kind::name);
+            assertEquals(!isEnd && !isRead, kind.isVote, kind::name);
             assertEquals(kind.name().startsWith("ACQUIRE"), kind.isAcquire(),
                     kind::name);
         }
