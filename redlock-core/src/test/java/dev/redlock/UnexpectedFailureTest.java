@@ -267,6 +267,32 @@ class UnexpectedFailureTest extends VirtualTest {
         assertEquals(ReleaseOutcome.RELEASED, release(lease));
     }
 
+    /** A mark for the holder is a courtesy: what its send throws costs neither the vote of the refusal nor a claim. */
+    @Test
+    void aMarkThatCannotBeSentCostsNoVote() {
+        VirtualWorld.Client writer = client();
+        Lease held = acquired(acquire(writer, options().forWriting()));
+        client.clockListener(() -> {
+            if (isLeavingAMark()) {
+                hasThrown = true;
+                throw new UsedUp();
+            }
+        });
+        CompletableFuture<AcquireOutcome> waiting = acquireAsync(client, WAITING.forReading());
+        world.runMs(5);
+        assertTrue(hasThrown, "precondition: the send of a mark threw");
+        release(held);
+        world.runMs(30);
+        assertTrue(waiting.isDone(), "the reader asks again when it is connected again, not after a round timeout");
+        release(acquired(get(waiting)));
+        assertEquals(0, client.engine().claimsOut());
+    }
+
+    private static boolean isLeavingAMark() {
+        return StackWalker.getInstance()
+                .walk(all -> all.anyMatch(frame -> frame.getClassName().endsWith(".WaitMarks")));
+    }
+
     // ---- acquiring --------------------------------------------------------------------------------------------------
 
     @ParameterizedTest

@@ -257,8 +257,14 @@ final class AcquireScheduler {
         pending.lease.recordReason(reason);
         if (pending.lease.waitNs <= 0) {
             finish(pending, reason, reason);
-        } else {
-            retry(pending, reason);
+            return;
+        }
+        LockKey key = pending.lease.key;
+        boolean isRefusedAgain = reason == AcquireOutcome.Kind.CONTENDED
+                && pending.plan != PendingAcquire.Plan.UNCONTENDED;
+        retry(pending, reason);
+        if (isRefusedAgain) {
+            queues.onRefusedAgain(key);
         }
     }
 

@@ -48,10 +48,10 @@ final class WaitMarks {
         return key.markKey() != null;
     }
 
-    /** A waiter of a queue is refused, and is registered for a push: leaves a mark. */
+    /** A waiter of a queue was refused: leaves a mark. */
     void leave(WaitQueue queue) {
         LockKey key = queue.key;
-        if (!isKindOf(key) || SetTurns.isOfSet(queue)) {
+        if (SetTurns.isOfSet(queue)) {
             return;
         }
         long nowNs = conductor.nowNs();

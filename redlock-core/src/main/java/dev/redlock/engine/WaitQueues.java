@@ -544,7 +544,14 @@ final class WaitQueues {
             registeredCount++;
         }
         queue.registeredMask |= mask;
-        marks.leave(queue);
+    }
+
+    /** A waiter was refused again, and what it does next is decided. */
+    void onRefusedAgain(LockKey key) {
+        WaitQueue queue = WaitMarks.isKindOf(key) ? queues.get(key) : null;
+        if (queue != null) {
+            marks.leave(queue);
+        }
     }
 
     private void unregister(WaitQueue queue, int nodeIndex) {
