@@ -49,7 +49,7 @@ final class CommandBatches {
     }
 
     /** Whether a command may be for a resource of a collected one. */
-    boolean mightContain(LockCommand command) {
+    boolean mightContain(LockRequest command) {
         return filter.mightContain(command);
     }
 

@@ -162,7 +162,7 @@ class CommandSender {
         return capabilities.wakeUpProblem() == null;
     }
 
-    CommandEncoding encodingOf(LockCommand command, CommandKind kind) {
+    CommandEncoding encodingOf(LockRequest command, CommandKind kind) {
         if (command.lockKind() != LockKind.PLAIN) {
             return encodingOf(command.lockKind(), command, kind);
         }
@@ -180,7 +180,7 @@ class CommandSender {
     }
 
     /** A key of readers and writers has a ttl, and a writer that does not wait leaves no intention. */
-    private CommandEncoding encodingOf(LockKind lock, LockCommand command, CommandKind kind) {
+    private CommandEncoding encodingOf(LockKind lock, LockRequest command, CommandKind kind) {
         if (lock == LockKind.SET && kind == CommandKind.ACQUIRE && !command.isRemainingTtlWanted()) {
             return capabilities.setEncoding();
         }

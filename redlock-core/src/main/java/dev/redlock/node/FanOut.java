@@ -422,12 +422,12 @@ public final class FanOut {
     // ---- batch and flush --------------------------------------------------------------------------------------------
 
     /** Capacity that {@code MSETEX} needs beyond {@link #roomFor}: it has the token once for each key. */
-    static int roomForValues(LockCommand command) {
+    static int roomForValues(LockRequest command) {
         return command.keyCount() * VALUE_BYTES_MAX;
     }
 
     /** Capacity for a command in any encoding but {@code MSETEX}. */
-    static int roomFor(LockCommand command, CommandKind kind) {
+    static int roomFor(LockRequest command, CommandKind kind) {
         int counterLength = kind.isCounterNamed ? command.counterBulk().length : 0;
         return WakeUpRequest.COMMAND_BYTES + LockScripts.COMMAND_OVERHEAD_BYTES + command.resourceBulk().length
                 + counterLength;

@@ -90,7 +90,7 @@ final class KindScripts {
     }
 
     /** {@code EVALSHA <sha> K key1 ... keyK token arguments}, or {@code EVAL} with the source. */
-    void write(ByteBuf out, CommandKind kind, LockCommand command, boolean isEval) {
+    void write(ByteBuf out, CommandKind kind, LockRequest command, boolean isEval) {
         writeHead(out, kind, command.keyCount() * (kind.hasCounter ? 2 : 1), isEval);
         LockScripts.writeArguments(out, kind, command);
         if (lock.hasIntention(kind) && command.intention() == null) {

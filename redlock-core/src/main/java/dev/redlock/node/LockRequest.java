@@ -1,9 +1,172 @@
 package dev.redlock.node;
 
+import dev.redlock.quorum.Token;
+
 /**
  * A claim as the nodes see it: the arguments of its commands, and the listener for their replies.
  *
+ * <p>Guarantee: for each command that was sent to a node there is exactly one call of {@link #onReply}, {@link
+ * #onError} or {@link #onUnknown}. For each node that the command could not be sent to there is one call of {@link
+ * #onNotSent}.
+ *
  * @threading event-loop-confined
  */
-public abstract class LockRequest extends InFlightRequest implements LockCommand, ReplyListener {
+public abstract class LockRequest extends InFlightRequest implements SlotKey {
+
+    /** Reply to a refused acquire without the remaining ttl of the holder's key. */
+    public static final long REFUSED_TTL_UNKNOWN = Long.MIN_VALUE;
+
+    /** @return the kind of lock, which chooses the scripts */
+    public abstract LockKind lockKind();
+
+    /** @return the number of resources: more than one for a {@link LockKind#SET} */
+    public abstract int keyCount();
+
+    /**
+     * @return the resource as a complete bulk string, {@code $6\r\norders\r\n}, or those of a set one after another;
+     *         borrowed, not to be changed
+     */
+    public abstract byte[] resourceBulk();
+
+    /**
+     * One resource as a complete bulk string, borrowed.
+     *
+     * @param index which of the {@link #keyCount} resources
+     * @return its bulk string
+     */
+    public abstract byte[] resourceBulk(int index);
+
+    /**
+     * A hash of one resource, by which the commands of other locks for it are found.
+     *
+     * @param index which of the {@link #keyCount} resources
+     * @return the hash
+     */
+    public abstract int resourceHash(int index);
+
+    /** @return the token of the claim */
+    public abstract Token token();
+
+    /**
+     * The name of the intention that a waiting writer leaves beside readers, and a waiting set beside its keys.
+     *
+     * @return the name; null for none
+     */
+    public abstract Token intention();
+
+    /**
+     * Whether a refused command leaves its intention. If not, it still respects those of others.
+     *
+     * @return true if it does
+     */
+    public abstract boolean isIntentionLeft();
+
+    /** @return the ttl to write, milliseconds */
+    public abstract long ttlMs();
+
+    /**
+     * Whether the reply to a refused acquire includes the remaining ttl of the holder's key. If not, the node may get a
+     * cheaper command, whose refusal is {@link #REFUSED_TTL_UNKNOWN}.
+     *
+     * @return true if it does
+     */
+    public abstract boolean isRemainingTtlWanted();
+
+    /**
+     * Whether the node registers the connection for a push if it refuses an acquire. The acquire is a script then.
+     *
+     * @return true if it does
+     */
+    public abstract boolean isWakeUpWanted();
+
+    /**
+     * @return the counter's key as {@link #resourceBulk} has the resource; borrowed. For commands with a counter or a
+     *         ticket only.
+     */
+    public abstract byte[] counterBulk();
+
+    /**
+     * @return the number of the client's ticket, which orders it among the waiting clients; 0 for none; -1 for a client
+     *         without one that yields to those that have one
+     */
+    public abstract int ticket();
+
+    /** @return the number of free slots that a search for a permit wants to know */
+    public abstract int wantedCount();
+
+    /** @return the expiry of the counter, milliseconds. For fenced commands only. */
+    public abstract long counterTtlMs();
+
+    /** @return the highest counter value seen. For fenced commands only. */
+    public abstract long highestFence();
+
+    // ---- outcomes ------------------------------------------------------------------------------------------------------
+
+    /**
+     * The node replied with an integer.
+     *
+     * @param nodeIndex which node
+     * @param kind      which command
+     * @param sequence  the sequence that the command was sent with
+     * @param value     the integer
+     */
+    public abstract void onReply(int nodeIndex, CommandKind kind, int sequence, long value);
+
+    /**
+     * The node replied with an error: it did not execute the command.
+     *
+     * @param nodeIndex which node
+     * @param kind      which command
+     * @param sequence  the sequence that the command was sent with
+     * @param failure   the kind of error
+     */
+    public abstract void onError(int nodeIndex, CommandKind kind, int sequence, VoteFailure failure);
+
+    /**
+     * The node rejected an extension, so it does not hold the token. This call precedes the reply. The reply may be
+     * that of a second command, which finds the reason; it may also be missing.
+     *
+     * @param nodeIndex which node
+     */
+    public void onRefusedAhead(int nodeIndex) {
+    }
+
+    /**
+     * The connection was lost before the reply, and the command replaces the expiry of the key. If the node executes it
+     * late, it shortens a longer expiry that a later command has set. {@link #onUnknown} follows.
+     *
+     * @param nodeIndex which node
+     * @param sequence  the sequence that the command was sent with
+     */
+    public void onMayShortenLate(int nodeIndex, int sequence) {
+    }
+
+    /**
+     * The connection was lost before the reply.
+     *
+     * @param nodeIndex which node
+     * @param kind      which command
+     * @param sequence  the sequence that the command was sent with
+     */
+    public abstract void onUnknown(int nodeIndex, CommandKind kind, int sequence);
+
+    /**
+     * The command was not sent to this node.
+     *
+     * @param nodeIndex which node
+     * @param kind      which command
+     * @param sequence  the sequence of the command
+     * @param failure   the reason
+     */
+    public abstract void onNotSent(int nodeIndex, CommandKind kind, int sequence, VoteFailure failure);
+
+    /**
+     * Whether the client may send the same command again now, because the node does not have the script. It may not
+     * after a release of this token, which the second try would overtake.
+     *
+     * @param kind     which command
+     * @param sequence the sequence that the command was sent with
+     * @return true to send it again
+     */
+    public abstract boolean isSecondTryWanted(CommandKind kind, int sequence);
 }

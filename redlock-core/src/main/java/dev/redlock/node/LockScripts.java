@@ -114,7 +114,7 @@ final class LockScripts {
     }
 
     /** Writes the command that runs the cached script. */
-    static void writeEvalSha(ByteBuf out, CommandKind kind, LockCommand command) {
+    static void writeEvalSha(ByteBuf out, CommandKind kind, LockRequest command) {
         if (command.lockKind() == LockKind.PLAIN) {
             write(out, EVALSHA[kind.ordinal()], kind, command);
         } else {
@@ -123,7 +123,7 @@ final class LockScripts {
     }
 
     /** Writes the command with the whole script, for a node that has not cached it. */
-    static void writeEval(ByteBuf out, CommandKind kind, LockCommand command) {
+    static void writeEval(ByteBuf out, CommandKind kind, LockRequest command) {
         if (command.lockKind() == LockKind.PLAIN) {
             write(out, EVAL[kind.ordinal()], kind, command);
         } else {
@@ -132,7 +132,7 @@ final class LockScripts {
     }
 
     private static void write(ByteBuf out, byte[] prefix, CommandKind kind,
-            LockCommand command) {
+            LockRequest command) {
         if (!kind.isScript()) {
             throw new IllegalArgumentException("there is no script for " + kind);
         }
@@ -141,7 +141,7 @@ final class LockScripts {
     }
 
     /** The keys, the token and the other arguments. */
-    static void writeArguments(ByteBuf out, CommandKind kind, LockCommand command) {
+    static void writeArguments(ByteBuf out, CommandKind kind, LockRequest command) {
         out.writeBytes(command.resourceBulk());
         if (kind.hasCounter) {
             out.writeBytes(command.counterBulk());

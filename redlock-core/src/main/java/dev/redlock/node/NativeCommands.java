@@ -35,7 +35,7 @@ final class NativeCommands {
     }
 
     /** Writes a command. Its sequence is the number of the resource if it concerns one of a set. */
-    static void write(ByteBuf out, CommandEncoding encoding, LockCommand command, int sequence) {
+    static void write(ByteBuf out, CommandEncoding encoding, LockRequest command, int sequence) {
         switch (encoding) {
             case PLAIN_SET -> writeSetIfAbsent(out, command);
             case SET_IFEQ -> writeSetIfEqual(out, command);
@@ -76,7 +76,7 @@ final class NativeCommands {
     }
 
     /** {@code SET key token NX PX ttl}. */
-    private static void writeSetIfAbsent(ByteBuf out, LockCommand command) {
+    private static void writeSetIfAbsent(ByteBuf out, LockRequest command) {
         out.writeBytes(SET_NX).writeBytes(command.resourceBulk());
         LockScripts.writeValue(out, command.token());
         out.writeBytes(NX_PX);
@@ -84,7 +84,7 @@ final class NativeCommands {
     }
 
     /** {@code MSETEX K key1 token ... keyK token NX PX ttl}. */
-    private static void writeSetAllIfAbsent(ByteBuf out, LockCommand command) {
+    private static void writeSetAllIfAbsent(ByteBuf out, LockRequest command) {
         int keyCount = command.keyCount();
         RespWriter.arrayHeader(out, 2 + 2 * keyCount + 3);
         out.writeBytes(MSETEX);
@@ -98,7 +98,7 @@ final class NativeCommands {
     }
 
     /** {@code SET key token IFEQ token PX ttl}. */
-    private static void writeSetIfEqual(ByteBuf out, LockCommand command) {
+    private static void writeSetIfEqual(ByteBuf out, LockRequest command) {
         out.writeBytes(SET_IFEQ).writeBytes(command.resourceBulk());
         LockScripts.writeValue(out, command.token());
         out.writeBytes(IFEQ);

@@ -155,7 +155,7 @@ public final class Node extends Voter {
      * @param command the key and the token that the node may hold
      * @param untilNs monotonic time after which the key has expired
      */
-    public void retainRelease(LockCommand command, long untilNs) {
+    public void retainRelease(LockRequest command, long untilNs) {
         redelivery.retain(command, untilNs);
     }
 

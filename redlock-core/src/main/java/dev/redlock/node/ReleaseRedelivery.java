@@ -27,7 +27,7 @@ final class ReleaseRedelivery implements UndeliveredRelease.Owner {
     }
 
     /** Keeps the release of a claim whose key expires at a time. */
-    void retain(LockCommand command, long untilNs) {
+    void retain(LockRequest command, long untilNs) {
         queue.add(new UndeliveredRelease(this, command, untilNs));
         publishCounts();
     }

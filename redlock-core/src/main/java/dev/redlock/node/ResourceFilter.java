@@ -18,13 +18,13 @@ final class ResourceFilter {
     private boolean isEmpty = true;
 
     /** Adds the resource of a plain lock. */
-    void add(LockCommand command) {
+    void add(LockRequest command) {
         int hash = spread(command.resourceHash(0));
         bits[hash >>> WORD_SHIFT] |= 1L << hash;
         isEmpty = false;
     }
 
-    boolean mightContain(LockCommand command) {
+    boolean mightContain(LockRequest command) {
         if (isEmpty) {
             return false;
         }

@@ -41,7 +41,7 @@ final class UndeliveredRelease extends InFlightRequest implements SlotKey {
      * @param command the token, which is copied, and the resources, borrowed for good, since they never change
      * @param untilNs monotonic time after which the keys have expired
      */
-    UndeliveredRelease(Owner owner, LockCommand command, long untilNs) {
+    UndeliveredRelease(Owner owner, LockRequest command, long untilNs) {
         this.owner = owner;
         this.lockKind = command.lockKind();
         this.keyCount = command.keyCount();
