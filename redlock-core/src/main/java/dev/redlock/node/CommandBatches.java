@@ -3,7 +3,7 @@ package dev.redlock.node;
 import io.netty.buffer.ByteBuf;
 
 /**
- * The releases and extensions of plain locks in one duty cycle, if there are two or more. They leave as one script call
+ * The releases and extensions of plain locks in one duty cycle. If there are two or more, they leave as one script call
  * for each node, except where the node has a command of its own.
  *
  * @threading event-loop-confined
@@ -21,6 +21,13 @@ final class CommandBatches {
     private final CommandBatcher fenced;
     private final CommandBatcher extensions;
     private final ResourceFilter filter = new ResourceFilter();
+    /** The only release or extension of the duty cycle so far; null if there is none, or if the batches have it. */
+    private LockRequest lone;
+    private CommandKind loneKind;
+    private int loneSequence;
+    private long loneMask;
+    /** Whether there is a lone command, or the batches have any. */
+    boolean isCollecting;
 
     /** Batches of up to so many releases; and of as many extensions, up to 32. */
     CommandBatches(FanOut fanOut, int batchMax) {
@@ -32,12 +39,46 @@ final class CommandBatches {
 
     // ---- collecting -------------------------------------------------------------------------------------------------
 
-    /** Adds a command for the nodes of a mask; true if its batch is full. */
-    boolean add(LockRequest request, CommandKind kind, int sequence, long mask) {
+    /** The first command of a duty cycle needs no batch, unless a second one follows. */
+    void collect(LockRequest request, CommandKind kind, int sequence, long mask) {
+        while (lone != null) {
+            LockRequest first = lone;
+            lone = null;
+            addToBatch(first, loneKind, loneSequence, loneMask);
+        }
+        if (isCollecting) {
+            addToBatch(request, kind, sequence, mask);
+        } else {
+            isCollecting = true;
+            lone = request;
+            loneKind = kind;
+            loneSequence = sequence;
+            loneMask = mask;
+        }
+        fanOut.scheduleFlush();
+    }
+
+    private void addToBatch(LockRequest request, CommandKind kind, int sequence, long mask) {
         CommandBatcher batcher = batcherOf(kind);
         CommandBatch pending = batcher.add(request, sequence, mask);
         filter.add(request);
-        return pending.length() >= batcher.lengthMax() || pending.keyBytes() > KEY_BYTES_MAX;
+        if (pending.length() >= batcher.lengthMax() || pending.keyBytes() > KEY_BYTES_MAX) {
+            seal();
+        }
+    }
+
+    /** Whether a collected command may be for a resource of this one. */
+    boolean mightContain(LockRequest request) {
+        if (lone == null) {
+            return filter.mightContain(request);
+        }
+        int hash = lone.resourceHash(0);
+        for (int i = request.keyCount() - 1; i >= 0; i--) {
+            if (request.resourceHash(i) == hash) {
+                return true;
+            }
+        }
+        return false;
     }
 
     private CommandBatcher batcherOf(CommandKind kind) {
@@ -48,19 +89,38 @@ final class CommandBatches {
         };
     }
 
-    /** Whether a command may be for a resource of a collected one. */
-    boolean mightContain(LockRequest command) {
-        return filter.mightContain(command);
-    }
-
     private boolean isPending() {
         return plain.isPending() || fenced.isPending() || extensions.isPending();
     }
 
     // ---- sending ----------------------------------------------------------------------------------------------------
 
-    /** Writes the collected commands. An extension precedes the release of its lock. */
-    void seal() {
+    /** Writes the collected commands, so that later ones follow them. */
+    void sealCollected() {
+        if (lone != null && loneKind == CommandKind.EXTEND) {
+            reserveForLone();
+        }
+        if (lone == null) {
+            seal();
+        } else {
+            LockRequest request = lone;
+            lone = null;
+            isCollecting = false;
+            fanOut.sendNow(request, loneKind, loneSequence, loneMask);
+        }
+    }
+
+    /** As for a batch: a release that room causes must find the extension that it follows. */
+    private void reserveForLone() {
+        LockRequest reserved = null;
+        while (lone != null && lone != reserved) {
+            reserved = lone;
+            fanOut.withRoom(FanOut.roomFor(reserved, loneKind));
+        }
+    }
+
+    /** An extension precedes the release of its lock. */
+    private void seal() {
         if (extensions.isPending()) {
             reserve(extensions);
             seal(extensions);
@@ -87,7 +147,7 @@ final class CommandBatches {
             return;
         }
         if (!isPending()) {
-            fanOut.onBatchesTaken();
+            isCollecting = false;
             filter.clear();
         }
         ClusterRoutes routes = fanOut.routes();

@@ -37,15 +37,8 @@ public final class FanOut {
     private final Runnable flushTask = this::flush;
     private final CommandBatches batches;
     private final boolean hasBatches;
-    /** The only release or extension of the duty cycle so far; null if there is none, or if the batches have it. */
-    private LockRequest lone;
-    private CommandKind loneKind;
-    private int loneSequence;
-    private long loneMask;
     private final RejectedSends rejectedSends = new RejectedSends();
     private final SharedBatch batch;
-    /** Whether there is a lone command, or the batches have any. */
-    private boolean isCollecting;
     private boolean hasRejected;
     private boolean isFlushScheduled;
     private boolean isNextTurnScheduled;
@@ -116,9 +109,9 @@ public final class FanOut {
      * @return the nodes that the command is sent to, as a mask
      */
     public long send(LockRequest request, CommandKind kind, int sequence, long mask) {
-        if (isCollecting && mightBeCollected(request)) {
+        if (batches.isCollecting && batches.mightContain(request)) {
             // A later command for the same resource must not overtake its release or extension.
-            sealBatches();
+            batches.sealCollected();
         }
         return sendNow(request, kind, sequence, mask);
     }
@@ -264,7 +257,7 @@ public final class FanOut {
      */
     public void release(LockRequest request, CommandKind kind, long mask) {
         if (isBatched(request, kind)) {
-            collect(request, kind, 0, mask);
+            batches.collect(request, kind, 0, mask);
         } else {
             send(request, kind, 0, mask);
         }
@@ -283,10 +276,10 @@ public final class FanOut {
         if (!isBatched(request, CommandKind.EXTEND)) {
             return false;
         }
-        if (isCollecting && mightBeCollected(request)) {
-            sealBatches();
+        if (batches.isCollecting && batches.mightContain(request)) {
+            batches.sealCollected();
         }
-        collect(request, CommandKind.EXTEND, sequence, mask);
+        batches.collect(request, CommandKind.EXTEND, sequence, mask);
         return true;
     }
 
@@ -305,71 +298,9 @@ public final class FanOut {
         return kind == CommandKind.RELEASE ? nativeReleases : kind == CommandKind.EXTEND ? nativeExtensions : 0;
     }
 
-    /** The first command of a duty cycle needs no batch, unless a second one follows. */
-    private void collect(LockRequest request, CommandKind kind, int sequence, long mask) {
-        while (lone != null) {
-            LockRequest first = lone;
-            lone = null;
-            addToBatch(first, loneKind, loneSequence, loneMask);
-        }
-        if (isCollecting) {
-            addToBatch(request, kind, sequence, mask);
-        } else {
-            isCollecting = true;
-            lone = request;
-            loneKind = kind;
-            loneSequence = sequence;
-            loneMask = mask;
-        }
-        scheduleFlush();
-    }
-
-    private void addToBatch(LockRequest request, CommandKind kind, int sequence, long mask) {
-        if (batches.add(request, kind, sequence, mask)) {
-            batches.seal();
-        }
-    }
-
-    /** Whether a collected command may be for a resource of this one. */
-    private boolean mightBeCollected(LockRequest request) {
-        if (lone == null) {
-            return batches.mightContain(request);
-        }
-        int hash = lone.resourceHash(0);
-        for (int i = request.keyCount() - 1; i >= 0; i--) {
-            if (request.resourceHash(i) == hash) {
-                return true;
-            }
-        }
-        return false;
-    }
-
     /** Writes the collected commands, so that later ones follow them. */
     void sealBatches() {
-        if (lone != null && loneKind == CommandKind.EXTEND) {
-            reserveForLone();
-        }
-        if (lone == null) {
-            batches.seal();
-        } else {
-            LockRequest request = lone;
-            lone = null;
-            isCollecting = false;
-            sendNow(request, loneKind, loneSequence, loneMask);
-        }
-    }
-
-    /** As for a batch: a release that room causes must find the extension that it follows. */
-    private void reserveForLone() {
-        LockRequest reserved = null;
-        while (lone != null && lone != reserved) {
-            reserved = lone;
-            withRoom(roomFor(reserved, loneKind));
-        }
-    }
-
-    void onBatchesTaken() {
-        isCollecting = false;
+        batches.sealCollected();
     }
 
     void onBatchOutcome(CommandBatch commands) {
@@ -501,21 +432,21 @@ public final class FanOut {
         // Also in the flush of the next turn: commands from here on leave with it, or one turn later.
         isFlushScheduled = true;
         try {
-            if (isCollecting) {
-                sealBatches();
+            if (batches.isCollecting) {
+                batches.sealCollected();
             }
             if (hasRejected) {
                 rejectedSends.report(this);
                 hasRejected = !rejectedSends.isEmpty();
             }
-            if (isCollecting) {
+            if (batches.isCollecting) {
                 // Again, for releases and extensions that the reports have caused.
-                sealBatches();
+                batches.sealCollected();
             }
         } finally {
             isFlushScheduled = false;
             batch.flush();
-            if (isCollecting && !isFlushScheduled || hasRejected && !rejectedSends.isEmpty()) {
+            if (batches.isCollecting && !isFlushScheduled || hasRejected && !rejectedSends.isEmpty()) {
                 // In the next turn: a caller that retries at once must not block the sockets.
                 flushInNextTurn();
             }
@@ -530,8 +461,8 @@ public final class FanOut {
 
     /** Reports all rejected sends and releases the buffers. */
     public void close() {
-        while (isCollecting || !rejectedSends.isEmpty()) {
-            sealBatches();
+        while (batches.isCollecting || !rejectedSends.isEmpty()) {
+            batches.sealCollected();
             rejectedSends.report(this);
         }
         free();
