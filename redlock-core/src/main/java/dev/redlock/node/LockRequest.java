@@ -100,8 +100,6 @@ public abstract class LockRequest extends InFlightRequest implements SlotKey {
     /** @return the highest counter value seen. For fenced commands only. */
     public abstract long highestFence();
 
-    // ---- outcomes ------------------------------------------------------------------------------------------------------
-
     /**
      * The node replied with an integer.
      *

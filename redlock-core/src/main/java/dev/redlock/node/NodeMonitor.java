@@ -34,15 +34,6 @@ final class NodeMonitor {
         void onTick(long nowNs);
     }
 
-    /**
-     * The state of the next clock sample.
-     *
-     * @threading immutable
-     */
-    private enum Sample {
-        SCHEDULED, SENT
-    }
-
     private final NodeContext context;
     private final CommandSender sender;
     private final Listener listener;
@@ -51,7 +42,7 @@ final class NodeMonitor {
     private final DeadlineTimer timer = new DeadlineTimer(this::onTimer);
     /** Null while there is nothing to watch. */
     private NodeConnection connection;
-    private Sample sample = Sample.SCHEDULED;
+    private boolean isSampleSent;
     private long sampleDueNs;
     private long sampleSentNs;
 
@@ -68,7 +59,7 @@ final class NodeMonitor {
         long nowNs = nowNs();
         connection = watched;
         sampleDueNs = nowNs;
-        sample = Sample.SCHEDULED;
+        isSampleSent = false;
         watched.isUnanswered(nowNs, 0);
         context.timers().start(timer, nowNs);
     }
@@ -89,7 +80,7 @@ final class NodeMonitor {
             listener.onUnanswered();
             return;
         }
-        if (sampleDueNs - nowNs <= 0 && sample == Sample.SCHEDULED) {
+        if (sampleDueNs - nowNs <= 0 && !isSampleSent) {
             sampleClock(nowNs);
         }
         startTimer(nowNs);
@@ -99,7 +90,7 @@ final class NodeMonitor {
     /** A sample is sent when it is due, not in the next period: validity allows for the time between two samples. */
     private void startTimer(long nowNs) {
         long periodEndNs = nowNs + PERIOD_NS;
-        boolean isSampleNext = sample == Sample.SCHEDULED && sampleDueNs - periodEndNs < 0;
+        boolean isSampleNext = !isSampleSent && sampleDueNs - periodEndNs < 0;
         if (isSampleNext && sampleDueNs - nowNs <= 0) {
             // There was no memory for the sample: retry soon, but not in a busy loop.
             context.timers().start(timer, nowNs + SAMPLE_RETRY_NS);
@@ -112,7 +103,7 @@ final class NodeMonitor {
     private void sampleClock(long nowNs) {
         sampleSentNs = nowNs();
         if (sender.sendValue(sender.timeCommand(), new ValueRequest(this::onTime))) {
-            sample = Sample.SENT;
+            isSampleSent = true;
             sampleDueNs = nowNs + samplePeriodNs;
         }
     }
@@ -123,7 +114,7 @@ final class NodeMonitor {
             return;
         }
         long receivedNs = nowNs();
-        sample = Sample.SCHEDULED;
+        isSampleSent = false;
         startTimer(receivedNs);
         listener.onTime(sampleSentNs, receivedNs, reply);
     }

@@ -35,7 +35,7 @@ final class ReplyReader implements RespVisitor {
 
     private final RequestRing ring;
     private final CommandSender sender;
-    private final RespValueReader valueReader = new RespValueReader(new ValueSink());
+    private final RespValueReader valueReader = new RespValueReader(reply -> value = reply);
     private final InvalidationReader invalidationReader;
     /** The reader of everything but lock replies: the value reader or, within a push, the invalidation reader. */
     private RespVisitor other = valueReader;
@@ -336,17 +336,5 @@ final class ReplyReader implements RespVisitor {
     @Override
     public void onBigNumber(ByteBuf buf, int index, int length) {
         other.onBigNumber(buf, index, length);
-    }
-
-    /**
-     * Receives the value that the tree reader has completed.
-     *
-     * @threading event-loop-confined
-     */
-    private final class ValueSink implements RespValueReader.Sink {
-        @Override
-        public void onReply(RespValue reply) {
-            value = reply;
-        }
     }
 }
