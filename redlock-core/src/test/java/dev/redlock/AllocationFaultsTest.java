@@ -128,7 +128,7 @@ class AllocationFaultsTest extends VirtualTest {
 
     /**
      * The scenario has every action of a client on a node: connect, lock, extend, NOSCRIPT, release, reconnect, send
-     * undelivered releases, read the clock. Whichever allocation fails, the end is the same.
+     * undelivered releases, read the clock. Each of the allocations fails in one run, with the same end.
      */
     @ParameterizedTest
     @EnumSource(Thrown.class)

@@ -586,7 +586,7 @@ class ClusterTest extends VirtualTest {
             assertTrue(voteOfCluster(client).contains("ASK"));
             world.runMs(SILENCE_MS + 100);
         }
-        assertTrue(voteOfCluster(client).contains("ASK"), "the migration goes on");
+        assertTrue(voteOfCluster(client).contains("ASK"), "the migration continues");
         cluster.abortMigration(SLOT);
         world.runMs(SILENCE_MS - 1_000);
         assertTrue(voteOfCluster(client).contains("silent"));

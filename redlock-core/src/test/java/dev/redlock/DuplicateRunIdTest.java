@@ -18,7 +18,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** Nodes that show one run_id have one vote together, whichever was first. Node 0 copies the run_id of node 1. */
+/** Nodes that show one run_id have one vote together, in any order. Node 0 copies the run_id of node 1. */
 class DuplicateRunIdTest extends VirtualTest {
 
     private VirtualWorld.Client client;

@@ -376,7 +376,7 @@ class ExtensionBatchTest extends VirtualTest {
     void aMalformedReplyClosesTheConnection(String answer) {
         VirtualWorld.Client client = world(3);
         List<Lease> leases = leases(client, 3);
-        // The outcomes of this batch must not stand for those of the next.
+        // The outcomes of this batch must not count for the next.
         extendTogether(client, leases);
         node(0).pause();
         List<CompletableFuture<ExtendOutcome>> outcomes = startTogether(client, leases);

@@ -516,7 +516,7 @@ class HostileServersTest {
         }
     }
 
-    /** Netty's global executor ends by itself, a second after its last task. */
+    /** Netty's global executor ends a second after its last task. */
     private static List<String> newThreads(Set<Thread> before) {
         return Thread.getAllStackTraces()
                 .keySet()

@@ -80,7 +80,7 @@ class NodeStatusTest extends VirtualTest {
         CompletableFuture<CloseReport> report = client.engine().close(Duration.ofSeconds(1));
         world.await("closed", 2_000, report::isDone);
         assertState(NodeState.CLOSED, status);
-        assertEquals(1, status.grantedCount(), "what was counted stays");
+        assertEquals(1, status.grantedCount(), "earlier counts stay");
         assertEquals(1, status.index());
         world.runMs(60_000);
         assertState(NodeState.CLOSED, status);

@@ -510,7 +510,7 @@ class ReleaseBatchTest extends VirtualTest {
         "*4\r\n:1\r\n:1\r\n:1\r\n:1\r\n", "*3\r\n*1\r\n:1\r\n:1\r\n:1\r\n"})
     void aMalformedBatchReplyClosesTheConnection(String answer) {
         VirtualWorld.Client client = world(3);
-        // The outcomes of this batch must not stand for those of the next.
+        // The outcomes of this batch must not count for the next.
         releaseTogether(client, leases(client, 3));
         List<Lease> leases = leases(client, 3);
         node(0).pause();

@@ -117,7 +117,7 @@ class SemaphorePushTest extends VirtualTest {
         assertEquals(attemptsBefore, attempts(doorkeeper), "the search finds no free slot");
     }
 
-    /** Each push ends a registration, whichever waiter it wakes, so the head asks every node for the next one. */
+    /** Each push ends a registration, of any waiter, so the head asks every node for the next one. */
     @Test
     void waitersAreRegisteredOnEveryNodeAgainAfterPushesDuringAnAttempt() {
         start(2, 2);

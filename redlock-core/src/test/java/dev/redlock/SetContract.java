@@ -76,7 +76,7 @@ public abstract class SetContract extends ReadWriteContract {
                 AcquireOutcome outcome = other.tryAcquireAll(names, ONCE);
                 assertEquals(AcquireOutcome.Kind.CONTENDED, outcome.kind(), outcome::toString);
                 long ttlMs = outcome.shortestRemainingTtlMs();
-                // Without the report, some nodes have a script that says it all the same.
+                // Without the report, some nodes have a script that says it anyway.
                 assertTrue(ttlMs > 0 && ttlMs <= LONG.toMillis() || !isRemainingTtlReported() && ttlMs == -1,
                         outcome::toString);
             }

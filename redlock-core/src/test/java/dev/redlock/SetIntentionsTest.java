@@ -119,7 +119,7 @@ class SetIntentionsTest extends VirtualTest {
         aWaiterThatGivesUpRemovesItsIntention(List.of(clients.get(0), clients.get(1), clients.get(1)), 2);
     }
 
-    /** As without memory: the clock throws. The other waiter of the client is not woken then, and asks by itself. */
+    /** As without memory: the clock throws. The other waiter of the client is not woken then, and asks later. */
     @Test
     void aWaiterEndsAlthoughTheRemovalOfItsIntentionThrows() {
         List<VirtualWorld.Client> clients = threeClients(FakeRedis.Kind.REDIS_8_4);

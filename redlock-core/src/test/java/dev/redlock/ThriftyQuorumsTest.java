@@ -618,7 +618,7 @@ class ThriftyQuorumsTest extends VirtualTest {
         assertEquals(ReleaseOutcome.RELEASED, release(lease));
     }
 
-    /** Another client may have held the lock in between, whichever reply arrives first. */
+    /** Another client may have held the lock in between, in any order of the replies. */
     @ParameterizedTest
     @CsvSource({"true, 0", "true, 1", "true, 2", "false, 0", "false, 1", "false, 2"})
     void aFormerHolderThatLostTheKeyLosesTheLease(boolean isFirstReply, int place) {

@@ -187,7 +187,7 @@ class LockScriptsOnNodesTest {
         }
     }
 
-    /** What a server answers to the probes of the handshake is what it does then, whichever server it is. */
+    /** What a server answers to the probes of the handshake is what it does then, on each server. */
     @ParameterizedTest
     @EnumSource(value = Source.class, names = {"PATH", "EMBEDDED"})
     void probeChangesNothingAndReportsCapabilities(Source source) throws IOException {
@@ -253,7 +253,7 @@ class LockScriptsOnNodesTest {
             throws IOException {
         String script = script(CommandKind.ACQUIRE_FENCED);
         String clock = "redis.call('TIME')[1]";
-        assertEquals(1, script.split(Pattern.quote(clock), -1).length - 1, "the one place where the clock is read");
+        assertEquals(1, script.split(Pattern.quote(clock), -1).length - 1, "the only read of the clock");
         return redis.call("EVAL", script.replace(clock, "'" + second + "'"), "2", resource, counter(resource), "token",
                 "60000", DAY_MS);
     }
@@ -351,7 +351,7 @@ class LockScriptsOnNodesTest {
                 redis.call("HSET", counter("r"), "not", "a string");
                 assertTrue(valued(redis, verb, "r", "7") instanceof RespValue, "no string");
                 assertEquals(verb == CommandKind.RAISE ? 1L : 0L, redis.call("EXISTS", "r"),
-                        "the lock is given back first");
+                        "the lock is released first");
                 redis.call("SET", "r", "token");
                 redis.call("SET", counter("r"), "many");
                 assertEquals(verb == CommandKind.RAISE ? 0L : 1L, valued(redis, verb, "r", "7"),

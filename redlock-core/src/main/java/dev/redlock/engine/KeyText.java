@@ -18,7 +18,7 @@ record KeyText(String prefix, String resource, byte[] bulk, byte[] counterBulk, 
 
     private static final int CRLF_BYTES = 2;
 
-    /** The text of a name; an empty name of a counter stands for none. */
+    /** The text of a name; an empty name of a counter means none. */
     static KeyText of(String prefix, String resource, String counterName) {
         byte[] name = (prefix + resource).getBytes(StandardCharsets.UTF_8);
         return new KeyText(prefix, resource, bulkOf(name), bulkOf(counterName.getBytes(StandardCharsets.UTF_8)),

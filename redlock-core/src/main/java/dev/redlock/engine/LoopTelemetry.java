@@ -105,7 +105,7 @@ final class LoopTelemetry {
         isLastOld = false;
     }
 
-    /** A clock that throws, as in tests, must not harm a lock for the sake of a record. */
+    /** A clock that throws, as in tests, must not harm a lock because of a record. */
     private long clockNs() {
         try {
             return conductor.nowNs();

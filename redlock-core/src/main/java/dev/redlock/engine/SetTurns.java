@@ -5,7 +5,7 @@ import dev.redlock.node.LockKind;
 /**
  * The order in which the waiting sets of one client with a common resource make attempts. A change of the resource
  * gives the turn to the oldest one. If that resource is in use again, the set keeps the turn and waits for the next
- * change. If its attempt fails for another reason or it stops to wait, the next one gets the turn. A grant ends the
+ * change. If its attempt fails for another reason or it stops to wait, the next one has the turn. A grant ends the
  * turns: the end of that lease is the next change.
  *
  * <p>The oldest one also asks while a lease of this client has one of its resources, to leave its intention: its
@@ -116,7 +116,7 @@ final class SetTurns {
         return heldUntilNs(queue) - conductor.nowNs() > 0;
     }
 
-    /** Returns when the last lease of this client with a resource of a set ends by itself; now if there is none. */
+    /** Returns when the last lease of this client with a resource of a set expires; now if there is none. */
     long heldUntilNs(WaitQueue queue) {
         long untilNs = conductor.nowNs();
         for (int i = 0; i < queue.key.memberCount(); i++) {
@@ -161,7 +161,7 @@ final class SetTurns {
                 && conductor.intentions().isDue(queue.head(), conductor.nowNs()));
     }
 
-    /** A resource has changed: its oldest set gets the turn. Returns it; null if there is none. */
+    /** A resource has changed: its oldest set has the turn. Returns it; null if there is none. */
     WaitQueue restart(MemberQueues.Entry entry) {
         give(entry, firstReady(entry, 0, null));
         return entry.turn;

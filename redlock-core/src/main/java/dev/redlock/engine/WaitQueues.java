@@ -215,7 +215,7 @@ final class WaitQueues {
         return setTurns.isFirst(queue);
     }
 
-    /** Returns when the last lease of this client with a resource of a set ends by itself; now if there is none. */
+    /** Returns when the last lease of this client with a resource of a set expires; now if there is none. */
     long heldUntilNs(WaitQueue queue) {
         return setTurns.heldUntilNs(queue);
     }
@@ -639,7 +639,7 @@ final class WaitQueues {
         wakeRegistered(memberQueues.of(name, index, length), nodeIndex);
     }
 
-    /** Of the sets, the oldest gets the turn, unless a still older one has it. */
+    /** Of the sets, the oldest has the turn, unless a still older one has it. */
     private void wakeRegistered(MemberQueues.Entry entry, int nodeIndex) {
         if (entry == null) {
             return;

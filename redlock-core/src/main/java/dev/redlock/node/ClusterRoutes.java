@@ -110,7 +110,7 @@ final class ClusterRoutes {
         }
     }
 
-    /** Flushes the servers of a voter; false if it is no cluster. */
+    /** Flushes the servers of a voter; false if it is not a cluster. */
     boolean flush(int voterIndex) {
         if (members[voterIndex] == null) {
             return false;

@@ -129,7 +129,7 @@ class CommandSender {
         return nodeIndex;
     }
 
-    /** Null on a voter that is no cluster. */
+    /** Null unless the voter is a cluster. */
     CommandRetries.Cluster cluster() {
         return null;
     }

@@ -65,7 +65,7 @@ final class Handshake {
      */
     interface Listener {
 
-        /** The node may be used. The identity is null for a voter that is no cluster. */
+        /** The node may be used. The identity is null unless the voter is a cluster. */
         void onHandshake(String runId, long uptimeSeconds, ServerCapabilities capabilities, MemberIdentity identity);
 
         /** The server cannot be used until a person changes something. */
@@ -115,7 +115,7 @@ final class Handshake {
     private RespValue setAllReply;
     private long uptimeSeconds = UNKNOWN;
     private long timeSentNs;
-    /** Null on a voter that is no cluster. */
+    /** Null unless the voter is a cluster. */
     private String clusterNodeId;
     private MemberIdentity memberIdentity;
     private String wakeUpProblem;

@@ -28,7 +28,7 @@ public final class Node extends Voter {
     private static final long REJECTED_DELAY_MS = 5_000;
 
     private final NodeContext context;
-    /** Null on a voter that is no cluster. */
+    /** Null unless the voter is a cluster. */
     private final ClusterMember member;
     private final NodeOptions options;
     private final FanOut fanOut;

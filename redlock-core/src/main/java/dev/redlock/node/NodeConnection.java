@@ -48,7 +48,7 @@ final class NodeConnection extends ChannelInboundHandlerAdapter implements RespI
         /** The connection has failed without a request of the client. */
         void onConnectionBroken(NodeConnection connection, String reason);
 
-        /** The connection must close, for a reason that only a person can end. */
+        /** The connection must close, and only a person can mend it. */
         void onConnectionRejected(NodeConnection connection, String reason);
 
         /** The connection is closed. */

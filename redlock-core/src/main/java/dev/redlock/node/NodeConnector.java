@@ -45,7 +45,7 @@ final class NodeConnector {
         /** A connection is open, also for TLS; the handshake of the protocol is next. */
         void onConnected(NodeConnection connection);
 
-        /** The try failed for a reason that only a person can end; nothing is under way any more. */
+        /** The try failed and only a person can mend it; nothing is under way any more. */
         void onConnectRejected(String reason);
 
         /** The try failed; nothing is under way any more. */
@@ -63,7 +63,7 @@ final class NodeConnector {
 
     private final NodeAddress address;
     private final NodeContext context;
-    /** Null on a voter that is no cluster. */
+    /** Null unless the voter is a cluster. */
     private final ConnectLimit limit;
     private final NodeOptions options;
     private final Function<TlsChannel, NodeConnection> newConnection;

@@ -26,7 +26,7 @@ public final class NodeView {
     private final NodeStatistics statistics = new NodeStatistics();
     private final NodeHealth health = new NodeHealth();
     private final ProblemLog problemLog = new ProblemLog();
-    /** Null on a voter that is no cluster. */
+    /** Null unless the voter is a cluster. */
     private final LogLimit logLimit;
     private long problemSinceNs;
     private volatile NodeState state = NodeState.WAITING;

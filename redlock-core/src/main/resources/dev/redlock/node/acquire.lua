@@ -2,8 +2,8 @@
 -- KEYS[1] resource
 -- ARGV[1] token   ARGV[2] ttl in ms
 -- reply   1                   granted: the key now holds the token and expires after ttl
---         -n, n >= 0          refused: somebody's key stands there for n ms more
---         -9007199254740991   refused: somebody's key stands there and never expires
+--         -n, n >= 0          refused: another key exists for n ms more
+--         -9007199254740991   refused: another key exists and never expires
 if redis.call('SET', KEYS[1], ARGV[1], 'NX', 'PX', ARGV[2]) then
   return 1
 end

@@ -1,11 +1,11 @@
 -- Takes the lock if nobody holds it, and counts the grant.
 -- KEYS[1] resource   KEYS[2] counter
 -- ARGV[1] token   ARGV[2] ttl in ms   ARGV[3] expiry of the counter in ms
--- reply   v > 0               granted: the counter stands at v now; a counter that was missing starts at
+-- reply   v > 0               granted: the counter is v now; a counter that was missing starts at
 --                             (seconds since the epoch) * 2^20, so that a lost counter jumps forward
---         -n, n >= 0          refused: somebody's key stands there for n ms more
---         -9007199254740991   refused: somebody's key stands there and never expires
---         error               the counter is no count, or it stands at 2^53 - 1: Lua's numbers are exact up to there
+--         -n, n >= 0          refused: another key exists for n ms more
+--         -9007199254740991   refused: another key exists and never expires
+--         error               the counter is not a count, or it is 2^53 - 1: Lua's numbers are exact up to there
 --                             only, and a number that is not exact is handed out to nobody
 -- The counter comes first: where it cannot be counted, the error leaves no lock behind. It is counted before it is
 -- looked at, because a look costs as much as the count: 1 means that it was missing, or stood at 0, which no counter of
@@ -30,7 +30,7 @@ if value == 1 then
   redis.call('SET', KEYS[2], string.format('%.0f', value), 'PX', ARGV[3])
 elseif value < 1 or value > 9007199254740991 then
   redis.call('DECR', KEYS[2])
-  return redis.error_reply('FENCE the counter is no count, or it has reached its end')
+  return redis.error_reply('FENCE the counter is not a count, or it has reached its end')
 else
   redis.call('PEXPIRE', KEYS[2], ARGV[3])
 end

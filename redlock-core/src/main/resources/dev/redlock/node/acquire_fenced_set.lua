@@ -5,7 +5,7 @@
 --         ARGV[3] of acquire_set
 -- reply   v > 0               granted: every counter is v; a missing counter counts as (seconds since the epoch) * 2^20
 --         -(n * 2^7 + i)      refused, as by acquire_set
---         error               a counter is no count, or it has reached 2^53 - 1
+--         error               a counter is not a count, or it has reached 2^53 - 1
 -- The counters come first: an error about them leaves no lock behind.
 local n = #KEYS / 2
 local left = 0
@@ -51,7 +51,7 @@ local is_any_missing = false
 for i = 1, n do
   local count = tonumber(found[i] or '0')
   if not count or count < 0 or count ~= math.floor(count) then
-    return redis.error_reply('FENCE the counter is no count, or it has reached its end')
+    return redis.error_reply('FENCE the counter is not a count, or it has reached its end')
   end
   if count == 0 then
     is_any_missing = true
@@ -63,7 +63,7 @@ if is_any_missing then
   value = math.max(value, tonumber(redis.call('TIME')[1]) * 1048576)
 end
 if value > 9007199254740991 then
-  return redis.error_reply('FENCE the counter is no count, or it has reached its end')
+  return redis.error_reply('FENCE the counter is not a count, or it has reached its end')
 end
 local text = string.format('%.0f', value)
 for i = 1, n do

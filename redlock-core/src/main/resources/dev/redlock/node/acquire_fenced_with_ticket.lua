@@ -4,9 +4,9 @@
 -- ARGV[1] token   ARGV[2] ttl in ms   ARGV[3] expiry of the counter in ms   ARGV[4] ticket of the client
 --         A client without a ticket gives 0, or -1 if it yields: it takes the lock only if no other client has one.
 --         The key of the tickets is the counter's with the ending :tickets.
--- reply   v > 0               granted: the counter stands at v now, as in acquire_fenced
+-- reply   v > 0               granted: the counter is v now, as in acquire_fenced
 --         -(n * 2^20 + ticket * 2^5 + place)
---                             refused: somebody's key stands there for n ms more, 49 days or more if n is 2^32 - 1,
+--                             refused: another key exists for n ms more, 49 days or more if n is 2^32 - 1,
 --                             and 0 if the client yields;
 --                             the ticket is 1 to 32767, 0 for none; place - 1 clients precede, place is 31 at most,
 --                             and 0 for a ticket whose turn is over
@@ -63,7 +63,7 @@ if value == 1 then
   redis.call('SET', KEYS[2], string.format('%.0f', value), 'PX', ARGV[3])
 elseif value < 1 or value > 9007199254740991 then
   redis.call('DECR', KEYS[2])
-  return redis.error_reply('FENCE the counter is no count, or it has reached its end')
+  return redis.error_reply('FENCE the counter is not a count, or it has reached its end')
 else
   redis.call('PEXPIRE', KEYS[2], ARGV[3])
 end

@@ -6,7 +6,7 @@
 --                             (seconds since the epoch) * 2^20
 --         -n, n >= 0          refused: the key of a writer, or the last entry of a reader, expires in n ms
 --         -9007199254740991   refused: a key exists that never expires
---         error               the counter is no count, or it has reached 2^53 - 1; it leaves no lock behind
+--         error               the counter is not a count, or it has reached 2^53 - 1; it leaves no lock behind
 local time = redis.call('TIME')
 local now = time[1] * 1000 + math.floor(time[2] / 1000)
 local pruned = redis.pcall('ZREMRANGEBYSCORE', KEYS[1], string.format('%.0f', -now), string.format('%.0f', now))
@@ -39,7 +39,7 @@ if value == 1 then
   redis.call('SET', KEYS[2], string.format('%.0f', value), 'PX', ARGV[3])
 elseif value < 1 or value > 9007199254740991 then
   redis.call('DECR', KEYS[2])
-  return redis.error_reply('FENCE the counter is no count, or it has reached its end')
+  return redis.error_reply('FENCE the counter is not a count, or it has reached its end')
 else
   redis.call('PEXPIRE', KEYS[2], ARGV[3])
 end

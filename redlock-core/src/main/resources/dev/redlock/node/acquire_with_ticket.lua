@@ -6,7 +6,7 @@
 --         The key of the tickets is the counter's with the ending :tickets.
 -- reply   1                   granted: the key now holds the token and expires after ttl
 --         -(n * 2^20 + ticket * 2^5 + place)
---                             refused: somebody's key stands there for n ms more, 49 days or more if n is 2^32 - 1,
+--                             refused: another key exists for n ms more, 49 days or more if n is 2^32 - 1,
 --                             and 0 if the client yields;
 --                             the ticket is 1 to 32767, 0 for none; place - 1 clients precede, place is 31 at most,
 --                             and 0 for a ticket whose turn is over

@@ -3,7 +3,7 @@
 -- ARGV[1] token   ARGV[2] ttl in ms
 -- reply   1   renewed: the key holds our token and expires after ttl or later
 --         2   repaired: the key was missing and has been set again
---         0   refused: somebody else's token stands there
+--         0   refused: the key has another token
 -- The expiry only gets later, never earlier: this call may be executed late, after one that came on another connection
 -- and asked for more. PEXPIRE has GT for that from Redis 7.0 on only, and it leaves a key alone that never expires.
 local holder = redis.call('GET', KEYS[1])

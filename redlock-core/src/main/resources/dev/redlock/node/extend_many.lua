@@ -4,7 +4,7 @@
 -- reply   an array, for each key
 --         1       renewed: the key holds our token and expires after ttl or later
 --         2       repaired: the key was missing and has been set again
---         0       refused: somebody else's token stands there
+--         0       refused: the key has another token
 --         error   the server refuses a command for this key, or the key is no string
 -- A command that fails for one key must not keep the others from being renewed, so none of them raises an error. GT
 -- saves a command for each key. Servers before 7.0 do not have it, and it leaves a key alone that never expires.
@@ -24,7 +24,7 @@ local function renew(key, ttl)
   end
   return left < tonumber(ttl) and redis.pcall('PEXPIRE', key, ttl) or 1
 end
--- MGET finds nothing where a key is no string; GET tells.
+-- MGET finds nothing where a key is not a string; GET fails.
 local function repair(key, token, ttl)
   local holder = redis.pcall('GET', key)
   if holder then

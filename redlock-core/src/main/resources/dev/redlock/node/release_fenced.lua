@@ -1,8 +1,8 @@
 -- Gives a fenced lock back if it is still ours, and brings the counter up to the highest value that any node gave this
--- grant, so that nodes that drifted apart agree again. A counter only ever goes up, whoever holds the lock.
+-- grant, so that nodes that drifted apart agree again. A counter only ever goes up, with each holder.
 -- A counter that is missing stays so: a release that is executed late would create it below what the clock gives. A
 -- counter that is no number is left alone, and a value that is not exact is not written: neither must keep the lock
--- from being given back, which comes first for that reason.
+-- from being released, which comes first for that reason.
 -- KEYS[1] resource   KEYS[2] counter
 -- ARGV[1] token   ARGV[2] highest value seen   ARGV[3] expiry of the counter in ms
 -- reply   1       deleted

@@ -5,7 +5,7 @@
 --         1   deleted
 --         0   not ours: nothing there, somebody else's token, or something that is no string
 -- Two commands for all of them, because each costs the server half a microsecond: MGET finds nothing where a key is no
--- string, so one of another type does not keep the others from being given back; and nothing expires between the two,
+-- string, so one of another type does not keep the others from being released; and nothing expires between the two,
 -- because time stands still while a script runs.
 local found = redis.call('MGET', unpack(KEYS))
 local ours = {}

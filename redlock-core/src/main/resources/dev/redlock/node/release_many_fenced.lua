@@ -6,7 +6,7 @@
 --         1   deleted
 --         0   not ours: nothing there, somebody else's token, or something that is no string
 -- Two commands for all of them, as in release_many. A counter that does not stand where it should is looked at again by
--- itself: it may be no string, which MGET does not tell, or an earlier one of this call has raised it. One that is
+-- itself: it may be no string, which MGET does not show, or an earlier one of this call has raised it. One that is
 -- missing or no number is left alone, and a value that is not exact is not written.
 local n = #KEYS / 2
 local found = redis.call('MGET', unpack(KEYS))

@@ -146,7 +146,7 @@ public final class FakeCluster {
             host = newHost;
         }
 
-        /** Believes that another server owns a slot, and tells nobody. */
+        /** Believes that another server owns a slot, and reports it to nobody. */
         public void believe(int slot, Member owner) {
             owners[slot] = owner;
         }

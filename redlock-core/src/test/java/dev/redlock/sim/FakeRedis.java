@@ -961,7 +961,7 @@ public final class FakeRedis {
             return error("ERR value is not an integer or out of range");
         }
         return reply == COUNTER_ENDED
-                ? error("FENCE the counter is no count, or it has reached its end")
+                ? error("FENCE the counter is not a count, or it has reached its end")
                 : RespValue.integer(reply);
     }
 

@@ -21,7 +21,7 @@ final class SimWaiters {
     /** The clients have connected, and waiters have repeated the attempts that failed before. */
     private static final long CONNECTED_NS = 200 * MS;
 
-    /** Who wants the lock of a key, which says whose keys and entries keep it out. */
+    /** Who wants the lock of a key, and so whose keys and entries exclude it. */
     private enum Use {
         PLAIN, WRITE, READ
     }

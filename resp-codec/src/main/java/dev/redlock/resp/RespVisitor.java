@@ -7,7 +7,7 @@ import io.netty.buffer.ByteBuf;
  * <ul>
  * <li>Exactly one of {@link #onReplyEnd()} and {@link #onPushEnd()} follows the last event of a top-level value. A
  * client removes the oldest request from its queue in {@code onReplyEnd} and nowhere else, except in an override of
- * {@link #onIntegerReply} or {@link #onOkReply}, which stand for two calls.
+ * {@link #onIntegerReply} or {@link #onOkReply}, which replace two calls.
  * <li>The depth of a value is the number of {@link #onAggregateStart} calls without their {@link #onAggregateEnd}.
  * <li>Buffers are borrowed for the call. Do not change or release them or move their indices; copy or retain bytes that
  * must outlive the call.

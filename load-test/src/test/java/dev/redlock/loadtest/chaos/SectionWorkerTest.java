@@ -64,7 +64,7 @@ class SectionWorkerTest {
                 nodes.node(0).kill();
                 nodes.node(0).start();
                 Await.until("left", () -> kinds(records).contains(SectionRecord.Kind.LEAVE));
-                assertTrue(section.isAlive(), "the section goes on");
+                assertTrue(section.isAlive(), "the section continues");
                 assertEquals(2, kinds(records).size());
             } finally {
                 section.interrupt();

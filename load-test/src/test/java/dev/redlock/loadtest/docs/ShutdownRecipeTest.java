@@ -82,7 +82,7 @@ class ShutdownRecipeTest {
         assertEquals(0, keysAfterSigterm("interruptible"));
     }
 
-    /** A lock whose section goes on is not released. */
+    /** A lock whose section continues is not released. */
     @Test
     void locksOfWorkThatDoesNotEndStay() throws Exception {
         assertTrue(keysAfterSigterm("stubborn") >= 2);

@@ -53,7 +53,7 @@ class ChurnTest {
     private static final double INSTANCES_PER_OPERATION_MAX = 1 / 30.0;
     /**
      * An attempt is pooled, and not free before its last answer is in. So there are at most as many as answers may be
-     * due, and each time that more are due than ever before the pool grows, by an attempt and what it is made of.
+     * due, and each time that more are due than at any earlier time, the pool grows by an attempt and its parts.
      */
     private static final String ATTEMPT = "dev.redlock.engine.Claim";
     private static final int ATTEMPT_BYTES_MAX = 1_024;
