@@ -11,7 +11,7 @@ import java.util.concurrent.CompletionStage;
  * anything that may have taken long. A process that is paused between the question and its effect can still act late;
  * where that does harm, the protected resource has to check a fencing token.
  *
- * <p>A lease from {@link Redlock#newLease} serves one acquisition after another, which saves its allocation.
+ * <p>A lease from {@link dev.redlock.Redlock#newLease} serves one acquisition after another, which saves an allocation.
  *
  * @threading any thread; one acquisition at a time
  */
@@ -46,7 +46,7 @@ public interface Lease extends AutoCloseable {
      * number, which is greater than that of every earlier grant of each of them.
      *
      * @return the fencing token, from 1 to 2^53 - 1
-     * @throws IllegalStateException if the lock was not acquired, or not with {@link AcquireOptions#fenced}
+     * @throws IllegalStateException if the lock was not acquired, or not with {@link dev.redlock.AcquireOptions#fenced}
      */
     long fencingToken();
 

@@ -10,7 +10,7 @@ public enum ReleaseOutcome {
     RELEASED,
     /** The lock was not held any more: its validity had ended, or a quorum no longer had the token. */
     EXPIRED,
-    /** The lock stays until {@link AcquireOptions#holdAtLeast} has passed; then the client releases it. */
+    /** The lock stays until {@link dev.redlock.AcquireOptions#holdAtLeast} has passed; then the client releases it. */
     KEPT,
     /**
      * Too few nodes answered. Remaining keys are deleted when the nodes come back, or expire. Also if another thread
