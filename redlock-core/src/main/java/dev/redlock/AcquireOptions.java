@@ -4,10 +4,9 @@ import dev.redlock.api.LeaseListener;
 import dev.redlock.api.LeaseState;
 import dev.redlock.api.ReleaseOutcome;
 import dev.redlock.api.RetryPolicy;
-
 import dev.redlock.engine.AcquireSpec;
-import dev.redlock.time.Durations;
 import dev.redlock.engine.PermitKey;
+import dev.redlock.time.Durations;
 import java.time.Duration;
 import java.util.Objects;
 

@@ -1,7 +1,6 @@
 package dev.redlock;
 
 import dev.redlock.api.NodeState;
-
 import dev.redlock.node.NodeView;
 
 /**

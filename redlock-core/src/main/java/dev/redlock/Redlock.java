@@ -7,15 +7,14 @@ import dev.redlock.api.Lease;
 import dev.redlock.api.LeaseAction;
 import dev.redlock.api.LeaseTask;
 import dev.redlock.api.NodeState;
-
 import dev.redlock.engine.AcquireSpec;
 import dev.redlock.engine.ClientConfig;
-import dev.redlock.time.Durations;
 import dev.redlock.engine.LeaseHandle;
 import dev.redlock.engine.LockEngine;
 import dev.redlock.engine.LockKey;
 import dev.redlock.engine.SetKey;
 import dev.redlock.node.Log;
+import dev.redlock.time.Durations;
 import java.time.Duration;
 import java.util.Collection;
 import java.util.List;

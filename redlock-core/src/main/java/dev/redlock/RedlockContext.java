@@ -1,17 +1,15 @@
 package dev.redlock;
 
+import static dev.redlock.quorum.Validity.NS_PER_MS;
+
 import dev.redlock.api.AcquireOutcome;
 import dev.redlock.api.CommandMode;
 import dev.redlock.api.IdlePolicy;
 import dev.redlock.api.RestartGuardMode;
 import dev.redlock.api.RetryPolicy;
 import dev.redlock.api.TransportKind;
-
-import static dev.redlock.quorum.Validity.NS_PER_MS;
-
 import dev.redlock.engine.AcquireSpec;
 import dev.redlock.engine.ClientConfig;
-import dev.redlock.time.Durations;
 import dev.redlock.engine.KeyNames;
 import dev.redlock.engine.LeaseTerms;
 import dev.redlock.engine.Limits;
@@ -25,6 +23,7 @@ import dev.redlock.quorum.Majority;
 import dev.redlock.quorum.Quorum;
 import dev.redlock.quorum.Token;
 import dev.redlock.resp.SafeText;
+import dev.redlock.time.Durations;
 import dev.redlock.transport.NodeAddress;
 import dev.redlock.transport.ServerRules;
 import dev.redlock.transport.TlsContexts;

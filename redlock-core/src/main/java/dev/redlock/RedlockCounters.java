@@ -2,7 +2,6 @@ package dev.redlock;
 
 import dev.redlock.api.AcquireOutcome;
 import dev.redlock.api.ReleaseOutcome;
-
 import dev.redlock.engine.ConductorCounters;
 import dev.redlock.engine.LockEngine;
 import java.util.Objects;

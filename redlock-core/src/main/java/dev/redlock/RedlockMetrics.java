@@ -4,7 +4,6 @@ import dev.redlock.api.AcquireOutcome;
 import dev.redlock.api.LeaseState;
 import dev.redlock.api.NodeState;
 import dev.redlock.api.ReleaseOutcome;
-
 import dev.redlock.engine.LockEngine;
 import dev.redlock.node.Log;
 import dev.redlock.telemetry.AcquireTimesReader;

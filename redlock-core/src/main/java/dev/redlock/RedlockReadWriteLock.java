@@ -2,7 +2,6 @@ package dev.redlock;
 
 import dev.redlock.api.AcquireOutcome;
 import dev.redlock.api.Lease;
-
 import dev.redlock.engine.AcquireSpec;
 import dev.redlock.engine.LockEngine;
 import dev.redlock.engine.LockKey;

@@ -1,7 +1,6 @@
 package dev.redlock;
 
 import dev.redlock.api.TlsProvider;
-
 import dev.redlock.transport.TlsSpec;
 import java.nio.file.Path;
 import java.util.Arrays;

@@ -1,14 +1,13 @@
 package dev.redlock;
 
-import dev.redlock.api.LeaseListener;
-import dev.redlock.api.RetryPolicy;
-
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertNotSame;
 import static org.junit.jupiter.api.Assertions.assertNull;
 import static org.junit.jupiter.api.Assertions.assertSame;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import dev.redlock.api.LeaseListener;
+import dev.redlock.api.RetryPolicy;
 import dev.redlock.engine.AcquireSpec;
 import dev.redlock.engine.LockKey;
 import java.time.Duration;

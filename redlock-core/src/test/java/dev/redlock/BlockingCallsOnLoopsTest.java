@@ -1,12 +1,11 @@
 package dev.redlock;
 
-import dev.redlock.api.CloseReport;
-import dev.redlock.api.Lease;
-
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import dev.redlock.api.CloseReport;
+import dev.redlock.api.Lease;
 import io.netty.channel.EventLoop;
 import io.netty.channel.EventLoopGroup;
 import io.netty.channel.MultiThreadIoEventLoopGroup;

@@ -1,12 +1,11 @@
 package dev.redlock;
 
-import dev.redlock.api.AcquireOutcome;
-import dev.redlock.api.CloseReport;
-import dev.redlock.api.RetryPolicy;
-
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import dev.redlock.api.AcquireOutcome;
+import dev.redlock.api.CloseReport;
+import dev.redlock.api.RetryPolicy;
 import dev.redlock.sim.LiveNodes;
 import dev.redlock.time.NanoClock;
 import io.netty.channel.ManualIoEventLoop;

@@ -1,12 +1,11 @@
 package dev.redlock;
 
-import dev.redlock.api.CloseReport;
-
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import dev.redlock.api.CloseReport;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;

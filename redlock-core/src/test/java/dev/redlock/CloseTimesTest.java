@@ -1,12 +1,11 @@
 package dev.redlock;
 
-import dev.redlock.api.CloseReport;
-import dev.redlock.api.Lease;
-
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import dev.redlock.api.CloseReport;
+import dev.redlock.api.Lease;
 import dev.redlock.sim.VirtualWorld;
 import java.time.Duration;
 import java.util.List;

@@ -1,11 +1,10 @@
 package dev.redlock;
 
-import dev.redlock.api.NodeState;
-import dev.redlock.api.ReleaseOutcome;
-
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import dev.redlock.api.NodeState;
+import dev.redlock.api.ReleaseOutcome;
 import dev.redlock.sim.FakeTransport;
 import dev.redlock.sim.LiveNodes;
 import dev.redlock.sim.VirtualWorld;

@@ -1,11 +1,10 @@
 package dev.redlock;
 
-import dev.redlock.api.RestartGuardMode;
-
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import dev.redlock.api.RestartGuardMode;
 import dev.redlock.sim.FakeCluster;
 import dev.redlock.sim.VirtualWorld;
 import java.time.Duration;

@@ -1,12 +1,11 @@
 package dev.redlock;
 
+import static org.junit.jupiter.api.Assertions.assertEquals;
+
 import dev.redlock.api.AcquireOutcome;
 import dev.redlock.api.Lease;
 import dev.redlock.api.NodeState;
 import dev.redlock.api.RestartGuardMode;
-
-import static org.junit.jupiter.api.Assertions.assertEquals;
-
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.HashSet;

@@ -1,11 +1,10 @@
 package dev.redlock;
 
-import dev.redlock.api.NodeState;
-
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertNotEquals;
 import static org.junit.jupiter.api.Assertions.assertNotNull;
 
+import dev.redlock.api.NodeState;
 import dev.redlock.sim.VirtualWorld;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;

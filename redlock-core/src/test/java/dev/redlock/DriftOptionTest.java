@@ -1,11 +1,10 @@
 package dev.redlock;
 
+import static org.junit.jupiter.api.Assertions.assertEquals;
+
 import dev.redlock.api.ExtendOutcome;
 import dev.redlock.api.Lease;
 import dev.redlock.api.NodeState;
-
-import static org.junit.jupiter.api.Assertions.assertEquals;
-
 import dev.redlock.sim.VirtualWorld;
 import java.time.Duration;
 import org.junit.jupiter.api.Test;

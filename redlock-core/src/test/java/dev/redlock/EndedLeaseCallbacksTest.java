@@ -1,11 +1,10 @@
 package dev.redlock;
 
-import dev.redlock.api.Lease;
-import dev.redlock.api.LeaseState;
-
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import dev.redlock.api.Lease;
+import dev.redlock.api.LeaseState;
 import dev.redlock.sim.VirtualWorld;
 import java.time.Duration;
 import java.util.ArrayList;

@@ -1,7 +1,6 @@
 package dev.redlock;
 
 import dev.redlock.api.CommandMode;
-
 import dev.redlock.sim.FakeCluster;
 import dev.redlock.sim.FakeRedis.Kind;
 import dev.redlock.sim.LiveNodes;

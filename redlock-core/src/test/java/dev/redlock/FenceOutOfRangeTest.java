@@ -1,12 +1,11 @@
 package dev.redlock;
 
-import dev.redlock.api.AcquireOutcome;
-import dev.redlock.api.Lease;
-import dev.redlock.api.ReleaseOutcome;
-
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import dev.redlock.api.AcquireOutcome;
+import dev.redlock.api.Lease;
+import dev.redlock.api.ReleaseOutcome;
 import dev.redlock.engine.KeyNames;
 import dev.redlock.sim.VirtualWorld;
 import java.util.ArrayList;

@@ -1,13 +1,12 @@
 package dev.redlock;
 
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
 import dev.redlock.api.AcquireOutcome;
 import dev.redlock.api.CommandMode;
 import dev.redlock.api.Lease;
 import dev.redlock.api.NodeState;
-
-import static org.junit.jupiter.api.Assertions.assertEquals;
-import static org.junit.jupiter.api.Assertions.assertTrue;
-
 import dev.redlock.engine.KeyNames;
 import dev.redlock.sim.FakeRedis;
 import dev.redlock.sim.VirtualWorld;

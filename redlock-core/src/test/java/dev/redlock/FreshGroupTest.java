@@ -1,16 +1,15 @@
 package dev.redlock;
 
-import dev.redlock.api.AcquireOutcome;
-import dev.redlock.api.Lease;
-import dev.redlock.api.NodeState;
-import dev.redlock.api.RestartGuardMode;
-import dev.redlock.api.RetryPolicy;
-
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import dev.redlock.api.AcquireOutcome;
+import dev.redlock.api.Lease;
+import dev.redlock.api.NodeState;
+import dev.redlock.api.RestartGuardMode;
+import dev.redlock.api.RetryPolicy;
 import dev.redlock.sim.VirtualWorld;
 import java.time.Duration;
 import java.util.List;

@@ -1,11 +1,10 @@
 package dev.redlock;
 
+import static org.junit.jupiter.api.Assertions.assertEquals;
+
 import dev.redlock.api.AcquireOutcome;
 import dev.redlock.api.Lease;
 import dev.redlock.api.LeaseState;
-
-import static org.junit.jupiter.api.Assertions.assertEquals;
-
 import dev.redlock.engine.TestEngine;
 import io.netty.channel.ManualIoEventLoop;
 import io.netty.channel.nio.NioIoHandler;

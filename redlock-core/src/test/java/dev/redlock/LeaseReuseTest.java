@@ -1,12 +1,11 @@
 package dev.redlock;
 
+import static org.junit.jupiter.api.Assertions.assertEquals;
+
 import dev.redlock.api.AcquireOutcome;
 import dev.redlock.api.Lease;
 import dev.redlock.api.LeaseState;
 import dev.redlock.api.ReleaseOutcome;
-
-import static org.junit.jupiter.api.Assertions.assertEquals;
-
 import dev.redlock.engine.LeaseHandle;
 import dev.redlock.sim.LiveNodes;
 import dev.redlock.time.NanoClock;

@@ -1,10 +1,9 @@
 package dev.redlock;
 
-import dev.redlock.api.NodeState;
-
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import dev.redlock.api.NodeState;
 import dev.redlock.sim.VirtualWorld;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;

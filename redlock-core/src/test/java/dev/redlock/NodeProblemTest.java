@@ -1,12 +1,11 @@
 package dev.redlock;
 
-import dev.redlock.api.NodeState;
-
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertNull;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import dev.redlock.api.NodeState;
 import dev.redlock.sim.FakeNode;
 import dev.redlock.sim.VirtualWorld;
 import io.netty.buffer.ByteBuf;

@@ -1,9 +1,5 @@
 package dev.redlock;
 
-import dev.redlock.api.CloseReport;
-import dev.redlock.api.NodeState;
-import dev.redlock.api.RestartGuardMode;
-
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertNull;
@@ -11,6 +7,9 @@ import static org.junit.jupiter.api.Assertions.assertSame;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import dev.redlock.api.CloseReport;
+import dev.redlock.api.NodeState;
+import dev.redlock.api.RestartGuardMode;
 import dev.redlock.sim.VirtualWorld;
 import java.time.Duration;
 import java.util.ArrayList;

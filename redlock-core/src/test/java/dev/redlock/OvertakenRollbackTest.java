@@ -1,10 +1,9 @@
 package dev.redlock;
 
-import dev.redlock.api.AcquireOutcome;
-import dev.redlock.api.Lease;
-
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import dev.redlock.api.AcquireOutcome;
+import dev.redlock.api.Lease;
 import dev.redlock.sim.FakeRedis;
 import dev.redlock.sim.VirtualWorld;
 import java.time.Duration;

@@ -1,11 +1,10 @@
 package dev.redlock;
 
-import dev.redlock.api.CloseReport;
-
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import dev.redlock.api.CloseReport;
 import dev.redlock.transport.NettyTransport;
 import java.time.Duration;
 import java.util.concurrent.CompletableFuture;

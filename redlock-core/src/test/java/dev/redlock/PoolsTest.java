@@ -1,11 +1,10 @@
 package dev.redlock;
 
-import dev.redlock.api.Lease;
-import dev.redlock.api.ReleaseOutcome;
-
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import dev.redlock.api.Lease;
+import dev.redlock.api.ReleaseOutcome;
 import dev.redlock.sim.VirtualWorld;
 import java.util.ArrayList;
 import java.util.List;

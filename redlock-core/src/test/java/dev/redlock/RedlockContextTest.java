@@ -1,14 +1,13 @@
 package dev.redlock;
 
-import dev.redlock.api.IdlePolicy;
-import dev.redlock.api.RestartGuardMode;
-import dev.redlock.api.RetryPolicy;
-import dev.redlock.api.TransportKind;
-
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertSame;
 
+import dev.redlock.api.IdlePolicy;
+import dev.redlock.api.RestartGuardMode;
+import dev.redlock.api.RetryPolicy;
+import dev.redlock.api.TransportKind;
 import dev.redlock.engine.AcquireSpec;
 import dev.redlock.engine.ClientConfig;
 import dev.redlock.engine.LeaseTerms;

@@ -1,13 +1,12 @@
 package dev.redlock;
 
-import dev.redlock.api.Lease;
-import dev.redlock.api.LeaseState;
-
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import dev.redlock.api.Lease;
+import dev.redlock.api.LeaseState;
 import dev.redlock.sim.LiveNodes;
 import dev.redlock.time.NanoClock;
 import java.time.Duration;

@@ -1,5 +1,8 @@
 package dev.redlock;
 
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
 import dev.redlock.api.AcquireCallback;
 import dev.redlock.api.AcquireOutcome;
 import dev.redlock.api.CloseReport;
@@ -10,10 +13,6 @@ import dev.redlock.api.Lease;
 import dev.redlock.api.NodeState;
 import dev.redlock.api.ReleaseCallback;
 import dev.redlock.api.RestartGuardMode;
-
-import static org.junit.jupiter.api.Assertions.assertEquals;
-import static org.junit.jupiter.api.Assertions.assertTrue;
-
 import dev.redlock.engine.TestEngine;
 import dev.redlock.sim.LiveNodes;
 import dev.redlock.sim.VirtualWorld;

@@ -1,11 +1,10 @@
 package dev.redlock;
 
-import dev.redlock.api.AcquireOutcome;
-import dev.redlock.api.RetryPolicy;
-
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import dev.redlock.api.AcquireOutcome;
+import dev.redlock.api.RetryPolicy;
 import java.time.Duration;
 import java.util.SplittableRandom;
 import net.jqwik.api.ForAll;

@@ -2,7 +2,6 @@ package dev.redlock;
 
 import dev.redlock.api.CloseReport;
 import dev.redlock.api.TransportKind;
-
 import dev.redlock.engine.TestEngine;
 import dev.redlock.time.NanoClock;
 import dev.redlock.transport.IoTransport;

@@ -1,10 +1,9 @@
 package dev.redlock;
 
-import dev.redlock.api.TransportKind;
-
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import dev.redlock.api.TransportKind;
 import java.net.URL;
 import java.net.URLClassLoader;
 import java.time.Duration;

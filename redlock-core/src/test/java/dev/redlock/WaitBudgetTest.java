@@ -1,12 +1,11 @@
 package dev.redlock;
 
-import dev.redlock.api.AcquireOutcome;
-import dev.redlock.api.RetryPolicy;
-import dev.redlock.api.TransportKind;
-
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import dev.redlock.api.AcquireOutcome;
+import dev.redlock.api.RetryPolicy;
+import dev.redlock.api.TransportKind;
 import dev.redlock.sim.LiveNodes;
 import dev.redlock.time.NanoClock;
 import java.time.Duration;

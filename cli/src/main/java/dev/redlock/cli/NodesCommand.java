@@ -1,10 +1,10 @@
 package dev.redlock.cli;
 
-import dev.redlock.api.AcquireOutcome;
-import dev.redlock.api.NodeState;
 import dev.redlock.NodeStatus;
 import dev.redlock.Redlock;
 import dev.redlock.RedlockContext;
+import dev.redlock.api.AcquireOutcome;
+import dev.redlock.api.NodeState;
 import dev.redlock.api.TransportKind;
 import dev.redlock.resp.SafeText;
 import dev.redlock.transport.NodeAddress;

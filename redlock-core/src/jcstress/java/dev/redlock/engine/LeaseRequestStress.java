@@ -1,10 +1,10 @@
 package dev.redlock.engine;
 
 import dev.redlock.AcquireOptions;
-import dev.redlock.api.ExtendOutcome;
-import dev.redlock.api.Lease;
 import dev.redlock.Redlock;
 import dev.redlock.RedlockContext;
+import dev.redlock.api.ExtendOutcome;
+import dev.redlock.api.Lease;
 import dev.redlock.api.ReleaseOutcome;
 import dev.redlock.api.TransportKind;
 import java.time.Duration;

@@ -1,8 +1,8 @@
 package dev.redlock.engine;
 
-import dev.redlock.api.AcquireOutcome;
 import dev.redlock.Redlock;
 import dev.redlock.RedlockContext;
+import dev.redlock.api.AcquireOutcome;
 import dev.redlock.api.TransportKind;
 import java.time.Duration;
 import org.openjdk.jcstress.annotations.Actor;

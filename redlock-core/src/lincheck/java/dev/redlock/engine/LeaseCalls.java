@@ -3,13 +3,13 @@ package dev.redlock.engine;
 import static org.jetbrains.lincheck.datastructures.ManagedStrategyGuaranteeKt.forClasses;
 
 import dev.redlock.AcquireOptions;
+import dev.redlock.Redlock;
+import dev.redlock.RedlockContext;
+import dev.redlock.ResourceKey;
 import dev.redlock.api.AcquireOutcome;
 import dev.redlock.api.ExtendOutcome;
 import dev.redlock.api.LeaseState;
-import dev.redlock.Redlock;
-import dev.redlock.RedlockContext;
 import dev.redlock.api.ReleaseOutcome;
-import dev.redlock.ResourceKey;
 import dev.redlock.api.RestartGuardMode;
 import dev.redlock.sim.VirtualWorld;
 import java.time.Duration;

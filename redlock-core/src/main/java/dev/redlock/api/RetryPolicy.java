@@ -1,8 +1,9 @@
 package dev.redlock.api;
 
+import static dev.redlock.quorum.Validity.NS_PER_MS;
+
 import dev.redlock.time.Durations;
 import java.time.Duration;
-import static dev.redlock.quorum.Validity.NS_PER_MS;
 
 /**
  * The delays between the attempts of an acquisition.

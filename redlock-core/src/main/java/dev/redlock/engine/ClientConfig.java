@@ -3,8 +3,8 @@ package dev.redlock.engine;
 import dev.redlock.api.CommandMode;
 import dev.redlock.api.RetryPolicy;
 import dev.redlock.node.NodeOptions;
-import dev.redlock.transport.VoterAddress;
 import dev.redlock.quorum.Majority;
+import dev.redlock.transport.VoterAddress;
 import java.util.List;
 
 /**

@@ -5,12 +5,12 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import dev.redlock.AcquireOptions;
 import dev.redlock.Await;
-import dev.redlock.api.Lease;
-import dev.redlock.api.LeaseState;
 import dev.redlock.Redlock;
 import dev.redlock.RedlockContext;
-import dev.redlock.api.ReleaseOutcome;
 import dev.redlock.TestClient;
+import dev.redlock.api.Lease;
+import dev.redlock.api.LeaseState;
+import dev.redlock.api.ReleaseOutcome;
 import dev.redlock.sim.LiveNodes;
 import dev.redlock.time.NanoClock;
 import java.time.Duration;

@@ -2,10 +2,10 @@ package dev.redlock.engine;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 
+import dev.redlock.VirtualTest;
 import dev.redlock.api.AcquireOutcome;
 import dev.redlock.api.Lease;
 import dev.redlock.api.LeaseState;
-import dev.redlock.VirtualTest;
 import dev.redlock.sim.VirtualWorld;
 import dev.redlock.time.DeadlineTimer;
 import java.time.Duration;

@@ -1,9 +1,9 @@
 package dev.redlock.sim;
 
 import dev.redlock.AcquireOptions;
+import dev.redlock.RedlockContext;
 import dev.redlock.api.AcquireOutcome;
 import dev.redlock.api.Lease;
-import dev.redlock.RedlockContext;
 import dev.redlock.api.RestartGuardMode;
 import java.time.Duration;
 import java.util.ArrayList;

@@ -1,9 +1,9 @@
 package dev.redlock.sim;
 
-import dev.redlock.api.CloseReport;
-import dev.redlock.api.Lease;
 import dev.redlock.Redlock;
 import dev.redlock.RedlockContext;
+import dev.redlock.api.CloseReport;
+import dev.redlock.api.Lease;
 import dev.redlock.api.RetryPolicy;
 import java.time.Duration;
 import java.util.ArrayList;

@@ -1,13 +1,13 @@
 package dev.redlock.sim;
 
 import dev.redlock.AcquireOptions;
+import dev.redlock.ResourceKey;
 import dev.redlock.api.AcquireOutcome;
 import dev.redlock.api.ExtendOutcome;
 import dev.redlock.api.Lease;
 import dev.redlock.api.LeaseListener;
 import dev.redlock.api.LeaseState;
 import dev.redlock.api.ReleaseOutcome;
-import dev.redlock.ResourceKey;
 import dev.redlock.engine.TestEngine;
 import java.time.Duration;
 import java.util.ArrayList;

@@ -1,7 +1,7 @@
 package dev.redlock.jmh.lock;
 
-import dev.redlock.api.IdlePolicy;
 import dev.redlock.Redlock;
+import dev.redlock.api.IdlePolicy;
 import dev.redlock.loadtest.driver.AcquireVerdict;
 import dev.redlock.loadtest.driver.LockHandle;
 import dev.redlock.loadtest.driver.LockListener;

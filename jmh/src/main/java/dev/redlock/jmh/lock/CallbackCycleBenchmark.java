@@ -1,11 +1,11 @@
 package dev.redlock.jmh.lock;
 
 import dev.redlock.AcquireOptions;
-import dev.redlock.api.AcquireOutcome;
-import dev.redlock.api.Lease;
 import dev.redlock.Redlock;
 import dev.redlock.RedlockContext;
 import dev.redlock.ResourceKey;
+import dev.redlock.api.AcquireOutcome;
+import dev.redlock.api.Lease;
 import dev.redlock.api.RestartGuardMode;
 import dev.redlock.api.TransportKind;
 import dev.redlock.loadtest.nodes.RedisNodes;

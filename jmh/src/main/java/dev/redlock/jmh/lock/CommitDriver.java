@@ -1,16 +1,16 @@
 package dev.redlock.jmh.lock;
 
-import dev.redlock.api.AcquireCallback;
 import dev.redlock.AcquireOptions;
-import dev.redlock.api.AcquireOutcome;
-import dev.redlock.api.CommandMode;
-import dev.redlock.api.Lease;
 import dev.redlock.NodeStatus;
 import dev.redlock.Redlock;
 import dev.redlock.RedlockContext;
+import dev.redlock.ResourceKey;
+import dev.redlock.api.AcquireCallback;
+import dev.redlock.api.AcquireOutcome;
+import dev.redlock.api.CommandMode;
+import dev.redlock.api.Lease;
 import dev.redlock.api.ReleaseCallback;
 import dev.redlock.api.ReleaseOutcome;
-import dev.redlock.ResourceKey;
 import dev.redlock.api.RestartGuardMode;
 import dev.redlock.loadtest.rig.CostMeter;
 import dev.redlock.loadtest.rig.Usage;

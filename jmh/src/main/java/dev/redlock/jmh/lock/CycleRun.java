@@ -1,10 +1,10 @@
 package dev.redlock.jmh.lock;
 
-import dev.redlock.api.CommandMode;
 import dev.redlock.LoopClient;
 import dev.redlock.Redlock;
 import dev.redlock.RedlockContext;
 import dev.redlock.RedlockMetrics;
+import dev.redlock.api.CommandMode;
 import dev.redlock.api.RestartGuardMode;
 import dev.redlock.api.TransportKind;
 import dev.redlock.loadtest.driver.ApiForm;

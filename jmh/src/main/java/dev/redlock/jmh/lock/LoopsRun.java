@@ -1,8 +1,8 @@
 package dev.redlock.jmh.lock;
 
-import dev.redlock.api.CommandMode;
 import dev.redlock.LoopClient;
 import dev.redlock.RedlockContext;
+import dev.redlock.api.CommandMode;
 import dev.redlock.api.RestartGuardMode;
 import dev.redlock.loadtest.driver.ApiForm;
 import dev.redlock.loadtest.driver.LockSession;
@@ -21,11 +21,11 @@ import java.util.Locale;
 import java.util.concurrent.Callable;
 import java.util.function.ToDoubleFunction;
 import java.util.stream.IntStream;
-import picocli.CommandLine;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Option;
 import picocli.CommandLine.Spec;
+import picocli.CommandLine;
 
 /**
  * Measures whether the event loops of one client delay each other. Each loop works alone, then all of them work at

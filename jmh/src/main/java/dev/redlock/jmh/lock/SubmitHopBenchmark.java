@@ -1,9 +1,9 @@
 package dev.redlock.jmh.lock;
 
 import dev.redlock.AcquireOptions;
-import dev.redlock.api.AcquireOutcome;
 import dev.redlock.Redlock;
 import dev.redlock.RedlockContext;
+import dev.redlock.api.AcquireOutcome;
 import dev.redlock.loadtest.rig.CallbackLane;
 import io.netty.channel.IoEventLoop;
 import io.netty.channel.MultiThreadIoEventLoopGroup;

@@ -1,8 +1,8 @@
 package dev.redlock.loadtest.chaos;
 
-import dev.redlock.api.CommandMode;
 import dev.redlock.Redlock;
 import dev.redlock.RedlockContext;
+import dev.redlock.api.CommandMode;
 import dev.redlock.api.RestartGuardMode;
 import dev.redlock.cli.ClientTls;
 import dev.redlock.cli.DurationConverter;

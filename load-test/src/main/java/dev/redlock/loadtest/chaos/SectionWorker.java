@@ -1,13 +1,13 @@
 package dev.redlock.loadtest.chaos;
 
 import dev.redlock.AcquireOptions;
+import dev.redlock.Redlock;
+import dev.redlock.ResourceKey;
 import dev.redlock.api.AcquireOutcome;
 import dev.redlock.api.ExtendOutcome;
 import dev.redlock.api.Lease;
 import dev.redlock.api.LeaseState;
-import dev.redlock.Redlock;
 import dev.redlock.api.ReleaseOutcome;
-import dev.redlock.ResourceKey;
 import dev.redlock.loadtest.history.HistoryLine;
 import java.io.IOException;
 import java.io.UncheckedIOException;

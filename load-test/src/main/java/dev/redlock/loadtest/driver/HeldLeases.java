@@ -1,11 +1,11 @@
 package dev.redlock.loadtest.driver;
 
 import dev.redlock.AcquireOptions;
+import dev.redlock.Redlock;
 import dev.redlock.api.AcquireOutcome;
 import dev.redlock.api.Lease;
 import dev.redlock.api.LeaseListener;
 import dev.redlock.api.LeaseState;
-import dev.redlock.Redlock;
 import java.util.Queue;
 import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.CountDownLatch;

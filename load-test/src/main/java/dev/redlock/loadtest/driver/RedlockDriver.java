@@ -1,18 +1,18 @@
 package dev.redlock.loadtest.driver;
 
-import dev.redlock.api.AcquireCallback;
 import dev.redlock.AcquireOptions;
-import dev.redlock.api.AcquireOutcome;
-import dev.redlock.api.CommandMode;
-import dev.redlock.api.Lease;
-import dev.redlock.api.NodeState;
 import dev.redlock.NodeStatus;
 import dev.redlock.Redlock;
 import dev.redlock.RedlockContext;
 import dev.redlock.RedlockCounters;
+import dev.redlock.ResourceKey;
+import dev.redlock.api.AcquireCallback;
+import dev.redlock.api.AcquireOutcome;
+import dev.redlock.api.CommandMode;
+import dev.redlock.api.Lease;
+import dev.redlock.api.NodeState;
 import dev.redlock.api.ReleaseCallback;
 import dev.redlock.api.ReleaseOutcome;
-import dev.redlock.ResourceKey;
 import dev.redlock.api.RestartGuardMode;
 import dev.redlock.api.TlsProvider;
 import dev.redlock.api.TransportKind;

@@ -1,15 +1,15 @@
 package dev.redlock.loadtest.rig;
 
-import dev.redlock.api.AcquireCallback;
 import dev.redlock.AcquireOptions;
+import dev.redlock.Redlock;
+import dev.redlock.ResourceKey;
+import dev.redlock.api.AcquireCallback;
 import dev.redlock.api.AcquireOutcome;
 import dev.redlock.api.ExtendCallback;
 import dev.redlock.api.ExtendOutcome;
 import dev.redlock.api.Lease;
-import dev.redlock.Redlock;
 import dev.redlock.api.ReleaseCallback;
 import dev.redlock.api.ReleaseOutcome;
-import dev.redlock.ResourceKey;
 import java.util.concurrent.locks.LockSupport;
 
 /**

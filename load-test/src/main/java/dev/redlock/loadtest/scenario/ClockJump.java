@@ -1,11 +1,11 @@
 package dev.redlock.loadtest.scenario;
 
+import dev.redlock.NodeStatus;
+import dev.redlock.Redlock;
 import dev.redlock.api.AcquireOutcome;
 import dev.redlock.api.Lease;
 import dev.redlock.api.LeaseState;
 import dev.redlock.api.NodeState;
-import dev.redlock.NodeStatus;
-import dev.redlock.Redlock;
 import dev.redlock.loadtest.faults.FaultProxy;
 import dev.redlock.loadtest.nodes.ClockLibrary;
 import dev.redlock.loadtest.nodes.RedisNodes;

@@ -1,10 +1,10 @@
 package dev.redlock.loadtest.scenario;
 
+import dev.redlock.Redlock;
+import dev.redlock.RedlockContext;
 import dev.redlock.api.AcquireOutcome;
 import dev.redlock.api.Lease;
 import dev.redlock.api.NodeState;
-import dev.redlock.Redlock;
-import dev.redlock.RedlockContext;
 import dev.redlock.api.RestartGuardMode;
 import dev.redlock.loadtest.faults.FaultProxy;
 import dev.redlock.loadtest.nodes.Data;

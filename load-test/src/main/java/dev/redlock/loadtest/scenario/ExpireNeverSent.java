@@ -1,7 +1,7 @@
 package dev.redlock.loadtest.scenario;
 
-import dev.redlock.api.AcquireOutcome;
 import dev.redlock.Redlock;
+import dev.redlock.api.AcquireOutcome;
 import dev.redlock.cli.AdminClient;
 import java.time.Duration;
 

@@ -1,9 +1,9 @@
 package dev.redlock.loadtest.scenario;
 
 import dev.redlock.AcquireOptions;
-import dev.redlock.api.AcquireOutcome;
 import dev.redlock.NodeStatus;
 import dev.redlock.Redlock;
+import dev.redlock.api.AcquireOutcome;
 import dev.redlock.loadtest.faults.FaultProxy;
 import java.time.Duration;
 import java.util.List;

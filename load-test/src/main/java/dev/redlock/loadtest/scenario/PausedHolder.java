@@ -1,8 +1,8 @@
 package dev.redlock.loadtest.scenario;
 
 import dev.redlock.AcquireOptions;
-import dev.redlock.api.Lease;
 import dev.redlock.Redlock;
+import dev.redlock.api.Lease;
 import java.time.Duration;
 
 /**

@@ -1,9 +1,9 @@
 package dev.redlock.loadtest.scenario;
 
+import dev.redlock.Redlock;
 import dev.redlock.api.AcquireOutcome;
 import dev.redlock.api.ExtendOutcome;
 import dev.redlock.api.Lease;
-import dev.redlock.Redlock;
 import dev.redlock.api.ReleaseOutcome;
 import dev.redlock.loadtest.faults.FaultProxy;
 import java.time.Duration;

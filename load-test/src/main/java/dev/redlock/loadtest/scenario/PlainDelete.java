@@ -1,7 +1,7 @@
 package dev.redlock.loadtest.scenario;
 
-import dev.redlock.api.Lease;
 import dev.redlock.Redlock;
+import dev.redlock.api.Lease;
 import dev.redlock.api.ReleaseOutcome;
 import java.time.Duration;
 

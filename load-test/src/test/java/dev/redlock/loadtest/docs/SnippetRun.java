@@ -1,9 +1,9 @@
 package dev.redlock.loadtest.docs;
 
-import dev.redlock.api.AcquireCallback;
-import dev.redlock.api.AcquireOutcome;
 import dev.redlock.Redlock;
 import dev.redlock.RedlockContext;
+import dev.redlock.api.AcquireCallback;
+import dev.redlock.api.AcquireOutcome;
 import dev.redlock.api.ReleaseCallback;
 import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
 import io.netty.channel.EventLoopGroup;

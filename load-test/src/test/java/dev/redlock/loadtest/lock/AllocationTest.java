@@ -5,14 +5,14 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import com.sun.management.ThreadMXBean;
 import dev.redlock.AcquireOptions;
-import dev.redlock.api.AcquireOutcome;
-import dev.redlock.api.Lease;
-import dev.redlock.api.LeaseListener;
-import dev.redlock.api.LeaseState;
 import dev.redlock.Redlock;
 import dev.redlock.RedlockContext;
 import dev.redlock.RedlockMetrics;
 import dev.redlock.ResourceKey;
+import dev.redlock.api.AcquireOutcome;
+import dev.redlock.api.Lease;
+import dev.redlock.api.LeaseListener;
+import dev.redlock.api.LeaseState;
 import dev.redlock.api.RestartGuardMode;
 import dev.redlock.api.TransportKind;
 import dev.redlock.loadtest.nodes.RedisNodes;

@@ -1,13 +1,13 @@
 package dev.redlock.loadtest.lock;
 
-import dev.redlock.api.AcquireCallback;
 import dev.redlock.AcquireOptions;
+import dev.redlock.Redlock;
+import dev.redlock.ResourceKey;
+import dev.redlock.api.AcquireCallback;
 import dev.redlock.api.AcquireOutcome;
 import dev.redlock.api.Lease;
-import dev.redlock.Redlock;
 import dev.redlock.api.ReleaseCallback;
 import dev.redlock.api.ReleaseOutcome;
-import dev.redlock.ResourceKey;
 import java.time.Duration;
 import java.util.ArrayDeque;
 import java.util.ArrayList;

@@ -3,12 +3,12 @@ package dev.redlock.loadtest.lock;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import dev.redlock.api.AcquireOutcome;
-import dev.redlock.api.NodeState;
 import dev.redlock.NodeStatus;
 import dev.redlock.Redlock;
 import dev.redlock.RedlockContext;
 import dev.redlock.RedlockCounters;
+import dev.redlock.api.AcquireOutcome;
+import dev.redlock.api.NodeState;
 import dev.redlock.api.RestartGuardMode;
 import dev.redlock.cli.AdminClient;
 import dev.redlock.loadtest.Await;

@@ -6,12 +6,12 @@ import static org.junit.jupiter.api.Assertions.assertNull;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import dev.redlock.AcquireOptions;
-import dev.redlock.api.AcquireOutcome;
 import dev.redlock.Await;
-import dev.redlock.api.Lease;
-import dev.redlock.api.NodeState;
 import dev.redlock.Redlock;
 import dev.redlock.RedlockContext;
+import dev.redlock.api.AcquireOutcome;
+import dev.redlock.api.Lease;
+import dev.redlock.api.NodeState;
 import dev.redlock.api.ReleaseOutcome;
 import dev.redlock.api.RestartGuardMode;
 import dev.redlock.cli.AdminClient;

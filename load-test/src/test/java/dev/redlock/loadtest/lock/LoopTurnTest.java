@@ -5,10 +5,10 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
 import dev.redlock.AcquireOptions;
-import dev.redlock.api.Lease;
-import dev.redlock.api.NodeState;
 import dev.redlock.Redlock;
 import dev.redlock.RedlockContext;
+import dev.redlock.api.Lease;
+import dev.redlock.api.NodeState;
 import dev.redlock.api.RestartGuardMode;
 import dev.redlock.loadtest.Await;
 import dev.redlock.loadtest.nodes.RedisNode;

@@ -1,10 +1,10 @@
 package dev.redlock.loadtest.lock;
 
 import dev.redlock.AcquireOptions;
-import dev.redlock.api.AcquireOutcome;
-import dev.redlock.api.Lease;
 import dev.redlock.Redlock;
 import dev.redlock.RedlockContext;
+import dev.redlock.api.AcquireOutcome;
+import dev.redlock.api.Lease;
 import dev.redlock.api.RestartGuardMode;
 import dev.redlock.loadtest.Await;
 import java.io.IOException;

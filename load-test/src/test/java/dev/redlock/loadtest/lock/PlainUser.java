@@ -1,8 +1,8 @@
 package dev.redlock.loadtest.lock;
 
-import dev.redlock.api.Lease;
 import dev.redlock.Redlock;
 import dev.redlock.RedlockContext;
+import dev.redlock.api.Lease;
 import dev.redlock.api.RestartGuardMode;
 import dev.redlock.api.TransportKind;
 import java.time.Duration;

@@ -1,11 +1,11 @@
 package dev.redlock.loadtest.lock;
 
-import dev.redlock.api.CommandMode;
 import dev.redlock.LockContract;
 import dev.redlock.NodeAccess;
-import dev.redlock.RoutedAccess;
 import dev.redlock.Redlock;
 import dev.redlock.RedlockContext;
+import dev.redlock.RoutedAccess;
+import dev.redlock.api.CommandMode;
 import dev.redlock.api.TlsProvider;
 import dev.redlock.api.TransportKind;
 import dev.redlock.loadtest.nodes.NodeUris;
