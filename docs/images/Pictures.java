@@ -88,7 +88,7 @@ public final class Pictures {
     }
 
     private static String time(double us) {
-        String format = us < 1000 ? "%.0f µs" : us % 1000 == 0 ? "%.0f ms" : "%.2f ms";
+        String format = us < 1000 ? "%.0f us" : us % 1000 == 0 ? "%.0f ms" : "%.2f ms";
         return String.format(Locale.ROOT, format, us < 1000 ? us : us / 1000);
     }
 

@@ -76,11 +76,11 @@ class CommandsTest {
     }
 
     @Test
-    void contentionMeasuresHandoverFairnessAndSuccess() throws IOException {
+    void contentionMeasuresHandoffFairnessAndSuccess() throws IOException {
         JsonNode root = run("contention", "--nodes", "3", "--outstanding", "6", "--duration", "500ms", "--warmup",
                 "50ms", "--jvm-warmup", "100ms", "--fenced");
         JsonNode series = root.at("/series/0");
-        assertTrue(series.at("/operations/handover/count").asLong() > 0, series::toString);
+        assertTrue(series.at("/operations/handoff/count").asLong() > 0, series::toString);
         assertTrue(series.at("/figures/jainIndex").asDouble() > 0);
         assertTrue(series.at("/figures/successShare").asDouble() > 0);
         assertTrue(out.toString().contains("fairness"), out::toString);
@@ -154,11 +154,11 @@ class CommandsTest {
                 "--outstanding", "1", "--duration", "300ms", "--warmup", "50ms", "--jvm-warmup", "0ms");
         List<String> titles = new ArrayList<>();
         root.get("series").forEach(series -> titles.add(series.get("title").asText()));
-        assertEquals(List.of("redlock, N = 3, 1 outstanding", "redlock+2=20ms, N = 3, 1 outstanding",
-                "redlock, N = 3, 1 outstanding, repetition 2", "redlock+2=20ms, N = 3, 1 outstanding, repetition 2"),
+        assertEquals(List.of("redlock, N = 3, 1 in flight", "redlock+2=20ms, N = 3, 1 in flight",
+                "redlock, N = 3, 1 in flight, repetition 2", "redlock+2=20ms, N = 3, 1 in flight, repetition 2"),
                 titles);
         String spread = "[0-9.]+ us \\([0-9.]+ - [0-9.]+\\)";
-        String line = "redlock, N = 3, 1 outstanding: acquire p99 " + spread + " without and " + spread
+        String line = "redlock, N = 3, 1 in flight: acquire p99 " + spread + " without and " + spread
                 + " with 2=20ms, [0-9.]+ times as long";
         assertTrue(out.toString().matches("(?s).*" + line + ".*"), out::toString);
         assertTrue(root.at("/series/1/operations/acquire/p50Us").asDouble() < 20_000,
@@ -198,8 +198,8 @@ class CommandsTest {
                 "--jvm-warmup", "0ms");
         List<String> titles = new ArrayList<>();
         root.get("series").forEach(series -> titles.add(series.get("title").asText()));
-        assertEquals(List.of("redlock@nio, N = 1, 2 outstanding", "set-nx, N = 1, 2 outstanding",
-                "redlock@nio, N = 1, 2 outstanding, repetition 2", "set-nx, N = 1, 2 outstanding, repetition 2"),
+        assertEquals(List.of("redlock@nio, N = 1, 2 in flight", "set-nx, N = 1, 2 in flight",
+                "redlock@nio, N = 1, 2 in flight, repetition 2", "set-nx, N = 1, 2 in flight, repetition 2"),
                 titles);
     }
 

@@ -74,7 +74,7 @@ class CompareTest {
             int code = run(folder.resolve("run"), "--driver", "set-nx,jedis", "--nodes", "3", "--outstanding", "2",
                     "--repetitions", "1", "--addresses", addresses);
             assertEquals(1, code, () -> out.toString() + err);
-            assertTrue(out.toString().contains("FAIL: set-nx, N = 3, 2 outstanding: "), out::toString);
+            assertTrue(out.toString().contains("FAIL: set-nx, N = 3, 2 in flight: "), out::toString);
             assertTrue(Pattern.compile("(?m)^jedis +[0-9]+ ").matcher(out.toString()).find(), out::toString);
             assertTrue(Files.exists(folder.resolve("run/report-FAIL.html")));
             assertFalse((out.toString() + err).contains("s3cr3t"), "a password was printed");
@@ -134,7 +134,7 @@ class CompareTest {
         RequiredNodes.start(new RedisNodesContext().count(1)).close();
         try (ChildProgram program = ChildProgram.start("compare", "--driver", "etcd", "--nodes", "3", "--duration",
                 "10m", "--jvm-warmup", "0s")) {
-            program.awaitLine("etcd, N = 3, 1 outstanding");
+            program.awaitLine("etcd, N = 3, 1 in flight");
             Await.until("three nodes and three servers of etcd", () -> program.servers().size() == 6);
             List<ProcessHandle> servers = program.servers();
             program.signal("KILL");

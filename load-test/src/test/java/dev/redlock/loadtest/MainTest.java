@@ -54,7 +54,7 @@ class MainTest {
             assertTrue(text.matches("3 nodes: [^\n]*(not )?pinned to cores?[ :][^\n]*\n(?s:.*)"), text);
             assertTrue(
                     Pattern.compile(
-                            "(?m)^Acquire p50, redlock, 8 outstanding: [0-9.]+ us" + SPREAD + " on 1 node, [0-9.]+ us"
+                            "(?m)^Acquire p50, redlock, 8 in flight: [0-9.]+ us" + SPREAD + " on 1 node, [0-9.]+ us"
                                     + SPREAD + " on 3 nodes; median of 2 turns \\(fastest - slowest\\)$")
                             .matcher(text)
                             .find(),
@@ -80,7 +80,7 @@ class MainTest {
     void signalStopsEverything(String signal, int exitCode) throws Exception {
         RequiredNodes.start(new RedisNodesContext().count(1)).close();
         try (ChildProgram program = ChildProgram.start("--nodes", "3", "--duration", "10m", "--jvm-warmup", "0s")) {
-            program.awaitLine("N = 3, 1 outstanding");
+            program.awaitLine("N = 3, 1 in flight");
             List<ProcessHandle> servers = program.servers();
             assertEquals(3, servers.size());
             program.signal(signal);
@@ -97,7 +97,7 @@ class MainTest {
     void killedJvmLeavesNoServerBehind() throws Exception {
         RequiredNodes.start(new RedisNodesContext().count(1)).close();
         try (ChildProgram program = ChildProgram.start("--nodes", "3", "--duration", "10m", "--jvm-warmup", "0s")) {
-            program.awaitLine("N = 3, 1 outstanding");
+            program.awaitLine("N = 3, 1 in flight");
             List<Integer> ports = program.servedPorts();
             assertEquals(3, ports.size());
             program.signal("KILL");
@@ -165,7 +165,7 @@ class MainTest {
         try (RedisNodes nodes = RequiredNodes.start(new RedisNodesContext().count(1));
                 ChildProgram program = ChildProgram.start("--addresses", nodes.addresses()[0], "--driver", "set-nx",
                         "--outstanding", "4", "--duration", "1s", "--jvm-warmup", "0s")) {
-            program.awaitLine("N = 1, 4 outstanding");
+            program.awaitLine("N = 1, 4 in flight");
             nodes.node(0).pause();
             nodes.node(0).kill();
             int code = program.awaitExit();
@@ -194,8 +194,8 @@ class MainTest {
         "--driver set-nx --commands scripts|--commands is not supported by driver set-nx",
         "--driver redlock-scripts --commands native|--commands is not supported by driver redlock-scripts",
         "--commands lua|expected one of [AUTO, SCRIPTS, NATIVE]",
-        "--driver set-nx --hand-overs 1|--hand-overs is not supported by driver set-nx",
-        "--hand-overs -1|--hand-overs is -1: expected 0 to 4194304",
+        "--driver set-nx --handoffs 1|--handoffs is not supported by driver set-nx",
+        "--handoffs -1|--handoffs is -1: expected 0 to 4194304",
         "--transport kqueue|--driver redlock: transport kqueue cannot be used here: ",
         "--driver redlock@kqueue|--driver redlock@kqueue: transport kqueue cannot be used here: ",
         "--thrifty|--driver redlock: a thrifty quorum of 1 node is all of them: measure three or more",

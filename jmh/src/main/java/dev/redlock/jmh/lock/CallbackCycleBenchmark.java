@@ -108,20 +108,20 @@ public class CallbackCycleBenchmark {
         nodes.close();
     }
 
-    /** One outstanding, each cycle started on the event loop. */
+    /** One in flight, each cycle started on the event loop. */
     @Benchmark
     @OperationsPerInvocation(CYCLES)
     public void oneOutstanding() {
         single.runOnLoop(CYCLES);
     }
 
-    /** One outstanding, each cycle started by this thread, which parks until its end. */
+    /** One in flight, each cycle started by this thread, which parks until its end. */
     @Benchmark
     public void oneOutstandingFromCaller() {
         single.runOnLoop(1);
     }
 
-    /** 64 outstanding. */
+    /** 64 in flight. */
     @Benchmark
     @OperationsPerInvocation(OUTSTANDING * CYCLES)
     public void sixtyFourOutstanding() {

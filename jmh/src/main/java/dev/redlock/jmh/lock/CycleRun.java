@@ -58,7 +58,7 @@ public final class CycleRun implements Callable<Integer> {
             + "flight (${DEFAULT-VALUE})")
     private int loops;
 
-    @Option(names = "--blocking", description = "one thread per outstanding cycle, blocking form")
+    @Option(names = "--blocking", description = "one thread per cycle in flight, blocking form")
     private boolean isBlocking;
 
     @Option(names = "--fenced", description = "with fencing tokens")

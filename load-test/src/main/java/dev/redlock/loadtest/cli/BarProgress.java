@@ -1,11 +1,7 @@
 package dev.redlock.loadtest.cli;
 
-import java.time.Duration;
-import java.util.Optional;
 import me.tongfei.progressbar.ProgressBar;
 import me.tongfei.progressbar.ProgressBarBuilder;
-import me.tongfei.progressbar.ProgressBarStyle;
-import me.tongfei.progressbar.ProgressState;
 
 /**
  * A progress bar that moves with time and shows the phase.
@@ -13,21 +9,26 @@ import me.tongfei.progressbar.ProgressState;
  * @threading caller-confined
  */
 final class BarProgress implements Progress {
+    /** What is left of the bar beside a long phase. */
+    private static final int CELLS_MIN = 20;
+
     private final ProgressBar bar;
 
     BarProgress(long totalMs) {
-        bar = new ProgressBarBuilder().setTaskName("load-test")
-                .setInitialMax(totalMs / 1000)
-                .setUnit(" s", 1)
-                .setStyle(ProgressBarStyle.ASCII)
+        bar = new ProgressBarBuilder().setInitialMax(totalMs / 1000)
+                .setRenderer((state, width) -> line(state.getCurrent(), state.getMax(), state.getExtraMessage(), width))
                 .setUpdateIntervalMillis(250)
-                .setEtaFunction(BarProgress::left)
                 .build();
     }
 
-    /** The bar moves with time, so the time left is known exactly. */
-    private static Optional<Duration> left(ProgressState state) {
-        return Optional.of(Duration.ofSeconds(state.getMax() - state.getCurrent()));
+    /** The bar takes what the phase leaves; a phase that would take too much of it is cut. */
+    static String line(long nowS, long maxS, String phase, int width) {
+        String time = "] " + nowS + " of " + maxS + " s  ";
+        int room = Math.max(0, width - 1 - time.length() - CELLS_MIN);
+        String words = phase.length() <= room ? phase : phase.substring(0, Math.max(0, room - 2)) + "..";
+        int cells = Math.max(0, width - 1 - time.length() - words.length());
+        int full = (int) (cells * Math.min(nowS, maxS) / Math.max(1, maxS));
+        return "[" + "=".repeat(full) + " ".repeat(cells - full) + time + words;
     }
 
     @Override

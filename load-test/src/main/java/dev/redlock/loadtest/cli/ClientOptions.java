@@ -25,7 +25,7 @@ import picocli.CommandLine;
 public final class ClientOptions {
     private static final int EVENT_LOOPS_MAX = 64;
     private static final int CLIENTS_MAX = 64;
-    private static final int HAND_OVERS_MAX = 1 << 22;
+    private static final int HANDOFFS_MAX = 1 << 22;
 
     @Option(names = "--driver", split = ",", paramLabel = "NAME", defaultValue = Drivers.DEFAULT,
             description = "The lock clients to measure, one or several: ${COMPLETION-CANDIDATES} (default: "
@@ -57,11 +57,11 @@ public final class ClientOptions {
                     + "cheapest) (default: ${DEFAULT-VALUE}).")
     private CommandMode commands;
 
-    @Option(names = "--hand-overs", paramLabel = "COUNT",
+    @Option(names = "--handoffs", paramLabel = "COUNT",
             description = "Handoffs in a row between the waiters of one client before it "
                     + "gives the waiters of other clients a chance, 0 to 4194304; 0: no bound (default: the client's "
                     + "default).")
-    private Integer handOvers;
+    private Integer handoffs;
 
     @Option(names = "--thrifty", description = "Ask a quorum of nodes first, and the others on doubt.")
     private boolean thrifty;
@@ -83,8 +83,8 @@ public final class ClientOptions {
                 "--driver names @plain, which is for nodes with and without TLS: start them by --tls");
         Options.requireRange(line, "--clients", clients, 1, CLIENTS_MAX);
         Options.requireRange(line, "--event-loops", eventLoops, 1, EVENT_LOOPS_MAX);
-        if (handOvers != null) {
-            Options.requireRange(line, "--hand-overs", handOvers, 0, HAND_OVERS_MAX);
+        if (handoffs != null) {
+            Options.requireRange(line, "--handoffs", handoffs, 0, HANDOFFS_MAX);
         }
         Map<DriverOption, String> asked = asked(nodes);
         for (LockDriver driver : drivers()) {
@@ -110,8 +110,8 @@ public final class ClientOptions {
         if (commands != CommandMode.AUTO) {
             asked.put(DriverOption.COMMANDS, "--commands");
         }
-        if (handOvers != null) {
-            asked.put(DriverOption.HAND_OVERS, "--hand-overs");
+        if (handoffs != null) {
+            asked.put(DriverOption.HANDOFFS, "--handoffs");
         }
         if (thrifty) {
             asked.put(DriverOption.THRIFTY, "--thrifty");
@@ -139,7 +139,7 @@ public final class ClientOptions {
     public SessionSpec session(List<NodeAddress> addresses, boolean isFresh, SessionSpec.Tls tls,
             List<String> clusters) {
         return new SessionSpec(addresses, isFresh, transport, eventLoops, idlePolicy, commands,
-                handOvers == null ? OptionalInt.empty() : OptionalInt.of(handOvers), thrifty, tls, clusters);
+                handoffs == null ? OptionalInt.empty() : OptionalInt.of(handoffs), thrifty, tls, clusters);
     }
 
     public int clients() {

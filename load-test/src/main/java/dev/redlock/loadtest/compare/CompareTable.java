@@ -1,6 +1,5 @@
 package dev.redlock.loadtest.compare;
 
-import dev.redlock.loadtest.result.LoopKind;
 import dev.redlock.loadtest.result.OperationResult;
 import dev.redlock.loadtest.result.RunResult;
 import dev.redlock.loadtest.result.SeriesResult;
@@ -40,10 +39,7 @@ final class CompareTable {
     }
 
     private static String title(SeriesSpec spec) {
-        String load = spec.loop() == LoopKind.OPEN
-                ? String.format(Locale.ROOT, "%.0f/s", spec.ratePerSecond())
-                : spec.outstanding() + " outstanding";
-        return "N = " + spec.nodes() + ", " + load;
+        return "N = " + spec.nodes() + ", " + spec.load();
     }
 
     private static void block(StringBuilder text, String title, Map<String, List<SeriesResult>> drivers, int width) {

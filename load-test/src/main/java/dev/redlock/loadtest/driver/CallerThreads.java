@@ -46,7 +46,7 @@ final class CallerThreads implements AutoCloseable {
             throw new IllegalStateException(pool.isShutdown()
                     ? "the session is closed"
                     : "a driver that blocks carries at most " + THREADS_MAX + " operations at a time: ask for fewer "
-                            + "outstanding, or measure an asynchronous driver",
+                            + "in flight, or measure an asynchronous driver",
                     e);
         }
     }

@@ -16,7 +16,7 @@ public enum DriverOption {
     /** The commands that it sends: scripts or native ones. */
     COMMANDS,
     /** The number of handoffs in a row between its own waiters. */
-    HAND_OVERS,
+    HANDOFFS,
     /** Thrifty quorums. */
     THRIFTY,
     /** Fencing tokens. */

@@ -237,7 +237,7 @@ public final class RedlockDriver implements LockDriver {
         if (spec.isFresh()) {
             context.restartGuard(RestartGuardMode.OFF);
         }
-        spec.handOvers().ifPresent(context::localHandoffsMax);
+        spec.handoffs().ifPresent(context::localHandoffsMax);
         Redlock redlock = Redlock.connect(context);
         try {
             awaitReady(redlock, redlock.nodes().size() / 2 + 1);

@@ -17,14 +17,14 @@ import java.util.OptionalInt;
  * @param eventLoops the number of event loops
  * @param idlePolicy the behaviour of an idle event loop
  * @param commands   the commands that it sends
- * @param handOvers  the number of handoffs in a row between its own waiters, 0 without a bound; empty for its default
+ * @param handoffs  the number of handoffs in a row between its own waiters, 0 without a bound; empty for its default
  * @param isThrifty  whether it asks a quorum of nodes first
  * @param tls        the same nodes with TLS; null if they have none
  * @param clusters   the addresses of the clusters that the nodes belong to; empty if they are single masters
  * @threading immutable
  */
 public record SessionSpec(List<NodeAddress> nodes, boolean isFresh, TransportKind transport, int eventLoops,
-        IdlePolicy idlePolicy, CommandMode commands, OptionalInt handOvers, boolean isThrifty, Tls tls,
+        IdlePolicy idlePolicy, CommandMode commands, OptionalInt handoffs, boolean isThrifty, Tls tls,
         List<String> clusters) {
     /** Copies the lists. */
     public SessionSpec {

@@ -132,7 +132,7 @@ public final class ZooKeeperDriver implements LockDriver {
         private CallerThreads thread() {
             if (threadCount.incrementAndGet() > CallerThreads.THREADS_MAX) {
                 throw new IllegalStateException("a client of zookeeper carries at most " + CallerThreads.THREADS_MAX
-                        + " handles, each with a thread of its own: ask for fewer outstanding or fewer keys");
+                        + " handles, each with a thread of its own: ask for fewer in flight or fewer keys");
             }
             CallerThreads own = CallerThreads.one("zookeeper");
             threads.add(own);

@@ -26,9 +26,9 @@ import picocli.CommandLine.Command;
  */
 @Command(name = "contention", mixinStandardHelpOptions = true, versionProvider = BuildVersion.class,
         sortOptions = false, defaultValueProvider = ContentionCommand.Defaults.class,
-        description = {"Measures many waiters on few resources: the time of a hand-over, the fairness between "
+        description = {"Measures many waiters on few resources: the time of a handoff, the fairness between "
                 + "waiters, and the share that acquires before the wait ends.",
-            "Hand-over: from the moment a holder starts to release to the moment the next holder, "
+            "Handoff: from the moment a holder starts to release to the moment the next holder, "
                     + "already waiting, is notified. Fairness: Jain's index over the waiters, 1 if all acquired "
                     + "equally often, 1/waiters if one of them got every lock."},
         footer = {"  load-test contention                              half a minute",
@@ -79,7 +79,7 @@ public final class ContentionCommand extends LabCommand {
         int width = result.series().stream().mapToInt(one -> one.spec().driver().length()).max().orElse(0);
         StringBuilder text = new StringBuilder();
         text.append(String.format(Locale.ROOT, "%-" + width + "s %3s %7s %7s   %-26s   %-26s   %8s %8s%n", "", "", "",
-                "", "hand-over, ms", "wait, ms", "", ""));
+                "", "handoff, ms", "wait, ms", "", ""));
         text.append(String.format(Locale.ROOT, "%-" + width + "s %3s %7s %7s   %8s %8s %8s   %8s %8s %8s   %8s %8s%n",
                 "driver", "N", "waiters", "locks/s", "p50", "p99", "max", "p50", "p99", "max", "success", "fairness"));
         result.series().forEach(one -> text.append(line(one, width)));
@@ -87,11 +87,11 @@ public final class ContentionCommand extends LabCommand {
     }
 
     private static String line(SeriesResult one, int width) {
-        OperationResult handover = one.operations().get(LoadTestRig.HANDOVER);
+        OperationResult handoff = one.operations().get(LoadTestRig.HANDOFF);
         OperationResult acquire = one.operations().get(SeriesResult.ACQUIRE);
         return String.format(Locale.ROOT, "%-" + width + "s %3d %7d %7.0f   %s   %s   %8s %8.3f%s%n",
                 one.spec().driver(), one.spec().nodes(), one.spec().outstanding(), one.tally().cyclesPerSecond(),
-                handover == null ? "       -        -        -" : cells(handover), cells(acquire),
+                handoff == null ? "       -        -        -" : cells(handoff), cells(acquire),
                 String.format(Locale.ROOT, "%.1f %%", 100 * one.figures().getOrDefault("successShare", 1.0)),
                 one.figures().getOrDefault("jainIndex", 1.0), one.verdict() == Verdict.FAIL ? "  FAIL" : "");
     }

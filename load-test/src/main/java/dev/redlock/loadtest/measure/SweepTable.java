@@ -38,7 +38,7 @@ final class SweepTable {
         text.append(String.format(Locale.ROOT, "%s%3s %11s %9s   %-" + (35 + space.length()) + "s   %-17s   %-14s%n",
                 lead, "", "", "", "acquire, us", "release, us", "client, /cycle"));
         text.append(String.format(Locale.ROOT, "%s%3s %11s %9s   %8s%s %8s %8s %8s   %8s %8s   %7s %6s%n", lead, "N",
-                isOpen ? "rate/s" : "outstanding", "cycles/s", "p50", space, "p99", "p99.9", "max", "p50", "p99",
+                isOpen ? "rate/s" : "in flight", "cycles/s", "p50", space, "p99", "p99.9", "max", "p50", "p99",
                 "CPU us", "bytes"));
         for (SeriesGroup one : groups) {
             text.append(isNamed ? String.format(Locale.ROOT, "%-" + width + "s  ", one.spec().driver()) : "");

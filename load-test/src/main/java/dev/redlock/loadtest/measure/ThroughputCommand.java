@@ -119,7 +119,7 @@ public final class ThroughputCommand extends LabCommand {
             what = String.format(Locale.ROOT, "%.0f cycles/s were kept, %s", best.ratePerSecond(),
                     isSaturated ? "the next rate was missed" : "and no rate was missed; go higher");
         } else {
-            what = String.format(Locale.ROOT, "%s at %d outstanding, %.0f cycles/s",
+            what = String.format(Locale.ROOT, "%s at %d in flight, %.0f cycles/s",
                     isSaturated ? "saturated" : "not saturated, most", best.outstanding(), perSecond);
         }
         return where + ": " + what;

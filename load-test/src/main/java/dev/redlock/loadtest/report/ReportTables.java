@@ -61,7 +61,7 @@ final class ReportTables {
         }
         heads(html, "p99", "p99.9", "max", "release p50", "p99");
         if (hasCost) {
-            heads(html, "CPU µs", "heap B");
+            heads(html, "CPU us", "heap B");
         }
         figures.forEach(figure -> heads(html, figure));
         heads(html, "overlaps", "verdict");
@@ -180,7 +180,7 @@ final class ReportTables {
         if (us >= US_PER_MS * US_PER_MS) {
             return number(us / US_PER_MS / US_PER_MS) + " s";
         }
-        return us >= US_PER_MS ? number(us / US_PER_MS) + " ms" : number(us) + " µs";
+        return us >= US_PER_MS ? number(us / US_PER_MS) + " ms" : number(us) + " us";
     }
 
     /** Three significant digits, or all digits before the point. */

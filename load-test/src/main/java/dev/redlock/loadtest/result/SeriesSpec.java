@@ -28,7 +28,7 @@ public record SeriesSpec(String driver, int nodes, LoopKind loop, int outstandin
     /**
      * The series in words, for progress, tables and failures.
      *
-     * @return such as {@code redlock, N = 3, 64 outstanding} or {@code redlock, N = 3, 5000/s}
+     * @return such as {@code redlock, N = 3, 64 in flight} or {@code redlock, N = 3, 5000/s}
      */
     public String title() {
         return driver + ", N = " + nodes + ", " + load() + (repetition == 1 ? "" : ", repetition " + repetition);
@@ -47,10 +47,10 @@ public record SeriesSpec(String driver, int nodes, LoopKind loop, int outstandin
     /**
      * The load in words.
      *
-     * @return such as {@code 64 outstanding} or {@code 5000/s}
+     * @return such as {@code 64 in flight} or {@code 5000/s}
      */
     public String load() {
-        return loop == LoopKind.CLOSED ? outstanding + " outstanding" : rate() + "/s";
+        return loop == LoopKind.CLOSED ? outstanding + " in flight" : rate() + "/s";
     }
 
     private String rate() {

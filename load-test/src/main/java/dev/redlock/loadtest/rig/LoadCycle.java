@@ -161,9 +161,9 @@ final class LoadCycle implements LockListener {
         }
         acquireLatencies.record(outside, nowNs - intendedNs);
         if (isAudited) {
-            long handoverNs = target.resource().enter(holder, intendedNs, nowNs, nowNs + validityNs);
-            if (handoverNs >= 0) {
-                rig.handoverRecorder().writer().record(outside, handoverNs);
+            long handoffNs = target.resource().enter(holder, intendedNs, nowNs, nowNs + validityNs);
+            if (handoffNs >= 0) {
+                rig.handoffRecorder().writer().record(outside, handoffNs);
             }
         }
         isHolding = true;

@@ -31,7 +31,7 @@ import java.util.stream.Stream;
  */
 public final class LoadTestRig {
     /** The time from the start of a holder's release to the notification of the waiter that acquires the lock. */
-    public static final String HANDOVER = "handover";
+    public static final String HANDOFF = "handoff";
 
     private static final long TICK_NS = TimeUnit.MILLISECONDS.toNanos(100);
     private static final Duration DRAIN_LIMIT = Duration.ofSeconds(10);
@@ -49,7 +49,7 @@ public final class LoadTestRig {
     private final LatencyRecorder acquireRecorder;
     private final LatencyRecorder releaseRecorder;
     private final LatencyRecorder cycleRecorder;
-    private final LatencyRecorder handoverRecorder;
+    private final LatencyRecorder handoffRecorder;
     private final List<LatencyRecorder> recorders;
     private final AtomicLong refusedAttempts = new AtomicLong();
     private final List<LoadCycle> cycles = new ArrayList<>();
@@ -96,9 +96,9 @@ public final class LoadTestRig {
         this.acquireRecorder = new LatencyRecorder(SeriesResult.ACQUIRE, isSeries);
         this.releaseRecorder = new LatencyRecorder(SeriesResult.RELEASE, isSeries);
         this.cycleRecorder = new LatencyRecorder(SeriesResult.CYCLE, isSeries);
-        this.handoverRecorder = new LatencyRecorder(HANDOVER, isSeries);
+        this.handoffRecorder = new LatencyRecorder(HANDOFF, isSeries);
         this.recorders = isContended
-                ? List.of(acquireRecorder, releaseRecorder, cycleRecorder, handoverRecorder)
+                ? List.of(acquireRecorder, releaseRecorder, cycleRecorder, handoffRecorder)
                 : List.of(acquireRecorder, releaseRecorder, cycleRecorder);
     }
 
@@ -377,7 +377,7 @@ public final class LoadTestRig {
         return cycleRecorder;
     }
 
-    LatencyRecorder handoverRecorder() {
-        return handoverRecorder;
+    LatencyRecorder handoffRecorder() {
+        return handoffRecorder;
     }
 }

@@ -1,7 +1,7 @@
 package dev.redlock.loadtest.rig;
 
 /**
- * One resource of the rig: its entry in the auditor, and the time of its last hand-over.
+ * One resource of the rig: its entry in the auditor, and the time of its last handoff.
  *
  * @threading any thread
  */

@@ -32,7 +32,7 @@
     const digits = size >= 100 || Number.isInteger(value) ? 0 : size >= 10 ? 1 : size >= 1 ? 2 : 3;
     return value.toLocaleString('en-US', { maximumFractionDigits: digits });
   };
-  const micros = us => us >= 1e6 ? number(us / 1e6) + ' s' : us >= 1e3 ? number(us / 1e3) + ' ms' : number(us) + ' µs';
+  const micros = us => us >= 1e6 ? number(us / 1e6) + ' s' : us >= 1e3 ? number(us / 1e3) + ' ms' : number(us) + ' us';
   const css = name => getComputedStyle(root).getPropertyValue(name).trim();
   const palette = () => root.dataset.theme === 'dark'
     ? ['#6cb4ff', '#ffb454', '#5fd39a', '#ff8fb3', '#b9a5ff', '#e8d44d', '#4fd6e0', '#d0a384', '#a5b0bd',
@@ -40,7 +40,7 @@
     : ['#0b62b8', '#c65a00', '#137a4b', '#b3246b', '#6a4fc4', '#8a7400', '#007f8c', '#84543a', '#566170',
       '#111111', '#d43a3a', '#5c9e00'];
 
-  const load = spec => spec.loop === 'OPEN' ? number(spec.ratePerSecond) + '/s' : spec.outstanding + ' outstanding';
+  const load = spec => spec.loop === 'OPEN' ? number(spec.ratePerSecond) + '/s' : spec.outstanding + ' in flight';
   const loads = unique(data.series.map(one => load(one.spec)));
   const nodeCounts = unique(data.series.map(one => one.spec.nodes)).sort((a, b) => a - b);
   const drivers = unique(data.series.map(one => one.spec.driver));
@@ -250,12 +250,12 @@
             .map(([p, us]) => [1 / (1 - p / 100), us]) });
         rows.push([name, ...['p50Us', 'p90Us', 'p99Us', 'p999Us', 'p9999Us', 'maxUs'].map(key => micros(result[key]))]);
       }
-      const percent = x => (100 - 100 / x).toFixed(Math.max(0, Math.ceil(Math.log10(x) - 0.01) - 2)) + ' %';
+      const percent = x => (100 - 100 / x).toFixed(Math.max(0, Math.ceil(Math.log10(x) - 0.01) - 2));
       return { table: rows, option: {
-        xAxis: { type: 'log', name: 'share of operations that were at least as fast', min: 1,
+        xAxis: { type: 'log', name: '% of operations that were at least as fast', min: 1,
           axisLabel: { formatter: x => percent(x) } },
         yAxis: { type: 'log', name: choice.operation + ' latency', axisLabel: { formatter: micros } },
-        tip: tip(point => 'fastest ' + percent(point.value[0]), point => micros(point.value[1])), series } };
+        tip: tip(point => 'fastest ' + percent(point.value[0]) + ' %', point => micros(point.value[1])), series } };
     }, 'Latency by percentile');
 
     if (nodeCounts.length > 1) {
@@ -289,7 +289,7 @@
     if (loads.length > 1) {
       const isOpen = data.series.some(one => one.spec.loop === 'OPEN');
       const of2 = spec => spec.loop === 'OPEN' ? spec.ratePerSecond : spec.outstanding;
-      const axisName = isOpen ? 'intended cycles per second' : 'cycles outstanding';
+      const axisName = isOpen ? 'intended cycles per second' : 'cycles in flight';
       const steps = unique(data.series.map(one => of2(one.spec))).sort((a, b) => a - b);
       const lines = (choice, value, format, yName) => {
         const series = [];
@@ -313,7 +313,7 @@
       };
       chart('throughput', [nodesControl], choice => lines(choice, run => run.tally.cyclesPerSecond,
         (point, isBare) => isBare ? number(point.mid) : spread(point),
-        { type: 'value', name: 'cycles per second', axisLabel: { formatter: number } }), 'Throughput against the load');
+        { type: 'log', name: 'cycles per second', axisLabel: { formatter: number } }), 'Throughput against the load');
       chart('loaded', [['operation', operations, measured], ['percentile', Object.keys(percentiles), 'p99'], nodesControl],
         choice => lines(choice, run => run.operations[choice.operation]?.[percentiles[choice.percentile]],
           point => micros(point.mid), { type: 'log', name: choice.operation + ' latency', axisLabel: { formatter: micros } }),
@@ -323,11 +323,11 @@
     if (drivers.length > 1) {
       const measures = {
         'cycles per second': run => run.tally.cyclesPerSecond,
-        'client CPU per cycle, µs': run => run.cost.cpuUsPerCycle,
+        'client CPU per cycle, us': run => run.cost.cpuUsPerCycle,
         'heap bytes per cycle': run => run.cost.allocatedBytesPerCycle,
-        'server CPU per cycle, µs': run => run.figures.serverCpuUsPerCycle,
-        'acquire p50, µs': run => run.operations.acquire?.p50Us,
-        'acquire p99, µs': run => run.operations.acquire?.p99Us,
+        'server CPU per cycle, us': run => run.figures.serverCpuUsPerCycle,
+        'acquire p50, us': run => run.operations.acquire?.p50Us,
+        'acquire p99, us': run => run.operations.acquire?.p99Us,
       };
       const known = Object.keys(measures).filter(name => data.series.some(one => typeof measures[name](one) === 'number'));
       chart('drivers', [['figure', known], ['load', loads, loads[loads.length - 1]]], choice => {
@@ -340,7 +340,7 @@
         drivers.forEach(driver => rows.push([driver, ...points(driver).map(spread)]));
         const height = Math.max(320, 100 + drivers.length * (20 + 14 * nodeCounts.length));
         return { table: rows, height, option: { roomRight: 64,
-          xAxis: { type: 'value', name: choice.figure, axisLabel: { formatter: number } },
+          xAxis: { type: 'value', name: choice.figure, splitNumber: isNarrow() ? 2 : 5, axisLabel: { formatter: number } },
           yAxis: { type: 'category', data: drivers, inverse: true, axisLabel: { hideOverlap: false } },
           tip: tip(point => point.name, point => number(point.value)),
           series: nodeCounts.map((count, i) => ({ type: 'bar', name: 'N = ' + count, barMaxWidth: 18,
@@ -374,8 +374,12 @@
       .map(mark => mark.text);
     const begunIn = (one, points, from) => one.marks
       .filter(mark => mark.offsetMs >= from && mark.offsetMs < until(points, from)).map(mark => mark.text).join('; ');
-    const timeAxis = { type: 'value', name: 'since the start of the run', min: 'dataMin', max: 'dataMax', splitLine: { show: false },
-      axisLabel: { formatter: seconds, showMinLabel: false, showMaxLabel: false } };
+    /** As many digits as tell about five ticks apart. */
+    const timeAxis = points => {
+      const digits = Math.max(0, Math.ceil(-Math.log10(((points[points.length - 1] - points[0]) || 5000) / 5000)));
+      return { type: 'value', name: 'since the start of the run', min: 'dataMin', max: 'dataMax', splitLine: { show: false },
+        axisLabel: { formatter: ms => (ms / 1000).toFixed(digits) + ' s', showMinLabel: false, showMaxLabel: false } };
+    };
     if (data.series.some(one => operations.some(name => (one.operations[name]?.intervals.length || 0) > 1))) {
       chart('time', [['series', titles, marked.title], ['operation', operations, measured],
         ['show', ['latency', 'operations per second']]], choice => {
@@ -393,7 +397,7 @@
           rows.forEach((row, i) => row.push(i ? begunIn(one, points, points[i - 1]) : 'what began then'));
         }
         return { table: rows, option: {
-          xAxis: timeAxis,
+          xAxis: timeAxis(points),
           yAxis: { type: isRate ? 'value' : 'log', name: isRate ? choice.operation + 's per second' : choice.operation + ' latency',
             axisLabel: { formatter: isRate ? number : micros } },
           tip: tip(point => 'at ' + seconds(point.value[0]), point => point.value[1] === null ? '–'
@@ -410,7 +414,7 @@
         const one = sampled.find(each => each.title === choice.series);
         const points = one.samples.map(sample => [sample.offsetMs, sample.values[choice.reading] ?? null]);
         return { table: [['at', choice.reading], ...points.map(([at, value]) => [seconds(at), value])], option: {
-          xAxis: timeAxis, yAxis: { type: 'value', name: choice.reading, scale: true, axisLabel: { formatter: number } },
+          xAxis: timeAxis(points.map(([at]) => at)), yAxis: { type: 'value', name: choice.reading, scale: true, axisLabel: { formatter: number } },
           tip: tip(point => 'at ' + seconds(point.value[0]), point => number(point.value[1]),
             meanwhile(one, points.map(([at]) => at))),
           series: [{ type: 'line', name: choice.reading, showSymbol: false, data: points, ...markings(one) }] } };

@@ -161,7 +161,7 @@ class AllocationTest {
 
     @Test
     void sixtyFourOutstandingAllocateNothing() {
-        assertLanesAllocateNothing("acquire + release, 64 outstanding");
+        assertLanesAllocateNothing("acquire + release, 64 in flight");
     }
 
     /** Each node gets other releases of a turn than the others. */
@@ -172,7 +172,7 @@ class AllocationTest {
             CallbackLane cycles = new CallbackLane(redlock, redlock.key("allocation/thrifty"), OPTIONS,
                     AcquireOutcome.Kind.ACQUIRED, 30_000);
             assertBelow("acquire + extend + release of a quorum", 1, cycles::runOnLoop);
-            assertLanesAllocateNothing("acquire + release of a quorum, 64 outstanding");
+            assertLanesAllocateNothing("acquire + release of a quorum, 64 in flight");
         } finally {
             disconnect();
         }

@@ -39,7 +39,7 @@ class WakeUpsOnNodesTest {
     void releasesWakeTheWaiterOfAnotherClient(Source source) throws Exception {
         try (RedisNodes nodes = start(source); Redlock one = connect(nodes); Redlock other = connect(nodes)) {
             one.nodes().forEach(node -> assertNull(node.wakeUpProblem(), node::toString));
-            handOver(one, other);
+            handoff(one, other);
             long woken = one.counters().wokenCount() + other.counters().wokenCount();
             long backstops = one.counters().backstopCount() + other.counters().backstopCount();
             assertTrue(woken >= HANDOFFS / 2, () -> "woken " + woken + " of " + HANDOFFS);
@@ -48,7 +48,7 @@ class WakeUpsOnNodesTest {
     }
 
     /** Each lease is released while the other client waits, so each acquire but the first is a handoff. */
-    private static void handOver(Redlock one, Redlock other) throws Exception {
+    private static void handoff(Redlock one, Redlock other) throws Exception {
         Lease held = one.acquire("orders", OPTIONS).lease();
         for (int i = 0; i < HANDOFFS; i++) {
             Redlock waiter = i % 2 == 0 ? other : one;
@@ -100,7 +100,7 @@ class WakeUpsOnNodesTest {
                 Redlock one = connect(nodes);
                 Redlock other = connect(nodes)) {
             one.nodes().forEach(node -> assertEquals("the server has no RESP3", node.wakeUpProblem()));
-            handOver(one, other);
+            handoff(one, other);
             assertEquals(0, one.counters().wokenCount() + other.counters().wokenCount());
         }
     }

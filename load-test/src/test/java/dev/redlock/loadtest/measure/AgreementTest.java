@@ -35,8 +35,8 @@ class AgreementTest {
         turns(1, 1, 10, 10, 16);
         turns(3, 1, 60, 60, 60);
         turns(1, 64, 80, 130, 80);
-        assertEquals(List.of("turns disagree in their acquire p50: redlock, N = 1, 1 outstanding: 10.0 to 16.0 us; "
-                + "redlock, N = 1, 64 outstanding: 80.0 to 130.0 us" + ADVICE), Agreement.warnings(series));
+        assertEquals(List.of("turns disagree in their acquire p50: redlock, N = 1, 1 in flight: 10.0 to 16.0 us; "
+                + "redlock, N = 1, 64 in flight: 80.0 to 130.0 us" + ADVICE), Agreement.warnings(series));
     }
 
     @Test
@@ -48,9 +48,9 @@ class AgreementTest {
         turns(5, 1, 45);
         turns(5, 64, 200);
         assertEquals(List.of(
-                "redlock, N = 3, 1 outstanding: the acquire p50 is 40.0 us, and not above the 50.0 us on 1 nodes"
+                "redlock, N = 3, 1 in flight: the acquire p50 is 40.0 us, and not above the 50.0 us on 1 nodes"
                         + ADVICE,
-                "redlock, N = 3, 64 outstanding: the acquire p50 is 100.0 us, and not above the 100.0 us on 1 nodes"
+                "redlock, N = 3, 64 in flight: the acquire p50 is 100.0 us, and not above the 100.0 us on 1 nodes"
                         + ADVICE),
                 Agreement.warnings(series));
     }
@@ -69,7 +69,7 @@ class AgreementTest {
         turns(1, 1, 55, 16, 55, 56);
         turns(3, 1, 44, 45, 44, 44);
         assertEquals(
-                List.of("turns disagree in their acquire p50: redlock, N = 1, 1 outstanding: 16.0 to 56.0 us" + ADVICE),
+                List.of("turns disagree in their acquire p50: redlock, N = 1, 1 in flight: 16.0 to 56.0 us" + ADVICE),
                 Agreement.warnings(series));
         assertEquals(2, SeriesGroup.of(series).get(0).fastest().spec().repetition());
     }

@@ -114,8 +114,8 @@ class HtmlReportTest {
         String page = HtmlReport.page(runs.result());
         assertTrue(page.contains("<h1>Lock latency against the number of nodes</h1>"), page.substring(0, 6000));
         String cards = page.substring(page.indexOf("class=\"cards\""), page.indexOf("</dl>"));
-        Matcher first = Pattern.compile("(?s)Acquire on 1 node<.*?<dd>(\\d+) µs</dd><dd>p50, 1 outstanding; "
-                + "median of 3 turns, (\\d+) µs – (1.\\d+) ms<.*Acquire on 3 nodes<").matcher(cards);
+        Matcher first = Pattern.compile("(?s)Acquire on 1 node<.*?<dd>(\\d+) us</dd><dd>p50, 1 in flight; "
+                + "median of 3 turns, (\\d+) us – (1.\\d+) ms<.*Acquire on 3 nodes<").matcher(cards);
         assertTrue(first.find(), cards);
         assertEquals(4, Double.parseDouble(first.group(1)) / Double.parseDouble(first.group(2)), 0.5, cards);
         assertTrue(page.indexOf("turns disagree") < page.indexOf("class=\"cards\""), "warnings come first");
@@ -133,7 +133,7 @@ class HtmlReportTest {
         String page = HtmlReport.page(runs.result());
         String cards = page.substring(page.indexOf("class=\"cards\""), page.indexOf("</dl>"));
         for (String title : List.of("Highest throughput", "Shortest acquire, p50")) {
-            assertTrue(Pattern.compile(title + "</dt><dd>[^<]+</dd><dd>steady, N = 3, 1 outstanding; median of 3 turns")
+            assertTrue(Pattern.compile(title + "</dt><dd>[^<]+</dd><dd>steady, N = 3, 1 in flight; median of 3 turns")
                     .matcher(cards)
                     .find(), cards);
         }

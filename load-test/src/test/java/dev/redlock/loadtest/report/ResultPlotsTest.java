@@ -24,8 +24,8 @@ class ResultPlotsTest {
     @Test
     void severalDriversGiveThreePicturesOfEachLoad() throws Exception {
         List<Path> files = draw(SampleRuns.comparing("redlock", "lettuce").result());
-        assertEquals(List.of("nodes-1-outstanding.png", "percentiles-1-outstanding.png", "drivers-1-outstanding.png",
-                "nodes-64-outstanding.png", "percentiles-64-outstanding.png", "drivers-64-outstanding.png"),
+        assertEquals(List.of("nodes-1-in-flight.png", "percentiles-1-in-flight.png", "drivers-1-in-flight.png",
+                "nodes-64-in-flight.png", "percentiles-64-in-flight.png", "drivers-64-in-flight.png"),
                 files.stream().map(file -> file.getFileName().toString()).toList());
         for (Path file : files) {
             assertDrawn(file);

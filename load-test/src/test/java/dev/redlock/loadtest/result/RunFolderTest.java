@@ -77,7 +77,7 @@ class RunFolderTest {
         assertEquals(1, root.get("formatVersion").asInt());
         assertEquals("2026-01-02T03:04:05.678Z", root.get("startedAt").asText());
         assertEquals("FAIL", root.get("verdict").asText());
-        assertEquals("redlock, N = 3, 64 outstanding: slow", root.at("/failures/0").asText());
+        assertEquals("redlock, N = 3, 64 in flight: slow", root.at("/failures/0").asText());
         assertEquals("no nodes", root.at("/failures/1").asText());
         assertEquals("30s", root.at("/options/ttl").asText());
         assertEquals("redlock 1", root.at("/versions/drivers/redlock").asText());

@@ -246,16 +246,16 @@ class LoadTestRigTest {
     // ---- contention ----------------------------------------------------------------------------------------------
 
     @Test
-    void waitersGetTheLockInTurnAndTheHandoverIsMeasured() throws InterruptedException {
+    void waitersGetTheLockInTurnAndTheHandoffIsMeasured() throws InterruptedException {
         LoadPlan plan = LoadPlan.closed(4).resources(1).hold(Duration.ofMillis(1)).waitUpTo(SECOND, false);
         LoadResult result = run(plan, new ModelSession(time));
         assertEquals(List.of(), result.failures());
         assertEquals(0, result.tally().acquires().get("CONTENDED"), "an attempt is not a cycle");
         assertTrue(result.figures().get("refusedAttempts") > 0);
         assertTrue(result.figures().get("jainIndex") > 0.8, result.figures()::toString);
-        Histogram handover = operation(result, LoadTestRig.HANDOVER).histogram();
-        assertTrue(handover.getTotalCount() > 50, "handed over " + handover.getTotalCount() + " times");
-        assertTrue(handover.getMinValue() >= ModelSession.RELEASE_NS * 99 / 100, "not before it was free");
+        Histogram handoff = operation(result, LoadTestRig.HANDOFF).histogram();
+        assertTrue(handoff.getTotalCount() > 50, "handed over " + handoff.getTotalCount() + " times");
+        assertTrue(handoff.getMinValue() >= ModelSession.RELEASE_NS * 99 / 100, "not before it was free");
     }
 
     @Test
