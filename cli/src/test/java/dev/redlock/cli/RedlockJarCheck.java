@@ -12,6 +12,7 @@ import java.util.ArrayList;
 import java.util.List;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.io.TempDir;
 
 /** The jar as an operator runs it. Its name is not that of a test, because it needs the packaged jar. */
 @Timeout(60)
@@ -20,6 +21,12 @@ class RedlockJarCheck {
     private static final long SIZE_MAX = 8_000_000;
     /** Half a second on a quiet machine; a build may have any load beside it. */
     private static final Duration LIMIT = Duration.ofSeconds(10);
+    private static final int CLASSES_MAX = 2300;
+
+    @TempDir
+    private Path folder;
+
+    private final List<String> jvmOptions = new ArrayList<>();
 
     @Test
     void theJarIsSmall() throws IOException {
@@ -46,6 +53,22 @@ class RedlockJarCheck {
         }
     }
 
+    /** What the start costs is classes to load, whatever runs beside it: 2,192 on JDK 17. */
+    @Test
+    void listingLoadsFewClasses() throws Exception {
+        try (SocketNodes nodes = new SocketNodes(1)) {
+            nodes.onLoop(0, () -> {
+                nodes.node(0).hostility((wire, words, honest) -> wire.send("*2\r\n$1\r\n0\r\n*0\r\n"));
+                return null;
+            });
+            Path log = folder.resolve("classes");
+            jvmOptions.add("-Xlog:class+load:file=" + log);
+            output(0, "locks", "list", "--nodes", String.join(",", nodes.addresses()));
+            long loaded = Files.readAllLines(log).stream().filter(line -> line.contains(" source: ")).count();
+            assertTrue(loaded > 500 && loaded <= CLASSES_MAX, loaded + " classes");
+        }
+    }
+
     /** The client of the library needs all its classes and a transport. */
     @Test
     void itConnectsWithTheLibrary() throws Exception {
@@ -55,10 +78,11 @@ class RedlockJarCheck {
         }
     }
 
-    private static String output(int code, String... args) throws Exception {
+    private String output(int code, String... args) throws Exception {
         List<String> command = new ArrayList<>(
-                List.of(Path.of(System.getProperty("java.home"), "bin", "java").toString(),
-                        "-jar", JAR.toString()));
+                List.of(Path.of(System.getProperty("java.home"), "bin", "java").toString()));
+        command.addAll(jvmOptions);
+        command.addAll(List.of("-jar", JAR.toString()));
         command.addAll(List.of(args));
         Process process = new ProcessBuilder(command).redirectErrorStream(true).start();
         String text = new String(process.getInputStream().readAllBytes()).strip();

@@ -40,7 +40,7 @@ class CommandsTest {
     void throughputReportsTheSaturationStep() throws IOException {
         JsonNode root = run("throughput", "--nodes", "1", "--outstanding", "1,8,32", "--duration", "200ms", "--warmup",
                 "50ms", "--jvm-warmup", "100ms");
-        assertTrue(out.toString().matches("(?s).*redlock, N = 1: (not )?saturated.* at \\d+ outstanding, .*"),
+        assertTrue(out.toString().matches("(?s).*redlock, N = 1: (not )?saturated.* at \\d+ in flight, .*"),
                 out::toString);
         assertTrue(root.get("series").size() >= 2, out::toString);
         assertEquals("CLOSED", root.at("/series/0/spec/loop").asText());

@@ -159,7 +159,7 @@ class KindsOnNodesTest {
                     Arrays.sort(us);
                     plainUs = kind.name().equals("plain") ? us[TURNS / 2] : plainUs;
                     System.out.printf(
-                            "kinds, %d outstanding, %s: %.2f us of each server for a cycle (%.2f - %.2f), %.2f"
+                            "kinds, %d in flight, %s: %.2f us of each server for a cycle (%.2f - %.2f), %.2f"
                                     + " x plain; %.2f commands%n",
                             outstanding, kind.name(), us[TURNS / 2], us[0], us[TURNS - 1], us[TURNS / 2] / plainUs,
                             commands);
@@ -196,7 +196,7 @@ class KindsOnNodesTest {
                         Arrays.sort(us[1]);
                         plainUs = kind.keys() == 1 ? us[0][TURNS / 2] : plainUs;
                         System.out.printf(
-                                "msetex, %d outstanding, %s: %.2f us of each server for a cycle (%.2f - %.2f),"
+                                "msetex, %d in flight, %s: %.2f us of each server for a cycle (%.2f - %.2f),"
                                         + " %.2f x plain; by script %.2f us (%.2f - %.2f), %.2f x plain%n",
                                 outstanding,
                                 kind.name(), us[0][TURNS / 2], us[0][0], us[0][TURNS - 1], us[0][TURNS / 2] / plainUs,
