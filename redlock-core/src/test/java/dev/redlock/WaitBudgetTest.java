@@ -1,7 +1,6 @@
 package dev.redlock;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
-import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import dev.redlock.api.AcquireOutcome;
 import dev.redlock.api.RetryPolicy;
@@ -43,10 +42,10 @@ class WaitBudgetTest {
         nodes.close();
     }
 
+    /** Without a wait the outcome is CONTENDED. A busy machine may leave time for one attempt only. */
     private static void assertWaited(AcquireOutcome outcome) {
         assertEquals(AcquireOutcome.Kind.TIMED_OUT, outcome.kind(), outcome::toString);
         assertEquals(AcquireOutcome.Kind.CONTENDED, outcome.lastReason(), outcome::toString);
-        assertTrue(outcome.attemptCount() > 1, outcome::toString);
     }
 
     private static void assertOneAttempt(AcquireOutcome outcome) {
