@@ -115,8 +115,12 @@ class VersusCommitTest {
         assertTrue(err.toString().startsWith("--turns and --starts"), err::toString);
     }
 
-    /** A repository with the sources of this project: the build may be of a state without one. */
-    private void repository() throws IOException {
+    /**
+     * A repository with the sources of this project: the build may be of a state without one.
+     *
+     * @param isFlat whether all public types are in one package, as in the first commits
+     */
+    private void repository(boolean isFlat) throws IOException {
         Path root = Path.of("").toAbsolutePath();
         while (!Files.exists(root.resolve("README.md"))) {
             root = root.getParent();
@@ -125,9 +129,14 @@ class VersusCommitTest {
                 "jmh/src/main/java/dev/redlock/jmh/lock")) {
             try (Stream<Path> files = Files.walk(root.resolve(part))) {
                 for (Path file : files.filter(Files::isRegularFile).toList()) {
-                    Path copy = folder.resolve(root.relativize(file).toString());
-                    Files.createDirectories(copy.getParent());
-                    Files.copy(file, copy);
+                    String name = root.relativize(file).toString();
+                    if (isFlat && name.startsWith("redlock-core") && name.endsWith(".java")) {
+                        flatten(name, Files.readString(file));
+                    } else {
+                        Path copy = folder.resolve(name);
+                        Files.createDirectories(copy.getParent());
+                        Files.copy(file, copy);
+                    }
                 }
             }
         }
@@ -137,9 +146,18 @@ class VersusCommitTest {
                 "test");
     }
 
-    @Test
-    void buildsACommitAndLeavesNoWorktree() throws IOException {
-        repository();
+    private void flatten(String name, String source) throws IOException {
+        if (!name.endsWith("/api/package-info.java")) {
+            Path copy = folder.resolve(name.replace("/dev/redlock/api/", "/dev/redlock/"));
+            Files.createDirectories(copy.getParent());
+            Files.writeString(copy, source.replace("dev.redlock.api", "dev.redlock"));
+        }
+    }
+
+    @ParameterizedTest
+    @ValueSource(booleans = {false, true})
+    void buildsACommitAndLeavesNoWorktree(boolean isFlat) throws IOException {
+        repository(isFlat);
         Path broken = folder.resolve("redlock-core/src/main/java/dev/redlock/Redlock.java");
         Files.writeString(broken, "no class");
         Path classes;
