@@ -20,7 +20,7 @@ import org.junit.jupiter.params.provider.EnumSource;
 @Tag("long")
 class JointListsSimulationTest {
 
-    private static final int SEEDS = Math.max(5, Integer.getInteger("sim.seeds", 100) / 10);
+    private static final int SEEDS = Math.max(5, Integer.getInteger("sim.seeds", 60) / 10);
     private static final int SEEDS_OF_THE_PROOF = 400;
     private static ResourceLeakDetector.Level level;
 
