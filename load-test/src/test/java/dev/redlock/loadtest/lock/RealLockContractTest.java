@@ -41,6 +41,7 @@ class RealLockContractTest {
     }
 
     @Nested
+    @Tag("long")
     class WithThriftyQuorums extends OnRealNodes {
         WithThriftyQuorums() {
             super(new RedisNodesContext().source(Source.PATH).count(5), TransportKind.AUTO);
@@ -53,6 +54,7 @@ class RealLockContractTest {
     }
 
     @Nested
+    @Tag("long")
     class OnEmbeddedServers extends OnRealNodes {
         OnEmbeddedServers() {
             super(new RedisNodesContext().source(Source.EMBEDDED).count(3), TransportKind.AUTO);
@@ -102,6 +104,7 @@ class RealLockContractTest {
 
     /** Three clusters of three masters each. */
     @Nested
+    @Tag("long")
     class OnClusters extends OnRealNodes {
         private static final int SHARDS = 3;
         private static final int CLUSTERS = 3;
@@ -132,6 +135,7 @@ class RealLockContractTest {
 
     /** An acquire is a plain SET on every server; the rest of the ladder needs newer ones. */
     @Nested
+    @Tag("long")
     class ByNativeCommands extends InNativeMode {
         ByNativeCommands() {
             super(new RedisNodesContext().source(Source.PATH).count(3));
@@ -139,6 +143,7 @@ class RealLockContractTest {
     }
 
     @Nested
+    @Tag("long")
     class ByNativeCommandsOnEmbeddedServers extends InNativeMode {
         ByNativeCommandsOnEmbeddedServers() {
             super(new RedisNodesContext().source(Source.EMBEDDED).count(3));
