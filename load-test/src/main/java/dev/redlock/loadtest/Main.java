@@ -57,9 +57,6 @@ public final class Main implements Runnable {
     @Spec
     private CommandSpec spec;
 
-    private Main() {
-    }
-
     /** Runs a command and ends the JVM with its exit code. */
     public static void main(String[] args) {
         JvmEnd.watch();

@@ -56,10 +56,6 @@ public final class ChaosCommand implements Callable<Integer> {
     private final CountDownLatch ended = new CountDownLatch(1);
     private boolean isMeasured;
 
-    ChaosCommand() {
-        // picocli fills the fields.
-    }
-
     @Override
     public Integer call() throws IOException, InterruptedException {
         options.check(spec.commandLine());

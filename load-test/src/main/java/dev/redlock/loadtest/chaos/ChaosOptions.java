@@ -137,10 +137,6 @@ final class ChaosOptions {
     private final List<Fault> chosen = new ArrayList<>();
     private final Map<String, List<String>> leftOut = new LinkedHashMap<>();
 
-    ChaosOptions() {
-        // picocli fills the fields.
-    }
-
     void check(CommandLine line) {
         Options.requireRange(line, "--nodes", nodes, 3, 9);
         Options.requireRange(line, "--workers", workers, 1, 32);

@@ -84,10 +84,6 @@ public final class ChaosWorkerCommand implements Callable<Integer> {
     @Spec
     private CommandSpec spec;
 
-    ChaosWorkerCommand() {
-        // picocli fills the fields.
-    }
-
     /** The command line of this command. The registers are needed for a history. */
     static List<String> arguments(int worker, List<String> nodes, List<String> nextNodes, ClientTls tls, Path records,
             Path registers, ChaosOptions options) {

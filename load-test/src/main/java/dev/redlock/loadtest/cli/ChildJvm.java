@@ -15,9 +15,6 @@ public final class ChildJvm {
     /** From this version on the JVM warns on standard error about what Netty does. */
     private static final int WARNING_JDK = 24;
 
-    private ChildJvm() {
-    }
-
     /** Builds the command line from this JVM's executable and class path. */
     public static List<String> command(List<String> jvmOptions, List<String> arguments) {
         return command(jvmOptions, System.getProperty("java.class.path"), arguments);

@@ -69,10 +69,6 @@ public final class ClientOptions {
     @Option(names = "--fenced", description = "Request a fencing token with each lock.")
     private boolean fenced;
 
-    ClientOptions() {
-        // picocli fills the fields.
-    }
-
     public void check(CommandLine line, NodeOptions nodes) {
         Options.requireParsed(line, "--driver", () -> drivers.forEach(Drivers::named));
         Options.requireDistinct(line, "--driver", drivers);

@@ -23,9 +23,6 @@ public final class Invocation {
 
     private static final String ADDRESSES = "--addresses";
 
-    private Invocation() {
-    }
-
     /** The line that runs a command with the options that were given to it. Passwords are left out. */
     public static String of(CommandLine line) {
         List<String> words = new ArrayList<>(List.of(PROGRAM.start(), line.getCommandName()));

@@ -17,9 +17,6 @@ import java.util.Map;
  * @threading any thread
  */
 public final class LabVersions {
-    private LabVersions() {
-    }
-
     /**
      * The versions in use.
      *

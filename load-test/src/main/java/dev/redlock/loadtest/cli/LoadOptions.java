@@ -99,10 +99,6 @@ public final class LoadOptions {
 
     private boolean isOutstandingGiven;
 
-    LoadOptions() {
-        // picocli fills the fields.
-    }
-
     public void check(CommandLine line) {
         isOutstandingGiven = line.getParseResult().hasMatchedOption("--outstanding");
         Options.require(line,

@@ -65,10 +65,6 @@ public final class NodeOptions {
 
     private boolean isCountGiven;
 
-    NodeOptions() {
-        // picocli fills the fields.
-    }
-
     /** Throws picocli's error, which ends in exit code 2, for anything out of range. */
     public void check(CommandLine line) {
         isCountGiven = line.getParseResult().hasMatchedOption("--nodes");
@@ -216,10 +212,6 @@ public final class NodeOptions {
 
         @Mixin
         private TlsFileOptions tlsFiles;
-
-        ServerOptions() {
-            // picocli fills the fields.
-        }
 
         /** Throws picocli's error for addresses and files that cannot be used. */
         public void check(CommandLine line) {

@@ -63,10 +63,6 @@ public final class NodesCommand implements Callable<Integer> {
     @Spec
     private CommandSpec spec;
 
-    NodesCommand() {
-        // picocli fills the fields.
-    }
-
     @Override
     public Integer call() throws InterruptedException {
         CommandLine line = spec.commandLine();

@@ -19,10 +19,6 @@ final class PinOption {
                     + "that), none (the kernel chooses), or numbers such as 1 or 2-5,7 (default: ${DEFAULT-VALUE}).")
     private String cores;
 
-    PinOption() {
-        // picocli fills the field.
-    }
-
     /** Throws picocli's error for a value that is no list of cores. */
     void check(CommandLine line) {
         Options.requireParsed(line, NAME, () -> CorePin.parse(cores));

@@ -36,10 +36,6 @@ public final class PlotsCommand implements Callable<Integer> {
     @Spec
     private CommandSpec spec;
 
-    PlotsCommand() {
-        // picocli fills the fields.
-    }
-
     @Override
     public Integer call() throws IOException {
         CommandLine line = spec.commandLine();

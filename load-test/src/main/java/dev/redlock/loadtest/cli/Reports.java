@@ -17,9 +17,6 @@ import picocli.CommandLine;
 public final class Reports {
     static final List<ReportWriter> WRITERS = List.of(new HtmlReport());
 
-    private Reports() {
-    }
-
     /**
      * Creates the folder of a run. Called first, so that a wrong folder fails the run at once.
      *

@@ -73,10 +73,6 @@ public final class CompareCommand extends LabCommand {
     private final List<String> skipped = new ArrayList<>();
     private PeerServers servers;
 
-    CompareCommand() {
-        // picocli fills the fields.
-    }
-
     @Override
     protected void check(CommandLine line) {
         Options.require(line, nodeOptions().clusterShards() == 0,
@@ -342,9 +338,6 @@ public final class CompareCommand extends LabCommand {
      */
     private static final class ServerCpu {
         private static final Duration LIMIT = Duration.ofSeconds(2);
-
-        private ServerCpu() {
-        }
 
         /** Microseconds since their start, all nodes together; empty if a node does not report it. */
         static OptionalDouble us(List<NodeAddress> nodes, ClientTls files) {

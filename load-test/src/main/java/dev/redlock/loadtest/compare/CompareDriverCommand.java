@@ -54,10 +54,6 @@ public final class CompareDriverCommand implements Callable<Integer> {
     @Spec
     private CommandSpec spec;
 
-    CompareDriverCommand() {
-        // picocli fills the fields.
-    }
-
     @Override
     public Integer call() throws IOException, InterruptedException {
         loadOptions.check(spec.commandLine());

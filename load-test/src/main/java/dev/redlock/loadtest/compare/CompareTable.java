@@ -22,9 +22,6 @@ final class CompareTable {
     /** CPU time of one cycle on the servers, all nodes together, warm-up included. */
     static final String SERVER_CPU = "serverCpuUsPerCycle";
 
-    private CompareTable() {
-    }
-
     static String of(RunResult result) {
         Map<String, Map<String, List<SeriesResult>>> blocks = new LinkedHashMap<>();
         for (SeriesResult one : result.series()) {

@@ -24,9 +24,6 @@ final class DriverLines {
             .registerModule(new SimpleModule().addSerializer(Histogram.class, new HistogramWriter())
                     .addDeserializer(Histogram.class, new HistogramReader()));
 
-    private DriverLines() {
-    }
-
     static String text(Object taskOrReply) throws IOException {
         return MAPPER.writeValueAsString(taskOrReply);
     }

@@ -19,9 +19,6 @@ import java.util.stream.Stream;
 public final class PeerLibraries {
     private static final String FOLDER_NAME = "consensus";
 
-    private PeerLibraries() {
-    }
-
     /** Why a class cannot be used; empty if it is on the class path or in the folder. */
     static Optional<String> missing(String className, String artifact) {
         return isOnClassPath(className) || number(artifact).isPresent()

@@ -35,9 +35,6 @@ public final class Drivers {
                     "redisson-fenced", "etcd", "zookeeper").contains(name))
             .toList();
 
-    private Drivers() {
-    }
-
     /**
      * Finds a driver.
      *
@@ -83,10 +80,6 @@ public final class Drivers {
      * @threading immutable
      */
     public static final class Names implements Iterable<String> {
-        Names() {
-            // Created by picocli.
-        }
-
         @Override
         public Iterator<String> iterator() {
             return NAMES.iterator();

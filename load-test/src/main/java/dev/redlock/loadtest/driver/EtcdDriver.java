@@ -34,11 +34,6 @@ import java.util.concurrent.TimeoutException;
  * @threading any thread
  */
 public final class EtcdDriver implements LockDriver {
-    /** No options. */
-    public EtcdDriver() {
-        // Nothing to configure.
-    }
-
     @Override
     public String name() {
         return "etcd";

@@ -22,11 +22,6 @@ import redis.clients.jedis.params.SetParams;
  * @threading any thread
  */
 public final class JedisDriver implements LockDriver {
-    /** No options. */
-    public JedisDriver() {
-        // Nothing to configure.
-    }
-
     @Override
     public String name() {
         return "jedis";

@@ -12,9 +12,6 @@ import java.util.Properties;
  * @threading immutable
  */
 public final class LibraryVersion {
-    private LibraryVersion() {
-    }
-
     static String of(String title, String group, String artifact) {
         return title + " " + number(group, artifact);
     }

@@ -252,10 +252,6 @@ public final class RedissonDriver implements LockDriver {
                 private final VoteCount votes = new VoteCount(nodes.size());
                 private int answered;
 
-                Release() {
-                    // Fields have their defaults.
-                }
-
                 void onAnswer(Throwable failure) {
                     if (count(failure)) {
                         listener.onRelease(votes.released());

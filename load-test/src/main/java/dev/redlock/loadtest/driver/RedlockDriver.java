@@ -363,9 +363,6 @@ public final class RedlockDriver implements LockDriver {
          * @threading caller-confined between a call and its outcome
          */
         private static final class RedlockHandles {
-            private RedlockHandles() {
-            }
-
             private static AcquireOptions optionsOf(LockSpec spec) {
                 AcquireOptions plain = AcquireOptions.ofTtl(spec.ttl()).waitUpTo(spec.waitBudget());
                 return spec.isFenced() ? plain.fenced() : plain;
@@ -499,9 +496,6 @@ public final class RedlockDriver implements LockDriver {
              * @threading immutable
              */
             private static final class RedlockVerdicts {
-                private RedlockVerdicts() {
-                }
-
                 static AcquireVerdict of(AcquireOutcome.Kind kind) {
                     return switch (kind) {
                         case ACQUIRED -> AcquireVerdict.ACQUIRED;

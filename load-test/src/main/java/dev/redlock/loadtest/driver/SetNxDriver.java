@@ -26,11 +26,6 @@ import javax.net.ssl.SSLSocket;
  * @threading any thread
  */
 public final class SetNxDriver implements LockDriver {
-    /** No options. */
-    public SetNxDriver() {
-        // Nothing to configure.
-    }
-
     @Override
     public String name() {
         return "set-nx";

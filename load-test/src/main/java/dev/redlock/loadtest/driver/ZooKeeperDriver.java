@@ -31,11 +31,6 @@ import org.apache.curator.retry.ExponentialBackoffRetry;
  * @threading any thread
  */
 public final class ZooKeeperDriver implements LockDriver {
-    /** No options. */
-    public ZooKeeperDriver() {
-        // Nothing to configure.
-    }
-
     @Override
     public String name() {
         return "zookeeper";

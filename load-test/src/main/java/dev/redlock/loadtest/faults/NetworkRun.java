@@ -13,9 +13,6 @@ import java.util.concurrent.TimeUnit;
 public final class NetworkRun {
     private static final long END_LIMIT_SECONDS = 30;
 
-    private NetworkRun() {
-    }
-
     /**
      * Creates the network, runs the program, and removes the network.
      *

@@ -254,9 +254,6 @@ public final class NodeNetwork {
      * @threading any thread
      */
     private static final class Shell {
-        private Shell() {
-        }
-
         /**
          * Returns the output of the command.
          *

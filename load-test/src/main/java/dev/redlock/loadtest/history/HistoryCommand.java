@@ -37,10 +37,6 @@ public final class HistoryCommand implements Callable<Integer> {
     @Spec
     private CommandSpec spec;
 
-    HistoryCommand() {
-        // picocli fills the fields.
-    }
-
     @Override
     public Integer call() throws IOException {
         CommandLine line = spec.commandLine();

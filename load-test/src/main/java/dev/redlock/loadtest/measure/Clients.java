@@ -14,10 +14,6 @@ import java.util.Map;
 public final class Clients implements AutoCloseable {
     private final List<LockSession> sessions = new ArrayList<>();
 
-    public Clients() {
-        // Sessions are added one by one, so that a failure to open one closes those before it.
-    }
-
     public void add(LockSession session) {
         sessions.add(session);
     }

@@ -36,10 +36,6 @@ import picocli.CommandLine.Command;
             "  load-test contention --clients 4 --nodes 5 --fenced",
             "  load-test contention --keys 64 --hot-share 0.2 --outstanding 64"})
 public final class ContentionCommand extends LabCommand {
-    ContentionCommand() {
-        // picocli fills the fields.
-    }
-
     @Override
     protected void check(CommandLine line) {
         Options.require(line, !loadOptions().isOpen(),

@@ -249,9 +249,6 @@ public abstract class LabCommand implements Callable<Integer> {
      * @threading any thread
      */
     private static final class RestartGuards {
-        private RestartGuards() {
-        }
-
         static void check(List<LockDriver> drivers, RedisNodes nodes, boolean isFresh) throws IOException {
             long guardSeconds = drivers.stream().mapToLong(driver -> driver.restartGuard().toSeconds()).max().orElse(0);
             if (isFresh || guardSeconds == 0) {

@@ -47,10 +47,6 @@ public final class LatencyCommand extends LabCommand {
                     + "turns, and compare them: 4=100ms for one slow node against none.")
     private List<String> versusDelays = List.of();
 
-    LatencyCommand() {
-        // picocli fills the fields.
-    }
-
     @Override
     protected void check(CommandLine line) {
         nodeOptions().checkDelays(line, "--versus-delay", versusDelays);

@@ -55,10 +55,6 @@ public final class LeasesCommand extends LabCommand {
             description = "Recorded time of the client without leases (default: ${DEFAULT-VALUE}).")
     private Duration idle;
 
-    LeasesCommand() {
-        // picocli fills the fields.
-    }
-
     @Override
     protected void check(CommandLine line) {
         Options.requireRange(line, "--count", count, 1, RedlockDriver.LEASES_MAX);

@@ -24,9 +24,6 @@ final class ProcessGauges {
     private static final Path STATUS = Path.of("/proc/self/status");
     private static final long BYTES_PER_KB = 1024;
 
-    private ProcessGauges() {
-    }
-
     static Map<String, Double> read() {
         System.gc();
         Map<String, Double> values = new LinkedHashMap<>();

@@ -47,10 +47,6 @@ public final class SoakCommand extends LabCommand {
     private final Map<String, Trend> trends = new LinkedHashMap<>();
     private volatile boolean isEndedEarly;
 
-    SoakCommand() {
-        // picocli fills the fields.
-    }
-
     @Override
     protected void check(CommandLine line) {
         Options.requireAtLeast(line, "--sample", sample, Duration.ofMillis(100));
@@ -119,11 +115,7 @@ public final class SoakCommand extends LabCommand {
         return text.toString();
     }
 
-    /**
-     * The defaults of this command.
-     *
-     * @threading immutable
-     */
+    /** @threading immutable */
     static final class Defaults extends OptionDefaults {
         Defaults() {
             super(Map.of("--nodes", "3", "--outstanding", "64", "--duration", "1h", "--warmup", "5s", "--jvm-warmup",

@@ -16,9 +16,6 @@ import java.util.Locale;
  * @threading any thread
  */
 final class SweepTable {
-    private SweepTable() {
-    }
-
     static String of(RunResult result) {
         List<SeriesGroup> groups = SeriesGroup.of(result.series());
         int width = groups.stream().mapToInt(one -> one.spec().driver().length()).max().orElse(0);

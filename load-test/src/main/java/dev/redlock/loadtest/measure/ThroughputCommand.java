@@ -46,10 +46,6 @@ public final class ThroughputCommand extends LabCommand {
 
     private final List<String> found = new ArrayList<>();
 
-    ThroughputCommand() {
-        // picocli fills the fields.
-    }
-
     @Override
     protected void check(CommandLine line) {
         Options.require(line, rateFrom == null || !loadOptions().isOpen(), "--rate and --rate-from exclude each other");

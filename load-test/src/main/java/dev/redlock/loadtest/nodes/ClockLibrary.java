@@ -17,9 +17,6 @@ public final class ClockLibrary {
             Path.of("/usr/local/lib"));
     private static final Path NAME = Path.of("faketime", "libfaketimeMT.so.1");
 
-    private ClockLibrary() {
-    }
-
     /**
      * Searches the folders of the distributions; system property {@code redlock.libfaketime} names another place.
      *

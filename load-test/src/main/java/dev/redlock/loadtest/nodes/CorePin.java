@@ -162,9 +162,6 @@ public final class CorePin {
     private static final class Taskset {
         static final String PROGRAM = "taskset";
 
-        private Taskset() {
-        }
-
         /** Why it cannot start a program on these cores; empty if it can. */
         static String refusal(String cores) {
             try {

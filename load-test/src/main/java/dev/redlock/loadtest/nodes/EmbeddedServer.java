@@ -18,9 +18,6 @@ import redis.embedded.RedisServer;
  * @threading any thread
  */
 final class EmbeddedServer {
-    private EmbeddedServer() {
-    }
-
     /** Extracts into the folder and takes the first binary that runs. */
     static NodeLauncher extract(Path folder) throws SourceRefusedException {
         List<String> reasons = new ArrayList<>();

@@ -15,9 +15,6 @@ import java.util.stream.Stream;
  * @threading any thread
  */
 public final class Folders {
-    private Folders() {
-    }
-
     /**
      * Removes a folder with its content; does nothing if it does not exist.
      *

@@ -18,9 +18,6 @@ public final class FreePorts {
     private static final int LAST = 32_000;
     private static final int TRIES_MAX = 200;
 
-    private FreePorts() {
-    }
-
     /** A port that was free a moment ago. */
     public static int next() {
         for (int i = 0; i < TRIES_MAX; i++) {

@@ -10,9 +10,6 @@ import java.nio.charset.StandardCharsets;
  * @threading any thread
  */
 public final class NodeUris {
-    private NodeUris() {
-    }
-
     /**
      * An address as text, password included.
      *

@@ -14,9 +14,6 @@ import java.util.List;
 final class PathServer {
     private static final List<String> NAMES = List.of("redis-server", "valkey-server", "redis-server.exe");
 
-    private PathServer() {
-    }
-
     static NodeLauncher find(String searchPath) throws SourceRefusedException {
         List<String> reasons = new ArrayList<>();
         for (Path executable : candidates(searchPath)) {

@@ -330,9 +330,6 @@ public final class RedisNodes implements AutoCloseable {
             Runtime.getRuntime().addShutdownHook(new Thread(LiveNodes::endAll, "redis-nodes-end"));
         }
 
-        private LiveNodes() {
-        }
-
         /** Fails while the JVM ends, because the hook would miss a new group. */
         static synchronized void add(RedisNodes nodes) {
             if (isEnding) {

@@ -36,11 +36,6 @@ public final class RedisNodesContext {
     private Duration readyTimeout = Duration.ofSeconds(20);
     private String image = System.getProperty(ContainerLauncher.IMAGE_PROPERTY, ContainerLauncher.IMAGE_DEFAULT);
 
-    /** All defaults. */
-    public RedisNodesContext() {
-        // Fields hold the defaults.
-    }
-
     /** The number of nodes: 1 to 63, default 3, or as many as addresses are given. */
     public RedisNodesContext count(int nodes) {
         if (nodes < 1 || nodes > COUNT_MAX) {

@@ -18,9 +18,6 @@ final class ServerBinary {
             Pattern.CASE_INSENSITIVE);
     private static final long LIMIT_SECONDS = 10;
 
-    private ServerBinary() {
-    }
-
     /** Product and version. */
     static String identify(Path executable) throws SourceRefusedException {
         String said = run(executable);

@@ -24,9 +24,6 @@ public final class TemporaryFolders {
     /** A second channel to such a file would release its lock when it is closed. */
     private static final Map<Path, FileChannel> OWN = new HashMap<>();
 
-    private TemporaryFolders() {
-    }
-
     /**
      * Creates a folder in the default place.
      *

@@ -40,11 +40,6 @@ public final class HtmlReport implements ReportWriter {
             "Locks under one load for a long time", "chaos",
             "Locks under random faults");
 
-    /** No options. */
-    public HtmlReport() {
-        // No state.
-    }
-
     @Override
     public String fileName() {
         return "report.html";

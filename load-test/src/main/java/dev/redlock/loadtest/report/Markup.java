@@ -7,9 +7,6 @@ package dev.redlock.loadtest.report;
  * @threading immutable
  */
 final class Markup {
-    private Markup() {
-    }
-
     /** Text for an element or a quoted attribute. */
     static String text(Object value) {
         String plain = String.valueOf(value);

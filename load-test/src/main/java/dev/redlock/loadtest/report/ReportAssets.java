@@ -16,9 +16,6 @@ import java.util.Properties;
 final class ReportAssets {
     private static final String OWN = "/dev/redlock/loadtest/report/";
 
-    private ReportAssets() {
-    }
-
     static String style() throws IOException {
         return read(OWN + "report.css");
     }

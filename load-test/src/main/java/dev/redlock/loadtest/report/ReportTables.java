@@ -22,9 +22,6 @@ import java.util.function.ToLongFunction;
 final class ReportTables {
     private static final double US_PER_MS = 1e3;
 
-    private ReportTables() {
-    }
-
     /** One line for each driver, node count and load: the fastest turn. */
     static String groups(RunResult result) {
         List<SeriesGroup> groups = SeriesGroup.of(result.series());

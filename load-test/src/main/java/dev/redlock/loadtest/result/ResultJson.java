@@ -55,9 +55,6 @@ public final class ResultJson {
     private static final double NS_PER_US = 1e3;
     private static final ObjectMapper MAPPER = JsonMapper.builder().enable(SerializationFeature.INDENT_OUTPUT).build();
 
-    private ResultJson() {
-    }
-
     /** The run as text. */
     public static String text(RunResult result) {
         return tree(result).toPrettyString() + "\n";

@@ -277,9 +277,6 @@ public final class RunFolder {
      * @threading immutable
      */
     private static final class ResultCsv {
-        private ResultCsv() {
-        }
-
         static String text(RunResult result) {
             List<Map<String, Object>> rows = result.series().stream().map(ResultCsv::row).toList();
             Set<String> columns = new LinkedHashSet<>();

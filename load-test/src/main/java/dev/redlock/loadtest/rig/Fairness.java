@@ -8,9 +8,6 @@ import java.util.List;
  * @threading any thread
  */
 final class Fairness {
-    private Fairness() {
-    }
-
     /**
      * Jain's index: (sum of x)^2 / (n * sum of x^2).
      *

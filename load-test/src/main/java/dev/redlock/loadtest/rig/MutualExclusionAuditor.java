@@ -20,11 +20,6 @@ public final class MutualExclusionAuditor {
     private final AtomicLong holdingCount = new AtomicLong();
     private final List<String> examples = new ArrayList<>();
 
-    /** An auditor without holdings. */
-    public MutualExclusionAuditor() {
-        // Fields have their defaults.
-    }
-
     /**
      * Registers a resource. Every holder must enter through the same object.
      *

@@ -25,11 +25,6 @@ public final class ClockJump implements Scenario {
     private static final Duration TTL = Duration.ofSeconds(20);
     private static final Duration STEP = Duration.ofSeconds(60);
 
-    /** A scenario to play. */
-    public ClockJump() {
-        // Nothing is kept between plays.
-    }
-
     @Override
     public String name() {
         return "clock-jump";

@@ -22,11 +22,6 @@ public final class EmptyRestart implements Scenario {
     private static final Duration SHORT = Duration.ofSeconds(2);
     private static final Duration WAIT = Duration.ofSeconds(15);
 
-    /** A scenario to play. */
-    public EmptyRestart() {
-        // Nothing is kept between plays.
-    }
-
     @Override
     public String name() {
         return "empty-restart";

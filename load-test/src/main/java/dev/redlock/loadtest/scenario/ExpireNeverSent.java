@@ -13,11 +13,6 @@ import java.time.Duration;
 public final class ExpireNeverSent implements Scenario {
     private static final Duration TTL = Duration.ofMillis(600);
 
-    /** A scenario to play. */
-    public ExpireNeverSent() {
-        // Nothing is kept between plays.
-    }
-
     @Override
     public String name() {
         return "setnx-then-expire";

@@ -11,11 +11,6 @@ public final class FencedRegister {
     private long highestFence;
     private String value;
 
-    /** A register without a value. */
-    public FencedRegister() {
-        // Fields have their defaults.
-    }
-
     /**
      * Compares and writes in one step.
      *

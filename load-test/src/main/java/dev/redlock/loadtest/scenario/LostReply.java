@@ -17,11 +17,6 @@ import java.util.concurrent.CompletionStage;
 public final class LostReply implements Scenario {
     private static final Duration TTL = Duration.ofSeconds(60);
 
-    /** A scenario to play. */
-    public LostReply() {
-        // Nothing is kept between plays.
-    }
-
     @Override
     public String name() {
         return "lost-reply";

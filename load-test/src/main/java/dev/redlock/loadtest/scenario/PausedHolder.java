@@ -15,11 +15,6 @@ public final class PausedHolder implements Scenario {
             .waitUpTo(Duration.ofSeconds(10))
             .fenced();
 
-    /** A scenario to play. */
-    public PausedHolder() {
-        // Nothing is kept between plays.
-    }
-
     @Override
     public String name() {
         return "paused-holder";

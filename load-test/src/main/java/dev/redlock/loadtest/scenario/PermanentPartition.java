@@ -20,11 +20,6 @@ public final class PermanentPartition implements Scenario {
     private static final Duration WAIT = Duration.ofSeconds(15);
     private static final int ROUNDS = 2;
 
-    /** A scenario to play. */
-    public PermanentPartition() {
-        // Nothing is kept between plays.
-    }
-
     @Override
     public String name() {
         return "permanent-partition";

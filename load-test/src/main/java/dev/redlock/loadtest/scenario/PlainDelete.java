@@ -15,11 +15,6 @@ public final class PlainDelete implements Scenario {
     private static final Duration LONG = Duration.ofSeconds(30);
     private static final Duration WAIT = Duration.ofSeconds(10);
 
-    /** A scenario to play. */
-    public PlainDelete() {
-        // Nothing is kept between plays.
-    }
-
     @Override
     public String name() {
         return "plain-delete";

@@ -13,11 +13,6 @@ import java.time.Duration;
 public final class ReplicaFailover implements Scenario {
     private static final long TTL_MS = 30_000;
 
-    /** A scenario to play. */
-    public ReplicaFailover() {
-        // Nothing is kept between plays.
-    }
-
     @Override
     public String name() {
         return "replica-failover";

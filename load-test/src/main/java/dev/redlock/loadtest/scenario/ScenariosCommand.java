@@ -43,20 +43,12 @@ public final class ScenariosCommand implements Callable<Integer> {
     @Spec
     private CommandSpec spec;
 
-    ScenariosCommand() {
-        // picocli fills the fields.
-    }
-
     /**
      * The names, for the help.
      *
      * @threading immutable
      */
     static final class Names implements Iterable<String> {
-        Names() {
-            // No state.
-        }
-
         @Override
         public Iterator<String> iterator() {
             return ALL.stream().map(Scenario::name).iterator();

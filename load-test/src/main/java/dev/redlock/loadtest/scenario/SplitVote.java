@@ -19,11 +19,6 @@ public final class SplitVote implements Scenario {
     private static final Duration FAR = Duration.ofMillis(200);
     private static final Duration TTL = Duration.ofSeconds(20);
 
-    /** A scenario to play. */
-    public SplitVote() {
-        // Nothing is kept between plays.
-    }
-
     @Override
     public String name() {
         return "split-vote";
