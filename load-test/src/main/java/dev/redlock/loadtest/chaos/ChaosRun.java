@@ -326,14 +326,7 @@ final class ChaosRun implements AutoCloseable {
         }
     }
 
-    /**
-     * The start or the end of a step.
-     *
-     * @param atMs    the time
-     * @param step    the step
-     * @param isBegin whether the step starts
-     * @threading immutable
-     */
+    /** @threading immutable */
     private record Moment(long atMs, ChaosStep step, boolean isBegin) {
 
         /** Whether a clock jumps ahead: away from the right time, or back to it from an earlier one. */

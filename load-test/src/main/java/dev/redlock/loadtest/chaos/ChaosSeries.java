@@ -45,11 +45,6 @@ final class ChaosSeries {
     private final List<Interval> intervals = new ArrayList<>();
     private final List<Sample> samples = new ArrayList<>();
 
-    /**
-     * Sorts the records.
-     *
-     * @param faults the faults with their times
-     */
     ChaosSeries(List<SectionRecord> all, FaultLog faults, long fromNs, long toNs) {
         this.records = all.stream()
                 .filter(record -> record.timeNs() >= fromNs && record.timeNs() < toNs)

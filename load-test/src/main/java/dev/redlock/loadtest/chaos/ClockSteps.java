@@ -20,22 +20,11 @@ final class ClockSteps {
 
     private final List<Unseen> unseen = new ArrayList<>();
 
-    /**
-     * One jump ahead.
-     *
-     * @param fromNs  monotonic time just before it
-     * @param untilNs the time at which every client has found it
-     * @threading immutable
-     */
+    /** @threading immutable */
     private record Unseen(long fromNs, long untilNs) {
     }
 
-    /**
-     * Adds a jump ahead.
-     *
-     * @param beforeNs monotonic time just before it
-     * @param afterNs  monotonic time just after it
-     */
+    /** Adds a jump ahead, by monotonic times just before and just after it. */
     void add(long beforeNs, long afterNs) {
         unseen.add(new Unseen(beforeNs, afterNs + TimeUnit.MILLISECONDS.toNanos(FOUND_WITHIN_MS)));
     }

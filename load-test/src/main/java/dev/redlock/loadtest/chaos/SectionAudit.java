@@ -32,11 +32,7 @@ final class SectionAudit {
     private int unfinishedCount;
     private long longestGapNs;
 
-    /**
-     * One critical section, from its records.
-     *
-     * @threading caller-confined
-     */
+    /** @threading caller-confined */
     private static final class Section {
         private final SectionRecord enter;
         private long validityEndNs;
@@ -62,11 +58,7 @@ final class SectionAudit {
         this.clockSteps = clockSteps;
     }
 
-    /**
-     * Checks a whole run.
-     *
-     * @param records in any order that keeps the order of each process
-     */
+    /** Checks a whole run. The records come in any order that keeps the order of each process. */
     static SectionAudit of(List<SectionRecord> records, long fromNs, long toNs, ClockSteps clockSteps) {
         SectionAudit audit = new SectionAudit(clockSteps);
         records.forEach(audit::add);

@@ -28,11 +28,7 @@ record SectionRecord(Kind kind, int worker, int resource, long section, long tim
     private static final Kind[] KINDS = Kind.values();
     private static final AcquireOutcome.Kind[] OUTCOMES = AcquireOutcome.Kind.values();
 
-    /**
-     * The kind of a record.
-     *
-     * @threading immutable
-     */
+    /** @threading immutable */
     enum Kind {
         /** The section starts. */
         ENTER,

@@ -35,11 +35,7 @@ public final class Invocation {
         return String.join(" ", words);
     }
 
-    /**
-     * Every option and its value, defaults included. Passwords, hidden options, help and version are left out.
-     *
-     * @return texts by the names without dashes
-     */
+    /** Every option by its name without dashes, and defaults; without passwords, hidden options, help and version. */
     public static Map<String, String> asText(CommandLine line) {
         Map<String, String> texts = new LinkedHashMap<>();
         for (OptionSpec option : line.getCommandSpec().options()) {

@@ -17,11 +17,7 @@ import java.util.Map;
  * @threading any thread
  */
 public final class LabVersions {
-    /**
-     * The versions in use.
-     *
-     * @param nodes   the servers; one that does not answer is "unknown"
-     */
+    /** The versions in use; "unknown" for a server that does not answer. */
     public static Versions of(List<LockDriver> drivers, RedisNodes nodes) {
         Map<String, String> byDriver = new LinkedHashMap<>();
         drivers.forEach(driver -> byDriver.put(driver.name(), driver.version()));

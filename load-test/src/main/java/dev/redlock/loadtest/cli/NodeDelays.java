@@ -17,11 +17,7 @@ import picocli.CommandLine;
 public record NodeDelays(Duration forAll, Map<Integer, Duration> byIndex) {
     private static final Duration MAX = Duration.ofSeconds(10);
 
-    /**
-     * Parses texts such as {@code 2ms} and {@code 0=10ms}.
-     *
-     * @throws IllegalArgumentException if a text has neither form, or a delay is too long
-     */
+    /** Parses texts such as {@code 2ms} and {@code 0=10ms}, at most 10 s; throws IllegalArgumentException. */
     public static NodeDelays parse(List<String> texts) {
         Duration forAll = Duration.ZERO;
         Map<Integer, Duration> byIndex = new TreeMap<>();

@@ -12,11 +12,7 @@ public interface Progress extends AutoCloseable {
     /** The next phase starts. */
     void onPhase(String title);
 
-    /**
-     * Time has passed.
-     *
-     * @param elapsedMs since the start of the first phase
-     */
+    /** Time has passed, since the start of the first phase. */
     void onElapsed(long elapsedMs);
 
     /** Shows an event of this phase. */

@@ -298,11 +298,7 @@ public final class CompareCommand extends LabCommand {
         private final Consumer<String> notes;
         private final Map<ConsensusService, ConsensusServers> running = new EnumMap<>(ConsensusService.class);
 
-        /**
-         * No servers yet.
-         *
-         * @param notes      gets a line for each group that starts
-         */
+        /** The notes get a line for each group that starts. */
         PeerServers(Path dataFolder, Consumer<String> notes) {
             this.dataFolder = dataFolder;
             this.notes = notes;

@@ -36,11 +36,7 @@ final class DriverLines {
         return MAPPER.readValue(line, DriverReply.class);
     }
 
-    /**
-     * Base64.
-     *
-     * @threading immutable
-     */
+    /** @threading immutable */
     private static final class HistogramWriter extends StdSerializer<Histogram> {
         private static final long serialVersionUID = 1;
 
@@ -56,11 +52,7 @@ final class DriverLines {
         }
     }
 
-    /**
-     * Base64.
-     *
-     * @threading immutable
-     */
+    /** @threading immutable */
     private static final class HistogramReader extends StdDeserializer<Histogram> {
         private static final long serialVersionUID = 1;
 

@@ -71,12 +71,7 @@ final class DriverProcess implements AutoCloseable {
         lines.add(Optional.empty());
     }
 
-    /**
-     * Runs a task in the process.
-     *
-     * @param tick gets the milliseconds since the start, several times a second
-     * @return the reply; an error if the process has ended
-     */
+    /** Runs a task in the process. The reply has an error if the process has ended. */
     DriverReply ask(DriverTask task, LongConsumer tick) throws IOException, InterruptedException {
         long startNs = System.nanoTime();
         try {

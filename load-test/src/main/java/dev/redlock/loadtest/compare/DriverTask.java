@@ -20,11 +20,7 @@ import java.util.List;
  */
 record DriverTask(Kind kind, SeriesSpec spec, List<String> addresses, List<String> tlsAddresses, boolean fresh,
         String keyPrefix, long offsetMs, String folder, String startedAt) {
-    /**
-     * What to run.
-     *
-     * @threading immutable
-     */
+    /** @threading immutable */
     enum Kind {
         /** Load that is not recorded. */
         WARM_UP,

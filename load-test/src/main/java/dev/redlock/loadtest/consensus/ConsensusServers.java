@@ -96,11 +96,7 @@ public final class ConsensusServers implements AutoCloseable {
         return group.addresses();
     }
 
-    /**
-     * The CPU time of all servers since their start.
-     *
-     * @return microseconds; empty if the system does not report it
-     */
+    /** The CPU time of all servers since their start, microseconds; empty if the system does not report it. */
     public OptionalDouble cpuUs() {
         double sumUs = 0;
         for (ServerProcess server : servers) {
@@ -113,20 +109,11 @@ public final class ConsensusServers implements AutoCloseable {
         return OptionalDouble.of(sumUs);
     }
 
-    /**
-     * Kills a server.
-     *
-     * @param index from 0
-     */
     public void kill(int index) {
         servers.get(index).kill();
     }
 
-    /**
-     * One line for the report.
-     *
-     * @return how many, which version, and where their data are
-     */
+    /** One line for the report: how many, which version, and where their data are. */
     public String choice() {
         return servers.size() + (servers.size() == 1 ? " server of " : " servers of ") + service.version()
                 + ", data in " + folder.getParent();
@@ -161,11 +148,7 @@ public final class ConsensusServers implements AutoCloseable {
         }
     }
 
-    /**
-     * One server, in a process of its own.
-     *
-     * @threading any thread
-     */
+    /** @threading any thread */
     static final class ServerProcess {
         private static final int LAST_WORDS_MAX = 1_500;
         private static final long END_LIMIT_SECONDS = 10;

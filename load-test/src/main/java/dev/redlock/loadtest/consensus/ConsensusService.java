@@ -69,11 +69,7 @@ public enum ConsensusService {
         return title;
     }
 
-    /**
-     * Why it cannot be used on this machine, and how to get it.
-     *
-     * @return a sentence; empty if it can be used
-     */
+    /** Why it cannot be used on this machine, and how to get it; empty if it can be used. */
     public abstract Optional<String> missing();
 
     /** Product and version. */

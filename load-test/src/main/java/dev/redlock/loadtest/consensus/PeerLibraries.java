@@ -27,22 +27,13 @@ public final class PeerLibraries {
                         + "-DskipTests package, and keep that folder beside load-test.jar");
     }
 
-    /**
-     * The class path of a process that needs these libraries.
-     *
-     * @return the class path of this process, and the folder if it exists
-     */
+    /** The class path of a process that needs these libraries: that of this process, and the folder if it exists. */
     public static String classPath() {
         String own = System.getProperty("java.class.path");
         return Files.isDirectory(folder()) ? own + File.pathSeparator + folder().resolve("*") : own;
     }
 
-    /**
-     * A library and its release.
-     *
-     * @param artifact the name of its jar, without the version
-     * @return such as {@code jetcd 0.8.7}
-     */
+    /** A library and its release, by the name of its jar, such as {@code jetcd 0.8.7}. */
     public static String version(String title, String artifact) {
         return title + " " + number(artifact).orElse("(missing)");
     }

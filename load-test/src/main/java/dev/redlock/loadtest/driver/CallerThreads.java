@@ -57,11 +57,7 @@ final class CallerThreads implements AutoCloseable {
         pool.shutdownNow();
     }
 
-    /**
-     * Knows whose it is.
-     *
-     * @threading immutable
-     */
+    /** @threading immutable */
     private static final class Caller extends Thread {
         private final CallerThreads owner;
 

@@ -35,11 +35,7 @@ public final class Drivers {
                     "redisson-fenced", "etcd", "zookeeper").contains(name))
             .toList();
 
-    /**
-     * Finds a driver.
-     *
-     * @throws IllegalArgumentException if there is no driver of that name, or it has no such transport; lists the names
-     */
+    /** Finds a driver; throws IllegalArgumentException with the names if there is none, or it has no such transport. */
     public static LockDriver named(String name) {
         int at = name.indexOf('@');
         String base = at < 0 ? name : name.substring(0, at);
@@ -74,11 +70,7 @@ public final class Drivers {
                         + "plain, tls-jdk, tls-openssl"));
     }
 
-    /**
-     * The names, for the help text.
-     *
-     * @threading immutable
-     */
+    /** @threading immutable */
     public static final class Names implements Iterable<String> {
         @Override
         public Iterator<String> iterator() {

@@ -54,12 +54,7 @@ public final class HeldLeases implements LeaseListener {
         this.ended = new CountDownLatch(count);
     }
 
-    /**
-     * Acquires all leases as fast as the nodes grant them.
-     *
-     * @return whether all are held
-     * @throws InterruptedException if interrupted
-     */
+    /** Acquires all leases as fast as the nodes grant them. Returns whether all are held. */
     public boolean acquireAll(long limitMs) throws InterruptedException {
         for (int i = 0; i < IN_FLIGHT_MAX; i++) {
             acquireNext();
@@ -105,11 +100,7 @@ public final class HeldLeases implements LeaseListener {
         }
     }
 
-    /**
-     * The slot of a time.
-     *
-     * @param ns a time on the clock of {@link System#nanoTime}
-     */
+    /** The slot of a time on the clock of {@link System#nanoTime}. */
     public int slotAt(long ns) {
         return (int) ((ns - startNs) / SLOT_NS);
     }

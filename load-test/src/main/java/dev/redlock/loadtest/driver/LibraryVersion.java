@@ -16,11 +16,7 @@ public final class LibraryVersion {
         return title + " " + number(group, artifact);
     }
 
-    /**
-     * The number of the release.
-     *
-     * @return such as {@code 4.2.18.Final}, or "(not from a jar)" for a library that runs from its classes
-     */
+    /** Such as {@code 4.2.18.Final}, or "(not from a jar)" for a library that runs from its classes. */
     public static String number(String group, String artifact) {
         String name = "META-INF/maven/" + group + "/" + artifact + "/pom.properties";
         try (InputStream in = LibraryVersion.class.getClassLoader().getResourceAsStream(name)) {

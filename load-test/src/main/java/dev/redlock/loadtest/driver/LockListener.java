@@ -6,11 +6,7 @@ package dev.redlock.loadtest.driver;
  * @threading any thread, one event at a time per handle
  */
 public interface LockListener {
-    /**
-     * An acquire ended.
-     *
-     * @param validityNs the validity of the lock from now on; 0 unless acquired
-     */
+    /** An acquire ended. The validity counts from now, and is 0 unless acquired. */
     void onAcquire(AcquireVerdict verdict, long validityNs);
 
     /** A release ended. */

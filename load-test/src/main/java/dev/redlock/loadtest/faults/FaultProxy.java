@@ -153,11 +153,7 @@ public final class FaultProxy implements AutoCloseable {
         return "proxy " + address() + " of " + target;
     }
 
-    /**
-     * A client's connection and the connection to the node behind it.
-     *
-     * @threading event-loop-confined
-     */
+    /** @threading event-loop-confined */
     private static final class ProxyLink {
         private final FaultProxy proxy;
         private final Channel client;
@@ -229,13 +225,7 @@ public final class FaultProxy implements AutoCloseable {
             private final boolean isReplies;
             private final ArrayDeque<Held> held = new ArrayDeque<>();
 
-            /**
-             * Bytes on their way.
-             *
-             * @param dueNs when to forward them, on the monotonic clock
-             * @param bytes owned by the pipe until written
-             * @threading event-loop-confined
-             */
+            /** @threading event-loop-confined */
             private record Held(long dueNs, ByteBuf bytes) {
             }
 

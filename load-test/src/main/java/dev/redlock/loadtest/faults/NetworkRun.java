@@ -13,12 +13,7 @@ import java.util.concurrent.TimeUnit;
 public final class NetworkRun {
     private static final long END_LIMIT_SECONDS = 30;
 
-    /**
-     * Creates the network, runs the program, and removes the network.
-     *
-     * @throws IOException          if the network cannot be created
-     * @throws InterruptedException if the wait for the inner program was interrupted; the program is ended
-     */
+    /** Creates the network, runs the program, and removes the network. An interrupt ends the program. */
     public static int run(String prefix, int nodes, List<String> program)
             throws IOException, InterruptedException {
         NodeNetwork network = new NodeNetwork(prefix, nodes);

@@ -23,21 +23,13 @@ public final class NodeNetwork {
     private final String prefix;
     private final int nodes;
 
-    /**
-     * Names a network, which may exist already.
-     *
-     * @param nodes  number of nodes, at most 250
-     */
+    /** Names a network of at most 250 nodes, which may exist already. */
     public NodeNetwork(String prefix, int nodes) {
         this.prefix = prefix;
         this.nodes = nodes;
     }
 
-    /**
-     * The reason why this machine or user cannot create a network.
-     *
-     * @return empty if namespaces can be created
-     */
+    /** The reason why this machine or user cannot create a network; empty if namespaces can be created. */
     public static Optional<String> refusal() {
         if (!System.getProperty("os.name").startsWith("Linux")) {
             return Optional
@@ -91,11 +83,7 @@ public final class NodeNetwork {
         }
     }
 
-    /**
-     * Lets the nodes reach each other, through the network of the clients, in which the caller runs.
-     *
-     * @throws IOException if the kernel refuses
-     */
+    /** Lets the nodes reach each other, through the network of the clients, in which the caller runs. */
     public void connectNodes() throws IOException {
         Files.writeString(Path.of("/proc/sys/net/ipv4/ip_forward"), "1");
         for (int i = 0; i < nodes; i++) {
@@ -143,11 +131,7 @@ public final class NodeNetwork {
         return places;
     }
 
-    /**
-     * Whether this kernel has netem, which delays, drops and reorders packets.
-     *
-     * @return empty if it has, otherwise the reason
-     */
+    /** Why this kernel has no netem, which delays, drops and reorders packets; empty if it has. */
     public Optional<String> netemRefusal() {
         try {
             Shell.run("tc", "-n", clients(), "qdisc", "add", "dev", "lo", "root", "netem", "delay", "1ms");
@@ -160,20 +144,12 @@ public final class NodeNetwork {
 
     // ---- faults -----------------------------------------------------------------------------------------------------
 
-    /**
-     * Takes the node's device down: nothing arrives in either direction, without any error.
-     *
-     * @throws IOException if the kernel refuses
-     */
+    /** Takes the node's device down: nothing arrives in either direction, without any error. */
     public void cut(int index) throws IOException {
         Shell.run("ip", "-n", node(index), "link", "set", NODE_DEVICE, "down");
     }
 
-    /**
-     * Cuts a node off from the other nodes. Clients reach all of them.
-     *
-     * @throws IOException if the kernel refuses
-     */
+    /** Cuts a node off from the other nodes. Clients reach all of them. */
     public void isolate(int index) throws IOException {
         for (int i = 0; i < nodes; i++) {
             if (i != index) {
@@ -183,11 +159,7 @@ public final class NodeNetwork {
         }
     }
 
-    /**
-     * Delivers requests and drops replies.
-     *
-     * @throws IOException if the kernel refuses
-     */
+    /** Delivers requests and drops replies. */
     public void loseReplies(int index) throws IOException {
         drop(index, address(index, 1));
     }
@@ -196,21 +168,12 @@ public final class NodeNetwork {
         Shell.run("ip", "-n", node(index), "route", "replace", "blackhole", target + "/32");
     }
 
-    /**
-     * Limits the bandwidth in both directions, with a queue before the limit.
-     *
-     * @throws IOException if the kernel refuses
-     */
+    /** Limits the bandwidth in both directions, with a queue before the limit. */
     public void narrow(int index) throws IOException {
         shape(index, List.of("tbf", "rate", NARROW_RATE, "burst", "2000", "latency", "400ms"));
     }
 
-    /**
-     * Delays, drops or reorders packets in both directions.
-     *
-     * @param netem the arguments of {@code netem}
-     * @throws IOException if the kernel refuses
-     */
+    /** Delays, drops or reorders packets in both directions, by the arguments of {@code netem}. */
     public void netem(int index, List<String> netem) throws IOException {
         List<String> words = new ArrayList<>(List.of("netem"));
         words.addAll(netem);
@@ -226,11 +189,7 @@ public final class NodeNetwork {
         }
     }
 
-    /**
-     * Ends every fault of a node's network.
-     *
-     * @throws IOException if the kernel refuses
-     */
+    /** Ends every fault of a node's network. */
     public void heal(int index) throws IOException {
         Shell.run("ip", "-n", node(index), "link", "set", NODE_DEVICE, "up");
         Shell.run("ip", "-n", node(index), "route", "flush", "type", "blackhole");

@@ -24,11 +24,7 @@ final class EdnHistory {
     private final Map<Integer, Held> held = new HashMap<>();
     private int lastProcess;
 
-    /**
-     * One map of the export.
-     *
-     * @threading immutable
-     */
+    /** @threading immutable */
     private record Event(long timeNs, int process, HistoryLine.Type type, String name, long value) {
         /** Of equal times, starts come first: the operations are concurrent. */
         boolean isEnd() {
@@ -56,11 +52,7 @@ final class EdnHistory {
         this.model = model;
     }
 
-    /**
-     * Reads the operations of one resource.
-     *
-     * @return the operations; none if no operation of the resource is part of the model
-     */
+    /** Reads the operations of one resource; none if no operation of the resource is part of the model. */
     static EdnHistory read(Path file, String resource, EdnModel model) throws IOException {
         EdnHistory history = new EdnHistory(model);
         history.lastProcess = greatestProcess(file);

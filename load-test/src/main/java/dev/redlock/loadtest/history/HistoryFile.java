@@ -38,30 +38,17 @@ public final class HistoryFile implements AutoCloseable {
         this.channel = channel;
     }
 
-    /**
-     * Creates a file without operations.
-     *
-     * @param file the file, which must not exist
-     * @throws IOException if the file exists or cannot be written
-     */
+    /** Creates a file without operations; fails if it exists. */
     public static void create(Path file) throws IOException {
         Files.writeString(file, HEADER, StandardOpenOption.CREATE_NEW, StandardOpenOption.WRITE);
     }
 
-    /**
-     * Opens a file that was created before.
-     *
-     * @throws IOException if the file cannot be written
-     */
+    /** Opens a file that was created before. */
     public static HistoryFile append(Path file) throws IOException {
         return new HistoryFile(FileChannel.open(file, StandardOpenOption.APPEND));
     }
 
-    /**
-     * Appends one line.
-     *
-     * @throws IOException if the line cannot be written as a whole
-     */
+    /** Appends one line; fails if it cannot be written as a whole. */
     public void write(HistoryLine line) throws IOException {
         ByteBuffer bytes = StandardCharsets.UTF_8.encode(line + "\n");
         int length = bytes.remaining();
@@ -71,11 +58,7 @@ public final class HistoryFile implements AutoCloseable {
         }
     }
 
-    /**
-     * Appends an end of unknown outcome for each operation that has none, because its process was killed.
-     *
-     * @throws IOException if the file cannot be read or written
-     */
+    /** Appends an end of unknown outcome for each operation that has none, because its process was killed. */
     public static long complete(Path file, long timeNs) throws IOException {
         Map<Integer, HistoryLine> open = new TreeMap<>();
         long[] count = new long[1];
@@ -132,11 +115,7 @@ public final class HistoryFile implements AutoCloseable {
         }
     }
 
-    /**
-     * Whether a file starts as one of {@link #create}.
-     *
-     * @throws IOException if the file cannot be read
-     */
+    /** Whether a file starts as one of {@link #create}. */
     static boolean isHistory(Path file) throws IOException {
         try (InputStream in = Files.newInputStream(file)) {
             byte[] start = FORMAT.getBytes(StandardCharsets.UTF_8);

@@ -25,11 +25,7 @@ public record HistoryLine(long timeNs, int process, Type type, Operation operati
     private static final String RESOURCE_SEPARATOR = ",";
     private static final int FIELDS = 9;
 
-    /**
-     * Start, or kind of end.
-     *
-     * @threading immutable
-     */
+    /** @threading immutable */
     public enum Type {
         /** The call starts. */
         INVOKE,
@@ -41,11 +37,7 @@ public record HistoryLine(long timeNs, int process, Type type, Operation operati
         INFO
     }
 
-    /**
-     * The operations of locks and of registers.
-     *
-     * @threading immutable
-     */
+    /** @threading immutable */
     public enum Operation {
         /** Acquires a lock. */
         ACQUIRE,
@@ -59,11 +51,7 @@ public record HistoryLine(long timeNs, int process, Type type, Operation operati
         READ
     }
 
-    /**
-     * The kinds of lock.
-     *
-     * @threading immutable
-     */
+    /** @threading immutable */
     public enum Kind {
         /** One holder. */
         PLAIN,
@@ -80,12 +68,7 @@ public record HistoryLine(long timeNs, int process, Type type, Operation operati
         return type == Type.INVOKE;
     }
 
-    /**
-     * Parses a line of a history file.
-     *
-     * @param text a line that is not a comment
-     * @throws IllegalArgumentException if the line does not have the documented fields
-     */
+    /** Parses a line that is not a comment; throws IllegalArgumentException if it lacks the documented fields. */
     public static HistoryLine parse(String text) {
         String[] fields = text.split(FIELD_SEPARATOR);
         if (fields.length != FIELDS) {

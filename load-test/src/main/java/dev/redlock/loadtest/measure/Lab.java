@@ -372,13 +372,7 @@ public final class Lab implements AutoCloseable {
         proxies.forEach(FaultProxy::close);
     }
 
-    /**
-     * A log that also notifies the watch.
-     *
-     * @param log   the log
-     * @param watch the watch
-     * @threading caller-confined
-     */
+    /** @threading caller-confined */
     private record WatchedLog(IntervalLog log, SeriesWatch watch) implements IntervalLog {
         @Override
         public void append(String operation, Interval interval, Histogram histogram) {

@@ -207,11 +207,7 @@ public abstract class LabCommand implements Callable<Integer> {
         return loadOptions;
     }
 
-    /**
-     * One measurement of one driver at one node count.
-     *
-     * @threading caller-confined
-     */
+    /** @threading caller-confined */
     @FunctionalInterface
     interface Turn {
         void run(LockDriver driver, int nodeCount, int repetition) throws IOException, InterruptedException;

@@ -169,18 +169,10 @@ public final class LeasesCommand extends LabCommand {
         private Reading start;
         private Reading last;
 
-        /**
-         * Readings so far.
-         *
-         * @threading immutable
-         */
+        /** @threading immutable */
         private record Reading(long ns, long renewals, long serverNs) {
         }
 
-        /**
-         * @param leases     held leases
-         * @param serverPids the processes of the nodes; empty if unknown
-         */
         LeasesWatch(HeldLeases leases, List<Long> serverPids) {
             this.leases = leases;
             this.serverPids = serverPids;

@@ -16,12 +16,7 @@ interface SeriesWatch {
     SeriesWatch NONE = new SeriesWatch() {
     };
 
-    /**
-     * Time has passed; called several times a second.
-     *
-     * @param offsetMs    since the start of the run
-     * @param isMeasuring whether the warm-up is over
-     */
+    /** Time has passed since the start of the run; called several times a second. */
     default void onProgress(long offsetMs, boolean isMeasuring) {
         // Nothing to observe.
     }
@@ -36,12 +31,7 @@ interface SeriesWatch {
         return List.of();
     }
 
-    /**
-     * Completes the result of the series.
-     *
-     * @param usage  the resources used in the recorded time; null if not measured
-     * @return the result with the figures of the watch
-     */
+    /** Adds the figures of the watch; usage is null if not measured. */
     default SeriesResult complete(SeriesResult series, Usage usage) {
         return series;
     }

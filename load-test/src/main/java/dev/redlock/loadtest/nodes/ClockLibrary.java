@@ -17,11 +17,7 @@ public final class ClockLibrary {
             Path.of("/usr/local/lib"));
     private static final Path NAME = Path.of("faketime", "libfaketimeMT.so.1");
 
-    /**
-     * Searches the folders of the distributions; system property {@code redlock.libfaketime} names another place.
-     *
-     * @return empty if it is not installed
-     */
+    /** Searches the folders of the distributions, or the place that {@code redlock.libfaketime} names. */
     public static Optional<Path> find() {
         String given = System.getProperty("redlock.libfaketime");
         if (given != null) {

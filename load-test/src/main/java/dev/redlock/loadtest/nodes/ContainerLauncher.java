@@ -118,11 +118,7 @@ record ContainerLauncher(String image) implements NodeLauncher {
         }
     }
 
-    /**
-     * A server in a container: the engine passes the signals on.
-     *
-     * @threading caller-confined to the {@link RedisNode} that owns it
-     */
+    /** @threading caller-confined to the {@link RedisNode} that owns it */
     private static final class ContainerProcess implements NodeProcess {
         private final GenericContainer<?> container;
         private final DockerClient docker;

@@ -33,12 +33,7 @@ public final class CorePin {
         this.text = text;
     }
 
-    /**
-     * Parses the value of an option.
-     *
-     * @param text {@code auto}, {@code none}, or core numbers and ranges such as {@code 2-5,7}
-     * @throws IllegalArgumentException if the text has none of these forms
-     */
+    /** {@code auto}, {@code none}, or numbers and ranges such as {@code 2-5,7}; throws IllegalArgumentException. */
     public static CorePin parse(String text) {
         return switch (text) {
             case "auto" -> AUTO;
@@ -53,11 +48,7 @@ public final class CorePin {
         };
     }
 
-    /**
-     * Chooses the cores on this machine.
-     *
-     * @throws NodesUnavailableException if the named cores cannot be used
-     */
+    /** Chooses the cores on this machine; throws NodesUnavailableException if the named ones cannot be used. */
     Choice choose() {
         if (this == NONE) {
             return Choice.free("");

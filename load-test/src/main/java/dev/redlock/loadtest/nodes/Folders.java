@@ -15,11 +15,7 @@ import java.util.stream.Stream;
  * @threading any thread
  */
 public final class Folders {
-    /**
-     * Removes a folder with its content; does nothing if it does not exist.
-     *
-     * @throws IOException if a file cannot be removed
-     */
+    /** Removes a folder with its content; does nothing if it does not exist. */
     public static void delete(Path folder) throws IOException {
         if (!Files.exists(folder)) {
             return;

@@ -10,22 +10,12 @@ import java.nio.charset.StandardCharsets;
  * @threading any thread
  */
 public final class NodeUris {
-    /**
-     * An address as text, password included.
-     *
-     * @return {@code host:port}, the full {@code redis://} or {@code rediss://} form, or {@code unix:///path}
-     */
+    /** As text with its password: {@code host:port}, {@code redis://}, {@code rediss://} or {@code unix:///path}. */
     public static String of(NodeAddress address) {
         return uri(address, address);
     }
 
-    /**
-     * The credentials and the TLS of a node at another place, such as a proxy before the node.
-     *
-     * @param node  has the credentials
-     * @param place where to connect to
-     * @return an address with the host and port of that place
-     */
+    /** The credentials and the TLS of a node at another place, such as a proxy before the node. */
     public static NodeAddress at(NodeAddress node, NodeAddress place) {
         return NodeAddress.parse(uri(node, place));
     }

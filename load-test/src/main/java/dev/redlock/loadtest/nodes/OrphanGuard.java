@@ -43,20 +43,12 @@ public final class OrphanGuard implements AutoCloseable {
         }
     }
 
-    /**
-     * Called after the start of a process.
-     *
-     * @param pid its id; empty if it has none on this machine
-     */
+    /** Called after the start of a process; the id is empty if it has none on this machine. */
     public void onStarted(OptionalLong pid) {
         send("started", pid);
     }
 
-    /**
-     * Called after the process has been reaped, and before the system can reuse its id.
-     *
-     * @param pid its id; empty if it has none on this machine
-     */
+    /** Called after the process has been reaped, and before the system can reuse its id. */
     public void onEnded(OptionalLong pid) {
         send("ended", pid);
     }

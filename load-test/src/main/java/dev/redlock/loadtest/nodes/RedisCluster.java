@@ -35,11 +35,7 @@ public final class RedisCluster {
         this.members = members;
     }
 
-    /**
-     * Options for servers that can form clusters.
-     *
-     * @param nodeTimeoutMs their {@code cluster-node-timeout}
-     */
+    /** Options for servers that can form clusters. */
     public static RedisNodesContext enabled(RedisNodesContext context, int nodeTimeoutMs) {
         return context.config("cluster-enabled yes")
                 .config("cluster-config-file nodes.conf")
@@ -52,11 +48,7 @@ public final class RedisCluster {
                 .config("cluster-replica-validity-factor 0");
     }
 
-    /**
-     * Forms a cluster, with the slots spread evenly over the first servers.
-     *
-     * @return the cluster, when each server sees it complete
-     */
+    /** Forms a cluster, with the slots spread evenly over the first servers, and waits until each server sees it. */
     public static RedisCluster form(List<RedisNode> nodes, int masterCount) {
         for (int i = 0; i < masterCount; i++) {
             addSlots(nodes.get(i), i * KeySlot.COUNT / masterCount, (i + 1) * KeySlot.COUNT / masterCount - 1);
@@ -129,11 +121,7 @@ public final class RedisCluster {
         return call(node, "CLUSTER", "INFO").asText();
     }
 
-    /**
-     * The address in the form that {@code Redlock.connect} takes, with all servers as seeds.
-     *
-     * @return the address, with the password where there is one
-     */
+    /** The address in the form that {@code Redlock.connect} takes, with all servers as seeds and the password. */
     public String address() {
         NodeAddress first = members.get(0).address();
         String login = NodeUris.of(first).replaceFirst("^(?:redis://)?(?:(.*@)?).*$", "$1");
@@ -160,11 +148,6 @@ public final class RedisCluster {
         throw new IllegalStateException("no server owns slot " + slot);
     }
 
-    /**
-     * The slot of a key.
-     *
-     * @return 0 to 16383
-     */
     public static int slotOf(String key) {
         byte[] name = key.getBytes(StandardCharsets.UTF_8);
         return KeySlot.of(name, 0, name.length);
@@ -213,20 +196,11 @@ public final class RedisCluster {
         endMove(slot, from, to);
     }
 
-    /**
-     * All servers.
-     *
-     * @return in the order in which they were given
-     */
     public List<RedisNode> members() {
         return members;
     }
 
-    /**
-     * The running servers that are masters now.
-     *
-     * @return in the order of {@link #members}
-     */
+    /** The running servers that are masters now. */
     public List<RedisNode> runningMasters() {
         return members.stream()
                 .filter(node -> node.state() == NodeState.RUNNING && replication(node).contains("role:master"))
@@ -272,11 +246,7 @@ public final class RedisCluster {
                 () -> replication(replica).contains("master_link_status:up"));
     }
 
-    /**
-     * Promotes a replica, and waits until it is a master.
-     *
-     * @param isLossy true if its master is not asked: it may be down, and writes may be lost
-     */
+    /** Promotes a replica, and waits until it is a master. If lossy, its master is not asked: writes may be lost. */
     public void promote(RedisNode replica, boolean isLossy) {
         if (isLossy) {
             call(replica, "CLUSTER", "FAILOVER", "TAKEOVER");

@@ -56,20 +56,12 @@ public final class RedisNode {
         return NodeAddress.parse(password == null ? hostPort : "redis://:" + password + "@" + hostPort);
     }
 
-    /**
-     * Its number in the group.
-     *
-     * @return from 0
-     */
+    /** Its number in the group, from 0. */
     public int index() {
         return spec.index();
     }
 
-    /**
-     * Its address.
-     *
-     * @return the address, with the credentials it was started with
-     */
+    /** Its address, with the credentials it was started with. */
     public synchronized NodeAddress address() {
         return address;
     }
@@ -89,29 +81,17 @@ public final class RedisNode {
                         + spec.place().host() + ":" + spec.tlsPort()));
     }
 
-    /**
-     * Its Unix socket.
-     *
-     * @return empty unless asked for with {@link RedisNodesContext#unixSocket(boolean)}
-     */
+    /** Empty unless asked for with {@link RedisNodesContext#unixSocket(boolean)}. */
     public Optional<Path> unixSocket() {
         return Optional.ofNullable(spec.socketFile());
     }
 
-    /**
-     * Its process id on this machine.
-     *
-     * @return empty when it is stopped, given by address or in a container
-     */
+    /** Its process id; empty when it is stopped, given by address or in a container. */
     public synchronized OptionalLong pid() {
         return process == null || state == NodeState.STOPPED ? OptionalLong.empty() : process.pid();
     }
 
-    /**
-     * The state after the last call.
-     *
-     * @return the state; a server that has crashed still counts as running
-     */
+    /** The state after the last call; a server that has crashed still counts as running. */
     public synchronized NodeState state() {
         return state;
     }
@@ -186,11 +166,7 @@ public final class RedisNode {
         start();
     }
 
-    /**
-     * A connection for set-up and checks.
-     *
-     * @return a connected client, authenticated if the address has a password
-     */
+    /** A connection for set-up and checks, authenticated if the address has a password. */
     public AdminClient connect() {
         try {
             return AdminClient.connect(address(), readyTimeout, group.tls());
@@ -199,11 +175,7 @@ public final class RedisNode {
         }
     }
 
-    /**
-     * Sends one command over a connection of its own.
-     *
-     * @return what {@link AdminClient#call(String...)} returns
-     */
+    /** Sends one command over a connection of its own. */
     public Object call(String... words) {
         try (AdminClient redis = connect()) {
             return redis.call(words);
@@ -352,11 +324,7 @@ public final class RedisNode {
         return "node " + spec.index() + " (" + address() + ")";
     }
 
-    /**
-     * Something done to a process that can fail.
-     *
-     * @threading caller-confined
-     */
+    /** @threading caller-confined */
     @FunctionalInterface
     private interface NodeVerb {
         void run() throws IOException;

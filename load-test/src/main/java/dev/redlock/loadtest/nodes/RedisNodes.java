@@ -55,11 +55,7 @@ public final class RedisNodes implements AutoCloseable {
         this.folder = folder;
     }
 
-    /**
-     * Starts fresh nodes from the first source that works.
-     *
-     * @return running nodes, each of which has answered PING
-     */
+    /** Starts fresh nodes from the first source that works, each of which has answered PING. */
     public static RedisNodes start(int count) {
         return start(new RedisNodesContext().count(count));
     }
@@ -211,11 +207,7 @@ public final class RedisNodes implements AutoCloseable {
         return source;
     }
 
-    /**
-     * One line for the user: how many nodes, which source, and why earlier sources were refused.
-     *
-     * @return the line, without credentials
-     */
+    /** One line for the user, without credentials: how many, which source, and why earlier sources were refused. */
     public String choice() {
         return choice;
     }
@@ -225,11 +217,7 @@ public final class RedisNodes implements AutoCloseable {
         return nodes.size();
     }
 
-    /**
-     * One node.
-     *
-     * @param index from 0
-     */
+    /** By index, from 0. */
     public RedisNode node(int index) {
         return nodes.get(index);
     }
@@ -239,20 +227,12 @@ public final class RedisNodes implements AutoCloseable {
         return List.copyOf(nodes);
     }
 
-    /**
-     * The files for clients with TLS.
-     *
-     * @return those that were issued or given
-     */
+    /** The files for clients with TLS, issued or given. */
     public ClientTls tls() {
         return tls;
     }
 
-    /**
-     * Every address with TLS.
-     *
-     * @return by index; those of started nodes only if asked for with {@link RedisNodesContext#tls(boolean)}
-     */
+    /** Every address with TLS; those of started nodes only if asked for. */
     public String[] tlsAddresses() {
         return nodes.stream().flatMap(node -> node.tlsAddress().stream()).map(NodeUris::of).toArray(String[]::new);
     }

@@ -51,11 +51,7 @@ public final class RedisNodesContext {
         return this;
     }
 
-    /**
-     * Servers that already run. They are used as they are and cannot be changed.
-     *
-     * @param given addresses as {@link NodeAddress#parse(String)} takes them
-     */
+    /** Servers that already run, as {@link NodeAddress#parse(String)} takes them. They cannot be changed. */
     public RedisNodesContext addresses(List<String> given) {
         given.forEach(text -> addresses.add(NodeAddress.parse(text.trim())));
         return this;
@@ -67,62 +63,37 @@ public final class RedisNodesContext {
         return this;
     }
 
-    /**
-     * Append-only file, written through at each command: a restart can keep the data. Default off.
-     *
-     * @param on whether to persist
-     */
+    /** Append-only file, written through at each command: a restart can keep the data. Default off. */
     public RedisNodesContext appendOnly(boolean on) {
         appendOnly = on;
         return this;
     }
 
-    /**
-     * Listen on a Unix socket too. Default off; containers refuse it.
-     *
-     * @param on whether to open a socket file beside the TCP port
-     */
+    /** Listen on a Unix socket too. Default off; containers refuse it. */
     public RedisNodesContext unixSocket(boolean on) {
         unixSocket = on;
         return this;
     }
 
-    /**
-     * Listen with TLS on a port of its own too, and require the certificate of a client there. Default off; containers
-     * refuse it.
-     *
-     * @param on whether to issue certificates and to open the port
-     */
+    /** Listen with TLS on a second port, which requires a client certificate. Default off; containers refuse it. */
     public RedisNodesContext tls(boolean on) {
         tls = on;
         return this;
     }
 
-    /**
-     * Starts the nodes with a wall clock that {@link RedisNode#setClock} can step. Default: the machine's clock. Only
-     * for servers that run as processes here.
-     *
-     * @param libfaketime the library, as {@link ClockLibrary#find()} finds it
-     */
+    /** The library behind {@link RedisNode#setClock}, for processes here. Default: the machine's clock. */
     public RedisNodesContext clockLibrary(Path libfaketime) {
         clockLibrary = libfaketime;
         return this;
     }
 
-    /**
-     * Places the nodes elsewhere than on loopback. Only for servers that run as processes here. Default: loopback.
-     *
-     * @param where by index, at least as many as nodes
-     */
+    /** Places by index, for processes here. Default: loopback. */
     public RedisNodesContext places(List<NodePlace> where) {
         places = List.copyOf(where);
         return this;
     }
 
-    /**
-     * Starts the nodes on these processor cores. Only for servers that run as processes here. Default: the kernel
-     * chooses.
-     */
+    /** The processor cores of the nodes, for processes here. Default: the kernel chooses. */
     public RedisNodesContext pin(CorePin cores) {
         pin = cores;
         return this;
@@ -143,10 +114,7 @@ public final class RedisNodesContext {
         return this;
     }
 
-    /**
-     * The container image, whose redis-server is run. Default: system property {@code redlock.nodes.image}, else
-     * {@code redis:7}.
-     */
+    /** Default: system property {@code redlock.nodes.image}, else {@code redis:7}. */
     public RedisNodesContext image(String name) {
         image = name;
         return this;

@@ -24,22 +24,12 @@ public final class TemporaryFolders {
     /** A second channel to such a file would release its lock when it is closed. */
     private static final Map<Path, FileChannel> OWN = new HashMap<>();
 
-    /**
-     * Creates a folder in the default place.
-     *
-     * @return the real path of an empty folder but for its lock
-     * @throws IOException if it cannot be created
-     */
+    /** Creates an empty folder, but for its lock, in the default place. Returns its real path. */
     public static Path create(String prefix) throws IOException {
         return create(Path.of(System.getProperty("java.io.tmpdir")), prefix);
     }
 
-    /**
-     * Creates a folder, and removes those of dead processes beside it.
-     *
-     * @return the real path of an empty folder but for its lock
-     * @throws IOException if it cannot be created
-     */
+    /** Creates an empty folder, but for its lock, and removes those of dead processes beside it. */
     public static synchronized Path create(Path parent, String prefix) throws IOException {
         if (!OURS.matcher(prefix).matches()) {
             throw new IllegalArgumentException(prefix + " is no prefix of this program's folders");
@@ -58,21 +48,13 @@ public final class TemporaryFolders {
         }
     }
 
-    /**
-     * Removes a folder with its content.
-     *
-     * @throws IOException if a file cannot be removed
-     */
+    /** Removes a folder with its content. */
     public static synchronized void delete(Path folder) throws IOException {
         Folders.delete(folder);
         unlock(folder);
     }
 
-    /**
-     * Leaves a folder to the user.
-     *
-     * @throws IOException if its lock cannot be removed
-     */
+    /** Leaves a folder to the user. */
     public static synchronized void keep(Path folder) throws IOException {
         Files.deleteIfExists(folder.resolve(LOCK));
         unlock(folder);

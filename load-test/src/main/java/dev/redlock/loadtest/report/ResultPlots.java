@@ -65,13 +65,7 @@ public final class ResultPlots {
         }
     }
 
-    /**
-     * Draws all pictures for which the results have data.
-     *
-     * @param results a {@code results.json}
-     * @param folder  the folder for the PNG files; created if it is missing
-     * @throws IOException if the results cannot be read, are not results, or a file cannot be written
-     */
+    /** Draws all pictures for which the results have data. Fails if they are no {@code results.json}. */
     public static List<Path> draw(Path results, Path folder) throws IOException {
         JsonNode result = read(results);
         if (!result.path("series").isArray() || result.get("series").isEmpty()) {

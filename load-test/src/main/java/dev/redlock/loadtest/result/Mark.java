@@ -9,11 +9,7 @@ package dev.redlock.loadtest.result;
  * @threading immutable
  */
 public record Mark(long offsetMs, long lengthMs, String text) {
-    /**
-     * A moment.
-     *
-     * @param offsetMs its time, from the start of the run
-     */
+    /** A moment. */
     public Mark(long offsetMs, String text) {
         this(offsetMs, 0, text);
     }

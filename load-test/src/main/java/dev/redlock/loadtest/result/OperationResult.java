@@ -16,12 +16,7 @@ public record OperationResult(Histogram histogram, List<Interval> intervals) {
         intervals = List.copyOf(intervals);
     }
 
-    /**
-     * A percentile in the unit of the reports.
-     *
-     * @param percentile 0 to 100
-     * @return microseconds; 0 if nothing was recorded
-     */
+    /** A percentile, 0 to 100, in microseconds; 0 if nothing was recorded. */
     public double us(double percentile) {
         return histogram.getValueAtPercentile(percentile) / 1e3;
     }

@@ -9,17 +9,8 @@ import java.nio.file.Path;
  * @threading any thread
  */
 public interface ReportWriter {
-    /**
-     * The name of the file, without FAIL.
-     *
-     * @return such as {@code report.html}
-     */
+    /** The name of the file without FAIL, such as {@code report.html}. */
     String fileName();
 
-    /**
-     * Writes the file.
-     *
-     * @throws IOException if it cannot be written
-     */
     void write(RunResult result, Path file) throws IOException;
 }

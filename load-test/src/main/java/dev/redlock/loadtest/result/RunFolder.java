@@ -108,41 +108,22 @@ public final class RunFolder {
         return startedAt;
     }
 
-    /**
-     * Opens the interval logs of a series.
-     *
-     * @return to be closed when the series ends
-     */
+    /** Opens the interval logs of a series. */
     public IntervalLog log(SeriesSpec spec) {
         return new HistogramFiles(folder, spec, startedAt);
     }
 
-    /**
-     * Opens the interval logs of a series in a folder that another process has opened.
-     *
-     * @param folder    {@link #path} of that process
-     * @param startedAt {@link #startedAt} of that process
-     * @return to be closed when the series ends
-     */
+    /** Opens the interval logs of a series in a folder that another process has opened. */
     public static IntervalLog logInto(Path folder, Instant startedAt, SeriesSpec spec) {
         return new HistogramFiles(folder, spec, startedAt);
     }
 
-    /**
-     * Opens a file for the command to write during the run.
-     *
-     * @param name without FAIL
-     * @return its path; the file does not exist yet
-     */
+    /** The path, without FAIL, of a file that the command writes during the run. */
     public Path file(String name) {
         return folder.resolve(name);
     }
 
-    /**
-     * Removes the files of a run that did not finish, and the folder if it is then empty.
-     *
-     * @throws IOException if it cannot be removed
-     */
+    /** Removes the files of a run that did not finish, and the folder if it is then empty. */
     public void abandon() throws IOException {
         try (Stream<Path> files = Files.list(folder)) {
             for (Path file : files.filter(Files::isRegularFile).toList()) {
@@ -161,12 +142,7 @@ public final class RunFolder {
         }
     }
 
-    /**
-     * Writes the other files. Every {@link IntervalLog} has been closed.
-     *
-     * @return the file to show to people: the first report, or the JSON if there is none
-     * @throws IOException if a file cannot be written
-     */
+    /** Writes the other files; the logs have been closed. Returns the first report, or the JSON if there is none. */
     public Path finish(RunResult result) throws IOException {
         Verdict verdict = result.verdict();
         if (verdict == Verdict.FAIL) {

@@ -35,20 +35,12 @@ public record RunResult(String command, Instant startedAt, long elapsedMs, Strin
         failures = List.copyOf(failures);
     }
 
-    /**
-     * Whether the run counts.
-     *
-     * @return FAIL if the run or any of its series failed
-     */
+    /** FAIL if the run or any of its series failed. */
     public Verdict verdict() {
         return allFailures().isEmpty() ? Verdict.PASS : Verdict.FAIL;
     }
 
-    /**
-     * All failures.
-     *
-     * @return the failures of the series with the series' title before them, then those of the run
-     */
+    /** The failures of the series with the series' title before them, then those of the run. */
     public List<String> allFailures() {
         List<String> all = new ArrayList<>();
         for (SeriesResult one : series) {

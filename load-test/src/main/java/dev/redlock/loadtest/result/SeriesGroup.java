@@ -19,12 +19,7 @@ public record SeriesGroup(SeriesSpec spec, List<SeriesResult> turns) {
         turns = List.copyOf(turns);
     }
 
-    /**
-     * Groups series.
-     *
-     * @param series in order of measurement
-     * @return the groups in the order of their first series
-     */
+    /** Groups series in the order of measurement. */
     public static List<SeriesGroup> of(List<SeriesResult> series) {
         Map<SeriesSpec, List<SeriesResult>> bySpec = new LinkedHashMap<>();
         series.forEach(one -> bySpec.computeIfAbsent(one.spec().withRepetition(1), spec -> new ArrayList<>()).add(one));
@@ -33,11 +28,7 @@ public record SeriesGroup(SeriesSpec spec, List<SeriesResult> turns) {
         return groups;
     }
 
-    /**
-     * The turn that was disturbed least, with the lowest median of the acquires. Tables show its figures.
-     *
-     * @return the fastest turn; the first one if no turn acquired a lock
-     */
+    /** The turn with the lowest median acquire, which was disturbed least; the first if none acquired a lock. */
     public SeriesResult fastest() {
         return turns.stream()
                 .filter(one -> acquireP50Us(one) != null)
@@ -45,20 +36,11 @@ public record SeriesGroup(SeriesSpec spec, List<SeriesResult> turns) {
                 .orElse(turns.get(0));
     }
 
-    /**
-     * The median of the acquires over the turns.
-     *
-     * @return microseconds; null if no turn acquired a lock
-     */
+    /** The median of the acquires over the turns, microseconds; null if no turn acquired a lock. */
     public Spread acquireP50Us() {
         return Spread.of(turns, SeriesGroup::acquireP50Us);
     }
 
-    /**
-     * The throughput over the turns.
-     *
-     * @return cycles per second
-     */
     public Spread cyclesPerSecond() {
         return Spread.of(turns, one -> one.tally().cyclesPerSecond());
     }
@@ -68,11 +50,7 @@ public record SeriesGroup(SeriesSpec spec, List<SeriesResult> turns) {
         return acquire == null || acquire.histogram().getTotalCount() == 0 ? null : acquire.us(50);
     }
 
-    /**
-     * Whether every turn counts.
-     *
-     * @return FAIL if one turn failed
-     */
+    /** FAIL if one turn failed. */
     public Verdict verdict() {
         return turns.stream().anyMatch(one -> one.verdict() == Verdict.FAIL) ? Verdict.FAIL : Verdict.PASS;
     }

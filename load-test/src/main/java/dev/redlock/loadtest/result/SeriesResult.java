@@ -41,11 +41,6 @@ public record SeriesResult(SeriesSpec spec, Span span, Tally tally, Map<String, 
         failures = List.copyOf(failures);
     }
 
-    /**
-     * Whether the series counts.
-     *
-     * @return PASS if there is no failure
-     */
     public Verdict verdict() {
         return failures.isEmpty() ? Verdict.PASS : Verdict.FAIL;
     }

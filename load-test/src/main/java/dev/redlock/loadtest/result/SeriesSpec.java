@@ -15,21 +15,13 @@ import java.util.Locale;
  */
 public record SeriesSpec(String driver, int nodes, LoopKind loop, int outstanding, double ratePerSecond,
         int repetition) {
-    /**
-     * The prefix of the names of this series' files.
-     *
-     * @return such as {@code redlock-n3-k64-r1} or {@code redlock-n3-rate5000-r1}
-     */
+    /** The start of the names of its files, such as {@code redlock-n3-k64-r1} or {@code redlock-n3-rate5000-r1}. */
     public String fileStem() {
         String load = loop == LoopKind.CLOSED ? "k" + outstanding : "rate" + rate();
         return driver.replaceAll("[^A-Za-z0-9_.-]", "_") + "-n" + nodes + "-" + load + "-r" + repetition;
     }
 
-    /**
-     * The series in words, for progress, tables and failures.
-     *
-     * @return such as {@code redlock, N = 3, 64 in flight} or {@code redlock, N = 3, 5000/s}
-     */
+    /** In words, such as {@code redlock, N = 3, 64 in flight} or {@code redlock, N = 3, 5000/s}. */
     public String title() {
         return driver + ", N = " + nodes + ", " + load() + (repetition == 1 ? "" : ", repetition " + repetition);
     }
@@ -44,11 +36,7 @@ public record SeriesSpec(String driver, int nodes, LoopKind loop, int outstandin
         return new SeriesSpec(driver, other, loop, outstanding, ratePerSecond, repetition);
     }
 
-    /**
-     * The load in words.
-     *
-     * @return such as {@code 64 in flight} or {@code 5000/s}
-     */
+    /** Such as {@code 64 in flight} or {@code 5000/s}. */
     public String load() {
         return loop == LoopKind.CLOSED ? outstanding + " in flight" : rate() + "/s";
     }

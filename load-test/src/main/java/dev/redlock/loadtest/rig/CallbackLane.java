@@ -33,22 +33,12 @@ public final class CallbackLane {
     private volatile String failure;
     private volatile Thread waiter;
 
-    /**
-     * A lane whose leases are released as soon as they are acquired.
-     *
-     * @param options of each acquisition
-     */
+    /** A lane whose leases are released as soon as they are acquired. */
     public CallbackLane(Redlock redlock, ResourceKey key, AcquireOptions options) {
         this(redlock, key, options, AcquireOutcome.Kind.ACQUIRED, 0);
     }
 
-    /**
-     * A lane whose acquisitions end as expected.
-     *
-     * @param options     of each acquisition
-     * @param expected    the expected outcome of each acquisition
-     * @param extendTtlMs the ttl of one extension before each release; 0 for no extension
-     */
+    /** Each acquisition must end as expected. The ttl is that of one extension before each release; 0 for none. */
     public CallbackLane(Redlock redlock, ResourceKey key, AcquireOptions options,
             AcquireOutcome.Kind expected, long extendTtlMs) {
         this.redlock = redlock;
@@ -78,11 +68,7 @@ public final class CallbackLane {
         redlock.acquire(key, options, lease, onAcquired);
     }
 
-    /**
-     * Parks until all cycles have ended.
-     *
-     * @throws IllegalStateException if one did not end as expected
-     */
+    /** Parks until all cycles have ended; throws IllegalStateException if one did not end as expected. */
     public void await() {
         waiter = Thread.currentThread();
         while (left > 0) {

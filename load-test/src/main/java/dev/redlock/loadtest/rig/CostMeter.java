@@ -41,18 +41,11 @@ public final class CostMeter {
     public record Scope(String loopThreads, List<Long> serverPids) {
     }
 
-    /**
-     * CPU times so far.
-     *
-     * @threading immutable
-     */
+    /** @threading immutable */
     private record Reading(long ns, long processNs, long rigNs, long loopNs, long serverNs, long machineNs) {
     }
 
-    /**
-     * @param rigCpuNs the CPU time so far of the rig's threads, the current one apart
-     * @param scope    what else is measured; null for nothing
-     */
+    /** By the CPU time so far of the rig's threads, the current one apart; a null scope is for nothing else. */
     public CostMeter(LongSupplier rigCpuNs, Scope scope) {
         this.rigCpuNs = rigCpuNs;
         this.scope = scope;
@@ -99,11 +92,7 @@ public final class CostMeter {
         return ns;
     }
 
-    /**
-     * The CPU time of the main threads of processes, where Redis runs its commands.
-     *
-     * @throws UncheckedIOException if the kernel does not report it
-     */
+    /** The CPU time of the main threads of processes, where Redis runs its commands, as the kernel reports it. */
     public static long mainThreadsNs(List<Long> pids) {
         long sum = 0;
         for (long pid : pids) {

@@ -8,12 +8,7 @@ import java.util.List;
  * @threading any thread
  */
 final class Fairness {
-    /**
-     * Jain's index: (sum of x)^2 / (n * sum of x^2).
-     *
-     * @param shares the share of each of n
-     * @return 1 if all shares are equal, 1/n if one has everything, 0 if all are 0
-     */
+    /** Jain's index, (sum of x)^2 / (n * sum of x^2): 1 if all are equal, 1/n if one has everything, 0 if all are 0. */
     static double jainIndex(List<Long> shares) {
         double sum = 0;
         double squares = 0;

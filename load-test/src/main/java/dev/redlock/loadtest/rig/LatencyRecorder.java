@@ -74,9 +74,7 @@ final class LatencyRecorder {
         }
     }
 
-    /**
-     * @param isSeries whether {@link #rotate} is called while threads record; otherwise it is called once, at the end
-     */
+    /** Of a series, {@link #rotate} is called while threads record; otherwise it is called once, at the end. */
     LatencyRecorder(String operation, boolean isSeries) {
         this.operation = operation;
         this.isSeries = isSeries;

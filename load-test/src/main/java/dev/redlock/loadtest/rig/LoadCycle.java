@@ -49,13 +49,7 @@ final class LoadCycle implements LockListener {
     private final long[] otherAcquires = new long[AcquireVerdict.values().length];
     private final long[] otherReleases = new long[ReleaseVerdict.values().length];
 
-    /**
-     * A resource, and the handle to lock it.
-     *
-     * @param resource the resource
-     * @param handle   the handle of this cycle
-     * @threading immutable
-     */
+    /** @threading immutable */
     private record Target(RigResource resource, LockHandle handle) {
     }
 

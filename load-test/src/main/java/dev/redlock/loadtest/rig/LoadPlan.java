@@ -50,12 +50,7 @@ public final class LoadPlan {
         this.resources = outstanding;
     }
 
-    /**
-     * A fixed number of cycles in flight, each of which starts its next cycle when it ends; every cycle on a resource
-     * of its own, released as soon as it is held. This measures the cost of the lock alone.
-     *
-     * @param outstanding cycles in flight
-     */
+    /** Cycles in flight, each of which starts its next when it ends: the cost of the lock alone. */
     public static LoadPlan closed(int outstanding) {
         return new LoadPlan(LoopKind.CLOSED, outstanding, 0);
     }
@@ -100,32 +95,19 @@ public final class LoadPlan {
         }
     }
 
-    /**
-     * The number of resources. With fewer than cycles in flight, cycles contend for them. With more, each cycle uses
-     * its own ones in turn.
-     *
-     * @param count at least 1; default: as many as cycles in flight
-     */
+    /** With fewer than cycles in flight, they contend; with more, each uses its own ones in turn. Default: as many. */
     public LoadPlan resources(int count) {
         require(count >= 1, "resources is " + count + ": expected at least 1");
         return with(plan -> plan.resources = count);
     }
 
-    /**
-     * The share of the cycles that lock one resource common to all.
-     *
-     * @param share 0 to 1; default 0
-     */
+    /** The share of the cycles that lock one resource common to all, 0 to 1. Default 0. */
     public LoadPlan hotShare(double share) {
         require(share >= 0 && share <= 1, "hotShare is " + share + ": expected 0 to 1");
         return with(plan -> plan.hotShare = share);
     }
 
-    /**
-     * The time to hold a lock before the release.
-     *
-     * @param time default: not at all
-     */
+    /** The time to hold a lock before the release. Default: not at all. */
     public LoadPlan hold(Duration time) {
         return with(plan -> plan.hold = notNegative("hold", time));
     }
@@ -144,77 +126,45 @@ public final class LoadPlan {
         });
     }
 
-    /**
-     * Asks for fencing tokens.
-     *
-     * @param on default off
-     */
+    /** Asks for fencing tokens. Default off. */
     public LoadPlan fenced(boolean on) {
         return with(plan -> plan.isFenced = on);
     }
 
-    /**
-     * The unrecorded time at the start.
-     *
-     * @param time default zero
-     */
+    /** The unrecorded time at the start. Default zero. */
     public LoadPlan warmup(Duration time) {
         return with(plan -> plan.warmup = notNegative("warmup", time));
     }
 
-    /**
-     * The recorded time.
-     *
-     * @param time above zero; default one second
-     */
+    /** The recorded time. Default one second. */
     public LoadPlan duration(Duration time) {
         require(!time.isZero() && !time.isNegative(), "duration is " + time + ": expected more than zero");
         return with(plan -> plan.duration = time);
     }
 
-    /**
-     * The time to live of the locks.
-     *
-     * @param time default 30 s
-     */
+    /** The time to live of the locks. Default 30 s. */
     public LoadPlan ttl(Duration time) {
         return with(plan -> plan.ttl = Objects.requireNonNull(time, "ttl is null"));
     }
 
-    /**
-     * The interval of the time series.
-     *
-     * @param time above zero; default: a twentieth of the duration, 100 ms to 10 s
-     */
+    /** The interval of the time series. Default: a twentieth of the duration, 100 ms to 10 s. */
     public LoadPlan interval(Duration time) {
         require(!time.isZero() && !time.isNegative(), "interval is " + time + ": expected more than zero");
         return with(plan -> plan.interval = time);
     }
 
-    /**
-     * The share of unexpected outcomes above which the run fails.
-     *
-     * @param share 0 to 1; default 0
-     */
+    /** The share of unexpected outcomes above which the run fails, 0 to 1. Default 0. */
     public LoadPlan errorShareMax(double share) {
         require(share >= 0 && share <= 1, "errorShareMax is " + share + ": expected 0 to 1");
         return with(plan -> plan.errorShareMax = share);
     }
 
-    /**
-     * Whether to measure the cost of a cycle for this process.
-     *
-     * @param on default; off where other things run in this process too
-     */
+    /** Whether to measure the cost of a cycle for this process. Default on; off where other things run in it. */
     public LoadPlan costMeasured(boolean on) {
         return with(plan -> plan.isCostMeasured = on);
     }
 
-    /**
-     * The prefix of every resource's name; unique to a run, so that keys of an earlier run do not interfere.
-     *
-     * @param prefix default {@code load-test:}
-     */
+    /** The prefix of every resource's name, unique to a run. Default {@code load-test:}. */
     public LoadPlan keyPrefix(String prefix) {
         Objects.requireNonNull(prefix, "keyPrefix is null");
         return names(prefixed(prefix));
@@ -224,11 +174,7 @@ public final class LoadPlan {
         return index -> prefix + (index == COMMON ? "hot" : index);
     }
 
-    /**
-     * The names of the resources.
-     *
-     * @param byIndex counted from 0; {@link #COMMON} is the resource of all cycles
-     */
+    /** The names of the resources by index, from 0; {@link #COMMON} is the resource of all cycles. */
     public LoadPlan names(IntFunction<String> byIndex) {
         return with(plan -> plan.names = Objects.requireNonNull(byIndex, "names is null"));
     }
@@ -242,11 +188,7 @@ public final class LoadPlan {
         return with(plan -> plan.isAudited = on);
     }
 
-    /**
-     * The seed for the choice of hot cycles and for the rig's retry delays.
-     *
-     * @param value default 0
-     */
+    /** The seed for the choice of hot cycles and for the rig's retry delays. Default 0. */
     public LoadPlan seed(long value) {
         return with(plan -> plan.seed = value);
     }
@@ -256,11 +198,7 @@ public final class LoadPlan {
         return time;
     }
 
-    /**
-     * Whether acquires may be rejected.
-     *
-     * @return true when cycles share resources
-     */
+    /** Whether cycles share resources, so that acquires may be rejected. */
     public boolean isContended() {
         return outstanding > 1 && (resources < outstanding || hotShare > 0);
     }
@@ -269,11 +207,7 @@ public final class LoadPlan {
         return loop;
     }
 
-    /**
-     * Cycles in flight.
-     *
-     * @return exactly so many in a closed loop, at most so many in an open one
-     */
+    /** Cycles in flight: exactly so many in a closed loop, at most so many in an open one. */
     public int outstanding() {
         return outstanding;
     }
@@ -306,11 +240,6 @@ public final class LoadPlan {
         return wait;
     }
 
-    /**
-     * The unrecorded time at the start.
-     *
-     * @return zero or more
-     */
     public Duration warmup() {
         return warmup;
     }

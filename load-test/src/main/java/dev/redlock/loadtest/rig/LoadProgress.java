@@ -7,11 +7,6 @@ package dev.redlock.loadtest.rig;
  */
 @FunctionalInterface
 public interface LoadProgress {
-    /**
-     * Time has passed.
-     *
-     * @param elapsedNs   since the start of the run, warm-up included
-     * @param isMeasuring whether the warm-up is over
-     */
+    /** Time has passed since the start of the run, warm-up included. */
     void onProgress(long elapsedNs, boolean isMeasuring);
 }

@@ -46,11 +46,7 @@ public record LoadResult(LoadPlan plan, Span span, Tally tally, Map<String, Oper
     public record Evidence(int stuck, long intended, long unfinished, long unfinishedMax, List<String> overlaps) {
     }
 
-    /**
-     * The cost of a cycle for the client.
-     *
-     * @return unknown if not measured
-     */
+    /** The cost of a cycle for the client; unknown if not measured. */
     public ClientCost cost() {
         return usage == null ? ClientCost.UNKNOWN : usage.perCycle(tally.cycles());
     }
@@ -60,11 +56,7 @@ public record LoadResult(LoadPlan plan, Span span, Tally tally, Map<String, Oper
         return plan.loop() == LoopKind.OPEN && evidence.unfinished() > evidence.unfinishedMax();
     }
 
-    /**
-     * Why this run does not count.
-     *
-     * @return empty for a good run
-     */
+    /** Why this run does not count; empty for a good run. */
     public List<String> failures() {
         List<String> failures = failuresBesideRate();
         if (isRateMissed()) {
@@ -77,11 +69,7 @@ public record LoadResult(LoadPlan plan, Span span, Tally tally, Map<String, Oper
         return failures;
     }
 
-    /**
-     * Why this run does not count, for a command that looks for the highest rate and expects to miss one.
-     *
-     * @return a new list, without a missed rate
-     */
+    /** The same for a command that looks for the highest rate and expects to miss one. */
     public List<String> failuresBesideRate() {
         List<String> failures = new ArrayList<>(evidence.overlaps());
         if (tally.overlaps() > evidence.overlaps().size()) {
@@ -124,11 +112,7 @@ public record LoadResult(LoadPlan plan, Span span, Tally tally, Map<String, Oper
                 && (verdict == AcquireVerdict.CONTENDED || verdict == AcquireVerdict.TIMED_OUT);
     }
 
-    /**
-     * The run as one series of a command's results.
-     *
-     * @param failures {@link #failures()}, or {@link #failuresBesideRate()}, or more
-     */
+    /** The run as one series of a command's results. */
     public SeriesResult series(SeriesSpec spec, Map<String, Long> counters, List<Sample> samples,
             List<String> failures) {
         return new SeriesResult(spec, span, tally, operations, cost(), figures, counters, samples, marks, failures);

@@ -102,21 +102,12 @@ public final class LoadTestRig {
                 : List.of(acquireRecorder, releaseRecorder, cycleRecorder);
     }
 
-    /**
-     * Runs the plan to its end.
-     *
-     * @throws InterruptedException if the thread is interrupted or {@link #cancel()} is called; the load has stopped
-     */
+    /** Runs the plan to its end. Throws InterruptedException after {@link #cancel()} too; the load has stopped. */
     public LoadResult run(LoadProgress progress) throws InterruptedException {
         return run(progress, IntervalLog.NONE, time.nowNs());
     }
 
-    /**
-     * Runs the plan to its end, as part of a longer run.
-     *
-     * @param intervalLog  gets the histograms of each interval
-     * @throws InterruptedException if the thread is interrupted or {@link #cancel()} is called; the load has stopped
-     */
+    /** The same as part of a longer run; the log gets the histograms of each interval. */
     public LoadResult run(LoadProgress progress, IntervalLog intervalLog, long zeroNs) throws InterruptedException {
         log = intervalLog;
         runStartNs = zeroNs;

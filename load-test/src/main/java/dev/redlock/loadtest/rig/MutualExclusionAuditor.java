@@ -20,20 +20,11 @@ public final class MutualExclusionAuditor {
     private final AtomicLong holdingCount = new AtomicLong();
     private final List<String> examples = new ArrayList<>();
 
-    /**
-     * Registers a resource. Every holder must enter through the same object.
-     *
-     * @return a resource without a holder
-     */
+    /** Registers a resource. Every holder must enter through the same object. */
     public Resource resource(String name) {
         return new Resource(name);
     }
 
-    /**
-     * The number of overlaps.
-     *
-     * @return 0 if exclusion held
-     */
     public long overlapCount() {
         return overlapCount.get();
     }
@@ -43,11 +34,7 @@ public final class MutualExclusionAuditor {
         return holdingCount.get();
     }
 
-    /**
-     * The first few overlaps, in words.
-     *
-     * @return at most 5 sentences
-     */
+    /** The first few overlaps, in words. */
     public List<String> examples() {
         synchronized (examples) {
             return List.copyOf(examples);
@@ -63,11 +50,7 @@ public final class MutualExclusionAuditor {
         }
     }
 
-    /**
-     * One resource.
-     *
-     * @threading any thread
-     */
+    /** @threading any thread */
     public final class Resource {
         private final String name;
         private boolean isHeld;

@@ -20,11 +20,7 @@ public final class Pacer {
     private volatile boolean isStopping;
     private volatile long endedCpuNs;
 
-    /**
-     * A pacer that has not started.
-     *
-     * @param periodNs from one call to the next
-     */
+    /** A pacer that has not started, with a period from one call to the next. */
     public Pacer(Target target, double periodNs) {
         this.target = target;
         this.spinNs = Math.min(SPIN_NS_MAX, (long) periodNs / SPIN_SHARE_OF_PERIOD);
@@ -61,11 +57,7 @@ public final class Pacer {
         return Math.max(endedCpuNs, ManagementFactory.getThreadMXBean().getThreadCpuTime(thread.getId()));
     }
 
-    /**
-     * Waits until the target has no more to do, or {@link #stop()} was called.
-     *
-     * @throws InterruptedException if the thread is interrupted
-     */
+    /** Waits until the target has no more to do, or {@link #stop()} was called. */
     public void awaitEnd() throws InterruptedException {
         thread.join();
     }
@@ -76,24 +68,12 @@ public final class Pacer {
         LockSupport.unpark(thread);
     }
 
-    /**
-     * Something that is due again and again.
-     *
-     * @threading caller-confined to the pacing thread
-     */
+    /** @threading caller-confined to the pacing thread */
     public interface Target {
-        /**
-         * Its time has come.
-         *
-         * @return whether there is more to do
-         */
+        /** Its time has come. Returns whether there is more to do. */
         boolean onDue(long nowNs);
 
-        /**
-         * When to call next.
-         *
-         * @return a time on the clock of {@link System#nanoTime}; without meaning when there is nothing more to do
-         */
+        /** When to call next, on the clock of {@link System#nanoTime}; no meaning if there is nothing more to do. */
         long nextNs();
     }
 }

@@ -11,29 +11,13 @@ interface RigTime extends AutoCloseable {
     /** The monotonic clock. */
     long nowNs();
 
-    /**
-     * Waits for a latch.
-     *
-     * @param deadlineNs the deadline, on the clock of {@link #nowNs}
-     * @return whether the latch is open; false at the deadline
-     * @throws InterruptedException if interrupted
-     */
+    /** Waits for a latch; false at the deadline, which is on the clock of {@link #nowNs}. */
     boolean await(CountDownLatch latch, long deadlineNs) throws InterruptedException;
 
-    /**
-     * Runs a task after a delay, exact to a tenth of a millisecond.
-     *
-     * @param task    short, does not block
-     * @param delayNs from now
-     */
+    /** Runs a short task, which does not block, after a delay that is exact to a tenth of a millisecond. */
     void schedule(Runnable task, long delayNs);
 
-    /**
-     * Calls a target at its exact times, on a thread that does nothing else.
-     *
-     * @param target   called at each of its times
-     * @param periodNs from one to the next
-     */
+    /** Calls a target at its exact times, on a thread that does nothing else. */
     void pace(Pacer.Target target, double periodNs);
 
     /** Stops the pacer and discards scheduled tasks. */

@@ -15,32 +15,18 @@ public record SendSchedule(long startNs, double periodNs, long total) {
     private static final double UNFINISHED_SHARE_MAX = 0.01;
     private static final Duration UNFINISHED_SPAN_MAX = Duration.ofMillis(100);
 
-    /**
-     * A schedule that fills a span of time; at least one cycle.
-     *
-     * @param startNs       the first, on the clock of {@link System#nanoTime}
-     * @param ratePerSecond cycles per second
-     */
+    /** A schedule that fills a span of time; at least one cycle. */
     public static SendSchedule of(long startNs, double ratePerSecond, long spanNs) {
         double periodNs = 1e9 / ratePerSecond;
         return new SendSchedule(startNs, periodNs, Math.max(1, (long) Math.ceil(spanNs / periodNs)));
     }
 
-    /**
-     * The time at which a cycle is meant to start.
-     *
-     * @param send counted from 0
-     * @return a time on the clock of {@link System#nanoTime}
-     */
+    /** The time at which a cycle is meant to start, on the clock of {@link System#nanoTime}. */
     public long intendedNs(long send) {
         return startNs + (long) (send * periodNs);
     }
 
-    /**
-     * The number of cycles that are due.
-     *
-     * @return 0 to {@link #total()}
-     */
+    /** The number of cycles that are due, 0 to {@link #total()}. */
     public long due(long nowNs) {
         long sinceNs = nowNs - startNs;
         return sinceNs < 0 ? 0 : Math.min(total, (long) (sinceNs / periodNs) + 1);

@@ -15,11 +15,7 @@ import dev.redlock.loadtest.result.ClientCost;
  * @threading immutable
  */
 public record Usage(long ns, long clientCpuNs, long loopCpuNs, long serverCpuNs, double otherCores, long heapBytes) {
-    /**
-     * The share of one cycle.
-     *
-     * @return unknown if there was none
-     */
+    /** The share of one cycle; unknown if there was none. */
     ClientCost perCycle(long cycles) {
         return cycles == 0
                 ? ClientCost.UNKNOWN

@@ -11,12 +11,7 @@ public final class FencedRegister {
     private long highestFence;
     private String value;
 
-    /**
-     * Compares and writes in one step.
-     *
-     * @param fence   the writer's fencing token, above 0
-     * @return false if a later holder has written; then the value is unchanged
-     */
+    /** Compares and writes in one step; false if a later holder has written, and the value is unchanged. */
     public synchronized boolean write(long fence, String newValue) {
         if (fence < highestFence) {
             return false;
@@ -26,11 +21,7 @@ public final class FencedRegister {
         return true;
     }
 
-    /**
-     * The value.
-     *
-     * @return null before the first write
-     */
+    /** Null before the first write. */
     public synchronized String value() {
         return value;
     }

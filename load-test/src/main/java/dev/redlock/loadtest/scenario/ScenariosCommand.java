@@ -43,11 +43,7 @@ public final class ScenariosCommand implements Callable<Integer> {
     @Spec
     private CommandSpec spec;
 
-    /**
-     * The names, for the help.
-     *
-     * @threading immutable
-     */
+    /** @threading immutable */
     static final class Names implements Iterable<String> {
         @Override
         public Iterator<String> iterator() {
@@ -93,11 +89,7 @@ public final class ScenariosCommand implements Callable<Integer> {
         }
     }
 
-    /**
-     * The result of a scenario.
-     *
-     * @threading immutable
-     */
+    /** @threading immutable */
     private enum Ending {
         AS_EXPECTED("as expected"), FAILED("FAILED"), NOT_PLAYED("NOT PLAYED");
 

@@ -21,11 +21,7 @@ public final class Timeline {
         this.out = out;
     }
 
-    /**
-     * A condition that may throw.
-     *
-     * @threading caller-confined
-     */
+    /** @threading caller-confined */
     @FunctionalInterface
     interface Condition {
         boolean isMet() throws Exception;
