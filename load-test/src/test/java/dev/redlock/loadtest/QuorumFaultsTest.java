@@ -10,8 +10,9 @@ import dev.redlock.api.AcquireOutcome;
 import dev.redlock.api.Lease;
 import dev.redlock.api.ReleaseOutcome;
 import dev.redlock.api.RestartGuardMode;
+import dev.redlock.loadtest.driver.Drivers;
 import dev.redlock.loadtest.driver.LockSession;
-import dev.redlock.loadtest.driver.RedlockDriver;
+import dev.redlock.loadtest.driver.SessionSpec;
 import dev.redlock.loadtest.nodes.Data;
 import dev.redlock.loadtest.nodes.RedisNode;
 import dev.redlock.loadtest.nodes.RedisNodes;
@@ -38,8 +39,8 @@ class QuorumFaultsTest {
         try (RedisNodes nodes = RequiredNodes.start(source, 5);
                 Redlock holder = connect(nodes);
                 Redlock rival = connect(nodes);
-                LockSession session = new RedlockDriver()
-                        .open(nodes.nodes().stream().map(RedisNode::address).toList(), true)) {
+                LockSession session = Drivers.named("redlock")
+                        .open(SessionSpec.of(nodes.nodes().stream().map(RedisNode::address).toList(), true))) {
             Lease held = holder.acquire("held", TTL).lease();
             LoadPlan plan = LoadPlan.closed(16).duration(Duration.ofSeconds(2)).ttl(TTL).keyPrefix("load:");
             AtomicBoolean isKilled = new AtomicBoolean();

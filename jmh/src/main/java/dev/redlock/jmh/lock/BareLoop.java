@@ -1,19 +1,19 @@
 package dev.redlock.jmh.lock;
 
 import dev.redlock.Redlock;
+import dev.redlock.api.AcquireOutcome;
 import dev.redlock.api.IdlePolicy;
-import dev.redlock.loadtest.driver.AcquireVerdict;
+import dev.redlock.api.ReleaseOutcome;
 import dev.redlock.loadtest.driver.LockHandle;
 import dev.redlock.loadtest.driver.LockListener;
 import dev.redlock.loadtest.driver.LockSession;
-import dev.redlock.loadtest.driver.ReleaseVerdict;
+import dev.redlock.loadtest.driver.LockSpec;
 import java.io.IOException;
 import java.io.InputStream;
 import java.io.UncheckedIOException;
 import java.nio.ByteBuffer;
 import java.nio.channels.SelectionKey;
 import java.nio.channels.Selector;
-import java.time.Duration;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
@@ -104,8 +104,9 @@ final class BareLoop implements LockSession {
 
     /** Returns the same handle for the same resource. */
     @Override
-    public LockHandle handle(String resource, Duration ttl, LockListener listener) {
-        BareSlot slot = slotsByResource.computeIfAbsent(resource, name -> newSlot(name, Long.toString(ttl.toMillis())));
+    public LockHandle handle(LockSpec spec, LockListener listener) {
+        BareSlot slot = slotsByResource.computeIfAbsent(spec.resource(),
+                name -> newSlot(name, Long.toString(spec.ttl().toMillis())));
         slot.listener = listener;
         return slot;
     }
@@ -273,11 +274,11 @@ final class BareLoop implements LockSession {
     private void onDecided(BareSlot slot, boolean isGood) {
         if (slot.isRollback) {
             slot.isRollback = false;
-            slot.listener.onAcquire(AcquireVerdict.CONTENDED, 0);
+            slot.listener.onAcquire(AcquireOutcome.Kind.CONTENDED, 0);
         } else if (slot.isReleasing) {
-            slot.listener.onRelease(isGood ? ReleaseVerdict.RELEASED : ReleaseVerdict.UNKNOWN);
+            slot.listener.onRelease(isGood ? ReleaseOutcome.RELEASED : ReleaseOutcome.UNKNOWN);
         } else if (isGood) {
-            slot.listener.onAcquire(AcquireVerdict.ACQUIRED, 0);
+            slot.listener.onAcquire(AcquireOutcome.Kind.ACQUIRED, 0);
         } else {
             slot.isRollback = true;
             send(slot, slot.release);

@@ -6,7 +6,7 @@ import dev.redlock.loadtest.cli.ChildJvm;
 import dev.redlock.loadtest.cli.Invocation;
 import dev.redlock.loadtest.cli.LabVersions;
 import dev.redlock.loadtest.cli.Reports;
-import dev.redlock.loadtest.driver.RedlockDriver;
+import dev.redlock.loadtest.driver.Drivers;
 import dev.redlock.loadtest.faults.NetworkRun;
 import dev.redlock.loadtest.nodes.RedisNodes;
 import dev.redlock.loadtest.result.IntervalLog;
@@ -86,7 +86,7 @@ public final class ChaosCommand implements Callable<Integer> {
             ChaosResult result = run.run(log);
             return new RunResult(spec.name(), folder.startedAt(), result.elapsedMs(),
                     Invocation.of(spec.commandLine()), Invocation.asText(spec.commandLine()),
-                    LabVersions.of(List.of(new RedlockDriver()), nodes),
+                    LabVersions.of(List.of(Drivers.named(Drivers.DEFAULT)), nodes),
                     MachineClass.here(), List.of(result.series()), result.notes(), List.of(),
                     result.failures());
         }

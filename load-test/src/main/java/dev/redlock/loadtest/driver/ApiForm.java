@@ -1,7 +1,5 @@
 package dev.redlock.loadtest.driver;
 
-import java.util.Locale;
-
 /**
  * The forms of the API of {@code redlock-core}.
  *
@@ -9,25 +7,11 @@ import java.util.Locale;
  */
 public enum ApiForm {
     /** Reused objects and a callback: allocates nothing. */
-    CALLBACK("callback form with reused objects"),
+    CALLBACK,
     /** A thread waits for each lock. */
-    BLOCKING("blocking form, a thread for each cycle in flight"),
+    BLOCKING,
     /** A future for each call. */
-    STAGE("completion stages"),
+    STAGE,
     /** {@link #CALLBACK} with leases that watch their keys. */
-    WATCHED("callback form, with watchLoss");
-
-    private final String summary;
-
-    ApiForm(String summary) {
-        this.summary = summary;
-    }
-
-    String summary() {
-        return summary;
-    }
-
-    String driverName() {
-        return this == CALLBACK ? "redlock" : "redlock-" + name().toLowerCase(Locale.ROOT);
-    }
+    WATCHED
 }

@@ -1,5 +1,7 @@
 package dev.redlock.loadtest.driver;
 
+import dev.redlock.api.AcquireOutcome;
+import dev.redlock.api.ReleaseOutcome;
 import java.time.Duration;
 
 /**
@@ -20,9 +22,9 @@ abstract class BlockingHandle implements LockHandle {
     }
 
     /** Makes one attempt; sets {@link #validUntilNs} if it acquires the lock. */
-    abstract AcquireVerdict tryAcquire() throws InterruptedException;
+    abstract AcquireOutcome.Kind tryAcquire() throws InterruptedException;
 
-    abstract ReleaseVerdict tryRelease();
+    abstract ReleaseOutcome tryRelease();
 
     /** For libraries that report no validity: the rest of the ttl, counted from before the call. */
     final void validUntil(long startNs, Duration ttl) {
@@ -44,14 +46,14 @@ abstract class BlockingHandle implements LockHandle {
     }
 
     private void acquireNow() {
-        AcquireVerdict verdict;
+        AcquireOutcome.Kind verdict;
         try {
             verdict = tryAcquire();
         } catch (InterruptedException e) {
             Thread.currentThread().interrupt();
-            verdict = AcquireVerdict.CLOSED;
+            verdict = AcquireOutcome.Kind.CLOSED;
         }
-        boolean isAcquired = verdict == AcquireVerdict.ACQUIRED;
+        boolean isAcquired = verdict == AcquireOutcome.Kind.ACQUIRED;
         listener.onAcquire(verdict, isAcquired ? Math.max(0, validUntilNs - System.nanoTime()) : 0);
     }
 

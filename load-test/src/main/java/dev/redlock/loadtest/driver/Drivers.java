@@ -1,11 +1,16 @@
 package dev.redlock.loadtest.driver;
 
+import dev.redlock.api.CommandMode;
 import dev.redlock.api.TransportKind;
+import dev.redlock.loadtest.consensus.ConsensusService;
+import dev.redlock.loadtest.consensus.PeerLibraries;
+import java.io.IOException;
 import java.util.Arrays;
 import java.util.Iterator;
 import java.util.List;
-import java.util.Locale;
 import java.util.Optional;
+import java.util.Set;
+import java.util.function.Supplier;
 import java.util.stream.Stream;
 
 /**
@@ -16,14 +21,29 @@ import java.util.stream.Stream;
  */
 public final class Drivers {
     public static final String DEFAULT = "redlock";
-    private static final List<LockDriver> ALL = Stream
-            .concat(Arrays.stream(ApiForm.values()).map(form -> new RedlockDriver(form, TransportKind.AUTO)),
-                    Stream.of(RedlockDriver.withScripts(), RedlockDriver.withScriptsEach(),
-                            RedlockDriver.withThriftyQuorums(), new LettuceDriver(false), new LettuceDriver(true),
-                            LettuceDriver.withScripts(), new RedissonDriver(RedissonDriver.Kind.RED_LOCK),
-                            new RedissonDriver(RedissonDriver.Kind.SINGLE),
-                            new RedissonDriver(RedissonDriver.Kind.FENCED), new JedisDriver(), new SetNxDriver(),
-                            new EtcdDriver(), new ZooKeeperDriver()))
+    private static final List<LockDriver> ALL = Stream.concat(
+            Arrays.stream(ApiForm.values()).map(form -> new RedlockDriver(form, CommandMode.AUTO, false, false)),
+            Stream.of(new RedlockDriver(ApiForm.CALLBACK, CommandMode.SCRIPTS, false, false),
+                    new RedlockDriver(ApiForm.CALLBACK, CommandMode.SCRIPTS, true, false),
+                    new RedlockDriver(ApiForm.CALLBACK, CommandMode.AUTO, false, true),
+                    lettuce("lettuce", LettuceSession::futures),
+                    lettuce("lettuce-batched", spec -> LettuceSession.batches(spec, false)),
+                    // Command for command what redlock-scripts-each asks of the nodes.
+                    lettuce("lettuce-scripts", spec -> LettuceSession.batches(spec, true)),
+                    redisson("redisson", RedissonSession.Kind.RED_LOCK),
+                    redisson("redisson-single", RedissonSession.Kind.SINGLE),
+                    redisson("redisson-fenced", RedissonSession.Kind.FENCED),
+                    new Peer("jedis", () -> LibraryVersion.of("Jedis", "redis.clients", "jedis"), true,
+                            Optional.empty(), Set.of(DriverOption.TLS), JedisSession::open),
+                    new Peer("set-nx", () -> "the published pattern over a JDK socket", false, Optional.empty(),
+                            Set.of(DriverOption.TLS), SetNxSession::open),
+                    // The libraries of these two may be missing, so their classes are loaded at the first use.
+                    new Peer("etcd", () -> PeerLibraries.version("jetcd", "jetcd-core"), true,
+                            Optional.of(ConsensusService.ETCD), Set.of(DriverOption.WAIT),
+                            spec -> EtcdSession.open(spec)),
+                    new Peer("zookeeper", () -> PeerLibraries.version("Curator", "curator-recipes"), true,
+                            Optional.of(ConsensusService.ZOOKEEPER), Set.of(DriverOption.WAIT),
+                            spec -> ZooKeeperSession.open(spec))))
             .toList();
     static final List<String> NAMES = ALL.stream().map(LockDriver::name).toList();
     /**
@@ -34,6 +54,40 @@ public final class Drivers {
             .filter(name -> !List.of("redlock-watched", "redlock-scripts-each", "redlock-thrifty", "lettuce-scripts",
                     "redisson-fenced", "etcd", "zookeeper").contains(name))
             .toList();
+
+    /** @threading any thread */
+    @FunctionalInterface
+    private interface Opener {
+        LockSession open(SessionSpec spec) throws IOException, InterruptedException;
+    }
+
+    /** @threading immutable */
+    private record Peer(String name, Supplier<String> versions, boolean isQuorum, Optional<ConsensusService> service,
+            Set<DriverOption> options, Opener opener) implements LockDriver {
+        @Override
+        public String version() {
+            return versions.get();
+        }
+
+        @Override
+        public LockSession open(SessionSpec spec) throws IOException, InterruptedException {
+            return opener.open(spec);
+        }
+    }
+
+    private static LockDriver lettuce(String name, Opener opener) {
+        return new Peer(name, () -> LibraryVersion.of("Lettuce", "io.lettuce", "lettuce-core"), true, Optional.empty(),
+                Set.of(DriverOption.TLS), opener);
+    }
+
+    private static LockDriver redisson(String name, RedissonSession.Kind kind) {
+        return new Peer(name, () -> LibraryVersion.of("Redisson", "org.redisson", "redisson"),
+                kind == RedissonSession.Kind.RED_LOCK, Optional.empty(),
+                kind == RedissonSession.Kind.FENCED
+                        ? Set.of(DriverOption.TLS, DriverOption.WAIT, DriverOption.FENCED)
+                        : Set.of(DriverOption.TLS, DriverOption.WAIT),
+                spec -> RedissonSession.open(spec, kind));
+    }
 
     /** Finds a driver; throws IllegalArgumentException with the names if there is none, or it has no such transport. */
     public static LockDriver named(String name) {
@@ -48,29 +102,28 @@ public final class Drivers {
         return at < 0 ? driver : overTransport(driver, name.substring(at + 1));
     }
 
-    private static Optional<LockDriver> withTls(RedlockDriver driver, String choice) {
-        return Arrays.stream(RedlockDriver.TlsChoice.values())
-                .filter(tls -> tls != RedlockDriver.TlsChoice.BEST && tls.suffix().equals(choice))
-                .findFirst()
-                .map(driver::with);
-    }
-
-    private static LockDriver overTransport(LockDriver driver, String transport) {
+    private static LockDriver overTransport(LockDriver driver, String choice) {
         if (!(driver instanceof RedlockDriver ours)) {
-            throw new IllegalArgumentException("'" + driver.name() + "@" + transport + "': " + driver.name()
-                    + " has no choice of transport; leave @" + transport + " out");
+            throw new IllegalArgumentException("'" + driver.name() + "@" + choice + "': " + driver.name()
+                    + " has no choice of transport; leave @" + choice + " out");
         }
-        return Arrays.stream(TransportKind.values())
-                .filter(kind -> kind.name().toLowerCase(Locale.ROOT).replace('_', '-').equals(transport))
+        return Stream.<LockDriver>concat(Arrays.stream(TransportKind.values())
+                .filter(kind -> RedlockDriver.lower(kind).equals(choice))
+                .map(ours::over),
+                Arrays.stream(RedlockDriver.TlsChoice.values())
+                        .filter(tls -> tls != RedlockDriver.TlsChoice.BEST && RedlockDriver.lower(tls).equals(choice))
+                        .map(ours::with))
                 .findFirst()
-                .<LockDriver>map(ours::over)
-                .or(() -> withTls(ours, transport))
-                .orElseThrow(() -> new IllegalArgumentException("'" + driver.name() + "@" + transport
+                .orElseThrow(() -> new IllegalArgumentException("'" + driver.name() + "@" + choice
                         + "': expected one of the transports auto, io-uring, epoll, kqueue, nio, or with --tls one of "
                         + "plain, tls-jdk, tls-openssl"));
     }
 
-    /** @threading immutable */
+    /**
+     * For the help text.
+     *
+     * @threading immutable
+     */
     public static final class Names implements Iterable<String> {
         @Override
         public Iterator<String> iterator() {

@@ -1,5 +1,8 @@
 package dev.redlock.loadtest.driver;
 
+import dev.redlock.api.AcquireOutcome;
+import dev.redlock.api.ReleaseOutcome;
+
 /**
  * Gets the outcome of each call of a {@link LockHandle}; exactly one event per call.
  *
@@ -7,8 +10,8 @@ package dev.redlock.loadtest.driver;
  */
 public interface LockListener {
     /** An acquire ended. The validity counts from now, and is 0 unless acquired. */
-    void onAcquire(AcquireVerdict verdict, long validityNs);
+    void onAcquire(AcquireOutcome.Kind verdict, long validityNs);
 
     /** A release ended. */
-    void onRelease(ReleaseVerdict verdict);
+    void onRelease(ReleaseOutcome verdict);
 }

@@ -15,11 +15,7 @@ import java.time.Duration;
  */
 public record LockSpec(String resource, Duration ttl, Duration waitBudget, boolean isFenced,
         boolean isValidityReported) {
-    /**
-     * One attempt, no fencing token.
-     *
-     * @return the defaults
-     */
+    /** One attempt, no fencing token. */
     public static LockSpec of(String resource, Duration ttl) {
         return new LockSpec(resource, ttl, Duration.ZERO, false, true);
     }

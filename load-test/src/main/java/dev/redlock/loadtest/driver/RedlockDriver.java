@@ -35,24 +35,19 @@ import java.util.function.ToLongFunction;
 /**
  * The locks of {@code redlock-core}.
  *
- * @threading any thread
+ * @param isEachReleaseAlone whether each release is a call of its own, as in a hand-written lock
+ * @param isThrifty          whether it asks a quorum of nodes first
+ * @threading immutable
  */
-public final class RedlockDriver implements LockDriver {
-    /** Long, so that a slow reply shows as latency and not as a failed acquire. */
-    private static final Duration NODE_TIMEOUT = Duration.ofSeconds(2);
-
+public record RedlockDriver(ApiForm form, CommandMode commands, boolean isEachReleaseAlone, boolean isThrifty,
+        TransportKind transport, TlsChoice tls) implements LockDriver {
     /** The most leases that a session holds and renews. */
     public static final int LEASES_MAX = 1 << 20;
 
+    /** Long, so that a slow reply shows as latency and not as a failed acquire. */
+    private static final Duration NODE_TIMEOUT = Duration.ofSeconds(2);
     private static final Duration READY_LIMIT = Duration.ofSeconds(10);
     private static final long POLL_MS = 5;
-
-    private final ApiForm form;
-    private final TransportKind transport;
-    private final CommandMode commands;
-    private final boolean isEachReleaseAlone;
-    private final boolean isThrifty;
-    private final TlsChoice tls;
 
     /**
      * Whether and how the driver uses the TLS of nodes that have it.
@@ -74,96 +69,36 @@ public final class RedlockDriver implements LockDriver {
         TlsChoice(TlsProvider provider) {
             this.provider = provider;
         }
-
-        String suffix() {
-            return name().toLowerCase(Locale.ROOT).replace('_', '-');
-        }
     }
 
-    /** The callback form over the best transport. */
-    public RedlockDriver() {
-        this(ApiForm.CALLBACK, TransportKind.AUTO);
+    RedlockDriver(ApiForm form, CommandMode commands, boolean isEachReleaseAlone, boolean isThrifty) {
+        this(form, commands, isEachReleaseAlone, isThrifty, TransportKind.AUTO, TlsChoice.BEST);
     }
 
-    /** A driver of one form of the API. */
-    public RedlockDriver(ApiForm form, TransportKind transport) {
-        this(form, transport, CommandMode.AUTO, false, false, TlsChoice.BEST);
+    RedlockDriver over(TransportKind kind) {
+        return new RedlockDriver(form, commands, isEachReleaseAlone, isThrifty, kind, tls);
     }
 
-    private RedlockDriver(ApiForm form, TransportKind transport, CommandMode commands, boolean isEachReleaseAlone,
-            boolean isThrifty, TlsChoice tls) {
-        this.form = form;
-        this.transport = transport;
-        this.commands = commands;
-        this.isEachReleaseAlone = isEachReleaseAlone;
-        this.isThrifty = isThrifty;
-        this.tls = tls;
-    }
-
-    /**
-     * The callback form by scripts alone, to show the saving of native commands.
-     *
-     * @return the driver {@code redlock-scripts}
-     */
-    public static RedlockDriver withScripts() {
-        return new RedlockDriver(ApiForm.CALLBACK, TransportKind.AUTO, CommandMode.SCRIPTS, false, false,
-                TlsChoice.BEST);
-    }
-
-    /**
-     * The callback form by scripts alone and a call for each release, which are the commands of a hand-written lock.
-     *
-     * @return the driver {@code redlock-scripts-each}
-     */
-    public static RedlockDriver withScriptsEach() {
-        return new RedlockDriver(ApiForm.CALLBACK, TransportKind.AUTO, CommandMode.SCRIPTS, true, false,
-                TlsChoice.BEST);
-    }
-
-    /**
-     * The callback form with thrifty quorums, to show their saving.
-     *
-     * @return the driver {@code redlock-thrifty}
-     */
-    public static RedlockDriver withThriftyQuorums() {
-        return new RedlockDriver(ApiForm.CALLBACK, TransportKind.AUTO, CommandMode.AUTO, false, true, TlsChoice.BEST);
-    }
-
-    /**
-     * The same over another transport.
-     *
-     * @return a driver with the transport in its name
-     */
-    public RedlockDriver over(TransportKind kind) {
-        return new RedlockDriver(form, kind, commands, isEachReleaseAlone, isThrifty, tls);
-    }
-
-    /** The same with another choice of TLS. */
     RedlockDriver with(TlsChoice choice) {
-        return new RedlockDriver(form, transport, commands, isEachReleaseAlone, isThrifty, choice);
+        return new RedlockDriver(form, commands, isEachReleaseAlone, isThrifty, transport, choice);
+    }
+
+    /** As in the names of drivers. */
+    static String lower(Enum<?> constant) {
+        return constant.name().toLowerCase(Locale.ROOT).replace('_', '-');
     }
 
     @Override
     public String name() {
-        String kind = transport.name().toLowerCase(Locale.ROOT).replace('_', '-');
-        String mode = commands == CommandMode.AUTO ? "" : "-" + commands.name().toLowerCase(Locale.ROOT);
-        String releases = isEachReleaseAlone ? "-each" : "";
-        return form.driverName() + mode + releases + (isThrifty ? "-thrifty" : "")
-                + (transport == TransportKind.AUTO ? "" : "@" + kind)
-                + (tls == TlsChoice.BEST ? "" : "@" + tls.suffix());
+        return "redlock" + (form == ApiForm.CALLBACK ? "" : "-" + lower(form))
+                + (commands == CommandMode.AUTO ? "" : "-" + lower(commands)) + (isEachReleaseAlone ? "-each" : "")
+                + (isThrifty ? "-thrifty" : "") + (transport == TransportKind.AUTO ? "" : "@" + lower(transport))
+                + (tls == TlsChoice.BEST ? "" : "@" + lower(tls));
     }
 
     @Override
     public String version() {
         return LibraryVersion.of("redlock", "dev.redlock", "redlock-core");
-    }
-
-    @Override
-    public String summary() {
-        return "this project's quorum lock, " + form.summary()
-                + (commands == CommandMode.SCRIPTS ? ", by scripts alone" : "")
-                + (isEachReleaseAlone ? ", a call for each release" : "")
-                + (isThrifty ? ", asking a quorum first" : "");
     }
 
     /** The default {@code maxTtl}, a second for the rounding of uptimes, and the drift. */
@@ -186,11 +121,11 @@ public final class RedlockDriver implements LockDriver {
                 : Optional.empty();
     }
 
+    /** All but those that the name says already. */
     @Override
     public Set<DriverOption> options() {
         EnumSet<DriverOption> options = EnumSet.allOf(DriverOption.class);
         if (transport != TransportKind.AUTO) {
-            // The name says it already.
             options.remove(DriverOption.TRANSPORT);
         }
         if (commands != CommandMode.AUTO) {
@@ -202,11 +137,7 @@ public final class RedlockDriver implements LockDriver {
         return options;
     }
 
-    /**
-     * A session of a client that exists already.
-     *
-     * @param redlock the client; closed with the session
-     */
+    /** A session of a client that exists already, and is closed with the session. */
     public static LockSession session(Redlock redlock, ApiForm form) {
         return new RedlockSession(redlock, form);
     }
@@ -249,12 +180,8 @@ public final class RedlockDriver implements LockDriver {
     }
 
     /**
-     * Waits until enough nodes have connected. {@code connect} stops waiting after the connect timeout, which may be
-     * too short on a busy machine. The wait skips nodes with a problem.
-     *
-     * @param count   the number of nodes that have to be ready
-     * @throws IOException          if they are not
-     * @throws InterruptedException if interrupted
+     * Waits until enough nodes have connected, or fails. {@code connect} stops waiting after the connect timeout, which
+     * may be too short on a busy machine. The wait skips nodes with a problem.
      */
     public static void awaitReady(Redlock redlock, int count) throws IOException, InterruptedException {
         List<NodeStatus> nodes = redlock.nodes();
@@ -282,11 +209,7 @@ public final class RedlockDriver implements LockDriver {
         return node.state() == NodeState.READY || node.state() == NodeState.QUARANTINED;
     }
 
-    /**
-     * One client of {@code redlock-core}.
-     *
-     * @threading any thread
-     */
+    /** @threading any thread */
     private static final class RedlockSession implements LockSession {
         private final Redlock redlock;
         private final ApiForm form;
@@ -298,17 +221,15 @@ public final class RedlockDriver implements LockDriver {
         }
 
         @Override
-        public LockHandle handle(String resource, Duration ttl, LockListener listener) {
-            return handle(LockSpec.of(resource, ttl), listener);
-        }
-
-        @Override
         public LockHandle handle(LockSpec spec, LockListener listener) {
+            ResourceKey key = redlock.key(spec.resource());
+            AcquireOptions plain = AcquireOptions.ofTtl(spec.ttl()).waitUpTo(spec.waitBudget());
+            AcquireOptions options = spec.isFenced() ? plain.fenced() : plain;
             return switch (form) {
-                case CALLBACK -> new RedlockHandles.Callback(redlock, spec, false, listener);
-                case WATCHED -> new RedlockHandles.Callback(redlock, spec, true, listener);
-                case BLOCKING -> new RedlockHandles.Blocking(threads, redlock, spec, listener);
-                case STAGE -> new RedlockHandles.Stage(redlock, spec, listener);
+                case CALLBACK -> new Callback(redlock, key, options, spec.isValidityReported(), listener);
+                case WATCHED -> new Callback(redlock, key, options.watchLoss(), spec.isValidityReported(), listener);
+                case BLOCKING -> new Blocking(threads, redlock, key, options, listener);
+                case STAGE -> new Stage(redlock, key, options, listener);
             };
         }
 
@@ -356,167 +277,128 @@ public final class RedlockDriver implements LockDriver {
             threads.close();
             redlock.close();
         }
+    }
 
-        /**
-         * A handle for each form of the API of {@code redlock-core}.
-         *
-         * @threading caller-confined between a call and its outcome
-         */
-        private static final class RedlockHandles {
-            private static AcquireOptions optionsOf(LockSpec spec) {
-                AcquireOptions plain = AcquireOptions.ofTtl(spec.ttl()).waitUpTo(spec.waitBudget());
-                return spec.isFenced() ? plain.fenced() : plain;
+    /**
+     * One reused lease.
+     *
+     * @threading caller-confined between a call and its outcome
+     */
+    private static final class Callback implements LockHandle {
+        private final Redlock redlock;
+        private final ResourceKey key;
+        private final AcquireOptions options;
+        private final boolean isValidityReported;
+        private final Lease lease;
+        private final LockListener listener;
+        // Method references are created once: one for each call would allocate.
+        private final AcquireCallback onOutcome = this::onOutcome;
+        private final ReleaseCallback onReleased = this::onReleased;
+
+        Callback(Redlock redlock, ResourceKey key, AcquireOptions options, boolean isValidityReported,
+                LockListener listener) {
+            this.redlock = redlock;
+            this.key = key;
+            this.options = options;
+            this.isValidityReported = isValidityReported;
+            this.lease = redlock.newLease();
+            this.listener = listener;
+        }
+
+        @Override
+        public void acquire() {
+            redlock.acquire(key, options, lease, onOutcome);
+        }
+
+        @Override
+        public void release() {
+            lease.release(onReleased);
+        }
+
+        private void onOutcome(AcquireOutcome outcome) {
+            // Reads the clock.
+            long validityNs = isValidityReported && outcome.isAcquired() ? lease.remainingValidityNs() : 0;
+            listener.onAcquire(outcome.kind(), validityNs);
+        }
+
+        private void onReleased(Lease released, ReleaseOutcome outcome) {
+            listener.onRelease(outcome);
+        }
+    }
+
+    /**
+     * A lease for each acquire, as in the short form.
+     *
+     * @threading caller-confined between a call and its outcome
+     */
+    private static final class Blocking extends BlockingHandle {
+        private final Redlock redlock;
+        private final ResourceKey key;
+        private final AcquireOptions options;
+        private Lease lease;
+
+        Blocking(CallerThreads threads, Redlock redlock, ResourceKey key, AcquireOptions options,
+                LockListener listener) {
+            super(threads, listener);
+            this.redlock = redlock;
+            this.key = key;
+            this.options = options;
+        }
+
+        @Override
+        AcquireOutcome.Kind tryAcquire() throws InterruptedException {
+            AcquireOutcome outcome = redlock.acquire(key, options);
+            if (outcome.isAcquired()) {
+                lease = outcome.lease();
+                validFor(lease.remainingValidityNs());
             }
+            return outcome.kind();
+        }
 
-            /**
-             * One reused key and lease.
-             *
-             * @threading caller-confined between a call and its outcome
-             */
-            static final class Callback implements LockHandle {
-                private final Redlock redlock;
-                private final ResourceKey key;
-                private final AcquireOptions options;
-                private final boolean isValidityReported;
-                private final Lease lease;
-                private final LockListener listener;
-                // Method references are created once: one for each call would allocate.
-                private final AcquireCallback onOutcome = this::onOutcome;
-                private final ReleaseCallback onReleased = this::onReleased;
+        @Override
+        ReleaseOutcome tryRelease() {
+            return lease == null ? ReleaseOutcome.EXPIRED : lease.release();
+        }
+    }
 
-                Callback(Redlock redlock, LockSpec spec, boolean isWatched, LockListener listener) {
-                    this.redlock = redlock;
-                    this.key = redlock.key(spec.resource());
-                    this.options = isWatched ? optionsOf(spec).watchLoss() : optionsOf(spec);
-                    this.isValidityReported = spec.isValidityReported();
-                    this.lease = redlock.newLease();
-                    this.listener = listener;
-                }
+    /**
+     * A future and a lease for each acquire.
+     *
+     * @threading caller-confined between a call and its outcome
+     */
+    private static final class Stage implements LockHandle {
+        private final Redlock redlock;
+        private final ResourceKey key;
+        private final AcquireOptions options;
+        private final LockListener listener;
+        private Lease lease;
 
-                @Override
-                public void acquire() {
-                    redlock.acquire(key, options, lease, onOutcome);
-                }
+        Stage(Redlock redlock, ResourceKey key, AcquireOptions options, LockListener listener) {
+            this.redlock = redlock;
+            this.key = key;
+            this.options = options;
+            this.listener = listener;
+        }
 
-                @Override
-                public void release() {
-                    lease.release(onReleased);
-                }
+        @Override
+        public void acquire() {
+            redlock.acquireAsync(key, options).thenAccept(this::onOutcome);
+        }
 
-                private void onOutcome(AcquireOutcome outcome) {
-                    // Reads the clock.
-                    long validityNs = isValidityReported && outcome.isAcquired() ? lease.remainingValidityNs() : 0;
-                    listener.onAcquire(RedlockVerdicts.of(outcome.kind()), validityNs);
-                }
-
-                private void onReleased(Lease released, ReleaseOutcome outcome) {
-                    listener.onRelease(RedlockVerdicts.of(outcome));
-                }
+        @Override
+        public void release() {
+            if (lease == null) {
+                listener.onRelease(ReleaseOutcome.EXPIRED);
+                return;
             }
+            lease.releaseAsync().thenAccept(listener::onRelease);
+        }
 
-            /**
-             * A lease for each acquire, as in the short form.
-             *
-             * @threading caller-confined between a call and its outcome
-             */
-            static final class Blocking extends BlockingHandle {
-                private final Redlock redlock;
-                private final ResourceKey key;
-                private final AcquireOptions options;
-                private Lease lease;
-
-                Blocking(CallerThreads threads, Redlock redlock, LockSpec spec, LockListener listener) {
-                    super(threads, listener);
-                    this.redlock = redlock;
-                    this.key = redlock.key(spec.resource());
-                    this.options = optionsOf(spec);
-                }
-
-                @Override
-                AcquireVerdict tryAcquire() throws InterruptedException {
-                    AcquireOutcome outcome = redlock.acquire(key, options);
-                    if (outcome.isAcquired()) {
-                        lease = outcome.lease();
-                        validFor(lease.remainingValidityNs());
-                    }
-                    return RedlockVerdicts.of(outcome.kind());
-                }
-
-                @Override
-                ReleaseVerdict tryRelease() {
-                    return lease == null ? ReleaseVerdict.EXPIRED : RedlockVerdicts.of(lease.release());
-                }
+        private void onOutcome(AcquireOutcome outcome) {
+            if (outcome.isAcquired()) {
+                lease = outcome.lease();
             }
-
-            /**
-             * A future and a lease for each acquire.
-             *
-             * @threading caller-confined between a call and its outcome
-             */
-            static final class Stage implements LockHandle {
-                private final Redlock redlock;
-                private final ResourceKey key;
-                private final AcquireOptions options;
-                private final LockListener listener;
-                private Lease lease;
-
-                Stage(Redlock redlock, LockSpec spec, LockListener listener) {
-                    this.redlock = redlock;
-                    this.key = redlock.key(spec.resource());
-                    this.options = optionsOf(spec);
-                    this.listener = listener;
-                }
-
-                @Override
-                public void acquire() {
-                    redlock.acquireAsync(key, options).thenAccept(this::onOutcome);
-                }
-
-                @Override
-                public void release() {
-                    if (lease == null) {
-                        listener.onRelease(ReleaseVerdict.EXPIRED);
-                        return;
-                    }
-                    lease.releaseAsync().thenAccept(outcome -> listener.onRelease(RedlockVerdicts.of(outcome)));
-                }
-
-                private void onOutcome(AcquireOutcome outcome) {
-                    if (outcome.isAcquired()) {
-                        lease = outcome.lease();
-                    }
-                    listener.onAcquire(RedlockVerdicts.of(outcome.kind()),
-                            outcome.isAcquired() ? lease.remainingValidityNs() : 0);
-                }
-            }
-
-            /**
-             * Maps the outcomes of {@code redlock-core} to verdicts.
-             *
-             * @threading immutable
-             */
-            private static final class RedlockVerdicts {
-                static AcquireVerdict of(AcquireOutcome.Kind kind) {
-                    return switch (kind) {
-                        case ACQUIRED -> AcquireVerdict.ACQUIRED;
-                        case CONTENDED -> AcquireVerdict.CONTENDED;
-                        case NO_QUORUM -> AcquireVerdict.NO_QUORUM;
-                        case TOO_SLOW -> AcquireVerdict.TOO_SLOW;
-                        case TIMED_OUT -> AcquireVerdict.TIMED_OUT;
-                        case OVERLOADED -> AcquireVerdict.OVERLOADED;
-                        case CLOSED, CANCELLED -> AcquireVerdict.CLOSED;
-                    };
-                }
-
-                static ReleaseVerdict of(ReleaseOutcome outcome) {
-                    return switch (outcome) {
-                        case RELEASED -> ReleaseVerdict.RELEASED;
-                        case EXPIRED -> ReleaseVerdict.EXPIRED;
-                        case UNKNOWN -> ReleaseVerdict.UNKNOWN;
-                        case KEPT -> throw new IllegalStateException("KEPT without holdAtLeast, which no driver sets");
-                    };
-                }
-            }
+            listener.onAcquire(outcome.kind(), outcome.isAcquired() ? lease.remainingValidityNs() : 0);
         }
     }
 }

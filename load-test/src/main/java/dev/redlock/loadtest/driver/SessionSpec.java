@@ -26,18 +26,7 @@ import java.util.OptionalInt;
 public record SessionSpec(List<NodeAddress> nodes, boolean isFresh, TransportKind transport, int eventLoops,
         IdlePolicy idlePolicy, CommandMode commands, OptionalInt handoffs, boolean isThrifty, Tls tls,
         List<String> clusters) {
-    /** Copies the lists. */
-    public SessionSpec {
-        nodes = List.copyOf(nodes);
-        clusters = List.copyOf(clusters);
-    }
-
-    /**
-     * The nodes, and defaults for the rest.
-     *
-     * @param isFresh whether they cannot have held locks before
-     * @return the defaults
-     */
+    /** The nodes, and defaults for the rest. */
     public static SessionSpec of(List<NodeAddress> nodes, boolean isFresh) {
         return new SessionSpec(nodes, isFresh, TransportKind.AUTO, 1, IdlePolicy.BLOCK, CommandMode.AUTO,
                 OptionalInt.empty(), false, null, List.of());

@@ -1,5 +1,7 @@
 package dev.redlock.loadtest.driver;
 
+import dev.redlock.api.AcquireOutcome;
+import dev.redlock.api.ReleaseOutcome;
 import java.time.Duration;
 
 /**
@@ -47,17 +49,17 @@ final class VoteCount {
     }
 
     /** The outcome of a lost acquire: other clients hold the lock, or too few nodes replied. */
-    AcquireVerdict lost() {
+    AcquireOutcome.Kind lost() {
         return nodeCount - refused < quorum() || refused > failed
-                ? AcquireVerdict.CONTENDED
-                : AcquireVerdict.NO_QUORUM;
+                ? AcquireOutcome.Kind.CONTENDED
+                : AcquireOutcome.Kind.NO_QUORUM;
     }
 
-    ReleaseVerdict released() {
+    ReleaseOutcome released() {
         if (isWon()) {
-            return ReleaseVerdict.RELEASED;
+            return ReleaseOutcome.RELEASED;
         }
-        return refused >= quorum() ? ReleaseVerdict.EXPIRED : ReleaseVerdict.UNKNOWN;
+        return refused >= quorum() ? ReleaseOutcome.EXPIRED : ReleaseOutcome.UNKNOWN;
     }
 
     /**

@@ -1,11 +1,11 @@
 package dev.redlock.loadtest.rig;
 
-import dev.redlock.loadtest.driver.AcquireVerdict;
+import dev.redlock.api.AcquireOutcome;
+import dev.redlock.api.ReleaseOutcome;
 import dev.redlock.loadtest.driver.LockHandle;
 import dev.redlock.loadtest.driver.LockListener;
 import dev.redlock.loadtest.driver.LockSession;
 import dev.redlock.loadtest.driver.LockSpec;
-import dev.redlock.loadtest.driver.ReleaseVerdict;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -46,8 +46,8 @@ final class LoadCycle implements LockListener {
     // because the servers clear the caches between two steps of a cycle, and each object that a step touches counts.
     private long acquiredCount;
     private long releasedCount;
-    private final long[] otherAcquires = new long[AcquireVerdict.values().length];
-    private final long[] otherReleases = new long[ReleaseVerdict.values().length];
+    private final long[] otherAcquires = new long[AcquireOutcome.Kind.values().length];
+    private final long[] otherReleases = new long[ReleaseOutcome.values().length];
 
     /** @threading immutable */
     private record Target(RigResource resource, LockHandle handle) {
@@ -140,10 +140,10 @@ final class LoadCycle implements LockListener {
     }
 
     @Override
-    public void onAcquire(AcquireVerdict verdict, long validityNs) {
+    public void onAcquire(AcquireOutcome.Kind verdict, long validityNs) {
         long nowNs = rig.nowNs();
         useOwnLatencies();
-        if (verdict != AcquireVerdict.ACQUIRED) {
+        if (verdict != AcquireOutcome.Kind.ACQUIRED) {
             rig.onFailed(this, verdict, nowNs);
             return;
         }
@@ -165,10 +165,10 @@ final class LoadCycle implements LockListener {
     }
 
     @Override
-    public void onRelease(ReleaseVerdict verdict) {
+    public void onRelease(ReleaseOutcome verdict) {
         long nowNs = rig.nowNs();
         useOwnLatencies();
-        if (verdict == ReleaseVerdict.RELEASED) {
+        if (verdict == ReleaseOutcome.RELEASED) {
             releasedCount++;
         } else {
             otherReleases[verdict.ordinal()]++;
@@ -183,20 +183,20 @@ final class LoadCycle implements LockListener {
     }
 
     /** An acquire has ended, with all attempts of the rig. */
-    void onOutcome(AcquireVerdict verdict) {
-        if (verdict == AcquireVerdict.ACQUIRED) {
+    void onOutcome(AcquireOutcome.Kind verdict) {
+        if (verdict == AcquireOutcome.Kind.ACQUIRED) {
             acquiredCount++;
         } else {
             otherAcquires[verdict.ordinal()]++;
         }
     }
 
-    long count(AcquireVerdict verdict) {
-        return verdict == AcquireVerdict.ACQUIRED ? acquiredCount : otherAcquires[verdict.ordinal()];
+    long count(AcquireOutcome.Kind verdict) {
+        return verdict == AcquireOutcome.Kind.ACQUIRED ? acquiredCount : otherAcquires[verdict.ordinal()];
     }
 
-    long count(ReleaseVerdict verdict) {
-        return verdict == ReleaseVerdict.RELEASED ? releasedCount : otherReleases[verdict.ordinal()];
+    long count(ReleaseOutcome verdict) {
+        return verdict == ReleaseOutcome.RELEASED ? releasedCount : otherReleases[verdict.ordinal()];
     }
 
     long intendedNs() {

@@ -1,7 +1,7 @@
 package dev.redlock.loadtest.rig;
 
-import dev.redlock.loadtest.driver.AcquireVerdict;
-import dev.redlock.loadtest.driver.ReleaseVerdict;
+import dev.redlock.api.AcquireOutcome;
+import dev.redlock.api.ReleaseOutcome;
 import dev.redlock.loadtest.result.ClientCost;
 import dev.redlock.loadtest.result.LoopKind;
 import dev.redlock.loadtest.result.Mark;
@@ -91,13 +91,13 @@ public record LoadResult(LoadPlan plan, Span span, Tally tally, Map<String, Oper
         long bad = 0;
         for (Map.Entry<String, Long> acquires : tally.acquires().entrySet()) {
             all += acquires.getValue();
-            if (acquires.getValue() > 0 && !isExpected(AcquireVerdict.valueOf(acquires.getKey()))) {
+            if (acquires.getValue() > 0 && !isExpected(AcquireOutcome.Kind.valueOf(acquires.getKey()))) {
                 bad += acquires.getValue();
                 unexpected.add(acquires.getValue() + " acquires ended " + acquires.getKey());
             }
         }
         for (Map.Entry<String, Long> releases : tally.releases().entrySet()) {
-            if (releases.getValue() > 0 && !releases.getKey().equals(ReleaseVerdict.RELEASED.name())) {
+            if (releases.getValue() > 0 && !releases.getKey().equals(ReleaseOutcome.RELEASED.name())) {
                 bad += releases.getValue();
                 unexpected.add(releases.getValue() + " releases of a held lock ended " + releases.getKey());
             }
@@ -107,9 +107,9 @@ public record LoadResult(LoadPlan plan, Span span, Tally tally, Map<String, Oper
         }
     }
 
-    private boolean isExpected(AcquireVerdict verdict) {
-        return verdict == AcquireVerdict.ACQUIRED || plan.isContended()
-                && (verdict == AcquireVerdict.CONTENDED || verdict == AcquireVerdict.TIMED_OUT);
+    private boolean isExpected(AcquireOutcome.Kind verdict) {
+        return verdict == AcquireOutcome.Kind.ACQUIRED || plan.isContended()
+                && (verdict == AcquireOutcome.Kind.CONTENDED || verdict == AcquireOutcome.Kind.TIMED_OUT);
     }
 
     /** The run as one series of a command's results. */

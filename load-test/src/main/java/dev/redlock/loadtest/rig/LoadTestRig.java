@@ -1,8 +1,8 @@
 package dev.redlock.loadtest.rig;
 
-import dev.redlock.loadtest.driver.AcquireVerdict;
+import dev.redlock.api.AcquireOutcome;
+import dev.redlock.api.ReleaseOutcome;
 import dev.redlock.loadtest.driver.LockSession;
-import dev.redlock.loadtest.driver.ReleaseVerdict;
 import dev.redlock.loadtest.result.IntervalLog;
 import dev.redlock.loadtest.result.LoopKind;
 import dev.redlock.loadtest.result.Mark;
@@ -226,11 +226,11 @@ public final class LoadTestRig {
         Map<String, OperationResult> operations = new LinkedHashMap<>();
         recorders.forEach(recorder -> operations.put(recorder.operation(), recorder.result()));
         Map<String, Long> acquired = new LinkedHashMap<>();
-        for (AcquireVerdict verdict : AcquireVerdict.values()) {
+        for (AcquireOutcome.Kind verdict : AcquireOutcome.Kind.values()) {
             acquired.put(verdict.name(), count(verdict));
         }
         Map<String, Long> released = new LinkedHashMap<>();
-        for (ReleaseVerdict verdict : ReleaseVerdict.values()) {
+        for (ReleaseOutcome verdict : ReleaseOutcome.values()) {
             released.put(verdict.name(), cycles.stream().mapToLong(cycle -> cycle.count(verdict)).sum());
         }
         long done = cycleRecorder.count() - (openLoop == null ? 0 : openLoop.dropped());
@@ -263,11 +263,11 @@ public final class LoadTestRig {
     }
 
     private double successShare() {
-        long all = Stream.of(AcquireVerdict.values()).mapToLong(this::count).sum();
-        return all == 0 ? 0 : (double) count(AcquireVerdict.ACQUIRED) / all;
+        long all = Stream.of(AcquireOutcome.Kind.values()).mapToLong(this::count).sum();
+        return all == 0 ? 0 : (double) count(AcquireOutcome.Kind.ACQUIRED) / all;
     }
 
-    private long count(AcquireVerdict verdict) {
+    private long count(AcquireOutcome.Kind verdict) {
         return cycles.stream().mapToLong(cycle -> cycle.count(verdict)).sum();
     }
 
@@ -311,8 +311,8 @@ public final class LoadTestRig {
     }
 
     /** Retries a rejected attempt as long as its cycle may wait; any other failure ends the cycle. */
-    void onFailed(LoadCycle cycle, AcquireVerdict verdict, long nowNs) {
-        boolean isRefused = verdict == AcquireVerdict.CONTENDED && !plan.waitBudget().isZero();
+    void onFailed(LoadCycle cycle, AcquireOutcome.Kind verdict, long nowNs) {
+        boolean isRefused = verdict == AcquireOutcome.Kind.CONTENDED && !plan.waitBudget().isZero();
         if (isRefused) {
             refusedAttempts.incrementAndGet();
             if (isStopping) {
@@ -324,15 +324,15 @@ public final class LoadTestRig {
                 return;
             }
         }
-        cycle.onOutcome(isRefused ? AcquireVerdict.TIMED_OUT : verdict);
+        cycle.onOutcome(isRefused ? AcquireOutcome.Kind.TIMED_OUT : verdict);
         onFailedCycle(cycle, verdict, nowNs);
     }
 
     /** In a closed loop the next cycle starts after a delay, so that a client that fails at once does not spin. */
-    private void onFailedCycle(LoadCycle cycle, AcquireVerdict verdict, long nowNs) {
+    private void onFailedCycle(LoadCycle cycle, AcquireOutcome.Kind verdict, long nowNs) {
         if (openLoop != null) {
             openLoop.onIdle(cycle, nowNs);
-        } else if (isStopping || verdict == AcquireVerdict.CLOSED) {
+        } else if (isStopping || verdict == AcquireOutcome.Kind.CLOSED) {
             ended.countDown();
         } else {
             time.schedule(() -> cycle.begin(nowNs()), RETRY_NS_MIN);

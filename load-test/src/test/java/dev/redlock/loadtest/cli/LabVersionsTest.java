@@ -2,7 +2,7 @@ package dev.redlock.loadtest.cli;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 
-import dev.redlock.loadtest.driver.RedlockDriver;
+import dev.redlock.loadtest.driver.Drivers;
 import dev.redlock.loadtest.nodes.RedisNodes;
 import dev.redlock.loadtest.nodes.RedisNodesContext;
 import dev.redlock.loadtest.nodes.RequiredNodes;
@@ -15,7 +15,7 @@ class LabVersionsTest {
     @Test
     void versionsOfNettyAndTheServersAreKnown() {
         try (RedisNodes nodes = RequiredNodes.start(new RedisNodesContext().count(2))) {
-            Versions versions = LabVersions.of(List.of(new RedlockDriver()), nodes);
+            Versions versions = LabVersions.of(List.of(Drivers.named("redlock")), nodes);
             assertEquals(Version.identify().get("netty-common").artifactVersion(), versions.netty());
             assertEquals(2, versions.servers().size());
             assertEquals(2, versions.servers().stream().filter(one -> one.matches("(redis|valkey) \\d.*")).count(),

@@ -5,11 +5,12 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.node.ObjectNode;
-import dev.redlock.loadtest.driver.AcquireVerdict;
+import dev.redlock.api.AcquireOutcome;
+import dev.redlock.api.ReleaseOutcome;
 import dev.redlock.loadtest.driver.LockHandle;
 import dev.redlock.loadtest.driver.LockListener;
 import dev.redlock.loadtest.driver.LockSession;
-import dev.redlock.loadtest.driver.ReleaseVerdict;
+import dev.redlock.loadtest.driver.LockSpec;
 import dev.redlock.loadtest.result.LoopKind;
 import dev.redlock.loadtest.result.MachineClass;
 import dev.redlock.loadtest.result.Mark;
@@ -79,16 +80,16 @@ class ResultFieldsDocTest {
     /** Grants everything at once. */
     private static final class Granting implements LockSession {
         @Override
-        public LockHandle handle(String resource, Duration ttl, LockListener listener) {
+        public LockHandle handle(LockSpec spec, LockListener listener) {
             return new LockHandle() {
                 @Override
                 public void acquire() {
-                    listener.onAcquire(AcquireVerdict.ACQUIRED, ttl.toNanos());
+                    listener.onAcquire(AcquireOutcome.Kind.ACQUIRED, spec.ttl().toNanos());
                 }
 
                 @Override
                 public void release() {
-                    listener.onRelease(ReleaseVerdict.RELEASED);
+                    listener.onRelease(ReleaseOutcome.RELEASED);
                 }
             };
         }

@@ -1,5 +1,7 @@
 package dev.redlock.loadtest.driver;
 
+import dev.redlock.api.AcquireOutcome;
+import dev.redlock.api.ReleaseOutcome;
 import java.time.Duration;
 import java.util.concurrent.ArrayBlockingQueue;
 import java.util.concurrent.BlockingQueue;
@@ -47,7 +49,7 @@ public final class BlockingLock {
      * @throws InterruptedException if interrupted; the attempt continues and this object is no longer usable
      * @throws TimeoutException     if no outcome came within the limit
      */
-    public AcquireVerdict acquire() throws InterruptedException, TimeoutException {
+    public AcquireOutcome.Kind acquire() throws InterruptedException, TimeoutException {
         handle.acquire();
         return await(outcomes.acquires, "acquire");
     }
@@ -59,7 +61,7 @@ public final class BlockingLock {
      * @throws InterruptedException if interrupted
      * @throws TimeoutException     if no outcome came within the limit
      */
-    public ReleaseVerdict release() throws InterruptedException, TimeoutException {
+    public ReleaseOutcome release() throws InterruptedException, TimeoutException {
         handle.release();
         return await(outcomes.releases, "release");
     }
@@ -78,16 +80,16 @@ public final class BlockingLock {
      * @threading any thread
      */
     private static final class Outcomes implements LockListener {
-        private final BlockingQueue<AcquireVerdict> acquires = new ArrayBlockingQueue<>(1);
-        private final BlockingQueue<ReleaseVerdict> releases = new ArrayBlockingQueue<>(1);
+        private final BlockingQueue<AcquireOutcome.Kind> acquires = new ArrayBlockingQueue<>(1);
+        private final BlockingQueue<ReleaseOutcome> releases = new ArrayBlockingQueue<>(1);
 
         @Override
-        public void onAcquire(AcquireVerdict verdict, long validityNs) {
+        public void onAcquire(AcquireOutcome.Kind verdict, long validityNs) {
             acquires.add(verdict);
         }
 
         @Override
-        public void onRelease(ReleaseVerdict verdict) {
+        public void onRelease(ReleaseOutcome verdict) {
             releases.add(verdict);
         }
     }

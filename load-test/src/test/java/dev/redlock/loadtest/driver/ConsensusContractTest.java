@@ -5,11 +5,12 @@ import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import dev.redlock.api.AcquireOutcome;
+import dev.redlock.api.ReleaseOutcome;
 import dev.redlock.loadtest.Await;
 import dev.redlock.loadtest.consensus.ConsensusServers;
 import dev.redlock.loadtest.consensus.RequiredServices;
-import dev.redlock.loadtest.driver.EtcdDriver.EtcdLease;
-import dev.redlock.loadtest.driver.ZooKeeperDriver.ZooKeeperSession;
+import dev.redlock.loadtest.driver.EtcdSession.EtcdLease;
 import dev.redlock.loadtest.rig.LoadPlan;
 import dev.redlock.loadtest.rig.LoadResult;
 import dev.redlock.loadtest.rig.LoadTestRig;
@@ -42,7 +43,7 @@ class ConsensusContractTest {
     @Nested
     class Etcd extends OnThreeServers {
         Etcd() {
-            super(new EtcdDriver(), "etcdLeases");
+            super("etcd", "etcdLeases");
         }
 
         @Test
@@ -61,20 +62,20 @@ class ConsensusContractTest {
     @Nested
     class CuratorOnZooKeeper extends OnThreeServers {
         CuratorOnZooKeeper() {
-            super(new ZooKeeperDriver(), "zookeeperSessions");
+            super("zookeeper", "zookeeperSessions");
         }
 
         @Test
         void lockOfAnExpiredSessionIsReleasedAsExpired() throws Exception {
             try (LockSession session = open()) {
                 BlockingLock lock = new BlockingLock(session, freshResource(), TTL, LIMIT);
-                assertEquals(AcquireVerdict.ACQUIRED, lock.acquire());
+                assertEquals(AcquireOutcome.Kind.ACQUIRED, lock.acquire());
                 ZooKeeper own = ((ZooKeeperSession) session).client(TTL).getZookeeperClient().getZooKeeper();
                 endFromAnotherConnection(servers().addresses().get(0).toString(), own);
                 Await.until("an expired session", () -> session.counters().get("zookeeperSessionsExpired") == 1);
-                assertEquals(ReleaseVerdict.EXPIRED, lock.release());
-                assertEquals(AcquireVerdict.ACQUIRED, lock.acquire(), "in a new session");
-                assertEquals(ReleaseVerdict.RELEASED, lock.release());
+                assertEquals(ReleaseOutcome.EXPIRED, lock.release());
+                assertEquals(AcquireOutcome.Kind.ACQUIRED, lock.acquire(), "in a new session");
+                assertEquals(ReleaseOutcome.RELEASED, lock.release());
             }
         }
     }
@@ -99,8 +100,8 @@ class ConsensusContractTest {
         private ConsensusServers servers;
         private int resourceCount;
 
-        OnThreeServers(LockDriver driver, String sessionCounter) {
-            this.driver = driver;
+        OnThreeServers(String driver, String sessionCounter) {
+            this.driver = Drivers.named(driver);
             this.sessionCounter = sessionCounter;
         }
 
@@ -121,7 +122,7 @@ class ConsensusContractTest {
         }
 
         final LockSession open() throws IOException, InterruptedException {
-            return driver.open(servers.addresses(), true);
+            return driver.open(SessionSpec.of(servers.addresses(), true));
         }
 
         final String freshResource() {
@@ -139,12 +140,12 @@ class ConsensusContractTest {
                 BlockingLock ours = new BlockingLock(one, resource, TTL, LIMIT);
                 BlockingLock theirs = new BlockingLock(two, resource, TTL, LIMIT);
                 BlockingLock neighbour = new BlockingLock(one, resource, TTL, LIMIT);
-                assertEquals(AcquireVerdict.ACQUIRED, ours.acquire());
-                assertEquals(AcquireVerdict.CONTENDED, theirs.acquire());
-                assertEquals(AcquireVerdict.CONTENDED, neighbour.acquire());
-                assertEquals(ReleaseVerdict.RELEASED, ours.release());
-                assertEquals(AcquireVerdict.ACQUIRED, theirs.acquire());
-                assertEquals(ReleaseVerdict.RELEASED, theirs.release());
+                assertEquals(AcquireOutcome.Kind.ACQUIRED, ours.acquire());
+                assertEquals(AcquireOutcome.Kind.CONTENDED, theirs.acquire());
+                assertEquals(AcquireOutcome.Kind.CONTENDED, neighbour.acquire());
+                assertEquals(ReleaseOutcome.RELEASED, ours.release());
+                assertEquals(AcquireOutcome.Kind.ACQUIRED, theirs.acquire());
+                assertEquals(ReleaseOutcome.RELEASED, theirs.release());
             }
         }
 
@@ -155,15 +156,15 @@ class ConsensusContractTest {
                 String resource = freshResource();
                 BlockingLock ours = new BlockingLock(one, resource, TTL, LIMIT);
                 BlockingLock theirs = waiting(two, resource, Duration.ofSeconds(15));
-                assertEquals(AcquireVerdict.ACQUIRED, ours.acquire());
-                CompletableFuture<AcquireVerdict> waiter = CompletableFuture.supplyAsync(() -> acquire(theirs));
-                assertEquals(ReleaseVerdict.RELEASED, ours.release());
-                assertEquals(AcquireVerdict.ACQUIRED, waiter.get(LIMIT.toSeconds(), TimeUnit.SECONDS));
-                assertEquals(ReleaseVerdict.RELEASED, theirs.release());
+                assertEquals(AcquireOutcome.Kind.ACQUIRED, ours.acquire());
+                CompletableFuture<AcquireOutcome.Kind> waiter = CompletableFuture.supplyAsync(() -> acquire(theirs));
+                assertEquals(ReleaseOutcome.RELEASED, ours.release());
+                assertEquals(AcquireOutcome.Kind.ACQUIRED, waiter.get(LIMIT.toSeconds(), TimeUnit.SECONDS));
+                assertEquals(ReleaseOutcome.RELEASED, theirs.release());
             }
         }
 
-        private static AcquireVerdict acquire(BlockingLock lock) {
+        private static AcquireOutcome.Kind acquire(BlockingLock lock) {
             try {
                 return lock.acquire();
             } catch (Exception e) {
@@ -178,14 +179,14 @@ class ConsensusContractTest {
                 BlockingLock ours = new BlockingLock(one, resource, TTL, LIMIT);
                 BlockingLock theirs = waiting(two, resource, Duration.ofMillis(300));
                 BlockingLock last = new BlockingLock(three, resource, TTL, LIMIT);
-                assertEquals(AcquireVerdict.ACQUIRED, ours.acquire());
-                assertEquals(AcquireVerdict.TIMED_OUT, theirs.acquire());
-                assertEquals(ReleaseVerdict.RELEASED, ours.release());
-                assertEquals(AcquireVerdict.ACQUIRED, last.acquire());
-                assertEquals(ReleaseVerdict.RELEASED, last.release());
-                assertEquals(AcquireVerdict.ACQUIRED, theirs.acquire());
-                assertEquals(AcquireVerdict.CONTENDED, last.acquire());
-                assertEquals(ReleaseVerdict.RELEASED, theirs.release());
+                assertEquals(AcquireOutcome.Kind.ACQUIRED, ours.acquire());
+                assertEquals(AcquireOutcome.Kind.TIMED_OUT, theirs.acquire());
+                assertEquals(ReleaseOutcome.RELEASED, ours.release());
+                assertEquals(AcquireOutcome.Kind.ACQUIRED, last.acquire());
+                assertEquals(ReleaseOutcome.RELEASED, last.release());
+                assertEquals(AcquireOutcome.Kind.ACQUIRED, theirs.acquire());
+                assertEquals(AcquireOutcome.Kind.CONTENDED, last.acquire());
+                assertEquals(ReleaseOutcome.RELEASED, theirs.release());
             }
         }
 
@@ -210,8 +211,8 @@ class ConsensusContractTest {
             try (LockSession session = open()) {
                 for (int i = 0; i < 5; i++) {
                     BlockingLock lock = new BlockingLock(session, freshResource(), TTL, LIMIT);
-                    assertEquals(AcquireVerdict.ACQUIRED, lock.acquire());
-                    assertEquals(ReleaseVerdict.RELEASED, lock.release());
+                    assertEquals(AcquireOutcome.Kind.ACQUIRED, lock.acquire());
+                    assertEquals(ReleaseOutcome.RELEASED, lock.release());
                 }
                 assertEquals(1, session.counters().get(sessionCounter));
             }
@@ -222,11 +223,11 @@ class ConsensusContractTest {
             String resource = freshResource();
             try (LockSession two = open()) {
                 try (LockSession one = open()) {
-                    assertEquals(AcquireVerdict.ACQUIRED, new BlockingLock(one, resource, TTL, LIMIT).acquire());
+                    assertEquals(AcquireOutcome.Kind.ACQUIRED, new BlockingLock(one, resource, TTL, LIMIT).acquire());
                 }
                 BlockingLock theirs = waiting(two, resource, Duration.ofSeconds(15));
-                assertEquals(AcquireVerdict.ACQUIRED, theirs.acquire());
-                assertEquals(ReleaseVerdict.RELEASED, theirs.release());
+                assertEquals(AcquireOutcome.Kind.ACQUIRED, theirs.acquire());
+                assertEquals(ReleaseOutcome.RELEASED, theirs.release());
             }
         }
 
@@ -239,10 +240,10 @@ class ConsensusContractTest {
         @Test
         void oneOfThreeServersDown() throws Exception {
             try (ConsensusServers own = RequiredServices.start(driver.service().orElseThrow(), 3);
-                    LockSession early = driver.open(own.addresses(), true)) {
+                    LockSession early = driver.open(SessionSpec.of(own.addresses(), true))) {
                 own.kill(2);
                 awaitCycle(early, "early");
-                try (LockSession late = driver.open(own.addresses(), true)) {
+                try (LockSession late = driver.open(SessionSpec.of(own.addresses(), true))) {
                     awaitCycle(late, "late");
                 }
             }
@@ -252,16 +253,16 @@ class ConsensusContractTest {
         private void awaitCycle(LockSession session, String resource) throws Exception {
             BlockingLock lock = new BlockingLock(session, resource, TTL, LIMIT);
             Await.until("an acquire of the " + resource + " client",
-                    () -> lock.acquire() == AcquireVerdict.ACQUIRED);
-            assertEquals(ReleaseVerdict.RELEASED, lock.release());
+                    () -> lock.acquire() == AcquireOutcome.Kind.ACQUIRED);
+            assertEquals(ReleaseOutcome.RELEASED, lock.release());
         }
 
         @Test
         void majorityDownIsAnErrorOfOpen() throws Exception {
             NodeAddress nobody = NodeAddress.parse("127.0.0.1:1");
             List<NodeAddress> addresses = List.of(nobody, NodeAddress.parse("127.0.0.1:2"), servers.addresses().get(0));
-            IOException failure = assertThrows(IOException.class, () -> driver.open(addresses, true));
-            assertTrue(failure.getMessage().startsWith("only 1 of 3 servers are ready"), failure::getMessage);
+            IOException failure = assertThrows(IOException.class, () -> driver.open(SessionSpec.of(addresses, true)));
+            assertTrue(failure.getMessage().startsWith("only 1 of 3 nodes are ready"), failure::getMessage);
         }
     }
 }

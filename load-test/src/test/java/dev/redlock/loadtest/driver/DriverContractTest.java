@@ -4,8 +4,10 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import dev.redlock.api.AcquireOutcome;
 import dev.redlock.api.CommandMode;
 import dev.redlock.api.IdlePolicy;
+import dev.redlock.api.ReleaseOutcome;
 import dev.redlock.api.TransportKind;
 import dev.redlock.loadtest.Await;
 import dev.redlock.loadtest.nodes.RedisNode;
@@ -37,7 +39,7 @@ class DriverContractTest {
     @Nested
     class Callback extends OnThreeNodes {
         Callback() {
-            super(new RedlockDriver());
+            super("redlock");
         }
 
         @Test
@@ -49,35 +51,35 @@ class DriverContractTest {
     @Nested
     class CallbackOverNio extends OnThreeNodes {
         CallbackOverNio() {
-            super(new RedlockDriver(ApiForm.CALLBACK, TransportKind.NIO));
+            super("redlock@nio");
         }
     }
 
     @Nested
     class Blocking extends OnThreeNodes {
         Blocking() {
-            super(new RedlockDriver(ApiForm.BLOCKING, TransportKind.AUTO));
+            super("redlock-blocking");
         }
     }
 
     @Nested
     class Stages extends OnThreeNodes {
         Stages() {
-            super(new RedlockDriver(ApiForm.STAGE, TransportKind.AUTO));
+            super("redlock-stage");
         }
     }
 
     @Nested
     class Scripts extends OnThreeNodes {
         Scripts() {
-            super(RedlockDriver.withScripts());
+            super("redlock-scripts");
         }
     }
 
     @Nested
     class ScriptsEach extends OnThreeNodes {
         ScriptsEach() {
-            super(RedlockDriver.withScriptsEach());
+            super("redlock-scripts-each");
         }
 
         @Test
@@ -89,7 +91,7 @@ class DriverContractTest {
     @Nested
     class Lettuce extends OnThreeNodes {
         Lettuce() {
-            super(new LettuceDriver(false));
+            super("lettuce");
         }
 
         @Test
@@ -101,7 +103,7 @@ class DriverContractTest {
     @Nested
     class LettuceBatched extends OnThreeNodes {
         LettuceBatched() {
-            super(new LettuceDriver(true));
+            super("lettuce-batched");
         }
 
         @Test
@@ -113,7 +115,7 @@ class DriverContractTest {
     @Nested
     class LettuceScripts extends OnThreeNodes {
         LettuceScripts() {
-            super(LettuceDriver.withScripts());
+            super("lettuce-scripts");
         }
 
         @Test
@@ -130,21 +132,21 @@ class DriverContractTest {
     @Nested
     class Redisson extends OnThreeNodes {
         Redisson() {
-            super(new RedissonDriver(RedissonDriver.Kind.RED_LOCK));
+            super("redisson");
         }
     }
 
     @Nested
     class RedissonSingle extends OnThreeNodes {
         RedissonSingle() {
-            super(new RedissonDriver(RedissonDriver.Kind.SINGLE));
+            super("redisson-single");
         }
     }
 
     @Nested
     class RedissonFenced extends OnThreeNodes {
         RedissonFenced() {
-            super(new RedissonDriver(RedissonDriver.Kind.FENCED));
+            super("redisson-fenced");
         }
 
         @Test
@@ -156,7 +158,7 @@ class DriverContractTest {
     @Nested
     class Jedis extends OnThreeNodes {
         Jedis() {
-            super(new JedisDriver());
+            super("jedis");
         }
 
         @Test
@@ -171,8 +173,8 @@ class DriverContractTest {
         private RedisNodes nodes;
         private int resourceCount;
 
-        OnThreeNodes(LockDriver driver) {
-            this.driver = driver;
+        OnThreeNodes(String driver) {
+            this.driver = Drivers.named(driver);
         }
 
         @BeforeAll
@@ -188,7 +190,7 @@ class DriverContractTest {
         }
 
         private LockSession open() throws IOException, InterruptedException {
-            return driver.open(addresses(nodes), true);
+            return driver.open(SessionSpec.of(addresses(nodes), true));
         }
 
         private String freshResource() {
@@ -201,9 +203,9 @@ class DriverContractTest {
          */
         private void assertContended(BlockingLock lock) throws Exception {
             Await.until("contended", () -> {
-                AcquireVerdict verdict = lock.acquire();
-                assertTrue(verdict == AcquireVerdict.CONTENDED || verdict == AcquireVerdict.NO_QUORUM, verdict::name);
-                return verdict == AcquireVerdict.CONTENDED;
+                AcquireOutcome.Kind verdict = lock.acquire();
+                assertTrue(verdict == AcquireOutcome.Kind.CONTENDED || verdict == AcquireOutcome.Kind.NO_QUORUM, verdict::name);
+                return verdict == AcquireOutcome.Kind.CONTENDED;
             });
         }
 
@@ -214,12 +216,12 @@ class DriverContractTest {
                 BlockingLock ours = new BlockingLock(one, resource, TTL, LIMIT);
                 BlockingLock theirs = new BlockingLock(two, resource, TTL, LIMIT);
                 BlockingLock neighbour = new BlockingLock(one, resource, TTL, LIMIT);
-                assertEquals(AcquireVerdict.ACQUIRED, ours.acquire());
+                assertEquals(AcquireOutcome.Kind.ACQUIRED, ours.acquire());
                 assertContended(theirs);
                 assertContended(neighbour);
-                assertEquals(ReleaseVerdict.RELEASED, ours.release());
-                assertEquals(AcquireVerdict.ACQUIRED, theirs.acquire());
-                assertEquals(ReleaseVerdict.RELEASED, theirs.release());
+                assertEquals(ReleaseOutcome.RELEASED, ours.release());
+                assertEquals(AcquireOutcome.Kind.ACQUIRED, theirs.acquire());
+                assertEquals(ReleaseOutcome.RELEASED, theirs.release());
             }
         }
 
@@ -228,10 +230,10 @@ class DriverContractTest {
             try (LockSession session = open()) {
                 String resource = freshResource();
                 BlockingLock lock = new BlockingLock(session, resource, TTL, LIMIT);
-                assertEquals(AcquireVerdict.ACQUIRED, lock.acquire());
+                assertEquals(AcquireOutcome.Kind.ACQUIRED, lock.acquire());
                 int expected = driver.isQuorum() ? 3 : 1;
                 Await.until(expected + " nodes hold the key", () -> holders(resource) == expected);
-                assertEquals(ReleaseVerdict.RELEASED, lock.release());
+                assertEquals(ReleaseOutcome.RELEASED, lock.release());
                 Await.until("no node holds the key", () -> holders(resource) == 0);
             }
         }
@@ -254,7 +256,7 @@ class DriverContractTest {
                 BlockingLock lock = new BlockingLock(session, resource, TTL, LIMIT);
                 // Redisson's locks are hashes: to its plain lock the string is an error of the node, not a holder.
                 boolean isHolderSeen = !driver.name().startsWith("redisson-");
-                assertEquals(isHolderSeen ? AcquireVerdict.CONTENDED : AcquireVerdict.NO_QUORUM, lock.acquire());
+                assertEquals(isHolderSeen ? AcquireOutcome.Kind.CONTENDED : AcquireOutcome.Kind.NO_QUORUM, lock.acquire());
                 Await.until("rolled back by " + driver.name(),
                         () -> (Long) nodes.node(2).call("EXISTS", resource) == 0);
             }
@@ -287,10 +289,10 @@ class DriverContractTest {
         @Test
         void oneOfThreeNodesDown() throws Exception {
             try (RedisNodes own = RequiredNodes.start(new RedisNodesContext().count(3));
-                    LockSession early = driver.open(addresses(own), true)) {
+                    LockSession early = driver.open(SessionSpec.of(addresses(own), true))) {
                 own.node(2).kill();
                 assertCycles(early, "early");
-                try (LockSession late = driver.open(addresses(own), true)) {
+                try (LockSession late = driver.open(SessionSpec.of(addresses(own), true))) {
                     assertCycles(late, "late");
                 }
             }
@@ -298,15 +300,15 @@ class DriverContractTest {
 
         private void assertCycles(LockSession session, String resource) throws Exception {
             BlockingLock lock = new BlockingLock(session, resource, TTL, LIMIT);
-            assertEquals(AcquireVerdict.ACQUIRED, lock.acquire());
-            assertEquals(ReleaseVerdict.RELEASED, lock.release());
+            assertEquals(AcquireOutcome.Kind.ACQUIRED, lock.acquire());
+            assertEquals(ReleaseOutcome.RELEASED, lock.release());
         }
 
         @Test
         void majorityDownIsAnErrorOfOpen() throws Exception {
             NodeAddress nobody = NodeAddress.parse("127.0.0.1:1");
             List<NodeAddress> addresses = List.of(nobody, NodeAddress.parse("127.0.0.1:2"), addresses(nodes).get(0));
-            IOException failure = assertThrows(IOException.class, () -> driver.open(addresses, true));
+            IOException failure = assertThrows(IOException.class, () -> driver.open(SessionSpec.of(addresses, true)));
             assertTrue(failure.getMessage().startsWith("only "), failure::getMessage);
         }
 
@@ -364,8 +366,8 @@ class DriverContractTest {
         }
 
         private void cycle(BlockingLock lock) throws Exception {
-            assertEquals(AcquireVerdict.ACQUIRED, lock.acquire());
-            assertEquals(ReleaseVerdict.RELEASED, lock.release());
+            assertEquals(AcquireOutcome.Kind.ACQUIRED, lock.acquire());
+            assertEquals(ReleaseOutcome.RELEASED, lock.release());
         }
 
         private long calls(RedisNode node, String command) throws IOException {
@@ -379,8 +381,8 @@ class DriverContractTest {
                 nodes.node(1).call("SCRIPT", "FLUSH");
                 nodes.node(2).call("SCRIPT", "FLUSH");
                 BlockingLock lock = new BlockingLock(session, freshResource(), TTL, LIMIT);
-                assertEquals(AcquireVerdict.ACQUIRED, lock.acquire());
-                assertEquals(ReleaseVerdict.RELEASED, lock.release());
+                assertEquals(AcquireOutcome.Kind.ACQUIRED, lock.acquire());
+                assertEquals(ReleaseOutcome.RELEASED, lock.release());
             }
         }
     }

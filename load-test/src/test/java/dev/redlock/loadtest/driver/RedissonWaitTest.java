@@ -3,6 +3,8 @@ package dev.redlock.loadtest.driver;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import dev.redlock.api.AcquireOutcome;
+import dev.redlock.api.ReleaseOutcome;
 import dev.redlock.loadtest.Await;
 import dev.redlock.loadtest.nodes.RedisNode;
 import dev.redlock.loadtest.nodes.RedisNodes;
@@ -17,7 +19,7 @@ import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.TestInstance;
 import org.junit.jupiter.params.ParameterizedTest;
-import org.junit.jupiter.params.provider.EnumSource;
+import org.junit.jupiter.params.provider.ValueSource;
 
 /** The waiters of Redisson wait in the library, for the message of a release: a comparison must not retry for them. */
 @TestInstance(TestInstance.Lifecycle.PER_CLASS)
@@ -38,7 +40,7 @@ class RedissonWaitTest {
         nodes.close();
     }
 
-    private static CompletableFuture<AcquireVerdict> acquire(BlockingLock lock) {
+    private static CompletableFuture<AcquireOutcome.Kind> acquire(BlockingLock lock) {
         return CompletableFuture.supplyAsync(() -> {
             try {
                 return lock.acquire();
@@ -62,36 +64,36 @@ class RedissonWaitTest {
     }
 
     @ParameterizedTest
-    @EnumSource(RedissonDriver.Kind.class)
-    void waiterSubscribesAndGetsTheLockAfterTheRelease(RedissonDriver.Kind kind) throws Exception {
-        LockDriver driver = new RedissonDriver(kind);
+    @ValueSource(strings = {"redisson", "redisson-single", "redisson-fenced"})
+    void waiterSubscribesAndGetsTheLockAfterTheRelease(String name) throws Exception {
+        LockDriver driver = Drivers.named(name);
         assertTrue(driver.options().contains(DriverOption.WAIT));
         try (LockSession one = open(driver); LockSession two = open(driver)) {
             String resource = "released/" + driver.name();
             BlockingLock ours = waiting(driver, one, resource, Duration.ZERO);
             BlockingLock theirs = waiting(driver, two, resource, LIMIT);
-            assertEquals(AcquireVerdict.ACQUIRED, ours.acquire());
-            CompletableFuture<AcquireVerdict> waiter = acquire(theirs);
+            assertEquals(AcquireOutcome.Kind.ACQUIRED, ours.acquire());
+            CompletableFuture<AcquireOutcome.Kind> waiter = acquire(theirs);
             Await.until("a subscriber of " + driver.name(), this::hasSubscriber);
-            assertEquals(ReleaseVerdict.RELEASED, ours.release());
-            assertEquals(AcquireVerdict.ACQUIRED, waiter.get(LIMIT.toSeconds(), TimeUnit.SECONDS));
-            assertEquals(ReleaseVerdict.RELEASED, theirs.release());
+            assertEquals(ReleaseOutcome.RELEASED, ours.release());
+            assertEquals(AcquireOutcome.Kind.ACQUIRED, waiter.get(LIMIT.toSeconds(), TimeUnit.SECONDS));
+            assertEquals(ReleaseOutcome.RELEASED, theirs.release());
         }
     }
 
     @ParameterizedTest
-    @EnumSource(RedissonDriver.Kind.class)
-    void budgetEndsTheWait(RedissonDriver.Kind kind) throws Exception {
-        LockDriver driver = new RedissonDriver(kind);
+    @ValueSource(strings = {"redisson", "redisson-single", "redisson-fenced"})
+    void budgetEndsTheWait(String name) throws Exception {
+        LockDriver driver = Drivers.named(name);
         try (LockSession one = open(driver); LockSession two = open(driver)) {
             String resource = "held/" + driver.name();
             BlockingLock ours = waiting(driver, one, resource, Duration.ZERO);
             BlockingLock theirs = waiting(driver, two, resource, Duration.ofMillis(300));
             BlockingLock attempt = waiting(driver, two, resource, Duration.ZERO);
-            assertEquals(AcquireVerdict.ACQUIRED, ours.acquire());
-            assertEquals(AcquireVerdict.TIMED_OUT, theirs.acquire());
-            assertEquals(AcquireVerdict.CONTENDED, attempt.acquire());
-            assertEquals(ReleaseVerdict.RELEASED, ours.release());
+            assertEquals(AcquireOutcome.Kind.ACQUIRED, ours.acquire());
+            assertEquals(AcquireOutcome.Kind.TIMED_OUT, theirs.acquire());
+            assertEquals(AcquireOutcome.Kind.CONTENDED, attempt.acquire());
+            assertEquals(ReleaseOutcome.RELEASED, ours.release());
         }
     }
 }

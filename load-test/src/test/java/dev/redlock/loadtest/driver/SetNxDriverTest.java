@@ -3,6 +3,8 @@ package dev.redlock.loadtest.driver;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import dev.redlock.api.AcquireOutcome;
+import dev.redlock.api.ReleaseOutcome;
 import dev.redlock.loadtest.nodes.RedisNodes;
 import dev.redlock.loadtest.nodes.RedisNodesContext;
 import dev.redlock.loadtest.nodes.RequiredNodes;
@@ -21,14 +23,14 @@ class SetNxDriverTest {
     @Test
     void excludesAndReleasesByTheSingleNodePattern() throws Exception {
         try (RedisNodes nodes = RequiredNodes.start(new RedisNodesContext().count(1).config("requirepass pw"));
-                LockSession session = new SetNxDriver().open(addresses(nodes), true)) {
+                LockSession session = Drivers.named("set-nx").open(SessionSpec.of(addresses(nodes), true))) {
             BlockingLock ours = new BlockingLock(session, "r", TTL, LIMIT);
             BlockingLock theirs = new BlockingLock(session, "r", TTL, LIMIT);
-            assertEquals(AcquireVerdict.ACQUIRED, ours.acquire());
-            assertEquals(AcquireVerdict.CONTENDED, theirs.acquire());
-            assertEquals(ReleaseVerdict.EXPIRED, theirs.release(), "not theirs to release");
-            assertEquals(ReleaseVerdict.RELEASED, ours.release());
-            assertEquals(AcquireVerdict.ACQUIRED, theirs.acquire());
+            assertEquals(AcquireOutcome.Kind.ACQUIRED, ours.acquire());
+            assertEquals(AcquireOutcome.Kind.CONTENDED, theirs.acquire());
+            assertEquals(ReleaseOutcome.EXPIRED, theirs.release(), "not theirs to release");
+            assertEquals(ReleaseOutcome.RELEASED, ours.release());
+            assertEquals(AcquireOutcome.Kind.ACQUIRED, theirs.acquire());
             assertTrue((Long) nodes.node(0).call("PTTL", "r") > 0);
         }
     }
@@ -36,20 +38,20 @@ class SetNxDriverTest {
     @Test
     void deadNodeEndsEveryCall() throws Exception {
         try (RedisNodes nodes = RequiredNodes.start(new RedisNodesContext().count(1));
-                LockSession session = new SetNxDriver().open(addresses(nodes), true)) {
+                LockSession session = Drivers.named("set-nx").open(SessionSpec.of(addresses(nodes), true))) {
             BlockingLock lock = new BlockingLock(session, "r", TTL, LIMIT);
-            assertEquals(AcquireVerdict.ACQUIRED, lock.acquire());
+            assertEquals(AcquireOutcome.Kind.ACQUIRED, lock.acquire());
             nodes.node(0).kill();
-            assertEquals(ReleaseVerdict.UNKNOWN, lock.release());
-            assertEquals(AcquireVerdict.CLOSED, lock.acquire());
+            assertEquals(ReleaseOutcome.UNKNOWN, lock.release());
+            assertEquals(AcquireOutcome.Kind.CLOSED, lock.acquire());
         }
     }
 
     @Test
     void rivalsOnOneResourceNeverOverlap() throws Exception {
         try (RedisNodes nodes = RequiredNodes.start(new RedisNodesContext().count(1));
-                LockSession one = new SetNxDriver().open(addresses(nodes), true);
-                LockSession two = new SetNxDriver().open(addresses(nodes), true)) {
+                LockSession one = Drivers.named("set-nx").open(SessionSpec.of(addresses(nodes), true));
+                LockSession two = Drivers.named("set-nx").open(SessionSpec.of(addresses(nodes), true))) {
             LoadPlan plan = LoadPlan.closed(8)
                     .resources(2)
                     .hold(Duration.ofMillis(1))
@@ -60,7 +62,7 @@ class SetNxDriverTest {
             });
             assertEquals(List.of(), result.failures());
             assertTrue(result.tally().holdings() > 20, result::toString);
-            assertTrue(result.tally().acquires().get(AcquireVerdict.CONTENDED.name()) > 20, result::toString);
+            assertTrue(result.tally().acquires().get(AcquireOutcome.Kind.CONTENDED.name()) > 20, result::toString);
         }
     }
 

@@ -5,7 +5,7 @@ import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import dev.redlock.loadtest.driver.AcquireVerdict;
+import dev.redlock.api.AcquireOutcome;
 import dev.redlock.loadtest.result.Interval;
 import dev.redlock.loadtest.result.IntervalLog;
 import dev.redlock.loadtest.result.Mark;
@@ -105,14 +105,14 @@ class LoadTestRigTest {
 
     @Test
     void failedAcquiresFailAnUncontendedRun() throws InterruptedException {
-        LoadResult result = run(LoadPlan.closed(2), new ModelSession(time).failing(1, AcquireVerdict.CONTENDED));
+        LoadResult result = run(LoadPlan.closed(2), new ModelSession(time).failing(1, AcquireOutcome.Kind.CONTENDED));
         assertTrue(result.failures().toString().contains("acquires ended CONTENDED"), result.failures()::toString);
         assertTrue(result.failures().contains("no cycle was completed"));
     }
 
     @Test
     void errorsUpToTheBoundPass() throws InterruptedException {
-        ModelSession client = new ModelSession(time).failing(1000, AcquireVerdict.NO_QUORUM);
+        ModelSession client = new ModelSession(time).failing(1000, AcquireOutcome.Kind.NO_QUORUM);
         LoadResult borne = run(LoadPlan.closed(4).errorShareMax(0.002), client);
         assertEquals(List.of(), borne.failures());
         assertTrue(borne.tally().acquires().get("NO_QUORUM") > 30, borne::toString);
@@ -124,7 +124,7 @@ class LoadTestRigTest {
 
     @Test
     void closedClientEndsItsCycles() throws InterruptedException {
-        LoadResult result = run(LoadPlan.closed(2), new ModelSession(time).failing(1, AcquireVerdict.CLOSED));
+        LoadResult result = run(LoadPlan.closed(2), new ModelSession(time).failing(1, AcquireOutcome.Kind.CLOSED));
         assertEquals(2, result.tally().acquires().get("CLOSED"));
         assertEquals(0, result.evidence().stuck());
     }

@@ -1,10 +1,11 @@
 package dev.redlock.loadtest.rig;
 
-import dev.redlock.loadtest.driver.AcquireVerdict;
+import dev.redlock.api.AcquireOutcome;
+import dev.redlock.api.ReleaseOutcome;
 import dev.redlock.loadtest.driver.LockHandle;
 import dev.redlock.loadtest.driver.LockListener;
 import dev.redlock.loadtest.driver.LockSession;
-import dev.redlock.loadtest.driver.ReleaseVerdict;
+import dev.redlock.loadtest.driver.LockSpec;
 import java.time.Duration;
 import java.util.HashSet;
 import java.util.Set;
@@ -22,7 +23,7 @@ final class ModelSession implements LockSession {
     private long stallFromNs;
     private long stallUntilNs;
     private int failEvery = Integer.MAX_VALUE;
-    private AcquireVerdict failure = AcquireVerdict.NO_QUORUM;
+    private AcquireOutcome.Kind failure = AcquireOutcome.Kind.NO_QUORUM;
     private int calls;
 
     ModelSession(RigTime time) {
@@ -53,14 +54,16 @@ final class ModelSession implements LockSession {
         return this;
     }
 
-    ModelSession failing(int every, AcquireVerdict verdict) {
+    ModelSession failing(int every, AcquireOutcome.Kind verdict) {
         failEvery = every;
         failure = verdict;
         return this;
     }
 
     @Override
-    public LockHandle handle(String resource, Duration ttl, LockListener listener) {
+    public LockHandle handle(LockSpec spec, LockListener listener) {
+        String resource = spec.resource();
+        Duration ttl = spec.ttl();
         return new LockHandle() {
             @Override
             public void acquire() {
@@ -71,7 +74,7 @@ final class ModelSession implements LockSession {
             public void release() {
                 finish(RELEASE_NS, () -> {
                     held.remove(resource);
-                    listener.onRelease(ReleaseVerdict.RELEASED);
+                    listener.onRelease(ReleaseOutcome.RELEASED);
                 });
             }
         };
@@ -81,9 +84,9 @@ final class ModelSession implements LockSession {
         if (++calls % failEvery == 0) {
             listener.onAcquire(failure, 0);
         } else if (isExclusive && !held.add(resource)) {
-            listener.onAcquire(AcquireVerdict.CONTENDED, 0);
+            listener.onAcquire(AcquireOutcome.Kind.CONTENDED, 0);
         } else {
-            listener.onAcquire(AcquireVerdict.ACQUIRED, ttl.toNanos());
+            listener.onAcquire(AcquireOutcome.Kind.ACQUIRED, ttl.toNanos());
         }
     }
 
