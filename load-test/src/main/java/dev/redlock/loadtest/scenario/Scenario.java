@@ -1,36 +1,28 @@
 package dev.redlock.loadtest.scenario;
 
+import dev.redlock.loadtest.nodes.ClockLibrary;
 import java.util.Optional;
 
 /**
  * A scenario that can be played repeatedly.
  *
+ * @param name         on the command line, words with dashes
+ * @param claim        a summary
+ * @param isClockMoved whether it needs a wall clock for each node
  * @threading caller-confined
  */
-public interface Scenario {
-    /**
-     * Its name on the command line.
-     *
-     * @return words with dashes
-     */
-    String name();
-
-    /** A summary. */
-    String claim();
-
-    /**
-     * A requirement that this machine does not meet.
-     *
-     * @return the missing part and the fix; empty if nothing is missing
-     */
-    default Optional<String> missing() {
-        return Optional.empty();
+record Scenario(String name, String claim, boolean isClockMoved, Play play) {
+    /** @threading caller-confined */
+    @FunctionalInterface
+    interface Play {
+        /** Throws any failure, AssertionError for an unexpected state. */
+        void on(Timeline timeline) throws Exception;
     }
 
-    /**
-     * Plays it on nodes of its own.
-     *
-     * @throws Exception any failure; {@link IllegalStateException} if a part is {@link #missing}
-     */
-    void play(Timeline timeline) throws Exception;
+    /** A requirement that this machine does not meet, and the fix. */
+    Optional<String> missing() {
+        return isClockMoved && ClockLibrary.find().isEmpty()
+                ? Optional.of("libfaketime is missing (a Debian package of that name)")
+                : Optional.empty();
+    }
 }

@@ -27,10 +27,6 @@ import picocli.CommandLine.Spec;
         description = "Plays the failures discussed in the public debate about distributed locks on real nodes, and "
                 + "prints a timeline of each. The end of the output names those that this machine cannot play.")
 public final class ScenariosCommand implements Callable<Integer> {
-    private static final List<Scenario> ALL = List.of(new ReplicaFailover(), new ExpireNeverSent(), new PlainDelete(),
-            new EmptyRestart(), new PausedHolder(), new LostReply(), new SplitVote(), new PermanentPartition(),
-            new ClockJump());
-
     /** Silenced, because lost nodes and unconfirmed releases are part of the scenarios: the timeline shows them. */
     private static final Logger CLIENT_LOG = Logger.getLogger("dev.redlock");
 
@@ -47,20 +43,20 @@ public final class ScenariosCommand implements Callable<Integer> {
     static final class Names implements Iterable<String> {
         @Override
         public Iterator<String> iterator() {
-            return ALL.stream().map(Scenario::name).iterator();
+            return Scenarios.ALL.stream().map(Scenario::name).iterator();
         }
     }
 
     @Override
     public Integer call() throws Exception {
         List<String> unknown = new ArrayList<>(names);
-        ALL.forEach(scenario -> unknown.remove(scenario.name()));
+        Scenarios.ALL.forEach(scenario -> unknown.remove(scenario.name()));
         if (!unknown.isEmpty()) {
             throw new CommandLine.ParameterException(spec.commandLine(), "no such scenario: " + unknown);
         }
         CLIENT_LOG.setLevel(Level.SEVERE);
         PrintWriter out = spec.commandLine().getOut();
-        for (Scenario scenario : ALL) {
+        for (Scenario scenario : Scenarios.ALL) {
             if (names.isEmpty() || names.contains(scenario.name())) {
                 endings.computeIfAbsent(play(scenario, out), any -> new ArrayList<>()).add(scenario.name());
             }
@@ -80,7 +76,7 @@ public final class ScenariosCommand implements Callable<Integer> {
             return Ending.NOT_PLAYED;
         }
         try {
-            scenario.play(new Timeline(out));
+            scenario.play().on(new Timeline(out));
             out.println("  as expected\n");
             return Ending.AS_EXPECTED;
         } catch (AssertionError e) {
