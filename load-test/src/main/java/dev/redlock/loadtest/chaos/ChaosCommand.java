@@ -62,7 +62,7 @@ public final class ChaosCommand implements Callable<Integer> {
         if (options.isNetworkWanted()) {
             return runInNetwork();
         }
-        RunFolder folder = Reports.open(spec.commandLine(), options.output(), Instant.now());
+        RunFolder folder = Reports.open(spec.commandLine(), options.output, Instant.now());
         try {
             RunResult result = run(folder);
             Path shown = folder.finish(result);

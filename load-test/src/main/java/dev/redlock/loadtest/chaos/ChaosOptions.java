@@ -36,44 +36,44 @@ final class ChaosOptions {
 
     @Option(names = "--duration", paramLabel = "TIME", defaultValue = "60s", converter = DurationConverter.class,
             description = "Duration of the faults (default: ${DEFAULT-VALUE}).")
-    private Duration duration;
+    Duration duration;
 
     @Option(names = "--seed", paramLabel = "N",
             description = "Repeats the plan of this seed (default: random, and printed).")
-    private Long seed;
+    Long seed;
 
     @Option(names = "--nodes", paramLabel = "N", defaultValue = "5",
             description = "Number of nodes, 3 to 9 (default: ${DEFAULT-VALUE}).")
-    private int nodes;
+    int nodes;
 
     @Option(names = "--workers", paramLabel = "N", defaultValue = "3",
             description = "Number of worker processes, 1 to 32 (default: ${DEFAULT-VALUE}).")
-    private int workers;
+    int workers;
 
     @Option(names = "--threads", paramLabel = "N", defaultValue = "3",
             description = "Threads of each worker, 1 to 64 (default: ${DEFAULT-VALUE}).")
-    private int threads;
+    int threads;
 
     @Option(names = "--resources", paramLabel = "N", defaultValue = "4",
             description = "Number of resources they contend for, 1 to 1000 (default: ${DEFAULT-VALUE}).")
-    private int resources;
+    int resources;
 
     @Option(names = "--fenced", paramLabel = "WHICH", defaultValue = "half",
             description = "Which resources are locked with fencing tokens: ${COMPLETION-CANDIDATES} (default: "
                     + "${DEFAULT-VALUE}).")
-    private Fenced fenced;
+    Fenced fenced;
 
     @Option(names = "--ttl", paramLabel = "TIME", defaultValue = "2s", converter = DurationConverter.class,
             description = "Time to live of each lock, and the clients' maxTtl (default: ${DEFAULT-VALUE}).")
-    private Duration ttl;
+    Duration ttl;
 
     @Option(names = "--node-timeout", paramLabel = "TIME", defaultValue = "500ms", converter = DurationConverter.class,
             description = "The clients' node timeout (default: ${DEFAULT-VALUE}).")
-    private Duration nodeTimeout;
+    Duration nodeTimeout;
 
     @Option(names = "--commands", paramLabel = "MODE", defaultValue = "auto",
             description = "Commands that the clients send: auto, scripts or native (default: ${DEFAULT-VALUE}).")
-    private CommandMode commands;
+    CommandMode commands;
 
     @Option(names = "--faults", paramLabel = "FAULT", split = ",",
             description = "Faults to choose from: ${COMPLETION-CANDIDATES} (default: all that "
@@ -83,7 +83,7 @@ final class ChaosOptions {
     @Option(names = "--clock-steps",
             description = "The wall clocks of nodes jump too. Needs libfaketime (a Debian package of that name); then "
                     + "one node is bad at a time.")
-    private boolean isClockStepped;
+    boolean isClockStepped;
 
     @Option(names = "--namespaces",
             description = "Each node gets a network namespace of its own, and the kernel injects faults below TCP: "
@@ -99,7 +99,7 @@ final class ChaosOptions {
     @Option(names = "--cluster-shards", paramLabel = "N",
             description = "Each node is a cluster of this many masters and a replica, 2 to 6: masters are lost, "
                     + "replicas promoted, slots moved, and whole clusters lost (default: single masters).")
-    private int clusterShards;
+    int clusterShards;
 
     @Option(names = "--change-nodes",
             description = "The workers change their list of nodes by joint lists: each node is replaced, one after the "
@@ -111,7 +111,7 @@ final class ChaosOptions {
 
     @Option(names = "--hold", paramLabel = "TIME", defaultValue = "15ms", converter = DurationConverter.class,
             description = "Longest section, except for the few that overstay (default: ${DEFAULT-VALUE}).")
-    private Duration hold;
+    Duration hold;
 
     @Option(names = "--without-guard",
             description = "Clients trust nodes that come back empty, and holders do not look whether they lost their "
@@ -122,7 +122,7 @@ final class ChaosOptions {
     @Option(names = "--output", paramLabel = "FOLDER",
             description = "An empty or missing folder for the results. Default: a new one under "
                     + "load-test-results.")
-    private Path output;
+    Path output;
 
     @Option(names = "--history", paramLabel = "FILE",
             description = "Writes every operation of every process to this new file, for checkers of linearizability. "
@@ -132,7 +132,7 @@ final class ChaosOptions {
     @Option(names = "--majority-loss",
             description = "More than a minority of the nodes may be bad at once: the lock may become unavailable, but "
                     + "never unsafe.")
-    private boolean isMajorityLoss;
+    boolean isMajorityLoss;
 
     private final List<Fault> chosen = new ArrayList<>();
     private final Map<String, List<String>> leftOut = new LinkedHashMap<>();
@@ -243,22 +243,6 @@ final class ChaosOptions {
         return isClockStepped ? ChaosPlan.STEP_MS_MAX : 0;
     }
 
-    boolean isClockStepped() {
-        return isClockStepped;
-    }
-
-    Duration duration() {
-        return duration;
-    }
-
-    long seed() {
-        return seed;
-    }
-
-    int nodes() {
-        return nodes;
-    }
-
     /** The nodes that faults hit, of all lists. */
     int targets() {
         return isListChanged ? ListRollout.nodeCount(nodes) : nodes;
@@ -268,31 +252,6 @@ final class ChaosOptions {
         return isListChanged
                 ? ListRollout.ofAll(nodes, workers, ttl.toMillis() * DRIFT_PERCENT / 100 + DRIFT_MS)
                 : ListRollout.none(nodes, workers);
-    }
-
-    /** The masters of each node that is a cluster; 0 for single masters. */
-    int clusterShards() {
-        return clusterShards;
-    }
-
-    int workers() {
-        return workers;
-    }
-
-    int threads() {
-        return threads;
-    }
-
-    int resources() {
-        return resources;
-    }
-
-    Fenced fenced() {
-        return fenced;
-    }
-
-    Duration ttl() {
-        return ttl;
     }
 
     /** Whether this program must run again inside a network of its own. */
@@ -314,20 +273,8 @@ final class ChaosOptions {
         return leftOut.entrySet().stream().map(why -> String.join(", ", why.getValue()) + ": " + why.getKey()).toList();
     }
 
-    Duration hold() {
-        return hold;
-    }
-
     boolean isGuarded() {
         return !isUnguarded;
-    }
-
-    Duration nodeTimeout() {
-        return nodeTimeout;
-    }
-
-    CommandMode commands() {
-        return commands;
     }
 
     /** The file of the operations, with its whole path. */
@@ -335,16 +282,9 @@ final class ChaosOptions {
         return Optional.ofNullable(history).map(Path::toAbsolutePath);
     }
 
-    Path output() {
-        return output;
-    }
-
     /** A run is one series. */
     SeriesSpec spec() {
         return new SeriesSpec("redlock", nodes, LoopKind.CLOSED, workers * threads, 0, 1);
     }
 
-    boolean isMajorityLoss() {
-        return isMajorityLoss;
-    }
 }

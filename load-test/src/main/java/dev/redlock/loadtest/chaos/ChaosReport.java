@@ -54,7 +54,7 @@ final class ChaosReport {
     }
 
     private long lifeMsMax() {
-        return options.ttl().toMillis() + options.keyRoomMs();
+        return options.ttl.toMillis() + options.keyRoomMs();
     }
 
     /**
@@ -64,7 +64,7 @@ final class ChaosReport {
     List<String> lockKeys(RedisNode node) throws IOException {
         List<String> keys = new ArrayList<>();
         try (AdminClient redis = node.connect()) {
-            if (options.clusterShards() > 0) {
+            if (options.clusterShards > 0) {
                 // Otherwise a replica redirects.
                 redis.call("READONLY");
             }
@@ -108,10 +108,10 @@ final class ChaosReport {
             out.printf(
                     "PASS: no two valid sections overlapped%s, fencing tokens rise, no key outlived its ttl "
                             + "(seed %d%s)%n",
-                    audit.acceptedCount() > 0 ? ", except after steps of clocks" : "", options.seed(),
+                    audit.acceptedCount() > 0 ? ", except after steps of clocks" : "", options.seed,
                     isCancelled ? ", cut short" : "");
         } else {
-            out.println("FAIL: seed " + options.seed());
+            out.println("FAIL: seed " + options.seed);
         }
         out.flush();
     }

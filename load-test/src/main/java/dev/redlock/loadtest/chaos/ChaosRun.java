@@ -68,20 +68,20 @@ final class ChaosRun implements AutoCloseable {
         this.registers = folder.resolve("registers");
         if (options.history().isPresent()) {
             HistoryFile.create(options.history().get());
-            SharedRegisters.create(registers, options.resources());
+            SharedRegisters.create(registers, options.resources);
         }
         this.lists = options.lists();
-        this.voters = options.clusterShards() == 0
+        this.voters = options.clusterShards == 0
                 ? new ChaosMasters(nodes, options.network())
-                : ChaosClusters.form(nodes, options.clusterShards(), options.resources());
+                : ChaosClusters.form(nodes, options.clusterShards, options.resources);
     }
 
     /** Carries out the run. It passed if the result has no failures. */
     ChaosResult run(IntervalLog log) throws IOException, InterruptedException {
-        List<ChaosStep> plan = ChaosPlan.of(options.seed(), options.terms());
+        List<ChaosStep> plan = ChaosPlan.of(options.seed, options.terms());
         announce(plan);
-        long votingNs = System.nanoTime() + (options.isGuarded() ? options.ttl().plus(GUARD_ROOM).toNanos() : 0);
-        for (int i = 0; i < options.workers(); i++) {
+        long votingNs = System.nanoTime() + (options.isGuarded() ? options.ttl.plus(GUARD_ROOM).toNanos() : 0);
+        for (int i = 0; i < options.workers; i++) {
             workers.add(startWorker(i));
         }
         awaitFirstSection();
@@ -136,13 +136,13 @@ final class ChaosRun implements AutoCloseable {
         note(String.format(Locale.ROOT,
                 "seed %d: %s in %d ms, at most %d of %d nodes bad at once; %s of %s,"
                         + " %s (%s fenced), ttl %d ms",
-                options.seed(), Counted.of(plan.size(), "fault"), options.duration().toMillis(),
+                options.seed, Counted.of(plan.size(), "fault"), options.duration.toMillis(),
                 options.terms().badNodesMax(),
                 options.targets(),
-                options.workers() == 1 ? "1 worker process" : options.workers() + " worker processes",
-                Counted.of(options.threads(), "thread"), Counted.of(options.resources(), "resource"),
-                options.fenced().name().toLowerCase(Locale.ROOT),
-                options.ttl().toMillis()));
+                options.workers == 1 ? "1 worker process" : options.workers + " worker processes",
+                Counted.of(options.threads, "thread"), Counted.of(options.resources, "resource"),
+                options.fenced.name().toLowerCase(Locale.ROOT),
+                options.ttl.toMillis()));
         options.leftOut().forEach(line -> note("left out: " + line));
         String unplanned = options.terms()
                 .faults()
@@ -211,7 +211,7 @@ final class ChaosRun implements AutoCloseable {
     private boolean awaitSectionAfter(long timeNs) throws IOException, InterruptedException {
         long deadlineNs = System.nanoTime() + SETTLE_LIMIT.toNanos();
         long seen = Files.size(records);
-        int wanted = options.workers() * options.threads();
+        int wanted = options.workers * options.threads;
         while (deadlineNs - System.nanoTime() > 0) {
             long entered = SectionFile.readFrom(records, seen)
                     .stream()
@@ -255,7 +255,7 @@ final class ChaosRun implements AutoCloseable {
                 clockSteps.add(beforeNs, System.nanoTime());
             }
         }
-        awaitUntil(options.duration().toMillis());
+        awaitUntil(options.duration.toMillis());
     }
 
     private boolean awaitUntil(long ms) throws IOException, InterruptedException {

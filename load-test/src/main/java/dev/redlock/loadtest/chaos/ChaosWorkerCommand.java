@@ -89,19 +89,19 @@ public final class ChaosWorkerCommand implements Callable<Integer> {
             Path registers, ChaosOptions options) {
         List<String> arguments = new ArrayList<>(List.of("chaos-worker", "--worker", Integer.toString(worker),
                 "--nodes", String.join(SEPARATOR, nodes),
-                "--records", records.toString(), "--threads", Integer.toString(options.threads()), "--resources",
-                Integer.toString(options.resources()), "--fenced", options.fenced().name(), "--ttl",
-                options.ttl().toMillis() + "ms", "--hold", options.hold().toMillis() + "ms", "--guard",
+                "--records", records.toString(), "--threads", Integer.toString(options.threads), "--resources",
+                Integer.toString(options.resources), "--fenced", options.fenced.name(), "--ttl",
+                options.ttl.toMillis() + "ms", "--hold", options.hold.toMillis() + "ms", "--guard",
                 (options.isGuarded() ? RestartGuardMode.FRESH_GROUP : RestartGuardMode.OFF).name(), "--node-timeout",
-                options.nodeTimeout().toMillis() + "ms", "--commands", options.commands().name(), "--seed",
-                Long.toString(options.seed() * 31 + worker)));
+                options.nodeTimeout.toMillis() + "ms", "--commands", options.commands.name(), "--seed",
+                Long.toString(options.seed * 31 + worker)));
         if (!nextNodes.isEmpty()) {
             arguments.addAll(List.of("--next-nodes", String.join(SEPARATOR, nextNodes)));
         }
-        if (options.clusterShards() > 0) {
+        if (options.clusterShards > 0) {
             arguments.add("--clusters");
         }
-        if (options.isClockStepped()) {
+        if (options.isClockStepped) {
             arguments.add("--clock-steps");
         }
         options.history()

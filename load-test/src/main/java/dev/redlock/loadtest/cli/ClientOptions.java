@@ -36,7 +36,7 @@ public final class ClientOptions {
     @Option(names = "--clients", paramLabel = "C",
             description = "Clients of each driver, which share the cycles evenly, 1 to 64 (default: "
                     + "${DEFAULT-VALUE}).")
-    private int clients;
+    public int clients;
 
     @Option(names = "--transport", paramLabel = "KIND", defaultValue = "auto",
             description = "The network transport: auto, io_uring, epoll, kqueue or nio (default: ${DEFAULT-VALUE}).")
@@ -121,7 +121,7 @@ public final class ClientOptions {
         if (nodes.isTls()) {
             asked.put(DriverOption.TLS, nodes.isTlsOptional() ? "--tls" : "a rediss:// address");
         }
-        if (nodes.clusterShards() > 0) {
+        if (nodes.clusterShards > 0) {
             asked.put(DriverOption.CLUSTERS, "--cluster-shards");
         }
         return asked;
@@ -136,10 +136,6 @@ public final class ClientOptions {
             List<String> clusters) {
         return new SessionSpec(addresses, isFresh, transport, eventLoops, idlePolicy, commands,
                 handoffs == null ? OptionalInt.empty() : OptionalInt.of(handoffs), thrifty, tls, clusters);
-    }
-
-    public int clients() {
-        return clients;
     }
 
     public boolean isFenced() {

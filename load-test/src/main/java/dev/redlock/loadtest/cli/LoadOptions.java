@@ -43,16 +43,16 @@ public final class LoadOptions {
 
     @Option(names = "--duration", paramLabel = "TIME", converter = DurationConverter.class,
             description = "Recorded time of each measurement (default: ${DEFAULT-VALUE}).")
-    private Duration duration;
+    public Duration duration;
 
     @Option(names = "--warmup", paramLabel = "TIME", converter = DurationConverter.class,
             description = "Unrecorded time before each measurement (default: ${DEFAULT-VALUE}).")
-    private Duration warmup;
+    public Duration warmup;
 
     @Option(names = "--jvm-warmup", paramLabel = "TIME", converter = DurationConverter.class,
             description = "Unrecorded load of each driver at the start, for the compiler: every number of cycles in "
                     + "flight for an equal part of this time (default: ${DEFAULT-VALUE}).")
-    private Duration jvmWarmup;
+    public Duration jvmWarmup;
 
     @Option(names = "--keys", paramLabel = "COUNT",
             description = "Resources, 1 to a million. With fewer than cycles in flight, cycles contend. Default: one "
@@ -75,7 +75,7 @@ public final class LoadOptions {
 
     @Option(names = "--ttl", paramLabel = "TIME", defaultValue = "30s", converter = DurationConverter.class,
             description = "Time to live of each lock, 100ms to 60s (default: ${DEFAULT-VALUE}).")
-    private Duration ttl;
+    public Duration ttl;
 
     @Option(names = "--errors-max", paramLabel = "SHARE", defaultValue = "0",
             description = "Share of failed calls above which the run fails, 0 to 1 (default: "
@@ -85,7 +85,7 @@ public final class LoadOptions {
     @Option(names = "--repetitions", paramLabel = "COUNT", defaultValue = "1",
             description = "Repetitions of every measurement, with the drivers taking turns, 1 to 100 (default: "
                     + "${DEFAULT-VALUE}).")
-    private int repetitions;
+    public int repetitions;
 
     @Option(names = "--seed", paramLabel = "NUMBER", defaultValue = "1",
             description = "Seed for the choice of hot cycles and for the rig's retry delays (default: "
@@ -95,7 +95,7 @@ public final class LoadOptions {
     @Option(names = "--output", paramLabel = "FOLDER",
             description = "An empty or missing folder for the results. Default: a new one under "
                     + "load-test-results.")
-    private Path output;
+    public Path output;
 
     private boolean isOutstandingGiven;
 
@@ -206,31 +206,8 @@ public final class LoadOptions {
         return !rates.isEmpty();
     }
 
-    public Duration duration() {
-        return duration;
-    }
-
-    public Duration warmup() {
-        return warmup;
-    }
-
-    public Duration jvmWarmup() {
-        return jvmWarmup;
-    }
-
-    public Duration ttl() {
-        return ttl;
-    }
-
     Duration hold() {
         return hold;
     }
 
-    public int repetitions() {
-        return repetitions;
-    }
-
-    public Path output() {
-        return output;
-    }
 }

@@ -56,7 +56,7 @@ public final class NodeOptions {
 
     @Option(names = "--cluster-shards", paramLabel = "N",
             description = "Start each node as a cluster of this many masters, 1 to 20 (default: single masters).")
-    private int clusterShards;
+    public int clusterShards;
 
     @Option(names = "--delay", split = ",", paramLabel = "[NODE=]TIME",
             description = "Time that a proxy on this machine adds to every request and again to its reply: "
@@ -179,11 +179,6 @@ public final class NodeOptions {
     /** Whether nodes have an address with TLS and one without. */
     boolean isTlsOptional() {
         return tls;
-    }
-
-    /** The masters of each node that is a cluster; 0 for single masters. */
-    public int clusterShards() {
-        return clusterShards;
     }
 
     public boolean isUnixSockets() {

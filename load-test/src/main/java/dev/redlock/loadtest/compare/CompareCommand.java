@@ -75,7 +75,7 @@ public final class CompareCommand extends LabCommand {
 
     @Override
     protected void check(CommandLine line) {
-        Options.require(line, nodeOptions().clusterShards() == 0,
+        Options.require(line, nodeOptions.clusterShards == 0,
                 "--cluster-shards: compare measures over single masters; use throughput or latency");
         checkServices(line);
         List<String> arguments = new ArrayList<>();
@@ -93,7 +93,7 @@ public final class CompareCommand extends LabCommand {
     }
 
     private void checkServices(CommandLine line) {
-        for (LockDriver driver : clientOptions().drivers()) {
+        for (LockDriver driver : clientOptions.drivers()) {
             if (driver.service().isEmpty()) {
                 continue;
             }
@@ -101,8 +101,8 @@ public final class CompareCommand extends LabCommand {
                 Options.require(line, !line.getParseResult().hasMatchedOption(option), option + " is for Redis and "
                         + "Valkey only, so a comparison with " + driver.name() + " would not be fair: leave it out");
             }
-            Options.require(line, nodeOptions().countMax() <= ConsensusService.COUNT_MAX, "--nodes is "
-                    + nodeOptions().counts() + ": " + driver.name() + " is measured with at most "
+            Options.require(line, nodeOptions.countMax() <= ConsensusService.COUNT_MAX, "--nodes is "
+                    + nodeOptions.counts() + ": " + driver.name() + " is measured with at most "
                     + ConsensusService.COUNT_MAX + " servers");
         }
     }
@@ -114,7 +114,7 @@ public final class CompareCommand extends LabCommand {
 
     @Override
     protected long totalMs() {
-        return turnsMs(loadOptions().stepCount()) + Lab.contestMs() * clientOptions().drivers().size();
+        return turnsMs(loadOptions.stepCount()) + Lab.contestMs() * clientOptions.drivers().size();
     }
 
     @Override
@@ -133,8 +133,8 @@ public final class CompareCommand extends LabCommand {
                 processes.add(process);
                 warmUp(lab, folder, driver, process);
             }
-            for (int nodeCount : nodeOptions().counts()) {
-                for (int step = 0; step < loadOptions().stepCount(); step++) {
+            for (int nodeCount : nodeOptions.counts()) {
+                for (int step = 0; step < loadOptions.stepCount(); step++) {
                     measureStep(lab, folder, nodeCount, step);
                 }
             }
@@ -154,7 +154,7 @@ public final class CompareCommand extends LabCommand {
             throw new IOException("--consensus-data is " + consensusData + ": there is no such folder");
         }
         List<LockDriver> found = new ArrayList<>();
-        for (LockDriver driver : clientOptions().drivers()) {
+        for (LockDriver driver : clientOptions.drivers()) {
             Optional<String> missing = driver.service().flatMap(ConsensusService::missing);
             missing.ifPresentOrElse(reason -> skipped.add(driver.name() + " was skipped: " + reason),
                     () -> found.add(driver));
@@ -168,7 +168,7 @@ public final class CompareCommand extends LabCommand {
 
     private void contest(Lab lab, RunFolder folder, LockDriver driver, DriverProcess process)
             throws IOException, InterruptedException {
-        int nodeCount = nodeOptions().countMax();
+        int nodeCount = nodeOptions.countMax();
         String title = driver.name() + ", N = " + nodeCount + ", exclusion check";
         DriverReply reply = ask(lab, folder, driver, process, DriverTask.Kind.EXCLUSION_CHECK,
                 Lab.contestSpec(driver.name(), nodeCount), title, Lab.contestMs());
@@ -192,12 +192,12 @@ public final class CompareCommand extends LabCommand {
 
     private void warmUp(Lab lab, RunFolder folder, LockDriver driver, DriverProcess process)
             throws IOException, InterruptedException {
-        if (loadOptions().jvmWarmup().isZero()) {
+        if (loadOptions.jvmWarmup.isZero()) {
             return;
         }
         String title = "warming up " + driver.name();
         DriverReply reply = ask(lab, folder, driver, process, DriverTask.Kind.WARM_UP,
-                Lab.contestSpec(driver.name(), nodeOptions().countMax()), title, loadOptions().jvmWarmup().toMillis());
+                Lab.contestSpec(driver.name(), nodeOptions.countMax()), title, loadOptions.jvmWarmup.toMillis());
         if (reply.error() != null) {
             lab.fail(title + ": " + reply.error());
         }
@@ -205,13 +205,13 @@ public final class CompareCommand extends LabCommand {
 
     private void measureStep(Lab lab, RunFolder folder, int nodeCount, int step)
             throws IOException, InterruptedException {
-        for (int repetition = 1; repetition <= loadOptions().repetitions(); repetition++) {
+        for (int repetition = 1; repetition <= loadOptions.repetitions; repetition++) {
             for (int i = 0; i < processes.size(); i++) {
                 LockDriver driver = drivers.get(i);
-                SeriesSpec spec = loadOptions().steps(driver.name(), nodeCount, repetition).get(step);
+                SeriesSpec spec = loadOptions.steps(driver.name(), nodeCount, repetition).get(step);
                 OptionalDouble before = serverCpuUs(lab, driver, nodeCount);
                 DriverReply reply = ask(lab, folder, driver, processes.get(i), DriverTask.Kind.SERIES, spec,
-                        spec.title(), loadOptions().warmup().plus(loadOptions().duration()).toMillis());
+                        spec.title(), loadOptions.warmup.plus(loadOptions.duration).toMillis());
                 if (reply.error() == null) {
                     lab.add(withServerCpu(reply.series(), before, serverCpuUs(lab, driver, nodeCount)));
                 } else {
@@ -237,7 +237,7 @@ public final class CompareCommand extends LabCommand {
         List<String> tlsAddresses = lab.tlsAddresses(spec.nodes()).stream().map(NodeUris::of).toList();
         DriverReply reply = process.ask(
                 new DriverTask(kind, spec, addresses.stream().map(NodeUris::of).toList(), tlsAddresses,
-                        nodeOptions().isFresh(), lab.freshKeyPrefix(), lab.offsetMs(),
+                        nodeOptions.isFresh(), lab.freshKeyPrefix(), lab.offsetMs(),
                         folder.path().toAbsolutePath().toString(), folder.startedAt().toString()),
                 lab::tick);
         lab.end(plannedMs);

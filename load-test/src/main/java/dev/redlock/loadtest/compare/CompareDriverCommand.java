@@ -84,7 +84,7 @@ public final class CompareDriverCommand implements Callable<Integer> {
                 : new SessionSpec.Tls(task.tlsAddresses().stream().map(NodeAddress::parse).toList(), tlsFiles.files());
         Clients clients = new Clients();
         try {
-            int count = task.kind() == DriverTask.Kind.EXCLUSION_CHECK ? Lab.RIVAL_CLIENTS : clientOptions.clients();
+            int count = task.kind() == DriverTask.Kind.EXCLUSION_CHECK ? Lab.RIVAL_CLIENTS : clientOptions.clients;
             for (int i = 0; i < count; i++) {
                 clients.add(driver.open(clientOptions.session(addresses, task.fresh(), tls, List.of())));
             }
@@ -103,7 +103,7 @@ public final class CompareDriverCommand implements Callable<Integer> {
             return null;
         }
         if (task.kind() == DriverTask.Kind.EXCLUSION_CHECK) {
-            LoadResult result = run(Lab.contestPlan(loadOptions.ttl(), clientOptions.isFenced()), clients, task,
+            LoadResult result = run(Lab.contestPlan(loadOptions.ttl, clientOptions.isFenced()), clients, task,
                     IntervalLog.NONE);
             return result.series(task.spec(), Map.of(), List.of(), result.failures());
         }

@@ -38,26 +38,26 @@ import picocli.CommandLine.Command;
 public final class ContentionCommand extends LabCommand {
     @Override
     protected void check(CommandLine line) {
-        Options.require(line, !loadOptions().isOpen(),
+        Options.require(line, !loadOptions.isOpen(),
                 "--rate: contention is measured in a closed loop, where each waiter starts again when it is done");
     }
 
     @Override
     protected long totalMs() {
-        return turnsMs(loadOptions().stepCount());
+        return turnsMs(loadOptions.stepCount());
     }
 
     @Override
     protected void measure(Lab lab, RunFolder folder) throws IOException, InterruptedException {
         lab.warmUpContended();
-        for (LockDriver driver : clientOptions().drivers()) {
+        for (LockDriver driver : clientOptions.drivers()) {
             lab.note(driver.name() + (driver.options().contains(DriverOption.WAIT)
                     ? " waits in the client"
                     : " cannot wait; the rig tries again after 1 to 5 ms"));
         }
         takeTurns((driver, nodeCount, repetition) -> {
             try (Clients clients = lab.open(driver, nodeCount)) {
-                for (SeriesSpec step : loadOptions().steps(driver.name(), nodeCount, repetition)) {
+                for (SeriesSpec step : loadOptions.steps(driver.name(), nodeCount, repetition)) {
                     lab.measure(step, driver, clients);
                 }
             }

@@ -77,7 +77,7 @@ public final class Lab implements AutoCloseable {
         this.progress = progress;
         this.nodes = nodes;
         this.addresses = reach(nodeOptions.delays());
-        formClusters(nodeOptions.clusterShards());
+        formClusters(nodeOptions.clusterShards);
     }
 
     /** Makes each run of so many servers a cluster, whose first server is its entry in the list of nodes. */
@@ -121,7 +121,7 @@ public final class Lab implements AutoCloseable {
 
     /** Opens as many clients as the options say. */
     Clients open(LockDriver driver, int nodeCount) throws IOException, InterruptedException {
-        return open(driver, nodeCount, clientOptions.clients());
+        return open(driver, nodeCount, clientOptions.clients);
     }
 
     private Clients open(LockDriver driver, int nodeCount, int clientCount) throws IOException, InterruptedException {
@@ -168,13 +168,13 @@ public final class Lab implements AutoCloseable {
 
     /** The same with clients that contend. Otherwise the code of waiting would be interpreted while it is measured. */
     void warmUpContended() throws IOException, InterruptedException {
-        warmUp(clientOptions.clients(),
+        warmUp(clientOptions.clients,
                 driver -> List.of(loadOptions.contendedWarmUpPlan(driver, clientOptions.isFenced())));
     }
 
     private void warmUp(int clientCount, Function<LockDriver, List<LoadPlan>> plans)
             throws IOException, InterruptedException {
-        if (loadOptions.jvmWarmup().isZero()) {
+        if (loadOptions.jvmWarmup.isZero()) {
             return;
         }
         int nodeCount = nodeOptions.countMax();
@@ -254,7 +254,7 @@ public final class Lab implements AutoCloseable {
         String title = driver.name() + ", N = " + nodeCount + ", exclusion check";
         progress.onPhase(title);
         try (Clients clients = open(driver, nodeCount, RIVAL_CLIENTS)) {
-            LoadResult result = run(contestPlan(loadOptions.ttl(), clientOptions.isFenced()), clients,
+            LoadResult result = run(contestPlan(loadOptions.ttl, clientOptions.isFenced()), clients,
                     IntervalLog.NONE, SeriesWatch.NONE);
             addContest(title, result.tally().holdings(), result.failures());
         }

@@ -46,13 +46,13 @@ public abstract class LabCommand implements Callable<Integer> {
     private static final long END_LIMIT_SECONDS = 5;
 
     @Mixin
-    private NodeOptions nodeOptions;
+    protected NodeOptions nodeOptions;
 
     @Mixin
-    private ClientOptions clientOptions;
+    protected ClientOptions clientOptions;
 
     @Mixin
-    private LoadOptions loadOptions;
+    protected LoadOptions loadOptions;
 
     @Spec
     private CommandSpec spec;
@@ -64,7 +64,7 @@ public abstract class LabCommand implements Callable<Integer> {
     public final Integer call() throws IOException, InterruptedException {
         checkAll();
         Instant startedAt = Instant.now();
-        RunFolder folder = Reports.open(line(), loadOptions.output(), startedAt);
+        RunFolder folder = Reports.open(line(), loadOptions.output, startedAt);
         try (RedisNodes nodes = RedisNodes.start(nodeOptions.context())) {
             out().println(nodes.choice());
             out().flush();
@@ -123,8 +123,8 @@ public abstract class LabCommand implements Callable<Integer> {
     private void print(RunResult result, Path shown) {
         String drivers = clientOptions.drivers().stream().map(LockDriver::name).collect(Collectors.joining(", "));
         out().printf("%n%s: %s over real nodes, %s, ttl %s, %s recorded per line; Java %s, %d processors%n",
-                result.command(), drivers, loopInWords(), DurationConverter.text(loadOptions.ttl()),
-                DurationConverter.text(loadOptions.duration()), Runtime.version(), result.machine().cores());
+                result.command(), drivers, loopInWords(), DurationConverter.text(loadOptions.ttl),
+                DurationConverter.text(loadOptions.duration), Runtime.version(), result.machine().cores());
         conclusions(result).forEach(out()::println);
         sendDelay(result).ifPresent(out()::println);
         result.warnings().forEach(warning -> out().println("WARNING: " + warning));
@@ -195,18 +195,6 @@ public abstract class LabCommand implements Callable<Integer> {
         return result.verdict() == Verdict.PASS ? List.of("PASS: " + words) : List.of();
     }
 
-    protected NodeOptions nodeOptions() {
-        return nodeOptions;
-    }
-
-    protected ClientOptions clientOptions() {
-        return clientOptions;
-    }
-
-    protected LoadOptions loadOptions() {
-        return loadOptions;
-    }
-
     /** @threading caller-confined */
     @FunctionalInterface
     interface Turn {
@@ -215,7 +203,7 @@ public abstract class LabCommand implements Callable<Integer> {
 
     /** Drivers take turns at each node count, so that a slow minute of the machine affects all of them. */
     protected final void takeTurns(Turn turn) throws IOException, InterruptedException {
-        for (int repetition = 1; repetition <= loadOptions.repetitions(); repetition++) {
+        for (int repetition = 1; repetition <= loadOptions.repetitions; repetition++) {
             for (int nodeCount : nodeOptions.counts()) {
                 for (LockDriver driver : clientOptions.drivers()) {
                     turn.run(driver, nodeCount, repetition);
@@ -226,9 +214,9 @@ public abstract class LabCommand implements Callable<Integer> {
 
     /** The duration of the JVM warm-up and all turns, in milliseconds. */
     protected final long turnsMs(int stepsPerTurn) {
-        long turns = (long) loadOptions.repetitions() * nodeOptions.counts().size() * clientOptions.drivers().size();
-        long stepMs = loadOptions.warmup().plus(loadOptions.duration()).toMillis();
-        return loadOptions.jvmWarmup().toMillis() * clientOptions.drivers().size() + turns * stepsPerTurn * stepMs;
+        long turns = (long) loadOptions.repetitions * nodeOptions.counts().size() * clientOptions.drivers().size();
+        long stepMs = loadOptions.warmup.plus(loadOptions.duration).toMillis();
+        return loadOptions.jvmWarmup.toMillis() * clientOptions.drivers().size() + turns * stepsPerTurn * stepMs;
     }
 
     private CommandLine line() {

@@ -49,8 +49,8 @@ public final class LatencyCommand extends LabCommand {
 
     @Override
     protected void check(CommandLine line) {
-        nodeOptions().checkDelays(line, "--versus-delay", versusDelays);
-        Options.require(line, !isVersus() || !NodeDelays.parse(versusDelays).equals(nodeOptions().delays()),
+        nodeOptions.checkDelays(line, "--versus-delay", versusDelays);
+        Options.require(line, !isVersus() || !NodeDelays.parse(versusDelays).equals(nodeOptions.delays()),
                 "--versus-delay equals --delay: there is nothing to compare");
     }
 
@@ -60,15 +60,15 @@ public final class LatencyCommand extends LabCommand {
 
     @Override
     protected long totalMs() {
-        long contests = (long) nodeOptions().counts().size() * clientOptions().drivers().size();
+        long contests = (long) nodeOptions.counts().size() * clientOptions.drivers().size();
         long sides = isVersus() ? 2 : 1;
-        return turnsMs((int) (loadOptions().stepCount() * sides)) + contests * Lab.contestMs();
+        return turnsMs((int) (loadOptions.stepCount() * sides)) + contests * Lab.contestMs();
     }
 
     @Override
     protected void measure(Lab lab, RunFolder folder) throws IOException, InterruptedException {
         lab.warmUp();
-        List<NodeAddress> near = lab.addresses(nodeOptions().countMax());
+        List<NodeAddress> near = lab.addresses(nodeOptions.countMax());
         List<NodeAddress> far = isVersus() ? lab.reach(NodeDelays.parse(versusDelays)) : List.of();
         if (isVersus()) {
             lab.note("series whose driver is followed by +" + versus() + " were measured with these delays of nodes "
@@ -101,7 +101,7 @@ public final class LatencyCommand extends LabCommand {
     private void measure(Lab lab, LockDriver driver, String name, int nodeCount, int repetition)
             throws IOException, InterruptedException {
         try (Clients clients = lab.open(driver, nodeCount)) {
-            for (SeriesSpec step : loadOptions().steps(name, nodeCount, repetition)) {
+            for (SeriesSpec step : loadOptions.steps(name, nodeCount, repetition)) {
                 lab.measure(step, driver, clients);
             }
         }
@@ -124,9 +124,9 @@ public final class LatencyCommand extends LabCommand {
 
     /** The result of a sweep in a line for each driver and load. */
     private List<String> curves(RunResult result) {
-        String turns = loadOptions().repetitions() == 1
+        String turns = loadOptions.repetitions == 1
                 ? ""
-                : "; median of " + loadOptions().repetitions() + " turns (fastest - slowest)";
+                : "; median of " + loadOptions.repetitions + " turns (fastest - slowest)";
         Map<SeriesSpec, StringJoiner> curves = new LinkedHashMap<>();
         for (SeriesGroup one : SeriesGroup.of(result.series())) {
             String start = "Acquire p50, " + one.spec().driver() + ", " + one.spec().load() + ": ";
@@ -155,7 +155,7 @@ public final class LatencyCommand extends LabCommand {
                         + "%s, %.2f times as long; medians of %d repetitions (least - most)",
                 near.title(), without.median(),
                 without.min(), without.max(), with.median(), with.min(), with.max(), versus(),
-                with.median() / without.median(), loadOptions().repetitions());
+                with.median() / without.median(), loadOptions.repetitions);
     }
 
     private static Spread acquireP99(RunResult result, SeriesSpec step, String driver) {

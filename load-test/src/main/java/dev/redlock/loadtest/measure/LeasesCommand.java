@@ -59,42 +59,42 @@ public final class LeasesCommand extends LabCommand {
     protected void check(CommandLine line) {
         Options.requireRange(line, "--count", count, 1, RedlockDriver.LEASES_MAX);
         Options.requireAtLeast(line, "--idle", idle, Duration.ofMillis(100));
-        Options.require(line, loadOptions().isOpen() && loadOptions().stepCount() == 1
-                && nodeOptions().counts().size() == 1 && clientOptions().drivers().size() == 1
-                && clientOptions().clients() == 1 && loadOptions().repetitions() == 1,
+        Options.require(line, loadOptions.isOpen() && loadOptions.stepCount() == 1
+                && nodeOptions.counts().size() == 1 && clientOptions.drivers().size() == 1
+                && clientOptions.clients == 1 && loadOptions.repetitions == 1,
                 "leases are held by one client: give one value each of --nodes, --rate and --driver, no --clients and "
                         + "no --repetitions");
-        LockDriver driver = clientOptions().drivers().get(0);
+        LockDriver driver = clientOptions.drivers().get(0);
         Options.require(line, driver.options().contains(DriverOption.RENEWAL), "--driver is " + driver.name()
                 + ", which does not renew leases: name a driver of this project");
     }
 
     @Override
     protected long totalMs() {
-        return turnsMs(1) + loadOptions().warmup().plus(idle).toMillis();
+        return turnsMs(1) + loadOptions.warmup.plus(idle).toMillis();
     }
 
     @Override
     protected void measure(Lab lab, RunFolder folder) throws IOException, InterruptedException {
         lab.warmUp();
-        LockDriver driver = clientOptions().drivers().get(0);
-        int nodeCount = nodeOptions().counts().get(0);
+        LockDriver driver = clientOptions.drivers().get(0);
+        int nodeCount = nodeOptions.counts().get(0);
         try (Clients clients = lab.open(driver, nodeCount)) {
-            SeriesSpec alone = loadOptions().steps(driver.name() + " without leases", nodeCount, 1).get(0);
+            SeriesSpec alone = loadOptions.steps(driver.name() + " without leases", nodeCount, 1).get(0);
             lab.measure(alone, plan(alone, driver).duration(idle), clients, LoadResult::failures, SeriesWatch.NONE);
             HeldLeases leases = clients.sessions()
                     .get(0)
-                    .hold(lab.freshKeyPrefix(), loadOptions().ttl(), clientOptions().isFenced(), count,
-                            loadOptions().warmup().plus(loadOptions().duration()).toMillis() + 2 * ACQUIRE_LIMIT_MS);
+                    .hold(lab.freshKeyPrefix(), loadOptions.ttl, clientOptions.isFenced(), count,
+                            loadOptions.warmup.plus(loadOptions.duration).toMillis() + 2 * ACQUIRE_LIMIT_MS);
             acquire(lab, leases);
-            SeriesSpec beside = loadOptions().steps(driver.name() + " with leases", nodeCount, 1).get(0);
+            SeriesSpec beside = loadOptions.steps(driver.name() + " with leases", nodeCount, 1).get(0);
             lab.measure(beside, plan(beside, driver), clients, LoadResult::failures,
                     new LeasesWatch(leases, lab.serverPids()));
         }
     }
 
     private LoadPlan plan(SeriesSpec spec, LockDriver driver) {
-        return loadOptions().plan(spec, driver, clientOptions().isFenced());
+        return loadOptions.plan(spec, driver, clientOptions.isFenced());
     }
 
     private void acquire(Lab lab, HeldLeases leases) throws InterruptedException {

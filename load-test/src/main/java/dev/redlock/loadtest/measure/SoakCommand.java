@@ -50,11 +50,11 @@ public final class SoakCommand extends LabCommand {
     @Override
     protected void check(CommandLine line) {
         Options.requireAtLeast(line, "--sample", sample, Duration.ofMillis(100));
-        Options.require(line, sample.compareTo(loadOptions().duration()) < 0, "--sample is "
+        Options.require(line, sample.compareTo(loadOptions.duration) < 0, "--sample is "
                 + DurationConverter.text(sample) + ": expected less than --duration, "
-                + DurationConverter.text(loadOptions().duration()));
-        boolean isOne = loadOptions().stepCount() == 1 && nodeOptions().counts().size() == 1
-                && clientOptions().drivers().size() == 1 && loadOptions().repetitions() == 1;
+                + DurationConverter.text(loadOptions.duration));
+        boolean isOne = loadOptions.stepCount() == 1 && nodeOptions.counts().size() == 1
+                && clientOptions.drivers().size() == 1 && loadOptions.repetitions == 1;
         Options.require(line, isOne, "soak keeps up one load: give one value each of --nodes, --outstanding or --rate, "
                 + "and --driver, and no --repetitions");
     }
@@ -67,13 +67,13 @@ public final class SoakCommand extends LabCommand {
     @Override
     protected void measure(Lab lab, RunFolder folder) throws IOException, InterruptedException {
         lab.warmUp();
-        LockDriver driver = clientOptions().drivers().get(0);
-        int nodeCount = nodeOptions().counts().get(0);
-        SeriesSpec spec = loadOptions().steps(driver.name(), nodeCount, 1).get(0);
+        LockDriver driver = clientOptions.drivers().get(0);
+        int nodeCount = nodeOptions.counts().get(0);
+        SeriesSpec spec = loadOptions.steps(driver.name(), nodeCount, 1).get(0);
         try (Clients clients = lab.open(driver, nodeCount);
                 SoakWatch watch = new SoakWatch(lab::news, ProcessGauges::read, clients::counters, sample,
                         folder.file("samples.csv"))) {
-            LoadPlan plan = loadOptions().plan(spec, driver, clientOptions().isFenced()).interval(sample);
+            LoadPlan plan = loadOptions.plan(spec, driver, clientOptions.isFenced()).interval(sample);
             lab.measure(spec, plan, clients, LoadResult::failures, watch);
             trends.putAll(watch.trends());
         }

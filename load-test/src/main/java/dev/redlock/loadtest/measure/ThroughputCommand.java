@@ -48,19 +48,19 @@ public final class ThroughputCommand extends LabCommand {
 
     @Override
     protected void check(CommandLine line) {
-        Options.require(line, rateFrom == null || !loadOptions().isOpen(), "--rate and --rate-from exclude each other");
+        Options.require(line, rateFrom == null || !loadOptions.isOpen(), "--rate and --rate-from exclude each other");
         Options.require(line, rateFrom == null || rateFrom >= 1 && rateFrom <= 1_000_000,
                 "--rate-from is " + rateFrom + ": expected 1 to 1000000 cycles per second");
     }
 
     @Override
     protected boolean isOpen() {
-        return rateFrom != null || loadOptions().isOpen();
+        return rateFrom != null || loadOptions.isOpen();
     }
 
     @Override
     protected long totalMs() {
-        return turnsMs(rateFrom == null ? loadOptions().stepCount() : RATE_STEPS_LIKELY);
+        return turnsMs(rateFrom == null ? loadOptions.stepCount() : RATE_STEPS_LIKELY);
     }
 
     @Override
@@ -82,7 +82,7 @@ public final class ThroughputCommand extends LabCommand {
         boolean isSaturated = false;
         for (int i = 0; i < steps.size() && !isSaturated; i++) {
             SeriesSpec step = steps.get(i);
-            LoadPlan plan = loadOptions().plan(step, driver, clientOptions().isFenced());
+            LoadPlan plan = loadOptions.plan(step, driver, clientOptions.isFenced());
             // The search ends at a missed rate, which is no failure.
             LoadResult result = lab.measure(step, plan, clients, LoadResult::failuresBesideRate, SeriesWatch.NONE);
             double perSecond = result.tally().cyclesPerSecond();
@@ -97,12 +97,12 @@ public final class ThroughputCommand extends LabCommand {
 
     private List<SeriesSpec> steps(String driver, int nodeCount, int repetition) {
         if (rateFrom == null) {
-            return loadOptions().steps(driver, nodeCount, repetition);
+            return loadOptions.steps(driver, nodeCount, repetition);
         }
         List<SeriesSpec> steps = new ArrayList<>();
         double rate = rateFrom;
         for (int i = 0; i < RATE_STEPS_MAX; i++, rate *= RATE_GROWTH) {
-            steps.add(loadOptions().openStep(driver, nodeCount, Math.rint(rate), repetition));
+            steps.add(loadOptions.openStep(driver, nodeCount, Math.rint(rate), repetition));
         }
         return steps;
     }

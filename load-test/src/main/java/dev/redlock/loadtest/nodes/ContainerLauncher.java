@@ -34,10 +34,10 @@ record ContainerLauncher(String image) implements NodeLauncher {
     private static final String CONFIG_INSIDE = "/tmp/node.conf";
 
     static NodeLauncher find(RedisNodesContext context) throws SourceRefusedException {
-        if (context.isUnixSocket()) {
+        if (context.unixSocket) {
             throw new SourceRefusedException("a Unix socket was asked for and does not cross a container's border");
         }
-        if (context.isTls()) {
+        if (context.tls) {
             throw new SourceRefusedException("TLS was asked for, whose files are outside of the container");
         }
         if (!context.place(0).equals(NodePlace.LOOPBACK)) {
@@ -46,7 +46,7 @@ record ContainerLauncher(String image) implements NodeLauncher {
         if (!isEngineThere()) {
             throw new SourceRefusedException("no Docker engine answers");
         }
-        return new ContainerLauncher(context.image());
+        return new ContainerLauncher(context.image);
     }
 
     private static boolean isEngineThere() throws SourceRefusedException {

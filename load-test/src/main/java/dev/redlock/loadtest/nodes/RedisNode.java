@@ -36,13 +36,13 @@ public final class RedisNode {
         this.launcher = launcher;
         this.spec = spec;
         this.address = address;
-        this.readyTimeout = context.readyTimeout();
+        this.readyTimeout = context.readyTimeout;
         this.password = context.serverPassword();
         this.state = launcher == null ? NodeState.RUNNING : NodeState.STOPPED;
     }
 
     static RedisNode given(RedisNodes group, int index, NodeAddress address, RedisNodesContext context) {
-        NodeSpec spec = new NodeSpec(index, address.port(), null, false, null, context.configLines(), null,
+        NodeSpec spec = new NodeSpec(index, address.port(), null, false, null, context.configLines, null,
                 NodePlace.LOOPBACK, null, 0);
         return new RedisNode(group, null, spec, address, context);
     }

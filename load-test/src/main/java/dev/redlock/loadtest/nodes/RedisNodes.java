@@ -68,7 +68,7 @@ public final class RedisNodes implements AutoCloseable {
      */
     public static RedisNodes start(RedisNodesContext context) {
         context.conclude();
-        if (!context.addresses().isEmpty()) {
+        if (!context.addresses.isEmpty()) {
             return given(context);
         }
         return ours(context);
@@ -76,8 +76,8 @@ public final class RedisNodes implements AutoCloseable {
 
     private static RedisNodes given(RedisNodesContext context) {
         RedisNodes nodes = new RedisNodes(Source.GIVEN, null, null);
-        nodes.tls = context.clientTls();
-        List<NodeAddress> used = context.addresses().subList(0, context.count());
+        nodes.tls = context.clientTls;
+        List<NodeAddress> used = context.addresses.subList(0, context.count);
         used.forEach(address -> nodes.nodes.add(RedisNode.given(nodes, nodes.size(), address, context)));
         List<String> down = nodes.nodes.stream()
                 .map(RedisNodes::whyDown)
@@ -100,7 +100,7 @@ public final class RedisNodes implements AutoCloseable {
 
     private static RedisNodes ours(RedisNodesContext context) {
         List<String> refusals = new ArrayList<>();
-        CorePin.Choice cores = context.pin().choose();
+        CorePin.Choice cores = context.pin.choose();
         for (Source source : Source.values()) {
             try {
                 if (source == context.source().orElse(source)) {
@@ -124,12 +124,12 @@ public final class RedisNodes implements AutoCloseable {
         try {
             LiveNodes.add(nodes);
             NodeLauncher launcher = launcher(source, context, nodes.folder);
-            if (context.isTls()) {
+            if (context.tls) {
                 nodes.issued = NodeTls.issue(nodes.folder, context.hosts());
                 nodes.tls = nodes.issued.forClients();
             }
             nodes.startAll(launcher, context, cores);
-            nodes.choice = Counted.of(context.count(), "node") + ": " + source.title() + ", " + launcher.product()
+            nodes.choice = Counted.of(context.count, "node") + ": " + source.title() + ", " + launcher.product()
                     + cores.words()
                     + (refusals.isEmpty() ? "" : " (" + String.join("; ", refusals) + ")");
             return nodes;
@@ -171,7 +171,7 @@ public final class RedisNodes implements AutoCloseable {
     }
 
     private void startAll(NodeLauncher launcher, RedisNodesContext context, CorePin.Choice cores) {
-        for (int i = 0; i < context.count(); i++) {
+        for (int i = 0; i < context.count; i++) {
             nodes.add(RedisNode.ours(this, launcher, spec(i, context, cores), context));
         }
         nodes.forEach(RedisNode::launch);
@@ -180,13 +180,13 @@ public final class RedisNodes implements AutoCloseable {
 
     private NodeSpec spec(int index, RedisNodesContext context, CorePin.Choice cores) {
         Path own = folder.resolve("node" + index);
-        Path socket = context.isUnixSocket() ? own.resolve("redis.sock") : null;
+        Path socket = context.unixSocket ? own.resolve("redis.sock") : null;
         if (socket != null && socket.toString().getBytes(StandardCharsets.UTF_8).length > SOCKET_PATH_BYTES_MAX) {
             throw new IllegalStateException("the path of a Unix socket is at most " + SOCKET_PATH_BYTES_MAX
                     + " bytes long and the temporary folder is too deep: " + socket);
         }
-        return new NodeSpec(index, freshPort(), own, context.isAppendOnly(), socket, context.configLines(),
-                context.clockLibrary(), context.place(index).with(cores.prefix()), issued,
+        return new NodeSpec(index, freshPort(), own, context.appendOnly, socket, context.configLines,
+                context.clockLibrary, context.place(index).with(cores.prefix()), issued,
                 issued == null ? 0 : freshPort());
     }
 

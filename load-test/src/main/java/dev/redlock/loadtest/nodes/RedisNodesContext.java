@@ -22,19 +22,19 @@ public final class RedisNodesContext {
     /** The most nodes that one lock may span. */
     public static final int COUNT_MAX = 63;
 
-    private final List<NodeAddress> addresses = new ArrayList<>();
-    private final List<String> configLines = new ArrayList<>();
-    private CorePin pin = CorePin.NONE;
-    private Path clockLibrary;
+    final List<NodeAddress> addresses = new ArrayList<>();
+    final List<String> configLines = new ArrayList<>();
+    CorePin pin = CorePin.NONE;
+    Path clockLibrary;
     private List<NodePlace> places = List.of();
-    private int count;
+    int count;
     private Source source;
-    private boolean appendOnly;
-    private boolean unixSocket;
-    private boolean tls;
-    private ClientTls clientTls = ClientTls.DEFAULTS;
-    private Duration readyTimeout = Duration.ofSeconds(20);
-    private String image = System.getProperty(ContainerLauncher.IMAGE_PROPERTY, ContainerLauncher.IMAGE_DEFAULT);
+    boolean appendOnly;
+    boolean unixSocket;
+    boolean tls;
+    ClientTls clientTls = ClientTls.DEFAULTS;
+    Duration readyTimeout = Duration.ofSeconds(20);
+    String image = System.getProperty(ContainerLauncher.IMAGE_PROPERTY, ContainerLauncher.IMAGE_DEFAULT);
 
     /** The number of nodes: 1 to 63, default 3, or as many as addresses are given. */
     public RedisNodesContext count(int nodes) {
@@ -120,17 +120,14 @@ public final class RedisNodesContext {
         return this;
     }
 
-    RedisNodesContext conclude() {
+    /** Completes and validates the options. */
+    void conclude() {
         Set<NodeAddress> seen = new HashSet<>();
         for (NodeAddress address : addresses) {
             if (!seen.add(address)) {
                 throw new IllegalArgumentException("node address " + address + " is given twice");
             }
         }
-        return countConcluded();
-    }
-
-    private RedisNodesContext countConcluded() {
         if (count == 0) {
             count = addresses.isEmpty() ? 3 : addresses.size();
         }
@@ -138,35 +135,10 @@ public final class RedisNodesContext {
             throw new IllegalArgumentException(
                     "count is " + count + " but only " + addresses.size() + " addresses are given");
         }
-        return this;
-    }
-
-    int count() {
-        return count;
     }
 
     Optional<Source> source() {
         return Optional.ofNullable(source);
-    }
-
-    List<NodeAddress> addresses() {
-        return addresses;
-    }
-
-    boolean isAppendOnly() {
-        return appendOnly;
-    }
-
-    boolean isUnixSocket() {
-        return unixSocket;
-    }
-
-    boolean isTls() {
-        return tls;
-    }
-
-    ClientTls clientTls() {
-        return clientTls;
     }
 
     NodePlace place(int index) {
@@ -178,26 +150,6 @@ public final class RedisNodesContext {
         Set<String> hosts = places.stream().map(NodePlace::host).collect(Collectors.toCollection(TreeSet::new));
         hosts.remove(NodePlace.LOOPBACK.host());
         return hosts;
-    }
-
-    CorePin pin() {
-        return pin;
-    }
-
-    Path clockLibrary() {
-        return clockLibrary;
-    }
-
-    List<String> configLines() {
-        return configLines;
-    }
-
-    Duration readyTimeout() {
-        return readyTimeout;
-    }
-
-    String image() {
-        return image;
     }
 
     String serverPassword() {

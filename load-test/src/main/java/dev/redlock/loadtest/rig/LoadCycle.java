@@ -56,9 +56,9 @@ final class LoadCycle implements LockListener {
     LoadCycle(LoadTestRig rig, long holder, LockSession session, List<RigResource> own, RigResource hot) {
         this.rig = rig;
         this.holder = holder;
-        this.isAudited = rig.plan().isAudited();
+        this.isAudited = rig.plan().isAudited;
         this.isContended = rig.plan().isContended();
-        this.random = new SplittableRandom(rig.plan().seed() + holder);
+        this.random = new SplittableRandom(rig.plan().seed + holder);
         own.forEach(resource -> this.own.add(target(session, resource)));
         this.hot = hot == null ? null : target(session, hot);
         this.isOneTarget = hot == null && own.size() == 1;
@@ -67,9 +67,9 @@ final class LoadCycle implements LockListener {
 
     private Target target(LockSession session, RigResource resource) {
         LoadPlan plan = rig.plan();
-        Duration waitBudget = plan.isWaitingByClient() ? plan.waitBudget() : Duration.ZERO;
+        Duration waitBudget = plan.isWaitingByClient ? plan.waitBudget : Duration.ZERO;
         return new Target(resource, session.handle(
-                new LockSpec(resource.name(), plan.ttl(), waitBudget, plan.isFenced(), plan.isAudited()), this));
+                new LockSpec(resource.name(), plan.ttl, waitBudget, plan.isFenced, plan.isAudited), this));
     }
 
     /** Starts a cycle; latency counts from the intended time. */
@@ -87,7 +87,7 @@ final class LoadCycle implements LockListener {
     }
 
     private Target next() {
-        if (hot != null && random.nextDouble() < rig.plan().hotShare()) {
+        if (hot != null && random.nextDouble() < rig.plan().hotShare) {
             return hot;
         }
         nextOwn = nextOwn + 1 == own.size() ? 0 : nextOwn + 1;

@@ -15,7 +15,7 @@ import java.util.function.IntFunction;
  *
  * @threading immutable
  */
-public final class LoadPlan {
+public final class LoadPlan implements Cloneable {
     /** The index of the resource that is common to all cycles. */
     public static final int COMMON = -1;
 
@@ -23,24 +23,24 @@ public final class LoadPlan {
     private static final Duration INTERVAL_MAX = Duration.ofSeconds(10);
     private static final int INTERVALS = 20;
 
-    private final LoopKind loop;
-    private final int outstanding;
-    private final double ratePerSecond;
-    private int resources;
-    private double hotShare;
-    private boolean isWaitingByClient;
-    private boolean isFenced;
-    private Duration hold = Duration.ZERO;
-    private Duration wait = Duration.ZERO;
-    private Duration warmup = Duration.ZERO;
-    private Duration duration = Duration.ofSeconds(1);
-    private Duration ttl = Duration.ofSeconds(30);
+    final LoopKind loop;
+    final int outstanding;
+    final double ratePerSecond;
+    int resources;
+    double hotShare;
+    boolean isWaitingByClient;
+    boolean isFenced;
+    Duration hold = Duration.ZERO;
+    Duration waitBudget = Duration.ZERO;
+    Duration warmup = Duration.ZERO;
+    Duration duration = Duration.ofSeconds(1);
+    Duration ttl = Duration.ofSeconds(30);
     private Duration interval;
-    private double errorShareMax;
-    private boolean isCostMeasured = true;
-    private boolean isAudited = true;
-    private IntFunction<String> names = prefixed("load-test:");
-    private long seed;
+    double errorShareMax;
+    boolean isCostMeasured = true;
+    boolean isAudited = true;
+    IntFunction<String> names = prefixed("load-test:");
+    long seed;
 
     private LoadPlan(LoopKind loop, int outstanding, double ratePerSecond) {
         require(outstanding >= 1, "outstanding is " + outstanding + ": expected at least 1");
@@ -50,7 +50,10 @@ public final class LoadPlan {
         this.resources = outstanding;
     }
 
-    /** Cycles in flight, each of which starts its next when it ends: the cost of the lock alone. */
+    /**
+     * A fixed number of cycles in flight, each of which starts its next cycle when it ends; every cycle on a resource
+     * of its own, released as soon as it is held. This measures the cost of the lock alone.
+     */
     public static LoadPlan closed(int outstanding) {
         return new LoadPlan(LoopKind.CLOSED, outstanding, 0);
     }
@@ -58,9 +61,6 @@ public final class LoadPlan {
     /**
      * Cycles that start at a fixed rate, regardless of unfinished ones. Each handle of a pool has a resource of its
      * own. A cycle that finds all handles in use waits for one, and its latency counts from its intended time.
-     *
-     * @param ratePerSecond  cycles started per second
-     * @param outstandingMax handles in the pool
      */
     public static LoadPlan open(double ratePerSecond, int outstandingMax) {
         require(ratePerSecond > 0 && ratePerSecond <= 1_000_000,
@@ -69,24 +69,13 @@ public final class LoadPlan {
     }
 
     private LoadPlan with(Consumer<LoadPlan> change) {
-        LoadPlan copy = new LoadPlan(loop, outstanding, ratePerSecond);
-        copy.resources = resources;
-        copy.hotShare = hotShare;
-        copy.isWaitingByClient = isWaitingByClient;
-        copy.isFenced = isFenced;
-        copy.hold = hold;
-        copy.wait = wait;
-        copy.warmup = warmup;
-        copy.duration = duration;
-        copy.ttl = ttl;
-        copy.interval = interval;
-        copy.errorShareMax = errorShareMax;
-        copy.isCostMeasured = isCostMeasured;
-        copy.isAudited = isAudited;
-        copy.names = names;
-        copy.seed = seed;
-        change.accept(copy);
-        return copy;
+        try {
+            LoadPlan copy = (LoadPlan) clone();
+            change.accept(copy);
+            return copy;
+        } catch (CloneNotSupportedException e) {
+            throw new AssertionError(e);
+        }
     }
 
     private static void require(boolean isRight, String otherwise) {
@@ -113,15 +102,14 @@ public final class LoadPlan {
     }
 
     /**
-     * The time for which a rejected cycle retries; then it counts as timed out. With zero, each attempt is a cycle of
-     * its own.
+     * The time, from its first attempt, for which a rejected cycle retries; then it counts as timed out. With zero, the
+     * default, each attempt is a cycle of its own.
      *
-     * @param budget     counts from the first attempt; default zero
      * @param isByClient whether the client itself waits; otherwise the rig retries after a random delay
      */
     public LoadPlan waitUpTo(Duration budget, boolean isByClient) {
         return with(plan -> {
-            plan.wait = notNegative("wait", budget);
+            plan.waitBudget = notNegative("wait", budget);
             plan.isWaitingByClient = isByClient;
         });
     }
@@ -180,9 +168,8 @@ public final class LoadPlan {
     }
 
     /**
-     * Whether to audit mutual exclusion, and to measure releases apart from cycles.
-     *
-     * @param on default; off where the cycles of this process share no resource and its own CPU time is measured
+     * Whether to audit mutual exclusion, and to measure releases apart from cycles. Default on; off where the cycles of
+     * this process share no resource and its own CPU time is measured.
      */
     public LoadPlan audited(boolean on) {
         return with(plan -> plan.isAudited = on);
@@ -203,54 +190,17 @@ public final class LoadPlan {
         return outstanding > 1 && (resources < outstanding || hotShare > 0);
     }
 
-    LoopKind loop() {
-        return loop;
-    }
-
     /** Cycles in flight: exactly so many in a closed loop, at most so many in an open one. */
     public int outstanding() {
         return outstanding;
-    }
-
-    double ratePerSecond() {
-        return ratePerSecond;
-    }
-
-    int resources() {
-        return resources;
-    }
-
-    double hotShare() {
-        return hotShare;
-    }
-
-    boolean isWaitingByClient() {
-        return isWaitingByClient;
-    }
-
-    boolean isFenced() {
-        return isFenced;
-    }
-
-    Duration hold() {
-        return hold;
-    }
-
-    Duration waitBudget() {
-        return wait;
     }
 
     public Duration warmup() {
         return warmup;
     }
 
-    /** The recorded time. */
     public Duration duration() {
         return duration;
-    }
-
-    Duration ttl() {
-        return ttl;
     }
 
     Duration interval() {
@@ -262,25 +212,5 @@ public final class LoadPlan {
             return INTERVAL_MIN;
         }
         return share.compareTo(INTERVAL_MAX) > 0 ? INTERVAL_MAX : share;
-    }
-
-    double errorShareMax() {
-        return errorShareMax;
-    }
-
-    boolean isCostMeasured() {
-        return isCostMeasured;
-    }
-
-    boolean isAudited() {
-        return isAudited;
-    }
-
-    String resourceName(int index) {
-        return names.apply(index);
-    }
-
-    long seed() {
-        return seed;
     }
 }

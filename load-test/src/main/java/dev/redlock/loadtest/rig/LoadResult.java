@@ -53,7 +53,7 @@ public record LoadResult(LoadPlan plan, Span span, Tally tally, Map<String, Oper
 
     /** Whether the client could not keep up with the rate of an open loop. */
     public boolean isRateMissed() {
-        return plan.loop() == LoopKind.OPEN && evidence.unfinished() > evidence.unfinishedMax();
+        return plan.loop == LoopKind.OPEN && evidence.unfinished() > evidence.unfinishedMax();
     }
 
     /** Why this run does not count; empty for a good run. */
@@ -63,7 +63,7 @@ public record LoadResult(LoadPlan plan, Span span, Tally tally, Map<String, Oper
             failures.add(String.format(Locale.ROOT,
                     "missed the rate: of %d cycles intended at %.0f/s, %d had not ended when the time was up, and at "
                             + "most %d may be under way; %.0f/s were done",
-                    evidence.intended(), plan.ratePerSecond(), evidence.unfinished(), evidence.unfinishedMax(),
+                    evidence.intended(), plan.ratePerSecond, evidence.unfinished(), evidence.unfinishedMax(),
                     tally.cyclesPerSecond()));
         }
         return failures;
@@ -102,7 +102,7 @@ public record LoadResult(LoadPlan plan, Span span, Tally tally, Map<String, Oper
                 unexpected.add(releases.getValue() + " releases of a held lock ended " + releases.getKey());
             }
         }
-        if (bad > all * plan.errorShareMax()) {
+        if (bad > all * plan.errorShareMax) {
             failures.addAll(unexpected);
         }
     }

@@ -79,20 +79,20 @@ public final class LoadTestRig {
 
     private LoadTestRig(LoadPlan plan, List<LockSession> sessions, SystemRigTime time, CostMeter.Scope scope) {
         this(plan, sessions, new MutualExclusionAuditor(), time,
-                plan.isCostMeasured() ? new CostMeter(time::pacerCpuNs, scope) : null);
+                plan.isCostMeasured ? new CostMeter(time::pacerCpuNs, scope) : null);
     }
 
     LoadTestRig(LoadPlan plan, List<LockSession> sessions, MutualExclusionAuditor auditor, RigTime time,
             CostMeter costMeter) {
         this.plan = plan;
         this.sessions = List.copyOf(sessions);
-        this.holdNs = plan.hold().toNanos();
+        this.holdNs = plan.hold.toNanos();
         this.isContended = plan.isContended();
         this.auditor = auditor;
         this.time = time;
         this.costMeter = costMeter;
-        this.ended = new CountDownLatch(plan.loop() == LoopKind.OPEN ? 1 : plan.outstanding());
-        boolean isSeries = plan.interval().compareTo(plan.duration()) < 0;
+        this.ended = new CountDownLatch(plan.loop == LoopKind.OPEN ? 1 : plan.outstanding);
+        boolean isSeries = plan.interval().compareTo(plan.duration) < 0;
         this.acquireRecorder = new LatencyRecorder(SeriesResult.ACQUIRE, isSeries);
         this.releaseRecorder = new LatencyRecorder(SeriesResult.RELEASE, isSeries);
         this.cycleRecorder = new LatencyRecorder(SeriesResult.CYCLE, isSeries);
@@ -112,8 +112,8 @@ public final class LoadTestRig {
         log = intervalLog;
         runStartNs = zeroNs;
         startNs = nowNs();
-        measureStartNs = startNs + plan.warmup().toNanos();
-        measureEndNs = measureStartNs + plan.duration().toNanos();
+        measureStartNs = startNs + plan.warmup.toNanos();
+        measureEndNs = measureStartNs + plan.duration.toNanos();
         rotatedNs = measureStartNs;
         nextRotationNs = measureStartNs + plan.interval().toNanos();
         try {
@@ -151,20 +151,20 @@ public final class LoadTestRig {
 
     private void start() {
         List<RigResource> resources = new ArrayList<>();
-        for (int i = 0; i < plan.resources(); i++) {
-            resources.add(new RigResource(auditor.resource(plan.resourceName(i))));
+        for (int i = 0; i < plan.resources; i++) {
+            resources.add(new RigResource(auditor.resource(plan.names.apply(i))));
         }
-        RigResource hot = plan.hotShare() > 0
-                ? new RigResource(auditor.resource(plan.resourceName(LoadPlan.COMMON)))
+        RigResource hot = plan.hotShare > 0
+                ? new RigResource(auditor.resource(plan.names.apply(LoadPlan.COMMON)))
                 : null;
-        for (int i = 0; i < plan.outstanding(); i++) {
+        for (int i = 0; i < plan.outstanding; i++) {
             List<RigResource> own = new ArrayList<>();
-            for (int k = i % plan.resources(); k < plan.resources(); k += plan.outstanding()) {
+            for (int k = i % plan.resources; k < plan.resources; k += plan.outstanding) {
                 own.add(resources.get(k));
             }
             cycles.add(new LoadCycle(this, i, sessions.get(i % sessions.size()), own, hot));
         }
-        if (plan.loop() == LoopKind.OPEN) {
+        if (plan.loop == LoopKind.OPEN) {
             openLoop = new OpenLoop(this, startNs);
             cycles.forEach(openLoop::add);
             time.pace(openLoop, openLoop.schedule().periodNs());
@@ -213,10 +213,10 @@ public final class LoadTestRig {
             intended = schedule.intendedWithin(measureEndNs - startNs)
                     - schedule.intendedWithin(measureStartNs - startNs);
             unfinished = openLoop.unfinished();
-            unfinishedMax = schedule.unfinishedMax(intended, plan.hold().plus(plan.waitBudget()));
+            unfinishedMax = schedule.unfinishedMax(intended, plan.hold.plus(plan.waitBudget));
             openLoop.stop(unfinished > unfinishedMax, nowNs);
         }
-        Duration limit = DRAIN_LIMIT.plus(plan.hold()).plus(plan.waitBudget());
+        Duration limit = DRAIN_LIMIT.plus(plan.hold).plus(plan.waitBudget);
         boolean isDrained = time.await(ended, nowNs + limit.toNanos());
         int left = openLoop == null ? (int) ended.getCount() : openLoop.pending();
         return new LoadResult.Evidence(isDrained ? 0 : left, intended, unfinished, unfinishedMax, auditor.examples());
@@ -236,7 +236,7 @@ public final class LoadTestRig {
         long done = cycleRecorder.count() - (openLoop == null ? 0 : openLoop.dropped());
         Tally tally = new Tally(done, done * 1e9 / (measureEndNs - measureStartNs), acquired, released,
                 auditor.holdingCount(), auditor.overlapCount());
-        Span span = new Span(offsetMs(measureStartNs), plan.warmup().toMillis(),
+        Span span = new Span(offsetMs(measureStartNs), plan.warmup.toMillis(),
                 TimeUnit.NANOSECONDS.toMillis(measureEndNs - measureStartNs));
         return new LoadResult(plan, span, tally, operations, usage, cycleRecorder.countByThread(), figures(),
                 List.copyOf(marks), evidence);
@@ -312,14 +312,14 @@ public final class LoadTestRig {
 
     /** Retries a rejected attempt as long as its cycle may wait; any other failure ends the cycle. */
     void onFailed(LoadCycle cycle, AcquireOutcome.Kind verdict, long nowNs) {
-        boolean isRefused = verdict == AcquireOutcome.Kind.CONTENDED && !plan.waitBudget().isZero();
+        boolean isRefused = verdict == AcquireOutcome.Kind.CONTENDED && !plan.waitBudget.isZero();
         if (isRefused) {
             refusedAttempts.incrementAndGet();
             if (isStopping) {
                 onIdle(cycle, nowNs);
                 return;
             }
-            if (cycle.intendedNs() + plan.waitBudget().toNanos() - nowNs > 0) {
+            if (cycle.intendedNs() + plan.waitBudget.toNanos() - nowNs > 0) {
                 time.schedule(cycle::turn, cycle.randomNs(RETRY_NS_MIN, RETRY_NS_MAX));
                 return;
             }

@@ -20,8 +20,8 @@ final class OpenLoop implements Pacer.Target {
 
     OpenLoop(LoadTestRig rig, long startNs) {
         this.rig = rig;
-        this.schedule = SendSchedule.of(startNs, rig.plan().ratePerSecond(),
-                rig.plan().warmup().plus(rig.plan().duration()).toNanos());
+        this.schedule = SendSchedule.of(startNs, rig.plan().ratePerSecond,
+                rig.plan().warmup.plus(rig.plan().duration).toNanos());
     }
 
     synchronized void add(LoadCycle cycle) {
