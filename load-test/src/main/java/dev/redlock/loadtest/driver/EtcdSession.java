@@ -26,8 +26,9 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 
 /**
- * The lock service of etcd over jetcd: one client with one lease, kept alive, and blocking calls. Its lease is what owns locks there: two acquires of one name with the same lease both
- * succeed. So handles of the same resource first exclude each other here.
+ * The lock service of etcd over jetcd: one client with one lease, kept alive, and blocking calls. Its lease is what
+ * owns locks there: two acquires of one name with the same lease both succeed. So handles of the same resource first
+ * exclude each other here.
  *
  * @threading any thread
  */

@@ -18,9 +18,9 @@ import org.redisson.config.Config;
 import org.redisson.config.SslProvider;
 
 /**
- * Redisson's own locks: its RedLock, or one of its locks on the first node. It has a client for each node, with the threads that it starts by default. With one small event-loop group and
- * executor for all clients, some calls never ended after the death of a node: the library blocks threads that it
- * needs.
+ * Redisson's own locks: its RedLock, or one of its locks on the first node. It has a client for each node, with the
+ * threads that it starts by default. With one small event-loop group and executor for all clients, some calls never
+ * ended after the death of a node: the library blocks threads that it needs.
  *
  * @threading any thread
  */

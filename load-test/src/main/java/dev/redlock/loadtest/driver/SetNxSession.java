@@ -21,8 +21,8 @@ import javax.net.ssl.SSLSocket;
 
 /**
  * The lower bound of the protocol: the published single-node pattern on the first node, without quorum, timeouts and
- * reconnects. It has one pipelined socket and one reading thread. Replies arrive in the order of the commands, so a queue of handles is enough.
- * Commands from listeners are flushed together after all available replies have been read.
+ * reconnects. It has one pipelined socket and one reading thread. Replies arrive in the order of the commands, so a
+ * queue of handles is enough. Commands from listeners are flushed together after all available replies have been read.
  *
  * @threading any thread
  */
@@ -233,7 +233,8 @@ final class SetNxSession implements LockSession {
                 long spentNs = System.nanoTime() - startNs;
                 listener.onAcquire(AcquireOutcome.Kind.ACQUIRED, Math.max(0, ttl.toNanos() - spentNs));
             } else {
-                listener.onAcquire(reply.startsWith("$-1") ? AcquireOutcome.Kind.CONTENDED : AcquireOutcome.Kind.NO_QUORUM,
+                listener.onAcquire(
+                        reply.startsWith("$-1") ? AcquireOutcome.Kind.CONTENDED : AcquireOutcome.Kind.NO_QUORUM,
                         0);
             }
         }

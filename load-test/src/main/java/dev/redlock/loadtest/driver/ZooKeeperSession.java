@@ -23,8 +23,8 @@ import org.apache.curator.framework.state.ConnectionState;
 import org.apache.curator.retry.ExponentialBackoffRetry;
 
 /**
- * Curator's {@code InterProcessMutex} on ZooKeeper, with blocking calls. Its session is what owns locks there; the ttl of a lock is the timeout of the session,
- * so handles with another ttl have a session of their own.
+ * Curator's {@code InterProcessMutex} on ZooKeeper, with blocking calls. Its session is what owns locks there; the ttl
+ * of a lock is the timeout of the session, so handles with another ttl have a session of their own.
  *
  * @threading any thread
  */

@@ -93,7 +93,8 @@ final class Scenarios {
             timeline.await("node 1 is a replica of node 0", () -> "up".equals(replica.info("master_link_status")));
             replication.stall();
             timeline.log("replication falls behind");
-            timeline.expect("the first client's SET NX on the master succeeds", stage.setNx(0, "r", "first", LONG.toMillis()));
+            timeline.expect("the first client's SET NX on the master succeeds",
+                    stage.setNx(0, "r", "first", LONG.toMillis()));
             stage.node(0).kill();
             replication.cut();
             timeline.log("the master crashes before the lock is replicated");

@@ -204,7 +204,8 @@ class DriverContractTest {
         private void assertContended(BlockingLock lock) throws Exception {
             Await.until("contended", () -> {
                 AcquireOutcome.Kind verdict = lock.acquire();
-                assertTrue(verdict == AcquireOutcome.Kind.CONTENDED || verdict == AcquireOutcome.Kind.NO_QUORUM, verdict::name);
+                assertTrue(verdict == AcquireOutcome.Kind.CONTENDED || verdict == AcquireOutcome.Kind.NO_QUORUM,
+                        verdict::name);
                 return verdict == AcquireOutcome.Kind.CONTENDED;
             });
         }
@@ -256,7 +257,8 @@ class DriverContractTest {
                 BlockingLock lock = new BlockingLock(session, resource, TTL, LIMIT);
                 // Redisson's locks are hashes: to its plain lock the string is an error of the node, not a holder.
                 boolean isHolderSeen = !driver.name().startsWith("redisson-");
-                assertEquals(isHolderSeen ? AcquireOutcome.Kind.CONTENDED : AcquireOutcome.Kind.NO_QUORUM, lock.acquire());
+                assertEquals(isHolderSeen ? AcquireOutcome.Kind.CONTENDED : AcquireOutcome.Kind.NO_QUORUM,
+                        lock.acquire());
                 Await.until("rolled back by " + driver.name(),
                         () -> (Long) nodes.node(2).call("EXISTS", resource) == 0);
             }
