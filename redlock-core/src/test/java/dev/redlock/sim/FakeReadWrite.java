@@ -94,6 +94,7 @@ final class FakeReadWrite {
         }
         boolean isHeld = isHeld(entries, token);
         entries.merge(token, redis.wallMs() + ttlMs(), Math::max);
+        redis.onExtension(key);
         write(entries);
         return isHeld ? 1 : 2;
     }

@@ -13,6 +13,7 @@ import java.util.Map;
 import java.util.Set;
 import java.util.TreeMap;
 import java.util.TreeSet;
+import java.util.function.BiConsumer;
 import java.util.function.Consumer;
 import java.util.function.LongSupplier;
 import java.util.function.LongUnaryOperator;
@@ -78,6 +79,8 @@ public final class FakeRedis {
     private final FakeTracking tracking = new FakeTracking();
     private Consumer<String> expiryListener = value -> {
     };
+    private BiConsumer<String, String> extensionListener = (client, key) -> {
+    };
     private LongSupplier activeExpiryMs = () -> ACTIVE_EXPIRY_MS;
     private ExecuteListener listener = (client, command, reply) -> {
     };
@@ -129,7 +132,7 @@ public final class FakeRedis {
 
         private Session(String client, Consumer<RespValue> onPush) {
             this.client = client;
-            this.subscriber = new FakeTracking.Subscriber(push -> {
+            this.subscriber = new FakeTracking.Subscriber(client, push -> {
                 if (isResp3) {
                     onPush.accept(push);
                 }
@@ -327,6 +330,16 @@ public final class FakeRedis {
 
     public void listener(ExecuteListener newListener) {
         listener = newListener;
+    }
+
+    /** Sets a listener for pushes of extensions: to which client, and of which key. */
+    public void extensionListener(BiConsumer<String, String> newListener) {
+        extensionListener = newListener;
+    }
+
+    /** An extension is about to change a key. */
+    void onExtension(String key) {
+        tracking.clientsAwaiting(key).forEach(client -> extensionListener.accept(client, key));
     }
 
     /** The counter in the reply to a granted fenced acquire. */
@@ -1038,6 +1051,7 @@ public final class FakeRedis {
         boolean isOurs = words.get(4).equals(find(words.get(1)));
         if (isOurs) {
             renew(words.get(1), words.get(2), Long.parseLong(words.get(6)));
+            onExtension(words.get(1));
             tracking.onChanged(words.get(1));
         }
         note(session, "extend", words.get(1), words.get(2), isOurs ? 1 : 0);
@@ -1154,6 +1168,7 @@ public final class FakeRedis {
 
     void renew(String key, String token, long ttlMs) {
         if (mayShorten || pttl(key) < ttlMs) {
+            onExtension(key);
             set(key, token, ttlMs);
         }
     }

@@ -33,6 +33,7 @@ final class FakeTracking {
 
     /** The tracking state of one connection. */
     static final class Subscriber {
+        private final String client;
         private final Consumer<RespValue> onPush;
         private boolean isOn;
         private boolean isOptIn;
@@ -40,7 +41,8 @@ final class FakeTracking {
         /** The next command registers the keys that it reads. */
         private boolean isCaching;
 
-        Subscriber(Consumer<RespValue> onPush) {
+        Subscriber(String client, Consumer<RespValue> onPush) {
+            this.client = client;
             this.onPush = onPush;
         }
     }
@@ -182,15 +184,21 @@ final class FakeTracking {
      * script of the connection itself ends its registration without a push.
      */
     void onChanged(String key) {
-        Set<Subscriber> registered = table.remove(key);
-        if (registered == null) {
-            return;
-        }
-        for (Subscriber subscriber : registered) {
-            if (subscriber.isOn && !(subscriber.isNoLoop && subscriber == executing)) {
-                push(subscriber, invalidation(key));
-            }
-        }
+        List<Subscriber> awaiting = awaiting(key);
+        table.remove(key);
+        awaiting.forEach(subscriber -> push(subscriber, invalidation(key)));
+    }
+
+    /** Returns the clients that get a push if the command that is running changes a key. */
+    List<String> clientsAwaiting(String key) {
+        return awaiting(key).stream().map(subscriber -> subscriber.client).toList();
+    }
+
+    private List<Subscriber> awaiting(String key) {
+        return table.getOrDefault(key, Set.of())
+                .stream()
+                .filter(each -> each.isOn && !(each.isNoLoop && each == executing))
+                .toList();
     }
 
     /** All keys are deleted. Every connection that has tracking on gets this push, whatever it has registered. */

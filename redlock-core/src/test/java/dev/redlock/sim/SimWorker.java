@@ -13,6 +13,7 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.SplittableRandom;
+import java.util.stream.IntStream;
 
 /** A user of one resource in one client, in a loop: thinks, acquires, holds, extends, then releases or forgets to. */
 final class SimWorker implements LeaseListener {
@@ -49,6 +50,7 @@ final class SimWorker implements LeaseListener {
     private boolean isPermit;
     private boolean isCancelled;
     private boolean isWaiting;
+    private int[] extensionPushesBefore;
     private String token = "";
     private long extendedSince;
     private long holdMinMs;
@@ -199,6 +201,7 @@ final class SimWorker implements LeaseListener {
         int rounds = isPermit && waitMs == 0 ? 5 : plan.isFenced || waitMs == 0 ? 2 : 1;
         startOperation(Doing.ACQUIRING, waitMs * MS + nodeTimeoutNs() * rounds);
         acquireStartNs = simulation.world.nowNs();
+        extensionPushesBefore = extensionPushes();
         round++;
         int thisRound = round;
         history.acquire(isPermit ? List.of(resource) : resources, kindName());
@@ -207,6 +210,16 @@ final class SimWorker implements LeaseListener {
         if (random.nextInt(8) == 0) {
             later(random.nextInt(30), this::cancel);
         }
+    }
+
+    /** The pushes of each node for extensions of what it acquires. */
+    private int[] extensionPushes() {
+        List<String> keys = isPermit
+                ? IntStream.range(0, simulation.plan.permitCount)
+                        .mapToObj(number -> Simulation.slotName(resource, number))
+                        .toList()
+                : resources;
+        return simulation.refusals.extensionPushes(client.name(), keys);
     }
 
     private String kindOfLock() {
@@ -291,7 +304,8 @@ final class SimWorker implements LeaseListener {
             simulation.violate(name + " got the lock after its cancellation");
         }
         if (isWaiting) {
-            simulation.refusals.onAcquired(kindOfLock(), outcome.attemptCount());
+            simulation.refusals.onAcquired(kindOfLock(), outcome.attemptCount(),
+                    extensionPushesBefore, extensionPushes());
         }
         token = TestEngine.valueOf(lease);
         resources = isPermit ? List.of(TestEngine.lockedResource(lease)) : resources;

@@ -53,7 +53,7 @@ public final class Simulation {
     private Consumer<String> traceListener = line -> {
     };
     final SimGrants grants;
-    final SimRefusals refusals = new SimRefusals();
+    final SimRefusals refusals;
     private final SimClocks clocks;
     private final long[] smallStepsNs;
     private long logThrowsUntilNs;
@@ -92,6 +92,7 @@ public final class Simulation {
         this.clocks = new SimClocks(plan.nodeCount, plan.maxTtlMs,
                 plan.guard == RestartGuardMode.FRESH_GROUP);
         this.grants = new SimGrants(plan.nodeCount);
+        this.refusals = new SimRefusals(plan.nodeCount);
         this.smallStepsNs = new long[plan.nodeCount];
         for (int i = 0; i < plan.nodeCount; i++) {
             setUpNode(i);
@@ -112,6 +113,7 @@ public final class Simulation {
         node.redis().shortening(plan.isShorteningOnNodes);
         node.redis().trackedKeysMax(plan.trackedKeysMax);
         node.redis().expiryListener(token -> grants.onExpired(index, token, clocks.jumpedNs(index)));
+        node.redis().extensionListener((client, key) -> refusals.onExtensionPushed(index, nameOf(client), key));
         node.redis().activeExpiry(() -> plan.activeExpiryMsMax < 0 ? -1 : random.nextInt(plan.activeExpiryMsMax + 1));
         if (plan.isFreshAtStart) {
             node.redis().uptime(0);
@@ -146,13 +148,18 @@ public final class Simulation {
         String token = command.substring(keyEnd + 1);
         trace("node " + index + " " + what + " " + token.hashCode() + " -> " + reply);
         grants.onExecuted(index, command.substring(0, command.indexOf(' ')), token, Long.parseLong(reply),
-                world.nowNs(), plan.isThrifty(client.substring(client.lastIndexOf('/') + 1)));
+                world.nowNs(), plan.isThrifty(nameOf(client)));
         if (command.startsWith("release")) {
             released.add(token);
         } else if (released.contains(token) && !command.startsWith("raise")
                 && !command.startsWith("shorten") && !plan.isLate()) {
             violate("node " + index + " executed " + what + " after the release of its token");
         }
+    }
+
+    /** The name of the client of a connection. */
+    private static String nameOf(String link) {
+        return link.substring(link.lastIndexOf('/') + 1);
     }
 
     /** A paused client reads the reply after it resumes, and a client in the middle of a turn after that turn. */
