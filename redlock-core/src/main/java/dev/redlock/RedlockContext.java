@@ -17,8 +17,8 @@ import dev.redlock.engine.LoopOptions;
 import dev.redlock.engine.TelemetryOptions;
 import dev.redlock.node.LoginSource;
 import dev.redlock.node.NodeOptions;
-import dev.redlock.quorum.ClockAllowance;
 import dev.redlock.quorum.Drift;
+import dev.redlock.quorum.Validity;
 import dev.redlock.quorum.Majority;
 import dev.redlock.quorum.Quorum;
 import dev.redlock.quorum.Token;
@@ -865,7 +865,7 @@ public final class RedlockContext {
                     + " ms is longer than maxTtl " + maxTtlMs + " ms: no lock could outlive one slow answer");
         }
         LeaseTerms terms = new LeaseTerms(maxTtlMs, nodeTimeoutNs, minValidityNs, fenceCounterTtlMs,
-                new ClockAllowance(drift, clockSampleMs));
+                new Validity(drift, clockSampleMs));
         checkMinValidity(terms);
         if (fenceCounterTtlMs < 10 * maxTtlMs) {
             throw new IllegalArgumentException(
@@ -894,7 +894,7 @@ public final class RedlockContext {
     }
 
     private void checkMinValidity(LeaseTerms terms) {
-        long allowanceNs = terms.clockAllowance().ofNs(maxTtlMs * NS_PER_MS);
+        long allowanceNs = terms.validity().allowanceNs(maxTtlMs * NS_PER_MS);
         long neededNs = terms.minValidityNs(maxTtlMs, AcquireSpec.UNSET);
         if (neededNs >= maxTtlMs * NS_PER_MS - allowanceNs) {
             throw new IllegalArgumentException("minValidity " + neededNs / 1000 + " us is not below maxTtl "

@@ -12,7 +12,6 @@ import dev.redlock.api.LeaseState;
 import dev.redlock.api.ReleaseCallback;
 import dev.redlock.api.ReleaseOutcome;
 import dev.redlock.api.RetryPolicy;
-import dev.redlock.quorum.Validity;
 import dev.redlock.time.Durations;
 import java.lang.invoke.MethodHandles;
 import java.lang.invoke.VarHandle;
@@ -572,7 +571,7 @@ public final class LeaseHandle extends AcquireResult implements Lease {
     public long remainingValidityNs() {
         while (state == LeaseState.HELD) {
             long untilNs = validUntilNs;
-            long leftNs = Validity.remainingNs(untilNs, conductor().nowNs());
+            long leftNs = Math.max(0, untilNs - conductor().nowNs());
             // Both are read again: a lost lease must not look held, and the state must belong to the same use.
             if (state == LeaseState.HELD && untilNs == validUntilNs) {
                 return leftNs;

@@ -2,7 +2,6 @@ package dev.redlock.engine;
 
 import static dev.redlock.quorum.Validity.NS_PER_MS;
 
-import dev.redlock.quorum.ClockAllowance;
 import dev.redlock.quorum.Validity;
 
 /**
@@ -12,11 +11,11 @@ import dev.redlock.quorum.Validity;
  * @param nodeTimeoutNs     timeout of a round; {@link AcquireSpec#UNSET} to derive it from the ttl
  * @param minValidityNs     validity that a success must have left; {@link AcquireSpec#UNSET} for a tenth of the ttl
  * @param fenceCounterTtlMs time that a fencing counter stays on a node after it was last written
- * @param clockAllowance    the part of a ttl that unequal clocks may consume
+ * @param validity          the part of a ttl that a holder may rely on
  * @threading               immutable
  */
 public record LeaseTerms(long maxTtlMs, long nodeTimeoutNs, long minValidityNs, long fenceCounterTtlMs,
-        ClockAllowance clockAllowance) {
+        Validity validity) {
 
     private static final long NODE_TIMEOUT_NS_MAX = 50 * NS_PER_MS;
 
@@ -32,7 +31,7 @@ public record LeaseTerms(long maxTtlMs, long nodeTimeoutNs, long minValidityNs, 
             throw new IllegalArgumentException("ttl " + ttlMs + " ms is longer than maxTtl " + maxTtlMs
                     + " ms: ask for less, or raise RedlockContext.maxTtl");
         }
-        long allowanceNs = clockAllowance.ofNs(Math.max(0, ttlMs) * NS_PER_MS);
+        long allowanceNs = validity.allowanceNs(Math.max(0, ttlMs) * NS_PER_MS);
         long neededNs = minValidityNs(ttlMs, ownMinValidityNs);
         if (ttlMs < 1 || ttlMs * NS_PER_MS - allowanceNs <= neededNs) {
             throw new IllegalArgumentException("ttl " + ttlMs + " ms is too short: it must be above its clock"
@@ -81,7 +80,6 @@ public record LeaseTerms(long maxTtlMs, long nodeTimeoutNs, long minValidityNs, 
 
     /** Returns the end of the validity of a ttl that was sent at t1: t1 + ttl - clock allowance. */
     long validUntilNs(long t1Ns, long ttlMs) {
-        long ttlNs = ttlMs * NS_PER_MS;
-        return Validity.validUntilNs(t1Ns, ttlNs, clockAllowance.ofNs(ttlNs));
+        return validity.untilNs(t1Ns, ttlMs * NS_PER_MS);
     }
 }

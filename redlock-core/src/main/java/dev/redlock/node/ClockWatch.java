@@ -12,7 +12,7 @@ import dev.redlock.quorum.Drift;
  * <p>The watch keeps the lowest upper end and the highest lower end of all samples, both aged by that rate. A later
  * interval is a step if it is beyond one of them by more than half of the drift's constant. A slow reply only widens
  * its interval, so delay alone never looks like a step. The other half of the constant covers the widths of two
- * intervals, which can hide as much; {@link dev.redlock.quorum.ClockAllowance} derives the validity of locks from that.
+ * intervals, which can hide as much; {@link dev.redlock.quorum.Validity} derives the validity of locks from that.
  *
  * <p>The constant is granted once, not with each sample. If a sample is beyond one end, that end stays, so a clock that
  * creeps is found as soon as it has gained the constant. It is not granted twice either: the two ends are kept apart,

@@ -37,7 +37,7 @@ final class CommandBatch extends InFlightRequest {
         sequences[length] = sequence;
         nodeMasks[length++] = nodes;
         keyBytes += request.resourceBulk().length + (kind.hasCounter ? request.counterBulk().length : 0);
-        valueBytes += request.token().valueLength();
+        valueBytes += request.token().bulk().length;
     }
 
     int length() {
@@ -49,7 +49,7 @@ final class CommandBatch extends InFlightRequest {
         return keyBytes;
     }
 
-    /** Bytes of all values. */
+    /** Bytes of all values as encoded. */
     int valueBytes() {
         return valueBytes;
     }

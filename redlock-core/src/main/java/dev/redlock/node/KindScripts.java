@@ -98,7 +98,7 @@ final class KindScripts {
         } else if (lock.hasIntention(kind) && !command.isIntentionLeft()) {
             out.writeBytes(NONE_LEFT);
         } else if (lock.hasIntention(kind)) {
-            LockScripts.writeValue(out, command.intention());
+            out.writeBytes(command.intention().bulk());
         } else if (lock == LockKind.PERMIT) {
             RespWriter.bulkInteger(out, command.wantedCount());
         }
@@ -108,7 +108,7 @@ final class KindScripts {
     void writeRelease(ByteBuf out, UndeliveredRelease release, boolean isEval) {
         writeHead(out, CommandKind.RELEASE, release.keyCount(), isEval);
         out.writeBytes(release.resourceBulk());
-        LockScripts.writeValue(out, release.token());
+        out.writeBytes(release.token().bulk());
     }
 
     private void writeHead(ByteBuf out, CommandKind kind, int keyCount, boolean isEval) {

@@ -31,12 +31,8 @@ final class LockScripts {
     private static final byte[][] SOURCES = new byte[KIND_COUNT][];
     private static final byte[][] EVALSHA = new byte[KIND_COUNT][];
     private static final byte[][] EVAL = new byte[KIND_COUNT][];
-    private static final byte[] TOKEN_PREFIX = ascii("$20\r\n");
-    /** {@code $20} or {@code $85}, and two line ends. */
-    private static final int VALUE_OVERHEAD_BYTES = TOKEN_PREFIX.length + 2;
     /** {@code $19}, the digits of the greatest long, two line ends: a node may reply with more than 2^53 - 1. */
     private static final int NUMBER_BULK_BYTES = 5 + 19 + 2;
-    private static final int CRLF = '\r' << 8 | '\n';
     private static final byte[][] BATCH_EVALSHA = new byte[KIND_COUNT][];
     private static final byte[][] BATCH_EVAL = new byte[KIND_COUNT][];
 
@@ -146,7 +142,7 @@ final class LockScripts {
         if (kind.hasCounter) {
             out.writeBytes(command.counterBulk());
         }
-        writeValue(out, command.token());
+        out.writeBytes(command.token().bulk());
         switch (kind) {
             case ACQUIRE, EXTEND, SHORTEN -> RespWriter.bulkInteger(out, command.ttlMs());
             case ACQUIRE_FENCED -> {
@@ -175,21 +171,6 @@ final class LockScripts {
         }
     }
 
-    /** The token, with the label of its client, as a bulk string. */
-    static void writeValue(ByteBuf out, Token token) {
-        byte[] label = token.label();
-        if (label.length == 0) {
-            out.writeBytes(TOKEN_PREFIX);
-            out.writeLong(token.high()).writeLong(token.middle()).writeInt(token.low());
-        } else {
-            int length = token.valueLength();
-            out.writeByte('$').writeByte('0' + length / 10).writeByte('0' + length % 10).writeShort(CRLF);
-            out.writeLong(token.high()).writeLong(token.middle()).writeInt(token.low());
-            out.writeBytes(label);
-        }
-        out.writeShort(CRLF);
-    }
-
     /** {@code EVALSHA <sha> 1 key token}, or {@code EVAL} with the script. */
     static void writeRelease(ByteBuf out, UndeliveredRelease release, boolean isEval) {
         if (release.lockKind() != LockKind.PLAIN) {
@@ -198,7 +179,7 @@ final class LockScripts {
         }
         out.writeBytes((isEval ? EVAL : EVALSHA)[CommandKind.RELEASE.ordinal()]);
         out.writeBytes(release.resourceBulk());
-        writeValue(out, release.token());
+        out.writeBytes(release.token().bulk());
     }
 
     /** Capacity for a release. */
@@ -211,8 +192,8 @@ final class LockScripts {
     static int roomFor(CommandBatch batch, boolean isEval) {
         int script = isEval ? SOURCES[batch.kind().ordinal()].length : 0;
         boolean hasNumbers = batch.kind() != CommandKind.RELEASE_MANY;
-        int argumentBytes = VALUE_OVERHEAD_BYTES + (hasNumbers ? NUMBER_BULK_BYTES : 0);
-        return COMMAND_OVERHEAD_BYTES + script + batch.keyBytes() + batch.valueBytes() + batch.length() * argumentBytes;
+        int numberBytes = hasNumbers ? batch.length() * NUMBER_BULK_BYTES : 0;
+        return COMMAND_OVERHEAD_BYTES + script + batch.keyBytes() + batch.valueBytes() + numberBytes;
     }
 
     /** Capacity for the members of a batch, together or each in a command of its own. */
@@ -241,7 +222,7 @@ final class LockScripts {
             out.writeBytes(batch.member(Long.numberOfTrailingZeros(left)).counterBulk());
         }
         for (long left = members; left != 0; left &= left - 1) {
-            writeValue(out, batch.member(Long.numberOfTrailingZeros(left)).token());
+            out.writeBytes(batch.member(Long.numberOfTrailingZeros(left)).token().bulk());
         }
         for (long left = isFenced ? members : 0; left != 0; left &= left - 1) {
             RespWriter.bulkInteger(out, batch.member(Long.numberOfTrailingZeros(left)).highestFence());

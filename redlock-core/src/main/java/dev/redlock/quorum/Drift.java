@@ -43,7 +43,7 @@ public record Drift(int ratePpm, long constantNs) {
      */
     public long ofNs(long durationNs) {
         long share = durationNs / PPM * ratePpm + durationNs % PPM * ratePpm / PPM;
-        return Validity.plusSaturating(share, constantNs);
+        return share + constantNs < 0 ? Long.MAX_VALUE : share + constantNs;
     }
 
     /**

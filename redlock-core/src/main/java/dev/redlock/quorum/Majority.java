@@ -82,7 +82,7 @@ public final class Majority {
     }
 
     private long counted(long nodes) {
-        return shared == null || shared.isNone() ? nodes : shared.counted(nodes);
+        return shared == null || shared.mask == 0 ? nodes : shared.counted(nodes);
     }
 
     /**
@@ -94,7 +94,7 @@ public final class Majority {
      * @return the result
      */
     Decision decision(long granted, long refused, long silent) {
-        if (second != 0 || shared != null && !shared.isNone()) {
+        if (second != 0 || shared != null && shared.mask != 0) {
             return decisionByMasks(granted, refused, silent);
         }
         if (Long.bitCount(granted) >= firstSize) {

@@ -19,8 +19,8 @@ public final class SharedVotes {
 
     /** By node: the others that share its identity, as a mask. */
     private final long[] sharing;
-    /** The nodes that share an identity. */
-    private long mask;
+    /** The nodes that share an identity; without any, every vote counts. */
+    long mask;
 
     /**
      * No node shares an identity.
@@ -58,11 +58,6 @@ public final class SharedVotes {
      */
     public long with(int node) {
         return sharing[node];
-    }
-
-    /** Whether no node shares an identity: every vote counts. */
-    boolean isNone() {
-        return mask == 0;
     }
 
     /** The votes that count, of which no two share an identity. */

@@ -1,12 +1,16 @@
 package dev.redlock.quorum;
 
+import java.lang.invoke.MethodHandles;
+import java.lang.invoke.VarHandle;
+import java.nio.ByteOrder;
 import java.nio.charset.StandardCharsets;
+import java.util.Arrays;
 
 /**
- * Twenty random bytes that prove ownership of the keys of one claim. Two longs and an int, so that a token needs no
- * array. It is a secret: {@link #toString} never shows it.
+ * Twenty random bytes that prove ownership of the keys of one claim. It is a secret: {@link #toString} never shows it.
  *
  * <p>The value of a key is the token, followed by the label of the client if it has one. Nodes compare the whole value.
+ * It is kept as it is sent, so that a command copies it.
  *
  * @threading caller-confined
  */
@@ -21,11 +25,13 @@ public final class Token {
     public static final int LABEL_LENGTH_MAX = 1 + NAME_LENGTH_MAX;
 
     private static final byte[] NO_LABEL = {};
+    private static final VarHandle LONGS = MethodHandles.byteArrayViewVarHandle(long[].class, ByteOrder.BIG_ENDIAN);
+    private static final VarHandle INTS = MethodHandles.byteArrayViewVarHandle(int[].class, ByteOrder.BIG_ENDIAN);
+    /** {@code $20} and the line end: the length of a value has two digits. */
+    private static final int START = 5;
+    private static final byte[] CRLF = {'\r', '\n'};
 
-    private final byte[] label;
-    private long high;
-    private long middle;
-    private int low;
+    private final byte[] bulk;
 
     /** A token of zeros without a label, to be filled by {@link TokenStream#next}. */
     public Token() {
@@ -35,10 +41,21 @@ public final class Token {
     /**
      * A token of zeros, to be filled by {@link TokenStream#next}.
      *
-     * @param label from {@link #labelOf}; borrowed for good, since it never changes
+     * @param label from {@link #labelOf}; copied
      */
     public Token(byte[] label) {
-        this.label = label;
+        int length = LENGTH + label.length;
+        bulk = new byte[START + length + CRLF.length];
+        bulk[0] = '$';
+        bulk[1] = (byte) ('0' + length / 10);
+        bulk[2] = (byte) ('0' + length % 10);
+        System.arraycopy(CRLF, 0, bulk, START - CRLF.length, CRLF.length);
+        System.arraycopy(label, 0, bulk, START + LENGTH, label.length);
+        System.arraycopy(CRLF, 0, bulk, START + length, CRLF.length);
+    }
+
+    private Token(Token source) {
+        bulk = source.bulk.clone();
     }
 
     /**
@@ -60,9 +77,9 @@ public final class Token {
      * @param newLow    bytes 16 to 19
      */
     public void set(long newHigh, long newMiddle, int newLow) {
-        high = newHigh;
-        middle = newMiddle;
-        low = newLow;
+        LONGS.set(bulk, START, newHigh);
+        LONGS.set(bulk, START + Long.BYTES, newMiddle);
+        INTS.set(bulk, START + 2 * Long.BYTES, newLow);
     }
 
     /**
@@ -71,49 +88,27 @@ public final class Token {
      * @param other the other token
      */
     public void set(Token other) {
-        set(other.high, other.middle, other.low);
+        System.arraycopy(other.bulk, START, bulk, START, LENGTH);
     }
 
     /** @return a token with the same bytes and label */
     public Token copy() {
-        Token copy = new Token(label);
-        copy.set(high, middle, low);
-        return copy;
+        return new Token(this);
     }
 
-    /** @return the bytes that follow the token in the value of a key; borrowed, not to be changed */
-    public byte[] label() {
-        return label;
-    }
-
-    /** @return length of the value of a key, bytes */
-    public int valueLength() {
-        return LENGTH + label.length;
-    }
-
-    /** @return bytes 0 to 7, big-endian */
-    public long high() {
-        return high;
-    }
-
-    /** @return bytes 8 to 15, big-endian */
-    public long middle() {
-        return middle;
-    }
-
-    /** @return bytes 16 to 19, big-endian */
-    public int low() {
-        return low;
+    /** @return the value of a key as a bulk string, {@code $20} or more; borrowed, not to be changed */
+    public byte[] bulk() {
+        return bulk;
     }
 
     @Override
     public boolean equals(Object o) {
-        return o instanceof Token other && high == other.high && middle == other.middle && low == other.low;
+        return o instanceof Token other && Arrays.equals(bulk, other.bulk);
     }
 
     @Override
     public int hashCode() {
-        return Long.hashCode(high ^ middle) ^ low;
+        return Arrays.hashCode(bulk);
     }
 
     @Override

@@ -10,7 +10,6 @@ import dev.redlock.time.NanoClock;
 import dev.redlock.transport.IoTransport;
 import io.netty.channel.EventLoop;
 import io.netty.channel.IoHandlerFactory;
-import java.nio.ByteBuffer;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.List;
@@ -160,12 +159,8 @@ public final class TestEngine {
         if (claim == null) {
             return "";
         }
-        ByteBuffer bytes = ByteBuffer.allocate(claim.token.valueLength())
-                .putLong(claim.token.high())
-                .putLong(claim.token.middle())
-                .putInt(claim.token.low())
-                .put(claim.token.label());
-        return new String(bytes.array(), StandardCharsets.ISO_8859_1);
+        String bulk = new String(claim.token.bulk(), StandardCharsets.ISO_8859_1);
+        return bulk.substring(bulk.indexOf('\n') + 1, bulk.length() - 2);
     }
 
     /** @return the resource of the keys of a held lease: of a permit, its slot; empty without a claim */

@@ -2,8 +2,8 @@ package dev.redlock.node;
 
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import dev.redlock.quorum.ClockAllowance;
 import dev.redlock.quorum.Drift;
+import dev.redlock.quorum.Validity;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.SplittableRandom;
@@ -112,15 +112,15 @@ class ClockAllowanceProperties {
         }
     }
 
-    /** How long a round trip may take, by the assumptions of {@link ClockAllowance}. */
+    /** How long a round trip may take, by the assumptions of {@link Validity}. */
     private static long tripNsMax(Drift drift, long lateNs) {
-        long leftNs = ClockAllowance.LATENESS_MS * MS - lateNs;
+        long leftNs = Validity.LATENESS_MS * MS - lateNs;
         long hiddenNs = drift.constantNs() / 4 + leftNs * drift.ratePpm() / 1_000_000;
         return Math.min(leftNs, hiddenNs * 1_000_000 / (1_000_000 + drift.ratePpm()));
     }
 
     private static void assertNoKeyEndsEarly(Run run, long ttlNs) {
-        long validNs = ttlNs - new ClockAllowance(run.drift, run.sampleMs).ofNs(ttlNs);
+        long validNs = ttlNs - new Validity(run.drift, run.sampleMs).allowanceNs(ttlNs);
         long shortestNs = run.shortestNs(ttlNs);
         assertTrue(shortestNs >= validNs, "a key of " + ttlNs + " ns ends after " + shortestNs
                 + " ns, its holder relies on " + validNs + " ns; " + run.drift + ", sampled each " + run.sampleMs
@@ -136,7 +136,7 @@ class ClockAllowanceProperties {
         Drift drift = new Drift(ratePpm, constantNs);
         int sampleMs = (int) Math.min(60_000, Math.max(1, ttlMs / random.nextInt(1, 12)))
                 * (random.nextBoolean() ? 1 : random.nextInt(1, 10));
-        long lateNs = random.nextLong(ClockAllowance.LATENESS_MS * MS + 1);
+        long lateNs = random.nextLong(Validity.LATENESS_MS * MS + 1);
         long tripNs = tripNsMax(drift, lateNs);
         Run run = new Run(drift, sampleMs);
         for (int i = 0; i < 16; i++) {
@@ -158,7 +158,7 @@ class ClockAllowanceProperties {
     @Example
     void noSequenceOfSixSamplesHidesAnEarlyExpiry() {
         for (int sampleMs : new int[]{10, 1_000}) {
-            for (long lateNs : new long[]{0, ClockAllowance.LATENESS_MS * MS / 2}) {
+            for (long lateNs : new long[]{0, Validity.LATENESS_MS * MS / 2}) {
                 extend(new Run(Drift.DEFAULT, sampleMs), lateNs, tripNsMax(Drift.DEFAULT, lateNs), 0);
             }
         }
@@ -192,7 +192,7 @@ class ClockAllowanceProperties {
             run.sample(move, lateNs, tripNsMax(Drift.DEFAULT, lateNs), move == Move.AHEAD);
         }
         long gainNs = ttlNs - run.shortestNs(ttlNs);
-        long allowedNs = new ClockAllowance(Drift.DEFAULT, 1_000).ofNs(ttlNs);
+        long allowedNs = new Validity(Drift.DEFAULT, 1_000).allowanceNs(ttlNs);
         assertTrue(gainNs > 8 * Drift.DEFAULT.ofNs(ttlNs) - MS, "more than seven times the drift: " + gainNs + " ns");
         assertTrue(gainNs > allowedNs * 9 / 10, "nine tenths of the allowance: " + gainNs + " ns of " + allowedNs);
     }

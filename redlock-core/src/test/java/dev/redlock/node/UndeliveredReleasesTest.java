@@ -6,6 +6,7 @@ import static org.junit.jupiter.api.Assertions.assertNull;
 import static org.junit.jupiter.api.Assertions.assertSame;
 
 import dev.redlock.quorum.Token;
+import java.nio.ByteBuffer;
 import org.junit.jupiter.api.Test;
 
 /** A bounded queue, oldest first, without the releases of expired keys. */
@@ -35,10 +36,14 @@ class UndeliveredReleasesTest {
         return queue;
     }
 
+    private static long highOf(UndeliveredRelease entry) {
+        return ByteBuffer.wrap(entry.token().bulk()).getLong(5);
+    }
+
     private static void assertNext(long value, UndeliveredReleases queue) {
         UndeliveredRelease entry = queue.poll(0);
         assertNotNull(entry, "entry " + value);
-        assertEquals(value, entry.token().high());
+        assertEquals(value, highOf(entry));
     }
 
     @Test
@@ -84,7 +89,7 @@ class UndeliveredReleasesTest {
         queue.add(release(2, 300));
         queue.add(release(3, 200));
         UndeliveredRelease atTheEdge = queue.poll(200);
-        assertEquals(2, atTheEdge.token().high(), "1 ended at 100");
+        assertEquals(2, highOf(atTheEdge), "1 ended at 100");
         assertNull(queue.poll(200), "3 ends now");
         assertEquals(0, queue.length());
         assertEquals(0, queue.droppedCount(), "an expired key is not a dropped one");
