@@ -33,9 +33,9 @@ class LockScriptsOnNodesTest {
     void serverComputesTheSameScriptNames(Source source) throws IOException {
         try (RedisNodes nodes = RequiredNodes.start(new RedisNodesContext().source(source).count(1));
                 AdminClient redis = nodes.node(0).connect()) {
-            for (CommandKind verb : LockScripts.SCRIPTED) {
-                String script = new String(LockScripts.source(verb), StandardCharsets.UTF_8);
-                assertEquals(LockScripts.sha1Hex(LockScripts.source(verb)), redis.call("SCRIPT", "LOAD", script),
+            for (CommandKind verb : ScriptSources.SCRIPTED) {
+                String script = new String(ScriptSources.source(verb), StandardCharsets.UTF_8);
+                assertEquals(ScriptSources.sha1Hex(ScriptSources.source(verb)), redis.call("SCRIPT", "LOAD", script),
                         verb::name);
             }
         }
@@ -271,7 +271,7 @@ class LockScriptsOnNodesTest {
     }
 
     private static String script(CommandKind verb) {
-        return new String(LockScripts.source(verb), StandardCharsets.UTF_8);
+        return new String(ScriptSources.source(verb), StandardCharsets.UTF_8);
     }
 
     private static String counter(String resource) {

@@ -103,7 +103,7 @@ final class AcquireOperation {
     private void askFirst(Claim claim, long t1Ns) {
         long mask = firstMask(claim, t1Ns);
         boolean isPartial = mask != all;
-        claim.voterMask = isPartial ? conductor.votingMask(claim) : all;
+        claim.voterMask = isPartial ? fanOut.votingMask(claim) : all;
         timers.start(claim.roundTimer, isPartial ? hedgeAtNs(claim, mask, t1Ns) : claim.roundEndNs);
         telemetry.onAttempt(claim, t1Ns, mask);
         ask(claim, mask);

@@ -93,7 +93,7 @@ final class Conductor implements NodeListener {
         this.tokens = tokens;
         this.tokenLabel = Token.labelOf(config.nameInValues());
         this.trimmedNs = clock.nanoTime();
-        this.timers = new LoopTimers(clock, new LoopScheduler(loop), this::trimIfDue,
+        this.timers = new LoopTimers(clock, loop, this::trimIfDue,
                 thrown -> Log.error("a timer threw; the client continues", thrown), config.isThrifty());
         this.voters = new Voter[config.nodes().size()];
         SharedVotes sharedVotes = new SharedVotes(voters.length);
@@ -378,17 +378,6 @@ final class Conductor implements NodeListener {
         for (int i = 0; i < voters.length; i++) {
             if (voters[i].hasWakeUps()) {
                 mask |= 1L << i;
-            }
-        }
-        return mask;
-    }
-
-    /** The voters that vote on a claim now, as a mask. */
-    long votingMask(Claim claim) {
-        long mask = readyMask(claim);
-        for (long left = mask; left != 0; left &= left - 1) {
-            if (voters[Long.numberOfTrailingZeros(left)].isSilentFor(claim)) {
-                mask &= ~Long.lowestOneBit(left);
             }
         }
         return mask;

@@ -7,7 +7,7 @@ import dev.redlock.api.NodeState;
 import dev.redlock.api.ReleaseOutcome;
 import dev.redlock.node.VoteFailure;
 import dev.redlock.resp.SafeText;
-import dev.redlock.telemetry.FlightRing;
+import dev.redlock.telemetry.FlightCopy;
 import java.util.BitSet;
 import java.util.HashMap;
 import java.util.HashSet;
@@ -30,7 +30,7 @@ final class FlightRecord {
     private static final int OWN_LINES_MAX = 24;
     private static final int NODE_LINES_MAX = 8;
 
-    private final FlightRing.Copy events;
+    private final FlightCopy events;
     private final String[] addresses;
     private final long nowNs;
     /** The names of attempts whose events are in the copy, and when they started. */
@@ -38,7 +38,7 @@ final class FlightRecord {
     private final Map<Integer, Long> startsNs = new HashMap<>();
     private final Map<Integer, Long> releasesNs = new HashMap<>();
 
-    FlightRecord(FlightRing.Copy events, String[] addresses, long nowNs) {
+    FlightRecord(FlightCopy events, String[] addresses, long nowNs) {
         this.events = events;
         this.addresses = addresses;
         this.nowNs = nowNs;

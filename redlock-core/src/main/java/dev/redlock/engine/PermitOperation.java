@@ -346,7 +346,7 @@ final class PermitOperation {
         if (doorkeeper != Doorkeeper.NONE && !isDoubted) {
             return doorkeeper;
         }
-        long voting = conductor.votingMask(claim);
+        long voting = conductor.fanOut().votingMask(claim);
         voting &= conductor.config().isThrifty() ? conductor.firstVoters().of(claim.key) : voting;
         for (int skipped = voting == 0 ? 0 : random.nextInt(Long.bitCount(voting)); skipped > 0; skipped--) {
             voting &= voting - 1;

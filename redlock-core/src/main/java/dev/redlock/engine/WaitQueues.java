@@ -606,7 +606,7 @@ final class WaitQueues {
             }
             return;
         }
-        if (value <= 0 || !kind.isAcquire() && kind != CommandKind.EXTEND && kind != CommandKind.SHORTEN) {
+        if (value <= 0 || !kind.isAcquire && kind != CommandKind.EXTEND && kind != CommandKind.SHORTEN) {
             return;
         }
         WaitQueue own = claim.pending == null ? null : claim.pending.queue;

@@ -1,6 +1,7 @@
 package dev.redlock.node;
 
 import dev.redlock.transport.NodeAddress;
+import dev.redlock.transport.TlsChannel;
 
 /**
  * A server of a cluster and its connection.
@@ -29,8 +30,9 @@ final class ClusterMember {
     }
 
     /** Here and not in {@link Node}: without a cluster the class is not loaded, so calls of its super class inline. */
-    CommandSender newSender(NodeView view, NodeContext context, FanOut fanOut) {
-        return new MemberSender(view, context, fanOut, voter);
+    NodeConnection newConnection(ConnectionEvents.Listener listener, NodeOptions options, DirectBuffers buffers,
+            TlsChannel tls) {
+        return new MemberConnection(node.sender(), listener, options, buffers, tls);
     }
 
     ClusterVoter voter() {

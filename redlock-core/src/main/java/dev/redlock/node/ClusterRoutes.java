@@ -12,28 +12,30 @@ final class ClusterRoutes {
     private final FanOut fanOut;
     /** Those of the fan-out: a cluster's is the one that the last command was routed to. */
     private final CommandSender[] senders;
+    private final NodeConnection[] connections;
     /** The owners of slots by voter; null for other voters. */
     private final SlotOwners[] clusters;
     /** The servers of each cluster, by voter. */
-    private final MemberSender[][] members;
+    private final CommandSender[][] members;
     private long clusterMask;
 
-    /** No routes yet; the senders are borrowed. */
-    ClusterRoutes(FanOut fanOut, CommandSender[] senders) {
+    /** No routes yet; the arrays are borrowed. */
+    ClusterRoutes(FanOut fanOut, CommandSender[] senders, NodeConnection[] connections) {
         this.fanOut = fanOut;
         this.senders = senders;
+        this.connections = connections;
         this.clusters = new SlotOwners[senders.length];
-        this.members = new MemberSender[senders.length][];
+        this.members = new CommandSender[senders.length][];
     }
 
     void add(SlotOwners cluster, int voterIndex) {
         clusters[voterIndex] = cluster;
-        members[voterIndex] = new MemberSender[0];
+        members[voterIndex] = new CommandSender[0];
         clusterMask |= 1L << voterIndex;
     }
 
     /** Sets the servers of a cluster. */
-    void setMembers(int voterIndex, MemberSender[] newMembers) {
+    void setMembers(int voterIndex, CommandSender[] newMembers) {
         members[voterIndex] = newMembers;
     }
 
@@ -61,7 +63,7 @@ final class ClusterRoutes {
     /** Copies a range of the shared batch for the clusters that get it. */
     void copy(long sent, ByteBuf out, int start, int end) {
         for (long left = clusterMask & sent; left != 0; left &= left - 1) {
-            senders[Long.numberOfTrailingZeros(left)].copy(out, start, end);
+            connections[Long.numberOfTrailingZeros(left)].copy(out, start, end);
         }
     }
 
@@ -103,9 +105,11 @@ final class ClusterRoutes {
 
     /** Writes the commands of all servers to their connections. */
     void write() {
-        for (MemberSender[] cluster : members) {
+        for (CommandSender[] cluster : members) {
             for (int i = 0; cluster != null && i < cluster.length; i++) {
-                cluster[i].writeOwn();
+                if (cluster[i].isConnected()) {
+                    cluster[i].connection().writeShared(null);
+                }
             }
         }
     }
@@ -115,8 +119,10 @@ final class ClusterRoutes {
         if (members[voterIndex] == null) {
             return false;
         }
-        for (MemberSender member : members[voterIndex]) {
-            member.flush();
+        for (CommandSender member : members[voterIndex]) {
+            if (member.connection() != null) {
+                member.connection().flush();
+            }
         }
         return true;
     }

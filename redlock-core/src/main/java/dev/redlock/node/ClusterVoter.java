@@ -309,7 +309,7 @@ public final class ClusterVoter extends Voter implements CommandRetries.Cluster 
     private void publish() {
         updateNodeTimeout();
         fanOut.setMembers(index,
-                members.stream().map(member -> (MemberSender) member.node().sender()).toArray(MemberSender[]::new));
+                members.stream().map(member -> member.node().sender()).toArray(CommandSender[]::new));
         views = members.stream()
                 .filter(member -> map == null || member.isOwner)
                 .map(member -> member.node().view())

@@ -1,5 +1,7 @@
 package dev.redlock.node;
 
+import dev.redlock.resp.RespWriter;
+import io.netty.buffer.ByteBuf;
 import java.util.Arrays;
 
 /**
@@ -12,6 +14,8 @@ final class CommandBatch extends InFlightRequest {
 
     /** The outcomes on one node are bits of a long. */
     static final int LENGTH_MAX = Long.SIZE;
+    /** {@code $19}, the digits of the greatest long, two line ends: a node may reply with more than 2^53 - 1. */
+    private static final int NUMBER_BULK_BYTES = 5 + 19 + 2;
 
     private final CommandKind kind;
     private final LockRequest[] members = new LockRequest[LENGTH_MAX];
@@ -47,11 +51,6 @@ final class CommandBatch extends InFlightRequest {
     /** Bytes of all keys as encoded. */
     int keyBytes() {
         return keyBytes;
-    }
-
-    /** Bytes of all values as encoded. */
-    int valueBytes() {
-        return valueBytes;
     }
 
     LockRequest member(int index) {
@@ -91,6 +90,53 @@ final class CommandBatch extends InFlightRequest {
             mask |= (nodeMasks[i] >>> nodeIndex & 1) << i;
         }
         return mask;
+    }
+
+    /** Capacity for the command, by {@code EVALSHA} or {@code EVAL}. */
+    int room(boolean isEval) {
+        int script = isEval ? ScriptSources.source(kind).length : 0;
+        boolean hasNumbers = kind != CommandKind.RELEASE_MANY;
+        int numberBytes = hasNumbers ? length * NUMBER_BULK_BYTES : 0;
+        return LockScripts.COMMAND_OVERHEAD_BYTES + script + keyBytes + valueBytes + numberBytes;
+    }
+
+    /** Capacity for the members, together or each in a command of its own. */
+    int roomForEach() {
+        return keyBytes + length * (LockScripts.COMMAND_OVERHEAD_BYTES + WakeUpRequest.COMMAND_BYTES);
+    }
+
+    /**
+     * {@code EVALSHA <sha> K key1 ... keyK token1 ... tokenK} for some members, or {@code EVAL} with the
+     * script. Fenced releases have {@code counter1 ... counterK} after the keys, and the highest values and the counters'
+     * expiry after the tokens. Extensions have their ttls after the tokens.
+     *
+     * @param mask member i as bit i
+     */
+    void writeTo(ByteBuf out, long mask, boolean isEval) {
+        int count = Long.bitCount(mask);
+        boolean isFenced = kind.hasCounter;
+        boolean isExtension = kind == CommandKind.EXTEND_MANY;
+        RespWriter.arrayHeader(out, 3 + (isFenced ? 4 * count + 1 : (isExtension ? 3 : 2) * count));
+        out.writeBytes((isEval ? ScriptSources.BATCH_EVAL : ScriptSources.BATCH_EVALSHA)[kind.ordinal()]);
+        RespWriter.bulkInteger(out, isFenced ? 2 * count : count);
+        for (long left = mask; left != 0; left &= left - 1) {
+            out.writeBytes(members[Long.numberOfTrailingZeros(left)].resourceBulk());
+        }
+        for (long left = isFenced ? mask : 0; left != 0; left &= left - 1) {
+            out.writeBytes(members[Long.numberOfTrailingZeros(left)].counterBulk());
+        }
+        for (long left = mask; left != 0; left &= left - 1) {
+            out.writeBytes(members[Long.numberOfTrailingZeros(left)].token().bulk());
+        }
+        for (long left = isFenced ? mask : 0; left != 0; left &= left - 1) {
+            RespWriter.bulkInteger(out, members[Long.numberOfTrailingZeros(left)].highestFence());
+        }
+        if (isFenced) {
+            RespWriter.bulkInteger(out, members[0].counterTtlMs());
+        }
+        for (long left = isExtension ? mask : 0; left != 0; left &= left - 1) {
+            RespWriter.bulkInteger(out, members[Long.numberOfTrailingZeros(left)].ttlMs());
+        }
     }
 
     /** Counts outcomes that will come. */

@@ -3,8 +3,8 @@ package dev.redlock.node;
 import io.netty.buffer.ByteBuf;
 
 /**
- * The releases and extensions of plain locks in one duty cycle. If there are two or more, they leave as one script call
- * for each node, except where the node has a command of its own.
+ * Two or more releases and extensions of plain locks in one duty cycle. They leave as one script call for each node,
+ * except where the node has a command of its own. {@link DeferredCommands} has the first one.
  *
  * @threading event-loop-confined
  */
@@ -21,12 +21,7 @@ final class CommandBatches {
     private final CommandBatcher fenced;
     private final CommandBatcher extensions;
     private final ResourceFilter filter = new ResourceFilter();
-    /** The only release or extension of the duty cycle so far; null if there is none, or if the batches have it. */
-    private LockRequest lone;
-    private CommandKind loneKind;
-    private int loneSequence;
-    private long loneMask;
-    /** Whether there is a lone command, or the batches have any. */
+    /** Whether a command waits for the end of the duty cycle: a deferred one, or one in a batch. */
     boolean isCollecting;
 
     /** Batches of up to so many releases; and of as many extensions, up to 32. */
@@ -37,28 +32,7 @@ final class CommandBatches {
         this.extensions = new CommandBatcher(CommandKind.EXTEND_MANY, Math.min(batchMax, EXTENSIONS_MAX));
     }
 
-    // ---- collecting -------------------------------------------------------------------------------------------------
-
-    /** The first command of a duty cycle needs no batch, unless a second one follows. */
-    void collect(LockRequest request, CommandKind kind, int sequence, long mask) {
-        while (lone != null) {
-            LockRequest first = lone;
-            lone = null;
-            addToBatch(first, loneKind, loneSequence, loneMask);
-        }
-        if (isCollecting) {
-            addToBatch(request, kind, sequence, mask);
-        } else {
-            isCollecting = true;
-            lone = request;
-            loneKind = kind;
-            loneSequence = sequence;
-            loneMask = mask;
-        }
-        fanOut.scheduleFlush();
-    }
-
-    private void addToBatch(LockRequest request, CommandKind kind, int sequence, long mask) {
+    void add(LockRequest request, CommandKind kind, int sequence, long mask) {
         CommandBatcher batcher = batcherOf(kind);
         CommandBatch pending = batcher.add(request, sequence, mask);
         filter.add(request);
@@ -67,18 +41,9 @@ final class CommandBatches {
         }
     }
 
-    /** Whether a collected command may be for a resource of this one. */
+    /** Whether a command in a batch may be for a resource of this one. */
     boolean mightContain(LockRequest request) {
-        if (lone == null) {
-            return filter.mightContain(request);
-        }
-        int hash = lone.resourceHash(0);
-        for (int i = request.keyCount() - 1; i >= 0; i--) {
-            if (request.resourceHash(i) == hash) {
-                return true;
-            }
-        }
-        return false;
+        return filter.mightContain(request);
     }
 
     private CommandBatcher batcherOf(CommandKind kind) {
@@ -95,32 +60,8 @@ final class CommandBatches {
 
     // ---- sending ----------------------------------------------------------------------------------------------------
 
-    /** Writes the collected commands, so that later ones follow them. */
-    void sealCollected() {
-        if (lone != null && loneKind == CommandKind.EXTEND) {
-            reserveForLone();
-        }
-        if (lone == null) {
-            seal();
-        } else {
-            LockRequest request = lone;
-            lone = null;
-            isCollecting = false;
-            fanOut.sendNow(request, loneKind, loneSequence, loneMask);
-        }
-    }
-
-    /** As for a batch: a release that room causes must find the extension that it follows. */
-    private void reserveForLone() {
-        LockRequest reserved = null;
-        while (lone != null && lone != reserved) {
-            reserved = lone;
-            fanOut.withRoom(FanOut.roomFor(reserved, loneKind));
-        }
-    }
-
-    /** An extension precedes the release of its lock. */
-    private void seal() {
+    /** Writes the batches. An extension precedes the release of its lock. */
+    void seal() {
         if (extensions.isPending()) {
             reserve(extensions);
             seal(extensions);
@@ -136,7 +77,7 @@ final class CommandBatches {
     private void reserve(CommandBatcher batcher) {
         for (int reserved = 0; batcher.isPending() && batcher.pending().length() != reserved;) {
             reserved = batcher.pending().length();
-            fanOut.withRoom(LockScripts.roomForEach(batcher.pending()));
+            fanOut.withRoom(batcher.pending().roomForEach());
         }
     }
 
@@ -213,7 +154,7 @@ final class CommandBatches {
     }
 
     private long sendEncoded(CommandBatch commands, long members, long mask) {
-        ByteBuf out = fanOut.withRoom(LockScripts.roomFor(commands, false));
+        ByteBuf out = fanOut.withRoom(commands.room(false));
         if (out == null) {
             return 0;
         }
@@ -222,7 +163,7 @@ final class CommandBatches {
             fanOut.routes().route(firstOf(commands, members), false);
         }
         int start = out.writerIndex();
-        LockScripts.writeBatch(out, commands, members, false);
+        commands.writeTo(out, members, false);
         int tag = RequestRing.tag(commands.kind(), CommandEncoding.SCRIPT, 0, false);
         return fanOut.enqueue(commands, commands.kind(), tag, mask, out, start);
     }

@@ -33,19 +33,21 @@ public enum CommandKind {
     /** Read whether the key has our token. For every connected node. */
     CHECK("check", false, false, 0),
     /** Read the remaining ttl of the holder's key with {@code PTTL}, not by script. For every connected node. */
-    REMAINING_TTL(null, false, false, 0),
+    REMAINING_TTL(CommandEncoding.PTTL),
     /** Read the count of tickets with {@code GET}, not by script: 0 if there is none. For every connected node. */
-    TICKETS(null, false, false, 0),
+    TICKETS(CommandEncoding.GET),
     /** Read the type of the key, or of one of a set, with {@code TYPE}, not by script. For every connected node. */
-    KEY_TYPE(null, false, false, 0);
+    KEY_TYPE(CommandEncoding.TYPE);
 
     /** By ordinal. */
     static final CommandKind[] VALUES = values();
 
     /** Name of the script resource, without ending; null if there is none. */
     final String scriptName;
-    /** As {@link #isAcquire()}. */
-    final boolean isAcquire;
+    /** Its encoding for a plain lock, unless {@link ServerCapabilities} has another one. */
+    final CommandEncoding encoding;
+    /** Whether a positive reply is a grant. */
+    public final boolean isAcquire;
     /** Whether the reply counts towards a quorum of holders, so that a node in quarantine must not get it. */
     final boolean isVote;
     /** Whether the counter is the second key. */
@@ -57,7 +59,16 @@ public enum CommandKind {
     /** The number of arguments after the token. */
     final int argumentCount;
 
+    CommandKind(CommandEncoding encoding) {
+        this(encoding, null, false, false, 0);
+    }
+
     CommandKind(String scriptName, boolean isVote, boolean hasCounter, int argumentCount) {
+        this(CommandEncoding.SCRIPT, scriptName, isVote, hasCounter, argumentCount);
+    }
+
+    CommandKind(CommandEncoding encoding, String scriptName, boolean isVote, boolean hasCounter, int argumentCount) {
+        this.encoding = encoding;
         this.scriptName = scriptName;
         this.isAcquire = name().startsWith("ACQUIRE");
         this.isVote = isVote;
@@ -85,16 +96,6 @@ public enum CommandKind {
             case EXTEND_MANY -> EXTEND;
             default -> this;
         };
-    }
-
-    /** @return true if a refusal contains the place of the client: its argument is the number of its ticket */
-    boolean hasTicket() {
-        return this == ACQUIRE_WITH_TICKET || this == ACQUIRE_FENCED_WITH_TICKET;
-    }
-
-    /** @return true if a positive reply is a grant */
-    public boolean isAcquire() {
-        return isAcquire;
     }
 
     /** @return true if a positive reply is a deleted key */

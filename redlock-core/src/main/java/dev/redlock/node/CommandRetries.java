@@ -141,7 +141,7 @@ final class CommandRetries {
      */
     void loadScript(LockKind lock, CommandKind kind) {
         if (!isScriptLoading && sender.refusalOf(CommandKind.RELEASE) == VoteFailure.NONE) {
-            isScriptLoading = sender.sendValue(scriptLoad(sender, LockScripts.source(lock, kind)),
+            isScriptLoading = sender.sendValue(scriptLoad(sender, ScriptSources.source(lock, kind)),
                     new ValueRequest(reply -> isScriptLoading = false));
         }
     }
@@ -228,7 +228,7 @@ final class CommandRetries {
     /** Sends a command by script to this node alone; false if there is no memory for it. */
     private boolean sendScript(LockRequest request, CommandKind kind, int sequence, boolean isSecondTry,
             boolean isAsking) {
-        int scriptLength = isSecondTry ? LockScripts.source(request.lockKind(), kind).length : 0;
+        int scriptLength = isSecondTry ? ScriptSources.source(request.lockKind(), kind).length : 0;
         ByteBuf out = fanOut.buffers().take(FanOut.roomFor(request, kind) + scriptLength + ASKING_BYTES);
         if (out == null) {
             return false;
@@ -275,11 +275,11 @@ final class CommandRetries {
 
     /** Sends the script of a batch to this node alone; false if there is no memory for it. */
     private boolean sendScript(CommandBatch commands) {
-        ByteBuf out = fanOut.buffers().take(LockScripts.roomFor(commands, true));
+        ByteBuf out = fanOut.buffers().take(commands.room(true));
         if (out == null) {
             return false;
         }
-        LockScripts.writeBatch(out, commands, commands.membersOf(nodeIndex), true);
+        commands.writeTo(out, commands.membersOf(nodeIndex), true);
         return sender.write(commands, RequestRing.tag(commands.kind(), CommandEncoding.SCRIPT, 0, true), out, false);
     }
 }

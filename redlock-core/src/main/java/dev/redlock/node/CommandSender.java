@@ -18,7 +18,7 @@ import java.nio.charset.StandardCharsets;
  *
  * @threading event-loop-confined
  */
-class CommandSender {
+final class CommandSender {
 
     /**
      * What the node gets now.
@@ -47,15 +47,16 @@ class CommandSender {
     private final FanOut fanOut;
     private final FlushReports flushReports;
     private final CommandRetries retries;
+    /** Null unless the voter is a cluster. */
+    private final CommandRetries.Cluster cluster;
     private Gate gate = Gate.CLOSED;
     private NodeConnection connection;
     private ServerCapabilities capabilities = ServerCapabilities.SCRIPTS;
-    /** Where the bytes in the shared batch start that this node has not got. */
-    private int segmentStart;
     /** As {@link NodeHealth#isSuspicious}. */
-    private boolean isSuspicious;
+    boolean isSuspicious;
 
-    CommandSender(NodeView view, NodeContext context, FanOut fanOut) {
+    CommandSender(NodeView view, NodeContext context, FanOut fanOut, CommandRetries.Cluster cluster) {
+        this.cluster = cluster;
         this.nodeIndex = view.index();
         this.view = view;
         this.statistics = view.statistics();
@@ -72,12 +73,13 @@ class CommandSender {
     /** Uses a new connection, for the handshake only. */
     void attach(NodeConnection newConnection) {
         connection = newConnection;
+        fanOut.update(this);
     }
 
     /** The handshake is complete. */
     void onHandshake(ServerCapabilities newCapabilities) {
         retries.onHandshake();
-        segmentStart = fanOut.batchIndex();
+        connection.startSegment(fanOut.batchIndex());
         setCapabilities(newCapabilities);
     }
 
@@ -97,6 +99,9 @@ class CommandSender {
 
     void setGate(Gate newGate) {
         gate = newGate;
+        if (newGate == Gate.CLOSED && connection != null) {
+            connection.endSegment();
+        }
         fanOut.update(this);
     }
 
@@ -104,6 +109,7 @@ class CommandSender {
     void detach() {
         setGate(Gate.CLOSED);
         connection = null;
+        fanOut.update(this);
         flushReports.stop();
     }
 
@@ -131,11 +137,11 @@ class CommandSender {
 
     /** Null unless the voter is a cluster. */
     CommandRetries.Cluster cluster() {
-        return null;
+        return cluster;
     }
 
     /** Null without a connection. */
-    final NodeConnection connection() {
+    NodeConnection connection() {
         return connection;
     }
 
@@ -162,118 +168,23 @@ class CommandSender {
         return capabilities.wakeUpProblem() == null;
     }
 
-    CommandEncoding encodingOf(LockRequest command, CommandKind kind) {
-        if (command.lockKind() != LockKind.PLAIN) {
-            return encodingOf(command.lockKind(), command, kind);
-        }
-        return switch (kind) {
-            case REMAINING_TTL -> CommandEncoding.PTTL;
-            case TICKETS -> CommandEncoding.GET;
-            case KEY_TYPE -> CommandEncoding.TYPE;
-            case ACQUIRE -> command.isRemainingTtlWanted() ? CommandEncoding.SCRIPT : CommandEncoding.PLAIN_SET;
-            case RELEASE -> capabilities.releaseEncoding();
-            case EXTEND -> capabilities.extendEncoding();
-            case ACQUIRE_FENCED, ACQUIRE_WITH_TICKET, ACQUIRE_FENCED_WITH_TICKET, RAISE, SHORTEN, CHECK,
-                    RELEASE_FENCED, RELEASE_MANY, RELEASE_MANY_FENCED, EXTEND_MANY ->
-                CommandEncoding.SCRIPT;
-        };
-    }
-
-    /** A key of readers and writers has a ttl, and a writer that does not wait leaves no intention. */
-    private CommandEncoding encodingOf(LockKind lock, LockRequest command, CommandKind kind) {
-        if (lock == LockKind.SET && kind == CommandKind.ACQUIRE && !command.isRemainingTtlWanted()) {
-            return capabilities.setEncoding();
-        }
-        if (kind == CommandKind.KEY_TYPE) {
-            return CommandEncoding.TYPE;
-        }
-        if (kind == CommandKind.REMAINING_TTL && lock != LockKind.SET && lock != LockKind.PERMIT) {
-            return CommandEncoding.PTTL;
-        }
-        boolean isPlainWrite = lock == LockKind.WRITE && kind == CommandKind.ACQUIRE
-                && !command.isRemainingTtlWanted() && command.intention() == null;
-        return isPlainWrite ? CommandEncoding.PLAIN_SET : CommandEncoding.SCRIPT;
-    }
-
-    /** Whether the node has a command of its own for a plain lock, so that it needs no script. */
-    boolean isNative(CommandKind kind) {
-        return (kind == CommandKind.RELEASE
-                ? capabilities.releaseEncoding()
-                : capabilities.extendEncoding()) != CommandEncoding.SCRIPT;
-    }
-
-    /**
-     * Adds a request to those in flight, whose bytes are in the shared batch. The fan-out has checked the gate.
-     *
-     * @return false if the node does not accept it now
-     */
-    boolean enqueue(InFlightRequest request, int tag, int bytes) {
-        return connection.offer(request, tag);
-    }
-
-    /** As above for a command whose refusal registers the connection for a push. */
-    boolean enqueueWithWakeUp(LockRequest request, int tag, int bytes) {
-        return !connection.isCongested() && add(request, tag, true);
-    }
-
     private boolean add(InFlightRequest request, int tag, boolean isRegistering) {
         return isRegistering && request instanceof LockRequest command
-                ? connection.addWithWakeUp(request, tag, command.keyCount())
+                ? connection.addWithWakeUp(command, tag)
                 : connection.add(request, tag);
-    }
-
-    /** Copies a command that was enqueued, if the node does not get a slice of the shared batch. */
-    void copy(ByteBuf batch, int from, int to) {
-        // It gets one.
-    }
-
-    /** Writes the node's part of the shared batch so far; null if there is no batch. */
-    void writeShared(ByteBuf batch) {
-        if (batch != null) {
-            skip(batch, batch.writerIndex(), batch.writerIndex());
-        }
-    }
-
-    /** Leaves a range of the shared batch out: the bytes before it are written to the connection. */
-    void skip(ByteBuf batch, int start, int end) {
-        if (isConnected()) {
-            writeBatchEnd(batch, start);
-            segmentStart = end;
-        }
-    }
-
-    /** Writes the node's bytes of the batch, up to an index, to the connection; the next batch starts at 0. */
-    void writeBatchEnd(ByteBuf batch, int end) {
-        int start = segmentStart;
-        segmentStart = 0;
-        if (gate == Gate.CLOSED || end <= start) {
-            return;
-        }
-        try {
-            connection.write(batch.retainedSlice(start, end - start));
-        } catch (RuntimeException | Error e) {
-            // The requests are in the ring already, so a connection that cannot write their bytes must close.
-            connection.fail("commands cannot be written: " + e);
-        }
-    }
-
-    void flush() {
-        if (connection != null) {
-            connection.flush();
-        }
     }
 
     /** Writes a command after the collected batches and the node's part of the shared batch. */
     boolean write(InFlightRequest request, int tag, ByteBuf command, boolean isRegistering) {
         fanOut.sealBatches();
-        fanOut.writeShared(this);
+        fanOut.writeShared(connection);
         return writeNow(request, tag, command, isRegistering);
     }
 
     /** As {@link #write} for a command that starts with {@code ASKING}. */
     boolean writeAsking(InFlightRequest request, int tag, ByteBuf command) {
         fanOut.sealBatches();
-        fanOut.writeShared(this);
+        fanOut.writeShared(connection);
         if (!isConnected() || !connection.addWithAsking(request, tag)) {
             command.release();
             return false;
@@ -305,7 +216,7 @@ class CommandSender {
             return false;
         }
         if (isConnected()) {
-            fanOut.writeShared(this);
+            fanOut.writeShared(connection);
         }
         return writeNow(request, 0, command, false);
     }
@@ -346,8 +257,10 @@ class CommandSender {
 
     void onReply(LockRequest request, int tag, long value) {
         CommandKind kind = RequestRing.kindOf(tag);
-        statistics.onReply(kind, value);
-        String recovery = isSuspicious ? recordRecovery(kind, value) : null;
+        if (kind.isAcquire) {
+            statistics.onVote(value > 0);
+        }
+        String recovery = recordRecovery(kind, value);
         request.onReply(nodeIndex, kind, RequestRing.sequenceOf(tag), value);
         if (recovery != null) {
             logHealth(recovery);
@@ -356,7 +269,7 @@ class CommandSender {
 
     /** Null, the reply to a SET that did not set the key. */
     void onSetRefused(LockRequest request, int tag) {
-        if (RequestRing.kindOf(tag).isAcquire()) {
+        if (RequestRing.kindOf(tag).isAcquire) {
             onReply(request, tag, LockRequest.REFUSED_TTL_UNKNOWN);
         } else {
             retries.onSetIfEqualRefused(request, tag);
@@ -404,7 +317,7 @@ class CommandSender {
 
     /** The node rejects the registration: the client polls this node from now on. */
     void onWakeUpRejected(String errorCode) {
-        capabilities = capabilities.withWakeUpProblem("CLIENT CACHING failed: " + errorCode);
+        setCapabilities(capabilities.withWakeUpProblem("CLIENT CACHING failed: " + errorCode));
         view.setWakeUpProblem(capabilities.wakeUpProblem());
     }
 
@@ -413,7 +326,7 @@ class CommandSender {
         if (connection == null) {
             return;
         }
-        if (!connection.onPush(nowNs())) {
+        if (!connection.wakeUps().onPush(nowNs())) {
             failForPushes();
         } else if (isConnected()) {
             listener.onInvalidated(view, key, index, length);
@@ -430,7 +343,7 @@ class CommandSender {
     /** Counts a push about no key; false if its connection is not used any more. */
     boolean onOtherPush(int weight) {
         boolean isUsed = connection != null;
-        if (isUsed && !connection.onOtherPush(nowNs(), weight)) {
+        if (isUsed && !connection.wakeUps().onOtherPush(nowNs(), weight)) {
             failForPushes();
         }
         return isUsed;

@@ -24,6 +24,8 @@ public final class FanOut {
     private final DirectBuffers buffers;
     /** The senders by voter. */
     private final CommandSender[] senders;
+    /** The connections by voter; null without one. */
+    private final NodeConnection[] connections;
     /** Null without a cluster. */
     private ClusterRoutes routes;
     /** The nodes that get releases and queries, as a mask; also the ones in {@link #open}. */
@@ -36,6 +38,7 @@ public final class FanOut {
     private long nativeExtensions;
     private final Runnable flushTask = this::flush;
     private final CommandBatches batches;
+    private final DeferredCommands deferred;
     private final boolean hasBatches;
     private final RejectedSends rejectedSends = new RejectedSends();
     private final SharedBatch batch;
@@ -54,11 +57,13 @@ public final class FanOut {
     public FanOut(EventLoop loop, DirectBuffers buffers, int nodeCount,
             int batchMax) {
         this.batches = new CommandBatches(this, batchMax);
+        this.deferred = new DeferredCommands(this, batches);
         this.hasBatches = batchMax > 1;
         this.loop = loop;
         this.buffers = buffers;
         this.senders = new CommandSender[nodeCount];
-        this.batch = new SharedBatch(buffers, senders);
+        this.connections = new NodeConnection[nodeCount];
+        this.batch = new SharedBatch(buffers, connections);
     }
 
     void add(CommandSender sender) {
@@ -66,30 +71,36 @@ public final class FanOut {
         update(sender);
     }
 
-    /** A sender accepts other commands than before, or has other encodings of them. */
+    /** A sender has another connection, accepts other commands than before, or has other encodings of them. */
     void update(CommandSender sender) {
         int i = sender.nodeIndex();
         if (senders[i] == sender) {
             long bit = 1L << i;
-            connected = sender.isConnected() ? connected | bit : connected & ~bit;
-            open = sender.isOpen() ? open | bit : open & ~bit;
-            nativeReleases = sender.isNative(CommandKind.RELEASE) ? nativeReleases | bit : nativeReleases & ~bit;
-            nativeExtensions = sender.isNative(CommandKind.EXTEND) ? nativeExtensions | bit : nativeExtensions & ~bit;
+            connections[i] = sender.connection();
+            ServerCapabilities capabilities = sender.capabilities();
+            connected = with(bit, sender.isConnected(), connected);
+            open = with(bit, sender.isOpen(), open);
+            nativeReleases = with(bit, capabilities.releaseEncoding() != CommandEncoding.SCRIPT, nativeReleases);
+            nativeExtensions = with(bit, capabilities.extendEncoding() != CommandEncoding.SCRIPT, nativeExtensions);
         }
+    }
+
+    private static long with(long bit, boolean isIn, long mask) {
+        return isIn ? mask | bit : mask & ~bit;
     }
 
     /** Adds a voter that is a cluster; the sender is that of a key without a known owner. */
     void add(SlotOwners owners, CommandSender unrouted) {
         add(unrouted);
         if (routes == null) {
-            routes = new ClusterRoutes(this, senders);
+            routes = new ClusterRoutes(this, senders, connections);
             batch.setRoutes(routes);
         }
         routes.add(owners, unrouted.nodeIndex());
     }
 
     /** Sets the servers of a cluster. */
-    void setMembers(int voterIndex, MemberSender[] members) {
+    void setMembers(int voterIndex, CommandSender[] members) {
         routes.setMembers(voterIndex, members);
     }
 
@@ -109,9 +120,9 @@ public final class FanOut {
      * @return the nodes that the command is sent to, as a mask
      */
     public long send(LockRequest request, CommandKind kind, int sequence, long mask) {
-        if (batches.isCollecting && batches.mightContain(request)) {
+        if (batches.isCollecting && deferred.mightContain(request)) {
             // A later command for the same resource must not overtake its release or extension.
-            batches.sealCollected();
+            deferred.sealCollected();
         }
         return sendNow(request, kind, sequence, mask);
     }
@@ -119,11 +130,15 @@ public final class FanOut {
     long sendNow(LockRequest request, CommandKind kind, int sequence, long mask) {
         long left = routes == null ? mask : mask & ~routes.route(request, kind.isVote);
         long sent = 0;
+        if (request.lockKind() == LockKind.PLAIN && natives(kind) == 0) {
+            boolean isSet = kind == CommandKind.ACQUIRE && !request.isRemainingTtlWanted();
+            sent = sendEncoded(request, kind, isSet ? CommandEncoding.PLAIN_SET : kind.encoding, sequence, left);
+            left = 0;
+        }
         while (left != 0) {
-            // One pass, unless the nodes have different commands.
-            CommandEncoding encoding = senders[Long.numberOfTrailingZeros(left)].encodingOf(request, kind);
-            boolean isForAll = encoding == CommandEncoding.PLAIN_SET || !isEncodedByNode(request, kind);
-            long group = isForAll ? left : withEncoding(request, kind, encoding, left);
+            // The nodes may have different commands.
+            CommandEncoding encoding = encodingOf(request, kind, Long.numberOfTrailingZeros(left));
+            long group = withEncoding(request, kind, encoding, left);
             sent |= sendEncoded(request, kind, encoding, sequence, group);
             left &= ~group;
         }
@@ -138,25 +153,25 @@ public final class FanOut {
         return sent;
     }
 
-    /** Whether nodes may have different encodings of the command. */
-    private boolean isEncodedByNode(LockRequest request, CommandKind kind) {
-        return natives(kind) != 0 || kind == CommandKind.ACQUIRE && request.lockKind() == LockKind.SET;
+    private CommandEncoding encodingOf(LockRequest request, CommandKind kind, int index) {
+        return senders[index].capabilities().encodingOf(request, kind);
     }
 
     /** The nodes of a mask with the same encoding of the command. */
     private long withEncoding(LockRequest request, CommandKind kind, CommandEncoding encoding,
             long mask) {
         long group = 0;
-        for (CommandSender sender : senders) {
-            if (sender.encodingOf(request, kind) == encoding) {
-                group |= 1L << sender.nodeIndex();
-            }
+        for (int i = 0; i < senders.length; i++) {
+            group |= encodingOf(request, kind, i) == encoding ? 1L << i : 0;
         }
         return group & mask;
     }
 
     private long sendEncoded(LockRequest request, CommandKind kind, CommandEncoding encoding,
             int sequence, long mask) {
+        if (mask == 0) {
+            return 0;
+        }
         int room = roomFor(request, kind);
         ByteBuf out = withRoom(encoding == CommandEncoding.MSETEX ? room + roomForValues(request) : room);
         if (out == null) {
@@ -188,7 +203,7 @@ public final class FanOut {
         int end = out.writerIndex();
         long sent = 0;
         for (long left = mask & (kind.isVote ? open : connected); left != 0; left &= left - 1) {
-            boolean isSent = senders[Long.numberOfTrailingZeros(left)].enqueue(request, tag, end - start);
+            boolean isSent = connections[Long.numberOfTrailingZeros(left)].offer(request, tag, end - start);
             sent |= isSent ? Long.lowestOneBit(left) : 0;
         }
         if (routes != null) {
@@ -206,10 +221,10 @@ public final class FanOut {
         int end = out.writerIndex();
         long sent = 0;
         for (long left = mask & (kind.isVote ? open : connected); left != 0; left &= left - 1) {
-            CommandSender sender = senders[Long.numberOfTrailingZeros(left)];
-            boolean isSent = sender.hasWakeUps()
-                    ? sender.enqueueWithWakeUp(request, tag, end - start)
-                    : sender.enqueue(request, tag, end - start);
+            int i = Long.numberOfTrailingZeros(left);
+            boolean isSent = senders[i].hasWakeUps()
+                    ? connections[i].offerWithWakeUp(request, tag, end - start)
+                    : connections[i].offer(request, tag, end - start);
             sent |= isSent ? Long.lowestOneBit(left) : 0;
         }
         skipWakeUp(sent, out, start, commandStart, end);
@@ -220,19 +235,19 @@ public final class FanOut {
     /** Leaves a range of the shared batch out for the nodes that do not get it. */
     private void skip(long sent, ByteBuf out, int start, int end) {
         for (long left = connected & ~sent; left != 0; left &= left - 1) {
-            senders[Long.numberOfTrailingZeros(left)].skip(out, start, end);
+            connections[Long.numberOfTrailingZeros(left)].skip(out, start, end);
         }
     }
 
     /** Leaves the registration out for the nodes that do not push changes of keys. */
     private void skipWakeUp(long sent, ByteBuf out, int start, int commandStart, int end) {
         for (long left = sent; left != 0; left &= left - 1) {
-            CommandSender sender = senders[Long.numberOfTrailingZeros(left)];
-            if (sender.hasWakeUps()) {
-                sender.copy(out, start, end);
+            int i = Long.numberOfTrailingZeros(left);
+            if (senders[i].hasWakeUps()) {
+                connections[i].copy(out, start, end);
             } else {
-                sender.skip(out, start, commandStart);
-                sender.copy(out, commandStart, end);
+                connections[i].skip(out, start, commandStart);
+                connections[i].copy(out, commandStart, end);
             }
         }
     }
@@ -257,7 +272,7 @@ public final class FanOut {
      */
     public void release(LockRequest request, CommandKind kind, long mask) {
         if (isBatched(request, kind)) {
-            batches.collect(request, kind, 0, mask);
+            deferred.collect(request, kind, 0, mask);
         } else {
             send(request, kind, 0, mask);
         }
@@ -276,10 +291,10 @@ public final class FanOut {
         if (!isBatched(request, CommandKind.EXTEND)) {
             return false;
         }
-        if (batches.isCollecting && batches.mightContain(request)) {
-            batches.sealCollected();
+        if (batches.isCollecting && deferred.mightContain(request)) {
+            deferred.sealCollected();
         }
-        batches.collect(request, CommandKind.EXTEND, sequence, mask);
+        deferred.collect(request, CommandKind.EXTEND, sequence, mask);
         return true;
     }
 
@@ -300,7 +315,7 @@ public final class FanOut {
 
     /** Writes the collected commands, so that later ones follow them. */
     void sealBatches() {
-        batches.sealCollected();
+        deferred.sealCollected();
     }
 
     void onBatchOutcome(CommandBatch commands) {
@@ -370,8 +385,8 @@ public final class FanOut {
     }
 
     /** Writes a node's part of the batch so far to its connection, so that a command of its own can follow. */
-    void writeShared(CommandSender sender) {
-        batch.writeTo(sender);
+    void writeShared(NodeConnection connection) {
+        batch.writeTo(connection);
     }
 
     /** The batch, with room; null if there is none: each command without room is reported as not sent. */
@@ -414,6 +429,17 @@ public final class FanOut {
         return routes;
     }
 
+    /**
+     * The nodes that vote on a key now.
+     *
+     * @param key the key
+     * @return the nodes, as a mask
+     */
+    public long votingMask(SlotKey key) {
+        long silent = routes == null ? 0 : routes.route(key, true);
+        return open & ~silent;
+    }
+
     /** The nodes that get releases and queries, as a mask. */
     long connected() {
         return connected;
@@ -433,7 +459,7 @@ public final class FanOut {
         isFlushScheduled = true;
         try {
             if (batches.isCollecting) {
-                batches.sealCollected();
+                deferred.sealCollected();
             }
             if (hasRejected) {
                 rejectedSends.report(this);
@@ -441,7 +467,7 @@ public final class FanOut {
             }
             if (batches.isCollecting) {
                 // Again, for releases and extensions that the reports have caused.
-                batches.sealCollected();
+                deferred.sealCollected();
             }
         } finally {
             isFlushScheduled = false;
@@ -462,7 +488,7 @@ public final class FanOut {
     /** Reports all rejected sends and releases the buffers. */
     public void close() {
         while (batches.isCollecting || !rejectedSends.isEmpty()) {
-            batches.sealCollected();
+            deferred.sealCollected();
             rejectedSends.report(this);
         }
         free();

@@ -119,7 +119,7 @@ final class Handshake {
     private String clusterNodeId;
     private MemberIdentity memberIdentity;
     private String wakeUpProblem;
-    private int scriptsLeft = LockScripts.SCRIPTED.size();
+    private int scriptsLeft = ScriptSources.SCRIPTED.size();
 
     /** The login belongs to the handshake. */
     Handshake(CommandSender sender, Login login, NodeContext context, Listener listener) {
@@ -174,9 +174,9 @@ final class Handshake {
 
     private void loadScripts() {
         send(command("EVAL", CLOCK_SCRIPT, "0", scriptProbeKey), this::onClockScript);
-        scriptsLeft = LockScripts.SCRIPTED.size();
-        for (CommandKind kind : LockScripts.SCRIPTED) {
-            send(CommandRetries.scriptLoad(sender, LockScripts.source(kind)), this::onScriptLoaded);
+        scriptsLeft = ScriptSources.SCRIPTED.size();
+        for (CommandKind kind : ScriptSources.SCRIPTED) {
+            send(CommandRetries.scriptLoad(sender, ScriptSources.source(kind)), this::onScriptLoaded);
         }
     }
 

@@ -12,6 +12,8 @@ import io.netty.buffer.ByteBuf;
  */
 final class KindScripts {
 
+    /** By kind of lock; null before the first use. */
+    private static final KindScripts[] LOADED = new KindScripts[LockKind.values().length];
     /** {@code $0}, an empty bulk string. */
     private static final byte[] EMPTY = {'$', '0', '\r', '\n', '\r', '\n'};
     /** {@code $1 ?}: the script respects the intentions of others. */
@@ -25,63 +27,27 @@ final class KindScripts {
 
     private final LockKind lock;
 
-    /**
-     * Loads the scripts of sets when they are first used.
-     *
-     * @threading immutable
-     */
-    private static final class Sets {
-        private static final KindScripts SCRIPTS = new KindScripts(LockKind.SET);
-    }
-
-    /**
-     * Loads the scripts of readers when they are first used.
-     *
-     * @threading immutable
-     */
-    private static final class Readers {
-        private static final KindScripts SCRIPTS = new KindScripts(LockKind.READ);
-    }
-
-    /**
-     * Loads the scripts of writers when they are first used.
-     *
-     * @threading immutable
-     */
-    private static final class Writers {
-        private static final KindScripts SCRIPTS = new KindScripts(LockKind.WRITE);
-    }
-
-    /**
-     * Loads the script of semaphores when it is first used.
-     *
-     * @threading immutable
-     */
-    private static final class Permits {
-        private static final KindScripts SCRIPTS = new KindScripts(LockKind.PERMIT);
-    }
-
     private KindScripts(LockKind lock) {
         this.lock = lock;
         for (CommandKind command : CommandKind.values()) {
             String name = lock.scriptName(command);
             if (name != null) {
-                byte[] source = LockScripts.load(name);
+                byte[] source = ScriptSources.load(name);
                 sources[command.ordinal()] = source;
-                evalSha[command.ordinal()] = LockScripts.evalShaHead(source);
-                eval[command.ordinal()] = LockScripts.evalHead(source);
+                evalSha[command.ordinal()] = ScriptSources.evalShaHead(source);
+                eval[command.ordinal()] = ScriptSources.evalHead(source);
             }
         }
     }
 
     static KindScripts of(LockKind lock) {
-        return switch (lock) {
-            case SET -> Sets.SCRIPTS;
-            case READ -> Readers.SCRIPTS;
-            case WRITE -> Writers.SCRIPTS;
-            case PERMIT -> Permits.SCRIPTS;
-            case PLAIN -> throw new IllegalArgumentException("the scripts of PLAIN are in LockScripts");
-        };
+        KindScripts loaded = LOADED[lock.ordinal()];
+        if (loaded == null) {
+            // Two event loops may load them twice.
+            loaded = new KindScripts(lock);
+            LOADED[lock.ordinal()] = loaded;
+        }
+        return loaded;
     }
 
     /** The script's source, borrowed. */

@@ -51,6 +51,6 @@ public enum LockKind {
 
     /** Whether a command has the name of an intention after the other arguments. */
     boolean hasIntention(CommandKind command) {
-        return (this == WRITE || this == SET) && command.isAcquire();
+        return (this == WRITE || this == SET) && command.isAcquire;
     }
 }

@@ -1,107 +1,69 @@
 package dev.redlock.node;
 
-import dev.redlock.resp.RespLimits;
 import dev.redlock.resp.RespProtocolException;
 import dev.redlock.resp.netty.RespInboundHandler;
 import dev.redlock.transport.TlsChannel;
-import dev.redlock.transport.TlsFailure;
 import io.netty.buffer.ByteBuf;
 import io.netty.channel.Channel;
-import io.netty.channel.ChannelHandlerContext;
-import io.netty.channel.ChannelInboundHandlerAdapter;
 import io.netty.channel.ChannelPipeline;
 
 /**
- * One connection to a node, from its opening to its end, with the requests in flight. A new connection is a new object,
- * so a reply of an old stream cannot reach a new request.
+ * One connection to a node: the requests in flight, and the bytes on their way to the socket. A new connection is a new
+ * object, so a reply of an old stream cannot reach a new request. {@link ConnectionEvents} has its start and its end.
  *
  * @threading event-loop-confined
  */
-final class NodeConnection extends ChannelInboundHandlerAdapter implements RespInboundHandler.Owner {
-
-    /** Replies to lock commands are integers and those of the handshake a few KiB; a larger reply is an error. */
-    private static final RespLimits LIMITS = RespLimits.defaults()
-            .bulkLengthMax(1 << 20)
-            .replyBytesMax(4 << 20)
-            // A map of a cluster has up to 16384 ranges.
-            .elementCountMax(KeySlot.COUNT)
-            .depthMax(16);
+class NodeConnection implements RespInboundHandler.Owner {
 
     /** The redirected command has its own reply. */
     private static final ValueRequest ASKING = new ValueRequest(reply -> {
     });
+    private static final int NO_SEGMENT = -1;
 
-    /** The first byte of the records that a server with TLS may send first. */
-    private static final int TLS_ALERT = 21;
-    private static final int TLS_HANDSHAKE = 22;
-
-    /**
-     * Gets the end of the connection.
-     *
-     * @threading event-loop-confined
-     */
-    interface Listener {
-
-        /** The connection must close, for a reason. */
-        void onConnectionError(NodeConnection connection, String reason);
-
-        /** The connection has failed without a request of the client. */
-        void onConnectionBroken(NodeConnection connection, String reason);
-
-        /** The connection must close, and only a person can mend it. */
-        void onConnectionRejected(NodeConnection connection, String reason);
-
-        /** The connection is closed. */
-        void onDisconnected(NodeConnection connection);
-    }
-
-    private final CommandSender sender;
-    private final Listener listener;
     private final NodeListener nodeListener;
     private final RequestRing ring;
     private final ReadBuffer readBuffer;
-    private final ReplyReader replyReader;
-    private final TlsChannel tls;
-    private Channel channel;
+    private final ConnectionEvents events;
     private final WakeUps wakeUps = new WakeUps();
+    private Channel channel;
     private boolean hasUnflushed;
+    /** Where the bytes in the shared batch start that this node has not got; negative if it gets no lock command. */
+    private int segmentStart = NO_SEGMENT;
     private long checkpointCount;
     private long checkpointNs;
 
     /** A connection that is opened next, with TLS or null for none. */
-    NodeConnection(CommandSender sender, Listener listener, NodeOptions options,
+    NodeConnection(CommandSender sender, ConnectionEvents.Listener listener, NodeOptions options,
             DirectBuffers buffers, TlsChannel tls) {
-        this.sender = sender;
-        this.listener = listener;
         this.nodeListener = sender.listener();
         this.readBuffer = new ReadBuffer(buffers);
         this.ring = new RequestRing(options.inFlightMax());
-        this.replyReader = new ReplyReader(ring, sender);
-        this.tls = tls;
+        this.events = new ConnectionEvents(this, ring, sender, listener, tls);
     }
 
     void addTo(ChannelPipeline pipeline) {
         channel = pipeline.channel();
         channel.config().setRecvByteBufAllocator(readBuffer);
-        if (tls != null) {
-            tls.addTo(channel);
-        }
-        pipeline.addLast(new RespInboundHandler(replyReader, LIMITS, this), this);
+        events.addTo(pipeline);
     }
 
-    /** The TLS of the connection; null for none. */
-    TlsChannel tls() {
-        return tls;
+    ConnectionEvents events() {
+        return events;
     }
 
-    // ---- sending ----------------------------------------------------------------------------------------------------
+    /** Counts the pushes of the server. */
+    WakeUps wakeUps() {
+        return wakeUps;
+    }
+
+    // ---- requests ---------------------------------------------------------------------------------------------------
 
     /**
      * Adds a request to those in flight; its bytes follow.
      *
      * @return false if there is no memory for it
      */
-    boolean add(InFlightRequest request, int tag) {
+    final boolean add(InFlightRequest request, int tag) {
         try {
             ring.add(request, tag);
             return true;
@@ -111,11 +73,11 @@ final class NodeConnection extends ChannelInboundHandlerAdapter implements RespI
     }
 
     /**
-     * As {@link #add} for a lock request, which a congested connection does not accept.
+     * As {@link #add} for a lock request whose bytes end the shared batch. A congested connection does not accept it.
      *
      * @return false if the connection is congested, or there is no memory for it
      */
-    boolean offer(InFlightRequest request, int tag) {
+    boolean offer(InFlightRequest request, int tag, int bytes) {
         try {
             return channel.isWritable() && ring.offer(request, tag);
         } catch (OutOfMemoryError e) {
@@ -123,16 +85,21 @@ final class NodeConnection extends ChannelInboundHandlerAdapter implements RespI
         }
     }
 
+    /** As above for a command whose refusal registers the connection for a push. The bytes are those of both. */
+    boolean offerWithWakeUp(LockRequest request, int tag, int bytes) {
+        return !isCongested() && addWithWakeUp(request, tag);
+    }
+
     /**
      * Adds a lock request whose refusal registers the connection for a push. The bytes of both commands follow.
      *
      * @return false if there is no memory for it
      */
-    boolean addWithWakeUp(InFlightRequest request, int tag, int keyCount) {
+    final boolean addWithWakeUp(LockRequest request, int tag) {
         if (!add(WakeUpRequest.INSTANCE, 0)) {
             return false;
         }
-        wakeUps.onRegister(keyCount);
+        wakeUps.onRegister(request.keyCount());
         return addSecond(request, tag);
     }
 
@@ -141,7 +108,7 @@ final class NodeConnection extends ChannelInboundHandlerAdapter implements RespI
      *
      * @return false if there is no memory for it
      */
-    boolean addWithAsking(InFlightRequest request, int tag) {
+    final boolean addWithAsking(InFlightRequest request, int tag) {
         return add(ASKING, 0) && addSecond(request, tag);
     }
 
@@ -154,18 +121,39 @@ final class NodeConnection extends ChannelInboundHandlerAdapter implements RespI
         return true;
     }
 
-    /** Counts a push about a key; returns false if the server has sent more than the client registered for. */
-    boolean onPush(long nowNs) {
-        return wakeUps.onPush(nowNs);
+    final boolean isCongested() {
+        return ring.isFull() || !channel.isWritable();
     }
 
-    /** Counts a push about no key; returns false if the server has sent too many. */
-    boolean onOtherPush(long nowNs, int weight) {
-        return wakeUps.onOtherPush(nowNs, weight);
+    /**
+     * Whether a request has had no reply for a time. To be called at regular intervals: a call checks the requests of
+     * an earlier one.
+     *
+     * @param timeoutNs the time; 0 starts anew
+     */
+    final boolean isUnanswered(long nowNs, long timeoutNs) {
+        if (ring.removedCount() >= checkpointCount || timeoutNs == 0) {
+            checkpointCount = ring.addedCount();
+            checkpointNs = nowNs;
+            return false;
+        }
+        return nowNs - checkpointNs >= timeoutNs;
     }
+
+    /** Whether the server has replied to any request. */
+    final boolean hasReplied() {
+        return ring.removedCount() > 0;
+    }
+
+    /** Frees memory that was not needed since the last call. To be called at regular intervals. */
+    final void trim() {
+        ring.trim();
+    }
+
+    // ---- bytes ------------------------------------------------------------------------------------------------------
 
     /** Passes bytes to the channel, which releases them. */
-    void write(ByteBuf bytes) {
+    final void write(ByteBuf bytes) {
         hasUnflushed = true;
         channel.write(bytes, channel.voidPromise());
     }
@@ -177,125 +165,86 @@ final class NodeConnection extends ChannelInboundHandlerAdapter implements RespI
         }
     }
 
-    boolean isCongested() {
-        return ring.isFull() || !channel.isWritable();
+    /** The node gets lock commands from now on, from this index of the shared batch. */
+    final void startSegment(int index) {
+        segmentStart = index;
     }
 
-    /**
-     * Whether a request has had no reply for a time. To be called at regular intervals: a call checks the requests of
-     * an earlier one.
-     *
-     * @param timeoutNs the time; 0 starts anew
-     */
-    boolean isUnanswered(long nowNs, long timeoutNs) {
-        if (ring.removedCount() >= checkpointCount || timeoutNs == 0) {
-            checkpointCount = ring.addedCount();
-            checkpointNs = nowNs;
-            return false;
+    /** The node gets no lock command any more. */
+    void endSegment() {
+        segmentStart = NO_SEGMENT;
+    }
+
+    /** Writes the node's part of the shared batch so far; null if there is no batch. */
+    void writeShared(ByteBuf batch) {
+        if (batch != null) {
+            skip(batch, batch.writerIndex(), batch.writerIndex());
         }
-        return nowNs - checkpointNs >= timeoutNs;
     }
 
-    /** Whether the server has replied to any request. */
-    boolean hasReplied() {
-        return ring.removedCount() > 0;
+    /** Leaves a range of the shared batch out: the bytes before it are written. */
+    void skip(ByteBuf batch, int start, int end) {
+        if (segmentStart >= 0) {
+            writeBatchEnd(batch, start);
+            segmentStart = end;
+        }
     }
 
-    /** Frees memory that was not needed since the last call. To be called at regular intervals. */
-    void trim() {
-        ring.trim();
-    }
-
-    void close() {
-        channel.close();
-    }
-
-    /** Reports an error that requires the connection to close. */
-    void fail(String reason) {
-        listener.onConnectionError(this, reason);
-    }
-
-    /** The connection is closed: the outcome of each request in flight is unknown. */
-    void failAll() {
-        while (!ring.isEmpty()) {
-            InFlightRequest request = ring.head();
-            int tag = ring.take();
+    /** Writes the node's bytes of the batch, up to an index; the next batch starts at 0. */
+    void writeBatchEnd(ByteBuf batch, int end) {
+        int start = segmentStart;
+        if (start < 0) {
+            return;
+        }
+        segmentStart = 0;
+        if (end > start) {
             try {
-                fail(request, tag);
+                write(batch.retainedSlice(start, end - start));
             } catch (RuntimeException | Error e) {
-                // The other requests need their outcome.
-                Log.error("a request threw at the end of its connection; the client continues", e);
+                // The requests are in the ring already, so a connection that cannot write their bytes must close.
+                fail("commands cannot be written: " + e);
             }
         }
     }
 
-    private void fail(InFlightRequest request, int tag) {
-        if (request instanceof LockRequest lockRequest) {
-            sender.onUnknown(lockRequest, tag);
-        } else if (request instanceof CommandBatch batch) {
-            sender.onBatchUnknown(batch);
-        } else if (request instanceof UndeliveredRelease release) {
-            release.onUnknown();
-        } else if (request instanceof ValueRequest valueRequest) {
-            valueRequest.onValue(null);
-        }
+    /** Copies a command that was offered, if the node does not get a slice of the shared batch. */
+    void copy(ByteBuf batch, int from, int to) {
+        // It gets one.
     }
 
-    /** The loop has terminated, maybe before {@link #channelInactive}. */
-    void end() {
+    // ---- the end ----------------------------------------------------------------------------------------------------
+
+    /** Reports an error that requires the connection to close. */
+    final void fail(String reason) {
+        events.fail(reason);
+    }
+
+    final void close() {
+        channel.close();
+    }
+
+    final void closeReadBuffer() {
         readBuffer.close();
-        failAll();
     }
 
-    // ---- the channel ------------------------------------------------------------------------------------------------
-
-    @Override
-    public void channelInactive(ChannelHandlerContext ctx) {
+    /** The loop has terminated, maybe before the channel has reported its end. */
+    final void end() {
         readBuffer.close();
-        listener.onDisconnected(this);
+        events.failAll();
     }
 
     @Override
-    public void exceptionCaught(ChannelHandlerContext ctx, Throwable cause) {
-        if (tls == null) {
-            listener.onConnectionBroken(this, "connection failed: " + cause);
-            return;
-        }
-        TlsFailure failure = tls.failureOf(cause, false);
-        if (failure.isPermanent()) {
-            listener.onConnectionRejected(this, failure.reason());
-        } else {
-            listener.onConnectionBroken(this, failure.reason());
-        }
-    }
-
-    @Override
-    public void onReadStart() {
+    public final void onReadStart() {
         nodeListener.onReadStart();
     }
 
     @Override
-    public void onProtocolError(RespProtocolException e) {
-        if (e.offset() == 0 && !hasReplied()) {
-            listener.onConnectionRejected(this, otherProtocolOf(e));
-        } else {
-            fail("malformed reply: " + e.getMessage());
-        }
-    }
-
-    /** The first byte of the server is none of a reply: a person has to correct the address. */
-    private String otherProtocolOf(RespProtocolException e) {
-        return switch (e.byteSeen()) {
-            case TLS_ALERT, TLS_HANDSHAKE -> "the server replies with TLS: write rediss:// in the address of the node";
-            case 'H' -> "the server replies with HTTP: write the host and the port of Redis in the address of the node";
-            case 'S' -> "the server replies with SSH: write the host and the port of Redis in the address of the node";
-            default -> "the server does not speak the protocol of Redis: check the host and the port in the address of"
-                    + " the node; malformed reply: " + e.getMessage();
-        };
+    public final void onProtocolError(RespProtocolException e) {
+        events.onProtocolError(e);
     }
 
     @Override
-    public void onVisitorError(RuntimeException e) {
+    public final void onVisitorError(RuntimeException e) {
         fail(e.getMessage());
         if (!(e instanceof IllegalStateException)) {
             throw e;

@@ -260,13 +260,13 @@ final class NodeConnector {
             future.channel().close();
         } else if (!future.isSuccess()) {
             fail("connection failed: " + future.cause().getMessage());
-        } else if (connection.tls() == null) {
+        } else if (connection.events().tls() == null) {
             onOpen(connection);
         } else {
             step = Step.TLS_HANDSHAKE;
             openingChannel = future.channel();
             context.timers().start(timeoutTimer, openDeadlineNs);
-            connection.tls().onHandshake(failure -> onTlsHandshake(connection, failure));
+            connection.events().tls().onHandshake(failure -> onTlsHandshake(connection, failure));
         }
     }
 
@@ -280,7 +280,7 @@ final class NodeConnector {
         if (opening != connection) {
             return;
         }
-        String nameProblem = thrown == null ? connection.tls().nameProblem() : null;
+        String nameProblem = thrown == null ? connection.events().tls().nameProblem() : null;
         if (nameProblem != null) {
             reject(nameProblem);
             return;
@@ -289,7 +289,7 @@ final class NodeConnector {
             onOpen(connection);
             return;
         }
-        TlsFailure failure = connection.tls().failureOf(thrown, true);
+        TlsFailure failure = connection.events().tls().failureOf(thrown, true);
         if (failure.isPermanent()) {
             reject(failure.reason());
         } else {

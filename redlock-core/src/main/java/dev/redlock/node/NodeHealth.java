@@ -67,7 +67,7 @@ final class NodeHealth {
     private volatile Failing failing;
 
     private ErrorRun kindOf(CommandKind command) {
-        return kinds[command.isAcquire() ? 0 : command.isVote ? 1 : 2];
+        return kinds[command.isAcquire ? 0 : command.isVote ? 1 : 2];
     }
 
     boolean isSuspicious() {
@@ -95,7 +95,7 @@ final class NodeHealth {
             return null;
         }
         kind.failing = new Failing("the node answers " + kind.commands + " with errors: " + errorCode, errorCode,
-                kind.firstNs, command.isAcquire());
+                kind.firstNs, command.isAcquire);
         failing = firstFailing();
         return wasFailing ? null : kind.failing.problem();
     }

@@ -39,10 +39,9 @@ public final class NodeStatistics {
         return (long) COUNTS.getOpaque(counts, counter);
     }
 
-    void onReply(CommandKind kind, long value) {
-        if (kind.isAcquire) {
-            add(value > 0 ? GRANTED : REFUSED);
-        }
+    /** The node has granted or refused an acquire. */
+    void onVote(boolean isGrant) {
+        add(isGrant ? GRANTED : REFUSED);
     }
 
     void onError() {

@@ -11,13 +11,13 @@ import java.nio.charset.StandardCharsets;
 /**
  * Assigns each reply of a connection to the oldest request in flight.
  *
- * <p>The hot replies are one integer and {@code +OK}, at the top level; all others go to a tree reader. A reply of the
+ * <p>Replies to lock commands are read without a tree, all others with one. A reply of the
  * wrong type, or one without a request, means that the stream is out of step. Then this throws, the connection closes,
  * and the outcome of every request in flight is unknown.
  *
  * @threading event-loop-confined
  */
-final class ReplyReader implements RespVisitor {
+class ReplyReader implements RespVisitor {
 
     /**
      * The part of the current reply that has been read.
@@ -33,8 +33,8 @@ final class ReplyReader implements RespVisitor {
     private static final short OK = 'O' << 8 | 'K';
     private static final byte[] OK_BYTES = {'O', 'K'};
 
-    private final RequestRing ring;
-    private final CommandSender sender;
+    final RequestRing ring;
+    final CommandSender sender;
     private final RespValueReader valueReader = new RespValueReader(reply -> value = reply);
     private final InvalidationReader invalidationReader;
     /** The reader of everything but lock replies: the value reader or, within a push, the invalidation reader. */
@@ -65,28 +65,6 @@ final class ReplyReader implements RespVisitor {
             batchReply.addValue(number);
         } else {
             other.onInteger(number);
-        }
-    }
-
-    @Override
-    public void onIntegerReply(long number) {
-        LockRequest request = ring.head(CommandEncoding.Reply.INTEGER);
-        if (request != null) {
-            sender.onReply(request, ring.take(), number);
-        } else {
-            onInteger(number);
-            onReplyEnd();
-        }
-    }
-
-    @Override
-    public void onOkReply(ByteBuf buf, int index) {
-        LockRequest request = ring.head(CommandEncoding.Reply.OK);
-        if (request != null) {
-            sender.onReply(request, ring.take(), 1);
-        } else {
-            onSimpleString(buf, index, OK_BYTES.length);
-            onReplyEnd();
         }
     }
 

@@ -88,11 +88,11 @@ final class RequestRing {
 
     /** As {@link #add} for a lock request; false if the limit is reached. */
     boolean offer(InFlightRequest request, int tag) {
-        if (tailCursor - headCursor >= limit) {
-            return false;
+        boolean isAccepted = tailCursor - headCursor < limit;
+        if (isAccepted) {
+            add(request, tag);
         }
-        add(request, tag);
-        return true;
+        return isAccepted;
     }
 
     void add(InFlightRequest request, int tag) {

@@ -76,6 +76,35 @@ record ServerCapabilities(CommandEncoding releaseEncoding, CommandEncoding exten
         return KNOWN_BUT_FAILED.contains(code) || code.equals("NOPERM") && error.contains(KEY_FORBIDDEN);
     }
 
+    /** The encoding of a command for the node. */
+    CommandEncoding encodingOf(LockRequest command, CommandKind kind) {
+        if (command.lockKind() != LockKind.PLAIN) {
+            return encodingOf(command.lockKind(), command, kind);
+        }
+        return switch (kind) {
+            case ACQUIRE -> command.isRemainingTtlWanted() ? CommandEncoding.SCRIPT : CommandEncoding.PLAIN_SET;
+            case RELEASE -> releaseEncoding;
+            case EXTEND -> extendEncoding;
+            default -> kind.encoding;
+        };
+    }
+
+    /** A key of readers and writers has a ttl, and a writer that does not wait leaves no intention. */
+    private CommandEncoding encodingOf(LockKind lock, LockRequest command, CommandKind kind) {
+        if (lock == LockKind.SET && kind == CommandKind.ACQUIRE && !command.isRemainingTtlWanted()) {
+            return setEncoding;
+        }
+        if (kind == CommandKind.KEY_TYPE) {
+            return CommandEncoding.TYPE;
+        }
+        if (kind == CommandKind.REMAINING_TTL && lock != LockKind.SET && lock != LockKind.PERMIT) {
+            return CommandEncoding.PTTL;
+        }
+        boolean isPlainWrite = lock == LockKind.WRITE && kind == CommandKind.ACQUIRE
+                && !command.isRemainingTtlWanted() && command.intention() == null;
+        return isPlainWrite ? CommandEncoding.PLAIN_SET : CommandEncoding.SCRIPT;
+    }
+
     /** Whether plain locks need a script on this node. */
     boolean areScriptsNeeded() {
         return releaseEncoding == CommandEncoding.SCRIPT || extendEncoding == CommandEncoding.SCRIPT;

@@ -21,17 +21,18 @@ final class SharedBatch {
     private static final int ANY_NODE = -1;
 
     private final DirectBuffers buffers;
-    private final CommandSender[] senders;
+    /** By voter; null without a connection. */
+    private final NodeConnection[] connections;
     /** Null without a cluster. */
     private ClusterRoutes routes;
     private ByteBuf batch;
     private ByteBuf timeCommand;
     private int lastNode = ANY_NODE;
 
-    /** An empty batch; the senders are borrowed. */
-    SharedBatch(DirectBuffers buffers, CommandSender[] senders) {
+    /** An empty batch; the connections are borrowed. */
+    SharedBatch(DirectBuffers buffers, NodeConnection[] connections) {
         this.buffers = buffers;
-        this.senders = senders;
+        this.connections = connections;
     }
 
     /** Sets the routes to the servers of clusters, which have their own batches. */
@@ -75,8 +76,8 @@ final class SharedBatch {
     }
 
     /** Writes a node's part so far to its connection, so that a command of its own can follow. */
-    void writeTo(CommandSender sender) {
-        sender.writeShared(batch);
+    void writeTo(NodeConnection connection) {
+        connection.writeShared(batch);
     }
 
     /**
@@ -90,8 +91,10 @@ final class SharedBatch {
         ByteBuf flushed = batch;
         if (flushed != null) {
             int end = flushed.writerIndex();
-            for (CommandSender sender : senders) {
-                sender.writeBatchEnd(flushed, end);
+            for (NodeConnection connection : connections) {
+                if (connection != null) {
+                    connection.writeBatchEnd(flushed, end);
+                }
             }
             batch = null;
         }
@@ -100,10 +103,10 @@ final class SharedBatch {
         }
         int first = lastNode + 1;
         lastNode = ANY_NODE;
-        for (int i = 0; i < senders.length; i++) {
-            int next = first + i < senders.length ? first + i : first + i - senders.length;
-            if (routes == null || !routes.flush(next)) {
-                senders[next].flush();
+        for (int i = 0; i < connections.length; i++) {
+            int next = first + i < connections.length ? first + i : first + i - connections.length;
+            if ((routes == null || !routes.flush(next)) && connections[next] != null) {
+                connections[next].flush();
             }
         }
         if (flushed != null) {

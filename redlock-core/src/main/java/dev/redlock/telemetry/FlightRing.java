@@ -15,11 +15,11 @@ import java.lang.invoke.VarHandle;
 public final class FlightRing {
 
     /** Time, description and value of an event. */
-    private static final int WORDS = 3;
-    private static final int NUMBER_SHIFT = 32;
-    private static final int DETAIL_SHIFT = 16;
-    private static final int NODE_SHIFT = 8;
-    private static final int BYTE_MASK = 0xFF;
+    static final int WORDS = 3;
+    static final int NUMBER_SHIFT = 32;
+    static final int DETAIL_SHIFT = 16;
+    static final int NODE_SHIFT = 8;
+    static final int BYTE_MASK = 0xFF;
 
     private static final VarHandle ADDED_COUNT;
 
@@ -79,7 +79,7 @@ public final class FlightRing {
     }
 
     /** @return the events that the ring holds now, oldest first; on any thread */
-    public Copy copy() {
+    public FlightCopy copy() {
         long end = (long) ADDED_COUNT.getAcquire(this);
         int length = (int) Math.min(end, subjects.length);
         long[] copiedWords = new long[length * WORDS];
@@ -96,96 +96,6 @@ public final class FlightRing {
         // The event after the last counted one may be incomplete.
         long firstKept = endAfter + 1 - subjects.length;
         int skippedCount = (int) Math.min(length, Math.max(0, firstKept - start));
-        return new Copy(copiedWords, copiedSubjects, skippedCount, start);
-    }
-
-    /**
-     * A copy of the events, oldest first.
-     *
-     * @threading immutable
-     */
-    public static final class Copy {
-
-        private final long[] words;
-        private final Object[] subjects;
-        private final int offset;
-        private final long start;
-
-        private Copy(long[] words, Object[] subjects, int offset, long start) {
-            this.words = words;
-            this.subjects = subjects;
-            this.offset = offset;
-            this.start = start;
-        }
-
-        /** @return number of events */
-        public int length() {
-            return subjects.length - offset;
-        }
-
-        /** @return events that were overwritten before the first one of this copy */
-        public long overwrittenCount() {
-            return start + offset;
-        }
-
-        /**
-         * @param index 0 to length - 1
-         * @return monotonic time
-         */
-        public long timeNs(int index) {
-            return words[(offset + index) * WORDS];
-        }
-
-        private long description(int index) {
-            return words[(offset + index) * WORDS + 1];
-        }
-
-        /**
-         * @param index 0 to length - 1
-         * @return what happened
-         */
-        public int kind(int index) {
-            return (int) description(index) & BYTE_MASK;
-        }
-
-        /**
-         * @param index 0 to length - 1
-         * @return the node
-         */
-        public int nodeIndex(int index) {
-            return (int) (description(index) >>> NODE_SHIFT) & BYTE_MASK;
-        }
-
-        /**
-         * @param index 0 to length - 1
-         * @return the detail
-         */
-        public int detail(int index) {
-            return (int) (description(index) >>> DETAIL_SHIFT) & BYTE_MASK;
-        }
-
-        /**
-         * @param index 0 to length - 1
-         * @return number of the attempt; 0 for none
-         */
-        public int number(int index) {
-            return (int) (description(index) >>> NUMBER_SHIFT);
-        }
-
-        /**
-         * @param index 0 to length - 1
-         * @return the value
-         */
-        public long value(int index) {
-            return words[(offset + index) * WORDS + 2];
-        }
-
-        /**
-         * @param index 0 to length - 1
-         * @return the subject; may be null
-         */
-        public Object subject(int index) {
-            return subjects[offset + index];
-        }
+        return new FlightCopy(copiedWords, copiedSubjects, skippedCount, start);
     }
 }

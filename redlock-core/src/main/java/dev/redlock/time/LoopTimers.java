@@ -1,5 +1,8 @@
 package dev.redlock.time;
 
+import java.util.concurrent.Future;
+import java.util.concurrent.ScheduledExecutorService;
+import java.util.concurrent.TimeUnit;
 import java.util.function.Consumer;
 import java.util.function.LongConsumer;
 
@@ -18,30 +21,6 @@ import java.util.function.LongConsumer;
  */
 public final class LoopTimers {
 
-    /**
-     * Schedules tasks on the event loop.
-     *
-     * @threading event-loop-confined
-     */
-    public interface Scheduler {
-        /**
-         * Schedules a task.
-         *
-         * @param task    the task
-         * @param delayNs nanoseconds, 0 or more
-         */
-        void schedule(Runnable task, long delayNs);
-
-        /**
-         * Schedules a task again and again, without a new object each time.
-         *
-         * @param task     the task
-         * @param periodNs nanoseconds from one run to the next
-         * @return cancels the task
-         */
-        Runnable scheduleEach(Runnable task, long periodNs);
-    }
-
     private static final long TICK_NS = 500_000;
     private static final long NEAR_NS = 2_000_000;
     private static final int IDLE_TICKS_MAX = 100;
@@ -49,7 +28,7 @@ public final class LoopTimers {
     private static final int TICKED_TIMERS_MIN = 4096;
 
     private final NanoClock clock;
-    private final Scheduler scheduler;
+    private final ScheduledExecutorService loop;
     private final LongConsumer afterPoll;
     private final Consumer<Throwable> onThrown;
     private final TimerWheel wheel;
@@ -60,7 +39,7 @@ public final class LoopTimers {
     private long alarmNs;
     private boolean isAlarmSet;
     /** Null if there is no tick. */
-    private Runnable tickCancellation;
+    private Future<?> tick;
     private int idleTickCount;
 
     /**
@@ -89,15 +68,15 @@ public final class LoopTimers {
      * Timers without an alarm.
      *
      * @param clock     monotonic time
-     * @param scheduler schedules the alarm
+     * @param loop      the event loop, which runs the alarm
      * @param afterPoll receives the time after each poll; may throw
      * @param onThrown  receives what a timer threw; the other timers continue
      * @param mayTick   whether most timers are so short that a periodic task is cheaper
      */
-    public LoopTimers(NanoClock clock, Scheduler scheduler, LongConsumer afterPoll,
+    public LoopTimers(NanoClock clock, ScheduledExecutorService loop, LongConsumer afterPoll,
             Consumer<Throwable> onThrown, boolean mayTick) {
         this.clock = clock;
-        this.scheduler = scheduler;
+        this.loop = loop;
         this.afterPoll = afterPoll;
         this.onThrown = onThrown;
         this.mayTick = mayTick;
@@ -110,7 +89,7 @@ public final class LoopTimers {
     }
 
     private void onTimerStarted(long deadlineNs) {
-        boolean isTickInTime = tickCancellation != null && deadlineNs - polledNs >= TICK_NS;
+        boolean isTickInTime = tick != null && deadlineNs - polledNs >= TICK_NS;
         if (!isTickInTime && (!isAlarmSet || deadlineNs - alarmNs < 0)) {
             setAlarm(deadlineNs);
         }
@@ -118,14 +97,14 @@ public final class LoopTimers {
 
     private void setAlarm(long deadlineNs) {
         // First, because it may throw: an alarm that is recorded but not scheduled would be the last one.
-        scheduler.schedule(alarm, Math.max(0, deadlineNs - clock.nanoTime()));
+        loop.schedule(alarm, Math.max(0, deadlineNs - clock.nanoTime()), TimeUnit.NANOSECONDS);
         isAlarmSet = true;
         alarmNs = deadlineNs;
     }
 
     private void onAlarm() {
         long nowNs = clock.nanoTime();
-        if (isAlarmSet ? alarmNs - nowNs > 0 : tickCancellation != null) {
+        if (isAlarmSet ? alarmNs - nowNs > 0 : tick != null) {
             // An alarm for an earlier time that a later call has set, or the tick, has replaced this one.
             return;
         }
@@ -135,7 +114,7 @@ public final class LoopTimers {
             // The timers that this poll did not reach are due at once.
             setAlarm(nowNs);
             onThrown.accept(thrown);
-        } else if (tickCancellation == null) {
+        } else if (tick == null) {
             setNextAlarm(nowNs);
         }
     }
@@ -143,7 +122,7 @@ public final class LoopTimers {
     private void setNextAlarm(long nowNs) {
         if ((mayTick || wheel.startedCount() >= TICKED_TIMERS_MIN) && isNear(nowNs)) {
             idleTickCount = 0;
-            tickCancellation = scheduler.scheduleEach(tickTask, TICK_NS);
+            tick = loop.scheduleWithFixedDelay(tickTask, TICK_NS, TICK_NS, TimeUnit.NANOSECONDS);
         } else if (wheel.startedCount() > 0) {
             onTimerStarted(wheel.wakeAtNs());
         }
@@ -172,9 +151,9 @@ public final class LoopTimers {
     }
 
     private void endTick() {
-        if (tickCancellation != null) {
-            tickCancellation.run();
-            tickCancellation = null;
+        if (tick != null) {
+            tick.cancel(false);
+            tick = null;
         }
     }
 

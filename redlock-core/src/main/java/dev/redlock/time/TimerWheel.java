@@ -1,5 +1,7 @@
 package dev.redlock.time;
 
+import java.util.function.LongConsumer;
+
 /**
  * Timers for near and far deadlines. Start and stop are O(1), and allocate only if more timers are in the wheel than
  * ever before.
@@ -35,22 +37,8 @@ public final class TimerWheel {
     /** Later than any deadline, and small enough to add a time without wrapping. */
     private static final long FAR_NS = Long.MAX_VALUE / 2;
 
-    /**
-     * Gets the deadline of each start, so that the loop wakes up in time.
-     *
-     * @threading event-loop-confined
-     */
-    @FunctionalInterface
-    public interface StartListener {
-        /**
-         * A timer has been started.
-         *
-         * @param deadlineNs its deadline, monotonic
-         */
-        void onStart(long deadlineNs);
-    }
-
-    private final StartListener startListener;
+    /** Gets the deadline of each start, so that the loop wakes up in time. */
+    private final LongConsumer startListener;
     private final long originNs;
     private final TimerSlots slots = new TimerSlots();
     private final long[] fineUsed = new long[FINE_SPOKES / Long.SIZE];
@@ -67,7 +55,7 @@ public final class TimerWheel {
      * @param nowNs         monotonic now; all later times are at or after it
      * @param startListener gets each start
      */
-    public TimerWheel(long nowNs, StartListener startListener) {
+    public TimerWheel(long nowNs, LongConsumer startListener) {
         this.originNs = nowNs;
         this.startListener = startListener;
     }
@@ -93,7 +81,7 @@ public final class TimerWheel {
             timer.isStarted = true;
             startedCount++;
         }
-        startListener.onStart(deadlineNs);
+        startListener.accept(deadlineNs);
     }
 
     /**

@@ -120,7 +120,7 @@ class FanOutTest {
     @Test
     void aCommandThatIsLongerThanTheUsedBufferGetsALongerOne() {
         DirectBuffers buffers = new DirectBuffers(loop, allocator, System::nanoTime);
-        SharedBatch batch = new SharedBatch(buffers, new CommandSender[0]);
+        SharedBatch batch = new SharedBatch(buffers, new NodeConnection[0]);
         for (int usedBytes : new int[]{0, 5}) {
             batch.withRoom(5).writeZero(usedBytes);
             int longBytes = batch.withRoom(0).capacity() + 1;

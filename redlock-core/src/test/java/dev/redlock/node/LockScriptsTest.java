@@ -37,7 +37,7 @@ class LockScriptsTest {
     }
 
     private static String sha(CommandKind kind) {
-        return LockScripts.sha1Hex(LockScripts.source(kind));
+        return ScriptSources.sha1Hex(ScriptSources.source(kind));
     }
 
     private static void assertWritten(CommandKind kind, int words, int keys, String counter,
@@ -76,7 +76,7 @@ class LockScriptsTest {
         StubRequest plain = request(86_400_000);
         StubRequest named = request(86_400_000, name);
         String value = "$" + (21 + name.length()) + "\r\n" + TOKEN + "@" + name + "\r\n";
-        for (CommandKind kind : LockScripts.SCRIPTED) {
+        for (CommandKind kind : ScriptSources.SCRIPTED) {
             if (kind.single() == kind) {
                 int room = FanOut.roomFor(named, kind);
                 ByteBuf out = Unpooled.buffer();
@@ -176,14 +176,17 @@ class LockScriptsTest {
             plain.add(request(1), 0, 1);
             named.add(request(1, name), 0, 1);
         }
-        int room = LockScripts.roomFor(named, false);
+        int room = named.room(false);
         ByteBuf out = Unpooled.buffer(room, room);
         ByteBuf expected = Unpooled.buffer();
-        LockScripts.writeBatch(out, named, named.membersOf(0), false);
-        LockScripts.writeBatch(expected, plain, plain.membersOf(0), false);
+        named.writeTo(out, named.membersOf(0), false);
+        plain.writeTo(expected, plain.membersOf(0), false);
         assertEquals(withName(text(expected), "$85\r\n" + TOKEN + "@" + name + "\r\n"), text(out));
+        int ofNames = named.room(false);
         named.reset();
-        assertEquals(0, named.valueBytes());
+        plain.reset();
+        assertTrue(ofNames > named.room(false));
+        assertEquals(plain.room(false), named.room(false));
     }
 
     private static String written(CommandEncoding encoding) {
@@ -201,16 +204,16 @@ class LockScriptsTest {
             batch.add(request(1), 0, 1);
         }
         ByteBuf out = Unpooled.buffer();
-        LockScripts.writeBatch(out, batch, batch.membersOf(0), false);
-        assertTrue(out.readableBytes() <= LockScripts.roomFor(batch, false), "room");
+        batch.writeTo(out, batch.membersOf(0), false);
+        assertTrue(out.readableBytes() <= batch.room(false), "room");
         String keysAndTokens = RESOURCE.repeat(length) + ("$20\r\n" + TOKEN + "\r\n").repeat(length);
         String count = "$" + Integer.toString(length).length() + "\r\n" + length + "\r\n";
         assertEquals("*" + (3 + 2 * length) + "\r\n$7\r\nEVALSHA\r\n$40\r\n" + sha(CommandKind.RELEASE_MANY) + "\r\n"
                 + count + keysAndTokens, text(out));
-        String source = new String(LockScripts.source(CommandKind.RELEASE_MANY), StandardCharsets.UTF_8);
+        String source = new String(ScriptSources.source(CommandKind.RELEASE_MANY), StandardCharsets.UTF_8);
         ByteBuf eval = Unpooled.buffer();
-        LockScripts.writeBatch(eval, batch, batch.membersOf(0), true);
-        assertTrue(eval.readableBytes() <= LockScripts.roomFor(batch, true), "room");
+        batch.writeTo(eval, batch.membersOf(0), true);
+        assertTrue(eval.readableBytes() <= batch.room(true), "room");
         assertEquals("*" + (3 + 2 * length) + "\r\n$4\r\nEVAL\r\n$" + source.length() + "\r\n" + source + "\r\n"
                 + count + keysAndTokens, text(eval));
     }
@@ -227,13 +230,13 @@ class LockScriptsTest {
                 + "$16\r\n9007199254740991\r\n".repeat(length) + "$8\r\n86400000\r\n";
         String count = "$" + Integer.toString(2 * length).length() + "\r\n" + 2 * length + "\r\n";
         ByteBuf out = Unpooled.buffer();
-        LockScripts.writeBatch(out, batch, batch.membersOf(0), false);
-        assertTrue(out.readableBytes() <= LockScripts.roomFor(batch, false), "room");
+        batch.writeTo(out, batch.membersOf(0), false);
+        assertTrue(out.readableBytes() <= batch.room(false), "room");
         assertEquals("*" + (3 + 4 * length + 1) + "\r\n$7\r\nEVALSHA\r\n$40\r\n" + sha(CommandKind.RELEASE_MANY_FENCED)
                 + "\r\n" + count + RESOURCE.repeat(length) + counters + arguments, text(out));
         ByteBuf eval = Unpooled.buffer();
-        LockScripts.writeBatch(eval, batch, batch.membersOf(0), true);
-        assertTrue(eval.readableBytes() <= LockScripts.roomFor(batch, true), "room");
+        batch.writeTo(eval, batch.membersOf(0), true);
+        assertTrue(eval.readableBytes() <= batch.room(true), "room");
     }
 
     @ParameterizedTest
@@ -248,14 +251,14 @@ class LockScriptsTest {
         String arguments = ("$20\r\n" + TOKEN + "\r\n").repeat(length) + ttls;
         String count = "$" + Integer.toString(length).length() + "\r\n" + length + "\r\n";
         ByteBuf out = Unpooled.buffer();
-        LockScripts.writeBatch(out, batch, batch.membersOf(0), false);
-        assertTrue(out.readableBytes() <= LockScripts.roomFor(batch, false), "room");
-        assertTrue(out.readableBytes() <= LockScripts.roomForEach(batch), "room");
+        batch.writeTo(out, batch.membersOf(0), false);
+        assertTrue(out.readableBytes() <= batch.room(false), "room");
+        assertTrue(out.readableBytes() <= batch.roomForEach(), "room");
         assertEquals("*" + (3 + 3 * length) + "\r\n$7\r\nEVALSHA\r\n$40\r\n" + sha(CommandKind.EXTEND_MANY) + "\r\n"
                 + count + RESOURCE.repeat(length) + arguments, text(out));
         ByteBuf eval = Unpooled.buffer();
-        LockScripts.writeBatch(eval, batch, batch.membersOf(0), true);
-        assertTrue(eval.readableBytes() <= LockScripts.roomFor(batch, true), "room");
+        batch.writeTo(eval, batch.membersOf(0), true);
+        assertTrue(eval.readableBytes() <= batch.room(true), "room");
     }
 
     @Test
@@ -273,7 +276,7 @@ class LockScriptsTest {
     @EnumSource(value = CommandKind.class, mode = EnumSource.Mode.EXCLUDE,
             names = {"RELEASE_MANY", "RELEASE_MANY_FENCED", "EXTEND_MANY", "REMAINING_TTL", "TICKETS", "KEY_TYPE"})
     void writesEvalWithTheScriptInPlaceOfItsSha(CommandKind kind) {
-        String source = new String(LockScripts.source(kind), StandardCharsets.UTF_8);
+        String source = new String(ScriptSources.source(kind), StandardCharsets.UTF_8);
         ByteBuf bySha = Unpooled.buffer();
         ByteBuf bySource = Unpooled.buffer();
         LockScripts.writeEvalSha(bySha, kind, request(86_400_000));
@@ -291,7 +294,7 @@ class LockScriptsTest {
         LockScripts.writeEvalSha(out, kind, request(86_400_000));
         int length = out.readableBytes();
         out.release();
-        int names = RESOURCE.length() + (kind.hasCounter || kind.hasTicket() ? request(1).counterBulk().length : 0);
+        int names = RESOURCE.length() + (kind.isCounterNamed ? request(1).counterBulk().length : 0);
         assertTrue(length <= LockScripts.COMMAND_OVERHEAD_BYTES + names, kind + " has " + length);
     }
 
@@ -299,7 +302,7 @@ class LockScriptsTest {
     @EnumSource(value = CommandKind.class, mode = EnumSource.Mode.EXCLUDE,
             names = {"REMAINING_TTL", "TICKETS", "KEY_TYPE"})
     void theCommentOfEachScriptListsKeysArgumentsAndReplies(CommandKind kind) {
-        String source = new String(LockScripts.source(kind), StandardCharsets.US_ASCII);
+        String source = new String(ScriptSources.source(kind), StandardCharsets.US_ASCII);
         assertTrue(source.startsWith("-- "), source);
         boolean isMany = kind.single() != kind;
         String index = isMany ? "i" : "1";
@@ -315,9 +318,9 @@ class LockScriptsTest {
 
     @Test
     void theShaIsOfTheBytesInLowerCase() {
-        assertEquals("da39a3ee5e6b4b0d3255bfef95601890afd80709", LockScripts.sha1Hex(new byte[0]));
+        assertEquals("da39a3ee5e6b4b0d3255bfef95601890afd80709", ScriptSources.sha1Hex(new byte[0]));
         assertEquals("e0e1f9fabfc9d4800c877a703b823ac0578ff8db",
-                LockScripts.sha1Hex("return 1".getBytes(StandardCharsets.US_ASCII)));
+                ScriptSources.sha1Hex("return 1".getBytes(StandardCharsets.US_ASCII)));
     }
 
     @Test
@@ -326,7 +329,7 @@ class LockScriptsTest {
             boolean isRead = kind.isOptional() && kind != CommandKind.SHORTEN || kind == CommandKind.CHECK;
             boolean isEnd = kind.name().startsWith("RELEASE") || kind == CommandKind.SHORTEN;
             assertEquals(!isEnd && !isRead, kind.isVote, kind::name);
-            assertEquals(kind.name().startsWith("ACQUIRE"), kind.isAcquire(),
+            assertEquals(kind.name().startsWith("ACQUIRE"), kind.isAcquire,
                     kind::name);
         }
     }
@@ -349,9 +352,9 @@ class LockScriptsTest {
                 }
             }, 0, 1);
         }
-        int room = LockScripts.roomFor(batch, isEval);
+        int room = batch.room(isEval);
         ByteBuf out = Unpooled.buffer(room, room);
-        LockScripts.writeBatch(out, batch, batch.membersOf(0), isEval);
+        batch.writeTo(out, batch.membersOf(0), isEval);
         assertEquals(room, out.capacity());
         out.release();
     }

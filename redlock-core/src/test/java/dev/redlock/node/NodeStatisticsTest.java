@@ -20,10 +20,10 @@ class NodeStatisticsTest {
     @Test
     void eachEventHasItsCounter() {
         assertCounts(0, 0, 0, 0, 0, 0, 0, 0, 0);
-        statistics.onReply(CommandKind.ACQUIRE, 1);
+        statistics.onVote(true);
         assertCounts(1, 0, 0, 0, 0, 0, 0, 0, 0);
-        statistics.onReply(CommandKind.ACQUIRE, 0);
-        statistics.onReply(CommandKind.ACQUIRE_FENCED, -500);
+        statistics.onVote(false);
+        statistics.onVote(false);
         assertCounts(1, 2, 0, 0, 0, 0, 0, 0, 0);
         statistics.onError();
         assertCounts(1, 2, 1, 0, 0, 0, 0, 0, 0);
@@ -36,14 +36,5 @@ class NodeStatisticsTest {
         statistics.onUndeliveredReleaseDelivered();
         statistics.onUndeliveredReleaseRefused();
         assertCounts(1, 2, 1, 1, 1, 2, 4, 1, 1);
-    }
-
-    @Test
-    void onlyAcquiresCountAsGrantsAndRefusals() {
-        statistics.onReply(CommandKind.RELEASE, 1);
-        statistics.onReply(CommandKind.EXTEND, 0);
-        statistics.onReply(CommandKind.RAISE, 1);
-        statistics.onReply(CommandKind.RELEASE_FENCED, 1);
-        assertCounts(0, 0, 0, 0, 0, 0, 0, 0, 0);
     }
 }

@@ -17,9 +17,9 @@ public final class ScriptNames {
             for (CommandKind command : CommandKind.values()) {
                 String name = lock.scriptName(command);
                 if (name != null) {
-                    byte[] source = LockScripts.source(lock, command);
+                    byte[] source = ScriptSources.source(lock, command);
                     SOURCES.put(name, source);
-                    BY_SHA.put(LockScripts.sha1Hex(source), name);
+                    BY_SHA.put(ScriptSources.sha1Hex(source), name);
                 }
             }
         }
@@ -48,6 +48,6 @@ public final class ScriptNames {
 
     /** @return the SHA-1 of a source text, hex */
     public static String shaOf(byte[] source) {
-        return LockScripts.sha1Hex(source);
+        return ScriptSources.sha1Hex(source);
     }
 }

@@ -22,7 +22,7 @@ class FlightRingTest {
                 SUBJECTS[(int) (i % SUBJECTS.length)]);
     }
 
-    private static void check(FlightRing.Copy copy, int index) {
+    private static void check(FlightCopy copy, int index) {
         long i = copy.timeNs(index);
         assertEquals(i % 251, copy.kind(index));
         assertEquals((int) (i * 31), copy.number(index));
@@ -46,7 +46,7 @@ class FlightRingTest {
         for (int i = 0; i < count; i++) {
             add(ring, i);
         }
-        FlightRing.Copy copy = ring.copy();
+        FlightCopy copy = ring.copy();
         assertEquals(Math.min(count, 7), copy.length());
         assertEquals(Math.max(0, count - 7), copy.overwrittenCount());
         for (int i = 0; i < copy.length(); i++) {
@@ -71,7 +71,7 @@ class FlightRingTest {
             long checked = 0;
             long last = -1;
             for (int round = 0; round < 200_000 || checked < 100_000; round++) {
-                FlightRing.Copy copy = ring.copy();
+                FlightCopy copy = ring.copy();
                 raced += copy.length() < 63 ? 1 : 0;
                 checked += copy.length();
                 for (int i = 0; i < copy.length(); i++) {

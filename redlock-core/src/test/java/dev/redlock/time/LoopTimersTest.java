@@ -10,6 +10,11 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.PriorityQueue;
 import java.util.Set;
+import java.util.concurrent.Delayed;
+import java.util.concurrent.FutureTask;
+import java.util.concurrent.ScheduledFuture;
+import java.util.concurrent.ScheduledThreadPoolExecutor;
+import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.Test;
 
 /** The alarm of an event loop, and the periodic task that replaces it while deadlines are near. */
@@ -28,7 +33,7 @@ class LoopTimersTest {
     private final List<Long> firedNs = new ArrayList<>();
 
     /** A loop that counts the tasks that it creates. */
-    private static final class Tasks implements LoopTimers.Scheduler {
+    private static final class Tasks extends ScheduledThreadPoolExecutor {
 
         private record Task(long dueNs, Runnable run) {
         }
@@ -40,21 +45,50 @@ class LoopTimersTest {
         private long periodicDueNs;
         private RuntimeException refusal;
 
+        Tasks() {
+            super(1);
+        }
+
+        /** Its cancellation. */
+        private final class Scheduled extends FutureTask<Void> implements ScheduledFuture<Void> {
+
+            Scheduled() {
+                super(() -> null);
+            }
+
+            @Override
+            public boolean cancel(boolean mayInterrupt) {
+                periodic = null;
+                return true;
+            }
+
+            @Override
+            public long getDelay(TimeUnit unit) {
+                return 0;
+            }
+
+            @Override
+            public int compareTo(Delayed other) {
+                return 0;
+            }
+        }
+
         @Override
-        public void schedule(Runnable task, long delayNs) {
+        public ScheduledFuture<?> schedule(Runnable task, long delayNs, TimeUnit unit) {
             if (refusal != null) {
                 throw refusal;
             }
             createdCount++;
             queue.add(new Task(nowNs + delayNs, task));
+            return new Scheduled();
         }
 
         @Override
-        public Runnable scheduleEach(Runnable task, long periodNs) {
+        public ScheduledFuture<?> scheduleWithFixedDelay(Runnable task, long startNs, long periodNs, TimeUnit unit) {
             createdCount++;
             periodic = task;
             periodicDueNs = nowNs + periodNs;
-            return () -> periodic = null;
+            return new Scheduled();
         }
 
         private void runUntil(long endNs) {

@@ -1,51 +1,46 @@
 package dev.redlock.node;
 
+import dev.redlock.transport.TlsChannel;
 import io.netty.buffer.ByteBuf;
 
 /**
- * Sends commands to one master of a cluster. Commands of other masters are between its own in the shared batch, so it
+ * The connection to one master of a cluster. Commands of other masters are between its own in the shared batch, so it
  * gets copies in a batch of its own: a slice for each command would cost more.
  *
  * <p>The buffer does not grow while slices of it are in use, and is used again when they are written.
  *
  * @threading event-loop-confined
  */
-final class MemberSender extends CommandSender {
+final class MemberConnection extends NodeConnection {
 
     /** Some 100 commands; a full buffer is written early. */
     private static final int CAPACITY = 16 * 1024;
 
-    private final CommandRetries.Cluster cluster;
     private final DirectBuffers buffers;
     private ByteBuf own;
     /** The bytes before this index are written. */
     private int start;
 
-    MemberSender(NodeView view, NodeContext context, FanOut fanOut, CommandRetries.Cluster cluster) {
-        super(view, context, fanOut);
-        this.cluster = cluster;
-        this.buffers = fanOut.buffers();
+    MemberConnection(CommandSender sender, ConnectionEvents.Listener listener, NodeOptions options,
+            DirectBuffers buffers, TlsChannel tls) {
+        super(sender, listener, options, buffers, tls);
+        this.buffers = buffers;
     }
 
     @Override
-    CommandRetries.Cluster cluster() {
-        return cluster;
-    }
-
-    @Override
-    void detach() {
-        super.detach();
+    void endSegment() {
+        super.endSegment();
         free();
     }
 
     @Override
-    boolean enqueue(InFlightRequest request, int tag, int bytes) {
-        return reserve(bytes) && super.enqueue(request, tag, bytes);
+    boolean offer(InFlightRequest request, int tag, int bytes) {
+        return reserve(bytes) && super.offer(request, tag, bytes);
     }
 
     @Override
-    boolean enqueueWithWakeUp(LockRequest request, int tag, int bytes) {
-        return reserve(bytes) && super.enqueueWithWakeUp(request, tag, bytes);
+    boolean offerWithWakeUp(LockRequest request, int tag, int bytes) {
+        return reserve(bytes) && super.offerWithWakeUp(request, tag, bytes);
     }
 
     /** Provides room for a command; false if there is no memory. */
@@ -60,7 +55,7 @@ final class MemberSender extends CommandSender {
             }
             return own != null;
         } catch (RuntimeException | Error e) {
-            connection().fail("commands cannot be written: " + e);
+            fail("commands cannot be written: " + e);
             return false;
         }
     }
@@ -70,29 +65,21 @@ final class MemberSender extends CommandSender {
         own.writeBytes(batch, from, to - from);
     }
 
-    /** Writes the commands of this node alone so far to its connection. */
-    void writeOwn() {
-        if (!isConnected()) {
-            return;
-        }
-        try {
-            writeBatch();
-        } catch (RuntimeException | Error e) {
-            connection().fail("commands cannot be written: " + e);
-        }
-    }
-
     private void writeBatch() {
         if (own != null && own.writerIndex() > start) {
             int from = start;
             start = own.writerIndex();
-            connection().write(own.retainedSlice(from, start - from));
+            write(own.retainedSlice(from, start - from));
         }
     }
 
     @Override
     void writeShared(ByteBuf batch) {
-        writeOwn();
+        try {
+            writeBatch();
+        } catch (RuntimeException | Error e) {
+            fail("commands cannot be written: " + e);
+        }
     }
 
     @Override

@@ -1,0 +1,479 @@
+package dev.redlock.node;
+
+import static dev.redlock.quorum.Validity.NS_PER_MS;
+
+import dev.redlock.api.NodeState;
+import dev.redlock.resp.RespValue;
+import dev.redlock.time.DeadlineTimer;
+import dev.redlock.transport.Login;
+import dev.redlock.transport.TlsChannel;
+import java.lang.System.Logger.Level;
+
+/**
+ * The life of one Redis or Valkey master on one event loop: connect, handshake, vote, and connect again when the
+ * connection ends. See {@link NodeState}.
+ *
+ * <p>This class decides the state. Its parts do the work and report events: {@link NodeConnector} opens connections,
+ * {@link Authenticator} gets their logins, {@link Handshake} identifies the server, {@link VoteGuard} and
+ * {@link FirstContact} decide whether it may vote, {@link CommandSender} and {@link ReleaseRedelivery} send commands,
+ * and {@link NodeMonitor} finds lost replies.
+ *
+ * @threading event-loop-confined
+ */
+final class NodeLifecycle {
+
+    /** The delay after a rejection that only a person can end: wrong password, a replica, a duplicate. */
+    private static final long REJECTED_DELAY_MS = 5_000;
+
+    private final NodeContext context;
+    /** Null unless the voter is a cluster. */
+    private final ClusterMember member;
+    private final NodeOptions options;
+    private final FanOut fanOut;
+    private final NodeView view;
+    private final CommandSender sender;
+    private final ReleaseRedelivery redelivery;
+    private final NodeConnector connector;
+    private final Authenticator authenticator;
+    private final ReconnectDelay reconnectDelay;
+    private final VoteGuard voteGuard;
+    private final FirstContact firstContact;
+    private final ClockWatch clock;
+    private final NodeMonitor monitor;
+    private final Events events = new Events();
+    private final DeadlineTimer handshakeTimer = new DeadlineTimer(nowNs -> onHandshakeTimeout());
+    NodeState state = NodeState.WAITING;
+    private NodeConnection connection;
+    /** Identifies the process of the server; null before the first handshake. */
+    String runId;
+    /** The reason why the client closes the connection; null if it does not. */
+    private String closeReason;
+
+    /** A node that is not connected yet; the member is null unless the voter is a cluster. */
+    NodeLifecycle(NodeView view, CommandSender sender, ReleaseRedelivery redelivery, NodeContext context, FanOut fanOut,
+            ClusterMember member) {
+        this.context = context;
+        this.member = member;
+        this.options = context.options();
+        this.fanOut = fanOut;
+        this.view = view;
+        this.sender = sender;
+        this.redelivery = redelivery;
+        this.connector = new NodeConnector(view.address(), context, member == null ? null : member.voter().connects(),
+                this::newConnection, events);
+        this.authenticator = new Authenticator(context, sender, view, events);
+        this.reconnectDelay = new ReconnectDelay(options, context.random());
+        this.voteGuard = new VoteGuard(context, this::onQuarantineEnd);
+        this.firstContact = new FirstContact(context, sender, voteGuard, view, this::onFirstContactDecided);
+        this.clock = new ClockWatch(options.drift());
+        this.monitor = new NodeMonitor(context, sender, events);
+    }
+
+    // ---- for the node -----------------------------------------------------------------------------------------------
+
+    void open() {
+        connector.connect();
+    }
+
+    long wallUs(long nowNs) {
+        return clock.wallUs(nowNs);
+    }
+
+    boolean mayVoteBy(long timeNs) {
+        return state != NodeState.QUARANTINED || firstContact.isPending()
+                || voteGuard.quarantineEndNs(nowNs()) - timeNs <= 0;
+    }
+
+    void trim() {
+        if (connection != null) {
+            connection.trim();
+        }
+    }
+
+    private boolean isConnected() {
+        return state.isConnected();
+    }
+
+    void drain() {
+        voteGuard.stop();
+        firstContact.stop();
+        authenticator.stop();
+        if (isConnected()) {
+            setState(NodeState.DRAINING);
+        } else {
+            close();
+        }
+    }
+
+    void close() {
+        context.timers().stop(handshakeTimer);
+        voteGuard.stop();
+        firstContact.stop();
+        monitor.stop();
+        authenticator.close();
+        setState(NodeState.CLOSED);
+        connector.stop();
+        if (connection != null) {
+            connection.close();
+        }
+    }
+
+    void end() {
+        NodeConnection ended = connection;
+        close();
+        connection = null;
+        sender.detach();
+        if (ended != null) {
+            ended.end();
+        }
+    }
+
+    /** A check has shown the server's place in its cluster. */
+    void onMemberIdentity(MemberIdentity shown) {
+        if (!isConnected() || state == NodeState.DRAINING
+                || !voteGuard.onMemberIdentity(shown, member.voter().silenceNs())) {
+            return;
+        }
+        if (voteGuard.objection() == null) {
+            leaveQuarantine();
+        } else {
+            quarantine(voteGuard.objection());
+            context.listener().onPromotion(view);
+        }
+    }
+
+    // ---- handshake --------------------------------------------------------------------------------------------------
+
+    private NodeConnection newConnection(TlsChannel tls) {
+        return member == null
+                ? new NodeConnection(sender, events, options, fanOut.buffers(), tls)
+                : member.newConnection(events, options, fanOut.buffers(), tls);
+    }
+
+    private void onHandshakeTimeout() {
+        disconnect("the handshake took longer than " + options.handshakeTimeoutMs() + " ms");
+    }
+
+    private void startVoting() {
+        if (firstContact.isPending()) {
+            return;
+        }
+        String objection = voteGuard.objection();
+        if (objection != null) {
+            String also = firstContact.objection();
+            view.reportQuarantine(also == null ? objection : objection + "; " + also,
+                    voteGuard.quarantineEndNs(nowNs()));
+            context.listener().onQuarantined(view);
+            return;
+        }
+        setState(NodeState.READY);
+        if (!reconnectDelay.isUnstable()) {
+            // Else the reason why the last connections ended remains visible until this one has lasted.
+            view.clearProblem();
+        }
+    }
+
+    private void onQuarantineEnd() {
+        if (state == NodeState.QUARANTINED) {
+            voteGuard.onQuarantineServed(runId);
+            firstContact.onQuarantineServed();
+            leaveQuarantine();
+        }
+    }
+
+    private void onFirstContactDecided() {
+        if (state == NodeState.QUARANTINED) {
+            if (firstContact.isQuarantineReported()) {
+                leaveQuarantine();
+            } else {
+                startVoting();
+            }
+        }
+    }
+
+    /** The node votes again, unless there is another objection. */
+    private void leaveQuarantine() {
+        startVoting();
+        if (state == NodeState.READY) {
+            view.clearProblem();
+        }
+    }
+
+    // ---- the end of a connection ------------------------------------------------------------------------------------
+
+    /** The server is reachable but cannot be used until a person changes something. */
+    private void reject(String reason, long delayMsMin) {
+        NodeConnection rejected = connection;
+        detach();
+        rejected.close();
+        connectAgain(Level.WARNING, reason, delayMsMin);
+    }
+
+    /** Closes the connection; {@link Events#onDisconnected} follows and reports the first reason. */
+    private void disconnect(String reason) {
+        if (closeReason == null) {
+            closeReason = reason;
+            view.showProblem(reason);
+        }
+        if (connection != null) {
+            connection.close();
+        }
+    }
+
+    /** Why a connection may have ended before the first reply: the two ports of a server, or a certificate. */
+    private String hintFor(NodeConnection ended) {
+        if (ended.hasReplied() || view.address().isUnixSocket()) {
+            return "";
+        }
+        return ended.events().tls() == null
+                ? " before its first reply; if this is its TLS port, write rediss://" + view.address()
+                : " right after the TLS handshake; if it requires a client certificate, give one that it trusts with"
+                        + " TlsOptions.clientCertificate or clientKeyStore; its log has the reason";
+    }
+
+    private void detach() {
+        context.timers().stop(handshakeTimer);
+        firstContact.stop();
+        monitor.stop();
+        authenticator.stop();
+        sender.detach();
+        view.setWakeUpProblem("not connected");
+        view.setTlsDescription(null);
+        connection = null;
+        closeReason = null;
+    }
+
+    private void connectAgain(Level level, String reason, long delayMsMin) {
+        if (isConnected()) {
+            reconnectDelay.onConnectionLost(nowNs());
+        }
+        view.reportProblem(level, reason);
+        setState(NodeState.WAITING);
+        connector.connectAfter(reconnectDelay.nextNs(delayMsMin));
+        sender.flushReports().reportPending();
+    }
+
+    // ---- clock ------------------------------------------------------------------------------------------------------
+
+    private void quarantine(String problem) {
+        view.reportQuarantine(problem, voteGuard.quarantineEndNs(nowNs()));
+        setState(NodeState.QUARANTINED);
+    }
+
+    /** As in the handshake, a node without a readable clock does not vote if clocks are watched. It gets releases. */
+    private void onClockUnreadable(String reason) {
+        if (options.clockSampleMs() > 0) {
+            voteGuard.onClockUnreadable(reason);
+            if (state != NodeState.DRAINING) {
+                quarantine(reason);
+            }
+        }
+    }
+
+    // ---- state ------------------------------------------------------------------------------------------------------
+
+    private void setState(NodeState newState) {
+        state = newState;
+        sender.setGate(switch (newState) {
+            case READY -> CommandSender.Gate.OPEN;
+            case QUARANTINED, DRAINING -> CommandSender.Gate.RELEASES;
+            case WAITING, CONNECTING, HANDSHAKING, CLOSED -> CommandSender.Gate.CLOSED;
+        });
+        view.setState(newState);
+    }
+
+    private long nowNs() {
+        return context.clock().nanoTime();
+    }
+
+    /**
+     * The events of the parts.
+     *
+     * @threading event-loop-confined
+     */
+    private final class Events
+            implements
+                NodeConnector.Listener,
+                ConnectionEvents.Listener,
+                Authenticator.Listener,
+                Handshake.Listener,
+                NodeMonitor.Listener {
+
+        @Override
+        public void onConnecting() {
+            setState(NodeState.CONNECTING);
+        }
+
+        @Override
+        public void onConnected(NodeConnection opened) {
+            connection = opened;
+            closeReason = null;
+            sender.attach(opened);
+            showTls(opened.events().tls());
+            setState(NodeState.HANDSHAKING);
+            authenticator.start();
+        }
+
+        @Override
+        public void onLogin(Login login) {
+            context.timers().start(handshakeTimer, nowNs() + options.handshakeTimeoutMs() * NS_PER_MS);
+            new Handshake(sender, login, context, this).start();
+        }
+
+        @Override
+        public void onLoginFailed(String reason) {
+            // A provider that fails now may succeed soon, so the usual delays apply.
+            reject(reason, 0);
+        }
+
+        @Override
+        public void onConnectFailed(String reason) {
+            connectAgain(Level.INFO, reason, 0);
+        }
+
+        private void showTls(TlsChannel tls) {
+            if (tls != null) {
+                view.setTlsDescription(tls.description());
+                if (tls.problem() != null) {
+                    view.log(Level.WARNING, tls.problem());
+                }
+            }
+        }
+
+        @Override
+        public void onConnectRejected(String reason) {
+            connectAgain(Level.WARNING, reason, REJECTED_DELAY_MS);
+        }
+
+        @Override
+        public void onHandshake(String newRunId, long uptimeSeconds, ServerCapabilities capabilities,
+                MemberIdentity shown) {
+            context.timers().stop(handshakeTimer);
+            reconnectDelay.onConnected(nowNs());
+            if (!newRunId.equals(runId)) {
+                runId = newRunId;
+                context.identities().onRunId(view, runId);
+            }
+            boolean isRestarted = voteGuard.onHandshake(runId, uptimeSeconds);
+            if (member != null) {
+                voteGuard.onMemberIdentity(shown, member.voter().silenceNs());
+            }
+            sender.onHandshake(capabilities);
+            view.setWakeUpProblem(capabilities.wakeUpProblem());
+            monitor.start(connection);
+            authenticator.onHandshake();
+            // Releases go out before any command that needs a vote.
+            setState(NodeState.QUARANTINED);
+            redelivery.sendAll();
+            if (isRestarted) {
+                context.listener().onRestarted(view);
+            }
+            sender.flushReports().reportPending();
+            if (state == NodeState.QUARANTINED) {
+                firstContact.start(runId);
+                startVoting();
+            }
+            if (member != null) {
+                member.voter().onHandshake(member, shown.nodeId());
+            }
+        }
+
+        @Override
+        public void onRejected(String reason) {
+            reject(reason, REJECTED_DELAY_MS);
+        }
+
+        @Override
+        public void onHandshakeFailed(String reason) {
+            disconnect(reason);
+        }
+
+        @Override
+        public void onClockSample(long sentNs, long receivedNs, long wallUs) {
+            boolean isJump = clock.onSample(sentNs, receivedNs, wallUs * 1_000);
+            if (!isJump || options.clockSampleMs() <= 0) {
+                return;
+            }
+            view.statistics().onClockJump();
+            if (state != NodeState.DRAINING && state != NodeState.CLOSED) {
+                voteGuard.onClockJump();
+                if (isConnected()) {
+                    quarantine(voteGuard.objection());
+                }
+            }
+            context.listener().onClockJump(view);
+        }
+
+        @Override
+        public void onUnanswered() {
+            disconnect("the node has not answered for " + options.unansweredTimeoutMs() + " ms");
+        }
+
+        @Override
+        public void onTick(long nowNs) {
+            if (reconnectDelay.isUnstable()) {
+                reconnectDelay.resetIfLasting(nowNs);
+                if (!reconnectDelay.isUnstable() && state == NodeState.READY) {
+                    view.clearProblem();
+                }
+            }
+            redelivery.sendAll();
+        }
+
+        @Override
+        public void onTime(long sentNs, long receivedNs, RespValue reply) {
+            view.setRoundTripNs(receivedNs - sentNs);
+            voteGuard.onReply(receivedNs);
+            long wallUs = ServerReply.microsecondsOf(reply);
+            if (wallUs < 0) {
+                onClockUnreadable(ServerReply.problemOf(reply));
+                return;
+            }
+            boolean wasUnreadable = voteGuard.onClockReadable();
+            onClockSample(sentNs, receivedNs, wallUs);
+            if (wasUnreadable && state == NodeState.QUARANTINED) {
+                leaveQuarantine();
+            }
+        }
+
+        @Override
+        public void onConnectionError(NodeConnection broken, String reason) {
+            if (broken == connection) {
+                disconnect(reason);
+            } else {
+                broken.close();
+            }
+        }
+
+        @Override
+        public void onConnectionBroken(NodeConnection broken, String reason) {
+            onConnectionError(broken, reason + hintFor(broken));
+        }
+
+        @Override
+        public void onConnectionRejected(NodeConnection broken, String reason) {
+            if (broken == connection && state != NodeState.DRAINING && state != NodeState.CLOSED) {
+                reject(reason, REJECTED_DELAY_MS);
+            } else {
+                onConnectionError(broken, reason);
+            }
+        }
+
+        @Override
+        public void onDisconnected(NodeConnection closed) {
+            if (closed == connection) {
+                String reason = closeReason == null
+                        ? "the server closed the connection" + hintFor(closed)
+                        : closeReason;
+                detach();
+                if (state == NodeState.DRAINING || state == NodeState.CLOSED) {
+                    setState(NodeState.CLOSED);
+                } else {
+                    view.statistics().onDisconnect();
+                    connectAgain(Level.INFO, reason, 0);
+                }
+            }
+            closed.events().failAll();
+        }
+    }
+}

@@ -1,0 +1,50 @@
+package dev.redlock.node;
+
+import io.netty.buffer.ByteBuf;
+
+/**
+ * Assigns the replies of a connection to its requests, oldest first. The replies to the commands of a plain lock are
+ * one integer or {@code +OK}; the {@link ReplyReader} reads all others, and those of a node that has failed lately.
+ *
+ * @threading event-loop-confined
+ */
+final class ShortReplies extends ReplyReader {
+
+    private final int nodeIndex;
+    private final NodeStatistics statistics;
+
+    ShortReplies(RequestRing ring, CommandSender sender) {
+        super(ring, sender);
+        this.nodeIndex = sender.nodeIndex();
+        this.statistics = sender.view().statistics();
+    }
+
+    @Override
+    public void onIntegerReply(long number) {
+        LockRequest request = sender.isSuspicious ? null : ring.head(CommandEncoding.Reply.INTEGER);
+        if (request != null) {
+            onReply(request, number);
+        } else {
+            super.onIntegerReply(number);
+        }
+    }
+
+    @Override
+    public void onOkReply(ByteBuf buf, int index) {
+        LockRequest request = sender.isSuspicious ? null : ring.head(CommandEncoding.Reply.OK);
+        if (request != null) {
+            onReply(request, 1);
+        } else {
+            super.onOkReply(buf, index);
+        }
+    }
+
+    private void onReply(LockRequest request, long value) {
+        int tag = ring.take();
+        CommandKind kind = RequestRing.kindOf(tag);
+        if (kind.isAcquire) {
+            statistics.onVote(value > 0);
+        }
+        request.onReply(nodeIndex, kind, RequestRing.sequenceOf(tag), value);
+    }
+}
