@@ -1,6 +1,7 @@
 package dev.redlock;
 
 import dev.redlock.api.NodeState;
+import dev.redlock.node.NodeCounter;
 import dev.redlock.node.NodeView;
 
 /**
@@ -83,42 +84,42 @@ public final class NodeStatus {
 
     /** @return acquires that it granted */
     public long grantedCount() {
-        return node.statistics().grantedCount();
+        return node.statistics().read(NodeCounter.GRANTED);
     }
 
     /** @return acquires that it refused */
     public long refusedCount() {
-        return node.statistics().refusedCount();
+        return node.statistics().read(NodeCounter.REFUSED);
     }
 
     /** @return error replies that it gave to lock commands */
     public long errorCount() {
-        return node.statistics().errorCount();
+        return node.statistics().read(NodeCounter.ERRORS);
     }
 
     /** @return connections to it that were lost */
     public long disconnectCount() {
-        return node.statistics().disconnectCount();
+        return node.statistics().read(NodeCounter.DISCONNECTS);
     }
 
     /** @return jumps of its clock */
     public long clockJumpCount() {
-        return node.statistics().clockJumpCount();
+        return node.statistics().read(NodeCounter.CLOCK_JUMPS);
     }
 
     /** @return releases that are retained until the node can be reached */
     public long undeliveredReleaseCount() {
-        return node.statistics().undeliveredReleaseCount();
+        return node.statistics().read(NodeCounter.UNDELIVERED);
     }
 
     /** @return retained releases that were discarded; their keys expire */
     public long undeliveredReleaseDroppedCount() {
-        return node.statistics().undeliveredReleaseDroppedCount();
+        return node.statistics().read(NodeCounter.UNDELIVERED_DROPPED);
     }
 
     /** @return retained releases that the node has answered */
     public long undeliveredReleaseDeliveredCount() {
-        return node.statistics().undeliveredReleaseDeliveredCount();
+        return node.statistics().read(NodeCounter.UNDELIVERED_DELIVERED);
     }
 
     /**
@@ -127,7 +128,7 @@ public final class NodeStatus {
      * @return the number
      */
     public long undeliveredReleaseRefusedCount() {
-        return node.statistics().undeliveredReleaseRefusedCount();
+        return node.statistics().read(NodeCounter.UNDELIVERED_REFUSED);
     }
 
     @Override

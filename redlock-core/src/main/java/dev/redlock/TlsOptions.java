@@ -60,7 +60,7 @@ public final class TlsOptions {
             throw new IllegalArgumentException("no trusted certificate file is given: give at least one PEM file");
         }
         List<Path> copy = Arrays.stream(files).map(file -> nonNull(file, "trusted certificate file")).toList();
-        return new TlsOptions(spec.withTrust(new TlsSpec.PemTrust(copy)));
+        return with(new TlsSpec.PemTrust(copy), spec.identity());
     }
 
     /**
@@ -72,7 +72,7 @@ public final class TlsOptions {
      * @return the changed options
      */
     public TlsOptions trustStore(Path file, Supplier<char[]> password) {
-        return new TlsOptions(spec.withTrust(new TlsSpec.StoreFile(nonNull(file, "trust store"), nonNull(password))));
+        return with(new TlsSpec.StoreFile(nonNull(file, "trust store"), nonNull(password)), spec.identity());
     }
 
     /**
@@ -96,8 +96,8 @@ public final class TlsOptions {
      * @return the changed options
      */
     public TlsOptions clientCertificate(Path certificates, Path key, Supplier<char[]> password) {
-        return new TlsOptions(spec.withIdentity(new TlsSpec.PemIdentity(nonNull(certificates, "certificate file"),
-                nonNull(key, "key file"), nonNull(password))));
+        return with(spec.trust(), new TlsSpec.PemIdentity(nonNull(certificates, "certificate file"),
+                nonNull(key, "key file"), nonNull(password)));
     }
 
     /**
@@ -109,8 +109,7 @@ public final class TlsOptions {
      * @return the changed options
      */
     public TlsOptions clientKeyStore(Path file, Supplier<char[]> password) {
-        return new TlsOptions(
-                spec.withIdentity(new TlsSpec.StoreFile(nonNull(file, "key store"), nonNull(password))));
+        return with(spec.trust(), new TlsSpec.StoreFile(nonNull(file, "key store"), nonNull(password)));
     }
 
     /**
@@ -132,7 +131,7 @@ public final class TlsOptions {
         if (names.length == 0) {
             throw new IllegalArgumentException("no TLS protocol is given: use TLSv1.3, TLSv1.2 or both");
         }
-        return new TlsOptions(spec.withProtocols(List.of(names)));
+        return with(List.of(names), spec.areHostNamesVerified(), spec.provider());
     }
 
     /**
@@ -142,7 +141,7 @@ public final class TlsOptions {
      * @return the changed options
      */
     public TlsOptions acceptAnyHostName() {
-        return new TlsOptions(spec.withoutHostNames());
+        return with(spec.protocols(), false, spec.provider());
     }
 
     /**
@@ -152,7 +151,18 @@ public final class TlsOptions {
      * @return the changed options
      */
     public TlsOptions provider(TlsProvider provider) {
-        return new TlsOptions(spec.withProvider(Objects.requireNonNull(provider, "TLS provider is null")));
+        return with(spec.protocols(), spec.areHostNamesVerified(),
+                Objects.requireNonNull(provider, "TLS provider is null"));
+    }
+
+    private TlsOptions with(TlsSpec.Trust trust, TlsSpec.Identity identity) {
+        return new TlsOptions(
+                new TlsSpec(trust, identity, spec.protocols(), spec.areHostNamesVerified(), spec.provider()));
+    }
+
+    private TlsOptions with(List<String> protocols, boolean areHostNamesVerified, TlsProvider provider) {
+        return new TlsOptions(
+                new TlsSpec(spec.trust(), spec.identity(), protocols, areHostNamesVerified, provider));
     }
 
     private static Path nonNull(Path file, String what) {

@@ -25,20 +25,20 @@ public class NodeStatisticsStress {
     /** The event loop. */
     @Actor
     public void loop() {
-        statistics.onReply(CommandKind.ACQUIRE, 1);
-        statistics.onReply(CommandKind.ACQUIRE, 1);
+        statistics.add(NodeCounter.GRANTED);
+        statistics.add(NodeCounter.GRANTED);
     }
 
     /** Any other thread. */
     @Actor
     public void reader(III_Result r) {
-        r.r1 = (int) statistics.grantedCount();
-        r.r2 = (int) statistics.grantedCount();
+        r.r1 = (int) statistics.read(NodeCounter.GRANTED);
+        r.r2 = (int) statistics.read(NodeCounter.GRANTED);
     }
 
     /** Afterwards. */
     @Arbiter
     public void end(III_Result r) {
-        r.r3 = (int) statistics.grantedCount();
+        r.r3 = (int) statistics.read(NodeCounter.GRANTED);
     }
 }

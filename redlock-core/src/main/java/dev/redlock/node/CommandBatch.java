@@ -106,9 +106,9 @@ final class CommandBatch extends InFlightRequest {
     }
 
     /**
-     * {@code EVALSHA <sha> K key1 ... keyK token1 ... tokenK} for some members, or {@code EVAL} with the
-     * script. Fenced releases have {@code counter1 ... counterK} after the keys, and the highest values and the counters'
-     * expiry after the tokens. Extensions have their ttls after the tokens.
+     * {@code EVALSHA <sha> K key1 ... keyK token1 ... tokenK} for some members, or {@code EVAL} with the script. Fenced
+     * releases have {@code counter1 ... counterK} after the keys, and the highest values and the counters' expiry after
+     * the tokens. Extensions have their ttls after the tokens.
      *
      * @param mask member i as bit i
      */

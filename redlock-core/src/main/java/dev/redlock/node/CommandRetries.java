@@ -249,11 +249,7 @@ final class CommandRetries {
     }
 
     /** Sends a release to this node alone; false if there is no memory for it. */
-    boolean send(UndeliveredRelease release, boolean isEval) {
-        return send(release, isEval, false);
-    }
-
-    private boolean send(UndeliveredRelease release, boolean isEval, boolean isAsking) {
+    boolean send(UndeliveredRelease release, boolean isEval, boolean isAsking) {
         CommandEncoding encoding = release.lockKind() == LockKind.PLAIN
                 ? sender.capabilities().releaseEncoding()
                 : CommandEncoding.SCRIPT;

@@ -168,12 +168,6 @@ final class CommandSender {
         return capabilities.wakeUpProblem() == null;
     }
 
-    private boolean add(InFlightRequest request, int tag, boolean isRegistering) {
-        return isRegistering && request instanceof LockRequest command
-                ? connection.addWithWakeUp(command, tag)
-                : connection.add(request, tag);
-    }
-
     /** Writes a command after the collected batches and the node's part of the shared batch. */
     boolean write(InFlightRequest request, int tag, ByteBuf command, boolean isRegistering) {
         fanOut.sealBatches();
@@ -195,7 +189,10 @@ final class CommandSender {
     }
 
     private boolean writeNow(InFlightRequest request, int tag, ByteBuf command, boolean isRegistering) {
-        if (!add(request, tag, isRegistering)) {
+        boolean isAdded = isRegistering && request instanceof LockRequest lockRequest
+                ? connection.addWithWakeUp(lockRequest, tag)
+                : connection.add(request, tag);
+        if (!isAdded) {
             command.release();
             return false;
         }
@@ -258,7 +255,7 @@ final class CommandSender {
     void onReply(LockRequest request, int tag, long value) {
         CommandKind kind = RequestRing.kindOf(tag);
         if (kind.isAcquire) {
-            statistics.onVote(value > 0);
+            statistics.add(value > 0 ? NodeCounter.GRANTED : NodeCounter.REFUSED);
         }
         String recovery = recordRecovery(kind, value);
         request.onReply(nodeIndex, kind, RequestRing.sequenceOf(tag), value);
@@ -372,7 +369,7 @@ final class CommandSender {
 
     /** Counts an error; returns the problem if the node is found to fail with it, else null. */
     String recordError(CommandKind kind, String errorCode) {
-        statistics.onError();
+        statistics.add(NodeCounter.ERRORS);
         String problem = health.onError(kind, errorCode, nowNs());
         isSuspicious = health.isSuspicious();
         return problem;

@@ -1,8 +1,8 @@
 package dev.redlock.node;
 
 /**
- * The releases and extensions of plain locks that wait for the end of the duty cycle. The first one waits here and needs
- * no batch, unless a second one follows: then both are in the {@link CommandBatches}.
+ * The releases and extensions of plain locks that wait for the end of the duty cycle. The first one waits here and
+ * needs no batch, unless a second one follows: then both are in the {@link CommandBatches}.
  *
  * @threading event-loop-confined
  */

@@ -36,6 +36,8 @@ public final class FanOut {
     private long nativeReleases;
     /** The nodes with a command of their own for the extension of a plain lock, as a mask. */
     private long nativeExtensions;
+    /** The nodes that push changes of keys, as a mask. */
+    private long pushing;
     private final Runnable flushTask = this::flush;
     private final CommandBatches batches;
     private final DeferredCommands deferred;
@@ -80,6 +82,7 @@ public final class FanOut {
             ServerCapabilities capabilities = sender.capabilities();
             connected = with(bit, sender.isConnected(), connected);
             open = with(bit, sender.isOpen(), open);
+            pushing = with(bit, sender.hasWakeUps(), pushing);
             nativeReleases = with(bit, capabilities.releaseEncoding() != CommandEncoding.SCRIPT, nativeReleases);
             nativeExtensions = with(bit, capabilities.extendEncoding() != CommandEncoding.SCRIPT, nativeExtensions);
         }
@@ -221,13 +224,17 @@ public final class FanOut {
         int end = out.writerIndex();
         long sent = 0;
         for (long left = mask & (kind.isVote ? open : connected); left != 0; left &= left - 1) {
-            int i = Long.numberOfTrailingZeros(left);
-            boolean isSent = senders[i].hasWakeUps()
-                    ? connections[i].offerWithWakeUp(request, tag, end - start)
-                    : connections[i].offer(request, tag, end - start);
+            NodeConnection connection = connections[Long.numberOfTrailingZeros(left)];
+            boolean isSent = (pushing & Long.lowestOneBit(left)) != 0
+                    ? connection.offerWithWakeUp(request, tag, end - start)
+                    : connection.offer(request, tag, end - start);
             sent |= isSent ? Long.lowestOneBit(left) : 0;
         }
-        skipWakeUp(sent, out, start, commandStart, end);
+        if (routes != null) {
+            routes.copy(sent & pushing, out, start, end);
+            routes.copy(sent & ~pushing, out, commandStart, end);
+        }
+        skip(~sent | pushing, out, start, commandStart);
         skip(sent, out, start, end);
         return sent;
     }
@@ -236,19 +243,6 @@ public final class FanOut {
     private void skip(long sent, ByteBuf out, int start, int end) {
         for (long left = connected & ~sent; left != 0; left &= left - 1) {
             connections[Long.numberOfTrailingZeros(left)].skip(out, start, end);
-        }
-    }
-
-    /** Leaves the registration out for the nodes that do not push changes of keys. */
-    private void skipWakeUp(long sent, ByteBuf out, int start, int commandStart, int end) {
-        for (long left = sent; left != 0; left &= left - 1) {
-            int i = Long.numberOfTrailingZeros(left);
-            if (senders[i].hasWakeUps()) {
-                connections[i].copy(out, start, end);
-            } else {
-                connections[i].skip(out, start, commandStart);
-                connections[i].copy(out, commandStart, end);
-            }
         }
     }
 
@@ -324,7 +318,7 @@ public final class FanOut {
 
     /** Whether {@link #flushLast} was called since the last flush. */
     public boolean isLastNodeChosen() {
-        return batch.isLastNodeChosen();
+        return batch.lastNode != SharedBatch.ANY_NODE;
     }
 
     /**
@@ -334,7 +328,7 @@ public final class FanOut {
      * @param nodeIndex -1 for any
      */
     public void flushLast(int nodeIndex) {
-        batch.flushLast(nodeIndex);
+        batch.lastNode = nodeIndex;
     }
 
     // ---- rejected sends ---------------------------------------------------------------------------------------------

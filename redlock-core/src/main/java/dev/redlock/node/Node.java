@@ -34,7 +34,7 @@ public final class Node extends Voter {
     Node(int index, NodeAddress address, NodeContext context, FanOut fanOut, ClusterMember member) {
         this.view = new NodeView(index, address, context.clock(), context.listener(),
                 member == null ? null : member.voter().logLimit());
-        this.sender = new CommandSender(view, context, fanOut, member == null ? null : member.voter());
+        this.sender = new CommandSender(view, context, fanOut, member == null ? null : member.voter().redirects);
         this.redelivery = new ReleaseRedelivery(view, context, sender);
         this.life = new NodeLifecycle(view, sender, redelivery, context, fanOut, member);
         context.identities().add(view);

@@ -199,7 +199,8 @@ class NodeConnection implements RespInboundHandler.Owner {
         segmentStart = 0;
         if (end > start) {
             try {
-                write(batch.retainedSlice(start, end - start));
+                hasUnflushed = true;
+                channel.write(batch.retainedSlice(start, end - start), channel.voidPromise());
             } catch (RuntimeException | Error e) {
                 // The requests are in the ring already, so a connection that cannot write their bytes must close.
                 fail("commands cannot be written: " + e);

@@ -394,7 +394,7 @@ final class NodeLifecycle {
             if (!isJump || options.clockSampleMs() <= 0) {
                 return;
             }
-            view.statistics().onClockJump();
+            view.statistics().add(NodeCounter.CLOCK_JUMPS);
             if (state != NodeState.DRAINING && state != NodeState.CLOSED) {
                 voteGuard.onClockJump();
                 if (isConnected()) {
@@ -469,7 +469,7 @@ final class NodeLifecycle {
                 if (state == NodeState.DRAINING || state == NodeState.CLOSED) {
                     setState(NodeState.CLOSED);
                 } else {
-                    view.statistics().onDisconnect();
+                    view.statistics().add(NodeCounter.DISCONNECTS);
                     connectAgain(Level.INFO, reason, 0);
                 }
             }

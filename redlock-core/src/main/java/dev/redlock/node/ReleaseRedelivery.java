@@ -54,7 +54,7 @@ final class ReleaseRedelivery implements UndeliveredRelease.Owner {
     void sendAll() {
         while (sender.isConnected() && queue.length() > 0 && !sender.isCongested()) {
             UndeliveredRelease release = queue.poll(nowNs());
-            if (release != null && !sender.retries().send(release, false)) {
+            if (release != null && !sender.retries().send(release, false, false)) {
                 queue.putBack(release);
                 break;
             }
@@ -65,7 +65,7 @@ final class ReleaseRedelivery implements UndeliveredRelease.Owner {
     @Override
     public void onReply(UndeliveredRelease release, long value) {
         String recovery = sender.recordRecovery(CommandKind.RELEASE, value);
-        statistics.onUndeliveredReleaseDelivered();
+        statistics.add(NodeCounter.UNDELIVERED_DELIVERED);
         if (value != 0) {
             onDeliveredLate(release);
         }
@@ -110,14 +110,14 @@ final class ReleaseRedelivery implements UndeliveredRelease.Owner {
         boolean isUnknownScript = failure == VoteFailure.NOSCRIPT && !RequestRing.isSecondTry(tag);
         boolean isRejectedCommand = sender.retries().isReplacedByScript(tag, failure);
         if ((isUnknownScript || isRejectedCommand) && sender.refusalOf(CommandKind.RELEASE) == VoteFailure.NONE
-                && sender.retries().send(release, isUnknownScript)) {
+                && sender.retries().send(release, isUnknownScript, false)) {
             return;
         }
         if (isUnknownScript) {
             sender.retries().loadScript(release.lockKind(), CommandKind.RELEASE);
         }
         String problem = sender.recordError(CommandKind.RELEASE, errorCode);
-        statistics.onUndeliveredReleaseRefused();
+        statistics.add(NodeCounter.UNDELIVERED_REFUSED);
         sender.logHealth(problem);
     }
 
@@ -128,7 +128,8 @@ final class ReleaseRedelivery implements UndeliveredRelease.Owner {
     }
 
     private void publishCounts() {
-        statistics.onUndeliveredReleases(queue.length(), queue.droppedCount());
+        statistics.set(NodeCounter.UNDELIVERED, queue.length());
+        statistics.set(NodeCounter.UNDELIVERED_DROPPED, queue.droppedCount());
     }
 
     private long nowNs() {

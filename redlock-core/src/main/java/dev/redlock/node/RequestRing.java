@@ -115,7 +115,8 @@ final class RequestRing {
     /** The oldest request, if it is a lock command with this kind of reply; else null. */
     LockRequest head(CommandEncoding.Reply reply) {
         int slot = (int) headCursor & requests.length - 1;
-        return requests[slot] instanceof LockRequest request && encodingOf(tags[slot]).reply == reply ? request : null;
+        CommandEncoding encoding = CommandEncoding.VALUES[tags[slot] >>> KIND_BITS & ENCODING_MASK];
+        return requests[slot] instanceof LockRequest request && encoding.reply == reply ? request : null;
     }
 
     /** The encoding of the oldest request. */

@@ -18,7 +18,7 @@ final class SharedBatch {
     static final RespCommand TIME = RespCommand.of("TIME");
     /** Capacity for {@code TIME}. */
     static final int TIME_BYTES = 32;
-    private static final int ANY_NODE = -1;
+    static final int ANY_NODE = -1;
 
     private final DirectBuffers buffers;
     /** By voter; null without a connection. */
@@ -27,7 +27,8 @@ final class SharedBatch {
     private ClusterRoutes routes;
     private ByteBuf batch;
     private ByteBuf timeCommand;
-    private int lastNode = ANY_NODE;
+    /** The node whose connection the next flush writes last; -1 for any. */
+    int lastNode = ANY_NODE;
 
     /** An empty batch; the connections are borrowed. */
     SharedBatch(DirectBuffers buffers, NodeConnection[] connections) {
@@ -38,19 +39,6 @@ final class SharedBatch {
     /** Sets the routes to the servers of clusters, which have their own batches. */
     void setRoutes(ClusterRoutes newRoutes) {
         routes = newRoutes;
-    }
-
-    boolean isLastNodeChosen() {
-        return lastNode != ANY_NODE;
-    }
-
-    /**
-     * Chooses the node whose connection the next flush writes last.
-     *
-     * @param nodeIndex -1 for any
-     */
-    void flushLast(int nodeIndex) {
-        lastNode = nodeIndex;
     }
 
     /** The buffer, with at least so many writable bytes; null if there is no memory. */

@@ -43,7 +43,7 @@ final class ShortReplies extends ReplyReader {
         int tag = ring.take();
         CommandKind kind = RequestRing.kindOf(tag);
         if (kind.isAcquire) {
-            statistics.onVote(value > 0);
+            statistics.add(value > 0 ? NodeCounter.GRANTED : NodeCounter.REFUSED);
         }
         request.onReply(nodeIndex, kind, RequestRing.sequenceOf(tag), value);
     }

@@ -36,8 +36,6 @@ public final class LoopTimers {
     private final Runnable tickTask = this::onTick;
     private final boolean mayTick;
     private long polledNs;
-    private long alarmNs;
-    private boolean isAlarmSet;
     /** Null if there is no tick. */
     private Future<?> tick;
     private int idleTickCount;
@@ -90,7 +88,7 @@ public final class LoopTimers {
 
     private void onTimerStarted(long deadlineNs) {
         boolean isTickInTime = tick != null && deadlineNs - polledNs >= TICK_NS;
-        if (!isTickInTime && (!isAlarmSet || deadlineNs - alarmNs < 0)) {
+        if (!isTickInTime && (!wheel.isWakeSet || deadlineNs - wheel.wakeNs < 0)) {
             setAlarm(deadlineNs);
         }
     }
@@ -98,17 +96,17 @@ public final class LoopTimers {
     private void setAlarm(long deadlineNs) {
         // First, because it may throw: an alarm that is recorded but not scheduled would be the last one.
         loop.schedule(alarm, Math.max(0, deadlineNs - clock.nanoTime()), TimeUnit.NANOSECONDS);
-        isAlarmSet = true;
-        alarmNs = deadlineNs;
+        wheel.isWakeSet = true;
+        wheel.wakeNs = deadlineNs;
     }
 
     private void onAlarm() {
         long nowNs = clock.nanoTime();
-        if (isAlarmSet ? alarmNs - nowNs > 0 : tick != null) {
+        if (wheel.isWakeSet ? wheel.wakeNs - nowNs > 0 : tick != null) {
             // An alarm for an earlier time that a later call has set, or the tick, has replaced this one.
             return;
         }
-        isAlarmSet = false;
+        wheel.isWakeSet = false;
         Throwable thrown = poll(nowNs);
         if (thrown != null) {
             // The timers that this poll did not reach are due at once.

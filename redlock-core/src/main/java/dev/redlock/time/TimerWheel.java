@@ -37,8 +37,11 @@ public final class TimerWheel {
     /** Later than any deadline, and small enough to add a time without wrapping. */
     private static final long FAR_NS = Long.MAX_VALUE / 2;
 
-    /** Gets the deadline of each start, so that the loop wakes up in time. */
+    /** Gets the deadline of each start before {@link #wakeNs}, so that the loop wakes up in time. */
     private final LongConsumer startListener;
+    /** The loop wakes up at this time, if it is set. */
+    long wakeNs;
+    boolean isWakeSet;
     private final long originNs;
     private final TimerSlots slots = new TimerSlots();
     private final long[] fineUsed = new long[FINE_SPOKES / Long.SIZE];
@@ -81,7 +84,9 @@ public final class TimerWheel {
             timer.isStarted = true;
             startedCount++;
         }
-        startListener.accept(deadlineNs);
+        if (!isWakeSet || deadlineNs - wakeNs < 0) {
+            startListener.accept(deadlineNs);
+        }
     }
 
     /**

@@ -78,51 +78,6 @@ public record TlsSpec(Trust trust, Identity identity, List<String> protocols, bo
         }
     }
 
-    /**
-     * Changes the trusted certificates.
-     *
-     * @param newTrust the files
-     * @return the changed options
-     */
-    public TlsSpec withTrust(Trust newTrust) {
-        return new TlsSpec(newTrust, identity, protocols, areHostNamesVerified, provider);
-    }
-
-    /**
-     * Changes the client's certificate.
-     *
-     * @param newIdentity the files
-     * @return the changed options
-     */
-    public TlsSpec withIdentity(Identity newIdentity) {
-        return new TlsSpec(trust, newIdentity, protocols, areHostNamesVerified, provider);
-    }
-
-    /**
-     * Changes the protocol versions.
-     *
-     * @param newProtocols the names
-     * @return the changed options
-     */
-    public TlsSpec withProtocols(List<String> newProtocols) {
-        return new TlsSpec(trust, identity, newProtocols, areHostNamesVerified, provider);
-    }
-
-    /** @return options that do not verify host names */
-    public TlsSpec withoutHostNames() {
-        return new TlsSpec(trust, identity, protocols, false, provider);
-    }
-
-    /**
-     * Changes the implementation.
-     *
-     * @param newProvider the implementation
-     * @return the changed options
-     */
-    public TlsSpec withProvider(TlsProvider newProvider) {
-        return new TlsSpec(trust, identity, protocols, areHostNamesVerified, newProvider);
-    }
-
     @Override
     public String toString() {
         return "trust=" + (trust == null ? "JDK" : trust) + ", clientCertificate="

@@ -46,7 +46,8 @@ class ValidityTest {
 
     @Test
     void theLongestTtlHasALongerAllowanceThanItself() {
-        assertEquals(Long.MAX_VALUE, new Validity(new Drift(500_000, Long.MAX_VALUE), 1_000).allowanceNs(Long.MAX_VALUE));
+        assertEquals(Long.MAX_VALUE,
+                new Validity(new Drift(500_000, Long.MAX_VALUE), 1_000).allowanceNs(Long.MAX_VALUE));
         assertEquals(Long.MAX_VALUE / 100 + 2 * MS, new Validity(Drift.DEFAULT, 1_000).allowanceNs(Long.MAX_VALUE));
     }
 }

@@ -65,20 +65,24 @@ class TlsFilesTest {
         assertFalse(e.getMessage().contains("secret"), e.getMessage());
     }
 
+    private static TlsSpec of(TlsSpec.Trust trust, TlsSpec.Identity identity) {
+        return new TlsSpec(trust, identity, NONE.protocols(), true, TlsProvider.JDK);
+    }
+
     private static TlsSpec trusting(Path... files) {
-        return NONE.withTrust(new TlsSpec.PemTrust(List.of(files)));
+        return of(new TlsSpec.PemTrust(List.of(files)), null);
     }
 
     private static TlsSpec trustingStore(Path file, Supplier<char[]> password) {
-        return NONE.withTrust(new TlsSpec.StoreFile(file, password));
+        return of(new TlsSpec.StoreFile(file, password), null);
     }
 
     private static TlsSpec store(Path file, Supplier<char[]> password) {
-        return NONE.withIdentity(new TlsSpec.StoreFile(file, password));
+        return of(null, new TlsSpec.StoreFile(file, password));
     }
 
     private TlsSpec pem(String certificate, String key, Supplier<char[]> password) {
-        return NONE.withIdentity(new TlsSpec.PemIdentity(certificates.write("c.pem", certificate),
+        return of(null, new TlsSpec.PemIdentity(certificates.write("c.pem", certificate),
                 certificates.write("c.key", key), password));
     }
 
@@ -123,7 +127,7 @@ class TlsFilesTest {
     @ValueSource(strings = {"PKCS12", "JKS"})
     void bothTypesOfStoresAreRead(String type) throws Exception {
         Path both = certificates.storeFile("both", type, PASSWORD, certificates.authority(), client);
-        read(trustingStore(both, RIGHT).withIdentity(new TlsSpec.StoreFile(both, RIGHT)));
+        read(of(new TlsSpec.StoreFile(both, RIGHT), new TlsSpec.StoreFile(both, RIGHT)));
     }
 
     @ParameterizedTest
@@ -248,8 +252,8 @@ class TlsFilesTest {
         Path p12 = certificates.storeFile("fuzz.p12", "PKCS12", PASSWORD, certificates.authority(), client);
         Path pem = certificates.certificateFile("fuzz", client);
         Path key = certificates.keyFile("fuzz", client);
-        TlsSpec byPem = trusting(pem).withIdentity(new TlsSpec.PemIdentity(pem, key, () -> null));
-        TlsSpec byStore = trustingStore(p12, RIGHT).withIdentity(new TlsSpec.StoreFile(p12, RIGHT));
+        TlsSpec byPem = of(new TlsSpec.PemTrust(List.of(pem)), new TlsSpec.PemIdentity(pem, key, () -> null));
+        TlsSpec byStore = of(new TlsSpec.StoreFile(p12, RIGHT), new TlsSpec.StoreFile(p12, RIGHT));
         int[] problems = new int[1];
         for (Path file : new Path[]{pem, key, p12}) {
             byte[] good = Files.readAllBytes(file);
