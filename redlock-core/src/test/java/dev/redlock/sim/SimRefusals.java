@@ -6,8 +6,9 @@ import java.util.Map;
 import java.util.TreeMap;
 
 /**
- * Counts the refused attempts of waiters for each kind of lock, which a stampede of waiters would multiply. An extension
- * changes the key, so each waiting client looks once: its pushes explain one refused attempt, which does not count.
+ * Counts the refused attempts of waiters for each kind of lock, which a stampede of waiters would multiply. An
+ * extension changes the key, so each waiting client looks once: its pushes explain one refused attempt, which does not
+ * count.
  */
 final class SimRefusals {
 
