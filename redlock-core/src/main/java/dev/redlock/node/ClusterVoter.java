@@ -54,7 +54,6 @@ public final class ClusterVoter extends Voter {
     private final DeadlineTimer refreshTimer = new DeadlineTimer(nowNs -> refresh());
     private final DeadlineTimer checkTimer = new DeadlineTimer(nowNs -> check());
     private final ConnectLimit connects;
-    private final LogLimit logLimit = new LogLimit();
     private int nextChecked;
     private int nextSource;
     private boolean isRefreshing;
@@ -227,7 +226,7 @@ public final class ClusterVoter extends Voter {
 
     /** Limits the log lines about all servers. */
     LogLimit logLimit() {
-        return logLimit;
+        return masters.logLimit;
     }
 
     /** How long a slot with a new owner, and a promoted server, give no vote. */

@@ -54,6 +54,8 @@ final class CommandSender {
     private ServerCapabilities capabilities = ServerCapabilities.SCRIPTS;
     /** As {@link NodeHealth#isSuspicious}. */
     boolean isSuspicious;
+    /** Whether the node pushes changes of keys that a command registers. */
+    boolean isPushing;
 
     CommandSender(NodeView view, NodeContext context, FanOut fanOut, CommandRetries.Cluster cluster) {
         this.cluster = cluster;
@@ -73,7 +75,7 @@ final class CommandSender {
     /** Uses a new connection, for the handshake only. */
     void attach(NodeConnection newConnection) {
         connection = newConnection;
-        fanOut.update(this);
+        update();
     }
 
     /** The handshake is complete. */
@@ -83,13 +85,18 @@ final class CommandSender {
         setCapabilities(newCapabilities);
     }
 
+    private void update() {
+        isPushing = isConnected() && capabilities.wakeUpProblem() == null;
+        fanOut.update(this);
+    }
+
     ServerCapabilities capabilities() {
         return capabilities;
     }
 
     void setCapabilities(ServerCapabilities newCapabilities) {
         capabilities = newCapabilities;
-        fanOut.update(this);
+        update();
     }
 
     /** Handles the errors of the node. */
@@ -102,14 +109,14 @@ final class CommandSender {
         if (newGate == Gate.CLOSED && connection != null) {
             connection.endSegment();
         }
-        fanOut.update(this);
+        update();
     }
 
     /** The connection is no longer used. */
     void detach() {
         setGate(Gate.CLOSED);
         connection = null;
-        fanOut.update(this);
+        update();
         flushReports.stop();
     }
 
@@ -156,16 +163,6 @@ final class CommandSender {
             return VoteFailure.QUARANTINED;
         }
         return connection.isCongested() ? VoteFailure.BACK_PRESSURE : VoteFailure.NONE;
-    }
-
-    /** Why the node does not push changes of keys; null if it does. */
-    String wakeUpProblem() {
-        return isConnected() ? capabilities.wakeUpProblem() : "not connected";
-    }
-
-    /** Whether the node pushes changes of keys that a command registers. */
-    boolean hasWakeUps() {
-        return capabilities.wakeUpProblem() == null;
     }
 
     /** Writes a command after the collected batches and the node's part of the shared batch. */

@@ -82,7 +82,7 @@ public final class FanOut {
             ServerCapabilities capabilities = sender.capabilities();
             connected = with(bit, sender.isConnected(), connected);
             open = with(bit, sender.isOpen(), open);
-            pushing = with(bit, sender.hasWakeUps(), pushing);
+            pushing = with(bit, sender.isPushing, pushing);
             nativeReleases = with(bit, capabilities.releaseEncoding() != CommandEncoding.SCRIPT, nativeReleases);
             nativeExtensions = with(bit, capabilities.extendEncoding() != CommandEncoding.SCRIPT, nativeExtensions);
         }

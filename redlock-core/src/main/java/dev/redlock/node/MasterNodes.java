@@ -46,6 +46,8 @@ final class MasterNodes {
     private final BitSet newSlots = new BitSet(KeySlot.COUNT);
     /** Masters of the map are not added yet. */
     private boolean hasMoreMasters;
+    /** Limits the log lines about all servers. */
+    final LogLimit logLimit = new LogLimit();
     private final Set<String> loggedHosts = new HashSet<>();
 
     /** The masters of no map yet, among servers that are borrowed. */
@@ -220,7 +222,7 @@ final class MasterNodes {
             loggedHosts.clear();
         }
         String text = "the map of the cluster names new hosts: " + names;
-        String line = names.isEmpty() ? null : voter.logLimit().lineFor(text, context.clock().nanoTime());
+        String line = names.isEmpty() ? null : logLimit.lineFor(text, context.clock().nanoTime());
         if (line != null) {
             context.listener().onLogLine(voter.unrouted.view(), Level.INFO, line);
         }

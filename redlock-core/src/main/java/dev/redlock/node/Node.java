@@ -90,7 +90,7 @@ public final class Node extends Voter {
 
     @Override
     public boolean hasWakeUps() {
-        return sender.wakeUpProblem() == null;
+        return sender.isPushing;
     }
 
     /**

@@ -12,15 +12,15 @@ package dev.redlock.quorum;
  */
 public final class Majority {
 
-    private final int nodeCount;
+    final int nodeCount;
     private final long all;
     private final long first;
-    private final int firstSize;
+    final int firstSize;
     /** 0 if there is one list. */
-    private final long second;
+    final long second;
     private final int secondSize;
     /** Null if identities are not known. */
-    private final SharedVotes shared;
+    final SharedVotes shared;
 
     private Majority(long first, long second, SharedVotes shared) {
         this.shared = shared;
@@ -83,39 +83,6 @@ public final class Majority {
 
     private long counted(long nodes) {
         return shared == null || shared.mask == 0 ? nodes : shared.counted(nodes);
-    }
-
-    /**
-     * The result of votes, which are masks without a common node.
-     *
-     * @param granted the nodes that granted
-     * @param refused the nodes that refused
-     * @param silent  the nodes that failed, or whose vote is unknown
-     * @return the result
-     */
-    Decision decision(long granted, long refused, long silent) {
-        if (second != 0 || shared != null && shared.mask != 0) {
-            return decisionByMasks(granted, refused, silent);
-        }
-        if (Long.bitCount(granted) >= firstSize) {
-            return Decision.WON;
-        }
-        // Most grants that the other votes can add up to.
-        int possible = nodeCount - Long.bitCount(silent);
-        if (possible < firstSize) {
-            return Decision.NO_QUORUM;
-        }
-        return possible - Long.bitCount(refused) < firstSize ? Decision.CONTENDED : Decision.OPEN;
-    }
-
-    private Decision decisionByMasks(long granted, long refused, long silent) {
-        if (isReachedBy(granted)) {
-            return Decision.WON;
-        }
-        if (isPreventedBy(silent)) {
-            return Decision.NO_QUORUM;
-        }
-        return isPreventedBy(silent | refused) ? Decision.CONTENDED : Decision.OPEN;
     }
 
     /**

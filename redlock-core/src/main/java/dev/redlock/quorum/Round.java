@@ -105,7 +105,28 @@ public final class Round {
      * @return the decision
      */
     public Decision decision() {
-        return majority.decision(granted, refused, failed | unknown);
+        if (majority.second != 0 || majority.shared != null && majority.shared.mask != 0) {
+            return decisionByMasks();
+        }
+        if (Long.bitCount(granted) >= majority.firstSize) {
+            return Decision.WON;
+        }
+        // Most grants that the other votes can add up to.
+        int possible = majority.nodeCount - Long.bitCount(failed | unknown);
+        if (possible < majority.firstSize) {
+            return Decision.NO_QUORUM;
+        }
+        return possible - Long.bitCount(refused) < majority.firstSize ? Decision.CONTENDED : Decision.OPEN;
+    }
+
+    private Decision decisionByMasks() {
+        if (majority.isReachedBy(granted)) {
+            return Decision.WON;
+        }
+        if (majority.isPreventedBy(failed | unknown)) {
+            return Decision.NO_QUORUM;
+        }
+        return majority.isPreventedBy(failed | unknown | refused) ? Decision.CONTENDED : Decision.OPEN;
     }
 
     /**

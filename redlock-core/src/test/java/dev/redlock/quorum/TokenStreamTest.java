@@ -82,7 +82,7 @@ class TokenStreamTest {
     }
 
     private static TokenStream stream(SecureRandom seed) {
-        return stream(seed, NOW_NS, TokenStream.REFILLS_PER_KEY);
+        return stream(seed, NOW_NS, KeyStream.REFILLS_PER_KEY);
     }
 
     @Test
@@ -110,7 +110,7 @@ class TokenStreamTest {
     @ValueSource(longs = {0, Long.MAX_VALUE - 5, Long.MIN_VALUE})
     void replacesTheKeyEachSecond(long startNs) throws GeneralSecurityException {
         FixedSeed seed = new FixedSeed(SEED);
-        TokenStream stream = stream(seed, startNs, TokenStream.REFILLS_PER_KEY);
+        TokenStream stream = stream(seed, startNs, KeyStream.REFILLS_PER_KEY);
         PlainStream plain = new PlainStream();
         plain.rekey(startNs, WALL);
         plain.assertTokens(REFILL, stream, startNs + SECOND_NS - 1);
@@ -195,7 +195,7 @@ class TokenStreamTest {
 
     @Test
     void theRefillsPerKeyAreFarBelowTheBlockCounter() {
-        long bytesPerKey = (long) TokenStream.REFILLS_PER_KEY * REFILL * Token.LENGTH;
+        long bytesPerKey = (long) KeyStream.REFILLS_PER_KEY * REFILL * Token.LENGTH;
         assertTrue(bytesPerKey < (1L << 32) * 64, "RFC 8439: 2^32 blocks of 64 bytes under one key and nonce");
         assertEquals(20L << 20, bytesPerKey);
     }
