@@ -40,11 +40,14 @@ final class LockNodes implements AutoCloseable {
     }
 
     private static <S, T> List<T> onAll(ExecutorService threads, List<S> sources, Function<S, T> task) {
-        List<CompletableFuture<T>> results = sources.stream()
-                .map(source -> CompletableFuture.supplyAsync(() -> task.apply(source), threads))
-                .toList();
+        List<CompletableFuture<T>> results = new ArrayList<>();
+        for (S source : sources) {
+            results.add(CompletableFuture.supplyAsync(() -> task.apply(source), threads));
+        }
         List<T> values = new ArrayList<>();
-        results.forEach(result -> values.add(result.join()));
+        for (CompletableFuture<T> result : results) {
+            values.add(result.join());
+        }
         return values;
     }
 
@@ -57,20 +60,26 @@ final class LockNodes implements AutoCloseable {
     }
 
     int upCount() {
-        return (int) nodes.stream().filter(LockNode::isUp).count();
+        int count = 0;
+        for (LockNode node : nodes) {
+            count += node.isUp() ? 1 : 0;
+        }
+        return count;
     }
 
     /** The locks whose keys start with a prefix, in the order of their names, and whether there are more. */
     Listing list(String prefix, int limit, Duration end) {
         List<Set<String>> found = new ArrayList<>();
-        nodes.forEach(node -> found.add(new TreeSet<>()));
         List<Integer> indexes = new ArrayList<>();
         for (int i = 0; i < nodes.size(); i++) {
+            found.add(new TreeSet<>());
             indexes.add(i);
         }
         List<Boolean> more = onAll(threads, indexes, i -> nodes.get(i).scan(prefix, found.get(i), limit, end));
         Set<String> all = new TreeSet<>();
-        found.forEach(all::addAll);
+        for (Set<String> ofNode : found) {
+            all.addAll(ofNode);
+        }
         List<String> names = all.stream().limit(limit).toList();
         boolean isCut = more.contains(true) || all.size() > limit;
         return new Listing(readSettled(names), isCut);
@@ -115,7 +124,9 @@ final class LockNodes implements AutoCloseable {
 
     @Override
     public void close() {
-        nodes.forEach(LockNode::close);
+        for (LockNode node : nodes) {
+            node.close();
+        }
         threads.shutdown();
     }
 

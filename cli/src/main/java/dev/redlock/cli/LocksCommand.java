@@ -1,5 +1,6 @@
 package dev.redlock.cli;
 
+import java.util.List;
 import picocli.CommandLine;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Model.CommandSpec;
@@ -11,7 +12,6 @@ import picocli.CommandLine.Spec;
  * @threading caller-confined
  */
 @Command(name = "locks", mixinStandardHelpOptions = true, versionProvider = BuildVersion.class, sortOptions = false,
-        subcommands = {LocksListCommand.class, LocksShowCommand.class, LocksBreakCommand.class},
         synopsisSubcommandLabel = "(list|show|break)",
         description = "Shows which locks are held on running nodes, by which client and for how long, and breaks one. "
                 + "It shows the id of a value instead of the value, because a client with the value can release the "
@@ -21,6 +21,9 @@ import picocli.CommandLine.Spec;
             "  redlock locks break orders/42 3f9a01c2 --nodes a:6379,b:6379",
             "  redlock locks list --nodes rediss://a:6380 --tls-ca ca.pem"})
 final class LocksCommand implements Runnable {
+
+    static final List<Class<?>> COMMANDS = List.of(LocksListCommand.class, LocksShowCommand.class,
+            LocksBreakCommand.class);
 
     @Spec
     private CommandSpec spec;

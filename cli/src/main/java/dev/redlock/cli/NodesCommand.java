@@ -84,7 +84,7 @@ final class NodesCommand implements Callable<Integer> {
         }
     }
 
-    /** The connect returns when each node has answered or failed once; a vote needs a round trip more. */
+    /** The connect returns when each node has answered or failed once; a vote and its time need a round trip more. */
     private void awaitAnswers(Redlock client) throws InterruptedException {
         long startNs = System.nanoTime();
         while (System.nanoTime() - startNs < servers.timeout().toNanos()
@@ -94,7 +94,7 @@ final class NodesCommand implements Callable<Integer> {
     }
 
     private static boolean isUndecided(NodeStatus node) {
-        return node.problem() == null && node.state() != NodeState.READY;
+        return node.problem() == null && (node.state() != NodeState.READY || node.roundTripNs() == 0);
     }
 
     /** The version; "?" if the user has no right to read it or the node does not answer. */

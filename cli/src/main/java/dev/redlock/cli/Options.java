@@ -1,7 +1,6 @@
 package dev.redlock.cli;
 
 import java.time.Duration;
-import java.util.Arrays;
 import java.util.List;
 import java.util.Locale;
 import java.util.stream.Collectors;
@@ -53,12 +52,12 @@ public final class Options {
     public static void requireWholeLists(ParseResult parsed) {
         for (OptionSpec option : parsed.matchedOptions()) {
             String separator = option.splitRegex();
-            boolean isWhole = separator.isEmpty() || option.originalStringValues()
-                    .stream()
-                    .flatMap(text -> Arrays.stream(text.split(separator, -1)))
-                    .noneMatch(String::isBlank);
-            require(parsed.commandSpec().commandLine(), isWhole,
-                    option.longestName() + " has an empty element: write values between commas, and none at the end");
+            for (String text : separator.isEmpty() ? List.<String>of() : option.originalStringValues()) {
+                for (String element : text.split(separator, -1)) {
+                    require(parsed.commandSpec().commandLine(), !element.isBlank(), option.longestName()
+                            + " has an empty element: write values between commas, and none at the end");
+                }
+            }
         }
         if (parsed.hasSubcommand()) {
             requireWholeLists(parsed.subcommand());

@@ -66,7 +66,25 @@ public record Program(String name, String builtJar) {
      * @return its command line
      */
     public static CommandLine commandLine(Object main) {
-        return new CommandLine(main).setCaseInsensitiveEnumValuesAllowed(true)
+        return configured(new CommandLine(main));
+    }
+
+    /** Adds the command that a word of the command line names; all of them if it names none. */
+    static void addCommands(CommandLine line, String[] args, int index, List<Class<?>> commands) {
+        for (Class<?> command : commands) {
+            if (index < args.length && command.getAnnotation(CommandLine.Command.class).name().equals(args[index])) {
+                line.addSubcommand(command);
+                return;
+            }
+        }
+        for (Class<?> command : commands) {
+            line.addSubcommand(command);
+        }
+    }
+
+    /** Applies what all commands of a program share, after they were added. */
+    static CommandLine configured(CommandLine program) {
+        return program.setCaseInsensitiveEnumValuesAllowed(true)
                 .setUsageHelpWidth(USAGE_WIDTH)
                 .setUsageHelpAutoWidth(true);
     }

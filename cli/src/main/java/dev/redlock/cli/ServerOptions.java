@@ -2,6 +2,9 @@ package dev.redlock.cli;
 
 import dev.redlock.transport.NodeAddress;
 import java.time.Duration;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.HashSet;
 import java.util.List;
 import picocli.CommandLine;
 import picocli.CommandLine.Mixin;
@@ -36,31 +39,44 @@ final class ServerOptions {
 
     /** Throws picocli's error for addresses and files that cannot be used. */
     List<NodeAddress> check(CommandLine line) {
+        EarlyLoading.await();
         String named = System.getenv(VARIABLE);
         if (nodes.isEmpty() && named != null && !named.isBlank()) {
             nodes = List.of(named.split(",", -1));
         }
         Options.require(line, !nodes.isEmpty(),
                 "no nodes are named: give --nodes host:port,host:port,... or set " + VARIABLE);
-        nodes = nodes.stream().map(String::trim).toList();
-        Options.requireParsed(line, "--nodes", this::addresses);
-        List<NodeAddress> addresses = addresses();
-        Options.require(line, addresses.stream().distinct().count() == addresses.size(),
+        List<NodeAddress> addresses = addresses(line);
+        Options.require(line, new HashSet<>(addresses).size() == addresses.size(),
                 "--nodes names a server twice: name each node once, or the quorum is wrong");
         Options.require(line, addresses.size() <= NODES_MAX,
                 "--nodes names " + addresses.size() + " nodes: expected 1 to " + NODES_MAX);
         Options.requireAtLeast(line, "--timeout", timeout, Duration.ofMillis(1));
-        tlsFiles.check(line, addresses.stream().anyMatch(NodeAddress::isTls));
+        boolean isTls = false;
+        for (NodeAddress address : addresses) {
+            isTls |= address.isTls();
+        }
+        tlsFiles.check(line, isTls);
         return addresses;
     }
 
-    private List<NodeAddress> addresses() {
-        return nodes.stream().map(NodeAddress::parse).toList();
+    private List<NodeAddress> addresses(CommandLine line) {
+        List<NodeAddress> addresses = new ArrayList<>();
+        try {
+            for (String node : nodes) {
+                addresses.add(NodeAddress.parse(node.trim()));
+            }
+            return addresses;
+        } catch (IllegalArgumentException e) {
+            throw new CommandLine.ParameterException(line, "--nodes: " + e.getMessage());
+        }
     }
 
     /** The addresses as they were given, with passwords. */
     String[] texts() {
-        return nodes.toArray(String[]::new);
+        String[] texts = nodes.toArray(new String[0]);
+        Arrays.setAll(texts, i -> texts[i].trim());
+        return texts;
     }
 
     Duration timeout() {

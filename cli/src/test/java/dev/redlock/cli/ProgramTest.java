@@ -9,6 +9,7 @@ import java.nio.file.Path;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import java.util.TreeMap;
 import org.junit.jupiter.api.Test;
 import picocli.CommandLine;
@@ -55,6 +56,26 @@ class ProgramTest {
             count++;
         }
         return count;
+    }
+
+    /** The options of the others would take longer to prepare than a command runs. */
+    @Test
+    void onlyTheNamedCommandIsPrepared() {
+        Map<String, CommandLine> named = Main.commandLine("locks", "list", "orders").getSubcommands();
+        assertEquals(Set.of("locks"), named.keySet());
+        assertEquals(Set.of("list"), named.get("locks").getSubcommands().keySet());
+        assertEquals(Set.of("nodes"), Main.commandLine("nodes").getSubcommands().keySet());
+        for (String[] args : new String[][]{{}, {"--help"}, {"lock", "list"}}) {
+            assertEquals(Set.of("locks", "nodes"), Main.commandLine(args).getSubcommands().keySet());
+        }
+        assertEquals(3, Main.commandLine("locks", "lst").getSubcommands().get("locks").getSubcommands().size());
+    }
+
+    @Test
+    void aMisspelledCommandIsSuggested() {
+        StringWriter err = new StringWriter();
+        assertEquals(2, Main.run(new PrintWriter(err, true), new PrintWriter(err, true), "locks", "lst"));
+        assertTrue(err.toString().contains("list"), err::toString);
     }
 
     @Test
