@@ -75,9 +75,9 @@ final class ClusterRoutes {
         }
         while (left != 0) {
             int first = Long.numberOfTrailingZeros(left);
-            long sameSlot = withSlot(commands, commands.member(first).slot(), left);
+            long sameSlot = withSlot(commands, commands.request(first).slot(), left);
             left &= ~sameSlot;
-            boolean isSilent = origin.single().isVote && route(commands.member(first), true) != 0;
+            boolean isSilent = origin.single().isVote && route(commands.request(first), true) != 0;
             if (Long.bitCount(sameSlot) == 1 || isSilent) {
                 for (long rest = sameSlot; rest != 0; rest &= rest - 1) {
                     batches.sendAlone(commands, Long.numberOfTrailingZeros(rest), clusterMask);
@@ -87,9 +87,9 @@ final class ClusterRoutes {
             CommandBatch together = origin.newBatch();
             for (long rest = sameSlot; rest != 0; rest &= rest - 1) {
                 int i = Long.numberOfTrailingZeros(rest);
-                together.add(commands.member(i), commands.sequence(i), clusterMask & commands.nodesOf(i));
+                together.add(commands.request(i), commands.sequence(i), clusterMask & commands.nodesOf(i));
             }
-            route(commands.member(first), false);
+            route(commands.request(first), false);
             batches.send(together, origin, clusterMask);
         }
     }
@@ -98,7 +98,7 @@ final class ClusterRoutes {
         long sameSlot = 0;
         for (long left = mask; left != 0; left &= left - 1) {
             int i = Long.numberOfTrailingZeros(left);
-            sameSlot |= commands.member(i).slot() == slot ? 1L << i : 0;
+            sameSlot |= commands.request(i).slot() == slot ? 1L << i : 0;
         }
         return sameSlot;
     }

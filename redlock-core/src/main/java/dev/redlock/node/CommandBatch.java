@@ -5,7 +5,7 @@ import io.netty.buffer.ByteBuf;
 import java.util.Arrays;
 
 /**
- * Releases or extensions of one duty cycle that each node gets as one script call over the keys that it may have.
+ * Releases or extensions of one turn that each node gets as one script call over the keys that it may have.
  * Pooled by the fan-out, and recycled when every node has an outcome.
  *
  * @threading event-loop-confined
@@ -18,7 +18,7 @@ final class CommandBatch extends InFlightRequest {
     private static final int NUMBER_BULK_BYTES = 5 + 19 + 2;
 
     private final CommandKind kind;
-    private final LockRequest[] members = new LockRequest[LENGTH_MAX];
+    private final LockRequest[] requests = new LockRequest[LENGTH_MAX];
     private final int[] sequences = new int[LENGTH_MAX];
     private final long[] nodeMasks = new long[LENGTH_MAX];
     private int length;
@@ -37,7 +37,7 @@ final class CommandBatch extends InFlightRequest {
 
     /** Adds a command for the nodes of a mask. */
     void add(LockRequest request, int sequence, long nodes) {
-        members[length] = request;
+        requests[length] = request;
         sequences[length] = sequence;
         nodeMasks[length++] = nodes;
         keyBytes += request.resourceBulk().length + (kind.hasCounter ? request.counterBulk().length : 0);
@@ -53,28 +53,28 @@ final class CommandBatch extends InFlightRequest {
         return keyBytes;
     }
 
-    LockRequest member(int index) {
-        return members[index];
+    LockRequest request(int index) {
+        return requests[index];
     }
 
-    /** The sequence that a member was added with. */
+    /** The sequence that a request was added with. */
     int sequence(int index) {
         return sequences[index];
     }
 
-    /** Leaves members out on a node. */
+    /** Leaves requests out on a node. */
     void remove(long mask, int nodeIndex) {
         for (long left = mask; left != 0; left &= left - 1) {
             nodeMasks[Long.numberOfTrailingZeros(left)] &= ~(1L << nodeIndex);
         }
     }
 
-    /** The nodes that get a member, as a mask. */
+    /** The nodes that get a request, as a mask. */
     long nodesOf(int index) {
         return nodeMasks[index];
     }
 
-    /** The nodes that get any member, as a mask. */
+    /** The nodes that get any request, as a mask. */
     long nodes() {
         long nodes = 0;
         for (int i = 0; i < length; i++) {
@@ -83,8 +83,8 @@ final class CommandBatch extends InFlightRequest {
         return nodes;
     }
 
-    /** The members that a node gets, member i as bit i; its reply has them in this order. */
-    long membersOf(int nodeIndex) {
+    /** The requests that a node gets, request i as bit i; its reply has them in this order. */
+    long requestsOf(int nodeIndex) {
         long mask = 0;
         for (int i = 0; i < length; i++) {
             mask |= (nodeMasks[i] >>> nodeIndex & 1) << i;
@@ -100,17 +100,17 @@ final class CommandBatch extends InFlightRequest {
         return LockScripts.COMMAND_OVERHEAD_BYTES + script + keyBytes + valueBytes + numberBytes;
     }
 
-    /** Capacity for the members, together or each in a command of its own. */
+    /** Capacity for the requests, together or each in a command of its own. */
     int roomForEach() {
         return keyBytes + length * (LockScripts.COMMAND_OVERHEAD_BYTES + WakeUpRequest.COMMAND_BYTES);
     }
 
     /**
-     * {@code EVALSHA <sha> K key1 ... keyK token1 ... tokenK} for some members, or {@code EVAL} with the script. Fenced
-     * releases have {@code counter1 ... counterK} after the keys, and the highest values and the counters' expiry after
-     * the tokens. Extensions have their ttls after the tokens.
+     * {@code EVALSHA <sha> K key1 ... keyK token1 ... tokenK} for some requests, or {@code EVAL} with the script.
+     * Fenced releases have {@code counter1 ... counterK} after the keys, and the highest values and the counters'
+     * expiry after the tokens. Extensions have their ttls after the tokens.
      *
-     * @param mask member i as bit i
+     * @param mask request i as bit i
      */
     void writeTo(ByteBuf out, long mask, boolean isEval) {
         int count = Long.bitCount(mask);
@@ -120,22 +120,22 @@ final class CommandBatch extends InFlightRequest {
         out.writeBytes((isEval ? ScriptSources.BATCH_EVAL : ScriptSources.BATCH_EVALSHA)[kind.ordinal()]);
         RespWriter.bulkInteger(out, isFenced ? 2 * count : count);
         for (long left = mask; left != 0; left &= left - 1) {
-            out.writeBytes(members[Long.numberOfTrailingZeros(left)].resourceBulk());
+            out.writeBytes(requests[Long.numberOfTrailingZeros(left)].resourceBulk());
         }
         for (long left = isFenced ? mask : 0; left != 0; left &= left - 1) {
-            out.writeBytes(members[Long.numberOfTrailingZeros(left)].counterBulk());
+            out.writeBytes(requests[Long.numberOfTrailingZeros(left)].counterBulk());
         }
         for (long left = mask; left != 0; left &= left - 1) {
-            out.writeBytes(members[Long.numberOfTrailingZeros(left)].token().bulk());
+            out.writeBytes(requests[Long.numberOfTrailingZeros(left)].token().bulk());
         }
         for (long left = isFenced ? mask : 0; left != 0; left &= left - 1) {
-            RespWriter.bulkInteger(out, members[Long.numberOfTrailingZeros(left)].highestFence());
+            RespWriter.bulkInteger(out, requests[Long.numberOfTrailingZeros(left)].highestFence());
         }
         if (isFenced) {
-            RespWriter.bulkInteger(out, members[0].counterTtlMs());
+            RespWriter.bulkInteger(out, requests[0].counterTtlMs());
         }
         for (long left = isExtension ? mask : 0; left != 0; left &= left - 1) {
-            RespWriter.bulkInteger(out, members[Long.numberOfTrailingZeros(left)].ttlMs());
+            RespWriter.bulkInteger(out, requests[Long.numberOfTrailingZeros(left)].ttlMs());
         }
     }
 
@@ -151,40 +151,40 @@ final class CommandBatch extends InFlightRequest {
 
     void reset() {
         assert openCount == 0 : "every node has an outcome";
-        Arrays.fill(members, 0, length, null);
+        Arrays.fill(requests, 0, length, null);
         length = 0;
         keyBytes = 0;
         valueBytes = 0;
     }
 
     void onError(int nodeIndex, VoteFailure failure) {
-        onError(membersOf(nodeIndex), nodeIndex, failure);
+        onError(requestsOf(nodeIndex), nodeIndex, failure);
     }
 
-    /** Reports an error to the members of a mask. */
+    /** Reports an error to the requests of a mask. */
     void onError(long mask, int nodeIndex, VoteFailure failure) {
         for (long left = mask; left != 0; left &= left - 1) {
             int i = Long.numberOfTrailingZeros(left);
-            members[i].onError(nodeIndex, kind.single(), sequences[i], failure);
+            requests[i].onError(nodeIndex, kind.single(), sequences[i], failure);
         }
     }
 
     void onUnknown(int nodeIndex) {
-        for (long left = membersOf(nodeIndex); left != 0; left &= left - 1) {
+        for (long left = requestsOf(nodeIndex); left != 0; left &= left - 1) {
             int i = Long.numberOfTrailingZeros(left);
-            members[i].onUnknown(nodeIndex, kind.single(), sequences[i]);
+            requests[i].onUnknown(nodeIndex, kind.single(), sequences[i]);
         }
     }
 
     void onNotSent(int nodeIndex, VoteFailure failure) {
-        for (long left = membersOf(nodeIndex); left != 0; left &= left - 1) {
+        for (long left = requestsOf(nodeIndex); left != 0; left &= left - 1) {
             int i = Long.numberOfTrailingZeros(left);
-            members[i].onNotSent(nodeIndex, kind.single(), sequences[i], failure);
+            requests[i].onNotSent(nodeIndex, kind.single(), sequences[i], failure);
         }
     }
 
     @Override
     public String toString() {
-        return "CommandBatch{" + kind + ", " + length + " members, open=" + openCount + "}";
+        return "CommandBatch{" + kind + ", " + length + " requests, open=" + openCount + "}";
     }
 }

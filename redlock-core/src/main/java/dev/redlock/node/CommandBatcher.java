@@ -1,7 +1,7 @@
 package dev.redlock.node;
 
 /**
- * Collects the commands of one kind in a duty cycle, and pools the batches for them.
+ * Collects the commands of one kind in a turn, and pools the batches for them.
  *
  * @threading event-loop-confined
  */

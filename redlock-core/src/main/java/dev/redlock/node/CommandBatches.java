@@ -3,7 +3,7 @@ package dev.redlock.node;
 import io.netty.buffer.ByteBuf;
 
 /**
- * Two or more releases and extensions of plain locks in one duty cycle. They leave as one script call for each node,
+ * Two or more releases and extensions of plain locks in one turn. They leave as one script call for each node,
  * except where the node has a command of its own. {@link DeferredCommands} has the first one.
  *
  * @threading event-loop-confined
@@ -21,7 +21,7 @@ final class CommandBatches {
     private final CommandBatcher fenced;
     private final CommandBatcher extensions;
     private final ResourceFilter filter = new ResourceFilter();
-    /** Whether a command waits for the end of the duty cycle: a deferred one, or one in a batch. */
+    /** Whether a command waits for the end of the turn: a deferred one, or one in a batch. */
     boolean isCollecting;
 
     /** Batches of up to so many releases; and of as many extensions, up to 32. */
@@ -93,7 +93,7 @@ final class CommandBatches {
         }
         ClusterRoutes routes = fanOut.routes();
         if (commands.length() == 1) {
-            LockRequest single = commands.member(0);
+            LockRequest single = commands.request(0);
             int sequence = commands.sequence(0);
             long nodes = commands.nodesOf(0);
             origin.recycle(commands);
@@ -122,7 +122,7 @@ final class CommandBatches {
 
     /** Sends one command of a batch to the nodes of a mask. */
     void sendAlone(CommandBatch commands, int index, long mask) {
-        fanOut.sendNow(commands.member(index), commands.kind().single(), commands.sequence(index),
+        fanOut.sendNow(commands.request(index), commands.kind().single(), commands.sequence(index),
                 mask & commands.nodesOf(index));
     }
 
@@ -131,9 +131,9 @@ final class CommandBatches {
         long sent = 0;
         for (long left = mask; left != 0;) {
             // One pass, unless the commands are for different nodes.
-            long members = commands.membersOf(Long.numberOfTrailingZeros(left));
-            long group = withMembers(commands, members, left);
-            sent |= sendEncoded(commands, members, group);
+            long requests = commands.requestsOf(Long.numberOfTrailingZeros(left));
+            long group = withRequests(commands, requests, left);
+            sent |= sendEncoded(commands, requests, group);
             left &= ~group;
         }
         fanOut.scheduleFlush();
@@ -142,35 +142,35 @@ final class CommandBatches {
         }
     }
 
-    /** The nodes of a mask that get the same members. */
-    private static long withMembers(CommandBatch commands, long members, long mask) {
+    /** The nodes of a mask that get the same requests. */
+    private static long withRequests(CommandBatch commands, long requests, long mask) {
         long group = 0;
         for (long left = mask; left != 0; left &= left - 1) {
-            if (commands.membersOf(Long.numberOfTrailingZeros(left)) == members) {
+            if (commands.requestsOf(Long.numberOfTrailingZeros(left)) == requests) {
                 group |= Long.lowestOneBit(left);
             }
         }
         return group;
     }
 
-    private long sendEncoded(CommandBatch commands, long members, long mask) {
+    private long sendEncoded(CommandBatch commands, long requests, long mask) {
         ByteBuf out = fanOut.withRoom(commands.room(false));
         if (out == null) {
             return 0;
         }
         if (fanOut.routes() != null) {
             // Room may have taken a flush, whose events send other commands.
-            fanOut.routes().route(firstOf(commands, members), false);
+            fanOut.routes().route(firstOf(commands, requests), false);
         }
         int start = out.writerIndex();
-        commands.writeTo(out, members, false);
+        commands.writeTo(out, requests, false);
         int tag = RequestRing.tag(commands.kind(), CommandEncoding.SCRIPT, 0, false);
         return fanOut.enqueue(commands, commands.kind(), tag, mask, out, start);
     }
 
-    /** A member that still waits for an outcome; others may be in their pool already. */
-    private static LockRequest firstOf(CommandBatch commands, long members) {
-        return commands.member(Long.numberOfTrailingZeros(members));
+    /** A request that still waits for an outcome; others may be in their pool already. */
+    private static LockRequest firstOf(CommandBatch commands, long requests) {
+        return commands.request(Long.numberOfTrailingZeros(requests));
     }
 
     // ---- outcomes ---------------------------------------------------------------------------------------------------
@@ -182,11 +182,11 @@ final class CommandBatches {
         }
     }
 
-    /** Reports to the members of a batch the nodes that it was not sent to. */
+    /** Reports to the requests of a batch the nodes that it was not sent to. */
     void report(CommandBatch commands, long unsent) {
         for (long left = unsent; left != 0; left &= left - 1) {
             int index = Long.numberOfTrailingZeros(left);
-            LockRequest first = firstOf(commands, commands.membersOf(index));
+            LockRequest first = firstOf(commands, commands.requestsOf(index));
             commands.onNotSent(index, fanOut.whyUnsent(first, commands.kind().single(), index));
             onOutcome(commands);
         }

@@ -172,9 +172,9 @@ final class CommandRetries {
     private void sendEach(CommandBatch commands, int tag, VoteFailure failure, String errorCode,
             SlotRedirect redirect) {
         CommandKind kind = commands.kind().single();
-        for (long left = commands.membersOf(nodeIndex); left != 0; left &= left - 1) {
+        for (long left = commands.requestsOf(nodeIndex); left != 0; left &= left - 1) {
             int i = Long.numberOfTrailingZeros(left);
-            LockRequest request = commands.member(i);
+            LockRequest request = commands.request(i);
             // After TRYAGAIN the command may meet its first redirection.
             boolean isSent = redirect == null && sendAgain(request, kind, commands.sequence(i), false, false);
             if (!isSent) {
@@ -185,17 +185,17 @@ final class CommandRetries {
         fanOut.onBatchOutcome(commands);
     }
 
-    /** Sends a batch again with its script, without the members that a later command has replaced. */
+    /** Sends a batch again with its script, without the requests that a later command has replaced. */
     private boolean sendAgain(CommandBatch commands) {
         long unwanted = 0;
-        for (long left = commands.membersOf(nodeIndex); left != 0; left &= left - 1) {
+        for (long left = commands.requestsOf(nodeIndex); left != 0; left &= left - 1) {
             int i = Long.numberOfTrailingZeros(left);
-            LockRequest request = commands.member(i);
+            LockRequest request = commands.request(i);
             if (!request.isSecondTryWanted(commands.kind().single(), commands.sequence(i))) {
                 unwanted |= 1L << i;
             }
         }
-        if (sender.refusalOf(commands.kind()) != VoteFailure.NONE || unwanted == commands.membersOf(nodeIndex)) {
+        if (sender.refusalOf(commands.kind()) != VoteFailure.NONE || unwanted == commands.requestsOf(nodeIndex)) {
             return false;
         }
         commands.remove(unwanted, nodeIndex);
@@ -210,7 +210,7 @@ final class CommandRetries {
         boolean isMigrating = isMigrating(failure);
         if (isMigrating) {
             sender.cluster()
-                    .onMigration(sender, commands.member(Long.numberOfTrailingZeros(commands.membersOf(nodeIndex))));
+                    .onMigration(sender, commands.request(Long.numberOfTrailingZeros(commands.requestsOf(nodeIndex))));
         }
         if (redirect != null || isMigrating || isForbiddenExtension) {
             sendEach(commands, tag, failure, errorCode, redirect);
@@ -275,7 +275,7 @@ final class CommandRetries {
         if (out == null) {
             return false;
         }
-        commands.writeTo(out, commands.membersOf(nodeIndex), true);
+        commands.writeTo(out, commands.requestsOf(nodeIndex), true);
         return sender.write(commands, RequestRing.tag(commands.kind(), CommandEncoding.SCRIPT, 0, true), out, false);
     }
 }

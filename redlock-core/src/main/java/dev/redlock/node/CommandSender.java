@@ -279,25 +279,25 @@ final class CommandSender {
 
     /** The number of outcomes in the reply of this node. */
     int lengthOf(CommandBatch commands) {
-        return Long.bitCount(commands.membersOf(nodeIndex));
+        return Long.bitCount(commands.requestsOf(nodeIndex));
     }
 
     void onBatchReply(CommandBatch commands, BatchReply reply) {
         int index = 0;
-        for (long left = commands.membersOf(nodeIndex); left != 0; left &= left - 1) {
+        for (long left = commands.requestsOf(nodeIndex); left != 0; left &= left - 1) {
             int i = Long.numberOfTrailingZeros(left);
             int tag = singleTag(commands, i, false);
             if (reply.failure(index) == VoteFailure.NONE) {
-                onReply(commands.member(i), tag, reply.value(index));
+                onReply(commands.request(i), tag, reply.value(index));
             } else {
-                retries.onError(commands.member(i), tag, reply.failure(index), reply.errorCode(index), null);
+                retries.onError(commands.request(i), tag, reply.failure(index), reply.errorCode(index), null);
             }
             index++;
         }
         fanOut.onBatchOutcome(commands);
     }
 
-    /** The tag that a member of a batch has as a command of its own. */
+    /** The tag that a request of a batch has as a command of its own. */
     static int singleTag(CommandBatch commands, int index, boolean isSecondTry) {
         return RequestRing.tag(commands.kind().single(), CommandEncoding.SCRIPT, commands.sequence(index), isSecondTry);
     }

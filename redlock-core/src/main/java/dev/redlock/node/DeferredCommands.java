@@ -1,7 +1,7 @@
 package dev.redlock.node;
 
 /**
- * The releases and extensions of plain locks that wait for the end of the duty cycle. The first one waits here and
+ * The releases and extensions of plain locks that wait for the end of the turn. The first one waits here and
  * needs no batch, unless a second one follows: then both are in the {@link CommandBatches}.
  *
  * @threading event-loop-confined
@@ -10,7 +10,7 @@ final class DeferredCommands {
 
     private final FanOut fanOut;
     private final CommandBatches batches;
-    /** The only release or extension of the duty cycle so far; null if there is none, or if the batches have it. */
+    /** The only release or extension of the turn so far; null if there is none, or if the batches have it. */
     private LockRequest lone;
     private CommandKind loneKind;
     private int loneSequence;
@@ -21,7 +21,7 @@ final class DeferredCommands {
         this.batches = batches;
     }
 
-    /** A command for the nodes of a mask leaves at the end of the duty cycle. */
+    /** A command for the nodes of a mask leaves at the end of the turn. */
     void collect(LockRequest request, CommandKind kind, int sequence, long mask) {
         while (lone != null) {
             LockRequest first = lone;

@@ -9,7 +9,7 @@ import java.util.concurrent.TimeUnit;
 /**
  * Writes a command once and sends the same bytes to every node.
  *
- * <p>Commands collect in one {@link SharedBatch} for the rest of the duty cycle. The event loop runs its task queue
+ * <p>Commands collect in one {@link SharedBatch} for the rest of the turn. The event loop runs its task queue
  * until it is empty before it polls its sockets, and the flush is the last task. So all commands of one turn leave in
  * one write per node.
  *
@@ -111,7 +111,7 @@ public final class FanOut {
      * Sends one command to the nodes of a mask. A node that cannot get it is reported by {@link LockRequest#onNotSent}:
      * <ul>
      * <li>for an acquire and a ttl query before this method returns, after the command is queued for all other nodes;
-     * <li>for any other command at the end of this duty cycle.
+     * <li>for any other command at the end of this turn.
      * </ul>
      *
      * <p>So a command that the report causes cannot overtake this one.
@@ -249,7 +249,7 @@ public final class FanOut {
     // ---- batches ----------------------------------------------------------------------------------------------------
 
     /**
-     * Sends a release at the end of this duty cycle.
+     * Sends a release at the end of this turn.
      * <ul>
      * <li>A node without a conditional delete gets one script call for all its releases, which costs it less than one
      * call each.
@@ -258,7 +258,7 @@ public final class FanOut {
      * </ul>
      *
      * <p>No command for the same resource overtakes the release. A node that cannot get it is reported by {@link
-     * LockRequest#onNotSent} at the end of the duty cycle.
+     * LockRequest#onNotSent} at the end of the turn.
      *
      * @param request the claim, whose token the nodes release
      * @param kind    {@link CommandKind#RELEASE} or {@link CommandKind#RELEASE_FENCED}
@@ -273,7 +273,7 @@ public final class FanOut {
     }
 
     /**
-     * Sends an extension at the end of this duty cycle, batched as {@link #release} does. Its order with the releases
+     * Sends an extension at the end of this turn, batched as {@link #release} does. Its order with the releases
      * and the other commands for the resource is kept.
      *
      * @param request  the claim
@@ -322,8 +322,8 @@ public final class FanOut {
     }
 
     /**
-     * Chooses the node that gets the commands of this duty cycle last: the one whose push wakes the waiters of a
-     * released lock. One node for all releases, because most duty cycles with a contended release have no other.
+     * Chooses the node that gets the commands of this turn last: the one whose push wakes the waiters of a
+     * released lock. One node for all releases, because most turns with a contended release have no other.
      *
      * @param nodeIndex -1 for any
      */
@@ -346,7 +346,7 @@ public final class FanOut {
         batches.report(commands, unsent);
     }
 
-    /** Reports at the end of the duty cycle the nodes that a batch was not sent to. */
+    /** Reports at the end of the turn the nodes that a batch was not sent to. */
     void reject(CommandBatch commands, long unsent) {
         rejectedSends.add(commands, unsent);
         hasRejected = true;
@@ -394,7 +394,7 @@ public final class FanOut {
         }
     }
 
-    /** Flushes at the end of this duty cycle. */
+    /** Flushes at the end of this turn. */
     void scheduleFlush() {
         if (!isFlushScheduled) {
             try {

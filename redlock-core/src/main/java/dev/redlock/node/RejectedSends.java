@@ -3,7 +3,7 @@ package dev.redlock.node;
 import java.util.ArrayDeque;
 
 /**
- * Commands that could not be sent to some nodes. They are reported at the end of the duty cycle, because a report may
+ * Commands that could not be sent to some nodes. They are reported at the end of the turn, because a report may
  * cause another command. That one must not overtake a command that is being written, and must not change the state
  * under the caller of the fan-out.
  *

@@ -99,24 +99,24 @@ final class RequestRing {
         if (tailCursor - headCursor >= highMark) {
             onHighMark();
         }
-        int slot = (int) tailCursor & requests.length - 1;
-        assert requests[slot] == null : "the slot is free";
-        requests[slot] = request;
-        tags[slot] = tag;
+        int place = (int) tailCursor & requests.length - 1;
+        assert requests[place] == null : "the place is free";
+        requests[place] = request;
+        tags[place] = tag;
         tailCursor++;
     }
 
     /** The oldest request; null if there is none. */
     InFlightRequest head() {
-        // A slot without a request is null.
+        // A place without a request is null.
         return requests[(int) headCursor & requests.length - 1];
     }
 
     /** The oldest request, if it is a lock command with this kind of reply; else null. */
     LockRequest head(CommandEncoding.Reply reply) {
-        int slot = (int) headCursor & requests.length - 1;
-        CommandEncoding encoding = CommandEncoding.VALUES[tags[slot] >>> KIND_BITS & ENCODING_MASK];
-        return requests[slot] instanceof LockRequest request && encoding.reply == reply ? request : null;
+        int place = (int) headCursor & requests.length - 1;
+        CommandEncoding encoding = CommandEncoding.VALUES[tags[place] >>> KIND_BITS & ENCODING_MASK];
+        return requests[place] instanceof LockRequest request && encoding.reply == reply ? request : null;
     }
 
     /** The encoding of the oldest request. */
@@ -126,9 +126,9 @@ final class RequestRing {
 
     /** Removes the oldest request; returns its tag. */
     int take() {
-        int slot = (int) headCursor++ & requests.length - 1;
-        requests[slot] = null;
-        return tags[slot];
+        int place = (int) headCursor++ & requests.length - 1;
+        requests[place] = null;
+        return tags[place];
     }
 
     /** The length reaches a new maximum since the last trim. The array may be long enough from before. */

@@ -4,8 +4,8 @@ import java.lang.invoke.MethodHandles;
 import java.lang.invoke.VarHandle;
 
 /**
- * Counts the acquisitions of one event loop by outcome and duration. Durations fall into slots: 32 for each power of
- * two, so a slot is 1.024 us wide, or at most 1/32 of its start. One thread adds; any thread reads the
+ * Counts the acquisitions of one event loop by outcome and duration. Durations fall into buckets: 32 for each power of
+ * two, so a bucket is 1.024 us wide, or at most 1/32 of its start. One thread adds; any thread reads the
  * current numbers. Neither allocates nor waits. A timer of a metrics registry takes 20 times as long, and runs code of
  * the registry on the event loop for each lock.
  *
@@ -16,15 +16,15 @@ public final class AcquireTimes {
     private static final int UNIT_SHIFT = 10;
     private static final int FINE_BITS = 5;
     private static final int FINE_COUNT = 1 << FINE_BITS;
-    /** Longer durations, from 73 minutes on, share the last slot. */
+    /** Longer durations, from 73 minutes on, share the last bucket. */
     private static final long UNITS_MAX = 0xFFFF_FFFFL;
-    /** Slots of one outcome. */
-    static final int SLOT_COUNT = slotOf(Long.MAX_VALUE) + 1;
-    private static final int STRIDE = SLOT_COUNT + 1;
+    /** Buckets of one outcome. */
+    static final int BUCKET_COUNT = slotOf(Long.MAX_VALUE) + 1;
+    private static final int STRIDE = BUCKET_COUNT + 1;
 
     private static final VarHandle NUMBERS = MethodHandles.arrayElementVarHandle(long[].class);
 
-    /** For each outcome the sum of its durations, then its slots. */
+    /** For each outcome the sum of its durations, then its buckets. */
     private final long[] numbers;
 
     /**
@@ -57,8 +57,8 @@ public final class AcquireTimes {
         return (long) NUMBERS.getOpaque(numbers, outcome * STRIDE);
     }
 
-    long count(int outcome, int slot) {
-        return (long) NUMBERS.getOpaque(numbers, outcome * STRIDE + 1 + slot);
+    long count(int outcome, int bucket) {
+        return (long) NUMBERS.getOpaque(numbers, outcome * STRIDE + 1 + bucket);
     }
 
     static int slotOf(long durationNs) {
@@ -67,10 +67,10 @@ public final class AcquireTimes {
         return shift * FINE_COUNT + (int) (units >>> shift);
     }
 
-    /** The shortest duration above a slot, nanoseconds. */
-    static long endNs(int slot) {
-        int shift = Math.max(0, slot / FINE_COUNT - 1);
-        long units = slot - (long) shift * FINE_COUNT;
+    /** The shortest duration above a bucket, nanoseconds. */
+    static long endNs(int bucket) {
+        int shift = Math.max(0, bucket / FINE_COUNT - 1);
+        long units = bucket - (long) shift * FINE_COUNT;
         return units + 1 << shift + UNIT_SHIFT;
     }
 }

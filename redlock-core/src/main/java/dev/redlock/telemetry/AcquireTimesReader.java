@@ -38,13 +38,13 @@ public final class AcquireTimesReader {
      * Counts acquisitions up to a duration.
      *
      * @param outcome    their outcome
-     * @param durationNs the longest duration; those of its slot are left out, unless it is the end of the slot
+     * @param durationNs the longest duration; those of its bucket are left out, unless it is the end of the bucket
      * @return how many
      */
     public long countUpTo(int outcome, long durationNs) {
         long count = 0;
-        for (int slot = 0; slot < AcquireTimes.SLOT_COUNT && AcquireTimes.endNs(slot) <= durationNs; slot++) {
-            count += count(outcome, slot);
+        for (int bucket = 0; bucket < AcquireTimes.BUCKET_COUNT && AcquireTimes.endNs(bucket) <= durationNs; bucket++) {
+            count += count(outcome, bucket);
         }
         return count;
     }
@@ -79,7 +79,7 @@ public final class AcquireTimesReader {
      * @param outcome of the acquisitions
      * @param share   above 0, at most 1
      * @param nowNs   monotonic time
-     * @return the end of its slot, nanoseconds; NaN without acquisitions
+     * @return the end of its bucket, nanoseconds; NaN without acquisitions
      */
     public synchronized double percentileNs(int outcome, double share, long nowNs) {
         if (nowNs - newerNs >= PERIOD_NS) {
@@ -87,36 +87,36 @@ public final class AcquireTimesReader {
             newer = copy();
             newerNs = nowNs;
         }
-        int first = outcome * AcquireTimes.SLOT_COUNT;
+        int first = outcome * AcquireTimes.BUCKET_COUNT;
         long count = 0;
-        for (int slot = 0; slot < AcquireTimes.SLOT_COUNT; slot++) {
-            count += count(outcome, slot) - older[first + slot];
+        for (int bucket = 0; bucket < AcquireTimes.BUCKET_COUNT; bucket++) {
+            count += count(outcome, bucket) - older[first + bucket];
         }
         if (count == 0) {
             return Double.NaN;
         }
         long left = Math.max(1, (long) Math.ceil(count * share));
-        int slot = -1;
+        int bucket = -1;
         // The loops may have added some meanwhile, so this ends.
         while (left > 0) {
-            slot++;
-            left -= count(outcome, slot) - older[first + slot];
+            bucket++;
+            left -= count(outcome, bucket) - older[first + bucket];
         }
-        return AcquireTimes.endNs(slot);
+        return AcquireTimes.endNs(bucket);
     }
 
     private long[] copy() {
-        long[] counts = new long[outcomeCount * AcquireTimes.SLOT_COUNT];
+        long[] counts = new long[outcomeCount * AcquireTimes.BUCKET_COUNT];
         for (int i = 0; i < counts.length; i++) {
-            counts[i] = count(i / AcquireTimes.SLOT_COUNT, i % AcquireTimes.SLOT_COUNT);
+            counts[i] = count(i / AcquireTimes.BUCKET_COUNT, i % AcquireTimes.BUCKET_COUNT);
         }
         return counts;
     }
 
-    private long count(int outcome, int slot) {
+    private long count(int outcome, int bucket) {
         long count = 0;
         for (AcquireTimes times : loops) {
-            count += times.count(outcome, slot);
+            count += times.count(outcome, bucket);
         }
         return count;
     }

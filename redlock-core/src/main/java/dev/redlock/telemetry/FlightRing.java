@@ -8,7 +8,7 @@ import java.lang.invoke.VarHandle;
  * takes a copy, without a lock and without stopping the other.
  *
  * <p>A copy contains complete events only. The writer publishes the number of its events after each one, so a reader
- * that reads the number again after the copy knows which slots may have changed in between, and leaves them out.
+ * that reads the number again after the copy knows which places may have changed in between, and leaves them out.
  *
  * @threading one thread adds; any thread copies
  */
@@ -61,15 +61,15 @@ public final class FlightRing {
      */
     public void add(long timeNs, int kind, int number, int nodeIndex, int detail, long value, Object subject) {
         long count = addedCount;
-        int slot = (int) count & indexMask;
-        int word = slot * WORDS;
-        // The number of the last event precedes the changes of the slot, which a reader then leaves out.
+        int place = (int) count & indexMask;
+        int word = place * WORDS;
+        // The number of the last event precedes the changes of the place, which a reader then leaves out.
         VarHandle.storeStoreFence();
         words[word] = timeNs;
         words[word + 1] = (long) number << NUMBER_SHIFT | (long) detail << DETAIL_SHIFT | nodeIndex << NODE_SHIFT
                 | kind;
         words[word + 2] = value;
-        subjects[slot] = subject;
+        subjects[place] = subject;
         ADDED_COUNT.setRelease(this, count + 1);
     }
 
@@ -86,11 +86,11 @@ public final class FlightRing {
         Object[] copiedSubjects = new Object[length];
         long start = end - length;
         for (int i = 0; i < length; i++) {
-            int slot = (int) (start + i) & indexMask;
-            System.arraycopy(words, slot * WORDS, copiedWords, i * WORDS, WORDS);
-            copiedSubjects[i] = subjects[slot];
+            int place = (int) (start + i) & indexMask;
+            System.arraycopy(words, place * WORDS, copiedWords, i * WORDS, WORDS);
+            copiedSubjects[i] = subjects[place];
         }
-        // The reads above precede the read of the number, which counts every event whose slot they may have seen.
+        // The reads above precede the read of the number, which counts every event whose place they may have seen.
         VarHandle.loadLoadFence();
         long endAfter = (long) ADDED_COUNT.getAcquire(this);
         // The event after the last counted one may be incomplete.

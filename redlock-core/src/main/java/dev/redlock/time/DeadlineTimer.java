@@ -23,8 +23,8 @@ public final class DeadlineTimer {
     }
 
     final Handler handler;
-    /** Its place in the wheel, also for a while after a stop; {@link TimerSlots#NONE} if it has none. */
-    int place = TimerSlots.NONE;
+    /** Its place in the wheel, also for a while after a stop; {@link TimerPlaces#NONE} if it has none. */
+    int place = TimerPlaces.NONE;
     /** The deadline that the place was chosen for: the wheel finds the timer by this time. */
     long placedNs;
     long deadlineNs;

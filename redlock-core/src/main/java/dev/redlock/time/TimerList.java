@@ -8,63 +8,63 @@ package dev.redlock.time;
  */
 final class TimerList {
 
-    private final TimerSlots slots;
+    private final TimerPlaces places;
     private final long[] used;
     private final int spoke;
     private final int number;
-    private int first = TimerSlots.NONE;
-    private int last = TimerSlots.NONE;
+    private int first = TimerPlaces.NONE;
+    private int last = TimerPlaces.NONE;
     /** The next place of the first block. */
     private int index;
 
     /**
      * An empty list.
      *
-     * @param slots  the places of all lists of the wheel
+     * @param places the places of all lists of the wheel
      * @param number identifies the list among them
      * @param used   the list keeps bit {@code spoke} of it set while it has blocks
      * @param spoke  number of the bit
      */
-    TimerList(TimerSlots slots, int number, long[] used, int spoke) {
-        this.slots = slots;
+    TimerList(TimerPlaces places, int number, long[] used, int spoke) {
+        this.places = places;
         this.number = number;
         this.used = used;
         this.spoke = spoke;
     }
 
     boolean isEmpty() {
-        return first == TimerSlots.NONE;
+        return first == TimerPlaces.NONE;
     }
 
     /** Adds a timer at the end. A block must be reserved. */
     void append(DeadlineTimer timer) {
-        assert timer.place == TimerSlots.NONE : "a timer is in one list at a time";
-        if (last == TimerSlots.NONE || slots.isFull(last)) {
-            int block = slots.takeBlock(number, last);
-            if (last == TimerSlots.NONE) {
+        assert timer.place == TimerPlaces.NONE : "a timer is in one list at a time";
+        if (last == TimerPlaces.NONE || places.isFull(last)) {
+            int block = places.takeBlock(number, last);
+            if (last == TimerPlaces.NONE) {
                 first = block;
                 used[spoke >> 6] |= 1L << spoke;
             }
             last = block;
         }
-        slots.add(last, timer);
+        places.add(last, timer);
     }
 
     void remove(DeadlineTimer timer) {
-        int block = TimerSlots.blockOf(timer);
-        slots.remove(timer);
-        if (slots.hasTimers(block)) {
+        int block = TimerPlaces.blockOf(timer);
+        places.remove(timer);
+        if (places.hasTimers(block)) {
             return;
         }
         if (block == first) {
-            first = slots.next(block);
+            first = places.next(block);
             index = 0;
         }
         if (block == last) {
-            last = slots.previous(block);
+            last = places.previous(block);
         }
-        slots.unlinkBlock(block);
-        if (first == TimerSlots.NONE) {
+        places.unlinkBlock(block);
+        if (first == TimerPlaces.NONE) {
             clear();
         }
     }
@@ -74,17 +74,17 @@ final class TimerList {
         if (isEmpty()) {
             return null;
         }
-        DeadlineTimer timer = slots.get(first, index++);
+        DeadlineTimer timer = places.get(first, index++);
         while (timer == null) {
-            timer = slots.get(first, index++);
+            timer = places.get(first, index++);
         }
         remove(timer);
         return timer;
     }
 
     private void clear() {
-        first = TimerSlots.NONE;
-        last = TimerSlots.NONE;
+        first = TimerPlaces.NONE;
+        last = TimerPlaces.NONE;
         index = 0;
         used[spoke >> 6] &= ~(1L << spoke);
     }
@@ -95,7 +95,7 @@ final class TimerList {
             return;
         }
         assert index == 0 : "only the list of due timers is polled";
-        slots.move(first, other.last, other.number);
+        places.move(first, other.last, other.number);
         if (other.isEmpty()) {
             other.first = first;
             other.used[other.spoke >> 6] |= 1L << other.spoke;
@@ -109,9 +109,9 @@ final class TimerList {
         long bestNs = 0;
         boolean isFound = false;
         int from = index;
-        for (int block = first; block != TimerSlots.NONE; block = slots.next(block)) {
-            for (int i = from; i < slots.used(block); i++) {
-                DeadlineTimer timer = slots.get(block, i);
+        for (int block = first; block != TimerPlaces.NONE; block = places.next(block)) {
+            for (int i = from; i < places.used(block); i++) {
+                DeadlineTimer timer = places.get(block, i);
                 if (timer != null && (!isFound || timer.placedNs - bestNs < 0)) {
                     isFound = true;
                     bestNs = timer.placedNs;

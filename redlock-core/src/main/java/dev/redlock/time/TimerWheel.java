@@ -43,12 +43,12 @@ public final class TimerWheel {
     long wakeNs;
     boolean isWakeSet;
     private final long originNs;
-    private final TimerSlots slots = new TimerSlots();
+    private final TimerPlaces places = new TimerPlaces();
     private final long[] fineUsed = new long[FINE_SPOKES / Long.SIZE];
     private final long[] coarseUsed = new long[COARSE_SPOKES / Long.SIZE];
     private final TimerList[] fine = newSpokes(0, fineUsed);
     private final TimerList[] coarse = newSpokes(FINE_SPOKES, coarseUsed);
-    private final TimerList due = new TimerList(slots, FINE_SPOKES + COARSE_SPOKES, new long[1], 0);
+    private final TimerList due = new TimerList(places, FINE_SPOKES + COARSE_SPOKES, new long[1], 0);
     private long fineTick;
     private int startedCount;
 
@@ -70,9 +70,9 @@ public final class TimerWheel {
      * @param deadlineNs monotonic time; a past time is due at the next poll
      */
     public void start(DeadlineTimer timer, long deadlineNs) {
-        boolean isPlaced = timer.place != TimerSlots.NONE;
+        boolean isPlaced = timer.place != TimerPlaces.NONE;
         if (!isPlaced || deadlineNs - timer.placedNs < 0) {
-            slots.reserveBlock();
+            places.reserveBlock();
             if (isPlaced) {
                 listOf(timer).remove(timer);
             }
@@ -108,7 +108,7 @@ public final class TimerWheel {
 
     /** The blocks of places that exist, for tests of their number. */
     int blockCount() {
-        return slots.blockCount();
+        return places.blockCount();
     }
 
     /**
@@ -155,7 +155,7 @@ public final class TimerWheel {
     }
 
     private TimerList listOf(DeadlineTimer timer) {
-        int number = slots.spokeOf(timer);
+        int number = places.spokeOf(timer);
         if (number < FINE_SPOKES) {
             return fine[number];
         }
@@ -189,7 +189,7 @@ public final class TimerWheel {
 
     /** Leaves the timer where it is if there is no memory for its next place. */
     private DeadlineTimer nextDue() {
-        slots.reserveBlock();
+        places.reserveBlock();
         return due.poll();
     }
 
@@ -228,7 +228,7 @@ public final class TimerWheel {
     private TimerList[] newSpokes(int firstNumber, long[] used) {
         TimerList[] spokes = new TimerList[used.length * Long.SIZE];
         for (int i = 0; i < spokes.length; i++) {
-            spokes[i] = new TimerList(slots, firstNumber + i, used, i);
+            spokes[i] = new TimerList(places, firstNumber + i, used, i);
         }
         return spokes;
     }

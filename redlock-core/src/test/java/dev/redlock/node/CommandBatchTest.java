@@ -31,10 +31,10 @@ class CommandBatchTest {
     @Test
     void eachNodeHasItsOwnMembers() {
         CommandBatch batch = batch();
-        assertEquals(0b101, batch.membersOf(0));
-        assertEquals(0b111, batch.membersOf(1));
-        assertEquals(0b010, batch.membersOf(2));
-        assertEquals(0, batch.membersOf(3));
+        assertEquals(0b101, batch.requestsOf(0));
+        assertEquals(0b111, batch.requestsOf(1));
+        assertEquals(0b010, batch.requestsOf(2));
+        assertEquals(0, batch.requestsOf(3));
         assertEquals(0b111, batch.nodes());
         assertEquals(0b110, batch.nodesOf(1));
     }
@@ -43,8 +43,8 @@ class CommandBatchTest {
     void aMemberIsLeftOutOnOneNode() {
         CommandBatch batch = batch();
         batch.remove(0b101, 0);
-        assertEquals(0, batch.membersOf(0));
-        assertEquals(0b111, batch.membersOf(1));
+        assertEquals(0, batch.requestsOf(0));
+        assertEquals(0b111, batch.requestsOf(1));
     }
 
     @Test
@@ -59,7 +59,7 @@ class CommandBatchTest {
         for (int i = 0; i < CommandBatch.LENGTH_MAX; i++) {
             batch.add(request("a"), 0, 1L << 62 | i % 2);
         }
-        assertEquals(-1, batch.membersOf(62));
-        assertEquals(0xAAAA_AAAA_AAAA_AAAAL, batch.membersOf(0));
+        assertEquals(-1, batch.requestsOf(62));
+        assertEquals(0xAAAA_AAAA_AAAA_AAAAL, batch.requestsOf(0));
     }
 }

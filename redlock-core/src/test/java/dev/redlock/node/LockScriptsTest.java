@@ -179,8 +179,8 @@ class LockScriptsTest {
         int room = named.room(false);
         ByteBuf out = Unpooled.buffer(room, room);
         ByteBuf expected = Unpooled.buffer();
-        named.writeTo(out, named.membersOf(0), false);
-        plain.writeTo(expected, plain.membersOf(0), false);
+        named.writeTo(out, named.requestsOf(0), false);
+        plain.writeTo(expected, plain.requestsOf(0), false);
         assertEquals(withName(text(expected), "$85\r\n" + TOKEN + "@" + name + "\r\n"), text(out));
         int ofNames = named.room(false);
         named.reset();
@@ -204,7 +204,7 @@ class LockScriptsTest {
             batch.add(request(1), 0, 1);
         }
         ByteBuf out = Unpooled.buffer();
-        batch.writeTo(out, batch.membersOf(0), false);
+        batch.writeTo(out, batch.requestsOf(0), false);
         assertTrue(out.readableBytes() <= batch.room(false), "room");
         String keysAndTokens = RESOURCE.repeat(length) + ("$20\r\n" + TOKEN + "\r\n").repeat(length);
         String count = "$" + Integer.toString(length).length() + "\r\n" + length + "\r\n";
@@ -212,7 +212,7 @@ class LockScriptsTest {
                 + count + keysAndTokens, text(out));
         String source = new String(ScriptSources.source(CommandKind.RELEASE_MANY), StandardCharsets.UTF_8);
         ByteBuf eval = Unpooled.buffer();
-        batch.writeTo(eval, batch.membersOf(0), true);
+        batch.writeTo(eval, batch.requestsOf(0), true);
         assertTrue(eval.readableBytes() <= batch.room(true), "room");
         assertEquals("*" + (3 + 2 * length) + "\r\n$4\r\nEVAL\r\n$" + source.length() + "\r\n" + source + "\r\n"
                 + count + keysAndTokens, text(eval));
@@ -230,12 +230,12 @@ class LockScriptsTest {
                 + "$16\r\n9007199254740991\r\n".repeat(length) + "$8\r\n86400000\r\n";
         String count = "$" + Integer.toString(2 * length).length() + "\r\n" + 2 * length + "\r\n";
         ByteBuf out = Unpooled.buffer();
-        batch.writeTo(out, batch.membersOf(0), false);
+        batch.writeTo(out, batch.requestsOf(0), false);
         assertTrue(out.readableBytes() <= batch.room(false), "room");
         assertEquals("*" + (3 + 4 * length + 1) + "\r\n$7\r\nEVALSHA\r\n$40\r\n" + sha(CommandKind.RELEASE_MANY_FENCED)
                 + "\r\n" + count + RESOURCE.repeat(length) + counters + arguments, text(out));
         ByteBuf eval = Unpooled.buffer();
-        batch.writeTo(eval, batch.membersOf(0), true);
+        batch.writeTo(eval, batch.requestsOf(0), true);
         assertTrue(eval.readableBytes() <= batch.room(true), "room");
     }
 
@@ -251,13 +251,13 @@ class LockScriptsTest {
         String arguments = ("$20\r\n" + TOKEN + "\r\n").repeat(length) + ttls;
         String count = "$" + Integer.toString(length).length() + "\r\n" + length + "\r\n";
         ByteBuf out = Unpooled.buffer();
-        batch.writeTo(out, batch.membersOf(0), false);
+        batch.writeTo(out, batch.requestsOf(0), false);
         assertTrue(out.readableBytes() <= batch.room(false), "room");
         assertTrue(out.readableBytes() <= batch.roomForEach(), "room");
         assertEquals("*" + (3 + 3 * length) + "\r\n$7\r\nEVALSHA\r\n$40\r\n" + sha(CommandKind.EXTEND_MANY) + "\r\n"
                 + count + RESOURCE.repeat(length) + arguments, text(out));
         ByteBuf eval = Unpooled.buffer();
-        batch.writeTo(eval, batch.membersOf(0), true);
+        batch.writeTo(eval, batch.requestsOf(0), true);
         assertTrue(eval.readableBytes() <= batch.room(true), "room");
     }
 
@@ -354,7 +354,7 @@ class LockScriptsTest {
         }
         int room = batch.room(isEval);
         ByteBuf out = Unpooled.buffer(room, room);
-        batch.writeTo(out, batch.membersOf(0), isEval);
+        batch.writeTo(out, batch.requestsOf(0), isEval);
         assertEquals(room, out.capacity());
         out.release();
     }

@@ -27,15 +27,15 @@ class AcquireTimesTest {
     /** The slots follow each other without a gap, and none is wide. */
     @Test
     void everyDurationHasOneNarrowSlot() {
-        for (int slot = 0; slot < AcquireTimes.SLOT_COUNT - 1; slot++) {
+        for (int slot = 0; slot < AcquireTimes.BUCKET_COUNT - 1; slot++) {
             long startNs = slot == 0 ? 0 : AcquireTimes.endNs(slot - 1);
             long endNs = AcquireTimes.endNs(slot);
             assertEquals(slot, AcquireTimes.slotOf(startNs), "start of slot " + slot);
             assertEquals(slot, AcquireTimes.slotOf(endNs - 1), "end of slot " + slot);
             assertTrue(endNs - startNs <= Math.max(1024, startNs / 32), "width of slot " + slot);
         }
-        assertEquals(AcquireTimes.SLOT_COUNT - 1, AcquireTimes.slotOf(Long.MAX_VALUE));
-        assertTrue(AcquireTimes.endNs(AcquireTimes.SLOT_COUNT - 1) > 4_000 * SECOND_NS, "more than an hour");
+        assertEquals(AcquireTimes.BUCKET_COUNT - 1, AcquireTimes.slotOf(Long.MAX_VALUE));
+        assertTrue(AcquireTimes.endNs(AcquireTimes.BUCKET_COUNT - 1) > 4_000 * SECOND_NS, "more than an hour");
     }
 
     @Test

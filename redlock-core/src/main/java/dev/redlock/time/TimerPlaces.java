@@ -15,7 +15,7 @@ import java.util.Arrays;
  *
  * @threading event-loop-confined
  */
-final class TimerSlots {
+final class TimerPlaces {
 
     static final int NONE = -1;
     private static final int BLOCK_SHIFT = 5;
