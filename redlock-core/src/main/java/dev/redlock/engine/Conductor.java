@@ -59,6 +59,7 @@ final class Conductor implements NodeListener {
     private final long all;
     private final FanOut fanOut;
     private final LoopTimers timers;
+    private final TimerWheel wheel;
     private final TokenStream tokens;
     private final byte[] tokenLabel;
     private final ConductorCounters counters = new ConductorCounters();
@@ -95,13 +96,14 @@ final class Conductor implements NodeListener {
         this.trimmedNs = clock.nanoTime();
         this.timers = new LoopTimers(clock, loop, this::trimIfDue,
                 thrown -> Log.error("a timer threw; the client continues", thrown), config.isThrifty());
+        this.wheel = timers.wheel();
         this.voters = new Voter[config.nodes().size()];
         SharedVotes sharedVotes = new SharedVotes(voters.length);
         this.majority = config.majority().withShared(sharedVotes);
         this.all = majority.all();
         this.fanOut = new FanOut(loop, new DirectBuffers(loop, transport.allocator(), clock), voters.length,
                 config.nodeOptions().releaseBatchMax());
-        NodeContext nodeContext = new NodeContext(loop, transport, clock, timers.wheel(), random,
+        NodeContext nodeContext = new NodeContext(loop, transport, clock, wheel, random,
                 config.nodeOptions(), this,
                 new SharedIdentities(sharedVotes, config.nodes().stream().map(VoterAddress::toString).toList()),
                 new FreshGroup());
@@ -299,15 +301,15 @@ final class Conductor implements NodeListener {
     }
 
     TimerWheel timerWheel() {
-        return timers.wheel();
+        return wheel;
     }
 
     void startTimer(DeadlineTimer timer, long deadlineNs) {
-        timers.wheel().start(timer, deadlineNs);
+        wheel.start(timer, deadlineNs);
     }
 
     void stopTimer(DeadlineTimer timer) {
-        timers.wheel().stop(timer);
+        wheel.stop(timer);
     }
 
     /** No timer fires any more. */

@@ -19,7 +19,7 @@ public final class NodeStatistics {
     }
 
     void add(NodeCounter counter) {
-        set(counter, counts[counter.ordinal()] + 1);
+        COUNTS.setOpaque(counts, counter.ordinal(), counts[counter.ordinal()] + 1);
     }
 
     void set(NodeCounter counter, long value) {
