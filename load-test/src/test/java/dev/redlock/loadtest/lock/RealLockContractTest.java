@@ -8,6 +8,7 @@ import dev.redlock.RoutedAccess;
 import dev.redlock.api.CommandMode;
 import dev.redlock.api.TlsProvider;
 import dev.redlock.api.TransportKind;
+import dev.redlock.cli.AdminClient;
 import dev.redlock.loadtest.nodes.NodeUris;
 import dev.redlock.loadtest.nodes.RedisCluster;
 import dev.redlock.loadtest.nodes.RedisNode;
@@ -16,10 +17,14 @@ import dev.redlock.loadtest.nodes.RedisNodesContext;
 import dev.redlock.loadtest.nodes.RequiredNodes;
 import dev.redlock.loadtest.nodes.Source;
 import dev.redlock.transport.NettyTransport;
+import java.io.IOException;
+import java.io.UncheckedIOException;
 import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
 import java.util.HexFormat;
 import java.util.List;
+import java.util.Map;
+import java.util.concurrent.ConcurrentHashMap;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.Assumptions;
 import org.junit.jupiter.api.BeforeAll;
@@ -109,6 +114,8 @@ class RealLockContractTest {
         private static final int SHARDS = 3;
         private static final int CLUSTERS = 3;
         private final List<RedisCluster> clusters = new ArrayList<>();
+        /** By cluster and slot; no slot moves. */
+        private final Map<String, RedisNode> owners = new ConcurrentHashMap<>();
 
         OnClusters() {
             super(RedisCluster.enabled(new RedisNodesContext().source(Source.PATH).count(SHARDS * CLUSTERS), 15_000),
@@ -129,7 +136,8 @@ class RealLockContractTest {
 
         @Override
         protected NodeAccess node(int index) {
-            return new RoutedAccess(key -> access(clusters.get(index).ownerOf(text(key))));
+            return new RoutedAccess(key -> access(owners.computeIfAbsent(index + " " + RedisCluster.slotOf(text(key)),
+                    slot -> clusters.get(index).ownerOf(text(key)))));
         }
     }
 
@@ -230,6 +238,7 @@ class RealLockContractTest {
 
         private final RedisNodesContext nodesContext;
         private final TransportKind transport;
+        private final Map<RedisNode, AdminClient> connections = new ConcurrentHashMap<>();
         private RedisNodes nodes;
 
         OnRealNodes(RedisNodesContext nodesContext, TransportKind transport) {
@@ -257,6 +266,7 @@ class RealLockContractTest {
 
         @AfterAll
         void stopNodes() {
+            connections.values().forEach(AdminClient::close);
             if (nodes != null) {
                 nodes.close();
             }
@@ -282,15 +292,23 @@ class RealLockContractTest {
             return new String(bytes.getBytes(StandardCharsets.ISO_8859_1), StandardCharsets.UTF_8);
         }
 
-        static NodeAccess access(RedisNode node) {
-            return new RealAccess(node);
+        final NodeAccess access(RedisNode node) {
+            return new RealAccess(connections.computeIfAbsent(node, RedisNode::connect));
         }
 
         /** A look at a real node with commands that every client has. */
-        private record RealAccess(RedisNode node) implements NodeAccess {
+        private record RealAccess(AdminClient redis) implements NodeAccess {
+            private Object call(String... words) {
+                try {
+                    return redis.call(words);
+                } catch (IOException e) {
+                    throw new UncheckedIOException(e);
+                }
+            }
+
             @Override
             public String get(String key) {
-                Object hex = node.call("EVAL", HEX_OF_VALUE, "1", text(key));
+                Object hex = call("EVAL", HEX_OF_VALUE, "1", text(key));
                 return hex == null
                         ? null
                         : new String(HexFormat.of().parseHex((String) hex), StandardCharsets.ISO_8859_1);
@@ -299,25 +317,25 @@ class RealLockContractTest {
             @Override
             public boolean setIfAbsent(String key, String value, long ttlMs) {
                 Object reply = ttlMs < 0
-                        ? node.call("SET", text(key), value, "NX")
-                        : node.call("SET", text(key), value, "NX", "PX", Long.toString(ttlMs));
+                        ? call("SET", text(key), value, "NX")
+                        : call("SET", text(key), value, "NX", "PX", Long.toString(ttlMs));
                 return "OK".equals(reply);
             }
 
             @Override
             public void setHash(String key, long ttlMs) {
-                node.call("HSET", text(key), "field", "value");
-                node.call("PEXPIRE", text(key), Long.toString(ttlMs));
+                call("HSET", text(key), "field", "value");
+                call("PEXPIRE", text(key), Long.toString(ttlMs));
             }
 
             @Override
             public boolean delete(String key) {
-                return Long.valueOf(1).equals(node.call("DEL", text(key)));
+                return Long.valueOf(1).equals(call("DEL", text(key)));
             }
 
             @Override
             public long pttl(String key) {
-                return (Long) node.call("PTTL", text(key));
+                return (Long) call("PTTL", text(key));
             }
         }
     }
