@@ -18,6 +18,7 @@ import dev.redlock.loadtest.nodes.Source;
 import io.netty.buffer.PooledByteBufAllocator;
 import io.netty.channel.Channel;
 import io.netty.channel.ChannelFuture;
+import io.netty.channel.ChannelOption;
 import io.netty.channel.ChannelOutboundBuffer;
 import io.netty.channel.ChannelPromise;
 import io.netty.channel.IoHandlerFactory;
@@ -52,7 +53,7 @@ class BackPressureTest {
     private static final int NAME_LENGTH = 8 << 10;
     /** Acquire or release: the name and less than a page around it. */
     private static final int COMMAND_BYTES_MAX = NAME_LENGTH + 4096;
-    /** Sockets of the kernel keep some MiB; a thousand names are eight. Far beyond it, something is wrong. */
+    /** Sockets of the kernel may keep some MiB; a thousand names are eight. Far beyond it, something is wrong. */
     private static final int FILLING_CYCLES_MAX = 20_000;
     private static final int CONGESTED_CYCLES = 500;
 
@@ -202,6 +203,8 @@ class BackPressureTest {
 
         @Override
         public ChannelFuture register(ChannelPromise promise) {
+            // The kernel would keep some MiB, which take long to encrypt.
+            promise.channel().config().setOption(ChannelOption.SO_SNDBUF, UNSENT_BYTES_MAX);
             channels.add(promise.channel());
             return super.register(promise);
         }
