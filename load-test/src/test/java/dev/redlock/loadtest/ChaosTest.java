@@ -108,6 +108,7 @@ class ChaosTest {
     }
 
     @Test
+    @Tag("release")
     void locksHoldWhileAMajorityIsWipedAndPaused() throws Exception {
         run("chaos", "--duration", "6s", "--ttl", "1s", "--majority-loss", "--faults",
                 "wipe,wipe_majority,pause,stall,worker_pause", "--workers", "2");
@@ -276,12 +277,17 @@ class ChaosTest {
 
     /** Masters are lost, replicas promoted, slots moved, and whole clusters lost, more than one cluster at a time. */
     @Test
+    @Tag("release")
     void locksHoldDuringFaultsOfClusters() throws Exception {
         String text = run("chaos", "--cluster-shards", "3", "--nodes", "3", "--duration", "12s", "--ttl", "1s",
                 "--seed",
                 "4", "--majority-loss", "--workers", "2");
         assertTrue(text.contains("its replica is promoted for"), text);
         assertTrue(text.contains("the slot has its next owner"), text);
+    }
+
+    @Test
+    void faultsOfClustersAreRefusedWithoutThemAndOthersWithThem() {
         assertRefused("needs --cluster-shards", "chaos", "--faults", "fail_over");
         assertRefused("report their own addresses", "chaos", "--cluster-shards", "3", "--faults", "cut");
     }
