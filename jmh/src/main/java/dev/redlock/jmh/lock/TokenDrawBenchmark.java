@@ -33,7 +33,7 @@ public class TokenDrawBenchmark {
     private final SecureRandom secureRandom = new SecureRandom();
     private final TokenStream stream = new TokenStream(SeedSource.system(), System::currentTimeMillis, 0);
     private final Token token = new Token();
-    private final ByteBuffer bytes = ByteBuffer.wrap(token.bulk());
+    private final ByteBuffer drawn = ByteBuffer.wrap(token.bulk());
     private final byte[] bytes = new byte[Token.LENGTH];
     private long nowNs;
     private long first;
@@ -45,7 +45,7 @@ public class TokenDrawBenchmark {
         // A microsecond from draw to draw, so that the figure includes new keys as in a busy client.
         nowNs += 1_000;
         stream.next(token, nowNs);
-        last = bytes.getLong(5);
+        last = drawn.getLong(5);
         first = first == 0 ? last : first;
         return last;
     }
