@@ -1,6 +1,7 @@
 package dev.redlock.loadtest.chaos;
 
 import dev.redlock.loadtest.cli.ChildJvm;
+import dev.redlock.loadtest.nodes.Shell;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -48,17 +49,8 @@ final class WorkerProcess {
                 .start();
     }
 
-    void resume() throws IOException, InterruptedException {
-        signal("CONT");
-    }
-
-    private void signal(String name) throws IOException, InterruptedException {
-        Process shell = new ProcessBuilder("sh", "-c", "kill -" + name + " " + process.pid()).redirectErrorStream(true)
-                .start();
-        String said = new String(shell.getInputStream().readAllBytes()).trim();
-        if (shell.waitFor() != 0) {
-            throw new IOException("kill -" + name + " of " + this + " failed: " + said);
-        }
+    void resume() throws IOException {
+        Shell.signal("CONT", process.pid());
     }
 
     boolean isEnded() {
@@ -96,7 +88,7 @@ final class WorkerProcess {
      */
     void collect(WorkerTally tally, long deadlineNs) throws IOException, InterruptedException {
         if (!process.waitFor(deadlineNs - System.nanoTime(), TimeUnit.NANOSECONDS)) {
-            signal("QUIT");
+            Shell.signal("QUIT", process.pid());
             process.waitFor(1, TimeUnit.SECONDS);
             kill();
             tally.problem(this + " did not stop; its threads:\n" + Files.readString(out));

@@ -1,5 +1,6 @@
 package dev.redlock.loadtest.consensus;
 
+import dev.redlock.loadtest.nodes.Shell;
 import dev.redlock.transport.NodeAddress;
 import java.io.File;
 import java.io.IOException;
@@ -56,10 +57,7 @@ final class EtcdGroup implements ConsensusService.ServerGroup {
 
     static String version() {
         try {
-            Process process = new ProcessBuilder(program(), "--version").redirectErrorStream(true).start();
-            process.getOutputStream().close();
-            String text = new String(process.getInputStream().readAllBytes(), StandardCharsets.UTF_8);
-            Matcher matcher = VERSION.matcher(text);
+            Matcher matcher = VERSION.matcher(Shell.run(List.of(program(), "--version")).said());
             return "etcd " + (matcher.find() ? matcher.group(1) : "of an unknown version");
         } catch (IOException e) {
             return "etcd of an unknown version";

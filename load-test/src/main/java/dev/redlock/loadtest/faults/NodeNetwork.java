@@ -1,8 +1,8 @@
 package dev.redlock.loadtest.faults;
 
 import dev.redlock.loadtest.nodes.NodePlace;
+import dev.redlock.loadtest.nodes.Shell;
 import java.io.IOException;
-import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
@@ -36,7 +36,7 @@ public final class NodeNetwork {
                     .of("network namespaces need Linux, and this is " + System.getProperty("os.name"));
         }
         try {
-            if (!Shell.run("id", "-u").equals("0")) {
+            if (!Shell.require("id", "-u").equals("0")) {
                 return Optional.of("network namespaces need root");
             }
         } catch (IOException e) {
@@ -44,7 +44,7 @@ public final class NodeNetwork {
         }
         for (String tool : List.of("ip", "tc")) {
             try {
-                Shell.run(tool, "-V");
+                Shell.require(tool, "-V");
             } catch (IOException e) {
                 return Optional.of(tool + " is missing (Debian package iproute2)");
             }
@@ -61,7 +61,7 @@ public final class NodeNetwork {
         NetworkGuard guard = NetworkGuard.start(namespaces());
         try {
             make();
-            Shell.run(entering(clients(), "true"));
+            Shell.require(entering(clients(), "true"));
         } finally {
             guard.close();
         }
@@ -70,16 +70,16 @@ public final class NodeNetwork {
     /** Creates the namespaces and joins them; stops half way at an error. */
     void make() throws IOException {
         for (String name : namespaces()) {
-            Shell.run("ip", "netns", "add", name);
-            Shell.run("ip", "-n", name, "link", "set", "lo", "up");
+            Shell.require("ip", "netns", "add", name);
+            Shell.require("ip", "-n", name, "link", "set", "lo", "up");
         }
         for (int i = 0; i < nodes; i++) {
-            Shell.run("ip", "-n", clients(), "link", "add", device(i), "type", "veth", "peer", "name", NODE_DEVICE,
+            Shell.require("ip", "-n", clients(), "link", "add", device(i), "type", "veth", "peer", "name", NODE_DEVICE,
                     "netns", node(i));
-            Shell.run("ip", "-n", clients(), "address", "add", address(i, 1) + "/30", "dev", device(i));
-            Shell.run("ip", "-n", node(i), "address", "add", address(i, 2) + "/30", "dev", NODE_DEVICE);
-            Shell.run("ip", "-n", clients(), "link", "set", device(i), "up");
-            Shell.run("ip", "-n", node(i), "link", "set", NODE_DEVICE, "up");
+            Shell.require("ip", "-n", clients(), "address", "add", address(i, 1) + "/30", "dev", device(i));
+            Shell.require("ip", "-n", node(i), "address", "add", address(i, 2) + "/30", "dev", NODE_DEVICE);
+            Shell.require("ip", "-n", clients(), "link", "set", device(i), "up");
+            Shell.require("ip", "-n", node(i), "link", "set", NODE_DEVICE, "up");
         }
     }
 
@@ -87,7 +87,7 @@ public final class NodeNetwork {
     public void connectNodes() throws IOException {
         Files.writeString(Path.of("/proc/sys/net/ipv4/ip_forward"), "1");
         for (int i = 0; i < nodes; i++) {
-            Shell.run("ip", "-n", node(i), "route", "replace", "default", "via", address(i, 1));
+            Shell.require("ip", "-n", node(i), "route", "replace", "default", "via", address(i, 1));
         }
     }
 
@@ -134,19 +134,17 @@ public final class NodeNetwork {
     /** Why this kernel has no netem, which delays, drops and reorders packets; empty if it has. */
     public Optional<String> netemRefusal() {
         try {
-            Shell.run("tc", "-n", clients(), "qdisc", "add", "dev", "lo", "root", "netem", "delay", "1ms");
-            Shell.run("tc", "-n", clients(), "qdisc", "del", "dev", "lo", "root");
+            Shell.require("tc", "-n", clients(), "qdisc", "add", "dev", "lo", "root", "netem", "delay", "1ms");
+            Shell.require("tc", "-n", clients(), "qdisc", "del", "dev", "lo", "root");
             return Optional.empty();
         } catch (IOException e) {
             return Optional.of("this kernel has no sch_netem: " + e.getMessage().replace('\n', ' '));
         }
     }
 
-    // ---- faults -----------------------------------------------------------------------------------------------------
-
     /** Takes the node's device down: nothing arrives in either direction, without any error. */
     public void cut(int index) throws IOException {
-        Shell.run("ip", "-n", node(index), "link", "set", NODE_DEVICE, "down");
+        Shell.require("ip", "-n", node(index), "link", "set", NODE_DEVICE, "down");
     }
 
     /** Cuts a node off from the other nodes. Clients reach all of them. */
@@ -165,7 +163,7 @@ public final class NodeNetwork {
     }
 
     private void drop(int index, String target) throws IOException {
-        Shell.run("ip", "-n", node(index), "route", "replace", "blackhole", target + "/32");
+        Shell.require("ip", "-n", node(index), "route", "replace", "blackhole", target + "/32");
     }
 
     /** Limits the bandwidth in both directions, with a queue before the limit. */
@@ -185,56 +183,25 @@ public final class NodeNetwork {
             List<String> words = new ArrayList<>(
                     List.of("tc", "-n", end.get(0), "qdisc", "replace", "dev", end.get(1), "root"));
             words.addAll(discipline);
-            Shell.run(words);
+            Shell.require(words);
         }
     }
 
     /** Ends every fault of a node's network. */
     public void heal(int index) throws IOException {
-        Shell.run("ip", "-n", node(index), "link", "set", NODE_DEVICE, "up");
-        Shell.run("ip", "-n", node(index), "route", "flush", "type", "blackhole");
+        Shell.require("ip", "-n", node(index), "link", "set", NODE_DEVICE, "up");
+        Shell.require("ip", "-n", node(index), "route", "flush", "type", "blackhole");
         for (int i = 0; i < nodes; i++) {
-            Shell.run("ip", "-n", node(i), "route", "flush", "type", "blackhole", "exact", address(index, 2) + "/32");
+            Shell.require("ip", "-n", node(i), "route", "flush", "type", "blackhole", "exact", address(index, 2) + "/32");
         }
         unshape(node(index), NODE_DEVICE);
         unshape(clients(), device(index));
     }
 
     private static void unshape(String namespace, String device) throws IOException {
-        String shown = Shell.run("tc", "-n", namespace, "qdisc", "show", "dev", device);
+        String shown = Shell.require("tc", "-n", namespace, "qdisc", "show", "dev", device);
         if (shown.contains("netem") || shown.contains("tbf")) {
-            Shell.run("tc", "-n", namespace, "qdisc", "del", "dev", device, "root");
-        }
-    }
-
-    /**
-     * Runs one command of the system to its end.
-     *
-     * @threading any thread
-     */
-    private static final class Shell {
-        /**
-         * Returns the output of the command.
-         *
-         * @throws IOException if the command is missing or ends with another code than 0; the message has its output
-         */
-        static String run(List<String> command) throws IOException {
-            Process process = new ProcessBuilder(command).redirectErrorStream(true).start();
-            process.getOutputStream().close();
-            String said = new String(process.getInputStream().readAllBytes(), StandardCharsets.UTF_8).trim();
-            try {
-                if (process.waitFor() != 0) {
-                    throw new IOException(String.join(" ", command) + ": " + said);
-                }
-            } catch (InterruptedException e) {
-                Thread.currentThread().interrupt();
-                throw new IOException("interrupted while running " + String.join(" ", command), e);
-            }
-            return said;
-        }
-
-        static String run(String... command) throws IOException {
-            return run(List.of(command));
+            Shell.require("tc", "-n", namespace, "qdisc", "del", "dev", device, "root");
         }
     }
 }

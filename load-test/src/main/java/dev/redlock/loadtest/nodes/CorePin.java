@@ -1,7 +1,6 @@
 package dev.redlock.loadtest.nodes;
 
 import java.io.IOException;
-import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
@@ -56,7 +55,7 @@ public final class CorePin {
         if (this == AUTO) {
             return chosen(cores(allowed()));
         }
-        String refusal = Taskset.refusal(text);
+        String refusal = refusal(text);
         if (!refusal.isEmpty()) {
             throw new NodesUnavailableException("--pin " + text + ": " + refusal + "; name other cores, or none");
         }
@@ -71,8 +70,18 @@ public final class CorePin {
             return Choice.free("there is one core only");
         }
         String others = allowed.stream().skip(1).map(String::valueOf).collect(Collectors.joining(","));
-        String refusal = Taskset.refusal(others);
+        String refusal = refusal(others);
         return refusal.isEmpty() ? Choice.on(others) : Choice.free(refusal);
+    }
+
+    /** Why {@code taskset} of util-linux cannot start a program on these cores; empty if it can. */
+    private static String refusal(String cores) {
+        try {
+            Shell.Ended ended = Shell.run(List.of("taskset", "-c", cores, "true"));
+            return ended.code() == 0 ? "" : ended.said();
+        } catch (IOException e) {
+            return "taskset is missing (package util-linux)";
+        }
     }
 
     private static String allowed() {
@@ -133,7 +142,7 @@ public final class CorePin {
 
         /** The words that start a process on these cores; it keeps the process id. */
         List<String> prefix() {
-            return isPinned() ? List.of(Taskset.PROGRAM, "-c", cores) : List.of();
+            return isPinned() ? List.of("taskset", "-c", cores) : List.of();
         }
 
         /** Words for the line that names the nodes. */
@@ -142,30 +151,6 @@ public final class CorePin {
                 return ", pinned to " + (cores.matches("\\d+") ? "core " : "cores ") + cores;
             }
             return reason.isEmpty() ? "" : ", not pinned to cores: " + reason;
-        }
-    }
-
-    /**
-     * The program of util-linux that starts another one on given cores.
-     *
-     * @threading immutable
-     */
-    private static final class Taskset {
-        static final String PROGRAM = "taskset";
-
-        /** Why it cannot start a program on these cores; empty if it can. */
-        static String refusal(String cores) {
-            try {
-                Process process = new ProcessBuilder(PROGRAM, "-c", cores, "true").redirectErrorStream(true).start();
-                process.getOutputStream().close();
-                String said = new String(process.getInputStream().readAllBytes(), StandardCharsets.UTF_8).trim();
-                return process.waitFor() == 0 ? "" : said;
-            } catch (IOException e) {
-                return "taskset is missing (package util-linux)";
-            } catch (InterruptedException e) {
-                Thread.currentThread().interrupt();
-                return "interrupted while starting taskset";
-            }
         }
     }
 }

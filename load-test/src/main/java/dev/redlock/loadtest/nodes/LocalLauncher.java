@@ -37,7 +37,7 @@ record LocalLauncher(Source source, Path executable, String product) implements 
          * first asked for the time, so that each waits for the other (libfaketime issue 130).
          */
         private static final String PLAIN_MALLOC = "libc.so.6";
-        private static final Duration SIGNAL_LIMIT = Duration.ofSeconds(5);
+        private static final Duration FREEZE_LIMIT = Duration.ofSeconds(5);
 
         private final Path executable;
         private final NodeSpec spec;
@@ -100,13 +100,13 @@ record LocalLauncher(Source source, Path executable, String product) implements 
 
         @Override
         public void pause() throws IOException {
-            signal("STOP");
+            Shell.signal("STOP", process.pid());
             awaitFrozen();
         }
 
         @Override
         public void resume() throws IOException {
-            signal("CONT");
+            Shell.signal("CONT", process.pid());
         }
 
         @Override
@@ -124,29 +124,13 @@ record LocalLauncher(Source source, Path executable, String product) implements 
             Folders.delete(spec.dataFolder());
         }
 
-        /** Java has no call for these signals; the shell's built-in kill needs no further package. */
-        private void signal(String name) throws IOException {
-            Process shell = new ProcessBuilder("sh", "-c", "kill -" + name + " " + process.pid())
-                    .redirectErrorStream(true)
-                    .start();
-            try {
-                if (!shell.waitFor(SIGNAL_LIMIT.toMillis(), TimeUnit.MILLISECONDS) || shell.exitValue() != 0) {
-                    throw new IOException("kill -" + name + " " + process.pid() + " failed: "
-                            + new String(shell.getInputStream().readAllBytes()).trim());
-                }
-            } catch (InterruptedException e) {
-                Thread.currentThread().interrupt();
-                throw new IOException("interrupted while sending SIG" + name + " to process " + process.pid(), e);
-            }
-        }
-
         /** The signal is delivered a moment after kill returns; where the kernel shows process states, wait for it. */
         private void awaitFrozen() throws IOException {
             Path stat = Path.of("/proc", Long.toString(process.pid()), "stat");
-            long deadlineNs = System.nanoTime() + SIGNAL_LIMIT.toNanos();
+            long deadlineNs = System.nanoTime() + FREEZE_LIMIT.toNanos();
             while (Files.exists(stat) && !isFrozen(stat)) {
                 if (awaitEnd(Duration.ofMillis(1)) || deadlineNs - System.nanoTime() < 0) {
-                    throw new IOException("process " + process.pid() + " did not stop within " + SIGNAL_LIMIT);
+                    throw new IOException("process " + process.pid() + " did not stop within " + FREEZE_LIMIT);
                 }
             }
         }

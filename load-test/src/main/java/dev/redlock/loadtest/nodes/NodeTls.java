@@ -4,7 +4,6 @@ import dev.redlock.cli.ClientTls;
 import java.io.IOException;
 import java.io.InputStream;
 import java.io.UncheckedIOException;
-import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.security.GeneralSecurityException;
@@ -14,7 +13,6 @@ import java.util.ArrayList;
 import java.util.Base64;
 import java.util.List;
 import java.util.Set;
-import java.util.concurrent.TimeUnit;
 import java.util.stream.Collectors;
 
 /**
@@ -32,7 +30,6 @@ record NodeTls(Path authority, Path nodeCertificate, Path nodeKey, Path clientCe
     /** Protects a store that exists for some seconds in the folder of its user. */
     private static final String PASSWORD = "load-test";
     private static final String VALID_DAYS = "30";
-    private static final int LIMIT_SECONDS = 60;
 
     /** Issues certificates with the keytool of the JDK. */
     static NodeTls issue(Path folder, Set<String> hosts) {
@@ -63,16 +60,9 @@ record NodeTls(Path authority, Path nodeCertificate, Path nodeKey, Path clientCe
                 "-groupname", "secp256r1", "-validity", VALID_DAYS, "-keystore", store.toString(), "-storetype",
                 "PKCS12", "-storepass", PASSWORD));
         command.addAll(List.of(more));
-        Process process = new ProcessBuilder(command).redirectErrorStream(true).start();
-        process.getOutputStream().close();
-        String words = new String(process.getInputStream().readAllBytes(), StandardCharsets.UTF_8).strip();
-        try {
-            if (!process.waitFor(LIMIT_SECONDS, TimeUnit.SECONDS) || process.exitValue() != 0) {
-                throw new IOException("keytool failed: " + words);
-            }
-        } catch (InterruptedException e) {
-            Thread.currentThread().interrupt();
-            throw new IOException("interrupted while keytool issued a certificate", e);
+        Shell.Ended ended = Shell.run(command);
+        if (ended.code() != 0) {
+            throw new IOException("keytool failed: " + ended.said());
         }
     }
 

@@ -1,10 +1,9 @@
 package dev.redlock.loadtest.nodes;
 
 import java.io.IOException;
-import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
+import java.util.List;
 import java.util.Locale;
-import java.util.concurrent.TimeUnit;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
@@ -16,32 +15,18 @@ import java.util.regex.Pattern;
 final class ServerBinary {
     private static final Pattern VERSION = Pattern.compile("(Redis|Valkey) server v=([0-9.]+)",
             Pattern.CASE_INSENSITIVE);
-    private static final long LIMIT_SECONDS = 10;
 
     /** Product and version. */
     static String identify(Path executable) throws SourceRefusedException {
-        String said = run(executable);
-        Matcher matcher = VERSION.matcher(said);
-        if (!matcher.find()) {
-            throw new SourceRefusedException(executable.getFileName() + " --version printed: " + said);
-        }
-        return matcher.group(1).toLowerCase(Locale.ROOT) + "-server " + matcher.group(2);
-    }
-
-    private static String run(Path executable) throws SourceRefusedException {
         try {
-            Process process = new ProcessBuilder(executable.toString(), "--version").redirectErrorStream(true).start();
-            process.getOutputStream().close();
-            String said = new String(process.getInputStream().readAllBytes(), StandardCharsets.UTF_8).trim();
-            if (!process.waitFor(LIMIT_SECONDS, TimeUnit.SECONDS)) {
-                process.destroyForcibly();
+            String said = Shell.run(List.of(executable.toString(), "--version")).said();
+            Matcher matcher = VERSION.matcher(said);
+            if (!matcher.find()) {
+                throw new SourceRefusedException(executable.getFileName() + " --version printed: " + said);
             }
-            return said;
+            return matcher.group(1).toLowerCase(Locale.ROOT) + "-server " + matcher.group(2);
         } catch (IOException e) {
             throw new SourceRefusedException(executable.getFileName() + " does not run: " + e.getMessage());
-        } catch (InterruptedException e) {
-            Thread.currentThread().interrupt();
-            throw new SourceRefusedException("interrupted while asking " + executable.getFileName());
         }
     }
 }
