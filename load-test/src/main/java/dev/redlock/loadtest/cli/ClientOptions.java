@@ -33,7 +33,7 @@ public final class ClientOptions {
             completionCandidates = Drivers.Names.class)
     private List<String> drivers;
 
-    @Option(names = "--clients", paramLabel = "C",
+    @Option(names = "--clients", paramLabel = "C", defaultValue = "1",
             description = "Clients of each driver, which share the cycles evenly, 1 to 64 (default: "
                     + "${DEFAULT-VALUE}).")
     public int clients;

@@ -49,7 +49,8 @@ public final class LoadOptions {
             description = "Unrecorded time before each measurement (default: ${DEFAULT-VALUE}).")
     public Duration warmup;
 
-    @Option(names = "--jvm-warmup", paramLabel = "TIME", converter = DurationConverter.class,
+    @Option(names = "--jvm-warmup", paramLabel = "TIME", defaultValue = "8s",
+            converter = DurationConverter.class,
             description = "Unrecorded load of each driver at the start, for the compiler: every number of cycles in "
                     + "flight for an equal part of this time (default: ${DEFAULT-VALUE}).")
     public Duration jvmWarmup;
@@ -64,11 +65,11 @@ public final class LoadOptions {
                     + "${DEFAULT-VALUE}).")
     private double hotShare;
 
-    @Option(names = "--hold", paramLabel = "TIME", converter = DurationConverter.class,
+    @Option(names = "--hold", paramLabel = "TIME", defaultValue = "0ms", converter = DurationConverter.class,
             description = "Time to hold a lock (default: ${DEFAULT-VALUE}).")
     private Duration hold;
 
-    @Option(names = "--wait", paramLabel = "TIME", converter = DurationConverter.class,
+    @Option(names = "--wait", paramLabel = "TIME", defaultValue = "0ms", converter = DurationConverter.class,
             description = "Time for which a rejected cycle retries; 0ms: every attempt counts "
                     + "(default: ${DEFAULT-VALUE}).")
     private Duration wait;

@@ -8,7 +8,6 @@ import dev.redlock.loadtest.cli.BuildVersion;
 import dev.redlock.loadtest.cli.OptionDefaults;
 import dev.redlock.loadtest.consensus.ConsensusServers;
 import dev.redlock.loadtest.consensus.ConsensusService;
-import dev.redlock.loadtest.driver.Drivers;
 import dev.redlock.loadtest.driver.LockDriver;
 import dev.redlock.loadtest.measure.Lab;
 import dev.redlock.loadtest.measure.LabCommand;
@@ -44,7 +43,7 @@ import picocli.CommandLine.Option;
  * @threading caller-confined, except for {@link #onCancel}
  */
 @Command(name = "compare", mixinStandardHelpOptions = true, versionProvider = BuildVersion.class, sortOptions = false,
-        defaultValueProvider = CompareCommand.Defaults.class,
+        defaultValueProvider = OptionDefaults.class,
         description = {"Measures lock clients side by side: throughput, latency, and the cost of a cycle "
                 + "for the client and the servers.",
             "Each driver has a JVM of its own, warmed up once and idle while the others are measured. At every node "
@@ -273,19 +272,6 @@ public final class CompareCommand extends LabCommand {
     @Override
     protected String table(RunResult result) {
         return CompareTable.of(result);
-    }
-
-    /**
-     * The defaults of this command.
-     *
-     * @threading immutable
-     */
-    static final class Defaults extends OptionDefaults {
-        Defaults() {
-            super(Map.of("--driver", String.join(",", Drivers.COMPARED), "--nodes", "3", "--outstanding", "1,64",
-                    "--duration", "1500ms", "--warmup", "500ms", "--jvm-warmup", "4s", "--hold", "0ms", "--wait",
-                    "0ms", "--clients", "1", "--repetitions", "2"));
-        }
     }
 
     /**

@@ -4,6 +4,7 @@ import dev.redlock.cli.ExitCodes;
 import dev.redlock.cli.TlsFileOptions;
 import dev.redlock.loadtest.cli.ClientOptions;
 import dev.redlock.loadtest.cli.LoadOptions;
+import dev.redlock.loadtest.cli.OptionDefaults;
 import dev.redlock.loadtest.driver.LockDriver;
 import dev.redlock.loadtest.driver.SessionSpec;
 import dev.redlock.loadtest.measure.Clients;
@@ -37,7 +38,7 @@ import picocli.CommandLine.Spec;
  *
  * @threading caller-confined
  */
-@Command(name = CompareDriverCommand.NAME, hidden = true, defaultValueProvider = CompareCommand.Defaults.class,
+@Command(name = CompareDriverCommand.NAME, hidden = true, defaultValueProvider = OptionDefaults.class,
         description = "Started by compare: measures one driver, with tasks from standard input.")
 public final class CompareDriverCommand implements Callable<Integer> {
     static final String NAME = "compare-driver";

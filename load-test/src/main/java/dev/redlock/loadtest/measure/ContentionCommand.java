@@ -15,7 +15,6 @@ import dev.redlock.loadtest.rig.LoadTestRig;
 import java.io.IOException;
 import java.util.List;
 import java.util.Locale;
-import java.util.Map;
 import picocli.CommandLine;
 import picocli.CommandLine.Command;
 
@@ -25,7 +24,7 @@ import picocli.CommandLine.Command;
  * @threading caller-confined
  */
 @Command(name = "contention", mixinStandardHelpOptions = true, versionProvider = BuildVersion.class,
-        sortOptions = false, defaultValueProvider = ContentionCommand.Defaults.class,
+        sortOptions = false, defaultValueProvider = OptionDefaults.class,
         description = {"Measures many waiters on few resources: the time of a handoff, the fairness between "
                 + "waiters, and the share that acquires before the wait ends.",
             "Handoff: from the moment a holder starts to release to the moment the next holder, "
@@ -95,17 +94,5 @@ public final class ContentionCommand extends LabCommand {
     private static String cells(OperationResult latencies) {
         return String.format(Locale.ROOT, "%8.2f %8.2f %8.2f", latencies.us(50) / 1e3, latencies.us(99) / 1e3,
                 latencies.us(100) / 1e3);
-    }
-
-    /**
-     * The defaults of this command.
-     *
-     * @threading immutable
-     */
-    static final class Defaults extends OptionDefaults {
-        Defaults() {
-            super(Map.of("--nodes", "3", "--outstanding", "2,8,32", "--keys", "1", "--duration", "5s", "--warmup", "1s",
-                    "--jvm-warmup", "4s", "--hold", "1ms", "--wait", "5s", "--clients", "2"));
-        }
     }
 }

@@ -30,7 +30,7 @@ import picocli.CommandLine.Option;
  * @threading caller-confined
  */
 @Command(name = "latency", mixinStandardHelpOptions = true, versionProvider = BuildVersion.class, sortOptions = false,
-        defaultValueProvider = LatencyCommand.Defaults.class,
+        defaultValueProvider = OptionDefaults.class,
         description = "Measures acquire and release latency of quorum locks against the number of nodes, one cycle at "
                 + "a time and under load, and checks that no two holders overlap.",
         footer = {"  load-test latency                        the full sweep, about a minute",
@@ -170,18 +170,5 @@ public final class LatencyCommand extends LabCommand {
     @Override
     protected String table(RunResult result) {
         return SweepTable.of(result);
-    }
-
-    /**
-     * The defaults of this command.
-     *
-     * @threading immutable
-     */
-    static final class Defaults extends OptionDefaults {
-        Defaults() {
-            super(Map.of("--nodes", "1,3,5,7", "--outstanding", "1,64", "--duration", "800ms", "--warmup",
-                    "200ms", "--jvm-warmup", "8s", "--hold", "0ms", "--wait", "0ms", "--clients", "1",
-                    "--repetitions", "6", "--pin", "auto"));
-        }
     }
 }

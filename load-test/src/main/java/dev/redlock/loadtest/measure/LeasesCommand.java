@@ -37,7 +37,7 @@ import picocli.CommandLine.Option;
  * @threading caller-confined
  */
 @Command(name = "leases", mixinStandardHelpOptions = true, versionProvider = BuildVersion.class, sortOptions = false,
-        defaultValueProvider = LeasesCommand.Defaults.class,
+        defaultValueProvider = OptionDefaults.class,
         description = {"Holds many leases with one client, which renews them, and acquires single locks beside them at "
                 + "a fixed rate. First the same client acquires the single locks while it holds nothing.",
             "Fails if a lease is lost. Client: CPU of this process without the rig; it includes the single locks."},
@@ -132,18 +132,6 @@ public final class LeasesCommand extends LabCommand {
                 .forEach((name, value) -> text.append(String.format(Locale.ROOT, "%-24s %12.3f%n", name,
                         value)));
         return text.toString();
-    }
-
-    /**
-     * The defaults of this command.
-     *
-     * @threading immutable
-     */
-    static final class Defaults extends OptionDefaults {
-        Defaults() {
-            super(Map.of("--nodes", "3", "--rate", "100", "--outstanding", "8", "--duration", "1m", "--warmup", "1s",
-                    "--jvm-warmup", "8s", "--hold", "0ms", "--wait", "0ms", "--clients", "1"));
-        }
     }
 
     /**

@@ -29,7 +29,7 @@ import picocli.CommandLine.Option;
  * @threading caller-confined
  */
 @Command(name = "soak", mixinStandardHelpOptions = true, versionProvider = BuildVersion.class, sortOptions = false,
-        defaultValueProvider = SoakCommand.Defaults.class,
+        defaultValueProvider = OptionDefaults.class,
         description = {"Keeps one load up for hours and reads, step by step, the heap after a collection, resident "
                 + "memory, threads, open files and the client's counters. What keeps growing fails the run.",
             "Each reading forces a garbage collection, whose pause is in the latencies. Ctrl-C ends the run early and "
@@ -113,13 +113,5 @@ public final class SoakCommand extends LabCommand {
                     trend.tau()));
         });
         return text.toString();
-    }
-
-    /** @threading immutable */
-    static final class Defaults extends OptionDefaults {
-        Defaults() {
-            super(Map.of("--nodes", "3", "--outstanding", "64", "--duration", "1h", "--warmup", "5s", "--jvm-warmup",
-                    "8s", "--hold", "0ms", "--wait", "0ms", "--clients", "1"));
-        }
     }
 }

@@ -13,7 +13,6 @@ import java.io.IOException;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Locale;
-import java.util.Map;
 import picocli.CommandLine;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Option;
@@ -24,7 +23,7 @@ import picocli.CommandLine.Option;
  * @threading caller-confined
  */
 @Command(name = "throughput", mixinStandardHelpOptions = true, versionProvider = BuildVersion.class,
-        sortOptions = false, defaultValueProvider = ThroughputCommand.Defaults.class,
+        sortOptions = false, defaultValueProvider = OptionDefaults.class,
         description = {"Raises the load step by step until it saturates, and reports the step.",
             "Closed loop: the next number of cycles in flight brings less than 5 %% more cycles per second. Open loop "
                     + "(--rate, --rate-from): the rate is missed; the last rate that was kept counts."},
@@ -131,17 +130,5 @@ public final class ThroughputCommand extends LabCommand {
     @Override
     protected String table(RunResult result) {
         return SweepTable.of(result);
-    }
-
-    /**
-     * The defaults of this command.
-     *
-     * @threading immutable
-     */
-    static final class Defaults extends OptionDefaults {
-        Defaults() {
-            super(Map.of("--nodes", "1,3,5", "--outstanding", "1,4,16,64,256,1024", "--duration", "2s", "--warmup",
-                    "500ms", "--jvm-warmup", "8s", "--hold", "0ms", "--wait", "0ms", "--clients", "1"));
-        }
     }
 }
