@@ -3,6 +3,7 @@ package dev.redlock.loadtest.chaos;
 import dev.redlock.api.CommandMode;
 import dev.redlock.cli.DurationConverter;
 import dev.redlock.cli.Options;
+import dev.redlock.loadtest.cli.Invocation;
 import dev.redlock.loadtest.faults.NodeNetwork;
 import dev.redlock.loadtest.nodes.ClockLibrary;
 import dev.redlock.loadtest.nodes.RedisNodesContext;
@@ -17,10 +18,11 @@ import java.util.List;
 import java.util.Locale;
 import java.util.Map;
 import java.util.Optional;
+import java.util.Set;
 import java.util.concurrent.ThreadLocalRandom;
 import java.util.function.Supplier;
-import picocli.CommandLine.Option;
 import picocli.CommandLine;
+import picocli.CommandLine.Option;
 
 /**
  * The options of a chaos run.
@@ -127,17 +129,20 @@ final class ChaosOptions {
     @Option(names = "--history", paramLabel = "FILE",
             description = "Writes every operation of every process to this new file, for checkers of linearizability. "
                     + "The command history exports it. Sections with fencing tokens also write a shared register.")
-    private Path history;
+    Path history;
 
     @Option(names = "--majority-loss",
             description = "More than a minority of the nodes may be bad at once: the lock may become unavailable, but "
                     + "never unsafe.")
     boolean isMajorityLoss;
 
+    /** As they were typed, for the workers; without the seed. */
+    List<String> given = List.of();
     private final List<Fault> chosen = new ArrayList<>();
     private final Map<String, List<String>> leftOut = new LinkedHashMap<>();
 
     void check(CommandLine line) {
+        given = Invocation.arguments(line, Set.of("--seed"));
         Options.requireRange(line, "--nodes", nodes, 3, 9);
         Options.requireRange(line, "--workers", workers, 1, 32);
         Options.requireRange(line, "--threads", threads, 1, 64);

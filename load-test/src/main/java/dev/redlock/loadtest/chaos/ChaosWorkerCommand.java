@@ -2,10 +2,8 @@ package dev.redlock.loadtest.chaos;
 
 import dev.redlock.Redlock;
 import dev.redlock.RedlockContext;
-import dev.redlock.api.CommandMode;
 import dev.redlock.api.RestartGuardMode;
 import dev.redlock.cli.ClientTls;
-import dev.redlock.cli.DurationConverter;
 import dev.redlock.cli.TlsFileOptions;
 import dev.redlock.loadtest.history.HistoryFile;
 import java.io.IOException;
@@ -38,48 +36,23 @@ public final class ChaosWorkerCommand implements Callable<Integer> {
     private static final int THRIFTY_NODES_MIN = 3;
     private static final Duration CLOSE_TIMEOUT = Duration.ofSeconds(2);
 
-    @Option(names = "--worker", required = true)
-    private int worker;
     /** The address of a cluster has commas. */
     private static final String SEPARATOR = " ";
 
-    @Option(names = "--nodes", required = true, split = SEPARATOR)
+    @Mixin
+    private ChaosOptions options;
+    @Mixin
+    private TlsFileOptions tlsFiles;
+    @Option(names = "--worker", required = true)
+    private int worker;
+    @Option(names = "--addresses", required = true, split = SEPARATOR)
     private List<String> nodes;
-    @Option(names = "--next-nodes", split = SEPARATOR)
+    @Option(names = "--next-addresses", split = SEPARATOR)
     private List<String> nextNodes = List.of();
     @Option(names = "--records", required = true)
     private Path records;
-    @Option(names = "--history")
-    private Path history;
-    @Option(names = "--registers")
+    @Option(names = "--registers", required = true)
     private Path registers;
-    @Option(names = "--threads", required = true)
-    private int threads;
-    @Option(names = "--resources", required = true)
-    private int resources;
-    @Option(names = "--fenced", required = true)
-    private Fenced fenced;
-    @Option(names = "--ttl", required = true, converter = DurationConverter.class)
-    private Duration ttl;
-    @Option(names = "--node-timeout", required = true, converter = DurationConverter.class)
-    private Duration nodeTimeout;
-    @Option(names = "--hold", required = true, converter = DurationConverter.class)
-    private Duration hold;
-    @Option(names = "--guard", required = true)
-    private RestartGuardMode guard;
-    @Option(names = "--commands", required = true)
-    private CommandMode commands;
-    @Option(names = "--seed", required = true)
-    private long seed;
-
-    @Option(names = "--clusters")
-    private boolean isClustered;
-
-    @Option(names = "--clock-steps")
-    private boolean isClockStepped;
-
-    @Mixin
-    private TlsFileOptions tlsFiles;
 
     @Spec
     private CommandSpec spec;
@@ -87,26 +60,13 @@ public final class ChaosWorkerCommand implements Callable<Integer> {
     /** The command line of this command. The registers are needed for a history. */
     static List<String> arguments(int worker, List<String> nodes, List<String> nextNodes, ClientTls tls, Path records,
             Path registers, ChaosOptions options) {
-        List<String> arguments = new ArrayList<>(List.of("chaos-worker", "--worker", Integer.toString(worker),
-                "--nodes", String.join(SEPARATOR, nodes),
-                "--records", records.toString(), "--threads", Integer.toString(options.threads), "--resources",
-                Integer.toString(options.resources), "--fenced", options.fenced.name(), "--ttl",
-                options.ttl.toMillis() + "ms", "--hold", options.hold.toMillis() + "ms", "--guard",
-                (options.isGuarded() ? RestartGuardMode.FRESH_GROUP : RestartGuardMode.OFF).name(), "--node-timeout",
-                options.nodeTimeout.toMillis() + "ms", "--commands", options.commands.name(), "--seed",
-                Long.toString(options.seed * 31 + worker)));
+        List<String> arguments = new ArrayList<>(List.of("chaos-worker", "--worker=" + worker,
+                "--addresses=" + String.join(SEPARATOR, nodes), "--records=" + records, "--registers=" + registers,
+                "--seed=" + options.seed));
         if (!nextNodes.isEmpty()) {
-            arguments.addAll(List.of("--next-nodes", String.join(SEPARATOR, nextNodes)));
+            arguments.add("--next-addresses=" + String.join(SEPARATOR, nextNodes));
         }
-        if (options.clusterShards > 0) {
-            arguments.add("--clusters");
-        }
-        if (options.isClockStepped) {
-            arguments.add("--clock-steps");
-        }
-        options.history()
-                .ifPresent(file -> arguments.addAll(
-                        List.of("--history", file.toString(), "--registers", registers.toString())));
+        arguments.addAll(options.given);
         arguments.addAll(TlsFileOptions.arguments(tls));
         return arguments;
     }
@@ -118,7 +78,7 @@ public final class ChaosWorkerCommand implements Callable<Integer> {
         LOG.setFilter(line -> !isExpected(new SimpleFormatter().formatMessage(line)));
         WorkerTally tally = new WorkerTally();
         try (SectionFile file = SectionFile.append(records);
-                HistoryFile operations = history == null ? null : HistoryFile.append(history)) {
+                HistoryFile operations = options.history == null ? null : HistoryFile.append(options.history)) {
             try (Redlock redlock = Redlock.connect(context())) {
                 work(redlock, file, operations, tally);
                 boolean isClean = redlock.closeWithin(CLOSE_TIMEOUT).isClean();
@@ -140,10 +100,10 @@ public final class ChaosWorkerCommand implements Callable<Integer> {
     private RedlockContext context() {
         RedlockContext context = new RedlockContext().nodes(nodes.toArray(String[]::new))
                 .clientName("chaos-" + worker)
-                .maxTtl(ttl)
-                .nodeTimeout(nodeTimeout)
-                .restartGuard(guard)
-                .commands(commands)
+                .maxTtl(options.ttl)
+                .nodeTimeout(options.nodeTimeout)
+                .restartGuard(options.isGuarded() ? RestartGuardMode.FRESH_GROUP : RestartGuardMode.OFF)
+                .commands(options.commands)
                 .thriftyQuorums(isThrifty())
                 // A lost lease is expected and counted; the default would log it, which fails the run.
                 .flightRecordListener(text -> {
@@ -152,20 +112,24 @@ public final class ChaosWorkerCommand implements Callable<Integer> {
         if (!nextNodes.isEmpty()) {
             context.nextNodes(nextNodes.toArray(String[]::new));
         }
-        if (isClustered) {
+        if (options.clusterShards > 0) {
             // A master that was paused for longer serves requests that wait in its socket.
             context.unansweredTimeout(Duration.ofMillis(ChaosClusters.NODE_TIMEOUT_MS / 2))
                     .clockSampleInterval(Duration.ofMillis(ChaosClusters.NODE_TIMEOUT_MS / 2));
         }
-        if (isClockStepped) {
+        if (options.isClockStepped) {
             context.clockSampleInterval(Duration.ofMillis(ClockSteps.SAMPLE_MS));
         }
         return nodes.get(0).startsWith("rediss://") ? context.tls(tlsFiles.files().options()) : context;
     }
 
+    private long seed() {
+        return options.seed * 31 + worker;
+    }
+
     /** Every other worker asks a quorum first, so that both ways exclude each other under all faults. */
     private boolean isThrifty() {
-        return (seed & 1) != 0 && nodes.size() >= THRIFTY_NODES_MIN;
+        return (seed() & 1) != 0 && nodes.size() >= THRIFTY_NODES_MIN;
     }
 
     private void work(Redlock redlock, SectionFile file, HistoryFile operations, WorkerTally tally)
@@ -173,11 +137,12 @@ public final class ChaosWorkerCommand implements Callable<Integer> {
         SharedRegisters shared = operations == null ? null : SharedRegisters.open(registers);
         List<SectionWorker> workers = new ArrayList<>();
         List<Thread> running = new ArrayList<>();
-        for (int i = 0; i < threads; i++) {
+        int tags = options.clusterShards > 0 ? ChaosClusters.tagCount(options.resources) : 0;
+        for (int i = 0; i < options.threads; i++) {
             SectionWorker sections = new SectionWorker(redlock, file,
-                    new SectionHistory(operations, shared, worker * threads + i), tally, worker, i, seed);
-            sections.plan(resources, isClustered ? ChaosClusters.tagCount(resources) : 0, fenced, ttl, hold);
-            if (guard == RestartGuardMode.OFF) {
+                    new SectionHistory(operations, shared, worker * options.threads + i), tally, worker, i, seed());
+            sections.plan(options.resources, tags, options.fenced, options.ttl, options.hold);
+            if (!options.isGuarded()) {
                 sections.ignoreLosses();
             }
             workers.add(sections);

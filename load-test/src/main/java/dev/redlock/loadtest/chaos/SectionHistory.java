@@ -4,10 +4,10 @@ import dev.redlock.api.AcquireOutcome;
 import dev.redlock.api.ExtendOutcome;
 import dev.redlock.api.ReleaseOutcome;
 import dev.redlock.loadtest.history.HistoryFile;
+import dev.redlock.loadtest.history.HistoryLine;
 import dev.redlock.loadtest.history.HistoryLine.Kind;
 import dev.redlock.loadtest.history.HistoryLine.Operation;
 import dev.redlock.loadtest.history.HistoryLine.Type;
-import dev.redlock.loadtest.history.HistoryLine;
 import java.io.IOException;
 import java.util.List;
 

@@ -8,6 +8,7 @@ import java.util.Collection;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import java.util.stream.Collectors;
 import picocli.CommandLine;
 import picocli.CommandLine.Model.OptionSpec;
@@ -33,6 +34,20 @@ public final class Invocation {
             }
         }
         return String.join(" ", words);
+    }
+
+    /** The given options as arguments of another process, without the excluded ones. */
+    public static List<String> arguments(CommandLine line, Set<String> excluded) {
+        List<String> arguments = new ArrayList<>();
+        for (OptionSpec option : line.getParseResult().matchedOptions()) {
+            String name = option.longestName();
+            if (option.arity().max() == 0 && !excluded.contains(name)) {
+                arguments.add(name);
+            } else if (!excluded.contains(name)) {
+                option.originalStringValues().forEach(value -> arguments.add(name + "=" + value));
+            }
+        }
+        return arguments;
     }
 
     /** Every option by its name without dashes, and defaults; without passwords, hidden options, help and version. */

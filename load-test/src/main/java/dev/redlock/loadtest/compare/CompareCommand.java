@@ -5,6 +5,7 @@ import dev.redlock.cli.ClientTls;
 import dev.redlock.cli.Options;
 import dev.redlock.cli.TlsFileOptions;
 import dev.redlock.loadtest.cli.BuildVersion;
+import dev.redlock.loadtest.cli.Invocation;
 import dev.redlock.loadtest.cli.OptionDefaults;
 import dev.redlock.loadtest.consensus.ConsensusServers;
 import dev.redlock.loadtest.consensus.ConsensusService;
@@ -34,7 +35,6 @@ import java.util.function.Consumer;
 import java.util.stream.Collectors;
 import picocli.CommandLine;
 import picocli.CommandLine.Command;
-import picocli.CommandLine.Model.OptionSpec;
 import picocli.CommandLine.Option;
 
 /**
@@ -77,18 +77,7 @@ public final class CompareCommand extends LabCommand {
         Options.require(line, nodeOptions.clusterShards == 0,
                 "--cluster-shards: compare measures over single masters; use throughput or latency");
         checkServices(line);
-        List<String> arguments = new ArrayList<>();
-        for (OptionSpec option : line.getParseResult().matchedOptions()) {
-            if (OWN_OPTIONS.contains(option.longestName())) {
-                continue;
-            }
-            if (option.arity().max() == 0) {
-                arguments.add(option.longestName());
-            } else {
-                option.originalStringValues().forEach(value -> arguments.add(option.longestName() + "=" + value));
-            }
-        }
-        driverArguments = arguments;
+        driverArguments = Invocation.arguments(line, OWN_OPTIONS);
     }
 
     private void checkServices(CommandLine line) {
