@@ -65,7 +65,7 @@ public final class ChaosCommand implements Callable<Integer> {
         RunFolder folder = Reports.open(spec.commandLine(), options.output, Instant.now());
         try {
             RunResult result = run(folder);
-            Path shown = folder.finish(result);
+            Path shown = Reports.finish(folder, result);
             isMeasured = true;
             spec.commandLine().getOut().println("Results: " + shown);
             return result.verdict() == Verdict.PASS ? ExitCodes.GOOD : ExitCodes.FAILED;

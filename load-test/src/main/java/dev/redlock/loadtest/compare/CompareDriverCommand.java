@@ -23,7 +23,6 @@ import java.io.PrintStream;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
 import java.time.Instant;
-import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.Callable;
@@ -83,17 +82,8 @@ public final class CompareDriverCommand implements Callable<Integer> {
         SessionSpec.Tls tls = task.tlsAddresses().isEmpty()
                 ? null
                 : new SessionSpec.Tls(task.tlsAddresses().stream().map(NodeAddress::parse).toList(), tlsFiles.files());
-        Clients clients = new Clients();
-        try {
-            int count = task.kind() == DriverTask.Kind.EXCLUSION_CHECK ? Lab.RIVAL_CLIENTS : clientOptions.clients;
-            for (int i = 0; i < count; i++) {
-                clients.add(driver.open(clientOptions.session(addresses, task.fresh(), tls, List.of())));
-            }
-            return clients;
-        } catch (IOException | InterruptedException | RuntimeException e) {
-            clients.close();
-            throw e;
-        }
+        return Clients.open(driver, clientOptions.session(addresses, task.fresh(), tls, List.of()),
+                task.kind() == DriverTask.Kind.EXCLUSION_CHECK ? Lab.RIVAL_CLIENTS : clientOptions.clients);
     }
 
     private SeriesResult run(LockDriver driver, Clients clients, DriverTask task) throws InterruptedException {
@@ -115,9 +105,7 @@ public final class CompareDriverCommand implements Callable<Integer> {
                 task.spec())) {
             result = run(plan, clients, task, log);
         }
-        Map<String, Long> counters = new LinkedHashMap<>();
-        clients.counters().forEach((name, count) -> counters.put(name, count - before.getOrDefault(name, 0L)));
-        return result.series(task.spec(), counters, List.of(), result.failures());
+        return result.series(task.spec(), clients.countersSince(before), List.of(), result.failures());
     }
 
     private LoadResult run(LoadPlan plan, Clients clients, DriverTask task, IntervalLog log)

@@ -1,6 +1,9 @@
 package dev.redlock.loadtest.measure;
 
+import dev.redlock.loadtest.driver.LockDriver;
 import dev.redlock.loadtest.driver.LockSession;
+import dev.redlock.loadtest.driver.SessionSpec;
+import java.io.IOException;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
@@ -14,8 +17,19 @@ import java.util.Map;
 public final class Clients implements AutoCloseable {
     private final List<LockSession> sessions = new ArrayList<>();
 
-    public void add(LockSession session) {
-        sessions.add(session);
+    /** Opens clients one by one; a failure to open one closes those before it. */
+    public static Clients open(LockDriver driver, SessionSpec spec, int count)
+            throws IOException, InterruptedException {
+        Clients clients = new Clients();
+        try {
+            for (int i = 0; i < count; i++) {
+                clients.sessions.add(driver.open(spec));
+            }
+            return clients;
+        } catch (IOException | InterruptedException | RuntimeException e) {
+            clients.close();
+            throw e;
+        }
     }
 
     public List<LockSession> sessions() {
@@ -29,6 +43,13 @@ public final class Clients implements AutoCloseable {
             session.counters().forEach((name, count) -> sums.merge(name, count, Long::sum));
         }
         return sums;
+    }
+
+    /** The counts since earlier ones. */
+    public Map<String, Long> countersSince(Map<String, Long> before) {
+        Map<String, Long> counters = counters();
+        before.forEach((name, count) -> counters.merge(name, -count, Long::sum));
+        return counters;
     }
 
     @Override

@@ -27,7 +27,6 @@ import dev.redlock.transport.NodeAddress;
 import java.io.IOException;
 import java.time.Duration;
 import java.util.ArrayList;
-import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.TimeUnit;
@@ -125,18 +124,9 @@ public final class Lab implements AutoCloseable {
     }
 
     private Clients open(LockDriver driver, int nodeCount, int clientCount) throws IOException, InterruptedException {
-        Clients clients = new Clients();
-        try {
-            for (int i = 0; i < clientCount; i++) {
-                clients.add(driver.open(
-                        clientOptions.session(addresses.subList(0, nodeCount), nodeOptions.isFresh(),
-                                tls(nodeCount), clusters.subList(0, Math.min(nodeCount, clusters.size())))));
-            }
-            return clients;
-        } catch (IOException | InterruptedException | RuntimeException e) {
-            clients.close();
-            throw e;
-        }
+        SessionSpec spec = clientOptions.session(addresses.subList(0, nodeCount), nodeOptions.isFresh(), tls(nodeCount),
+                clusters.subList(0, Math.min(nodeCount, clusters.size())));
+        return Clients.open(driver, spec, clientCount);
     }
 
     /** The first nodes with TLS; null if they have none. */
@@ -241,8 +231,7 @@ public final class Lab implements AutoCloseable {
         try (IntervalLog log = folder.log(spec)) {
             result = run(plan, clients, log, watch);
         }
-        Map<String, Long> counters = new LinkedHashMap<>();
-        clients.counters().forEach((name, count) -> counters.put(name, count - before.getOrDefault(name, 0L)));
+        Map<String, Long> counters = clients.countersSince(before);
         List<String> why = new ArrayList<>(judge.apply(result));
         why.addAll(watch.failures());
         series.add(watch.complete(result.series(spec, counters, watch.samples(), why), result.usage()));

@@ -115,7 +115,7 @@ public abstract class LabCommand implements Callable<Integer> {
                     lab.series(), lab.notes(), lab.warnings(), lab.failures());
         }
         isMeasured = true;
-        Path shown = folder.finish(result);
+        Path shown = Reports.finish(folder, result);
         print(result, shown);
         return result.verdict() == Verdict.PASS ? ExitCodes.GOOD : ExitCodes.FAILED;
     }

@@ -2,7 +2,6 @@ package dev.redlock.loadtest.report;
 
 import dev.redlock.cli.Counted;
 import dev.redlock.loadtest.result.MachineClass;
-import dev.redlock.loadtest.result.ReportWriter;
 import dev.redlock.loadtest.result.ResultJson;
 import dev.redlock.loadtest.result.RunResult;
 import dev.redlock.loadtest.result.SeriesGroup;
@@ -11,8 +10,6 @@ import dev.redlock.loadtest.result.Spread;
 import dev.redlock.loadtest.result.Verdict;
 import dev.redlock.loadtest.result.Versions;
 import java.io.IOException;
-import java.nio.file.Files;
-import java.nio.file.Path;
 import java.time.ZoneOffset;
 import java.time.format.DateTimeFormatter;
 import java.time.temporal.ChronoUnit;
@@ -29,7 +26,7 @@ import java.util.stream.Collectors;
  *
  * @threading immutable
  */
-public final class HtmlReport implements ReportWriter {
+public final class HtmlReport {
     private static final DateTimeFormatter WHEN = DateTimeFormatter.ofPattern("yyyy-MM-dd HH:mm:ss 'UTC'", Locale.ROOT)
             .withZone(ZoneOffset.UTC);
     private static final double BYTES_PER_GIB = 1L << 30;
@@ -40,17 +37,7 @@ public final class HtmlReport implements ReportWriter {
             "Locks under one load for a long time", "chaos",
             "Locks under random faults");
 
-    @Override
-    public String fileName() {
-        return "report.html";
-    }
-
-    @Override
-    public void write(RunResult result, Path file) throws IOException {
-        Files.writeString(file, page(result));
-    }
-
-    static String page(RunResult result) throws IOException {
+    public static String page(RunResult result) throws IOException {
         String charts = ReportAssets.charts();
         String script = ReportAssets.script();
         StringBuilder html = new StringBuilder(1 << 20);

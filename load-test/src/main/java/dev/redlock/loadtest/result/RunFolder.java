@@ -30,7 +30,7 @@ import org.HdrHistogram.HistogramLogWriter;
  * <li>{@code series.csv}: one line for each series
  * <li>{@code SERIES-OPERATION.hgrm}: percentile distribution, microseconds
  * <li>{@code SERIES-OPERATION.hlog}: histograms over time, written while the run goes
- * <li>the files of {@link ReportWriter}s
+ * <li>{@code report.html}
  * </ul>
  *
  * <p>If the run failed, every name has FAIL before its extension, so that nobody quotes its figures by accident.
@@ -47,24 +47,18 @@ public final class RunFolder {
 
     private final Path folder;
     private final Instant startedAt;
-    private final List<ReportWriter> reports;
 
-    private RunFolder(Path folder, Instant startedAt, List<ReportWriter> reports) {
+    private RunFolder(Path folder, Instant startedAt) {
         this.folder = folder;
         this.startedAt = startedAt;
-        this.reports = List.copyOf(reports);
     }
 
     /**
-     * Creates a folder for one run.
+     * Creates a folder for one run. Fails if it cannot be created or is not empty.
      *
-     * @param given     an empty folder, or one to create; null for a new one under {@link #PARENT_DEFAULT}
-     * @param startedAt when the run started
-     * @return an empty folder
-     * @throws IOException if it cannot be created or is not empty
+     * @param given an empty folder, or one to create; null for a new one under {@link #PARENT_DEFAULT}
      */
-    public static RunFolder open(Path given, String command, Instant startedAt, List<ReportWriter> reports)
-            throws IOException {
+    public static RunFolder open(Path given, String command, Instant startedAt) throws IOException {
         Path folder = given == null ? fresh(command + "-" + STAMP.format(startedAt)) : given;
         if (Files.exists(folder) && !isEmptyFolder(folder)) {
             throw new IOException(folder + " is not an empty folder: name an empty or missing one");
@@ -78,7 +72,7 @@ public final class RunFolder {
         if (!Files.isWritable(folder)) {
             throw new IOException("cannot write into " + folder + ": name another folder with --output");
         }
-        return new RunFolder(folder, startedAt, reports);
+        return new RunFolder(folder, startedAt);
     }
 
     private static Path fresh(String name) {
@@ -142,7 +136,7 @@ public final class RunFolder {
         }
     }
 
-    /** Writes the other files; the logs have been closed. Returns the first report, or the JSON if there is none. */
+    /** Writes the other files, after the logs have been closed, and returns that of the JSON. */
     public Path finish(RunResult result) throws IOException {
         Verdict verdict = result.verdict();
         if (verdict == Verdict.FAIL) {
@@ -155,15 +149,11 @@ public final class RunFolder {
             }
         }
         Files.writeString(file("series.csv", verdict), ResultCsv.text(result));
-        Path first = file("results.json", verdict);
-        Files.writeString(first, ResultJson.text(result));
-        for (ReportWriter report : reports) {
-            report.write(result, file(report.fileName(), verdict));
-        }
-        return reports.isEmpty() ? first : file(reports.get(0).fileName(), verdict);
+        return Files.writeString(file("results.json", verdict), ResultJson.text(result));
     }
 
-    private Path file(String name, Verdict verdict) {
+    /** The path of a file with results. */
+    public Path file(String name, Verdict verdict) {
         return folder.resolve(verdict == Verdict.FAIL ? marked(name) : name);
     }
 

@@ -12,7 +12,6 @@ import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Instant;
-import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.TreeSet;
@@ -34,7 +33,7 @@ class RunFolderTest {
 
     @Test
     void goodRunLeavesEveryFile() throws IOException {
-        RunFolder run = RunFolder.open(folder, "latency", START, List.of());
+        RunFolder run = RunFolder.open(folder, "latency", START);
         log(run, CLOSED);
         log(run, OPEN);
         Path shown = run.finish(result(List.of(), List.of()));
@@ -48,30 +47,18 @@ class RunFolderTest {
 
     @Test
     void failedRunHasFailInEveryFileName() throws IOException {
-        List<Path> reported = new ArrayList<>();
-        RunFolder run = RunFolder.open(folder, "latency", START, List.of(new ReportWriter() {
-            @Override
-            public String fileName() {
-                return "report.html";
-            }
-
-            @Override
-            public void write(RunResult result, Path file) throws IOException {
-                Files.writeString(file, result.verdict().name());
-                reported.add(file);
-            }
-        }));
+        RunFolder run = RunFolder.open(folder, "latency", START);
         log(run, CLOSED);
         Path shown = run.finish(result(List.of("two holders"), List.of()));
-        assertEquals(List.of(folder.resolve("report-FAIL.html")), reported);
-        assertEquals(reported.get(0), shown);
+        assertEquals(folder.resolve("results-FAIL.json"), shown);
+        assertEquals(folder.resolve("report-FAIL.html"), run.file("report.html", Verdict.FAIL));
         assertEquals(List.of(), names().stream().filter(name -> !name.contains("-FAIL.")).toList());
-        assertEquals(6, names().size(), names()::toString);
+        assertEquals(4, names().size(), names()::toString);
     }
 
     @Test
     void jsonHasTheFieldsThatAreDocumented() throws IOException {
-        RunFolder run = RunFolder.open(folder, "latency", START, List.of());
+        RunFolder run = RunFolder.open(folder, "latency", START);
         Path file = run.finish(result(List.of("slow"), List.of("no nodes")));
         JsonNode root = new ObjectMapper().readTree(file.toFile());
         assertEquals(1, root.get("formatVersion").asInt());
@@ -107,7 +94,7 @@ class RunFolderTest {
 
     @Test
     void csvHasOneLineForEachSeriesAndTheSameNumberOfCells() throws IOException {
-        RunFolder.open(folder, "latency", START, List.of()).finish(result(List.of("says \"no\", twice"), List.of()));
+        RunFolder.open(folder, "latency", START).finish(result(List.of("says \"no\", twice"), List.of()));
         List<String> lines = Files.readAllLines(folder.resolve("series-FAIL.csv"));
         assertEquals(3, lines.size());
         List<String> head = List.of(lines.get(0).split(","));
@@ -119,7 +106,7 @@ class RunFolderTest {
 
     @Test
     void logReadsBackWithTheSameCounts() throws IOException {
-        RunFolder run = RunFolder.open(folder, "latency", START, List.of());
+        RunFolder run = RunFolder.open(folder, "latency", START);
         log(run, CLOSED);
         run.finish(result(List.of(), List.of()));
         try (HistogramLogReader reader = new HistogramLogReader(
@@ -139,12 +126,12 @@ class RunFolderTest {
     void nonEmptyFolderIsRejected() throws IOException {
         Files.writeString(folder.resolve("mine"), "x");
         IOException refusal = assertThrows(IOException.class,
-                () -> RunFolder.open(folder, "latency", START, List.of()));
+                () -> RunFolder.open(folder, "latency", START));
         assertTrue(refusal.getMessage().contains("is not an empty folder"), refusal.getMessage());
         assertThrows(IOException.class,
-                () -> RunFolder.open(folder.resolve("mine"), "latency", START, List.of()));
+                () -> RunFolder.open(folder.resolve("mine"), "latency", START));
         assertThrows(IOException.class,
-                () -> RunFolder.open(folder.resolve("mine/below"), "latency", START, List.of()));
+                () -> RunFolder.open(folder.resolve("mine/below"), "latency", START));
     }
 
     @Test
