@@ -27,11 +27,7 @@ import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Spec;
 
-/**
- * Injects faults into real nodes while worker processes lock over them, and reports whether the lock held.
- *
- * @threading caller-confined
- */
+/** @threading caller-confined */
 @Command(name = "chaos", mixinStandardHelpOptions = true, versionProvider = BuildVersion.class, sortOptions = false,
         description = "Kills, restarts, wipes, pauses and cuts off real nodes, and pauses and kills processes that "
                 + "lock over them; then checks from their records whether two ever held one lock.",

@@ -24,11 +24,7 @@ import java.util.function.Supplier;
 import picocli.CommandLine;
 import picocli.CommandLine.Option;
 
-/**
- * The options of a chaos run.
- *
- * @threading caller-confined
- */
+/** @threading caller-confined */
 final class ChaosOptions {
     private static final Duration TTL_MIN = Duration.ofMillis(200);
 

@@ -21,11 +21,7 @@ import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 import java.util.stream.Collectors;
 
-/**
- * One run: it starts workers, carries out the plan, heals every fault, stops the workers, and audits the records.
- *
- * @threading caller-confined, except for {@link #cancel}
- */
+/** @threading caller-confined, except for {@link #cancel} */
 final class ChaosRun implements AutoCloseable {
     private static final Duration STOP_LIMIT = Duration.ofSeconds(20);
     private static final Duration SETTLE_LIMIT = Duration.ofSeconds(30);

@@ -2,11 +2,7 @@ package dev.redlock.loadtest.chaos;
 
 import java.util.List;
 
-/**
- * The faults of a node or a worker process.
- *
- * @threading immutable
- */
+/** @threading immutable */
 public enum Fault {
     /** kill -9, and later a start with the append-only file. */
     KILL(true, false, 100, 1500),

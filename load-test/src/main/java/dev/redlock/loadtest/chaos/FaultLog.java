@@ -8,11 +8,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.concurrent.TimeUnit;
 
-/**
- * The real start and end of each fault, for the report.
- *
- * @threading caller-confined
- */
+/** @threading caller-confined */
 final class FaultLog {
     private final long zeroNs;
     private final Map<ChaosStep, Long> open = new LinkedHashMap<>();

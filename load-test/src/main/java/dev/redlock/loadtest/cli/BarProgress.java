@@ -3,11 +3,7 @@ package dev.redlock.loadtest.cli;
 import me.tongfei.progressbar.ProgressBar;
 import me.tongfei.progressbar.ProgressBarBuilder;
 
-/**
- * A progress bar that moves with time and shows the phase.
- *
- * @threading caller-confined
- */
+/** @threading caller-confined */
 final class BarProgress implements Progress {
     /** What is left of the bar beside a long phase. */
     private static final int CELLS_MIN = 20;

@@ -3,11 +3,7 @@ package dev.redlock.loadtest.cli;
 import dev.redlock.cli.Program;
 import picocli.CommandLine;
 
-/**
- * The text that {@code --version} prints.
- *
- * @threading immutable
- */
+/** @threading immutable */
 public final class BuildVersion implements CommandLine.IVersionProvider {
     @Override
     public String[] getVersion() {

@@ -17,11 +17,7 @@ import java.util.OptionalInt;
 import picocli.CommandLine.Option;
 import picocli.CommandLine;
 
-/**
- * The options that choose the clients and configure them.
- *
- * @threading caller-confined
- */
+/** @threading caller-confined */
 public final class ClientOptions {
     private static final int EVENT_LOOPS_MAX = 64;
     private static final int CLIENTS_MAX = 64;

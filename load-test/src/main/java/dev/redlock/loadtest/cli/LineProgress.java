@@ -3,11 +3,7 @@ package dev.redlock.loadtest.cli;
 import java.io.PrintWriter;
 import java.util.Locale;
 
-/**
- * A progress display of one line per phase, for logs.
- *
- * @threading caller-confined
- */
+/** @threading caller-confined */
 final class LineProgress implements Progress {
     private final long totalMs;
     private final PrintWriter out;

@@ -14,11 +14,7 @@ import picocli.CommandLine;
 import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Option;
 
-/**
- * The options that choose the nodes and their delays.
- *
- * @threading caller-confined
- */
+/** @threading caller-confined */
 public final class NodeOptions {
     private static final int SHARDS_MAX = 20;
     /** The default of the servers. */

@@ -22,11 +22,7 @@ import picocli.CommandLine.Option;
 import picocli.CommandLine.Parameters;
 import picocli.CommandLine.Spec;
 
-/**
- * Starts nodes for experiments by hand.
- *
- * @threading caller-confined
- */
+/** @threading caller-confined */
 @Command(name = "nodes", mixinStandardHelpOptions = true, versionProvider = BuildVersion.class, sortOptions = false,
         description = "Starts nodes on this machine, prints their addresses and runs until Ctrl-C, which stops "
                 + "them and removes their files. They listen on loopback only.",

@@ -14,11 +14,7 @@ import picocli.CommandLine.Option;
 import picocli.CommandLine.Parameters;
 import picocli.CommandLine.Spec;
 
-/**
- * Draws pictures from the results of an earlier run.
- *
- * @threading caller-confined
- */
+/** @threading caller-confined */
 @Command(name = "plots", mixinStandardHelpOptions = true, versionProvider = BuildVersion.class, sortOptions = false,
         description = "Draws PNG pictures for documents from the results.json of a run: latency against the number of "
                 + "nodes, percentile curves, drivers side by side. (Charts of report.html can be saved as SVG.)",

@@ -37,11 +37,7 @@ import picocli.CommandLine;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Option;
 
-/**
- * Measures drivers side by side, each in its own JVM, in turns.
- *
- * @threading caller-confined, except for {@link #onCancel}
- */
+/** @threading caller-confined, except for {@link #onCancel} */
 @Command(name = "compare", mixinStandardHelpOptions = true, versionProvider = BuildVersion.class, sortOptions = false,
         defaultValueProvider = OptionDefaults.class,
         description = {"Measures lock clients side by side: throughput, latency, and the cost of a cycle "
@@ -302,11 +298,7 @@ public final class CompareCommand extends LabCommand {
         }
     }
 
-    /**
-     * The CPU time of nodes, from their {@code INFO}.
-     *
-     * @threading any thread
-     */
+    /** @threading any thread */
     private static final class ServerCpu {
         private static final Duration LIMIT = Duration.ofSeconds(2);
 

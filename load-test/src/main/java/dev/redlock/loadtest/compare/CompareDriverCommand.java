@@ -32,11 +32,7 @@ import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Spec;
 
-/**
- * Runs one driver for {@link CompareCommand}: reads tasks from standard input until it ends.
- *
- * @threading caller-confined
- */
+/** @threading caller-confined */
 @Command(name = CompareDriverCommand.NAME, hidden = true, defaultValueProvider = OptionDefaults.class,
         description = "Started by compare: measures one driver, with tasks from standard input.")
 public final class CompareDriverCommand implements Callable<Integer> {

@@ -94,11 +94,7 @@ public enum ConsensusService {
         boolean isServing(int index);
     }
 
-    /**
-     * Servers of ZooKeeper, each in a JVM of its own.
-     *
-     * @threading caller-confined
-     */
+    /** @threading caller-confined */
     private static final class ZooKeeperGroup implements ConsensusService.ServerGroup {
         private static final String MAIN_CLASS = "org.apache.zookeeper.server.quorum.QuorumPeerMain";
         /** Enough for the locks of a comparison; the default would be a quarter of the memory for each server. */

@@ -18,11 +18,7 @@ import java.util.stream.Collectors;
 import java.util.stream.IntStream;
 import java.util.stream.Stream;
 
-/**
- * Servers of etcd.
- *
- * @threading caller-confined
- */
+/** @threading caller-confined */
 final class EtcdGroup implements ConsensusService.ServerGroup {
     private static final Pattern VERSION = Pattern.compile("etcd Version: (\\S+)");
     private static final int PROBE_LIMIT_MS = 1_000;

@@ -1,10 +1,6 @@
 package dev.redlock.loadtest.driver;
 
-/**
- * The forms of the API of {@code redlock-core}.
- *
- * @threading immutable
- */
+/** @threading immutable */
 public enum ApiForm {
     /** Reused objects and a callback: allocates nothing. */
     CALLBACK,

@@ -119,11 +119,7 @@ public final class Drivers {
                         + "plain, tls-jdk, tls-openssl"));
     }
 
-    /**
-     * For the help text.
-     *
-     * @threading immutable
-     */
+    /** @threading immutable */
     public static final class Names implements Iterable<String> {
         @Override
         public Iterator<String> iterator() {

@@ -292,11 +292,7 @@ abstract class LettuceSession implements LockSession {
         }
     }
 
-    /**
-     * Lettuce's provider with one event loop that is accessible.
-     *
-     * @threading any thread
-     */
+    /** @threading any thread */
     private static final class OneLoop extends DefaultEventLoopGroupProvider {
         private volatile EventLoop loop;
 
@@ -334,11 +330,7 @@ abstract class LettuceSession implements LockSession {
         }
     }
 
-    /**
-     * A command that notifies its round directly, without a future.
-     *
-     * @threading event-loop-confined
-     */
+    /** @threading event-loop-confined */
     private static final class DirectVote extends Command<byte[], byte[], Long> {
         private final Round round;
         private final int node;

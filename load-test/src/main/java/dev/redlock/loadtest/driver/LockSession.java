@@ -3,11 +3,7 @@ package dev.redlock.loadtest.driver;
 import java.time.Duration;
 import java.util.Map;
 
-/**
- * A connected client.
- *
- * @threading any thread
- */
+/** @threading any thread */
 public interface LockSession extends AutoCloseable {
     /**
      * A reusable handle for one resource, with options that {@link LockDriver#options()} names. Many handles can be

@@ -164,11 +164,7 @@ final class RedissonSession implements LockSession {
             }
         }
 
-        /**
-         * Counts the replies of one release.
-         *
-         * @threading any thread; counted under its monitor
-         */
+        /** @threading any thread; counted under its monitor */
         private final class Release {
             private final VoteCount votes = new VoteCount(nodes.size());
             private int answered;

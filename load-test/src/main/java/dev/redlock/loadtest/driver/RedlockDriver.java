@@ -279,11 +279,7 @@ public record RedlockDriver(ApiForm form, CommandMode commands, boolean isEachRe
         }
     }
 
-    /**
-     * One reused lease.
-     *
-     * @threading caller-confined between a call and its outcome
-     */
+    /** @threading caller-confined between a call and its outcome */
     private static final class Callback implements LockHandle {
         private final Redlock redlock;
         private final ResourceKey key;

@@ -1,10 +1,6 @@
 package dev.redlock.loadtest.faults;
 
-/**
- * The fault that a proxy injects.
- *
- * @threading immutable
- */
+/** @threading immutable */
 public enum Traffic {
     /** Everything passes at once. */
     PASS,

@@ -18,11 +18,7 @@ import picocli.CommandLine.Option;
 import picocli.CommandLine.Parameters;
 import picocli.CommandLine.Spec;
 
-/**
- * Exports a history as EDN, for checkers of others.
- *
- * @threading caller-confined
- */
+/** @threading caller-confined */
 @Command(name = "history", mixinStandardHelpOptions = true, versionProvider = BuildVersion.class, sortOptions = false,
         description = "Exports the history of chaos --history as EDN, which Knossos and checkers like Porcupine read: "
                 + "for each resource one file for a mutex, and one for a register if its locks have fencing tokens.",

@@ -9,11 +9,7 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 
-/**
- * The open sessions of one driver.
- *
- * @threading caller-confined
- */
+/** @threading caller-confined */
 public final class Clients implements AutoCloseable {
     private final List<LockSession> sessions = new ArrayList<>();
 

@@ -18,11 +18,7 @@ import java.util.Locale;
 import picocli.CommandLine;
 import picocli.CommandLine.Command;
 
-/**
- * Measures many waiters on few resources.
- *
- * @threading caller-confined
- */
+/** @threading caller-confined */
 @Command(name = "contention", mixinStandardHelpOptions = true, versionProvider = BuildVersion.class,
         sortOptions = false, defaultValueProvider = OptionDefaults.class,
         description = {"Measures many waiters on few resources: the time of a handoff, the fairness between "

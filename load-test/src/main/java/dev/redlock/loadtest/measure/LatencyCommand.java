@@ -24,11 +24,7 @@ import picocli.CommandLine;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Option;
 
-/**
- * Measures latency against the number of nodes. This is the default command.
- *
- * @threading caller-confined
- */
+/** @threading caller-confined */
 @Command(name = "latency", mixinStandardHelpOptions = true, versionProvider = BuildVersion.class, sortOptions = false,
         defaultValueProvider = OptionDefaults.class,
         description = "Measures acquire and release latency of quorum locks against the number of nodes, one cycle at "

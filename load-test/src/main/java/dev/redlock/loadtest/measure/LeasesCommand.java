@@ -31,11 +31,7 @@ import picocli.CommandLine;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Option;
 
-/**
- * Holds many leases with one client and measures what their renewals cost, and what they cost a lone acquire.
- *
- * @threading caller-confined
- */
+/** @threading caller-confined */
 @Command(name = "leases", mixinStandardHelpOptions = true, versionProvider = BuildVersion.class, sortOptions = false,
         defaultValueProvider = OptionDefaults.class,
         description = {"Holds many leases with one client, which renews them, and acquires single locks beside them at "

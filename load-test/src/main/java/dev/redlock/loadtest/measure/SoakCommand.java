@@ -23,11 +23,7 @@ import picocli.CommandLine;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Option;
 
-/**
- * Runs the same load for hours and watches resources that must not grow.
- *
- * @threading caller-confined
- */
+/** @threading caller-confined */
 @Command(name = "soak", mixinStandardHelpOptions = true, versionProvider = BuildVersion.class, sortOptions = false,
         defaultValueProvider = OptionDefaults.class,
         description = {"Keeps one load up for hours and reads, step by step, the heap after a collection, resident "

@@ -17,11 +17,7 @@ import picocli.CommandLine;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Option;
 
-/**
- * Raises the load until throughput no longer grows.
- *
- * @threading caller-confined
- */
+/** @threading caller-confined */
 @Command(name = "throughput", mixinStandardHelpOptions = true, versionProvider = BuildVersion.class,
         sortOptions = false, defaultValueProvider = OptionDefaults.class,
         description = {"Raises the load step by step until it saturates, and reports the step.",

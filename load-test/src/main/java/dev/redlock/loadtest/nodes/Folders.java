@@ -9,11 +9,7 @@ import java.util.List;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
 
-/**
- * Removal of temporary folders.
- *
- * @threading any thread
- */
+/** @threading any thread */
 public final class Folders {
     /** Removes a folder with its content; does nothing if it does not exist. */
     public static void delete(Path folder) throws IOException {

@@ -25,11 +25,7 @@ record LocalLauncher(Source source, Path executable, String product) implements 
         return LocalProcess.start(executable, spec);
     }
 
-    /**
-     * A server process on this machine, started and ended by its process id.
-     *
-     * @threading caller-confined to the {@link RedisNode} that owns it
-     */
+    /** @threading caller-confined to the {@link RedisNode} that owns it */
     private static final class LocalProcess implements NodeProcess {
         /**
          * Behind libfaketime in the order of search, the C library's malloc comes before that of jemalloc, which

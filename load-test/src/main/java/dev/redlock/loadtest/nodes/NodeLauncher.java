@@ -2,11 +2,7 @@ package dev.redlock.loadtest.nodes;
 
 import java.io.IOException;
 
-/**
- * Starts nodes from one source.
- *
- * @threading any thread
- */
+/** @threading any thread */
 interface NodeLauncher {
     /** The source. */
     Source source();

@@ -7,11 +7,7 @@ import java.util.Locale;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
-/**
- * Runs an executable with {@code --version}, to find its product and whether it runs on this machine at all.
- *
- * @threading any thread
- */
+/** @threading any thread */
 final class ServerBinary {
     private static final Pattern VERSION = Pattern.compile("(Redis|Valkey) server v=([0-9.]+)",
             Pattern.CASE_INSENSITIVE);

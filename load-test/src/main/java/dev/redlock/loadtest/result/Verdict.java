@@ -1,10 +1,6 @@
 package dev.redlock.loadtest.result;
 
-/**
- * Whether the figures of a run count.
- *
- * @threading immutable
- */
+/** @threading immutable */
 public enum Verdict {
     /** The run counts. */
     PASS,

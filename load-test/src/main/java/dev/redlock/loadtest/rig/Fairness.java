@@ -2,11 +2,7 @@ package dev.redlock.loadtest.rig;
 
 import java.util.List;
 
-/**
- * Measures how evenly shares are distributed.
- *
- * @threading any thread
- */
+/** @threading any thread */
 final class Fairness {
     /** Jain's index, (sum of x)^2 / (n * sum of x^2): 1 if all are equal, 1/n if one has everything, 0 if all are 0. */
     static double jainIndex(List<Long> shares) {

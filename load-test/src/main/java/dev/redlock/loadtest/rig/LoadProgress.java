@@ -1,10 +1,6 @@
 package dev.redlock.loadtest.rig;
 
-/**
- * Gets the progress of a run, several times a second.
- *
- * @threading caller-confined to the thread that runs the rig
- */
+/** @threading caller-confined to the thread that runs the rig */
 @FunctionalInterface
 public interface LoadProgress {
     /** Time has passed since the start of the run, warm-up included. */

@@ -18,11 +18,7 @@ import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Parameters;
 import picocli.CommandLine.Spec;
 
-/**
- * Plays failure scenarios on real nodes and prints their timelines.
- *
- * @threading caller-confined
- */
+/** @threading caller-confined */
 @Command(name = "scenarios", mixinStandardHelpOptions = true, versionProvider = BuildVersion.class,
         description = "Plays the failures discussed in the public debate about distributed locks on real nodes, and "
                 + "prints a timeline of each. The end of the output names those that this machine cannot play.")
