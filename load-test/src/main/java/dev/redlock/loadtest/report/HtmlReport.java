@@ -34,65 +34,71 @@ public final class HtmlReport {
     private static final Map<String, String> HEADLINES = Map.of("latency", "Lock latency against the number of nodes",
             "throughput", "Lock throughput against the load", "compare", "Lock clients side by side", "contention",
             "Locks under contention", "leases", "Leases held and renewed by one client", "soak",
-            "Locks under one load for a long time", "chaos",
-            "Locks under random faults");
+            "Locks under one load for a long time", "chaos", "Locks under random faults");
+    private static final String HEAD = """
+            <!DOCTYPE html>
+            <html lang="en" data-theme="light">
+            <head>
+            <meta charset="utf-8">
+            <meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'unsafe-inline'; \
+            img-src data:; script-src %s %s">
+            <meta name="viewport" content="width=device-width, initial-scale=1">
+            <title>%s</title>
+            <style>
+            %s</style>
+            </head>
+            <body>
+            <header><div>
+            <h1>%s</h1>
+            <span class="verdict %s">%s</span>
+            <p>load-test %s, %s, %s s long</p>
+            <button id="theme" type="button" hidden>Dark</button>
+            </div></header>
+            <main>
+            """;
+    private static final String TABLES = """
+            <section><h2>Figures</h2><p>Each line shows the turn with the lowest acquire p50. Latencies count from the \
+            call, or in an open loop from the intended time, to the outcome. CPU time and heap bytes are those of the \
+            client for one cycle.</p>
+            %s<details><summary>Outcomes and counters</summary>
+            %s</details></section>
+            <section><h2>How it was measured</h2>
+            <pre class="command">%s</pre>
+            %s<div class="grid">
+            %s%s%s</div></section>
+            <footer>Charts: Apache ECharts %s (Apache-2.0), inside this file. The same folder has the data: \
+            results.json and series.csv.</footer>
+            """;
 
     public static String page(RunResult result) throws IOException {
         String charts = ReportAssets.charts();
         String script = ReportAssets.script();
         StringBuilder html = new StringBuilder(1 << 20);
-        head(html, result, "script-src " + ReportAssets.digest(charts) + " " + ReportAssets.digest(script));
-        html.append("<main>\n");
-        reasons(html, result);
+        String headline = HEADLINES.getOrDefault(result.command(), "load-test " + result.command());
+        html.append(HEAD.formatted(ReportAssets.digest(charts), ReportAssets.digest(script),
+                Markup.text(headline + ": " + result.verdict()), ReportAssets.style(), Markup.text(headline),
+                result.verdict() == Verdict.PASS ? "pass" : "fail", result.verdict(), Markup.text(result.command()),
+                WHEN.format(result.startedAt().truncatedTo(ChronoUnit.SECONDS)),
+                ReportTables.number(Math.rint(result.elapsedMs() / 1e3))));
+        reasons(html, "reasons", "This run does not count", result.allFailures());
+        reasons(html, "warnings", "Warnings", result.warnings());
         cards(html, result);
         chartSections(html);
-        tables(html, result);
+        html.append(TABLES.formatted(ReportTables.groups(result), ReportTables.counters(result),
+                Markup.text(result.commandLine()), result.notes().isEmpty() ? "" : ReportTables.list(result.notes()),
+                ReportTables.words("Options", result.options()),
+                ReportTables.words("Versions", versions(result.versions())),
+                ReportTables.words("Machine", machine(result.machine())), Markup.text(ReportAssets.chartsVersion())));
         html.append("</main>\n<script type=\"application/json\" id=\"data\">")
-                .append(Markup.json(ResultJson.tree(result).toString()))
-                .append("</script>\n<script>")
-                .append(charts)
-                .append("</script>\n<script>")
-                .append(script)
-                .append("</script>\n</body>\n</html>\n");
-        return html.toString();
+                .append(Markup.json(ResultJson.tree(result).toString()));
+        html.append("</script>\n<script>").append(charts).append("</script>\n<script>").append(script);
+        return html.append("</script>\n</body>\n</html>\n").toString();
     }
 
-    private static void head(StringBuilder html, RunResult result, String scripts) throws IOException {
-        String headline = HEADLINES.getOrDefault(result.command(), "load-test " + result.command());
-        String title = headline + ": " + result.verdict();
-        html.append("<!DOCTYPE html>\n<html lang=\"en\" data-theme=\"light\">\n<head>\n<meta charset=\"utf-8\">\n")
-                .append("<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; ")
-                .append("style-src 'unsafe-inline'; img-src data:; ")
-                .append(scripts)
-                .append("\">\n<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n<title>")
-                .append(Markup.text(title))
-                .append("</title>\n<style>\n")
-                .append(ReportAssets.style())
-                .append("</style>\n</head>\n<body>\n<header><div>\n<h1>")
-                .append(Markup.text(headline))
-                .append("</h1>\n<span class=\"verdict ")
-                .append(result.verdict() == Verdict.PASS ? "pass" : "fail")
-                .append("\">")
-                .append(result.verdict())
-                .append("</span>\n<p>load-test ")
-                .append(Markup.text(result.command()))
-                .append(", ")
-                .append(WHEN.format(result.startedAt().truncatedTo(ChronoUnit.SECONDS)))
-                .append(", ")
-                .append(ReportTables.number(Math.rint(result.elapsedMs() / 1e3)))
-                .append(" s long</p>\n<button id=\"theme\" type=\"button\" hidden>Dark</button>\n</div></header>\n");
-    }
-
-    private static void reasons(StringBuilder html, RunResult result) {
-        if (result.verdict() == Verdict.FAIL) {
-            html.append("<section class=\"reasons\" role=\"alert\"><h2>This run does not count</h2>")
-                    .append(ReportTables.list(result.allFailures()))
-                    .append("</section>\n");
-        }
-        if (!result.warnings().isEmpty()) {
-            html.append("<section class=\"warnings\" role=\"alert\"><h2>Warnings</h2>")
-                    .append(ReportTables.list(result.warnings()))
-                    .append("</section>\n");
+    private static void reasons(StringBuilder html, String id, String title, List<String> sentences) {
+        if (!sentences.isEmpty()) {
+            html.append("<section class=\"%s\" role=\"alert\"><h2>%s</h2>%s</section>\n".formatted(id, title,
+                    ReportTables.list(sentences)));
         }
     }
 
@@ -100,7 +106,11 @@ public final class HtmlReport {
         html.append("<dl class=\"cards\">\n");
         List<SeriesGroup> curve = curve(SeriesGroup.of(result.series()));
         if (curve.size() > 1) {
-            curve.forEach(one -> card(html, one));
+            for (SeriesGroup one : curve) {
+                Spread p50 = one.acquireP50Us();
+                card(html, "Acquire on " + Counted.of(one.spec().nodes(), "node"), ReportTables.micros(p50.median()),
+                        "p50, " + one.spec().load() + inTurns(ReportTables.spread(p50), one.turns().size()));
+            }
         } else {
             totals(html, result.series());
         }
@@ -115,14 +125,6 @@ public final class HtmlReport {
                 .filter(one -> one.spec().load().equals(groups.get(0).spec().load()) && one.acquireP50Us() != null)
                 .toList();
         return isOne && curve.size() <= CURVE_CARDS_MAX ? curve : List.of();
-    }
-
-    private static void card(StringBuilder html, SeriesGroup one) {
-        Spread p50 = one.acquireP50Us();
-        int turns = one.turns().size();
-        card(html, "Acquire on " + Counted.of(one.spec().nodes(), "node"),
-                ReportTables.micros(p50.median()),
-                "p50, " + one.spec().load() + inTurns(ReportTables.spread(p50), turns));
     }
 
     /** The range of a figure whose median over the turns is shown. */
@@ -163,13 +165,8 @@ public final class HtmlReport {
     }
 
     private static void card(StringBuilder html, String title, String value, String detail) {
-        html.append("<div><dt>")
-                .append(Markup.text(title))
-                .append("</dt><dd>")
-                .append(Markup.text(value))
-                .append("</dd><dd>")
-                .append(Markup.text(detail))
-                .append("</dd></div>\n");
+        html.append("<div><dt>%s</dt><dd>%s</dd><dd>%s</dd></div>\n".formatted(Markup.text(title), Markup.text(value),
+                Markup.text(detail)));
     }
 
     private static void chartSections(StringBuilder html) {
@@ -188,35 +185,8 @@ public final class HtmlReport {
 
     /** The script shows the sections that have data. */
     private static void chart(StringBuilder html, String id, String title, String words) {
-        html.append("<section id=\"")
-                .append(id)
-                .append("\" hidden><h2>")
-                .append(Markup.text(title))
-                .append("</h2><p>")
-                .append(Markup.text(words))
-                .append("</p></section>\n");
-    }
-
-    private static void tables(StringBuilder html, RunResult result) throws IOException {
-        html.append("<section><h2>Figures</h2><p>Each line shows the turn with the lowest acquire p50. ")
-                .append("Latencies count from the call, or in an open loop from the intended time, to the outcome. ")
-                .append("CPU time and heap bytes are those of the client for one cycle.</p>\n")
-                .append(ReportTables.groups(result))
-                .append("<details><summary>Outcomes and counters</summary>\n")
-                .append(ReportTables.counters(result))
-                .append("</details></section>\n<section><h2>How it was measured</h2>\n");
-        html.append("<pre class=\"command\">").append(Markup.text(result.commandLine())).append("</pre>\n");
-        if (!result.notes().isEmpty()) {
-            html.append(ReportTables.list(result.notes()));
-        }
-        html.append("<div class=\"grid\">\n")
-                .append(ReportTables.words("Options", result.options()))
-                .append(ReportTables.words("Versions", versions(result.versions())))
-                .append(ReportTables.words("Machine", machine(result.machine())))
-                .append("</div></section>\n<footer>Charts: Apache ECharts ")
-                .append(Markup.text(ReportAssets.chartsVersion()))
-                .append(" (Apache-2.0), inside this file. The same folder has the data: results.json and series.csv.")
-                .append("</footer>\n");
+        html.append("<section id=\"%s\" hidden><h2>%s</h2><p>%s</p></section>\n".formatted(id, Markup.text(title),
+                Markup.text(words)));
     }
 
     private static Map<String, String> versions(Versions versions) {

@@ -147,13 +147,10 @@ final class ReportTables {
 
     /** Names and values. */
     static String words(String title, Map<String, String> rows) {
-        StringBuilder html = new StringBuilder("<div><h3>").append(Markup.text(title)).append("</h3>");
-        html.append("<table class=\"words\"><tbody>\n");
-        rows.forEach((name, value) -> html.append("<tr><th scope=\"row\">")
-                .append(Markup.text(name))
-                .append("</th><td>")
-                .append(Markup.text(value))
-                .append("</td></tr>\n"));
+        StringBuilder html = new StringBuilder(
+                "<div><h3>%s</h3><table class=\"words\"><tbody>\n".formatted(Markup.text(title)));
+        rows.forEach((name, value) -> html.append("<tr><th scope=\"row\">%s</th><td>%s</td></tr>\n"
+                .formatted(Markup.text(name), Markup.text(value))));
         return html.append("</tbody></table></div>\n").toString();
     }
 
