@@ -1,6 +1,6 @@
 package dev.redlock.jmh.lock;
 
-import dev.redlock.loadtest.nodes.Folders;
+import dev.redlock.loadtest.nodes.TemporaryFolders;
 import java.io.ByteArrayOutputStream;
 import java.io.File;
 import java.io.IOException;
@@ -105,6 +105,6 @@ final class CommitBuild implements AutoCloseable {
     /** Removes the classes. */
     @Override
     public void close() throws IOException {
-        Folders.delete(folder);
+        TemporaryFolders.deleteTree(folder);
     }
 }

@@ -2,14 +2,18 @@ package dev.redlock.loadtest.nodes;
 
 import java.io.IOException;
 
-/** @threading any thread */
-interface NodeLauncher {
-    /** The source. */
-    Source source();
-
-    /** Product and version, such as {@code redis-server 7.0.15}. */
-    String product();
-
-    /** Starts one node and returns without waiting for it to answer. */
-    NodeProcess launch(NodeSpec spec) throws IOException;
+/**
+ * Starts nodes from one source.
+ *
+ * @param product the product and its version, such as {@code redis-server 7.0.15}
+ * @param start   starts one node
+ * @threading any thread
+ */
+record NodeLauncher(String product, Start start) {
+    /** @threading any thread */
+    @FunctionalInterface
+    interface Start {
+        /** Returns without waiting for the node to answer. */
+        NodeProcess launch(NodeSpec spec) throws IOException;
+    }
 }

@@ -215,7 +215,7 @@ public final class RedisNode {
         if (group.isClosed()) {
             throw new IllegalStateException(this + " cannot start: the nodes are closed");
         }
-        attempt("start", () -> process = process == null ? launcher.launch(spec) : process.again());
+        attempt("start", () -> process = process == null ? launcher.start().launch(spec) : process.again());
         group.guard().onStarted(process.pid());
         state = NodeState.RUNNING;
     }

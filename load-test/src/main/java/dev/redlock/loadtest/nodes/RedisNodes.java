@@ -145,8 +145,8 @@ public final class RedisNodes implements AutoCloseable {
     private static NodeLauncher launcher(Source source, RedisNodesContext context, Path folder)
             throws SourceRefusedException {
         return switch (source) {
-            case PATH -> PathServer.find(System.getenv().getOrDefault("PATH", ""));
-            case EMBEDDED -> EmbeddedServer.extract(folder);
+            case PATH -> ServerFiles.onPath(System.getenv().getOrDefault("PATH", ""));
+            case EMBEDDED -> ServerFiles.embedded(folder);
             case CONTAINER -> containers(context);
             case GIVEN -> throw new IllegalArgumentException("given addresses are not launched");
         };
@@ -155,7 +155,7 @@ public final class RedisNodes implements AutoCloseable {
     /** The libraries lie beside the jar, and someone may have copied the jar alone. */
     private static NodeLauncher containers(RedisNodesContext context) throws SourceRefusedException {
         try {
-            return ContainerLauncher.find(context);
+            return ContainerProcess.find(context);
         } catch (NoClassDefFoundError e) {
             throw new SourceRefusedException("there is no Testcontainers: keep the folder containers beside "
                     + "load-test.jar");

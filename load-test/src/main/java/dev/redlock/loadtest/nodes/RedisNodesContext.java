@@ -34,7 +34,7 @@ public final class RedisNodesContext {
     boolean tls;
     ClientTls clientTls = ClientTls.DEFAULTS;
     Duration readyTimeout = Duration.ofSeconds(20);
-    String image = System.getProperty(ContainerLauncher.IMAGE_PROPERTY, ContainerLauncher.IMAGE_DEFAULT);
+    String image = System.getProperty(ContainerProcess.IMAGE_PROPERTY, ContainerProcess.IMAGE_DEFAULT);
 
     /** The number of nodes: 1 to 63, default 3, or as many as addresses are given. */
     public RedisNodesContext count(int nodes) {

@@ -4,12 +4,15 @@ import java.io.IOException;
 import java.nio.channels.FileChannel;
 import java.nio.file.Files;
 import java.nio.file.LinkOption;
+import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 import java.nio.file.StandardOpenOption;
+import java.util.Comparator;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.regex.Pattern;
+import java.util.stream.Collectors;
 import java.util.stream.Stream;
 
 /**
@@ -50,7 +53,7 @@ public final class TemporaryFolders {
 
     /** Removes a folder with its content. */
     public static synchronized void delete(Path folder) throws IOException {
-        Folders.delete(folder);
+        deleteTree(folder);
         unlock(folder);
     }
 
@@ -92,11 +95,29 @@ public final class TemporaryFolders {
         try (FileChannel lock = FileChannel.open(folder.resolve(LOCK), StandardOpenOption.WRITE,
                 LinkOption.NOFOLLOW_LINKS)) {
             if (lock.tryLock() != null) {
-                Folders.delete(folder);
+                deleteTree(folder);
             }
         } catch (IOException e) {
             // Its process has just removed it, or a file of it cannot be removed.
             return;
+        }
+    }
+
+    /** Removes a folder with its content; does nothing if it does not exist. */
+    public static void deleteTree(Path folder) throws IOException {
+        if (!Files.exists(folder)) {
+            return;
+        }
+        for (Path path : deepestFirst(folder)) {
+            Files.deleteIfExists(path);
+        }
+    }
+
+    private static List<Path> deepestFirst(Path folder) throws IOException {
+        try (Stream<Path> paths = Files.walk(folder)) {
+            return paths.sorted(Comparator.reverseOrder()).collect(Collectors.toList());
+        } catch (NoSuchFileException e) {
+            return List.of();
         }
     }
 }

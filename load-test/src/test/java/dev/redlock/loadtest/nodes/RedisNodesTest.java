@@ -287,7 +287,7 @@ class RedisNodesTest {
     @Test
     void pathWithoutAServerFails() {
         SourceRefusedException none = assertThrows(SourceRefusedException.class,
-                () -> PathServer.find(System.getProperty("java.io.tmpdir")));
+                () -> ServerFiles.onPath(System.getProperty("java.io.tmpdir")));
         assertEquals("no redis-server or valkey-server on PATH", none.getMessage());
     }
 
@@ -296,7 +296,7 @@ class RedisNodesTest {
         Path script = Files.writeString(folder.resolve("valkey-server"), "#!/bin/sh\necho cannot load libssl\n");
         assertTrue(script.toFile().setExecutable(true));
         SourceRefusedException error = assertThrows(SourceRefusedException.class,
-                () -> PathServer.find(folder.toString()));
+                () -> ServerFiles.onPath(folder.toString()));
         assertEquals("valkey-server --version printed: cannot load libssl", error.getMessage());
     }
 
@@ -304,8 +304,8 @@ class RedisNodesTest {
     void theFirstFolderOnPathDecides(@TempDir Path first, @TempDir Path second) throws Exception {
         server(first.resolve("valkey-server"), "Valkey server v=9.1.0 sha=00000000:0 malloc=libc bits=64 build=0");
         server(second.resolve("redis-server"), "Redis server v=7.0.15 sha=00000000:0 malloc=libc bits=64 build=0");
-        assertEquals("valkey-server 9.1.0", PathServer.find(first + File.pathSeparator + second).product());
-        assertEquals("redis-server 7.0.15", PathServer.find(second + File.pathSeparator + first).product());
+        assertEquals("valkey-server 9.1.0", ServerFiles.onPath(first + File.pathSeparator + second).product());
+        assertEquals("redis-server 7.0.15", ServerFiles.onPath(second + File.pathSeparator + first).product());
     }
 
     private static void server(Path file, String version) throws IOException {
@@ -318,18 +318,18 @@ class RedisNodesTest {
         Path script = Files.writeString(folder.resolve("valkey-server"),
                 "#!/bin/sh\necho 'Valkey server v=8.0.1 sha=00000000:0 malloc=jemalloc bits=64'\n");
         assertTrue(script.toFile().setExecutable(true));
-        assertEquals("valkey-server 8.0.1", PathServer.find(folder.toString()).product());
+        assertEquals("valkey-server 8.0.1", ServerFiles.onPath(folder.toString()).product());
     }
 
     @Test
     void everyKnownPlatformHasItsBinaryInTheArtifact() throws SourceRefusedException {
         for (String[] platform : new String[][]{{"Linux", "amd64"}, {"Linux", "aarch64"}, {"Mac OS X", "aarch64"},
             {"Mac OS X", "x86_64"}, {"Windows 11", "amd64"}}) {
-            for (String name : EmbeddedServer.binaries(platform[0], platform[1])) {
+            for (String name : ServerFiles.binaries(platform[0], platform[1])) {
                 assertTrue(redis.embedded.RedisServer.class.getResource("/" + name) != null, name);
             }
         }
-        assertThrows(SourceRefusedException.class, () -> EmbeddedServer.binaries("Linux", "riscv64"));
+        assertThrows(SourceRefusedException.class, () -> ServerFiles.binaries("Linux", "riscv64"));
     }
 
     @Test

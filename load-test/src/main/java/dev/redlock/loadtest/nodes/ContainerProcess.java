@@ -21,17 +21,26 @@ import org.testcontainers.images.builder.Transferable;
 import org.testcontainers.utility.DockerImageName;
 
 /**
- * Starts each node in a container of its own, its port published on loopback.
+ * A node in a container of its own, its port published on loopback: the engine passes the signals on.
  *
- * @param image the image whose redis-server is run
- * @threading immutable
+ * @threading caller-confined to the {@link RedisNode} that owns it
  */
-record ContainerLauncher(String image) implements NodeLauncher {
+final class ContainerProcess implements NodeProcess {
     static final String IMAGE_PROPERTY = "redlock.nodes.image";
     static final String IMAGE_DEFAULT = "redis:7";
 
     private static final ExposedPort PORT_INSIDE = ExposedPort.tcp(6379);
     private static final String CONFIG_INSIDE = "/tmp/node.conf";
+
+    private final GenericContainer<?> container;
+    private final DockerClient docker;
+    private final String id;
+
+    ContainerProcess(GenericContainer<?> container) {
+        this.container = container;
+        this.docker = container.getDockerClient();
+        this.id = container.getContainerId();
+    }
 
     static NodeLauncher find(RedisNodesContext context) throws SourceRefusedException {
         if (context.unixSocket) {
@@ -46,7 +55,7 @@ record ContainerLauncher(String image) implements NodeLauncher {
         if (!isEngineThere()) {
             throw new SourceRefusedException("no Docker engine answers");
         }
-        return new ContainerLauncher(context.image);
+        return new NodeLauncher("image " + context.image, spec -> launch(context.image, spec));
     }
 
     private static boolean isEngineThere() throws SourceRefusedException {
@@ -57,19 +66,8 @@ record ContainerLauncher(String image) implements NodeLauncher {
         }
     }
 
-    @Override
-    public Source source() {
-        return Source.CONTAINER;
-    }
-
-    @Override
-    public String product() {
-        return "image " + image;
-    }
-
-    @Override
-    public NodeProcess launch(NodeSpec spec) throws IOException {
-        GenericContainer<?> container = container(spec);
+    private static NodeProcess launch(String image, NodeSpec spec) throws IOException {
+        GenericContainer<?> container = container(image, spec);
         try {
             container.start();
             return new ContainerProcess(container);
@@ -79,7 +77,7 @@ record ContainerLauncher(String image) implements NodeLauncher {
         }
     }
 
-    private GenericContainer<?> container(NodeSpec spec) {
+    private static GenericContainer<?> container(String image, NodeSpec spec) {
         GenericContainer<?> container = new GenericContainer<>(DockerImageName.parse(image));
         container.setWaitStrategy(new NoWait());
         container.setCommand("redis-server", CONFIG_INSIDE);
@@ -118,93 +116,80 @@ record ContainerLauncher(String image) implements NodeLauncher {
         }
     }
 
-    /** @threading caller-confined to the {@link RedisNode} that owns it */
-    private static final class ContainerProcess implements NodeProcess {
-        private final GenericContainer<?> container;
-        private final DockerClient docker;
-        private final String id;
+    @Override
+    public OptionalLong pid() {
+        return OptionalLong.empty();
+    }
 
-        ContainerProcess(GenericContainer<?> container) {
-            this.container = container;
-            this.docker = container.getDockerClient();
-            this.id = container.getContainerId();
+    @Override
+    public boolean isAlive() {
+        try {
+            return Boolean.TRUE.equals(docker.inspectContainerCmd(id).exec().getState().getRunning());
+        } catch (NotFoundException e) {
+            return false;
         }
+    }
 
-        @Override
-        public OptionalLong pid() {
-            return OptionalLong.empty();
+    @Override
+    public boolean awaitEnd(Duration limit) {
+        try (WaitContainerResultCallback ended = docker.waitContainerCmd(id).start()) {
+            ended.awaitStatusCode(limit.toMillis(), TimeUnit.MILLISECONDS);
+            return true;
+        } catch (DockerClientException e) {
+            return false;
+        } catch (IOException e) {
+            return !isAlive();
         }
+    }
 
-        @Override
-        public boolean isAlive() {
-            try {
-                return Boolean.TRUE.equals(docker.inspectContainerCmd(id).exec().getState().getRunning());
-            } catch (NotFoundException e) {
-                return false;
-            }
-        }
+    @Override
+    public void terminate() {
+        docker.killContainerCmd(id).withSignal("TERM").exec();
+    }
 
-        @Override
-        public boolean awaitEnd(Duration limit) {
-            try (WaitContainerResultCallback ended = docker.waitContainerCmd(id).start()) {
-                ended.awaitStatusCode(limit.toMillis(), TimeUnit.MILLISECONDS);
-                return true;
-            } catch (DockerClientException e) {
-                return false;
-            } catch (IOException e) {
-                return !isAlive();
-            }
+    @Override
+    public void kill() {
+        if (isAlive()) {
+            docker.killContainerCmd(id).exec();
         }
+    }
 
-        @Override
-        public void terminate() {
-            docker.killContainerCmd(id).withSignal("TERM").exec();
+    @Override
+    public void pause() throws IOException {
+        try {
+            docker.pauseContainerCmd(id).exec();
+        } catch (DockerException e) {
+            throw new IOException("the engine did not pause the container: " + e.getMessage(), e);
         }
+    }
 
-        @Override
-        public void kill() {
-            if (isAlive()) {
-                docker.killContainerCmd(id).exec();
-            }
+    @Override
+    public void resume() throws IOException {
+        try {
+            docker.unpauseContainerCmd(id).exec();
+        } catch (DockerException e) {
+            throw new IOException("the engine did not resume the container: " + e.getMessage(), e);
         }
+    }
 
-        @Override
-        public void pause() throws IOException {
-            try {
-                docker.pauseContainerCmd(id).exec();
-            } catch (DockerException e) {
-                throw new IOException("the engine did not pause the container: " + e.getMessage(), e);
-            }
-        }
+    @Override
+    public String lastWords() {
+        String[] lines = container.getLogs().split("\n");
+        return lines[lines.length - 1];
+    }
 
-        @Override
-        public void resume() throws IOException {
-            try {
-                docker.unpauseContainerCmd(id).exec();
-            } catch (DockerException e) {
-                throw new IOException("the engine did not resume the container: " + e.getMessage(), e);
-            }
+    @Override
+    public NodeProcess again() throws IOException {
+        try {
+            docker.startContainerCmd(id).exec();
+            return this;
+        } catch (DockerException e) {
+            throw new IOException("the engine did not start the container again: " + e.getMessage(), e);
         }
+    }
 
-        @Override
-        public String lastWords() {
-            String[] lines = container.getLogs().split("\n");
-            return lines[lines.length - 1];
-        }
-
-        @Override
-        public NodeProcess again() throws IOException {
-            try {
-                docker.startContainerCmd(id).exec();
-                return this;
-            } catch (DockerException e) {
-                throw new IOException("the engine did not start the container again: " + e.getMessage(), e);
-            }
-        }
-
-        @Override
-        public void discard() {
-            container.stop();
-        }
+    @Override
+    public void discard() {
+        container.stop();
     }
 }
