@@ -113,28 +113,15 @@ public final class FaultProxy implements AutoCloseable {
             client.close();
             return;
         }
-        ProxyLink link = new ProxyLink(this, client);
+        ProxyLink link = new ProxyLink(client);
         links.add(link);
-        link.connect(new Bootstrap().group(client.eventLoop())
+        ChannelFuture connecting = new Bootstrap().group(client.eventLoop())
                 .channel(NioSocketChannel.class)
                 .option(ChannelOption.TCP_NODELAY, true)
                 .option(ChannelOption.AUTO_READ, false)
-                .remoteAddress(target.host(), target.port()));
-    }
-
-    /** Event loop. */
-    Traffic traffic() {
-        return traffic;
-    }
-
-    /** Event loop. */
-    long delayNs() {
-        return delayNs;
-    }
-
-    /** Event loop. */
-    void onLinkClosed(ProxyLink link) {
-        links.remove(link);
+                .handler(new ChannelInboundHandlerAdapter())
+                .connect(target.host(), target.port());
+        connecting.addListener(done -> link.onConnected(connecting));
     }
 
     /** Closes the port and every connection through it. */
@@ -153,27 +140,24 @@ public final class FaultProxy implements AutoCloseable {
         return "proxy " + address() + " of " + target;
     }
 
-    /** @threading event-loop-confined */
-    private static final class ProxyLink {
-        private final FaultProxy proxy;
+    /**
+     * A client's connection and the connection to the node behind it.
+     *
+     * @threading event-loop-confined
+     */
+    private final class ProxyLink {
         private final Channel client;
         private Channel node;
         private ProxyPipe requests;
         private ProxyPipe replies;
         private boolean isClosed;
 
-        ProxyLink(FaultProxy proxy, Channel client) {
-            this.proxy = proxy;
+        ProxyLink(Channel client) {
             this.client = client;
             client.closeFuture().addListener(done -> close());
         }
 
-        void connect(Bootstrap bootstrap) {
-            ChannelFuture connecting = bootstrap.handler(new ChannelInboundHandlerAdapter()).connect();
-            connecting.addListener(done -> onConnected(connecting));
-        }
-
-        private void onConnected(ChannelFuture connecting) {
+        void onConnected(ChannelFuture connecting) {
             if (!connecting.isSuccess() || isClosed) {
                 connecting.channel().close();
                 close();
@@ -181,8 +165,8 @@ public final class FaultProxy implements AutoCloseable {
             }
             node = connecting.channel();
             node.closeFuture().addListener(done -> close());
-            requests = new ProxyPipe(proxy, node, false);
-            replies = new ProxyPipe(proxy, client, true);
+            requests = new ProxyPipe(node, false);
+            replies = new ProxyPipe(client, true);
             client.pipeline().addLast(requests);
             node.pipeline().addLast(replies);
             onTrafficChanged();
@@ -193,7 +177,7 @@ public final class FaultProxy implements AutoCloseable {
             if (requests == null || isClosed) {
                 return;
             }
-            boolean isReading = proxy.traffic() != Traffic.STALL;
+            boolean isReading = traffic != Traffic.STALL;
             client.config().setAutoRead(isReading);
             node.config().setAutoRead(isReading);
             requests.drain();
@@ -211,66 +195,68 @@ public final class FaultProxy implements AutoCloseable {
                 replies.discard();
                 node.close();
             }
-            proxy.onLinkClosed(this);
+            links.remove(this);
+        }
+    }
+
+    /**
+     * One direction of a link: it forwards bytes from one side to the other, in order, when they are due.
+     *
+     * @threading event-loop-confined
+     */
+    private final class ProxyPipe extends ChannelInboundHandlerAdapter {
+        private final Channel sink;
+        private final boolean isReplies;
+        private final ArrayDeque<Held> held = new ArrayDeque<>();
+
+        ProxyPipe(Channel sink, boolean isReplies) {
+            this.sink = sink;
+            this.isReplies = isReplies;
         }
 
-        /**
-         * One direction of a link: it forwards bytes from one side to the other, in order, when they are due.
-         *
-         * @threading event-loop-confined
-         */
-        private static final class ProxyPipe extends ChannelInboundHandlerAdapter {
-            private final FaultProxy proxy;
-            private final Channel sink;
-            private final boolean isReplies;
-            private final ArrayDeque<Held> held = new ArrayDeque<>();
-
-            /** @threading event-loop-confined */
-            private record Held(long dueNs, ByteBuf bytes) {
+        @Override
+        public void channelRead(ChannelHandlerContext context, Object message) {
+            if (isReplies && traffic == Traffic.MUTE) {
+                ReferenceCountUtil.release(message);
+                return;
             }
+            held.add(new Held(System.nanoTime() + delayNs, (ByteBuf) message));
+            drain();
+        }
 
-            ProxyPipe(FaultProxy proxy, Channel sink, boolean isReplies) {
-                this.proxy = proxy;
-                this.sink = sink;
-                this.isReplies = isReplies;
+        /** Writes the bytes that are due, and schedules the rest. */
+        void drain() {
+            if (traffic == Traffic.STALL) {
+                return;
             }
-
-            @Override
-            public void channelRead(ChannelHandlerContext context, Object message) {
-                if (isReplies && proxy.traffic() == Traffic.MUTE) {
-                    ReferenceCountUtil.release(message);
-                    return;
-                }
-                held.add(new Held(System.nanoTime() + proxy.delayNs(), (ByteBuf) message));
-                drain();
+            boolean isPassing = traffic != Traffic.SLOW;
+            long nowNs = System.nanoTime();
+            while (!held.isEmpty() && (isPassing || held.peek().dueNs() - nowNs <= 0)) {
+                sink.write(held.poll().bytes());
             }
-
-            /** Writes the bytes that are due, and schedules the rest. */
-            void drain() {
-                if (proxy.traffic() == Traffic.STALL) {
-                    return;
-                }
-                boolean isPassing = proxy.traffic() != Traffic.SLOW;
-                long nowNs = System.nanoTime();
-                while (!held.isEmpty() && (isPassing || held.peek().dueNs() - nowNs <= 0)) {
-                    sink.write(held.poll().bytes());
-                }
-                sink.flush();
-                if (!held.isEmpty()) {
-                    sink.eventLoop().schedule(this::drain, held.peek().dueNs() - nowNs, TimeUnit.NANOSECONDS);
-                }
-            }
-
-            void discard() {
-                while (!held.isEmpty()) {
-                    held.poll().bytes().release();
-                }
-            }
-
-            @Override
-            public void exceptionCaught(ChannelHandlerContext context, Throwable cause) {
-                context.close();
+            sink.flush();
+            if (!held.isEmpty()) {
+                sink.eventLoop().schedule(this::drain, held.peek().dueNs() - nowNs, TimeUnit.NANOSECONDS);
             }
         }
+
+        void discard() {
+            while (!held.isEmpty()) {
+                held.poll().bytes().release();
+            }
+        }
+
+        @Override
+        public void exceptionCaught(ChannelHandlerContext context, Throwable cause) {
+            context.close();
+        }
+    }
+
+    /**
+     * Bytes on their way, owned by a pipe until written, and when to forward them, on the monotonic clock.
+     *
+     * @threading event-loop-confined
+     */
+    private record Held(long dueNs, ByteBuf bytes) {
     }
 }

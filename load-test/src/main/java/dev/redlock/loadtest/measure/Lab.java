@@ -316,7 +316,7 @@ public final class Lab implements AutoCloseable {
     }
 
     void news(String line) {
-        progress.onNews(line);
+        progress.onPhase(line);
     }
 
     public void note(String note) {

@@ -102,7 +102,7 @@ public abstract class LabCommand implements Callable<Integer> {
 
     private int run(RedisNodes nodes, RunFolder folder) throws IOException, InterruptedException {
         RunResult result;
-        try (Progress progress = Progress.of(totalMs(), line().getErr());
+        try (Progress progress = new Progress(totalMs(), line().getErr());
                 Lab lab = new Lab(nodeOptions, clientOptions, loadOptions, nodes, folder, progress)) {
             nodes.beforeEnd(() -> cancel(lab));
             lab.note(nodes.choice());
