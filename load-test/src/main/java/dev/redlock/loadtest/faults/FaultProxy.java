@@ -33,6 +33,23 @@ import java.util.concurrent.TimeUnit;
 public final class FaultProxy implements AutoCloseable {
     private static final int BACKLOG = 256;
 
+    /** @threading immutable */
+    private enum Traffic {
+        /** Everything passes at once. */
+        PASS,
+        /** Everything passes after a delay, in order, both ways. */
+        SLOW,
+        /**
+         * Nothing passes and nothing is closed: half-open connections. Data sent meanwhile arrives afterwards, even if its
+         * sender has given up.
+         */
+        STALL,
+        /** Requests pass, replies are dropped; the connections are closed afterwards. */
+        MUTE,
+        /** Connections are closed, and new ones as soon as they are opened. */
+        CUT
+    }
+
     private final NodeAddress target;
     private final MultiThreadIoEventLoopGroup group = new MultiThreadIoEventLoopGroup(1, NioIoHandler.newFactory());
     private final List<ProxyLink> links = new ArrayList<>();

@@ -15,11 +15,6 @@ public record NodePlace(String host, List<String> prefix) {
     /** This machine's loopback. */
     public static final NodePlace LOOPBACK = new NodePlace("127.0.0.1", List.of());
 
-    /** Copies the list. */
-    public NodePlace {
-        prefix = List.copyOf(prefix);
-    }
-
     /** The same place, and further words between the prefix and the command line. */
     NodePlace with(List<String> words) {
         List<String> all = new ArrayList<>(prefix);

@@ -11,11 +11,6 @@ import org.HdrHistogram.Histogram;
  * @threading immutable
  */
 public record OperationResult(Histogram histogram, List<Interval> intervals) {
-    /** Copies the list. */
-    public OperationResult {
-        intervals = List.copyOf(intervals);
-    }
-
     /** A percentile, 0 to 100, in microseconds; 0 if nothing was recorded. */
     public double us(double percentile) {
         return histogram.getValueAtPercentile(percentile) / 1e3;

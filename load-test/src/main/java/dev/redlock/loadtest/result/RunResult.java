@@ -2,8 +2,6 @@ package dev.redlock.loadtest.result;
 
 import java.time.Instant;
 import java.util.ArrayList;
-import java.util.Collections;
-import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 
@@ -26,15 +24,6 @@ import java.util.Map;
 public record RunResult(String command, Instant startedAt, long elapsedMs, String commandLine,
         Map<String, String> options, Versions versions, MachineClass machine, List<SeriesResult> series,
         List<String> notes, List<String> warnings, List<String> failures) {
-    /** Copies the collections. */
-    public RunResult {
-        options = Collections.unmodifiableMap(new LinkedHashMap<>(options));
-        series = List.copyOf(series);
-        notes = List.copyOf(notes);
-        warnings = List.copyOf(warnings);
-        failures = List.copyOf(failures);
-    }
-
     /** FAIL if the run or any of its series failed. */
     public Verdict verdict() {
         return allFailures().isEmpty() ? Verdict.PASS : Verdict.FAIL;

@@ -1,7 +1,5 @@
 package dev.redlock.loadtest.result;
 
-import java.util.Collections;
-import java.util.LinkedHashMap;
 import java.util.Map;
 
 /**
@@ -12,8 +10,4 @@ import java.util.Map;
  * @threading immutable
  */
 public record Sample(long offsetMs, Map<String, Double> values) {
-    /** Copies the map. */
-    public Sample {
-        values = Collections.unmodifiableMap(new LinkedHashMap<>(values));
-    }
 }

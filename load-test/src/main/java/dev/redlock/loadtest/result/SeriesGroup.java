@@ -14,11 +14,6 @@ import java.util.Map;
  * @threading immutable
  */
 public record SeriesGroup(SeriesSpec spec, List<SeriesResult> turns) {
-    /** Copies the list. */
-    public SeriesGroup {
-        turns = List.copyOf(turns);
-    }
-
     /** Groups series in the order of measurement. */
     public static List<SeriesGroup> of(List<SeriesResult> series) {
         Map<SeriesSpec, List<SeriesResult>> bySpec = new LinkedHashMap<>();

@@ -1,7 +1,5 @@
 package dev.redlock.loadtest.result;
 
-import java.util.Collections;
-import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 
@@ -30,16 +28,6 @@ public record SeriesResult(SeriesSpec spec, Span span, Tally tally, Map<String, 
     public static final String RELEASE = "release";
     /** From the acquire's call (or intended time) to the release's outcome. */
     public static final String CYCLE = "cycle";
-
-    /** Copies the collections. */
-    public SeriesResult {
-        operations = Collections.unmodifiableMap(new LinkedHashMap<>(operations));
-        figures = Collections.unmodifiableMap(new LinkedHashMap<>(figures));
-        counters = Collections.unmodifiableMap(new LinkedHashMap<>(counters));
-        samples = List.copyOf(samples);
-        marks = List.copyOf(marks);
-        failures = List.copyOf(failures);
-    }
 
     public Verdict verdict() {
         return failures.isEmpty() ? Verdict.PASS : Verdict.FAIL;

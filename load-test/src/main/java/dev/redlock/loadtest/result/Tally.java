@@ -1,7 +1,5 @@
 package dev.redlock.loadtest.result;
 
-import java.util.Collections;
-import java.util.LinkedHashMap;
 import java.util.Map;
 
 /**
@@ -17,9 +15,4 @@ import java.util.Map;
  */
 public record Tally(long cycles, double cyclesPerSecond, Map<String, Long> acquires, Map<String, Long> releases,
         long holdings, long overlaps) {
-    /** Copies the maps. */
-    public Tally {
-        acquires = Collections.unmodifiableMap(new LinkedHashMap<>(acquires));
-        releases = Collections.unmodifiableMap(new LinkedHashMap<>(releases));
-    }
 }

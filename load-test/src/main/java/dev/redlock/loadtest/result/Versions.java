@@ -1,7 +1,5 @@
 package dev.redlock.loadtest.result;
 
-import java.util.Collections;
-import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 
@@ -16,9 +14,4 @@ import java.util.Map;
  * @threading immutable
  */
 public record Versions(String program, String java, String netty, Map<String, String> drivers, List<String> servers) {
-    /** Copies the collections. */
-    public Versions {
-        drivers = Collections.unmodifiableMap(new LinkedHashMap<>(drivers));
-        servers = List.copyOf(servers);
-    }
 }
