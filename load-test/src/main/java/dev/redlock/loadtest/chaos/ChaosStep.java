@@ -7,9 +7,7 @@ import java.util.stream.Collectors;
  * One fault of a plan.
  *
  * @param atMs      its start, from the start of the plan
- * @param fault     the fault
  * @param targets   the indices of the nodes, or of the worker
- * @param lengthMs  until it is ended
  * @param healthyMs from the start of the fault until the target works again
  * @param amount    delay of each packet or step of the clock, ms; for a cluster, it chooses the resource
  * @threading immutable

@@ -6,9 +6,6 @@ import java.nio.ByteBuffer;
 /**
  * One record of the shared file, {@value #BYTES} bytes.
  *
- * @param kind          the event
- * @param worker        the process that wrote it
- * @param resource      the resource's number
  * @param section       the critical section, unique in the process
  * @param timeNs        the time on the machine-wide monotonic clock
  * @param validityEndNs the end of the lease's validity on the same clock

@@ -11,7 +11,6 @@ import picocli.CommandLine;
  * The delay of each node.
  *
  * @param forAll  of every node that is not named; zero for none
- * @param byIndex of the nodes that are
  * @threading immutable
  */
 public record NodeDelays(Duration forAll, Map<Integer, Duration> byIndex) {

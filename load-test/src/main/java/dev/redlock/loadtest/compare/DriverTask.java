@@ -7,15 +7,10 @@ import java.util.List;
  * A task for a driver process: one line of JSON on its standard input, where no other user of
  * the machine sees the passwords in the addresses.
  *
- * @param kind      what to run
  * @param spec      the series to measure; for other kinds only its driver and number of nodes count
  * @param addresses nodes, with passwords
  * @param tlsAddresses the same nodes with TLS; empty if they have none
- * @param fresh     whether the nodes cannot have held locks before
- * @param keyPrefix the prefix of every resource's name
  * @param offsetMs  time since the start of the whole run
- * @param folder    the folder for interval logs
- * @param startedAt when the whole run started
  * @threading immutable
  */
 record DriverTask(Kind kind, SeriesSpec spec, List<String> addresses, List<String> tlsAddresses, boolean fresh,

@@ -42,7 +42,6 @@ public final class HeldLeases implements LeaseListener {
     /**
      * Leases that are not yet acquired.
      *
-     * @param options   of each acquisition; the client renews automatically
      * @param countedMs the time from now for which renewals are counted by slot, milliseconds
      */
     HeldLeases(Redlock redlock, AcquireOptions options, String keyPrefix, int count, long countedMs) {

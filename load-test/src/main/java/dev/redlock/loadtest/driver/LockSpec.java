@@ -6,10 +6,7 @@ import java.time.Duration;
  * The resource and the options of a handle. Every value that differs from {@link #of} is among {@link
  * LockDriver#options()}.
  *
- * @param resource the resource to lock
- * @param ttl      the time to live of the lock
  * @param waitBudget the time for which the client itself retries; zero for one attempt
- * @param isFenced whether each grant comes with a fencing token
  * @param isValidityReported whether the outcome of an acquire has the validity of the lock; otherwise it may be 0
  * @threading immutable
  */

@@ -36,7 +36,6 @@ import java.util.function.ToLongFunction;
  * The locks of {@code redlock-core}.
  *
  * @param isEachReleaseAlone whether each release is a call of its own, as in a hand-written lock
- * @param isThrifty          whether it asks a quorum of nodes first
  * @threading immutable
  */
 public record RedlockDriver(ApiForm form, CommandMode commands, boolean isEachReleaseAlone, boolean isThrifty,

@@ -11,14 +11,8 @@ import java.util.OptionalInt;
 /**
  * The options of a client. Every value that differs from {@link #of} is among {@link LockDriver#options()}.
  *
- * @param nodes      the nodes to lock over
  * @param isFresh    whether the nodes cannot have held locks before, so that no restart guard is needed
- * @param transport  the network transport
- * @param eventLoops the number of event loops
- * @param idlePolicy the behaviour of an idle event loop
- * @param commands   the commands that it sends
  * @param handoffs  the number of handoffs in a row between its own waiters, 0 without a bound; empty for its default
- * @param isThrifty  whether it asks a quorum of nodes first
  * @param tls        the same nodes with TLS; null if they have none
  * @param clusters   the addresses of the clusters that the nodes belong to; empty if they are single masters
  * @threading immutable
@@ -45,8 +39,6 @@ public record SessionSpec(List<NodeAddress> nodes, boolean isFresh, TransportKin
     /**
      * The options of a client with TLS.
      *
-     * @param nodes the addresses with TLS
-     * @param files the files
      * @threading immutable
      */
     public record Tls(List<NodeAddress> nodes, ClientTls files) {

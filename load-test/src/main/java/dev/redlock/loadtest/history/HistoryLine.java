@@ -8,8 +8,6 @@ import java.util.Locale;
  *
  * @param timeNs    the time on the machine-wide monotonic clock
  * @param process   the thread that called; a number is never used again after its process was killed
- * @param type      start, or kind of end
- * @param operation the operation
  * @param resources the names of the resources: one, or those of a set
  * @param kind      the kind of lock; of a read or a write: that of the section
  * @param token     the fencing token, or the value of a register; 0 without one

@@ -42,13 +42,6 @@ final class SoakWatch implements SeriesWatch, Closeable {
     private boolean isNew;
     private long nextMs;
 
-    /**
-     * @param news        gets a line for each reading
-     * @param gauges      the resources in use
-     * @param counters    the counters of the clients
-     * @param step        time between two readings
-     * @param samplesFile the file for the readings
-     */
     SoakWatch(Consumer<String> news, Supplier<Map<String, Double>> gauges, Supplier<Map<String, Long>> counters,
             Duration step, Path samplesFile) throws IOException {
         this.news = news;

@@ -6,7 +6,6 @@ import java.util.List;
  * Detects readings that grow without end: nearly all pairs are in rising order (Kendall's tau), and the rise exceeds a
  * bound. One step up or a sawtooth is no trend. The first quarter is left out: a JVM grows while it warms up.
  *
- * @param samples the number of readings
  * @param tau     pairs in rising order less those in falling order, of all; -1 to 1
  * @param rise    median of the last third less median of the first third
  * @threading immutable

@@ -6,7 +6,6 @@ import java.io.IOException;
  * Starts nodes from one source.
  *
  * @param product the product and its version, such as {@code redis-server 7.0.15}
- * @param start   starts one node
  * @threading any thread
  */
 record NodeLauncher(String product, Start start) {

@@ -6,7 +6,6 @@ import java.util.List;
 /**
  * The address of a started node, and the commands that start its process there.
  *
- * @param host   the address it listens on
  * @param prefix the words before its command line, such as {@code ip netns exec NAME}; may be empty.
  *               They must {@code exec} the server, so that it has their process id.
  * @threading immutable

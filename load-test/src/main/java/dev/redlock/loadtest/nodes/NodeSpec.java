@@ -13,15 +13,7 @@ import java.util.Locale;
 /**
  * The configuration of one started node.
  *
- * @param index      its number in the group, from 0
- * @param port       the loopback port it must listen on
- * @param folder     its own folder: configuration, log, data, socket
- * @param isAppendOnly whether it persists each command
- * @param socketFile the Unix socket to open, or null
- * @param extra      further configuration lines
  * @param clockLibrary the library that steps its clock, or null
- * @param place      the place of its process
- * @param tls        the files for TLS, or null
  * @param tlsPort    the loopback port with TLS; 0 without
  * @threading immutable
  */

@@ -19,11 +19,7 @@ import java.util.stream.Collectors;
  * The PEM files for nodes and clients with TLS: an authority, and the certificates that it has issued. Nodes require
  * the certificate of a client.
  *
- * @param authority         certificate of the authority
  * @param nodeCertificate   for localhost and the addresses of the nodes
- * @param nodeKey           its private key
- * @param clientCertificate for every client
- * @param clientKey         its private key
  * @threading immutable
  */
 record NodeTls(Path authority, Path nodeCertificate, Path nodeKey, Path clientCertificate, Path clientKey) {

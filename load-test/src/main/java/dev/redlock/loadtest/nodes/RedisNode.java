@@ -149,7 +149,6 @@ public final class RedisNode {
     /**
      * Kills the node (unless it is stopped already) and starts it again on the same address.
      *
-     * @param data whether its keys survive
      * @throws IllegalStateException if keys are to be kept and the nodes were started without an append-only file
      */
     public void restart(Data data) {

@@ -13,11 +13,7 @@ import java.util.concurrent.TimeUnit;
 public final class Shell {
     private static final long LIMIT_SECONDS = 60;
 
-    /**
-     * @param code the exit code
-     * @param said what it has printed
-     * @threading immutable
-     */
+    /** @threading immutable */
     public record Ended(int code, String said) {
     }
 

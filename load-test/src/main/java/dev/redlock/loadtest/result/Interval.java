@@ -6,11 +6,7 @@ import org.HdrHistogram.Histogram;
  * One point of a time series of latencies.
  *
  * @param offsetMs its start, from the start of the run
- * @param lengthMs its length
- * @param count    operations that ended in it
  * @param p50Us    median; 0 if there was none
- * @param p99Us    99th percentile
- * @param maxUs    longest
  * @threading immutable
  */
 public record Interval(long offsetMs, long lengthMs, long count, double p50Us, double p99Us, double maxUs) {

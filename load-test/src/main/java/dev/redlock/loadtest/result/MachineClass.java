@@ -11,11 +11,7 @@ import java.util.stream.Stream;
  * The kind of machine, without its identity.
  *
  * @param cores       processors that this JVM may use
- * @param cpu         model of the processor, or "unknown"
  * @param memoryBytes physical memory, or the container's limit
- * @param os          name of the operating system
- * @param kernel      its version
- * @param arch        instruction set
  * @threading immutable
  */
 public record MachineClass(int cores, String cpu, long memoryBytes, String os, String kernel, String arch) {

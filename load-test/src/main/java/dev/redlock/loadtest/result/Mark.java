@@ -5,7 +5,6 @@ package dev.redlock.loadtest.result;
  *
  * @param offsetMs its time, from the start of the run
  * @param lengthMs its length; 0 for a moment
- * @param text     a description
  * @threading immutable
  */
 public record Mark(long offsetMs, long lengthMs, String text) {

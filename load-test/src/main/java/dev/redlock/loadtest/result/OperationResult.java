@@ -7,7 +7,6 @@ import org.HdrHistogram.Histogram;
  * The latencies of one operation of one series.
  *
  * @param histogram nanoseconds, of the whole recorded time; not to be changed
- * @param intervals the latencies over time
  * @threading immutable
  */
 public record OperationResult(Histogram histogram, List<Interval> intervals) {

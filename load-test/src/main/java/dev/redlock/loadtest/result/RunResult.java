@@ -8,14 +8,8 @@ import java.util.Map;
 /**
  * All results of one run of a command.
  *
- * @param command   the command
  * @param startedAt the start of the run; every {@code offsetMs} counts from here
- * @param elapsedMs the duration of the run
  * @param commandLine the line that runs the same again; no password
- * @param options   every option and its value, defaults included; no password
- * @param versions  of everything involved
- * @param machine   the kind of machine
- * @param series    in the order in which they were measured
  * @param notes     sentences for people, such as the source of the nodes
  * @param warnings  findings that do not fail the run, but make its figures doubtful
  * @param failures  why the run as a whole does not count, beside the failures of its series

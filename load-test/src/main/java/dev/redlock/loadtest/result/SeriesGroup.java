@@ -9,7 +9,6 @@ import java.util.Map;
 /**
  * The series that differ in their repetition only: the turns of one driver, node count and load.
  *
- * @param spec  the spec of the first repetition
  * @param turns the series, in order of measurement; at least one
  * @threading immutable
  */

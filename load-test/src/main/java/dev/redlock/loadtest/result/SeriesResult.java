@@ -6,16 +6,10 @@ import java.util.Map;
 /**
  * The results of one series.
  *
- * @param spec       the series
- * @param span       its time
- * @param tally      its counts
  * @param operations latencies by operation: {@link #ACQUIRE}, {@link #RELEASE}, {@link #CYCLE}, and where a command
  *                   measures more, more
- * @param cost       the cost of a cycle for the client
  * @param figures    further figures by name, which ends in the unit if there is one
  * @param counters   the client's own counters at the end, by name
- * @param samples    readings over time; empty for most commands
- * @param marks      events during the series
  * @param failures   why this series does not count; empty if it passed
  * @threading immutable
  */

@@ -5,9 +5,6 @@ import java.util.Locale;
 /**
  * The parameters of a series. They distinguish it from the other series of its run.
  *
- * @param driver        the client that was measured
- * @param nodes         the number of nodes
- * @param loop          the rule for the start of a cycle
  * @param outstanding   cycles in flight: exactly (closed loop) or at most (open loop)
  * @param ratePerSecond cycles started per second in an open loop; 0 in a closed one
  * @param repetition    from 1; drivers are interleaved by repetition

@@ -5,7 +5,6 @@ package dev.redlock.loadtest.result;
  *
  * @param offsetMs   its first recorded moment, from the start of the run
  * @param warmupMs   the unrecorded load before that moment
- * @param recordedMs the recorded time
  * @threading immutable
  */
 public record Span(long offsetMs, long warmupMs, long recordedMs) {

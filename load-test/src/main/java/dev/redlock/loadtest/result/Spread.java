@@ -8,8 +8,6 @@ import java.util.function.Function;
  * Several readings of one figure.
  *
  * @param median the middle one, or the mean of the two in the middle
- * @param min    the least
- * @param max    the most
  * @threading immutable
  */
 public record Spread(double median, double min, double max) {

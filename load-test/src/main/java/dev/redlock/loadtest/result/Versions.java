@@ -6,9 +6,6 @@ import java.util.Map;
 /**
  * The versions of everything involved in a run.
  *
- * @param program of this program
- * @param java    of the Java runtime, with its vendor
- * @param netty   of Netty
  * @param drivers of each client, by driver name
  * @param servers product and version of each node, in order; "unknown" for a node that did not reply
  * @threading immutable

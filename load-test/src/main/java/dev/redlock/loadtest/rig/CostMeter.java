@@ -35,7 +35,6 @@ public final class CostMeter {
      * The threads and processes whose CPU time is measured besides that of the client's process. It needs /proc.
      *
      * @param loopThreads the prefix of the names of the client's event loops
-     * @param serverPids  the servers
      * @threading immutable
      */
     public record Scope(String loopThreads, List<Long> serverPids) {

@@ -19,15 +19,7 @@ import java.util.Map;
 /**
  * The result of one run of the rig.
  *
- * @param plan       the plan
- * @param span       the time of the run
- * @param tally      its counts
- * @param operations latencies by operation
  * @param usage      the resources used in the recorded time; null if not measured
- * @param cyclesByThread cycles by the thread that ended them
- * @param figures    further figures by name
- * @param marks      events during the run
- * @param evidence   decides whether the run counts
  * @threading immutable
  */
 public record LoadResult(LoadPlan plan, Span span, Tally tally, Map<String, OperationResult> operations,
@@ -40,7 +32,6 @@ public record LoadResult(LoadPlan plan, Span span, Tally tally, Map<String, Oper
      * @param intended      cycles that an open loop intended to start in the recorded time
      * @param unfinished    intended cycles that had not ended at the end of the recorded time
      * @param unfinishedMax the most cycles that may be unfinished
-     * @param overlaps      the first overlaps that the auditor found, in words
      * @threading immutable
      */
     public record Evidence(int stuck, long intended, long unfinished, long unfinishedMax, List<String> overlaps) {

@@ -6,8 +6,6 @@ import java.time.Duration;
  * The times at which the cycles of an open loop are meant to start.
  *
  * @param startNs  the first, on the clock of {@link System#nanoTime}
- * @param periodNs from one to the next
- * @param total    how many there are
  * @threading immutable
  */
 public record SendSchedule(long startNs, double periodNs, long total) {

@@ -6,8 +6,6 @@ import java.util.Optional;
 /**
  * A scenario that can be played repeatedly.
  *
- * @param name         on the command line, words with dashes
- * @param claim        a summary
  * @param isClockMoved whether it needs a wall clock for each node
  * @threading caller-confined
  */
