@@ -1,5 +1,6 @@
 package dev.redlock.loadtest.consensus;
 
+import dev.redlock.loadtest.nodes.FreePorts;
 import dev.redlock.transport.NodeAddress;
 import java.io.IOException;
 import java.net.InetSocketAddress;
@@ -10,7 +11,8 @@ import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
-import java.util.stream.IntStream;
+import java.util.function.BiFunction;
+import java.util.function.Supplier;
 
 /**
  * A consensus service whose servers can be started here.
@@ -19,49 +21,39 @@ import java.util.stream.IntStream;
  */
 public enum ConsensusService {
     /** The {@code etcd} of {@code PATH}. */
-    ETCD("etcd") {
+    ETCD("etcd", EtcdGroup::version, EtcdGroup::new) {
         @Override
         public Optional<String> missing() {
             return PeerLibraries.missing("io.etcd.jetcd.Client", "jetcd-core").or(EtcdGroup::missing);
         }
-
-        @Override
-        String version() {
-            return EtcdGroup.version();
-        }
-
-        @Override
-        ServerGroup group(int count, Path folder) {
-            return new EtcdGroup(count, folder);
-        }
     },
     /** ZooKeeper's servers from its Maven artifact. */
-    ZOOKEEPER("ZooKeeper") {
+    ZOOKEEPER("ZooKeeper", () -> PeerLibraries.version("ZooKeeper", "zookeeper"), ZooKeeperGroup::new) {
         @Override
         public Optional<String> missing() {
             return PeerLibraries.missing("org.apache.curator.framework.recipes.locks.InterProcessMutex",
                     "curator-recipes")
-                    .or(() -> PeerLibraries.missing("org.apache.zookeeper.server.quorum.QuorumPeerMain", "zookeeper"));
-        }
-
-        @Override
-        String version() {
-            return PeerLibraries.version("ZooKeeper", "zookeeper");
-        }
-
-        @Override
-        ServerGroup group(int count, Path folder) {
-            return new ZooKeeperGroup(count, folder);
+                    .or(() -> PeerLibraries.missing(ZooKeeperGroup.MAIN_CLASS, "zookeeper"));
         }
     };
 
     /** Larger groups are not in use. */
     public static final int COUNT_MAX = 9;
 
-    private final String title;
+    static final String HOST = "127.0.0.1";
 
-    ConsensusService(String title) {
+    private final String title;
+    private final Supplier<String> version;
+    private final BiFunction<Integer, Path, ServerGroup> groups;
+
+    ConsensusService(String title, Supplier<String> version, BiFunction<Integer, Path, ServerGroup> groups) {
         this.title = title;
+        this.version = version;
+        this.groups = groups;
+    }
+
+    static List<NodeAddress> addresses(List<Integer> ports) {
+        return ports.stream().map(port -> NodeAddress.parse(HOST + ":" + port)).toList();
     }
 
     /** Its name for the user. */
@@ -73,10 +65,14 @@ public enum ConsensusService {
     public abstract Optional<String> missing();
 
     /** Product and version. */
-    abstract String version();
+    String version() {
+        return version.get();
+    }
 
     /** Servers that have not started yet, with their files in this folder. */
-    abstract ServerGroup group(int count, Path folder);
+    ServerGroup group(int count, Path folder) {
+        return groups.apply(count, folder);
+    }
 
     /**
      * The command lines of the servers of one group, and their readiness.
@@ -95,8 +91,8 @@ public enum ConsensusService {
     }
 
     /** @threading caller-confined */
-    private static final class ZooKeeperGroup implements ConsensusService.ServerGroup {
-        private static final String MAIN_CLASS = "org.apache.zookeeper.server.quorum.QuorumPeerMain";
+    private static final class ZooKeeperGroup implements ServerGroup {
+        static final String MAIN_CLASS = "org.apache.zookeeper.server.quorum.QuorumPeerMain";
         /** Enough for the locks of a comparison; the default would be a quarter of the memory for each server. */
         private static final String HEAP = "256m";
         private static final int PROBE_LIMIT_MS = 1_000;
@@ -107,11 +103,11 @@ public enum ConsensusService {
         private final List<NodeAddress> addresses;
 
         ZooKeeperGroup(int count, Path folder) {
-            Ports ports = new Ports();
+            List<Integer> ports = FreePorts.distinct(3 * count);
             this.folder = folder;
-            this.followPorts = IntStream.range(0, count).mapToObj(i -> ports.next()).toList();
-            this.electionPorts = IntStream.range(0, count).mapToObj(i -> ports.next()).toList();
-            this.addresses = IntStream.range(0, count).mapToObj(i -> ports.nextAddress()).toList();
+            this.followPorts = ports.subList(0, count);
+            this.electionPorts = ports.subList(count, 2 * count);
+            this.addresses = ConsensusService.addresses(ports.subList(2 * count, 3 * count));
         }
 
         @Override
@@ -128,12 +124,12 @@ public enum ConsensusService {
 
         private List<String> config(int index, Path data) {
             List<String> lines = new ArrayList<>(List.of("tickTime=2000", "initLimit=10", "syncLimit=5",
-                    "dataDir=" + data, "clientPortAddress=" + Ports.HOST, "clientPort=" + addresses.get(index).port(),
+                    "dataDir=" + data, "clientPortAddress=" + HOST, "clientPort=" + addresses.get(index).port(),
                     "maxClientCnxns=0", "maxSessionTimeout=60000", "4lw.commands.whitelist=srvr",
                     "admin.enableServer=false"));
             for (int i = 0; i < addresses.size() && addresses.size() > 1; i++) {
                 lines.add(
-                        "server." + (i + 1) + "=" + Ports.HOST + ":" + followPorts.get(i) + ":" + electionPorts.get(i));
+                        "server." + (i + 1) + "=" + HOST + ":" + followPorts.get(i) + ":" + electionPorts.get(i));
             }
             return lines;
         }
@@ -146,10 +142,7 @@ public enum ConsensusService {
         /** Its reply to {@code srvr} has a line with its mode only if it leads or follows. */
         @Override
         public boolean isServing(int index) {
-            return isServing(addresses.get(index));
-        }
-
-        private static boolean isServing(NodeAddress address) {
+            NodeAddress address = addresses.get(index);
             try (Socket socket = new Socket()) {
                 socket.connect(new InetSocketAddress(address.host(), address.port()), PROBE_LIMIT_MS);
                 socket.setSoTimeout(PROBE_LIMIT_MS);

@@ -1,5 +1,6 @@
 package dev.redlock.loadtest.consensus;
 
+import dev.redlock.loadtest.nodes.FreePorts;
 import dev.redlock.loadtest.nodes.Shell;
 import dev.redlock.transport.NodeAddress;
 import java.io.File;
@@ -28,10 +29,10 @@ final class EtcdGroup implements ConsensusService.ServerGroup {
     private final List<NodeAddress> addresses;
 
     EtcdGroup(int count, Path folder) {
-        Ports ports = new Ports();
+        List<Integer> ports = FreePorts.distinct(2 * count);
         this.folder = folder;
-        this.peerPorts = IntStream.range(0, count).mapToObj(i -> ports.next()).toList();
-        this.addresses = IntStream.range(0, count).mapToObj(i -> ports.nextAddress()).toList();
+        this.peerPorts = ports.subList(0, count);
+        this.addresses = ConsensusService.addresses(ports.subList(count, 2 * count));
     }
 
     static Optional<String> missing() {
@@ -90,7 +91,7 @@ final class EtcdGroup implements ConsensusService.ServerGroup {
     }
 
     private String peerUrl(int index) {
-        return "http://" + Ports.HOST + ":" + peerPorts.get(index);
+        return "http://" + ConsensusService.HOST + ":" + peerPorts.get(index);
     }
 
     @Override

@@ -4,7 +4,9 @@ import java.io.IOException;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
 import java.net.ServerSocket;
+import java.util.List;
 import java.util.concurrent.ThreadLocalRandom;
+import java.util.stream.Stream;
 
 /**
  * Free loopback ports below the ranges from which systems take the ports of outgoing connections. Inside those ranges
@@ -28,6 +30,11 @@ public final class FreePorts {
         }
         throw new IllegalStateException(
                 "no free loopback port in " + FIRST + ".." + LAST + " after " + TRIES_MAX + " random tries");
+    }
+
+    /** So many ports that differ. */
+    public static List<Integer> distinct(int count) {
+        return Stream.generate(FreePorts::next).distinct().limit(count).toList();
     }
 
     private static boolean isFree(int port) {

@@ -53,7 +53,7 @@ class RunFolderTest {
         assertEquals(folder.resolve("results-FAIL.json"), shown);
         assertEquals(folder.resolve("report-FAIL.html"), run.file("report.html", Verdict.FAIL));
         assertEquals(List.of(), names().stream().filter(name -> !name.contains("-FAIL.")).toList());
-        assertEquals(4, names().size(), names()::toString);
+        assertEquals(5, names().size(), names()::toString);
     }
 
     @Test
