@@ -40,8 +40,8 @@ public final class FaultProxy implements AutoCloseable {
         /** Everything passes after a delay, in order, both ways. */
         SLOW,
         /**
-         * Nothing passes and nothing is closed: half-open connections. Data sent meanwhile arrives afterwards, even if its
-         * sender has given up.
+         * Nothing passes and nothing is closed: half-open connections. Data sent meanwhile arrives afterwards, even if
+         * its sender has given up.
          */
         STALL,
         /** Requests pass, replies are dropped; the connections are closed afterwards. */

@@ -192,7 +192,8 @@ public final class NodeNetwork {
         Shell.require("ip", "-n", node(index), "link", "set", NODE_DEVICE, "up");
         Shell.require("ip", "-n", node(index), "route", "flush", "type", "blackhole");
         for (int i = 0; i < nodes; i++) {
-            Shell.require("ip", "-n", node(i), "route", "flush", "type", "blackhole", "exact", address(index, 2) + "/32");
+            Shell.require("ip", "-n", node(i), "route", "flush", "type", "blackhole", "exact",
+                    address(index, 2) + "/32");
         }
         unshape(node(index), NODE_DEVICE);
         unshape(clients(), device(index));
