@@ -341,14 +341,7 @@ class SimulationTest {
     /** Readers, writers, sets and permits of one client change the keys that its other waiters wait for. */
     @Test
     void waitersAreWokenAlthoughTheirOwnClientChangesTheirKeys() {
-        Consumer<SimPlan> mixed = plan -> {
-            plan.clientCount = 1 + (int) (plan.seed % 3);
-            plan.workersPerResource = 3;
-            plan.resourceCount = 2;
-            plan.workMs = 10_000;
-            plan.readTenths = 6;
-            plan.writeTenths = 3;
-        };
+        Consumer<SimPlan> mixed = WaitingRuns::mixKinds;
         assertNoViolation("", mixed);
         Consumer<SimPlan> sets = mixed.andThen(plan -> {
             plan.setTenths = 3;
