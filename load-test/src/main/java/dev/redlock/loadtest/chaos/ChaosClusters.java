@@ -38,11 +38,9 @@ final class ChaosClusters implements ChaosVoters {
     /** Forms clusters of so many masters and a replica each. */
     static ChaosClusters form(RedisNodes nodes, int shards, int resourceCount) {
         ChaosClusters formed = new ChaosClusters(resourceCount);
-        for (int i = 0; i < nodes.size(); i += shards + 1) {
-            List<RedisNode> servers = nodes.nodes().subList(i, i + shards + 1);
-            RedisCluster cluster = RedisCluster.form(servers, shards);
-            cluster.replicate(servers.get(shards), cluster.ownerOf(formed.resource(0)));
-            formed.clusters.add(cluster);
+        formed.clusters.addAll(RedisCluster.formEach(nodes.nodes(), shards + 1, shards));
+        for (RedisCluster cluster : formed.clusters) {
+            cluster.replicate(cluster.members().get(shards), cluster.ownerOf(formed.resource(0)));
         }
         return formed;
     }

@@ -6,6 +6,7 @@ import dev.redlock.loadtest.driver.LockDriver;
 import java.io.BufferedReader;
 import java.io.IOException;
 import java.io.Writer;
+import java.lang.management.ManagementFactory;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
@@ -15,6 +16,7 @@ import java.util.concurrent.BlockingQueue;
 import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.TimeUnit;
 import java.util.function.LongConsumer;
+import java.util.stream.Stream;
 
 /**
  * A driver in its own JVM, so that the garbage and the compiled code of one client do not affect the next.
@@ -23,8 +25,13 @@ import java.util.function.LongConsumer;
  * @threading caller-confined, except for {@link #abandon}
  */
 final class DriverProcess implements AutoCloseable {
-    /** The same for every driver. */
-    static final List<String> JVM_OPTIONS = List.of("-Xms512m", "-Xmx512m");
+    /** The same for every driver: collector and compiler are those of this JVM. */
+    static final List<String> JVM_OPTIONS = Stream.concat(
+            ManagementFactory.getRuntimeMXBean()
+                    .getInputArguments()
+                    .stream()
+                    .filter(option -> option.matches("-XX:(\\+Use\\w+GC|TieredStopAtLevel=\\d)")),
+            Stream.of("-Xms512m", "-Xmx512m")).toList();
     private static final long TICK_MS = 100;
     private static final long END_LIMIT_SECONDS = 10;
     private static final int SAID_MAX = 2_000;

@@ -85,9 +85,9 @@ public final class Lab implements AutoCloseable {
             return;
         }
         List<NodeAddress> firsts = new ArrayList<>();
-        for (int i = 0; i < nodes.size(); i += shards) {
-            clusters.add(RedisCluster.form(nodes.nodes().subList(i, i + shards), shards).address());
-            firsts.add(addresses.get(i));
+        for (RedisCluster cluster : RedisCluster.formEach(nodes.nodes(), shards, shards)) {
+            firsts.add(addresses.get(clusters.size() * shards));
+            clusters.add(cluster.address());
         }
         addresses = firsts;
     }

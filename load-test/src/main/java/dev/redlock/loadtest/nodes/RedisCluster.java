@@ -50,6 +50,20 @@ public final class RedisCluster {
 
     /** Forms a cluster, with the slots spread evenly over the first servers, and waits until each server sees it. */
     public static RedisCluster form(List<RedisNode> nodes, int masterCount) {
+        return formEach(nodes, nodes.size(), masterCount).get(0);
+    }
+
+    /** As {@link #form}, of each run of so many servers: a server that gets its slots late serves them 5 s later. */
+    public static List<RedisCluster> formEach(List<RedisNode> nodes, int size, int masterCount) {
+        List<RedisCluster> clusters = new ArrayList<>();
+        for (int i = 0; i < nodes.size(); i += size) {
+            clusters.add(introduce(nodes.subList(i, i + size), masterCount));
+        }
+        clusters.forEach(RedisCluster::awaitComplete);
+        return clusters;
+    }
+
+    private static RedisCluster introduce(List<RedisNode> nodes, int masterCount) {
         for (int i = 0; i < masterCount; i++) {
             addSlots(nodes.get(i), i * KeySlot.COUNT / masterCount, (i + 1) * KeySlot.COUNT / masterCount - 1);
         }
@@ -61,9 +75,7 @@ public final class RedisCluster {
         for (RedisNode other : nodes.subList(1, nodes.size())) {
             call(first, "CLUSTER", "MEET", other.address().host(), Integer.toString(other.address().port()));
         }
-        RedisCluster cluster = new RedisCluster(new ArrayList<>(nodes.subList(0, masterCount)), List.copyOf(nodes));
-        cluster.awaitComplete();
-        return cluster;
+        return new RedisCluster(new ArrayList<>(nodes.subList(0, masterCount)), List.copyOf(nodes));
     }
 
     /** Servers before version 7 take single slots only. */

@@ -20,7 +20,6 @@ import dev.redlock.transport.NettyTransport;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.nio.charset.StandardCharsets;
-import java.util.ArrayList;
 import java.util.HexFormat;
 import java.util.List;
 import java.util.Map;
@@ -113,7 +112,7 @@ class RealLockContractTest {
     class OnClusters extends OnRealNodes {
         private static final int SHARDS = 3;
         private static final int CLUSTERS = 3;
-        private final List<RedisCluster> clusters = new ArrayList<>();
+        private List<RedisCluster> clusters;
         /** By cluster and slot; no slot moves. */
         private final Map<String, RedisNode> owners = new ConcurrentHashMap<>();
 
@@ -124,9 +123,7 @@ class RealLockContractTest {
 
         @BeforeAll
         void formClusters() {
-            for (int i = 0; i < CLUSTERS; i++) {
-                clusters.add(RedisCluster.form(nodes().nodes().subList(i * SHARDS, (i + 1) * SHARDS), SHARDS));
-            }
+            clusters = RedisCluster.formEach(nodes().nodes(), SHARDS, SHARDS);
         }
 
         @Override
