@@ -83,17 +83,17 @@ class HandoffPauseTest extends VirtualTest {
         assertEquals(isGivingWay, !returning.isDone());
     }
 
-    /** As long as the owner expects another client, each acquire costs one round trip more. */
+    /** To give way costs one round trip more. */
     @Test
-    void aCallerThatReturnsLateForgetsOthersThatDoNotComeFor32Times() {
+    void aCallerThatReturnsLateGivesWayOnceIfNobodyComes() {
         owner = world(3);
         Lease lease = contendedLease(client());
-        for (int i = 0; i < 40; i++) {
+        for (int i = 0; i < 5; i++) {
             release(lease);
             world.runMs(3);
             int before = attemptsThatRegister();
             lease = acquired(get(waiter(owner)));
-            assertEquals(i < 32, attemptsThatRegister() > before, "return " + i);
+            assertEquals(i == 0, attemptsThatRegister() > before, "return " + i);
         }
     }
 
@@ -105,12 +105,9 @@ class HandoffPauseTest extends VirtualTest {
         acquireAsync(other, waiting);
         world.settle();
         other.pause();
-        for (int i = 0; i < 2; i++) {
-            world.runMs(11);
-            lease.releaseAsync();
-            lease = acquired(get(acquireAsync(owner, waiting)));
-        }
-        return lease;
+        world.runMs(11);
+        lease.releaseAsync();
+        return acquired(get(acquireAsync(owner, waiting)));
     }
 
     @ParameterizedTest
@@ -250,11 +247,11 @@ class HandoffPauseTest extends VirtualTest {
     /** Each attempt uses the cheapest command, at all nodes at once, and gets the lock without a pause. */
     @ParameterizedTest
     @EnumSource
-    void aCallerThatReturnsAtOnceAsksEvery10MillisecondsWhetherAnotherClientWaits(Kind kind) {
+    void oneReleaseIn10MillisecondsAsksWhetherAnotherClientWaits(Kind kind) {
         owner = world(3);
         loadScripts(kind);
         List<Integer> asking = new ArrayList<>();
-        for (int i = 0; i < 50; i++) {
+        for (int i = 0; i < 200; i++) {
             Lease lease = acquire(kind);
             world.runMs(1);
             int before = questions();
@@ -267,7 +264,12 @@ class HandoffPauseTest extends VirtualTest {
             assertEquals(releasedNs, world.nowNs());
         }
         assertEquals(0, attemptsThatRegister());
-        assertEquals(List.of(9, 19, 29, 39, 49), asking, "releases, one each ms");
+        assertEquals(9, asking.get(0), "releases, one each ms");
+        for (int i = 1; i < asking.size(); i++) {
+            int apart = asking.get(i) - asking.get(i - 1);
+            assertTrue(apart >= 5 && apart <= 15, () -> "releases " + asking);
+        }
+        assertTrue(asking.size() >= 16 && asking.size() <= 26, () -> "releases " + asking);
     }
 
     /** Waiters of this client are no reason to leave the lock free. */
@@ -367,7 +369,8 @@ class HandoffPauseTest extends VirtualTest {
             lease.releaseAsync();
         }
         world.settle();
-        assertEquals(3, questions());
+        int asked = questions();
+        assertTrue(asked >= 2 && asked <= 5, () -> asked + " questions");
         assertEquals(0, attemptsThatRegister());
     }
 

@@ -62,6 +62,6 @@ class TurnOrderTest extends VirtualTest {
         longestMs = 0;
         world.runMs(600);
         long waitMs = longestMs;
-        assertTrue(waitMs <= 100, () -> "waited for " + waitMs + " ms; a round of eight streaks takes 50 ms");
+        assertTrue(waitMs <= 100, () -> "waited for " + waitMs + " ms; a round of eight clients takes 50 ms");
     }
 }

@@ -502,7 +502,7 @@ final class AcquireOperation {
             pending.lease.setFencingToken(claim.guest.token());
         }
         telemetry.onAcquired(claim, t2Ns);
-        conductor.scheduler().onAcquired(pending, claim, t2Ns);
+        conductor.scheduler().onAcquired(pending, claim, startNs(claim), t2Ns);
     }
 
     void fail(Claim claim, AcquireOutcome.Kind reason) {

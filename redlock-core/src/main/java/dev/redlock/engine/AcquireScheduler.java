@@ -103,7 +103,7 @@ final class AcquireScheduler {
         }
         if (queues.awaitsTurn(pending)) {
             awaitTurn(pending);
-        } else if (!queues.pauseIfReturning(pending)) {
+        } else if (!queues.fairness().pauseIfReturning(pending)) {
             startAttempt(pending);
         }
     }
@@ -126,9 +126,9 @@ final class AcquireScheduler {
 
     private void enqueueWaiter(PendingAcquire pending, WaitQueue existing) {
         if (existing == null) {
-            pending.streak.end();
-            if (!queues.isLone(pending)) {
-                queues.create(pending.lease.key).append(pending);
+            // Most first attempts for plain locks succeed, so they have no queue.
+            if (pending.lease.key.kind() != LockKind.PLAIN) {
+                queues.enqueue(pending);
             }
             return;
         }
@@ -205,9 +205,9 @@ final class AcquireScheduler {
         }
     }
 
-    void onAcquired(PendingAcquire pending, Claim claim, long nowNs) {
+    void onAcquired(PendingAcquire pending, Claim claim, long startNs, long nowNs) {
         pending.claim = null;
-        WaitQueues.startOrContinue(claim.streak, pending, nowNs);
+        queues.onAcquired(pending, startNs, nowNs);
         queues.onHeld(pending.lease.key, pending.queue, claim.validUntilNs);
         try {
             conductor.keeper().hold(pending.lease, claim, nowNs);
@@ -230,6 +230,10 @@ final class AcquireScheduler {
         releaseSlot();
         conductor.telemetry().onAttemptFailed(reason);
         pending.lease.recordReason(reason);
+        awaitLocalTurn(pending, reason);
+    }
+
+    private void awaitLocalTurn(PendingAcquire pending, AcquireOutcome.Kind reason) {
         if (pending.deadlineNs - conductor.nowNs() <= 0) {
             finish(pending, AcquireOutcome.Kind.TIMED_OUT, reason);
             return;
@@ -259,6 +263,15 @@ final class AcquireScheduler {
             finish(pending, reason, reason);
             return;
         }
+        if (pending.queue == null && queues.enqueue(pending).head() != pending) {
+            // Another first attempt of this client for the same lock was refused before.
+            if (waiterCount >= limits.waitersMax()) {
+                finish(pending, AcquireOutcome.Kind.OVERLOADED, AcquireOutcome.Kind.OVERLOADED);
+            } else {
+                awaitLocalTurn(pending, reason);
+            }
+            return;
+        }
         LockKey key = pending.lease.key;
         boolean isRefusedAgain = reason == AcquireOutcome.Kind.CONTENDED
                 && pending.plan != PendingAcquire.Plan.UNCONTENDED;
@@ -269,12 +282,9 @@ final class AcquireScheduler {
     }
 
     private void retry(PendingAcquire pending, AcquireOutcome.Kind reason) {
-        if (pending.queue == null) {
-            queues.enqueue(pending);
-        }
         if (!pending.retryImmediately) {
             // Another client holds the lock, or may get it before the next attempt.
-            endStreak(pending, reason);
+            queues.fairness().onFailed(pending);
             pending.lossCount += pending.plan == PendingAcquire.Plan.UNCONTENDED ? 0 : 1;
         }
         long nowNs = conductor.nowNs();
@@ -306,17 +316,6 @@ final class AcquireScheduler {
                 }
                 queues.passOnTurn(pending.queue);
             }
-        }
-    }
-
-    private static void endStreak(PendingAcquire pending, AcquireOutcome.Kind reason) {
-        HandoffStreak streak = pending.queue.streak;
-        if (reason != AcquireOutcome.Kind.CONTENDED) {
-            streak.end();
-        } else if (pending.plan == PendingAcquire.Plan.YIELDING && pending.lease.shortestRemainingTtlMs() == 0) {
-            streak.onYielded();
-        } else {
-            streak.onRefused();
         }
     }
 
@@ -381,7 +380,7 @@ final class AcquireScheduler {
 
     /** At most half of the time that is left, so that a short budget is not spent on the turns of others. */
     private long turnDelayNs(PendingAcquire head, long atNs) {
-        long delayNs = conductor.doorkeeper().turnDelayNs(head.queue);
+        long delayNs = conductor.doorkeeper().turnDelayNs(head.queue.key, head.queue.place);
         return Math.max(0, Math.min(delayNs, (head.deadlineNs - atNs) / 2));
     }
 
@@ -458,9 +457,7 @@ final class AcquireScheduler {
         conductor.stopTimer(pending.timer);
         releaseLimits(pending);
         WaitQueue queue = pending.queue;
-        if (queue == null) {
-            queues.onLoneEnded(pending);
-        } else {
+        if (queue != null) {
             boolean wasHead = queue.head() == pending;
             queue.remove(pending);
             if (wasHead) {

@@ -49,8 +49,6 @@ final class Claim extends LockRequest {
     final Round releaseRound;
     final LateExtensions lateExtensions = new LateExtensions();
     final Token token;
-    /** The handoff streak of its lease. */
-    final HandoffStreak streak = new HandoffStreak();
     /**
      * Why each failed or unknown vote of the acquire round failed, as ordinals of VoteFailure; stale for
      * other votes.

@@ -87,9 +87,9 @@ final class Doorkeeper {
      * then only the time without an attempt that would be refused. A client that precedes and does not come any more
      * costs its time once.
      */
-    long turnDelayNs(WaitQueue queue) {
-        int preceding = queue.place - Ticket.FIRST_PLACE;
-        int doorkeeper = preceding > 0 ? of(queue.key) : NONE;
+    long turnDelayNs(LockKey key, int place) {
+        int preceding = place - Ticket.FIRST_PLACE;
+        int doorkeeper = preceding > 0 ? of(key) : NONE;
         return doorkeeper == NONE ? 0 : Math.min(TURN_DELAY_NS_MAX, preceding * turnNs(doorkeeper));
     }
 

@@ -280,6 +280,8 @@ final class LeaseKeeper {
         // A callback may reuse the lease, for another resource and with another listener.
         LockKey key = lease.key;
         LockKey lockedKey = claim.key;
+        long waitNs = lease.waitNs;
+        long acquiredNs = lease.acquiredNs;
         int number = claim.number;
         LeaseListener listener = lease.listener;
         boolean isToBeKept = lease.isToBeKept(conductor);
@@ -288,7 +290,7 @@ final class LeaseKeeper {
         // Before the release is sent, because another client may acquire the lock afterwards.
         lease.end(state, releaseOutcome);
         try {
-            conductor.scheduler().queues().passStreak(key, claim.streak, clock.nanoTime());
+            conductor.scheduler().queues().fairness().onEnding(key, waitNs, acquiredNs, clock.nanoTime());
             if (isToBeKept) {
                 conductor.releaseOperation().leave(claim);
             } else {

@@ -69,10 +69,8 @@ final class PendingAcquire {
     State state = State.FREE;
     LeaseHandle lease;
     Claim claim;
-    /** The queue of its resource; null without a wait budget, and while it is a lone first attempt. */
+    /** The queue of its resource; null without a wait budget, and until the first refusal of a plain lock. */
     WaitQueue queue;
-    /** The streak that a lone attempt continues; stale otherwise. */
-    final HandoffStreak streak = new HandoffStreak();
     PendingAcquire previousInQueue;
     PendingAcquire nextInQueue;
     PendingAcquire previousForSlot;

@@ -8,29 +8,36 @@ package dev.redlock.engine;
  */
 final class RecentValues {
 
-    private final LockKey[] keys = new LockKey[RecentStreaks.CAPACITY];
-    private final long[] values = new long[RecentStreaks.CAPACITY];
+    private static final int CAPACITY = 256;
+
+    private final LockKey[] keys = new LockKey[CAPACITY];
+    private final long[] values = new long[CAPACITY];
 
     /** Remembers the value of a key. */
     void put(LockKey key, long value) {
-        int slot = RecentStreaks.slotOf(key);
-        keys[slot] = key;
-        values[slot] = value;
+        int place = placeOf(key);
+        keys[place] = key;
+        values[place] = value;
     }
 
     /** Returns the value of a key, or another one if there is none. */
     long get(LockKey key, long absent) {
-        int slot = RecentStreaks.slotOf(key);
-        return keys[slot] != null && keys[slot].equals(key) ? values[slot] : absent;
+        int place = placeOf(key);
+        return keys[place] != null && keys[place].equals(key) ? values[place] : absent;
     }
 
     /** Removes and returns the value of a key, or another one if there is none. */
     long take(LockKey key, long absent) {
         long value = get(key, absent);
-        int slot = RecentStreaks.slotOf(key);
-        if (key.equals(keys[slot])) {
-            keys[slot] = null;
+        int place = placeOf(key);
+        if (key.equals(keys[place])) {
+            keys[place] = null;
         }
         return value;
+    }
+
+    private static int placeOf(LockKey key) {
+        int hash = key.hashCode() * 0x9E3779B9;
+        return (hash ^ hash >>> 16) & CAPACITY - 1;
     }
 }

@@ -109,9 +109,11 @@ final class ReleaseOperation {
         claim.releaseRound.onNotAsked(all & ~claim.askedMask);
         try {
             long nowNs = clock.nanoTime();
-            WaitQueues queues = conductor.scheduler().queues();
-            int askedNode = queues.endWithQuestion(key, claim.streak, nowNs);
-            queues.passStreak(key, claim.streak, nowNs);
+            LeaseHandle lease = claim.lease;
+            int askedNode = conductor.scheduler()
+                    .queues()
+                    .fairness()
+                    .onEnding(key, lease.waitNs, lease.acquiredNs, nowNs);
             telemetry.onReleaseStarted(claim, nowNs);
             timers.start(claim.roundTimer, nowNs + terms.nodeTimeoutNs(claim.ttlMs));
             if (askedNode != Doorkeeper.NONE) {

@@ -23,6 +23,10 @@ final class RetryDelays {
         this.random = random;
     }
 
+    RandomGenerator random() {
+        return random;
+    }
+
     /**
      * Returns a delay for an acquisition that a push will wake. It matters only if the push is lost, and is random so
      * that the attempts of many clients spread out.

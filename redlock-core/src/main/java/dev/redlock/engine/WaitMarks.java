@@ -1,7 +1,5 @@
 package dev.redlock.engine;
 
-import static dev.redlock.quorum.Validity.NS_PER_MS;
-
 import dev.redlock.node.CommandKind;
 
 /**
@@ -10,8 +8,8 @@ import dev.redlock.node.CommandKind;
  * <ol>
  * <li>A refused waiter leaves a mark at the doorkeeper: a key that expires after half a second. A set needs none,
  * because it leaves its intention there.
- * <li>A release after a streak reads how long the mark still exists.
- * <li>If there is one, the client leaves the lock free for a moment, once.
+ * <li>A release that asks reads how long the mark still exists.
+ * <li>If there is one, the client leaves the lock free for a moment ({@link Fairness}).
  * </ol>
  *
  * <p>A queue that was served a moment ago leaves no mark, nor does one for a permit if this client has them all.
@@ -22,22 +20,15 @@ final class WaitMarks {
 
     /** A waiter is refused again as often, by its backstop. An intention is shorter. */
     private static final long MARK_MS = 500;
-    private static final long MARK_NS = MARK_MS * NS_PER_MS;
     /** Between the attempts of a queue to leave a mark: each of its refusals is one if it is rare. */
     private static final long TRY_INTERVAL_NS = 100_000_000;
     /** A queue that has waited for less is no reason to leave a lock free: the time of two handoffs and a pause. */
     private static final long SERVED_NS = 10_000_000;
-    /** A pause of 2 ms may follow an answer: at most a tenth of the time. */
-    private static final long ANSWER_INTERVAL_NS = 20_000_000;
     private static final long NEVER = Long.MIN_VALUE;
 
     private final Conductor conductor;
     /** When this client has last tried to leave a mark for a lock. */
     private final RecentValues triedNs = new RecentValues();
-    /** When a node has last reported a mark; until it is used. */
-    private final RecentValues seenNs = new RecentValues();
-    /** When such a report was used. */
-    private final RecentValues usedNs = new RecentValues();
 
     WaitMarks(Conductor conductor) {
         this.conductor = conductor;
@@ -97,22 +88,8 @@ final class WaitMarks {
     /** A node has reported how long the mark of a lock still exists; a longer time is not that of a mark. */
     void onAnswer(LockKey key, long remainingTtlMs) {
         if (remainingTtlMs > 0 && remainingTtlMs <= MARK_MS) {
-            seenNs.put(key, conductor.nowNs());
+            conductor.scheduler().queues().fairness().onReported(key);
         }
-    }
-
-    /**
-     * Returns whether another waiter may get the lock now, if it is free for a moment. The waiter may have given up, so
-     * each report counts once.
-     */
-    boolean isAwaited(LockKey key, long nowNs) {
-        long seen = seenNs.take(key, NEVER);
-        boolean isAwaited = isWithin(seen, nowNs, MARK_NS)
-                && !isWithin(usedNs.get(key, NEVER), nowNs, ANSWER_INTERVAL_NS);
-        if (isAwaited) {
-            usedNs.put(key, nowNs);
-        }
-        return isAwaited;
     }
 
     private static boolean isWithin(long ns, long nowNs, long limitNs) {

@@ -8,9 +8,7 @@ package dev.redlock.engine;
  */
 final class WaitQueue extends Keyed {
 
-    /** The streak that the head continues if its current or next attempt succeeds; stale otherwise. */
-    final HandoffStreak streak = new HandoffStreak();
-    /** The head waits for the end of the pause that follows a streak. */
+    /** The head waits for the end of a pause of {@link Fairness}. */
     boolean isPausing;
     long pauseEndNs;
     /** When a lease of this client with this lock has last ended; long ago before the first. */

@@ -1,6 +1,5 @@
 package dev.redlock.engine;
 
-import dev.redlock.api.AcquireOutcome;
 import dev.redlock.node.CommandKind;
 import dev.redlock.node.FreeList;
 import dev.redlock.node.LockKind;
@@ -17,23 +16,6 @@ final class WaitQueues {
 
     /** Between the attempts of waiters that one event wakes: 20 000 attempts a second leave room for other locks. */
     private static final long WAKE_INTERVAL_NS = 50_000;
-    /** A first attempt waits for a pause only if the wait budget is at least this many times as long. */
-    private static final int BUDGET_MULTIPLE = 4;
-    /** A streak for a plain lock with a known competitor yields at this interval: the time of a turn. */
-    private static final long YIELD_INTERVAL_NS = 2_000_000;
-    /** A streak without a known competitor asks at this interval whether another client has a ticket, or a mark. */
-    private static final long QUESTION_INTERVAL_NS = 10_000_000;
-    /** How long a client leaves a plain lock free for a competitor without a ticket. */
-    private static final long PAUSE_NS = 500_000;
-    /** The same for locks of other kinds, whose waiters have no tickets. */
-    private static final long PAUSE_NS_WITHOUT_TICKETS = 2_000_000;
-    /** A streak lasts at least ten times its pause, so that pauses take at most a tenth of the time. */
-    private static final int PAUSE_MULTIPLE = 10;
-    /** A caller that comes back later has left the lock free for long enough. */
-    private static final long LATE_NS = 2_000_000;
-    /** A caller that comes back later knows no competitors any more. */
-    private static final long MEMORY_NS = 10_000_000;
-    private static final long NEVER = Long.MIN_VALUE;
     private static final long SERVED_LONG_AGO_NS = 1_000_000_000;
     private static final int TRIM_CAPACITY_MIN = 4 * Conductor.POOLED_MIN;
 
@@ -41,24 +23,16 @@ final class WaitQueues {
     private final AcquireScheduler scheduler;
     private final RetryDelays retryDelays;
     private final KeyedMap<WaitQueue> queues = new KeyedMap<>();
-    /**
-     * First attempts for plain locks that nobody else of this client wants. Most of them succeed, so they have no queue
-     * and no entry in a map.
-     */
-    private final KeyPlaces<PendingAcquire> lone = new KeyPlaces<>();
     private final MemberQueues memberQueues = new MemberQueues();
     private final SetTurns setTurns;
     private final FreeList<WaitQueue> free = new FreeList<>(Conductor.POOLED_MIN);
-    private final RecentStreaks recentStreaks = new RecentStreaks();
     /**
      * The tickets of queues whose last waiter has given up. The next waiter continues with the ticket: with a new one,
      * this client would wait for the turn of its own earlier waits.
      */
     private final RecentValues recentTickets = new RecentValues();
-    /** When a node has last said that another client has a ticket for a lock of this client. */
-    private final RecentValues ticketsSeenNs = new RecentValues();
     private final WaitMarks marks;
-    private final int handoffsMax;
+    private final Fairness fairness;
     private final int registeredMax;
     /** Queues with a registration on any node. */
     private int registeredCount;
@@ -71,41 +45,25 @@ final class WaitQueues {
         this.setTurns = new SetTurns(conductor, scheduler, memberQueues);
         this.retryDelays = retryDelays;
         this.marks = new WaitMarks(conductor);
-        this.handoffsMax = limits.localHandoffsMax();
+        this.fairness = new Fairness(conductor, scheduler, this, retryDelays, limits.localHandoffsMax());
         this.registeredMax = limits.wakeUpKeysMax();
     }
 
-    /**
-     * Returns the queue of a resource; null if no acquisition waits for it. A lone first attempt gets its queue here,
-     * because somebody else is interested in it.
-     */
+    /** Returns the queue of a resource; null if no acquisition waits for it. */
     WaitQueue get(LockKey key) {
-        WaitQueue queue = queues.get(key);
-        if (queue != null) {
-            return queue;
-        }
-        PendingAcquire attempt = lone.get(key);
-        return attempt == null ? null : enqueue(attempt);
+        return queues.get(key);
     }
 
-    /** Returns whether a new acquisition without a local waiter before it can do without a queue for now. */
-    boolean isLone(PendingAcquire pending) {
-        LockKey key = pending.lease.key;
-        return key.kind() == LockKind.PLAIN && lone.tryPut(key, pending);
-    }
-
-    /** Gives a lone attempt its queue. Returns the queue that it has from now on. */
+    /** Gives an attempt that has none its queue. Returns the queue, of which it need not be the head. */
     WaitQueue enqueue(PendingAcquire pending) {
-        lone.remove(pending.lease.key, pending);
-        WaitQueue queue = create(pending.lease.key);
-        queue.streak.continueFrom(pending.streak);
+        WaitQueue existing = queues.get(pending.lease.key);
+        WaitQueue queue = existing == null ? create(pending.lease.key) : existing;
         queue.append(pending);
         return queue;
     }
 
-    /** A lone attempt has ended. */
-    void onLoneEnded(PendingAcquire pending) {
-        lone.remove(pending.lease.key, pending);
+    Fairness fairness() {
+        return fairness;
     }
 
     WaitMarks marks() {
@@ -132,7 +90,6 @@ final class WaitQueues {
         WaitQueue pooled = free.poll();
         WaitQueue queue = pooled == null ? new WaitQueue() : pooled;
         queue.key = key;
-        queue.streak.end();
         queue.servedNs = conductor.nowNs() - SERVED_LONG_AGO_NS;
         queue.isHeldLocally = false;
         queue.isPausing = false;
@@ -186,6 +143,18 @@ final class WaitQueues {
         }
     }
 
+    /** An acquisition has got its lock by an attempt that started at a time: its ticket is used. */
+    void onAcquired(PendingAcquire pending, long startNs, long nowNs) {
+        WaitQueue queue = pending.queue;
+        if (queue != null) {
+            queue.ticket = Ticket.NONE;
+            queue.place = Ticket.FIRST_PLACE;
+        }
+        if (pending.lease.waitNs > 0) {
+            fairness.onAcquired(pending, startNs, nowNs);
+        }
+    }
+
     /** A lock is granted to this client; the queue is null without a wait budget. */
     void onHeld(LockKey key, WaitQueue queue, long untilNs) {
         if (!memberQueues.isEmpty() && key.kind() != LockKind.READ && key.kind() != LockKind.PERMIT) {
@@ -233,152 +202,23 @@ final class WaitQueues {
 
     // ---- handoffs ---------------------------------------------------------------------------------------------------
 
-    /** A lease is acquired: continues the streak of its queue, or starts one. */
-    static void startOrContinue(HandoffStreak streak, PendingAcquire pending, long nowNs) {
-        WaitQueue queue = pending.queue;
-        if (queue != null) {
-            queue.ticket = Ticket.NONE;
-            queue.place = Ticket.FIRST_PLACE;
-            streak.continueFrom(queue.streak);
-        } else if (pending.lease.waitNs > 0) {
-            streak.continueFrom(pending.streak);
-        } else {
-            streak.reset(nowNs);
-            return;
-        }
-        if (streak.handoffCount() == 0) {
-            streak.start(nowNs);
-        }
-    }
-
-    /**
-     * A lease is released: a long streak without a known competitor ends here, with a question.
-     *
-     * @return the node to ask whether another client waits; {@link Doorkeeper#NONE} for none
-     */
-    int endWithQuestion(LockKey key, HandoffStreak streak, long nowNs) {
-        boolean isDue = isLimitReached(streak) && !isContended(key, streak) && key.kind() != LockKind.READ
-                && streak.ageNs(nowNs) >= QUESTION_INTERVAL_NS;
-        int doorkeeper = isDue ? conductor.doorkeeper().of(key) : Doorkeeper.NONE;
-        if (doorkeeper != Doorkeeper.NONE) {
-            streak.start(nowNs);
-        }
-        return doorkeeper;
-    }
-
-    /** Whether a competitor is known. The permits that refuse an attempt may all be held by this client. */
-    private static boolean isContended(LockKey key, HandoffStreak streak) {
-        return streak.isContended() && key.kind() != LockKind.PERMIT;
-    }
-
     /** A node has answered the question with its count of tickets. */
     void onTickets(LockKey key, long count) {
         if (Ticket.isAwaited(count)) {
-            ticketsSeenNs.put(key, conductor.nowNs());
+            fairness.onReported(key);
         }
     }
 
-    /** Passes the streak of a lease to its queue, before the release. */
-    void passStreak(LockKey key, HandoffStreak streak, long nowNs) {
-        if (key.kind() == LockKind.READ) {
-            return;
-        }
-        WaitQueue queue = get(key);
-        if (queue != null) {
-            queue.streak.continueFrom(streak);
-        } else if (streak.isOfWaiter()) {
-            recentStreaks.put(key, streak, nowNs);
-        }
+    /** Whether a lock may have a competition though no other client is known. */
+    boolean mayCompete(LockKey key) {
+        return key.kind() == LockKind.SET
+                ? !memberQueues.isEmpty()
+                : queues.get(key) != null && conductor.doorkeeper().of(key) == Doorkeeper.NONE;
     }
 
-    /**
-     * A new acquisition has no local waiter before it. If it follows a lease of this client at once, it continues the
-     * streak of that lease, and its first attempt waits for the pause if that is due. While others compete, the first
-     * attempt asks the doorkeeper first, as theirs do: the votes of an attempt at all nodes would be split with those
-     * of a woken waiter.
-     *
-     * @return true if it pauses
-     */
-    boolean pauseIfReturning(PendingAcquire head) {
-        HandoffStreak streak = head.lease.waitNs <= 0 ? null : recentStreaks.take(head.lease.key);
-        if (streak == null) {
-            return false;
-        }
-        long nowNs = conductor.nowNs();
-        long freeNs = nowNs - recentStreaks.takenEndNs();
-        boolean isLate = freeNs > LATE_NS;
-        if (freeNs > MEMORY_NS || isLate && !streak.isContended()) {
-            return false;
-        }
-        streak.onHandoff();
-        if (head.queue == null) {
-            head.streak.continueFrom(streak);
-            boolean isQueueNeeded = streak.isContended() || ticketsSeenNs.get(head.lease.key, NEVER) != NEVER
-                    || recentTickets.get(head.lease.key, Ticket.NONE) != Ticket.NONE;
-            if (!isQueueNeeded) {
-                return false;
-            }
-            enqueue(head);
-        } else {
-            head.queue.streak.continueFrom(streak);
-        }
-        return pauseIfDue(head, isLate, nowNs);
-    }
-
-    private boolean pauseIfDue(PendingAcquire head, boolean isLate, long nowNs) {
-        WaitQueue queue = head.queue;
-        // A short budget is for the attempt.
-        long leftNs = head.deadlineNs - nowNs;
-        boolean isPatient = leftNs > BUDGET_MULTIPLE * PAUSE_NS && mayRegister(queue);
-        if (isPatient && (isLate || isYieldDue(queue, nowNs))) {
-            giveWay(queue, head);
-        } else if (!isLate && isPauseDueOfReturning(queue, nowNs)
-                && leftNs > BUDGET_MULTIPLE * queue.streak.pauseNs()) {
-            head.state = PendingAcquire.State.BACKING_OFF;
-            pause(queue, head);
-            return true;
-        } else {
-            head.plan = planOfHandoff(queue, head, PendingAcquire.Plan.DOORKEEPER_FIRST);
-        }
-        return false;
-    }
-
-    /** The next attempt gets the lock only if no other client has a ticket. */
-    private static void giveWay(WaitQueue queue, PendingAcquire head) {
-        queue.streak.onGivenWay();
-        head.plan = PendingAcquire.Plan.YIELDING;
-    }
-
-    /** Whether a streak for a plain lock ends now in favour of a client that has a ticket. */
-    private boolean isYieldDue(WaitQueue queue, long nowNs) {
-        HandoffStreak streak = queue.streak;
-        boolean isTicketKnown = streak.isTicketExpected() || queue.place > Ticket.FIRST_PLACE;
-        boolean isDue = isTicketSeen(queue) || isLimitReached(streak) && isTicketKnown
-                && queue.key.kind() == LockKind.PLAIN && streak.ageNs(nowNs) >= YIELD_INTERVAL_NS;
-        return isDue && conductor.doorkeeper().of(queue.key) != Doorkeeper.NONE;
-    }
-
-    /** Whether a node has reported a ticket during the streak. Its client may have given up, so this counts once. */
-    private boolean isTicketSeen(WaitQueue queue) {
-        long seenNs = ticketsSeenNs.take(queue.key, NEVER);
-        // It may be the ticket of this client.
-        return seenNs != NEVER && queue.streak.ageNs(seenNs) >= 0 && queue.ticket == Ticket.NONE;
-    }
-
-    /** Without pushes, a caller that has no local waiter does not pause. */
-    private boolean isPauseDueOfReturning(WaitQueue queue, long nowNs) {
-        return isCompetitorDue(queue, nowNs) && conductor.doorkeeper().of(queue.key) != Doorkeeper.NONE;
-    }
-
-    /** Whether a competitor without a ticket is known, and the lock has not been free for it for long. */
-    private boolean isCompetitorDue(WaitQueue queue, long nowNs) {
-        HandoffStreak streak = queue.streak;
-        streak.setPause(queue.key.kind() == LockKind.PLAIN ? PAUSE_NS : PAUSE_NS_WITHOUT_TICKETS);
-        if (WaitMarks.isKindOf(queue.key) && marks.isAwaited(queue.key, nowNs)) {
-            return true;
-        }
-        boolean isKnown = isContended(queue.key, streak) || SetTurns.isOfSet(queue) && setTurns.isOverlapping(queue);
-        return isKnown && isLimitReached(streak) && streak.ageNs(nowNs) / PAUSE_MULTIPLE >= streak.pauseNs();
+    /** Whether another set of this client waits for a resource of a set. */
+    boolean isOverlapping(WaitQueue queue) {
+        return SetTurns.isOfSet(queue) && setTurns.isOverlapping(queue);
     }
 
     /**
@@ -448,78 +288,21 @@ final class WaitQueues {
         queue.isHeldLocally = false;
         queue.servedNs = conductor.nowNs();
         unregister(queue);
-        if (queue.isPausing) {
-            return;
+        if (!queue.isPausing) {
+            fairness.handOff(queue);
         }
+    }
+
+    /** The head makes no attempt until a time. */
+    void pause(WaitQueue queue, long untilNs) {
         PendingAcquire head = queue.head();
-        long generation = head.generation;
-        boolean isYieldDue = mayRegister(queue) && isYieldDue(queue, conductor.nowNs());
-        boolean isPauseDue = !isYieldDue && isPauseDue(queue, head.lease);
-        if (head.generation != generation) {
-            // The retry policy has re-entered the client and ended this acquisition or started its attempt.
-            return;
-        }
-        boolean isBackingOff = head.state == PendingAcquire.State.BACKING_OFF;
-        if (isYieldDue || isPauseDue) {
-            if (isBackingOff && isYieldDue) {
-                giveWay(queue, head);
-                scheduler.startAttempt(head);
-            } else if (isBackingOff) {
-                pause(queue, head);
-            }
-            // Otherwise its attempt precedes the release: the delay after the refusal is the pause.
-        } else {
-            queue.streak.onHandoff();
-            if (isBackingOff) {
-                head.plan = planOfHandoff(queue, head, PendingAcquire.Plan.UNCONTENDED);
-                scheduler.startAttempt(head);
-            } else if (queue.hints == null || !conductor.permits().followers().handOff(queue)) {
-                head.retryImmediately = true;
-            }
-        }
-    }
-
-    /** Returns the plan of an attempt that follows a release of this client at once. */
-    private PendingAcquire.Plan planOfHandoff(WaitQueue queue, PendingAcquire next, PendingAcquire.Plan contended) {
-        if (!mayRegister(queue)) {
-            return PendingAcquire.Plan.UNCONTENDED;
-        }
-        if (queue.ticket != Ticket.NONE || Intentions.isOfSet(next)) {
-            // The doorkeeper must see that its turn has come, or those behind it would wait for this turn.
-            return PendingAcquire.Plan.DOORKEEPER_FIRST;
-        }
-        return queue.streak.isContended() ? contended : PendingAcquire.Plan.UNCONTENDED;
-    }
-
-    private boolean isLimitReached(HandoffStreak streak) {
-        return handoffsMax != 0 && streak.handoffCount() >= handoffsMax;
-    }
-
-    private boolean isPauseDue(WaitQueue queue, LeaseHandle next) {
-        HandoffStreak streak = queue.streak;
-        if (conductor.doorkeeper().of(queue.key) != Doorkeeper.NONE) {
-            return isCompetitorDue(queue, conductor.nowNs());
-        }
-        if (!isLimitReached(streak)) {
-            return false;
-        }
-        // Nobody knows whether others compete.
-        if (!streak.hasPause()) {
-            streak.setPause(retryDelays.delayNs(next, AcquireOutcome.Kind.CONTENDED, -1));
-        }
-        return streak.ageNs(conductor.nowNs()) / PAUSE_MULTIPLE >= streak.pauseNs();
-    }
-
-    /** Waits as after a refused attempt, so that an attempt of another client finds the lock free. */
-    private void pause(WaitQueue queue, PendingAcquire head) {
         queue.isPausing = true;
         forgetSlots(queue);
-        queue.pauseEndNs = conductor.nowNs() + queue.streak.pauseNs();
-        queue.streak.onGivenWay();
+        queue.pauseEndNs = untilNs;
         head.plan = PendingAcquire.Plan.YIELDING;
         head.timerStep = PendingAcquire.TimerStep.ATTEMPT;
         scheduler.releaseReservedSlot(head);
-        conductor.startTimer(head.timer, earlier(queue.pauseEndNs, head.deadlineNs));
+        conductor.startTimer(head.timer, earlier(untilNs, head.deadlineNs));
         passOnTurn(queue);
     }
 
@@ -762,6 +545,7 @@ final class WaitQueues {
 
     private void onInvalidated(WaitQueue queue, int nodeIndex) {
         unregister(queue, nodeIndex);
+        fairness.onPushed(queue);
         PendingAcquire head = queue.head();
         if (head.state == PendingAcquire.State.BACKING_OFF && !queue.isHeldLocally && !queue.isPausing) {
             onWoken(queue, head, nodeIndex);
@@ -827,6 +611,7 @@ final class WaitQueues {
 
     void trim() {
         free.trim();
+        fairness.trim();
         queues.trim(TRIM_CAPACITY_MIN);
         memberQueues.trim(TRIM_CAPACITY_MIN);
     }

@@ -1,0 +1,306 @@
+package dev.redlock.engine;
+
+import dev.redlock.api.AcquireOutcome;
+import dev.redlock.node.LockKind;
+import java.util.random.RandomGenerator;
+
+/**
+ * Leaves a lock to other clients if this client takes it again and again. Its acquire directly follows its release on
+ * each connection, so it would always win against the waiters of others, which the release has to wake first.
+ *
+ * <ol>
+ * <li>A lock that nobody else wants has no {@link Competition}. One release in 10 ms of use asks the doorkeeper
+ * whether another client waits.
+ * <li>That answer, or a push after another client has changed the lock, starts a competition.
+ * <li>The next attempt after such an answer gives way. So does the first one after more than
+ * {@link Limits#localHandoffsMax} leases in a row and some milliseconds.
+ * <li>To give way for a plain lock is an attempt that the doorkeeper refuses if another client has a ticket. For other
+ * kinds of lock it is a pause.
+ * <li>A client that gave way, and got the lock, knows no other client any more.
+ * </ol>
+ *
+ * <p>Without pushes, nobody can tell whether others wait. Then each local queue takes part in a competition, and gives
+ * way by a delay of the retry policy.
+ *
+ * @threading event-loop-confined
+ */
+final class Fairness {
+
+    private static final int CAPACITY = 256;
+    /** The mean time of use between two questions. It varies, because locks may alternate in a fixed order. */
+    private static final long QUESTION_INTERVAL_NS = 10_000_000;
+    /** A plain lock gives way at this interval: the time of a turn. */
+    private static final long YIELD_INTERVAL_NS = 2_000_000;
+    /** How long a client leaves a lock free for waiters without tickets. */
+    private static final long PAUSE_NS = 2_000_000;
+    /** Pauses take at most a tenth of the time. */
+    private static final int PAUSE_MULTIPLE = 10;
+    /** A caller that comes back later has left the lock free for long enough. */
+    private static final long LATE_NS = 2_000_000;
+    /** A caller that comes back later has no competition any more. */
+    private static final long MEMORY_NS = 10_000_000;
+    /** A client gives way only if the wait budget is longer. A short one is for the attempt. */
+    private static final long YIELD_BUDGET_NS = 2_000_000;
+    private static final long PAUSE_BUDGET_NS = 4 * PAUSE_NS;
+    private static final long FORGOTTEN_NS = 1_000_000_000;
+
+    private final Conductor conductor;
+    private final AcquireScheduler scheduler;
+    private final WaitQueues queues;
+    private final RetryDelays retryDelays;
+    private final RandomGenerator random;
+    private final int handoffsMax;
+    /** No lease counts for more time than this: even of long ones, not each release asks. */
+    private final long usedNsMax;
+    /** A place for each competition, by the hash of its key. One that another replaces starts anew. */
+    private final Competition[] competitions = new Competition[CAPACITY];
+    private int size;
+    private long untilQuestionNs = QUESTION_INTERVAL_NS;
+
+    Fairness(Conductor conductor, AcquireScheduler scheduler, WaitQueues queues, RetryDelays retryDelays,
+            int handoffsMax) {
+        this.conductor = conductor;
+        this.scheduler = scheduler;
+        this.queues = queues;
+        this.retryDelays = retryDelays;
+        this.random = retryDelays.random();
+        this.handoffsMax = handoffsMax;
+        this.usedNsMax = QUESTION_INTERVAL_NS / Math.max(1, handoffsMax);
+        for (int place = 0; place < CAPACITY; place++) {
+            competitions[place] = new Competition();
+        }
+    }
+
+    // ---- competitions -----------------------------------------------------------------------------------------------
+
+    /** The competition for a lock; null if there is none. */
+    private Competition of(LockKey key) {
+        Competition found = size == 0 ? null : competitions[placeOf(key)];
+        return found != null && key.equals(found.key) ? found : null;
+    }
+
+    private Competition ofOrNew(LockKey key, long nowNs) {
+        Competition found = competitions[placeOf(key)];
+        if (!key.equals(found.key)) {
+            size += found.key == null ? 1 : 0;
+            found.start(key, nowNs);
+        }
+        return found;
+    }
+
+    private void end(Competition competition) {
+        competition.key = null;
+        size--;
+    }
+
+    private static int placeOf(LockKey key) {
+        int hash = key.hashCode() * 0x9E3779B9;
+        return (hash ^ hash >>> 16) & CAPACITY - 1;
+    }
+
+    /** Forgets locks that this client has not used for some time. */
+    void trim() {
+        for (int place = 0; place < CAPACITY && size > 0; place++) {
+            Competition competition = competitions[place];
+            if (competition.key != null && conductor.nowNs() - competition.lastNs > FORGOTTEN_NS) {
+                end(competition);
+            }
+        }
+    }
+
+    /** An attempt of a waiter has failed. */
+    void onFailed(PendingAcquire pending) {
+        Competition competition = of(pending.lease.key);
+        boolean hasYielded = pending.plan == PendingAcquire.Plan.YIELDING;
+        if (competition != null && !competition.isHeld && !hasYielded) {
+            competition.restart(conductor.nowNs());
+        }
+    }
+
+    /** A node has pushed that another client has changed the lock of a queue. */
+    void onPushed(WaitQueue queue) {
+        LockKey key = queue.key;
+        // The permits of a semaphore are many, and a reader does not hold up the next one.
+        if (key.kind() != LockKind.READ && key.kind() != LockKind.PERMIT) {
+            ofOrNew(key, conductor.nowNs()).isKnown = true;
+        }
+    }
+
+    /** A node has reported that another client waits. */
+    void onReported(LockKey key) {
+        ofOrNew(key, conductor.nowNs()).isReported = true;
+    }
+
+    /** An acquisition with a wait budget has got the lock by an attempt that started at a time. */
+    void onAcquired(PendingAcquire pending, long startNs, long nowNs) {
+        onUsed(nowNs - startNs);
+        Competition competition = of(pending.lease.key);
+        if (competition == null) {
+            return;
+        }
+        competition.isHeld = true;
+        if (pending.plan == PendingAcquire.Plan.YIELDING) {
+            // It gave way, and nobody came.
+            competition.isKnown = false;
+        }
+        if (competition.leaseCount == 0) {
+            competition.sinceNs = nowNs;
+        }
+    }
+
+    /**
+     * A lease ends, before its release is sent.
+     *
+     * @param waitNs     the wait budget of its acquisition; without one, it does not ask
+     * @param acquiredNs when it began
+     * @return the node to ask whether another client waits; {@link Doorkeeper#NONE} for none
+     */
+    int onEnding(LockKey key, long waitNs, long acquiredNs, long nowNs) {
+        if (key.kind() == LockKind.READ) {
+            return Doorkeeper.NONE;
+        }
+        Competition competition = of(key);
+        if (competition == null && queues.mayCompete(key)) {
+            competition = ofOrNew(key, acquiredNs);
+        }
+        if (competition != null) {
+            competition.isHeld = false;
+            competition.leaseCount++;
+            competition.releasedNs = nowNs;
+            competition.lastNs = nowNs;
+        }
+        if (waitNs <= 0 || handoffsMax == 0) {
+            return Doorkeeper.NONE;
+        }
+        onUsed(nowNs - acquiredNs);
+        if (untilQuestionNs > 0 || competition != null && competition.isKnown) {
+            return Doorkeeper.NONE;
+        }
+        untilQuestionNs = QUESTION_INTERVAL_NS / 2 + random.nextLong(QUESTION_INTERVAL_NS);
+        return conductor.doorkeeper().of(key);
+    }
+
+    /** This client has acquired or held a lock for a time. A lock that is held for no time may be taken for ever. */
+    private void onUsed(long ns) {
+        untilQuestionNs -= Math.min(ns, usedNsMax);
+    }
+
+    // ---- giving way -------------------------------------------------------------------------------------------------
+
+    /**
+     * A new acquisition has no local waiter before it. If it follows a lease of this client soon, and another client
+     * wants the lock, it may give way. Otherwise it asks the doorkeeper first, as the others do: the votes of an
+     * attempt at all nodes would be split with those of a woken waiter.
+     *
+     * @return true if it pauses
+     */
+    boolean pauseIfReturning(PendingAcquire head) {
+        Competition competition = head.lease.waitNs <= 0 ? null : of(head.lease.key);
+        if (competition == null) {
+            return false;
+        }
+        long nowNs = conductor.nowNs();
+        long freeNs = nowNs - competition.releasedNs;
+        boolean isLate = freeNs > LATE_NS;
+        boolean isKnown = competition.isKnown || !isLate && (competition.isReported || Intentions.isOfSet(head));
+        if (freeNs > MEMORY_NS || !isKnown
+                || conductor.doorkeeper().of(competition.key) == Doorkeeper.NONE) {
+            return false;
+        }
+        WaitQueue queue = head.queue == null ? queues.enqueue(head) : head.queue;
+        long leftNs = head.deadlineNs - nowNs;
+        boolean isDue = isLate || isDue(queue, competition, nowNs);
+        if (isDue && mayYield(queue) && leftNs > YIELD_BUDGET_NS) {
+            giveWay(competition, head);
+        } else if (isDue && !isLate && !mayYield(queue) && leftNs > PAUSE_BUDGET_NS) {
+            head.state = PendingAcquire.State.BACKING_OFF;
+            pause(competition, queue, PAUSE_NS);
+            return true;
+        } else {
+            head.plan = queues.mayRegister(queue)
+                    ? PendingAcquire.Plan.DOORKEEPER_FIRST
+                    : PendingAcquire.Plan.UNCONTENDED;
+        }
+        return false;
+    }
+
+    /** Starts the attempt of the first local waiter after a lease of this client, or gives way. */
+    void handOff(WaitQueue queue) {
+        PendingAcquire head = queue.head();
+        long generation = head.generation;
+        Competition competition = of(queue.key);
+        boolean hasPushes = competition == null || conductor.doorkeeper().of(queue.key) != Doorkeeper.NONE;
+        long nowNs = conductor.nowNs();
+        boolean isDue = competition != null
+                && (hasPushes ? isDue(queue, competition, nowNs) : isDrawnPauseDue(competition, head.lease, nowNs));
+        if (head.generation != generation) {
+            // The retry policy has re-entered the client and ended this acquisition or started its attempt.
+            return;
+        }
+        boolean isBackingOff = head.state == PendingAcquire.State.BACKING_OFF;
+        if (isDue && isBackingOff && hasPushes && mayYield(queue)) {
+            giveWay(competition, head);
+            scheduler.startAttempt(head);
+        } else if (isDue && isBackingOff) {
+            pause(competition, queue, hasPushes ? PAUSE_NS : competition.pauseNs);
+        } else if (!isDue && isBackingOff) {
+            head.plan = planOfHandoff(queue, head);
+            scheduler.startAttempt(head);
+        } else if (!isDue && (queue.hints == null || !conductor.permits().followers().handOff(queue))) {
+            // If it is due, the attempt precedes the release, and the delay after the refusal is the pause.
+            head.retryImmediately = true;
+        }
+    }
+
+    /** The doorkeeper must see that a turn has come, or those behind it would wait for this turn. */
+    private PendingAcquire.Plan planOfHandoff(WaitQueue queue, PendingAcquire next) {
+        boolean isDoorkeeperNeeded = queue.ticket != Ticket.NONE || Intentions.isOfSet(next);
+        return isDoorkeeperNeeded && queues.mayRegister(queue)
+                ? PendingAcquire.Plan.DOORKEEPER_FIRST
+                : PendingAcquire.Plan.UNCONTENDED;
+    }
+
+    private boolean isDue(WaitQueue queue, Competition competition, long nowNs) {
+        boolean mayYield = mayYield(queue);
+        boolean isReported = competition.isReported && queue.ticket == Ticket.NONE;
+        competition.isReported = false;
+        if (isReported && (mayYield || nowNs - competition.pausedNs >= PAUSE_MULTIPLE * PAUSE_NS)) {
+            return true;
+        }
+        long intervalNs = mayYield ? YIELD_INTERVAL_NS : PAUSE_MULTIPLE * PAUSE_NS;
+        return isLimitReached(competition) && nowNs - competition.sinceNs >= intervalNs
+                && (competition.isKnown || queues.isOverlapping(queue));
+    }
+
+    private boolean isLimitReached(Competition competition) {
+        return handoffsMax != 0 && competition.leaseCount > handoffsMax;
+    }
+
+    private boolean isDrawnPauseDue(Competition competition, LeaseHandle next, long nowNs) {
+        if (!isLimitReached(competition)) {
+            return false;
+        }
+        if (competition.pauseNs == 0) {
+            competition.pauseNs = retryDelays.delayNs(next, AcquireOutcome.Kind.CONTENDED, -1);
+        }
+        return (nowNs - competition.sinceNs) / PAUSE_MULTIPLE >= competition.pauseNs;
+    }
+
+    private boolean mayYield(WaitQueue queue) {
+        return queue.key.kind() == LockKind.PLAIN && queues.mayRegister(queue);
+    }
+
+    /** The next attempt gets the lock only if no other client has a ticket. */
+    private void giveWay(Competition competition, PendingAcquire head) {
+        competition.restart(conductor.nowNs());
+        head.plan = PendingAcquire.Plan.YIELDING;
+    }
+
+    /** Waits as after a refused attempt, so that an attempt of another client finds the lock free. */
+    private void pause(Competition competition, WaitQueue queue, long pauseNs) {
+        long nowNs = conductor.nowNs();
+        competition.restart(nowNs);
+        competition.pausedNs = nowNs;
+        queues.pause(queue, nowNs + pauseNs);
+    }
+}

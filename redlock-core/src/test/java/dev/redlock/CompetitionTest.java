@@ -1,0 +1,105 @@
+package dev.redlock;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+
+import dev.redlock.api.AcquireOutcome;
+import dev.redlock.api.Lease;
+import dev.redlock.sim.VirtualWorld;
+import java.time.Duration;
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import java.util.stream.IntStream;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+
+/** Many locks with competitors, more than a client remembers at once, and first attempts that have no queue yet. */
+class CompetitionTest extends VirtualTest {
+
+    private static final Duration WAIT = Duration.ofSeconds(60);
+
+    private static CompletableFuture<AcquireOutcome> waiter(VirtualWorld.Client client, String name) {
+        return client.redlock().acquireAsync(name, options().waitUpTo(WAIT)).toCompletableFuture();
+    }
+
+    private void takeAgainAndAgain(VirtualWorld.Client client, String name) {
+        waiter(client, name).thenAccept(outcome -> {
+            if (outcome.isAcquired()) {
+                world.after(1_000_000, () -> {
+                    outcome.lease().releaseAsync();
+                    takeAgainAndAgain(client, name);
+                });
+            }
+        });
+    }
+
+    /** Each lock is taken again in the moment of its release. Its competition may lose its place to another one. */
+    @ParameterizedTest
+    @ValueSource(ints = {1, 256, 1_000})
+    void aClientOfManyHotLocksLeavesEachOfThemToAnother(int count) {
+        VirtualWorld.Client owner = world(3);
+        eachNode(node -> node.delay(() -> 100_000));
+        VirtualWorld.Client other = client();
+        IntStream.range(0, count).forEach(i -> takeAgainAndAgain(owner, "lock " + i));
+        world.runMs(20);
+        List<CompletableFuture<AcquireOutcome>> waiting = IntStream.range(0, count)
+                .mapToObj(i -> waiter(other, "lock " + i))
+                .toList();
+        assertFalse(waiting.get(0).isDone());
+        world.runMs(200);
+        long served = waiting.stream().filter(CompletableFuture::isDone).count();
+        assertEquals(count, served, "waiters that got their lock within 200 ms");
+    }
+
+    /** Neither attempt has a queue when it starts. Both are refused, and wait in the order in which they came. */
+    @Test
+    void twoFirstAttemptsAtOnceJoinOneQueue() {
+        VirtualWorld.Client client = world(3);
+        eachNode(node -> node.delay(() -> 100_000));
+        Lease theirs = lease(client());
+        CompletableFuture<AcquireOutcome> first = acquireAsync(client, options().waitUpTo(WAIT));
+        CompletableFuture<AcquireOutcome> second = acquireAsync(client, options().waitUpTo(WAIT));
+        world.runMs(20);
+        release(theirs);
+        Lease lease = acquired(get(first));
+        world.runMs(5);
+        assertFalse(second.isDone());
+        release(lease);
+        acquired(get(second));
+    }
+
+    /** The one that is served first is a local holder for the other, whose refusal says nothing about other clients. */
+    @Test
+    void twoFirstAttemptsAtOnceForAFreeLockAreServedInOrder() {
+        VirtualWorld.Client client = world(3);
+        eachNode(node -> node.delay(() -> 100_000));
+        CompletableFuture<AcquireOutcome> first = acquireAsync(client, options().waitUpTo(WAIT));
+        CompletableFuture<AcquireOutcome> second = acquireAsync(client, options().waitUpTo(WAIT));
+        Lease lease = acquired(get(first));
+        world.runMs(20);
+        assertFalse(second.isDone());
+        release(lease);
+        acquired(get(second));
+    }
+
+    /** A first attempt does not count as a waiter. When it is refused and others wait already, it does. */
+    @Test
+    void aFirstAttemptThatMustWaitCountsAsAWaiter() {
+        world(3);
+        eachNode(node -> node.delay(() -> 100_000));
+        VirtualWorld.Client client = client(context().waitersMax(1));
+        Lease theirs = lease(client());
+        List<CompletableFuture<AcquireOutcome>> attempts = IntStream.range(0, 4)
+                .mapToObj(i -> acquireAsync(client, options().waitUpTo(WAIT)))
+                .toList();
+        world.runMs(20);
+        long overloaded = attempts.stream()
+                .filter(attempt -> attempt.isDone() && attempt.join().kind() == AcquireOutcome.Kind.OVERLOADED)
+                .count();
+        assertEquals(2, overloaded, "attempts of 4: one is the head, one waits");
+        release(theirs);
+        world.runMs(20);
+        assertEquals(1, attempts.stream().filter(attempt -> attempt.isDone() && attempt.join().isAcquired()).count());
+    }
+}
