@@ -23,7 +23,7 @@ import org.junit.jupiter.api.io.TempDir;
  */
 @Tag("long")
 class SeededFaultsTest {
-    private static final int LEGAL_SEEDS = 4;
+    private static final int LEGAL_SEEDS = Math.max(4, Integer.getInteger("sim.seeds", 60) / 15);
     private static final int FAULT_SEEDS = 400;
     private static final Path MODULE = Path.of("");
 
