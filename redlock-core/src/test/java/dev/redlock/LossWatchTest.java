@@ -363,6 +363,24 @@ class LossWatchTest extends VirtualTest {
         leases.forEach(lease -> assertEquals(LeaseState.HELD, lease.state()));
     }
 
+    /** A flush needs no check: the node has lost all keys. */
+    @Test
+    void aFloodOfFlushesCausesNoChecks() {
+        VirtualWorld.Client client = slowWorld(3);
+        List<Lease> leases = new ArrayList<>();
+        for (int i = 0; i < 100; i++) {
+            leases.add(acquired(get(client.redlock().acquireAsync("r" + i, options().watchLoss()))));
+        }
+        world.runMs(10);
+        int before = checks();
+        for (int i = 0; i < 500; i++) {
+            node(0).pushInvalidation(any -> true, null);
+            world.runUntilNs(world.nowNs() + 1_000_000);
+        }
+        assertEquals(before, checks());
+        leases.forEach(lease -> assertEquals(LeaseState.HELD, lease.state()));
+    }
+
     /** The client reuses the objects of a lease that has ended. */
     @Test
     void aPushForALeaseThatHasEndedSendsNothing() {

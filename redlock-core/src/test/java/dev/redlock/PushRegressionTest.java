@@ -239,10 +239,11 @@ class PushRegressionTest extends VirtualTest {
     void waitersThatGiveUpDoNotWakeASetThatWaitsForAnotherResource() {
         VirtualWorld.Client client = slowWorld(1);
         VirtualWorld.Client other = client();
-        List.of("a", "d", "e").forEach(each -> held(client, each));
+        List.of("a", "e").forEach(each -> held(client, each));
+        Lease holder = held(client, "d");
         CompletableFuture<AcquireOutcome> first = setWaiter(other, "a", "b");
         CompletableFuture<AcquireOutcome> second = setWaiter(other, "c", "e");
-        setWaiter(other, "b", "c", "d");
+        CompletableFuture<AcquireOutcome> third = setWaiter(other, "b", "c", "d");
         world.runMs(REGISTERED_MS);
         int before = node(0).redis().commandCount("acquire_set");
         first.cancel(false);
@@ -250,6 +251,8 @@ class PushRegressionTest extends VirtualTest {
         second.cancel(false);
         world.runMs(5);
         assertEquals(0, node(0).redis().commandCount("acquire_set") - before, "attempts while d is in use");
+        long tookUs = handoffUs(holder, third);
+        assertTrue(tookUs <= WOKEN_US, () -> "woken after " + tookUs + " us");
     }
 
     // ---- lost nodes -------------------------------------------------------------------------------------------------

@@ -75,7 +75,7 @@ final class LocksListCommand implements Callable<Integer> {
         LocksText.printProblems(out, nodes);
         if (listing.locks().isEmpty()) {
             out.println("No keys" + (prefix.isEmpty() ? "" : " with this prefix") + " on " + nodes.upCount() + " of "
-                    + nodes.nodes().size() + " nodes.");
+                    + Counted.of(nodes.nodes().size(), "node") + ".");
             return;
         }
         LocksText.printList(out, listing, options.areValuesShown());

@@ -139,10 +139,12 @@ final class LocksText {
     static void printOne(PrintWriter out, LockView view, LockNodes nodes, boolean areValuesShown) {
         Map<LockValue, List<Integer>> holders = view.holders();
         if (view.isFree()) {
-            out.println(view.shownName() + ": free on " + nodes.upCount() + " of " + nodes.nodes().size() + " nodes");
+            out.println(view.shownName() + ": free on " + nodes.upCount() + " of "
+                    + Counted.of(nodes.nodes().size(), "node"));
         }
         for (LockValue value : holders.keySet()) {
-            out.println(view.shownName() + ": " + stateText(view, value) + ", " + votes(view, value) + " nodes"
+            out.println(view.shownName() + ": " + stateText(view, value) + ", " + holders.get(value).size() + " of "
+                    + Counted.of(view.readings().size(), "node")
                     + (value.holder() == null ? ", holder without a name" : ", by " + value.holder()));
             out.println("    id " + value.id() + ", expires: " + duration(view.remainingMs(value))
                     + (view.remainingMs(value) == KeyReading.NO_EXPIRY ? "" : " from now, unless it is extended"));

@@ -361,6 +361,12 @@ class LocksCommandTest {
             String reader = "redis://reader:s3cret@" + own.node(0).address();
             assertEquals(0, run("list", "lock:", "--nodes", reader), () -> out + "\n" + err);
             assertTrue(out.toString().contains("lock:1  1 of 1  held"), out::toString);
+            assertEquals(0, run("show", "lock:1", "--nodes", reader), () -> out + "\n" + err);
+            assertTrue(out.toString().startsWith("lock:1: held, 1 of 1 node, "), out::toString);
+            assertEquals(0, run("show", "lock:2", "--nodes", reader), () -> out + "\n" + err);
+            assertTrue(out.toString().startsWith("lock:2: free on 1 of 1 node\n"), out::toString);
+            assertEquals(0, run("list", "lock:2", "--nodes", reader), () -> out + "\n" + err);
+            assertEquals("No keys with this prefix on 1 of 1 node.\n", out.toString());
             assertEquals(1, run("break", "lock:1", id, "--yes", "--nodes", reader));
             assertTrue(out.toString().contains("EVAL failed: NOPERM"), out::toString);
             assertEquals(0, run("break", "lock:1", id, "--yes", "--nodes", reader.replace("reader", "breaker")),
