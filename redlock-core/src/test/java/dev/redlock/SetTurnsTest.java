@@ -104,6 +104,12 @@ class SetTurnsTest extends VirtualTest {
         assertFewAreRefused(2, 50, 3);
     }
 
+    /** Sets have no tickets: a release wakes one of each client. */
+    @Test
+    void aHundredSetsOfTenClients() {
+        assertFewAreRefused(10, 10, 10.5);
+    }
+
     private void assertShortWaits(int clientCount, int callerCount, IntFunction<List<String>> resources, long maxMs) {
         int grants = grants(clientCount, callerCount, resources);
         double refusedPerGrant = (double) refusedCount / grants;

@@ -42,6 +42,14 @@ class DocsCommandsTest {
         assertTrue(ofTheOperator.size() > 3, "calls found: " + ofTheOperator.size());
     }
 
+    /** Otherwise a server loads a dump.rdb of the current folder, is not empty, and waits in quarantine. */
+    @Test
+    void everyServerOfAPageHasAFolderOfItsOwn() throws IOException {
+        List<MatchResult> servers = inAllPages(Pattern.compile("(?:redis|valkey)-server [^`\n]*--port [^`\n]*"));
+        assertTrue(servers.size() >= 2, "servers found: " + servers.size());
+        servers.forEach(server -> assertTrue(server.group().contains(" --dir \"$(mktemp -d)\" "), server::group));
+    }
+
     @Test
     void everyHelpExampleParses() {
         List<String> problems = new ArrayList<>();
