@@ -4,13 +4,11 @@ import com.fasterxml.jackson.core.JacksonException;
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
 import dev.redlock.loadtest.result.Spread;
-import java.awt.BasicStroke;
-import java.awt.Color;
-import java.awt.Font;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
+import java.util.DoubleSummaryStatistics;
 import java.util.LinkedHashMap;
 import java.util.LinkedHashSet;
 import java.util.List;
@@ -19,18 +17,9 @@ import java.util.Map;
 import java.util.Set;
 import java.util.TreeMap;
 import java.util.TreeSet;
-import java.util.function.Supplier;
-import org.knowm.xchart.BitmapEncoder;
-import org.knowm.xchart.CategoryChart;
-import org.knowm.xchart.CategoryChartBuilder;
-import org.knowm.xchart.XYChart;
-import org.knowm.xchart.XYChartBuilder;
-import org.knowm.xchart.XYSeries;
-import org.knowm.xchart.internal.chartpart.Chart;
-import org.knowm.xchart.style.AxesChartStyler;
-import org.knowm.xchart.style.Styler;
-import org.knowm.xchart.style.lines.SeriesLines;
-import org.knowm.xchart.style.markers.SeriesMarkers;
+import java.util.function.ToDoubleFunction;
+import java.util.stream.DoubleStream;
+import java.util.stream.Stream;
 
 /**
  * Draws pictures for documents from a {@code results.json}: medians over repetitions, one set for each load.
@@ -38,13 +27,6 @@ import org.knowm.xchart.style.markers.SeriesMarkers;
  * @threading caller-confined
  */
 public final class ResultPlots {
-    private static final int WIDTH = 860;
-    private static final int HEIGHT = 440;
-    private static final int DPI = 144;
-    private static final int BAND_ALPHA = 50;
-    private static final Color[] COLOURS = {new Color(0x0B62B8), new Color(0xC65A00), new Color(0x137A4B),
-        new Color(0xB3246B), new Color(0x6A4FC4), new Color(0x8A7400), new Color(0x007F8C), new Color(0x84543A),
-        new Color(0x566170), new Color(0x111111), new Color(0xD43A3A), new Color(0x5C9E00)};
     private static final Map<String, String> PERCENTILES = new TreeMap<>(
             Map.of("p50", "p50Us", "p99", "p99Us", "p99.9", "p999Us"));
 
@@ -102,10 +84,10 @@ public final class ResultPlots {
                         .add(one);
             }
         }
-        Set<Integer> counts = new TreeSet<>();
+        TreeSet<Integer> counts = new TreeSet<>();
         drivers.values().forEach(byNodes -> counts.addAll(byNodes.keySet()));
         if (counts.size() > 1) {
-            save(nodes(drivers, load), "nodes", load);
+            save(nodes(drivers, counts, load), "nodes", load);
         }
         save(percentiles(drivers, load), "percentiles", load);
         if (drivers.size() > 1) {
@@ -113,97 +95,83 @@ public final class ResultPlots {
         }
     }
 
-    private void save(Chart<?, ?> chart, String name, String load) throws IOException {
+    private void save(Picture picture, String name, String load) throws IOException {
         Path file = folder.resolve(name + "-" + load.replace(' ', '-') + ".png");
-        BitmapEncoder.saveBitmapWithDPI(chart, file.toString(), BitmapEncoder.BitmapFormat.PNG, DPI);
+        picture.save(file);
         written.add(file);
     }
 
     /** Latency against the number of nodes: the drivers' medians, or one driver's percentiles. */
-    private static XYChart nodes(Map<String, Map<Integer, List<JsonNode>>> drivers, String load) {
-        XYChart chart = lines("Acquire latency against the number of nodes, " + load, "nodes");
-        List<XYSeries> drawn = new ArrayList<>();
-        List<Supplier<XYSeries>> bands = new ArrayList<>();
+    private static Picture nodes(Map<String, Map<Integer, List<JsonNode>>> drivers, TreeSet<Integer> counts,
+            String load) {
         boolean isOne = drivers.size() == 1;
+        Map<String, Map<Integer, Spread>> lines = new LinkedHashMap<>();
         drivers.forEach((driver, byNodes) -> PERCENTILES.forEach((percentile, field) -> {
             if (isOne || percentile.equals("p50")) {
-                double[] n = byNodes.keySet().stream().mapToDouble(Integer::doubleValue).toArray();
-                List<Spread> us = byNodes.values().stream().map(runs -> acquire(runs, field)).toList();
-                String name = isOne ? percentile : driver + ", p50";
-                XYSeries line = chart.addSeries(name, n, us.stream().mapToDouble(Spread::median).toArray());
-                line.setMarker(SeriesMarkers.CIRCLE).setLineColor(COLOURS[drawn.size() % COLOURS.length]);
-                line.setMarkerColor(line.getLineColor());
-                drawn.add(line);
-                bands.add(() -> band(chart, line, us));
+                Map<Integer, Spread> us = new TreeMap<>();
+                byNodes.forEach((n, runs) -> us.put(n, acquire(runs, field)));
+                lines.put(isOne ? percentile : driver + ", p50", us);
             }
         }));
-        chart.getStyler().setXAxisDecimalPattern("0").setXAxisMaxLabelCount(8);
-        bands.forEach(band -> drawn.add(band.get()));
-        wholeDecades(chart, drawn);
-        return chart;
+        Picture picture = new Picture("Acquire latency against the number of nodes, " + load, "nodes");
+        LogScale scale = micros(picture, lines.values().stream().flatMap(us -> us.values().stream())
+                .flatMapToDouble(us -> DoubleStream.of(us.min(), us.max())));
+        double width = counts.last() - counts.first();
+        counts.forEach(n -> picture.markX((n - counts.first()) / width, Integer.toString(n)));
+        lines.forEach((name, us) -> picture.line(name,
+                us.keySet().stream().mapToDouble(n -> (n - counts.first()) / width).toArray(),
+                shares(scale, us, Spread::median), shares(scale, us, Spread::min), shares(scale, us, Spread::max)));
+        return picture;
     }
 
-    /** The area from the lowest turn to the highest. */
-    private static XYSeries band(XYChart chart, XYSeries line, List<Spread> us) {
-        int count = us.size();
-        double[] n = new double[2 * count];
-        double[] edge = new double[2 * count];
-        for (int i = 0; i < count; i++) {
-            n[i] = line.getXData()[i];
-            edge[i] = us.get(i).min();
-            n[2 * count - 1 - i] = n[i];
-            edge[2 * count - 1 - i] = us.get(i).max();
-        }
-        Color colour = line.getLineColor();
-        XYSeries band = chart.addSeries(line.getName() + ", turns", n, edge);
-        band.setXYSeriesRenderStyle(XYSeries.XYSeriesRenderStyle.PolygonArea);
-        band.setFillColor(new Color(colour.getRed(), colour.getGreen(), colour.getBlue(), BAND_ALPHA));
-        band.setLineStyle(SeriesLines.NONE);
-        band.setMarker(SeriesMarkers.NONE);
-        band.setShowInLegend(false);
-        return band;
+    private static LogScale micros(Picture picture, DoubleStream drawn) {
+        DoubleSummaryStatistics us = drawn.summaryStatistics();
+        LogScale scale = us.getCount() == 0 ? new LogScale(1, 10) : LogScale.around(us.getMin(), us.getMax());
+        scale.mark(picture::markY, ReportTables::micros);
+        return scale;
+    }
+
+    private static double[] shares(LogScale scale, Map<Integer, Spread> us, ToDoubleFunction<Spread> figure) {
+        return us.values().stream().mapToDouble(figure).map(scale::share).toArray();
     }
 
     /** Percentile curves: of one driver at each node count, or of each driver at the largest. */
-    private static XYChart percentiles(Map<String, Map<Integer, List<JsonNode>>> drivers, String load) {
-        XYChart chart = lines("Acquire latency by percentile, " + load, "share of acquires that were at least as fast");
-        chart.getStyler().setXAxisLogarithmic(true).setXAxisTickLabelsFormattingFunction(ResultPlots::share);
-        List<XYSeries> drawn = new ArrayList<>();
+    private static Picture percentiles(Map<String, Map<Integer, List<JsonNode>>> drivers, String load) {
         boolean isOne = drivers.size() == 1;
+        Map<String, List<double[]>> curves = new LinkedHashMap<>();
         drivers.forEach((driver, byNodes) -> byNodes.forEach((nodes, runs) -> {
             boolean isLargest = nodes.equals(((TreeMap<Integer, List<JsonNode>>) byNodes).lastKey());
             if (isOne || isLargest) {
-                drawn.add(curve(chart, isOne ? "N = " + nodes : driver + ", N = " + nodes, runs.get(0)));
+                curves.put(isOne ? "N = " + nodes : driver + ", N = " + nodes, curve(runs.get(0)));
             }
         }));
-        wholeDecades(chart, drawn);
-        return chart;
+        Picture picture = new Picture("Acquire latency by percentile, " + load,
+                "share of acquires that were at least as fast");
+        LogScale us = micros(picture, points(curves).mapToDouble(point -> point[1]));
+        LogScale rarity = new LogScale(1, points(curves).mapToDouble(point -> point[0]).max().orElse(10));
+        rarity.mark(picture::markX, ResultPlots::share);
+        curves.forEach((name, points) -> picture.curve(name,
+                points.stream().mapToDouble(point -> rarity.share(point[0])).toArray(),
+                points.stream().mapToDouble(point -> us.share(point[1])).toArray()));
+        return picture;
     }
 
-    /** Only powers of ten have labels, so the axis must include two of them. */
-    private static void wholeDecades(XYChart chart, List<XYSeries> drawn) {
-        double min = drawn.stream().mapToDouble(XYSeries::getYMin).min().orElse(1);
-        double max = drawn.stream().mapToDouble(XYSeries::getYMax).max().orElse(10);
-        chart.getStyler()
-                .setYAxisMin(Math.pow(10, Math.floor(Math.log10(min))))
-                .setYAxisMax(Math.pow(10, Math.ceil(Math.log10(max))));
+    private static Stream<double[]> points(Map<String, List<double[]>> curves) {
+        return curves.values().stream().flatMap(List::stream);
     }
 
-    private static XYSeries curve(XYChart chart, String name, JsonNode run) {
+    /** Of how many acquires one is slower, and the time. */
+    private static List<double[]> curve(JsonNode run) {
         JsonNode acquire = run.get("operations").get("acquire");
         double last = Math.max(1, acquire.get("count").asDouble());
-        List<Double> rarity = new ArrayList<>();
-        List<Double> us = new ArrayList<>();
+        List<double[]> points = new ArrayList<>();
         for (JsonNode point : acquire.get("curve")) {
-            double x = 1 / (1 - point.get(0).asDouble() / 100);
-            if (x <= last && point.get(1).asDouble() > 0) {
-                rarity.add(x);
-                us.add(point.get(1).asDouble());
+            double rarity = 1 / (1 - point.get(0).asDouble() / 100);
+            if (rarity <= last && point.get(1).asDouble() > 0) {
+                points.add(new double[]{rarity, point.get(1).asDouble()});
             }
         }
-        XYSeries line = chart.addSeries(name, rarity, us);
-        line.setMarker(SeriesMarkers.NONE);
-        return line;
+        return points;
     }
 
     private static String share(double rarity) {
@@ -211,52 +179,29 @@ public final class ResultPlots {
         return String.format(Locale.ROOT, "%." + digits + "f %%", 100 - 100 / rarity);
     }
 
-    private static CategoryChart drivers(Map<String, Map<Integer, List<JsonNode>>> drivers, Set<Integer> counts,
+    private static Picture drivers(Map<String, Map<Integer, List<JsonNode>>> drivers, Set<Integer> counts,
             String load) {
-        CategoryChart chart = new CategoryChartBuilder().width(WIDTH)
-                .height(HEIGHT)
-                .title("Cycles per second, " + load)
-                .build();
-        dress(chart.getStyler());
+        Picture picture = new Picture("Cycles per second, " + load, "");
         List<String> names = List.copyOf(drivers.keySet());
-        chart.getStyler()
-                .setAvailableSpaceFill(0.8)
-                .setXAxisLabelRotation(30)
-                .setXAxisTickMarkSpacingHint(1)
-                .setYAxisDecimalPattern("#,##0");
-        for (int nodes : counts) {
-            List<Double> rates = names.stream()
-                    .map(name -> Spread.of(drivers.get(name).getOrDefault(nodes, List.of()),
-                            run -> run.get("tally").get("cyclesPerSecond").asDouble()))
-                    .map(rate -> rate == null ? 0 : rate.median())
-                    .toList();
-            chart.addSeries("N = " + nodes, names, rates);
+        Map<Integer, List<Double>> rates = new LinkedHashMap<>();
+        counts.forEach(nodes -> rates.put(nodes, names.stream()
+                .map(name -> Spread.of(drivers.get(name).getOrDefault(nodes, List.of()),
+                        run -> run.get("tally").get("cyclesPerSecond").asDouble()))
+                .map(rate -> rate == null ? 0 : rate.median())
+                .toList()));
+        double max = Math.max(1, rates.values().stream().flatMap(List::stream).mapToDouble(rate -> rate).max()
+                .orElse(1));
+        double decade = Math.pow(10, Math.floor(Math.log10(max)));
+        double step = max < 2 * decade ? decade / 5 : decade;
+        for (double rate = 0; rate <= max; rate += step) {
+            picture.markY(rate / max, String.format(Locale.ROOT, "%,.0f", rate));
         }
-        return chart;
-    }
-
-    private static XYChart lines(String title, String xTitle) {
-        XYChart chart = new XYChartBuilder().width(WIDTH).height(HEIGHT).title(title).xAxisTitle(xTitle).build();
-        dress(chart.getStyler());
-        chart.getStyler()
-                .setYAxisLogarithmic(true)
-                .setYAxisTickLabelsFormattingFunction(us -> ReportTables.micros(us));
-        return chart;
-    }
-
-    private static void dress(AxesChartStyler styler) {
-        styler.setPlotGridLinesColor(new Color(0xDDE2E8));
-        styler.setAxisTickLabelsFont(new Font(Font.SANS_SERIF, Font.PLAIN, 12));
-        styler.setAxisTitleFont(new Font(Font.SANS_SERIF, Font.PLAIN, 13));
-        styler.setBaseFont(new Font(Font.SANS_SERIF, Font.PLAIN, 12))
-                .setChartTitleFont(new Font(Font.SANS_SERIF, Font.BOLD, 15))
-                .setChartBackgroundColor(Color.WHITE)
-                .setPlotBorderVisible(false)
-                .setSeriesColors(COLOURS)
-                .setSeriesLines(new BasicStroke[]{new BasicStroke(2)})
-                .setLegendBorderColor(Color.WHITE)
-                .setLegendPosition(Styler.LegendPosition.OutsideE)
-                .setMarkerSize(7);
+        for (int i = 0; i < names.size(); i++) {
+            picture.markGroup(i, names.size(), names.get(i));
+        }
+        rates.forEach((nodes, perSecond) -> picture.bars("N = " + nodes, counts.size(),
+                perSecond.stream().map(rate -> rate / max).toList()));
+        return picture;
     }
 
     private static Spread acquire(List<JsonNode> runs, String field) {
