@@ -30,12 +30,10 @@ final class ChaosClusters implements ChaosVoters {
         this.tagCount = tagCount(resourceCount);
     }
 
-    /** Options for the servers of so many clusters. */
     static RedisNodesContext enabled(RedisNodesContext context, int clusterCount, int shards) {
         return RedisCluster.enabled(context.count(clusterCount * (shards + 1)), NODE_TIMEOUT_MS);
     }
 
-    /** Forms clusters of so many masters and a replica each. */
     static ChaosClusters form(RedisNodes nodes, int shards, int resourceCount) {
         ChaosClusters formed = new ChaosClusters(resourceCount);
         formed.clusters.addAll(RedisCluster.formEach(nodes.nodes(), shards + 1, shards));

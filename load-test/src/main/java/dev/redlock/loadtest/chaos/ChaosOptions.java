@@ -283,7 +283,6 @@ final class ChaosOptions {
         return Optional.ofNullable(history).map(Path::toAbsolutePath);
     }
 
-    /** A run is one series. */
     SeriesSpec spec() {
         return new SeriesSpec("redlock", nodes, LoopKind.CLOSED, workers * threads, 0, 1);
     }

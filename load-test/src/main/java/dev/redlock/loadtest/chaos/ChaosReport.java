@@ -85,7 +85,6 @@ final class ChaosReport {
         return keys;
     }
 
-    /** Prints everything. */
     void print(PrintWriter out, int killedWorkers, boolean isCancelled) {
         out.printf("%nacquisitions%n%10d  ACQUIRED%n", audit.sectionCount());
         audit.refusals().forEach((name, amount) -> out.printf("%10d  %s%n", amount, name));

@@ -60,7 +60,6 @@ record ChaosStep(long atMs, Fault fault, List<Integer> targets, long lengthMs, l
         };
     }
 
-    /** The whole fault in one line. */
     String whole() {
         return begins() + ", then " + undoing();
     }

@@ -62,7 +62,6 @@ public enum Fault {
         return isRestart || this == CLOCK_STEP;
     }
 
-    /** Whether the fault replaces the node's process. */
     boolean isRestart() {
         return isRestart;
     }
@@ -94,7 +93,6 @@ public enum Fault {
         return !netem().isEmpty();
     }
 
-    /** Whether only a cluster can have the fault. */
     boolean isOfCluster() {
         return this == FAIL_OVER || this == MOVE_SLOT || this == CLUSTER_DOWN;
     }

@@ -6,12 +6,7 @@ package dev.redlock.loadtest.chaos;
  * @threading immutable
  */
 public enum Fenced {
-    /** None. */
-    NONE,
-    /** Every other one. */
-    HALF,
-    /** All. */
-    ALL;
+    NONE, HALF, ALL;
 
     boolean isFenced(int resource) {
         return this == ALL || this == HALF && resource % 2 == 0;

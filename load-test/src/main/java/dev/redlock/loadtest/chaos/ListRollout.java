@@ -62,7 +62,6 @@ final class ListRollout {
         return nodes * 2 + ADDED;
     }
 
-    /** The list that a worker starts with. */
     List<Integer> nodesOf(int worker) {
         return lists.get(stages[worker] / 2);
     }

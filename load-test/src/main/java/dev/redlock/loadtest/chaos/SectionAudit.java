@@ -175,12 +175,10 @@ final class SectionAudit {
         }
     }
 
-    /** The first failures, in words. */
     List<String> failures() {
         return List.copyOf(failures);
     }
 
-    /** Acquisitions that failed, by reason. */
     Map<String, Integer> refusals() {
         return refusals;
     }
@@ -207,7 +205,6 @@ final class SectionAudit {
         return fencedCount;
     }
 
-    /** Sections that ended after their validity. */
     int overstayedCount() {
         return overstayedCount;
     }

@@ -81,7 +81,6 @@ final class SectionHistory {
         write(System.nanoTime(), type, Operation.RELEASE, 0, outcome.name());
     }
 
-    /** Writes the token of the lease to the registers of its resources. */
     void writeRegisters(int... numbers) throws IOException {
         for (int i = 0; file != null && i < numbers.length; i++) {
             List<String> one = List.of(resources.get(i));

@@ -15,9 +15,7 @@ import java.nio.ByteBuffer;
  */
 record SectionRecord(Kind kind, int worker, int resource, long section, long timeNs, long validityEndNs, long fence,
         int acquireUs) {
-    /** The size of each record. */
     static final int BYTES = 64;
-    /** The permits of each semaphore. */
     static final int PERMITS = 2;
     /** The number of the semaphore of resource 0: a semaphore and a lock of one name do not exclude each other. */
     static final int FIRST_SEMAPHORE = 1_000_000;
@@ -27,7 +25,6 @@ record SectionRecord(Kind kind, int worker, int resource, long section, long tim
 
     /** @threading immutable */
     enum Kind {
-        /** The section starts. */
         ENTER,
         /** The lease was extended inside the section; the record carries the new end of its validity. */
         EXTEND,

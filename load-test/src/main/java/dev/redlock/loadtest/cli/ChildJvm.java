@@ -15,12 +15,10 @@ public final class ChildJvm {
     /** From this version on the JVM warns on standard error about what Netty does. */
     private static final int WARNING_JDK = 24;
 
-    /** Builds the command line from this JVM's executable and class path. */
     public static List<String> command(List<String> jvmOptions, List<String> arguments) {
         return command(jvmOptions, System.getProperty("java.class.path"), arguments);
     }
 
-    /** Builds the command line from this JVM's executable. */
     public static List<String> command(List<String> jvmOptions, String classPath, List<String> arguments) {
         List<String> command = new ArrayList<>();
         command.add(Path.of(System.getProperty("java.home"), "bin", "java").toString());

@@ -19,7 +19,6 @@ import picocli.CommandLine.Model.OptionSpec;
  * @threading any thread
  */
 public final class Invocation {
-    /** This program. */
     public static final Program PROGRAM = new Program("load-test", "load-test/target/load-test.jar");
 
     private static final String ADDRESSES = "--addresses";

@@ -129,7 +129,6 @@ public final class LoadOptions {
         Options.require(line, share >= 0 && share <= 1, option + " is " + share + ": expected 0 to 1");
     }
 
-    /** One spec for each step of the load. */
     public List<SeriesSpec> steps(String driver, int nodes, int repetition) {
         List<SeriesSpec> steps = new ArrayList<>();
         if (rates.isEmpty()) {
@@ -148,7 +147,6 @@ public final class LoadOptions {
         return rates.isEmpty() ? outstanding.size() : rates.size();
     }
 
-    /** The rig's plan for a step. */
     public LoadPlan plan(SeriesSpec spec, LockDriver driver, boolean isFenced) {
         LoadPlan plan = spec.loop() == LoopKind.CLOSED
                 ? LoadPlan.closed(spec.outstanding())
@@ -198,7 +196,6 @@ public final class LoadOptions {
         return outstanding.stream().mapToInt(Integer::intValue).max().orElseThrow();
     }
 
-    /** The most cycles in flight in an open loop. */
     public int openOutstanding() {
         return isOutstandingGiven ? outstanding.get(0) : OPEN_OUTSTANDING;
     }

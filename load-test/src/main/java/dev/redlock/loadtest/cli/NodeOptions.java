@@ -181,7 +181,6 @@ public final class NodeOptions {
         return unixSockets;
     }
 
-    /** Whether any node has a Unix socket address. */
     boolean isUnix() {
         return unixSockets || servers.addresses().stream().anyMatch(NodeAddress::isUnixSocket);
     }
@@ -226,7 +225,6 @@ public final class NodeOptions {
             return addresses;
         }
 
-        /** Whether any of the servers has TLS. */
         public boolean hasTls() {
             return addresses().stream().anyMatch(NodeAddress::isTls);
         }

@@ -13,7 +13,6 @@ import dev.redlock.loadtest.driver.LockDriver;
 import dev.redlock.loadtest.measure.Lab;
 import dev.redlock.loadtest.measure.LabCommand;
 import dev.redlock.loadtest.nodes.NodeUris;
-import dev.redlock.loadtest.result.RunFolder;
 import dev.redlock.loadtest.result.RunResult;
 import dev.redlock.loadtest.result.SeriesResult;
 import dev.redlock.loadtest.result.SeriesSpec;
@@ -102,10 +101,10 @@ public final class CompareCommand extends LabCommand {
     }
 
     @Override
-    protected void measure(Lab lab, RunFolder folder) throws IOException, InterruptedException {
+    protected void measure() throws IOException, InterruptedException {
         lab.note("each driver ran in a JVM of its own (" + String.join(" ", DriverProcess.JVM_OPTIONS)
                 + "), idle while others were measured; at every node count and load the drivers took turns");
-        drivers = available(lab);
+        drivers = available();
         lab.note(singleNodeNote());
         List<String> arguments = new ArrayList<>(driverArguments);
         arguments.addAll(TlsFileOptions.arguments(lab.tlsFiles()));
@@ -115,15 +114,15 @@ public final class CompareCommand extends LabCommand {
             for (LockDriver driver : drivers) {
                 DriverProcess process = DriverProcess.start(driver, arguments);
                 processes.add(process);
-                warmUp(lab, folder, driver, process);
+                warmUp(driver, process);
             }
             for (int nodeCount : nodeOptions.counts()) {
                 for (int step = 0; step < loadOptions.stepCount(); step++) {
-                    measureStep(lab, folder, nodeCount, step);
+                    measureStep(nodeCount, step);
                 }
             }
             for (int i = 0; i < drivers.size(); i++) {
-                contest(lab, folder, drivers.get(i), processes.get(i));
+                contest(drivers.get(i), processes.get(i));
             }
         } finally {
             for (DriverProcess process : processes) {
@@ -133,7 +132,7 @@ public final class CompareCommand extends LabCommand {
     }
 
     /** Drivers whose servers or libraries are missing are left out, and the report says so. */
-    private List<LockDriver> available(Lab lab) throws IOException {
+    private List<LockDriver> available() throws IOException {
         if (!Files.isDirectory(consensusData)) {
             throw new IOException("--consensus-data is " + consensusData + ": there is no such folder");
         }
@@ -150,17 +149,12 @@ public final class CompareCommand extends LabCommand {
         return found;
     }
 
-    private void contest(Lab lab, RunFolder folder, LockDriver driver, DriverProcess process)
-            throws IOException, InterruptedException {
+    private void contest(LockDriver driver, DriverProcess process) throws IOException, InterruptedException {
         int nodeCount = nodeOptions.countMax();
         String title = driver.name() + ", N = " + nodeCount + ", exclusion check";
-        DriverReply reply = ask(lab, folder, driver, process, DriverTask.Kind.EXCLUSION_CHECK,
-                Lab.contestSpec(driver.name(), nodeCount), title, Lab.contestMs());
-        if (reply.error() == null) {
-            lab.addContest(title, reply.series().tally().holdings(), reply.series().failures());
-        } else {
-            lab.fail(title + ": " + reply.error());
-        }
+        ask(driver, process, DriverTask.Kind.EXCLUSION_CHECK, Lab.contestSpec(driver.name(), nodeCount), title,
+                Lab.contestMs()).ifPresent(
+                        one -> lab.addContest(title, one.tally().holdings(), one.failures()));
     }
 
     private String singleNodeNote() {
@@ -174,46 +168,37 @@ public final class CompareCommand extends LabCommand {
                         + "protection against the loss of that node";
     }
 
-    private void warmUp(Lab lab, RunFolder folder, LockDriver driver, DriverProcess process)
-            throws IOException, InterruptedException {
-        if (loadOptions.jvmWarmup.isZero()) {
-            return;
-        }
-        String title = "warming up " + driver.name();
-        DriverReply reply = ask(lab, folder, driver, process, DriverTask.Kind.WARM_UP,
-                Lab.contestSpec(driver.name(), nodeOptions.countMax()), title, loadOptions.jvmWarmup.toMillis());
-        if (reply.error() != null) {
-            lab.fail(title + ": " + reply.error());
+    private void warmUp(LockDriver driver, DriverProcess process) throws IOException, InterruptedException {
+        if (!loadOptions.jvmWarmup.isZero()) {
+            ask(driver, process, DriverTask.Kind.WARM_UP, Lab.contestSpec(driver.name(), nodeOptions.countMax()),
+                    "warming up " + driver.name(), loadOptions.jvmWarmup.toMillis());
         }
     }
 
-    private void measureStep(Lab lab, RunFolder folder, int nodeCount, int step)
-            throws IOException, InterruptedException {
+    private void measureStep(int nodeCount, int step) throws IOException, InterruptedException {
         for (int repetition = 1; repetition <= loadOptions.repetitions; repetition++) {
             for (int i = 0; i < processes.size(); i++) {
                 LockDriver driver = drivers.get(i);
                 SeriesSpec spec = loadOptions.steps(driver.name(), nodeCount, repetition).get(step);
-                OptionalDouble before = serverCpuUs(lab, driver, nodeCount);
-                DriverReply reply = ask(lab, folder, driver, processes.get(i), DriverTask.Kind.SERIES, spec,
+                OptionalDouble before = serverCpuUs(driver, nodeCount);
+                Optional<SeriesResult> measured = ask(driver, processes.get(i), DriverTask.Kind.SERIES, spec,
                         spec.title(), loadOptions.warmup.plus(loadOptions.duration).toMillis());
-                if (reply.error() == null) {
-                    lab.add(withServerCpu(reply.series(), before, serverCpuUs(lab, driver, nodeCount)));
-                } else {
-                    lab.fail(spec.title() + ": " + reply.error());
+                if (measured.isPresent()) {
+                    lab.add(withServerCpu(measured.get(), before, serverCpuUs(driver, nodeCount)));
                 }
             }
         }
     }
 
-    private OptionalDouble serverCpuUs(Lab lab, LockDriver driver, int nodeCount)
-            throws IOException, InterruptedException {
+    private OptionalDouble serverCpuUs(LockDriver driver, int nodeCount) throws IOException, InterruptedException {
         return driver.service().isPresent()
                 ? servers.of(driver.service().get(), nodeCount).cpuUs()
                 : ServerCpu.us(lab.addresses(nodeCount), lab.tlsFiles());
     }
 
-    private DriverReply ask(Lab lab, RunFolder folder, LockDriver driver, DriverProcess process, DriverTask.Kind kind,
-            SeriesSpec spec, String title, long plannedMs) throws IOException, InterruptedException {
+    /** Empty after a warm-up, and after an error, which fails the run. */
+    private Optional<SeriesResult> ask(LockDriver driver, DriverProcess process, DriverTask.Kind kind, SeriesSpec spec,
+            String title, long plannedMs) throws IOException, InterruptedException {
         lab.begin(title);
         List<NodeAddress> addresses = driver.service().isPresent()
                 ? servers.of(driver.service().get(), spec.nodes()).addresses()
@@ -225,7 +210,10 @@ public final class CompareCommand extends LabCommand {
                         folder.path().toAbsolutePath().toString(), folder.startedAt().toString()),
                 lab::tick);
         lab.end(plannedMs);
-        return reply;
+        if (reply.error() != null) {
+            lab.fail(title + ": " + reply.error());
+        }
+        return Optional.ofNullable(reply.error() == null ? reply.series() : null);
     }
 
     private static SeriesResult withServerCpu(SeriesResult one, OptionalDouble beforeUs, OptionalDouble afterUs) {
@@ -240,7 +228,7 @@ public final class CompareCommand extends LabCommand {
     }
 
     @Override
-    protected void onCancel(Lab lab) {
+    protected void onCancel() {
         processes.forEach(DriverProcess::abandon);
         lab.cancel();
     }

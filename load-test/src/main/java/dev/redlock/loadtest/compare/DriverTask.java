@@ -18,9 +18,7 @@ record DriverTask(Kind kind, SeriesSpec spec, List<String> addresses, List<Strin
     /** @threading immutable */
     enum Kind {
         /** Load that is not recorded. */
-        WARM_UP,
-        /** One series. */
-        SERIES,
+        WARM_UP, SERIES,
         /** Two clients contend for few resources. */
         EXCLUSION_CHECK
     }

@@ -91,7 +91,6 @@ public final class ConsensusServers implements AutoCloseable {
         }
     }
 
-    /** The addresses for clients. */
     public List<NodeAddress> addresses() {
         return group.addresses();
     }

@@ -56,7 +56,6 @@ public enum ConsensusService {
         return ports.stream().map(port -> NodeAddress.parse(HOST + ":" + port)).toList();
     }
 
-    /** Its name for the user. */
     public String title() {
         return title;
     }
@@ -64,7 +63,6 @@ public enum ConsensusService {
     /** Why it cannot be used on this machine, and how to get it; empty if it can be used. */
     public abstract Optional<String> missing();
 
-    /** Product and version. */
     String version() {
         return version.get();
     }
@@ -83,7 +81,6 @@ public enum ConsensusService {
         /** The command line of a server; writes its configuration. */
         List<String> command(int index) throws IOException;
 
-        /** The addresses for clients, by index. */
         List<NodeAddress> addresses();
 
         /** Whether a server takes part in a quorum and answers. */

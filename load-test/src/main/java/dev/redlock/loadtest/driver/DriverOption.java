@@ -7,28 +7,13 @@ package dev.redlock.loadtest.driver;
  * @threading immutable
  */
 public enum DriverOption {
-    /** The network transport. */
-    TRANSPORT,
-    /** The number of event loops. */
-    EVENT_LOOPS,
-    /** The behaviour of an idle event loop. */
-    IDLE_POLICY,
+    TRANSPORT, EVENT_LOOPS, IDLE_POLICY,
     /** The commands that it sends: scripts or native ones. */
     COMMANDS,
     /** The number of handoffs in a row between its own waiters. */
-    HANDOFFS,
-    /** Thrifty quorums. */
-    THRIFTY,
-    /** Fencing tokens. */
-    FENCED,
+    HANDOFFS, THRIFTY, FENCED,
     /** Waits in the client until a lock is free; for other drivers the rig retries. */
     WAIT,
     /** Renews held leases in the client. */
-    RENEWAL,
-    /** Nodes on Unix sockets. */
-    UNIX_SOCKET,
-    /** Nodes with TLS. */
-    TLS,
-    /** Clusters as nodes. */
-    CLUSTERS
+    RENEWAL, UNIX_SOCKET, TLS, CLUSTERS
 }

@@ -104,12 +104,10 @@ public final class HeldLeases implements LeaseListener {
         return (int) ((ns - startNs) / SLOT_NS);
     }
 
-    /** The renewals of a slot. */
     public int renewalsOf(int slot) {
         return slots.get(slot);
     }
 
-    /** @return renewals so far */
     public long renewalCount() {
         return renewals.sum();
     }
@@ -119,7 +117,6 @@ public final class HeldLeases implements LeaseListener {
         return lost.sum();
     }
 
-    /** @return the number of leases that are held now */
     public long heldCount() {
         long held = 0;
         for (Lease lease : leases) {

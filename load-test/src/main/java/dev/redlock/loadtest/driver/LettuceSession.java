@@ -89,7 +89,6 @@ abstract class LettuceSession implements LockSession {
         return new Futures(spec).connected();
     }
 
-    /** Sends commands in the fastest way. */
     static LockSession batches(SessionSpec spec, boolean isAcquiredByScript) throws IOException, InterruptedException {
         return new Batches(spec, new OneLoop(), isAcquiredByScript).connected();
     }

@@ -19,7 +19,6 @@ public interface LockDriver {
     /** The library and its release, such as {@code Lettuce 7.7.0.RELEASE}. */
     String version();
 
-    /** The options that it supports. */
     Set<DriverOption> options();
 
     /** Whether it locks over a majority of the nodes, or over the first node alone. */

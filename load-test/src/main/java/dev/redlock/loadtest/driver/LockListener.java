@@ -12,6 +12,5 @@ public interface LockListener {
     /** An acquire ended. The validity counts from now, and is 0 unless acquired. */
     void onAcquire(AcquireOutcome.Kind verdict, long validityNs);
 
-    /** A release ended. */
     void onRelease(ReleaseOutcome verdict);
 }

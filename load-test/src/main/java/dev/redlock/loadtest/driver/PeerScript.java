@@ -27,7 +27,6 @@ enum PeerScript {
         this.sha = shaOf(source);
     }
 
-    /** Its text. */
     String source() {
         return source;
     }

@@ -57,11 +57,7 @@ public record RedlockDriver(ApiForm form, CommandMode commands, boolean isEachRe
         /** By the best provider. */
         BEST(TlsProvider.AUTO),
         /** Not at all, to compare. */
-        PLAIN(null),
-        /** By the JDK. */
-        TLS_JDK(TlsProvider.JDK),
-        /** By netty-tcnative. */
-        TLS_OPENSSL(TlsProvider.OPENSSL);
+        PLAIN(null), TLS_JDK(TlsProvider.JDK), TLS_OPENSSL(TlsProvider.OPENSSL);
 
         private final TlsProvider provider;
 

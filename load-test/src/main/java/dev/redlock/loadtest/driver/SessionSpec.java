@@ -31,7 +31,6 @@ public record SessionSpec(List<NodeAddress> nodes, boolean isFresh, TransportKin
         return tls == null ? nodes : tls.nodes();
     }
 
-    /** The files for addresses with TLS. */
     ClientTls files() {
         return tls == null ? ClientTls.DEFAULTS : tls.files();
     }

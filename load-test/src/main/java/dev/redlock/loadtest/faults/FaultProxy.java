@@ -75,12 +75,10 @@ public final class FaultProxy implements AutoCloseable {
                 .channel();
     }
 
-    /** Opens a proxy without a fault. */
     public static FaultProxy open(NodeAddress target) {
         return new FaultProxy(target);
     }
 
-    /** The address for clients. */
     public NodeAddress address() {
         return NodeAddress.parse("127.0.0.1:" + ((InetSocketAddress) server.localAddress()).getPort());
     }
@@ -90,7 +88,6 @@ public final class FaultProxy implements AutoCloseable {
         become(Traffic.PASS, 0);
     }
 
-    /** Delays everything. */
     public void slow(Duration delay) {
         become(Traffic.SLOW, delay.toNanos());
     }
@@ -100,12 +97,10 @@ public final class FaultProxy implements AutoCloseable {
         become(Traffic.STALL, 0);
     }
 
-    /** Forwards requests and drops replies. */
     public void mute() {
         become(Traffic.MUTE, 0);
     }
 
-    /** Closes all connections, and new ones at once. */
     public void cut() {
         become(Traffic.CUT, 0);
     }

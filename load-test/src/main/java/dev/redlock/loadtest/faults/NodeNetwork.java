@@ -122,7 +122,6 @@ public final class NodeNetwork {
         return words;
     }
 
-    /** The places for the nodes. */
     public List<NodePlace> places() {
         List<NodePlace> places = new ArrayList<>();
         for (int i = 0; i < nodes; i++) {
@@ -157,7 +156,6 @@ public final class NodeNetwork {
         }
     }
 
-    /** Delivers requests and drops replies. */
     public void loseReplies(int index) throws IOException {
         drop(index, address(index, 1));
     }
@@ -187,7 +185,6 @@ public final class NodeNetwork {
         }
     }
 
-    /** Ends every fault of a node's network. */
     public void heal(int index) throws IOException {
         Shell.require("ip", "-n", node(index), "link", "set", NODE_DEVICE, "up");
         Shell.require("ip", "-n", node(index), "route", "flush", "type", "blackhole");

@@ -151,7 +151,6 @@ final class EdnHistory {
         return events.isEmpty();
     }
 
-    /** Writes the file, one map per line. */
     void write(Path file) throws IOException {
         try (BufferedWriter out = Files.newBufferedWriter(file)) {
             for (int i = 0; i < events.size(); i++) {

@@ -25,7 +25,6 @@ public record HistoryLine(long timeNs, int process, Type type, Operation operati
 
     /** @threading immutable */
     public enum Type {
-        /** The call starts. */
         INVOKE,
         /** The operation took effect between the call and this line. */
         OK,
@@ -37,16 +36,9 @@ public record HistoryLine(long timeNs, int process, Type type, Operation operati
 
     /** @threading immutable */
     public enum Operation {
-        /** Acquires a lock. */
-        ACQUIRE,
-        /** Extends a lease. */
-        EXTEND,
-        /** Releases a lease. */
-        RELEASE,
+        ACQUIRE, EXTEND, RELEASE,
         /** Writes a fencing token to the register of a resource. */
-        WRITE,
-        /** Reads the register of a resource. */
-        READ
+        WRITE, READ
     }
 
     /** @threading immutable */
@@ -61,7 +53,6 @@ public record HistoryLine(long timeNs, int process, Type type, Operation operati
         PERMIT
     }
 
-    /** @return whether the operation starts here */
     public boolean isInvoke() {
         return type == Type.INVOKE;
     }

@@ -24,7 +24,6 @@ final class Agreement {
     private static final String ADVICE = "The kernel moved the client between cores, or other work disturbed it: "
             + "repeat the run when the machine is idle";
 
-    /** One sentence for each finding. */
     static List<String> warnings(List<SeriesResult> series) {
         List<SeriesGroup> groups = SeriesGroup.of(series);
         List<String> warnings = new ArrayList<>();

@@ -41,7 +41,6 @@ public final class Clients implements AutoCloseable {
         return sums;
     }
 
-    /** The counts since earlier ones. */
     public Map<String, Long> countersSince(Map<String, Long> before) {
         Map<String, Long> counters = counters();
         before.forEach((name, count) -> counters.merge(name, -count, Long::sum));

@@ -6,7 +6,6 @@ import dev.redlock.loadtest.cli.OptionDefaults;
 import dev.redlock.loadtest.driver.DriverOption;
 import dev.redlock.loadtest.driver.LockDriver;
 import dev.redlock.loadtest.result.OperationResult;
-import dev.redlock.loadtest.result.RunFolder;
 import dev.redlock.loadtest.result.RunResult;
 import dev.redlock.loadtest.result.SeriesResult;
 import dev.redlock.loadtest.result.SeriesSpec;
@@ -43,7 +42,7 @@ public final class ContentionCommand extends LabCommand {
     }
 
     @Override
-    protected void measure(Lab lab, RunFolder folder) throws IOException, InterruptedException {
+    protected void measure() throws IOException, InterruptedException {
         lab.warmUpContended();
         for (LockDriver driver : clientOptions.drivers()) {
             lab.note(driver.name() + (driver.options().contains(DriverOption.WAIT)

@@ -39,7 +39,6 @@ import org.HdrHistogram.Histogram;
  * @threading caller-confined, except for {@link #cancel}
  */
 public final class Lab implements AutoCloseable {
-    /** The clients of {@link #contest}. */
     public static final int RIVAL_CLIENTS = 2;
     private static final int RIVALS = 8;
     private static final int CONTESTED = 2;
@@ -118,7 +117,6 @@ public final class Lab implements AutoCloseable {
         return NodeUris.at(node.address(), proxy.address());
     }
 
-    /** Opens as many clients as the options say. */
     Clients open(LockDriver driver, int nodeCount) throws IOException, InterruptedException {
         return open(driver, nodeCount, clientOptions.clients);
     }
@@ -178,7 +176,6 @@ public final class Lab implements AutoCloseable {
         }
     }
 
-    /** The addresses of the first nodes. */
     public List<NodeAddress> addresses(int nodeCount) {
         return List.copyOf(addresses.subList(0, nodeCount));
     }
@@ -211,12 +208,10 @@ public final class Lab implements AutoCloseable {
         progress.onElapsed(doneMs);
     }
 
-    /** Adds a series that another process has measured. */
     public void add(SeriesResult one) {
         series.add(one);
     }
 
-    /** Measures one step of the load as the options say. */
     LoadResult measure(SeriesSpec spec, LockDriver driver, Clients clients) throws InterruptedException {
         LoadPlan plan = loadOptions.plan(spec, driver, clientOptions.isFenced());
         return measure(spec, plan, clients, LoadResult::failures, SeriesWatch.NONE);
@@ -270,7 +265,6 @@ public final class Lab implements AutoCloseable {
         problems.forEach(problem -> failures.add(title + ": " + problem));
     }
 
-    /** The duration of {@link #contest}. */
     public static long contestMs() {
         return RIVALRY.toMillis();
     }

@@ -59,17 +59,19 @@ public abstract class LabCommand implements Callable<Integer> {
 
     private final CountDownLatch ended = new CountDownLatch(1);
     private boolean isMeasured;
+    protected RunFolder folder;
+    protected Lab lab;
 
     @Override
     public final Integer call() throws IOException, InterruptedException {
         checkAll();
         Instant startedAt = Instant.now();
-        RunFolder folder = Reports.open(line(), loadOptions.output, startedAt);
+        folder = Reports.open(line(), loadOptions.output, startedAt);
         try (RedisNodes nodes = RedisNodes.start(nodeOptions.context())) {
             out().println(nodes.choice());
             out().flush();
             RestartGuards.check(clientOptions.drivers(), nodes, nodeOptions.isFresh());
-            return run(nodes, folder);
+            return run(nodes);
         } finally {
             if (!isMeasured) {
                 folder.abandon();
@@ -100,13 +102,14 @@ public abstract class LabCommand implements Callable<Integer> {
         return false;
     }
 
-    private int run(RedisNodes nodes, RunFolder folder) throws IOException, InterruptedException {
+    private int run(RedisNodes nodes) throws IOException, InterruptedException {
         RunResult result;
         try (Progress progress = new Progress(totalMs(), line().getErr());
-                Lab lab = new Lab(nodeOptions, clientOptions, loadOptions, nodes, folder, progress)) {
-            nodes.beforeEnd(() -> cancel(lab));
+                Lab opened = new Lab(nodeOptions, clientOptions, loadOptions, nodes, folder, progress)) {
+            lab = opened;
+            nodes.beforeEnd(this::cancel);
             lab.note(nodes.choice());
-            measure(lab, folder);
+            measure();
             if (!lab.exclusion().isEmpty()) {
                 lab.note("exclusion was checked on " + lab.exclusion());
             }
@@ -134,8 +137,8 @@ public abstract class LabCommand implements Callable<Integer> {
     }
 
     /** Runs on the shutdown of the JVM. The load stops before the nodes, so that it does not report their end. */
-    private void cancel(Lab lab) {
-        onCancel(lab);
+    private void cancel() {
+        onCancel();
         try {
             if (!ended.await(END_LIMIT_SECONDS, TimeUnit.SECONDS)) {
                 line().getErr().println("load-test: the load did not stop in time");
@@ -163,7 +166,6 @@ public abstract class LabCommand implements Callable<Integer> {
                 : "closed loop";
     }
 
-    /** Whether the load is an open loop. */
     protected boolean isOpen() {
         return loadOptions.isOpen();
     }
@@ -174,20 +176,18 @@ public abstract class LabCommand implements Callable<Integer> {
     }
 
     /** Called on the shutdown of the JVM. */
-    protected void onCancel(Lab lab) {
+    protected void onCancel() {
         lab.cancel();
     }
 
     /** The expected duration of all phases. */
     protected abstract long totalMs();
 
-    /** Measures. */
-    protected abstract void measure(Lab lab, RunFolder folder) throws IOException, InterruptedException;
+    protected abstract void measure() throws IOException, InterruptedException;
 
     /** The sentences before the table, PASS among them if the run passed. */
     protected abstract List<String> conclusions(RunResult result);
 
-    /** The table. */
     protected abstract String table(RunResult result);
 
     /** The PASS sentence, or nothing for a failed run. */

@@ -6,7 +6,6 @@ import dev.redlock.loadtest.cli.BuildVersion;
 import dev.redlock.loadtest.cli.NodeDelays;
 import dev.redlock.loadtest.cli.OptionDefaults;
 import dev.redlock.loadtest.driver.LockDriver;
-import dev.redlock.loadtest.result.RunFolder;
 import dev.redlock.loadtest.result.RunResult;
 import dev.redlock.loadtest.result.SeriesGroup;
 import dev.redlock.loadtest.result.SeriesResult;
@@ -36,8 +35,6 @@ import picocli.CommandLine.Option;
             "  load-test latency --nodes 5 --versus-delay 4=100ms   the same against none",
             "  load-test latency --addresses 10.0.0.1:6379,10.0.0.2:6379,10.0.0.3:6379"})
 public final class LatencyCommand extends LabCommand {
-    private String exclusion = "";
-
     @Option(names = "--versus-delay", split = ",", paramLabel = "[NODE=]TIME",
             description = "Measure each step a second time with these delays instead of those of --delay, the two in "
                     + "turns, and compare them: 4=100ms for one slow node against none.")
@@ -62,7 +59,7 @@ public final class LatencyCommand extends LabCommand {
     }
 
     @Override
-    protected void measure(Lab lab, RunFolder folder) throws IOException, InterruptedException {
+    protected void measure() throws IOException, InterruptedException {
         lab.warmUp();
         List<NodeAddress> near = lab.addresses(nodeOptions.countMax());
         List<NodeAddress> far = isVersus() ? lab.reach(NodeDelays.parse(versusDelays)) : List.of();
@@ -72,17 +69,16 @@ public final class LatencyCommand extends LabCommand {
         }
         takeTurns((driver, nodeCount, repetition) -> {
             lab.use(near);
-            measure(lab, driver, driver.name(), nodeCount, repetition);
+            measure(driver, driver.name(), nodeCount, repetition);
             if (isVersus()) {
                 lab.use(far);
-                measure(lab, driver, farName(driver.name()), nodeCount, repetition);
+                measure(driver, farName(driver.name()), nodeCount, repetition);
                 lab.use(near);
             }
             if (repetition == 1) {
                 lab.contest(driver, nodeCount);
             }
         });
-        exclusion = lab.exclusion();
         Agreement.warnings(lab.series()).forEach(lab::warn);
     }
 
@@ -94,7 +90,7 @@ public final class LatencyCommand extends LabCommand {
         return driver + "+" + versus();
     }
 
-    private void measure(Lab lab, LockDriver driver, String name, int nodeCount, int repetition)
+    private void measure(LockDriver driver, String name, int nodeCount, int repetition)
             throws IOException, InterruptedException {
         try (Clients clients = lab.open(driver, nodeCount)) {
             for (SeriesSpec step : loadOptions.steps(name, nodeCount, repetition)) {
@@ -106,7 +102,7 @@ public final class LatencyCommand extends LabCommand {
     @Override
     protected List<String> conclusions(RunResult result) {
         List<String> lines = new ArrayList<>(curves(result));
-        lines.addAll(pass(result, "no two holders overlapped in " + exclusion));
+        lines.addAll(pass(result, "no two holders overlapped in " + lab.exclusion()));
         if (isVersus()) {
             for (SeriesResult one : result.series()) {
                 SeriesSpec spec = one.spec();

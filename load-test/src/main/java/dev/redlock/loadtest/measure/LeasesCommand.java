@@ -10,7 +10,6 @@ import dev.redlock.loadtest.driver.LockDriver;
 import dev.redlock.loadtest.driver.RedlockDriver;
 import dev.redlock.loadtest.result.ClientCost;
 import dev.redlock.loadtest.result.OperationResult;
-import dev.redlock.loadtest.result.RunFolder;
 import dev.redlock.loadtest.result.RunResult;
 import dev.redlock.loadtest.result.SeriesResult;
 import dev.redlock.loadtest.result.SeriesSpec;
@@ -71,7 +70,7 @@ public final class LeasesCommand extends LabCommand {
     }
 
     @Override
-    protected void measure(Lab lab, RunFolder folder) throws IOException, InterruptedException {
+    protected void measure() throws IOException, InterruptedException {
         lab.warmUp();
         LockDriver driver = clientOptions.drivers().get(0);
         int nodeCount = nodeOptions.counts().get(0);
@@ -82,7 +81,7 @@ public final class LeasesCommand extends LabCommand {
                     .get(0)
                     .hold(lab.freshKeyPrefix(), loadOptions.ttl, clientOptions.isFenced(), count,
                             loadOptions.warmup.plus(loadOptions.duration).toMillis() + 2 * ACQUIRE_LIMIT_MS);
-            acquire(lab, leases);
+            acquire(leases);
             SeriesSpec beside = loadOptions.steps(driver.name() + " with leases", nodeCount, 1).get(0);
             lab.measure(beside, plan(beside, driver), clients, LoadResult::failures,
                     new LeasesWatch(leases, lab.serverPids()));
@@ -93,7 +92,7 @@ public final class LeasesCommand extends LabCommand {
         return loadOptions.plan(spec, driver, clientOptions.isFenced());
     }
 
-    private void acquire(Lab lab, HeldLeases leases) throws InterruptedException {
+    private void acquire(HeldLeases leases) throws InterruptedException {
         double before = ProcessGauges.read().get(ProcessGauges.HEAP);
         long startNs = System.nanoTime();
         leases.acquireAll(ACQUIRE_LIMIT_MS);

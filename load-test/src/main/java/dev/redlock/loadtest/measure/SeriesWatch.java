@@ -12,7 +12,6 @@ import java.util.List;
  * @threading caller-confined to the thread that runs the rig
  */
 interface SeriesWatch {
-    /** Observes nothing. */
     SeriesWatch NONE = new SeriesWatch() {
     };
 
@@ -21,12 +20,10 @@ interface SeriesWatch {
         // Nothing to observe.
     }
 
-    /** An interval of an operation is over. */
     default void onInterval(String operation, Interval interval) {
         // Nothing to observe.
     }
 
-    /** @return readings taken so far */
     default List<Sample> samples() {
         return List.of();
     }

@@ -5,7 +5,6 @@ import dev.redlock.cli.Options;
 import dev.redlock.loadtest.cli.BuildVersion;
 import dev.redlock.loadtest.cli.OptionDefaults;
 import dev.redlock.loadtest.driver.LockDriver;
-import dev.redlock.loadtest.result.RunFolder;
 import dev.redlock.loadtest.result.RunResult;
 import dev.redlock.loadtest.result.Sample;
 import dev.redlock.loadtest.result.SeriesResult;
@@ -61,7 +60,7 @@ public final class SoakCommand extends LabCommand {
     }
 
     @Override
-    protected void measure(Lab lab, RunFolder folder) throws IOException, InterruptedException {
+    protected void measure() throws IOException, InterruptedException {
         lab.warmUp();
         LockDriver driver = clientOptions.drivers().get(0);
         int nodeCount = nodeOptions.counts().get(0);
@@ -79,7 +78,7 @@ public final class SoakCommand extends LabCommand {
     }
 
     @Override
-    protected void onCancel(Lab lab) {
+    protected void onCancel() {
         isEndedEarly = true;
         lab.finish();
     }

@@ -122,7 +122,6 @@ final class SoakWatch implements SeriesWatch, Closeable {
         return failures;
     }
 
-    /** The trend of each watched gauge. */
     Map<String, Trend> trends() {
         Map<String, Trend> trends = new LinkedHashMap<>();
         if (!samples.isEmpty()) {

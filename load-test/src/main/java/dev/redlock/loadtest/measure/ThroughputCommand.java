@@ -4,7 +4,6 @@ import dev.redlock.cli.Options;
 import dev.redlock.loadtest.cli.BuildVersion;
 import dev.redlock.loadtest.cli.OptionDefaults;
 import dev.redlock.loadtest.driver.LockDriver;
-import dev.redlock.loadtest.result.RunFolder;
 import dev.redlock.loadtest.result.RunResult;
 import dev.redlock.loadtest.result.SeriesSpec;
 import dev.redlock.loadtest.rig.LoadPlan;
@@ -59,17 +58,17 @@ public final class ThroughputCommand extends LabCommand {
     }
 
     @Override
-    protected void measure(Lab lab, RunFolder folder) throws IOException, InterruptedException {
+    protected void measure() throws IOException, InterruptedException {
         lab.warmUp();
         takeTurns((driver, nodeCount, repetition) -> {
             try (Clients clients = lab.open(driver, nodeCount)) {
-                saturate(lab, driver, nodeCount, repetition, clients);
+                saturate(driver, nodeCount, repetition, clients);
             }
         });
         found.forEach(lab::note);
     }
 
-    private void saturate(Lab lab, LockDriver driver, int nodeCount, int repetition, Clients clients)
+    private void saturate(LockDriver driver, int nodeCount, int repetition, Clients clients)
             throws InterruptedException {
         List<SeriesSpec> steps = steps(driver.name(), nodeCount, repetition);
         SeriesSpec best = null;

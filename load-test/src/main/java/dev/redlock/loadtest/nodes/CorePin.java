@@ -109,7 +109,6 @@ public final class CorePin {
         return cores;
     }
 
-    /** The value as it is typed. */
     @Override
     public String toString() {
         return text;

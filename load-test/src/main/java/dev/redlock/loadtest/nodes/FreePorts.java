@@ -32,7 +32,6 @@ public final class FreePorts {
                 "no free loopback port in " + FIRST + ".." + LAST + " after " + TRIES_MAX + " random tries");
     }
 
-    /** So many ports that differ. */
     public static List<Integer> distinct(int count) {
         return Stream.generate(FreePorts::next).distinct().limit(count).toList();
     }

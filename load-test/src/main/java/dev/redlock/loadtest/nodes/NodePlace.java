@@ -11,7 +11,6 @@ import java.util.List;
  * @threading immutable
  */
 public record NodePlace(String host, List<String> prefix) {
-    /** This machine's loopback. */
     public static final NodePlace LOOPBACK = new NodePlace("127.0.0.1", List.of());
 
     /** The same place, and further words between the prefix and the command line. */

@@ -30,7 +30,6 @@ interface NodeProcess {
     /** Thaws it (SIGCONT). */
     void resume() throws IOException;
 
-    /** The last lines of the server's log. */
     String lastWords();
 
     /** Starts it again with the data it had; the old process has ended. */

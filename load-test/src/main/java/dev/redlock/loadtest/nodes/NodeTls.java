@@ -78,12 +78,10 @@ record NodeTls(Path authority, Path nodeCertificate, Path nodeKey, Path clientCe
                 + "\n-----END " + label + "-----\n");
     }
 
-    /** The files for clients. */
     ClientTls forClients() {
         return new ClientTls(List.of(authority), clientCertificate, clientKey);
     }
 
-    /** The lines of a server's configuration. */
     List<String> configLines(int port) {
         return List.of("tls-port " + port, "tls-auth-clients yes", "tls-ca-cert-file " + NodeSpec.quoted(authority),
                 "tls-cert-file " + NodeSpec.quoted(nodeCertificate), "tls-key-file " + NodeSpec.quoted(nodeKey));

@@ -8,7 +8,6 @@ package dev.redlock.loadtest.nodes;
 public final class NodesUnavailableException extends IllegalStateException {
     private static final long serialVersionUID = 1L;
 
-    /** Thrown by this package only. */
     NodesUnavailableException(String message) {
         super(message);
     }

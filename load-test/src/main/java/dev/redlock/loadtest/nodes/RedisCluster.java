@@ -35,7 +35,6 @@ public final class RedisCluster {
         this.members = members;
     }
 
-    /** Options for servers that can form clusters. */
     public static RedisNodesContext enabled(RedisNodesContext context, int nodeTimeoutMs) {
         return context.config("cluster-enabled yes")
                 .config("cluster-config-file nodes.conf")
@@ -201,7 +200,6 @@ public final class RedisCluster {
         call(to, "CLUSTER", "SETSLOT", Integer.toString(slot), "STABLE");
     }
 
-    /** Moves a slot with its keys. */
     public void move(int slot, RedisNode from, RedisNode to) {
         startMove(slot, from, to);
         moveKeys(slot, from, to);

@@ -56,7 +56,6 @@ public final class RedisNode {
         return NodeAddress.parse(password == null ? hostPort : "redis://:" + password + "@" + hostPort);
     }
 
-    /** Its number in the group, from 0. */
     public int index() {
         return spec.index();
     }
@@ -183,7 +182,6 @@ public final class RedisNode {
         }
     }
 
-    /** Whether it answers PING. */
     public boolean isAnswering(Duration limit) {
         return whyNotReady(limit) == null;
     }

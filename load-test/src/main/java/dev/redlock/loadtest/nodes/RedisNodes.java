@@ -202,7 +202,6 @@ public final class RedisNodes implements AutoCloseable {
         return nodes.stream().anyMatch(node -> node.address().port() == port);
     }
 
-    /** The source of the nodes. */
     public Source source() {
         return source;
     }
@@ -212,17 +211,14 @@ public final class RedisNodes implements AutoCloseable {
         return choice;
     }
 
-    /** The number of nodes. */
     public int size() {
         return nodes.size();
     }
 
-    /** By index, from 0. */
     public RedisNode node(int index) {
         return nodes.get(index);
     }
 
-    /** All nodes. */
     public List<RedisNode> nodes() {
         return List.copyOf(nodes);
     }

@@ -120,7 +120,6 @@ public final class RedisNodesContext {
         return this;
     }
 
-    /** Completes and validates the options. */
     void conclude() {
         Set<NodeAddress> seen = new HashSet<>();
         for (NodeAddress address : addresses) {

@@ -11,9 +11,7 @@ public enum Source {
     /** A redis-server or valkey-server found on PATH. */
     PATH("server on PATH"),
     /** The server binary shipped inside the embedded-redis artifact. */
-    EMBEDDED("embedded server"),
-    /** Containers of a Docker engine. */
-    CONTAINER("container");
+    EMBEDDED("embedded server"), CONTAINER("container");
 
     private final String title;
 
@@ -21,7 +19,6 @@ public enum Source {
         this.title = title;
     }
 
-    /** Its name for people. */
     public String title() {
         return title;
     }

@@ -51,13 +51,11 @@ public final class TemporaryFolders {
         }
     }
 
-    /** Removes a folder with its content. */
     public static synchronized void delete(Path folder) throws IOException {
         deleteTree(folder);
         unlock(folder);
     }
 
-    /** Leaves a folder to the user. */
     public static synchronized void keep(Path folder) throws IOException {
         Files.deleteIfExists(folder.resolve(LOCK));
         unlock(folder);

@@ -31,7 +31,6 @@ final class ReportTables {
                 : "");
     }
 
-    /** One line for each series. */
     private static String turns(RunResult result) {
         return table(result.series().stream().map(one -> new SeriesGroup(one.spec(), List.of(one))).toList(), false);
     }
@@ -145,7 +144,6 @@ final class ReportTables {
         one.counters().forEach((name, count) -> sums.merge(name, count, Long::sum));
     }
 
-    /** Names and values. */
     static String words(String title, Map<String, String> rows) {
         StringBuilder html = new StringBuilder(
                 "<div><h3>%s</h3><table class=\"words\"><tbody>\n".formatted(Markup.text(title)));

@@ -114,7 +114,9 @@ public final class ResultPlots {
             }
         }));
         Picture picture = new Picture("Acquire latency against the number of nodes, " + load, "nodes");
-        LogScale scale = micros(picture, lines.values().stream().flatMap(us -> us.values().stream())
+        LogScale scale = micros(picture, lines.values()
+                .stream()
+                .flatMap(us -> us.values().stream())
                 .flatMapToDouble(us -> DoubleStream.of(us.min(), us.max())));
         double width = counts.last() - counts.first();
         counts.forEach(n -> picture.markX((n - counts.first()) / width, Integer.toString(n)));
@@ -189,7 +191,11 @@ public final class ResultPlots {
                         run -> run.get("tally").get("cyclesPerSecond").asDouble()))
                 .map(rate -> rate == null ? 0 : rate.median())
                 .toList()));
-        double max = Math.max(1, rates.values().stream().flatMap(List::stream).mapToDouble(rate -> rate).max()
+        double max = Math.max(1, rates.values()
+                .stream()
+                .flatMap(List::stream)
+                .mapToDouble(rate -> rate)
+                .max()
                 .orElse(1));
         double decade = Math.pow(10, Math.floor(Math.log10(max)));
         double step = max < 2 * decade ? decade / 5 : decade;

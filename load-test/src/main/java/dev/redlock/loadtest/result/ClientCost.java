@@ -8,6 +8,5 @@ package dev.redlock.loadtest.result;
  * @threading immutable
  */
 public record ClientCost(Double cpuUsPerCycle, Double allocatedBytesPerCycle) {
-    /** Not measured. */
     public static final ClientCost UNKNOWN = new ClientCost(null, null);
 }

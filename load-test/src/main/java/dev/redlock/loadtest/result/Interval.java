@@ -12,7 +12,6 @@ import org.HdrHistogram.Histogram;
 public record Interval(long offsetMs, long lengthMs, long count, double p50Us, double p99Us, double maxUs) {
     private static final double NS_PER_US = 1e3;
 
-    /** Summarises a histogram. */
     public static Interval of(long offsetMs, long lengthMs, Histogram histogram) {
         return new Interval(offsetMs, lengthMs, histogram.getTotalCount(),
                 histogram.getValueAtPercentile(50) / NS_PER_US, histogram.getValueAtPercentile(99) / NS_PER_US,

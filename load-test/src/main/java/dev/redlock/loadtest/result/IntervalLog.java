@@ -8,7 +8,6 @@ import org.HdrHistogram.Histogram;
  * @threading caller-confined
  */
 public interface IntervalLog extends AutoCloseable {
-    /** Writes nothing. */
     IntervalLog NONE = new IntervalLog() {
         @Override
         public void append(String operation, Interval interval, Histogram histogram) {
@@ -21,7 +20,6 @@ public interface IntervalLog extends AutoCloseable {
         }
     };
 
-    /** One interval is over. */
     void append(String operation, Interval interval, Histogram histogram);
 
     /** Flushes and closes the files. */

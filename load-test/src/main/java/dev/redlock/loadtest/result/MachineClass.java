@@ -18,7 +18,6 @@ public record MachineClass(int cores, String cpu, long memoryBytes, String os, S
     private static final Path CPU_INFO = Path.of("/proc/cpuinfo");
     private static final String UNKNOWN = "unknown";
 
-    /** Describes this machine. */
     public static MachineClass here() {
         long memoryBytes = ManagementFactory.getPlatformMXBean(OperatingSystemMXBean.class).getTotalMemorySize();
         return new MachineClass(Runtime.getRuntime().availableProcessors(), cpuModel(), memoryBytes,

@@ -8,7 +8,6 @@ package dev.redlock.loadtest.result;
  * @threading immutable
  */
 public record Mark(long offsetMs, long lengthMs, String text) {
-    /** A moment. */
     public Mark(long offsetMs, String text) {
         this(offsetMs, 0, text);
     }

@@ -55,12 +55,10 @@ public final class ResultJson {
     private static final double NS_PER_US = 1e3;
     private static final ObjectMapper MAPPER = JsonMapper.builder().enable(SerializationFeature.INDENT_OUTPUT).build();
 
-    /** The run as text. */
     public static String text(RunResult result) {
         return tree(result).toPrettyString() + "\n";
     }
 
-    /** The run as a tree, for further processing. */
     public static ObjectNode tree(RunResult result) {
         ObjectNode root = MAPPER.createObjectNode();
         root.put("formatVersion", FORMAT_VERSION);

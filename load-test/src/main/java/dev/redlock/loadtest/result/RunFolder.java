@@ -92,7 +92,6 @@ public final class RunFolder {
         }
     }
 
-    /** Its path. */
     public Path path() {
         return folder;
     }
@@ -102,7 +101,6 @@ public final class RunFolder {
         return startedAt;
     }
 
-    /** Opens the interval logs of a series. */
     public IntervalLog log(SeriesSpec spec) {
         return new HistogramFiles(folder, spec, startedAt);
     }
@@ -152,7 +150,6 @@ public final class RunFolder {
         return Files.writeString(file("results.json", verdict), ResultJson.text(result));
     }
 
-    /** The path of a file with results. */
     public Path file(String name, Verdict verdict) {
         return folder.resolve(verdict == Verdict.FAIL ? marked(name) : name);
     }

@@ -13,7 +13,6 @@ import java.util.Map;
  * @threading immutable
  */
 public record SeriesGroup(SeriesSpec spec, List<SeriesResult> turns) {
-    /** Groups series in the order of measurement. */
     public static List<SeriesGroup> of(List<SeriesResult> series) {
         Map<SeriesSpec, List<SeriesResult>> bySpec = new LinkedHashMap<>();
         series.forEach(one -> bySpec.computeIfAbsent(one.spec().withRepetition(1), spec -> new ArrayList<>()).add(one));
@@ -44,7 +43,6 @@ public record SeriesGroup(SeriesSpec spec, List<SeriesResult> turns) {
         return acquire == null || acquire.histogram().getTotalCount() == 0 ? null : acquire.us(50);
     }
 
-    /** FAIL if one turn failed. */
     public Verdict verdict() {
         return turns.stream().anyMatch(one -> one.verdict() == Verdict.FAIL) ? Verdict.FAIL : Verdict.PASS;
     }

@@ -106,7 +106,6 @@ final class LatencyRecorder {
         return ownWriter.get();
     }
 
-    /** Ends an interval. */
     void rotate(long offsetMs, long lengthMs, IntervalLog log) {
         interval.reset();
         writers.forEach(one -> interval.add(one.take()));

@@ -103,7 +103,6 @@ public record LoadResult(LoadPlan plan, Span span, Tally tally, Map<String, Oper
                 && (verdict == AcquireOutcome.Kind.CONTENDED || verdict == AcquireOutcome.Kind.TIMED_OUT);
     }
 
-    /** The run as one series of a command's results. */
     public SeriesResult series(SeriesSpec spec, Map<String, Long> counters, List<Sample> samples,
             List<String> failures) {
         return new SeriesResult(spec, span, tally, operations, cost(), figures, counters, samples, marks, failures);

@@ -67,7 +67,6 @@ public final class LoadTestRig {
     private volatile boolean isStopping;
     private volatile boolean isFinishing;
 
-    /** A rig on the machine's monotonic clock. */
     public LoadTestRig(LoadPlan plan, List<LockSession> sessions) {
         this(plan, sessions, (CostMeter.Scope) null);
     }
@@ -144,7 +143,6 @@ public final class LoadTestRig {
         cancelled.countDown();
     }
 
-    /** Marks an event during the run, such as a fault. */
     public void mark(String text) {
         marks.add(new Mark(offsetMs(nowNs()), text));
     }

@@ -34,7 +34,6 @@ public final class MutualExclusionAuditor {
         return holdingCount.get();
     }
 
-    /** The first few overlaps, in words. */
     public List<String> examples() {
         synchronized (examples) {
             return List.copyOf(examples);
@@ -65,7 +64,6 @@ public final class MutualExclusionAuditor {
             return name;
         }
 
-        /** A holder was granted the lock. */
         public synchronized void enter(long newHolder, long nowNs, long newUntilNs) {
             holdingCount.incrementAndGet();
             if (isHeld && validUntilNs - nowNs > 0) {

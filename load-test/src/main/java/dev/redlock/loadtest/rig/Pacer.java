@@ -27,7 +27,6 @@ public final class Pacer {
         thread.setDaemon(true);
     }
 
-    /** Starts the calls. */
     public void start() {
         thread.start();
     }
@@ -62,7 +61,6 @@ public final class Pacer {
         thread.join();
     }
 
-    /** Stops the calls. Returns at once. */
     public void stop() {
         isStopping = true;
         LockSupport.unpark(thread);

@@ -8,7 +8,6 @@ import java.util.concurrent.CountDownLatch;
  * @threading any thread
  */
 interface RigTime extends AutoCloseable {
-    /** The monotonic clock. */
     long nowNs();
 
     /** Waits for a latch; false at the deadline, which is on the clock of {@link #nowNs}. */

@@ -46,7 +46,6 @@ final class SystemRigTime implements RigTime {
         pacer.start();
     }
 
-    /** The CPU time of the pacer. */
     long pacerCpuNs() {
         return pacer == null ? 0 : pacer.cpuNs();
     }

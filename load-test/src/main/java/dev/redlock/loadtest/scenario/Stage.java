@@ -29,7 +29,6 @@ final class Stage implements AutoCloseable {
         this(RedisNodes.start(nodeCount));
     }
 
-    /** Takes nodes and ends them. */
     Stage(RedisNodes nodes) {
         this.nodes = nodes;
     }
@@ -71,7 +70,6 @@ final class Stage implements AutoCloseable {
         return proxies.stream().map(proxy -> proxy.address().toString()).toArray(String[]::new);
     }
 
-    /** One proxy before each node. */
     List<FaultProxy> proxies() {
         return nodes.nodes().stream().map(this::proxy).toList();
     }

@@ -16,7 +16,6 @@ public final class Timeline {
     private final PrintWriter out;
     private final long startNs = System.nanoTime();
 
-    /** Starts now. */
     public Timeline(PrintWriter out) {
         this.out = out;
     }
@@ -27,7 +26,6 @@ public final class Timeline {
         boolean isMet() throws Exception;
     }
 
-    /** Prints an event. */
     void log(String what) {
         out.printf("  %9.1f ms  %s%n", (System.nanoTime() - startNs) / 1e6, what);
         out.flush();
@@ -41,7 +39,6 @@ public final class Timeline {
         log(what);
     }
 
-    /** Waits for a state and prints it. */
     void await(String what, Condition condition) throws Exception {
         long deadlineNs = System.nanoTime() + LIMIT_NS;
         while (!condition.isMet()) {
