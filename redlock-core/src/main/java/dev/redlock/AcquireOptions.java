@@ -6,6 +6,7 @@ import dev.redlock.api.ReleaseOutcome;
 import dev.redlock.api.RetryPolicy;
 import dev.redlock.engine.AcquireSpec;
 import dev.redlock.engine.PermitKey;
+import dev.redlock.node.LockKind;
 import dev.redlock.time.Durations;
 import java.time.Duration;
 import java.util.Objects;
@@ -23,14 +24,10 @@ public final class AcquireOptions {
 
     private static final Duration NO_LIMIT = Duration.ofSeconds(Long.MAX_VALUE / 1_000_000_000);
 
-    private final AcquireSpec spec;
+    final AcquireSpec spec;
 
     private AcquireOptions(AcquireSpec spec) {
         this.spec = spec;
-    }
-
-    AcquireSpec spec() {
-        return spec;
     }
 
     /**
@@ -43,7 +40,7 @@ public final class AcquireOptions {
      * @throws IllegalArgumentException if the ttl is below a millisecond
      */
     public static AcquireOptions ofTtl(Duration ttl) {
-        return new AcquireOptions(AcquireSpec.ofTtl(Durations.millisOf("ttl", ttl)));
+        return new AcquireOptions(new AcquireSpec(Durations.millisOf("ttl", ttl)));
     }
 
     /**
@@ -55,7 +52,9 @@ public final class AcquireOptions {
      * @throws IllegalArgumentException if it is negative
      */
     public AcquireOptions waitUpTo(Duration wait) {
-        return new AcquireOptions(spec.withWaitNs(Durations.nanosOf("wait", wait)));
+        AcquireSpec changed = spec.copy();
+        changed.waitNs = Durations.nanosOf("wait", wait);
+        return new AcquireOptions(changed);
     }
 
     /**
@@ -75,7 +74,9 @@ public final class AcquireOptions {
      * @throws IllegalArgumentException if it is negative
      */
     public AcquireOptions minValidity(Duration minValidity) {
-        return new AcquireOptions(spec.withMinValidityNs(Durations.nanosOf("minimum validity", minValidity)));
+        AcquireSpec changed = spec.copy();
+        changed.minValidityNs = Durations.nanosOf("minimum validity", minValidity);
+        return new AcquireOptions(changed);
     }
 
     /**
@@ -86,7 +87,9 @@ public final class AcquireOptions {
      */
     public AcquireOptions retryPolicy(RetryPolicy policy) {
         Objects.requireNonNull(policy, "retry policy is null");
-        return new AcquireOptions(spec.withRetryPolicy(policy));
+        AcquireSpec changed = spec.copy();
+        changed.retryPolicy = policy;
+        return new AcquireOptions(changed);
     }
 
     /**
@@ -97,7 +100,9 @@ public final class AcquireOptions {
      */
     public AcquireOptions listener(LeaseListener leaseListener) {
         Objects.requireNonNull(leaseListener, "lease listener is null");
-        return new AcquireOptions(spec.withListener(leaseListener));
+        AcquireSpec changed = spec.copy();
+        changed.listener = leaseListener;
+        return new AcquireOptions(changed);
     }
 
     /**
@@ -137,7 +142,10 @@ public final class AcquireOptions {
             throw new IllegalArgumentException(
                     "extension limit " + countMax + " is out of range: at least 1 is needed");
         }
-        return new AcquireOptions(spec.withExtensions(countMax, Durations.nanosOf("longest hold", holdMax)));
+        AcquireSpec changed = spec.copy();
+        changed.extensionCountMax = countMax;
+        changed.holdNsMax = Durations.nanosOf("longest hold", holdMax);
+        return new AcquireOptions(changed);
     }
 
     /**
@@ -149,7 +157,9 @@ public final class AcquireOptions {
      * @return the changed options
      */
     public AcquireOptions fenced() {
-        return new AcquireOptions(spec.withFence());
+        AcquireSpec changed = spec.copy();
+        changed.isFenced = true;
+        return new AcquireOptions(changed);
     }
 
     /**
@@ -161,7 +171,9 @@ public final class AcquireOptions {
      * @return the changed options
      */
     public AcquireOptions watchLoss() {
-        return new AcquireOptions(spec.withLossWatch());
+        AcquireSpec changed = spec.copy();
+        changed.isLossWatched = true;
+        return new AcquireOptions(changed);
     }
 
     /**
@@ -174,7 +186,7 @@ public final class AcquireOptions {
      * @return the changed options
      */
     public AcquireOptions forReading() {
-        return new AcquireOptions(spec.forReading());
+        return ofKind(LockKind.READ);
     }
 
     /**
@@ -184,7 +196,7 @@ public final class AcquireOptions {
      * @return the changed options
      */
     public AcquireOptions forWriting() {
-        return new AcquireOptions(spec.forWriting());
+        return ofKind(LockKind.WRITE);
     }
 
     /**
@@ -206,7 +218,10 @@ public final class AcquireOptions {
             throw new IllegalArgumentException("permit count " + permitCount + " is out of range: a semaphore has 1 to "
                     + PermitKey.PERMITS_MAX + " permits");
         }
-        return new AcquireOptions(spec.forPermitOf(permitCount));
+        AcquireSpec changed = spec.copy();
+        changed.kind = LockKind.PERMIT;
+        changed.permitCount = permitCount;
+        return new AcquireOptions(changed);
     }
 
     /**
@@ -227,15 +242,29 @@ public final class AcquireOptions {
      * @throws IllegalArgumentException if it is negative
      */
     public AcquireOptions holdAtLeast(Duration holdMin) {
-        return new AcquireOptions(spec.withHoldNsMin(Durations.nanosOf("shortest hold", holdMin)));
+        AcquireSpec changed = spec.copy();
+        changed.holdNsMin = Durations.nanosOf("shortest hold", holdMin);
+        return new AcquireOptions(changed);
+    }
+
+    private AcquireOptions ofKind(LockKind kind) {
+        AcquireSpec changed = spec.copy();
+        changed.kind = kind;
+        changed.permitCount = 0;
+        return new AcquireOptions(changed);
+    }
+
+    /** Options of a reader, without those that only writers have. */
+    AcquireOptions forReader() {
+        AcquireSpec changed = spec.copy();
+        changed.kind = LockKind.READ;
+        changed.isFenced = false;
+        changed.isLossWatched = false;
+        return new AcquireOptions(changed);
     }
 
     @Override
     public String toString() {
-        return "AcquireOptions{ttlMs=" + spec.ttlMs() + ", waitNs="
-                + (spec.waitNs() == AcquireSpec.UNSET ? "default" : spec.waitNs()) + ", extensionCountMax="
-                + spec.extensionCountMax() + (spec.holdNsMin() > 0 ? ", holdNsMin=" + spec.holdNsMin() : "")
-                + (spec.isFenced() ? ", fenced" : "") + (spec.isLossWatched() ? ", watchLoss" : "") + spec.kindText()
-                + "}";
+        return "AcquireOptions{" + spec + "}";
     }
 }

@@ -47,6 +47,16 @@ public final class Redlock implements AutoCloseable {
     private final LockEngine engine;
     private final List<NodeStatus> nodes;
     private final RedlockCounters counters;
+    /** Any thread may write it. */
+    private TtlOptions lastTtl;
+
+    /**
+     * The options of calls that have a ttl only.
+     *
+     * @threading immutable
+     */
+    private record TtlOptions(Duration ttl, AcquireSpec spec) {
+    }
 
     Redlock(LockEngine engine) {
         this.engine = engine;
@@ -287,12 +297,18 @@ public final class Redlock implements AutoCloseable {
         return spec.waitNsOr(engine.config().defaultWaitNs());
     }
 
-    private static AcquireSpec specOfTtl(Duration ttl) {
-        return AcquireSpec.ofTtl(Durations.millisOf("ttl", ttl));
+    /** Callers mostly pass the same ttl again. */
+    private AcquireSpec specOfTtl(Duration ttl) {
+        TtlOptions last = lastTtl;
+        if (last == null || !last.ttl.equals(ttl)) {
+            last = new TtlOptions(ttl, new AcquireSpec(Durations.millisOf("ttl", ttl)));
+            lastTtl = last;
+        }
+        return last.spec;
     }
 
     private static AcquireSpec specOf(AcquireOptions options) {
-        return Objects.requireNonNull(options, "options are null").spec();
+        return Objects.requireNonNull(options, "options are null").spec;
     }
 
     // ---- asynchronous -----------------------------------------------------------------------------------------------
@@ -390,7 +406,7 @@ public final class Redlock implements AutoCloseable {
      */
     public RedlockLock asLock(String resource, AcquireOptions options) {
         AcquireSpec spec = specOf(options);
-        engine.config().terms().checkTtl(spec.ttlMs(), spec.minValidityNs());
+        engine.check(spec);
         spec.checkPlain("asLock", "use asReadWriteLock or asSemaphore, or options without forReading(), forWriting()"
                 + " and forPermitOf()");
         return new RedlockLock(engine, lockKey(resource), spec);
@@ -408,7 +424,7 @@ public final class Redlock implements AutoCloseable {
      */
     public RedlockLock asLockOfAll(Collection<String> resources, AcquireOptions options) {
         AcquireSpec spec = specOf(options);
-        engine.config().terms().checkTtl(spec.ttlMs(), spec.minValidityNs());
+        engine.check(spec);
         LockKey key = lockKeyOfAll(resources);
         spec.check(key);
         return new RedlockLock(engine, key, spec);
@@ -426,9 +442,9 @@ public final class Redlock implements AutoCloseable {
      */
     public RedlockReadWriteLock asReadWriteLock(String resource, AcquireOptions options) {
         AcquireSpec spec = specOf(options);
-        engine.config().terms().checkTtl(spec.ttlMs(), spec.minValidityNs());
+        engine.check(spec);
         spec.checkPlain("asReadWriteLock", "leave that out, the view has both locks");
-        return new RedlockReadWriteLock(engine, lockKey(resource), spec.forReader(), spec.forWriting());
+        return new RedlockReadWriteLock(engine, lockKey(resource), options.forReader().spec, options.forWriting().spec);
     }
 
     /**
@@ -445,8 +461,8 @@ public final class Redlock implements AutoCloseable {
      */
     public RedlockSemaphore asSemaphore(String resource, int permitCount, AcquireOptions options) {
         specOf(options).checkPlain("asSemaphore", "leave that out, the view has its number of permits");
-        AcquireSpec spec = options.forPermitOf(permitCount).spec();
-        engine.config().terms().checkTtl(spec.ttlMs(), spec.minValidityNs());
+        AcquireSpec spec = options.forPermitOf(permitCount).spec;
+        engine.check(spec);
         LockKey key = lockKey(resource);
         spec.check(key);
         return new RedlockSemaphore(engine, key, spec);

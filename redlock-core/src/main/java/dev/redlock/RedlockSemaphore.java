@@ -142,6 +142,6 @@ public final class RedlockSemaphore {
 
     @Override
     public String toString() {
-        return "RedlockSemaphore{" + key + ", " + spec.permitCount() + " permits}";
+        return "RedlockSemaphore{" + key + ", " + spec.permitCount + " permits}";
     }
 }

@@ -20,25 +20,25 @@ class AcquireOptionsTest {
 
     @Test
     void ttlIsAtLeastOneMillisecond() {
-        assertEquals(1, AcquireOptions.ofTtl(Duration.ofMillis(1)).spec().ttlMs());
-        assertEquals(1, AcquireOptions.ofTtl(Duration.ofNanos(1_999_999)).spec().ttlMs());
+        assertEquals(1, AcquireOptions.ofTtl(Duration.ofMillis(1)).spec.ttlMs);
+        assertEquals(1, AcquireOptions.ofTtl(Duration.ofNanos(1_999_999)).spec.ttlMs);
         Refusal.ofArgument("ttl PT0.000999999S is too short: at least 1 ms is needed",
                 () -> AcquireOptions.ofTtl(Duration.ofNanos(999_999)));
         Refusal.ofArgument("ttl PT0S is too short: at least 1 ms is needed", () -> AcquireOptions.ofTtl(Duration.ZERO));
         Refusal.ofArgument("ttl PT-1S is too short: at least 1 ms is needed",
                 () -> AcquireOptions.ofTtl(Duration.ofSeconds(-1)));
         Refusal.ofNull("ttl is null: give a duration", () -> AcquireOptions.ofTtl(null));
-        assertEquals(9_223_372_036_854L, AcquireOptions.ofTtl(Duration.ofSeconds(Long.MAX_VALUE)).spec().ttlMs());
+        assertEquals(9_223_372_036_854L, AcquireOptions.ofTtl(Duration.ofSeconds(Long.MAX_VALUE)).spec.ttlMs);
     }
 
     @Test
     void waitIsNotNegative() {
-        assertEquals(0, options.waitUpTo(Duration.ZERO).spec().waitNs());
-        assertEquals(Long.MAX_VALUE, options.waitUpTo(Duration.ofSeconds(Long.MAX_VALUE)).spec().waitNs());
+        assertEquals(0, options.waitUpTo(Duration.ZERO).spec.waitNs);
+        assertEquals(Long.MAX_VALUE, options.waitUpTo(Duration.ofSeconds(Long.MAX_VALUE)).spec.waitNs);
         Duration longest = Duration.ofNanos(Long.MAX_VALUE);
-        assertEquals(Long.MAX_VALUE, options.waitUpTo(longest.plusNanos(1)).spec().waitNs());
+        assertEquals(Long.MAX_VALUE, options.waitUpTo(longest.plusNanos(1)).spec.waitNs);
         assertEquals(9_223_372_035_999_999_999L,
-                options.waitUpTo(Duration.ofSeconds(9_223_372_035L, 999_999_999)).spec().waitNs());
+                options.waitUpTo(Duration.ofSeconds(9_223_372_035L, 999_999_999)).spec.waitNs);
         Refusal.ofArgument("wait PT-0.001S is negative: give zero or more",
                 () -> options.waitUpTo(Duration.ofMillis(-1)));
         Refusal.ofNull("wait is null: give a duration", () -> options.waitUpTo(null));
@@ -46,7 +46,7 @@ class AcquireOptionsTest {
 
     @Test
     void minimumValidityIsNotNegative() {
-        assertEquals(0, options.minValidity(Duration.ZERO).spec().minValidityNs());
+        assertEquals(0, options.minValidity(Duration.ZERO).spec.minValidityNs);
         Refusal.ofArgument("minimum validity PT-1S is negative: give zero or more",
                 () -> options.minValidity(Duration.ofSeconds(-1)));
         Refusal.ofNull("minimum validity is null: give a duration", () -> options.minValidity(null));
@@ -54,12 +54,12 @@ class AcquireOptionsTest {
 
     @Test
     void automaticExtensionHasLimits() {
-        assertEquals(Integer.MAX_VALUE, options.autoExtend().spec().extensionCountMax());
-        assertTrue(options.autoExtend().spec().holdNsMax() > Duration.ofDays(365).toNanos());
-        assertEquals(Integer.MAX_VALUE, options.autoExtend(Duration.ofSeconds(1)).spec().extensionCountMax());
-        assertEquals(1_000_000_000, options.autoExtend(Duration.ofSeconds(1)).spec().holdNsMax());
-        assertEquals(1, options.autoExtend(1, Duration.ZERO).spec().extensionCountMax());
-        assertEquals(0, options.autoExtend(1, Duration.ZERO).spec().holdNsMax());
+        assertEquals(Integer.MAX_VALUE, options.autoExtend().spec.extensionCountMax);
+        assertTrue(options.autoExtend().spec.holdNsMax > Duration.ofDays(365).toNanos());
+        assertEquals(Integer.MAX_VALUE, options.autoExtend(Duration.ofSeconds(1)).spec.extensionCountMax);
+        assertEquals(1_000_000_000, options.autoExtend(Duration.ofSeconds(1)).spec.holdNsMax);
+        assertEquals(1, options.autoExtend(1, Duration.ZERO).spec.extensionCountMax);
+        assertEquals(0, options.autoExtend(1, Duration.ZERO).spec.holdNsMax);
         Refusal.ofArgument("extension limit 0 is out of range: at least 1 is needed",
                 () -> options.autoExtend(0, Duration.ofSeconds(1)));
         Refusal.ofArgument("longest hold PT-1S is negative: give zero or more",
@@ -71,8 +71,8 @@ class AcquireOptionsTest {
     void policyAndListenerRejectNullAndDefaultToNone() {
         Refusal.ofNull("retry policy is null", () -> options.retryPolicy(null));
         Refusal.ofNull("lease listener is null", () -> options.listener(null));
-        assertNull(options.spec().retryPolicy());
-        assertNull(options.spec().listener());
+        assertNull(options.spec.retryPolicy);
+        assertNull(options.spec.listener);
     }
 
     @Test
@@ -80,13 +80,14 @@ class AcquireOptionsTest {
         LockKey key = LockKey.of("", "orders", 512);
         for (AcquireOptions own : List.of(options.fenced(), options.fenced().watchLoss())) {
             Refusal.ofArgument("options for reading have fenced(), which only writers and plain locks have: leave it"
-                    + " out", () -> own.forReading().spec().check(key));
+                    + " out", () -> own.forReading().spec.check(key));
         }
         Refusal.ofArgument("options for reading have watchLoss(), which only writers and plain locks have: leave it"
-                + " out", () -> options.watchLoss().forReading().spec().check(key));
-        AcquireSpec reader = options.waitUpTo(Duration.ofSeconds(2)).fenced().watchLoss().spec().forReader();
-        reader.check(key);
-        assertEquals(options.waitUpTo(Duration.ofSeconds(2)).forReading().spec(), reader, "a view leaves them out");
+                + " out", () -> options.watchLoss().forReading().spec.check(key));
+        AcquireOptions waiting = options.waitUpTo(Duration.ofSeconds(2));
+        AcquireOptions reader = waiting.fenced().watchLoss().forReader();
+        reader.spec.check(key);
+        assertEquals(waiting.forReading().toString(), reader.toString(), "a view leaves them out");
     }
 
     @Test
@@ -108,15 +109,15 @@ class AcquireOptionsTest {
                 options.forReading().toString());
         assertEquals("AcquireOptions{ttlMs=10000, waitNs=default, extensionCountMax=0, for a permit of 3}",
                 options.forPermitOf(3).toString());
-        assertEquals(3_000_000_000L, changed.spec().minValidityNs());
-        assertSame(policy, changed.spec().retryPolicy());
-        assertSame(listener, changed.spec().listener());
-        assertEquals(6_000_000_000L, changed.spec().holdNsMax());
-        assertTrue(changed.spec().isFenced());
+        assertEquals(3_000_000_000L, changed.spec.minValidityNs);
+        assertSame(policy, changed.spec.retryPolicy);
+        assertSame(listener, changed.spec.listener);
+        assertEquals(6_000_000_000L, changed.spec.holdNsMax);
+        assertTrue(changed.spec.isFenced);
         assertEquals("AcquireOptions{ttlMs=10000, waitNs=default, extensionCountMax=0}", options.toString());
-        assertEquals(AcquireSpec.UNSET, options.spec().waitNs());
-        assertEquals(0, options.tryOnce().spec().waitNs());
-        assertEquals(AcquireSpec.UNSET, options.spec().minValidityNs());
+        assertEquals(AcquireSpec.UNSET, options.spec.waitNs);
+        assertEquals(0, options.tryOnce().spec.waitNs);
+        assertEquals(AcquireSpec.UNSET, options.spec.minValidityNs);
         assertEquals(changed.toString(), changed.minValidity(Duration.ZERO).fenced().toString());
     }
 }

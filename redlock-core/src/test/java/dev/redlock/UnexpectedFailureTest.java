@@ -340,7 +340,7 @@ class UnexpectedFailureTest extends VirtualTest {
         release(used);
         Lease holder = lease(client);
         CompletableFuture<AcquireOutcome> waiting = acquireAsync(client, WAITING);
-        AcquireSpec spec = AcquireSpec.ofTtl(TTL.toMillis());
+        AcquireSpec spec = new AcquireSpec(TTL.toMillis());
         List<AcquireOutcome> outcomes = new ArrayList<>();
         call(() -> {
             TestEngine.acquireWithoutKey(used, spec, outcomes::add);

@@ -34,7 +34,6 @@ final class AcquireOperation {
     private final TimerWheel timers;
     private final LoopTelemetry telemetry;
     private final ConductorCounters counters;
-    private final LeaseTerms terms;
     private final ClaimPool claims;
     private final FanOut fanOut;
     private final TokenStream tokens;
@@ -49,7 +48,6 @@ final class AcquireOperation {
         this.timers = conductor.timerWheel();
         this.telemetry = conductor.telemetry();
         this.counters = conductor.counters();
-        this.terms = conductor.config().terms();
         this.claims = conductor.claims();
         this.fanOut = conductor.fanOut();
         this.tokens = conductor.tokens();
@@ -81,7 +79,7 @@ final class AcquireOperation {
         claim.isRemainingTtlWanted = claim.isWakeUpWanted || isRemainingTtlWanted(lease);
         claim.ttlMsMax = lease.ttlMs;
         pending.claim = claim;
-        if (lease.isFenced) {
+        if (lease.spec.isFenced) {
             claim.guest = conductor.fencing().take(claim);
         }
         // t1: read before the first byte goes to a socket.
@@ -92,11 +90,11 @@ final class AcquireOperation {
             claim.isWakeUpWanted |= claim.isRemainingTtlWanted && mayEndRegistrations(key);
             conductor.intentions().prepare(pending, claim, t1Ns);
         }
-        claim.validUntilNs = terms.validUntilNs(t1Ns, lease.ttlMs);
+        claim.validUntilNs = t1Ns + lease.times.validityNs;
         if (lease.waitNs <= 0) {
             telemetry.onAcquireStarted(pending, t1Ns);
         }
-        claim.roundEndNs = t1Ns + terms.nodeTimeoutNs(lease.ttlMs);
+        claim.roundEndNs = t1Ns + lease.times.nodeTimeoutNs;
         askFirst(claim, t1Ns);
     }
 
@@ -242,7 +240,7 @@ final class AcquireOperation {
             return;
         }
         if (claim.phase == Claim.Phase.ACQUIRING) {
-            conductor.doorkeeper().onRefused(nodeIndex, clock.nanoTime() - startNs(claim));
+            conductor.doorkeeper().onRefused(nodeIndex, clock.nanoTime() - startNs(claim, claim.pending.lease));
             WaitQueue queue = claim.pending.queue;
             queue.place = Ticket.placeOf(value);
             // After its turn, the next refusal gives it another ticket: nobody yields to one whose turn is over.
@@ -253,8 +251,8 @@ final class AcquireOperation {
     }
 
     /** When the attempt of a claim started: t1. */
-    private long startNs(Claim claim) {
-        return claim.roundEndNs - terms.nodeTimeoutNs(claim.ttlMs);
+    private static long startNs(Claim claim, LeaseHandle lease) {
+        return claim.roundEndNs - lease.times.nodeTimeoutNs;
     }
 
     void onReply(Claim claim, int nodeIndex, long value) {
@@ -340,7 +338,7 @@ final class AcquireOperation {
 
     private boolean hasTimeForQuery(PendingAcquire pending) {
         return pending.lease.waitNs <= 0 || !pending.retryImmediately && !pending.isWoken
-                && pending.deadlineNs - clock.nanoTime() > terms.nodeTimeoutNs(pending.lease.ttlMs);
+                && pending.deadlineNs - clock.nanoTime() > pending.lease.times.nodeTimeoutNs;
     }
 
     private void onGrant(Claim claim, int nodeIndex, long value) {
@@ -480,7 +478,7 @@ final class AcquireOperation {
     void succeed(Claim claim) {
         // t2: read again, so that a pause of this thread after the reply reduces the validity.
         long t2Ns = clock.nanoTime();
-        if (claim.validUntilNs - t2Ns < Math.max(1, claim.pending.lease.minValidityNs)) {
+        if (claim.validUntilNs - t2Ns < Math.max(1, claim.pending.lease.times.minValidityNs)) {
             fail(claim, AcquireOutcome.Kind.TOO_SLOW);
             return;
         }
@@ -502,7 +500,7 @@ final class AcquireOperation {
             pending.lease.setFencingToken(claim.guest.token());
         }
         telemetry.onAcquired(claim, t2Ns);
-        conductor.scheduler().onAcquired(pending, claim, startNs(claim), t2Ns);
+        conductor.scheduler().onAcquired(pending, claim, startNs(claim, pending.lease), t2Ns);
     }
 
     void fail(Claim claim, AcquireOutcome.Kind reason) {

@@ -122,7 +122,7 @@ final class Conductor implements NodeListener {
         this.releaseOperation = new ReleaseOperation(this);
         this.nextTurn = new NextTurn(loop, shutdown);
         this.permits = new PermitOperation(this, random);
-        this.scheduler = new AcquireScheduler(this, loop, new RetryDelays(random));
+        this.scheduler = new AcquireScheduler(this, loop, new RetryDelays(random, config.retryPolicy()));
     }
 
     private Voter newVoter(int index, VoterAddress address, NodeContext nodeContext) {

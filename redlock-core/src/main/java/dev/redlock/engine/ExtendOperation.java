@@ -33,7 +33,6 @@ final class ExtendOperation {
     private final NanoClock clock;
     private final TimerWheel timers;
     private final LoopTelemetry telemetry;
-    private final LeaseTerms terms;
     private final FanOut fanOut;
     private final long all;
 
@@ -42,7 +41,6 @@ final class ExtendOperation {
         this.clock = conductor.clock();
         this.timers = conductor.timerWheel();
         this.telemetry = conductor.telemetry();
-        this.terms = conductor.config().terms();
         this.fanOut = conductor.fanOut();
         this.all = conductor.all();
     }
@@ -59,13 +57,13 @@ final class ExtendOperation {
         long t1Ns = clock.nanoTime();
         telemetry.onExtensionStarted(claim, t1Ns);
         claim.validBeforeExtensionNs = lease.validUntilNs();
-        claim.extendedUntilNs = terms.validUntilNs(t1Ns, ttlMs);
+        claim.extendedUntilNs = lease.times.validUntilNs(t1Ns, ttlMs);
         if (claim.extendedUntilNs - lease.validUntilNs() < 0) {
             // The new ttl ends earlier, and each node shortens its key as soon as the command arrives.
             lease.setValidUntilNs(claim.extendedUntilNs);
             timers.start(claim.holdTimer, claim.extendedUntilNs);
         }
-        timers.start(claim.extendTimer, t1Ns + terms.nodeTimeoutNs(ttlMs));
+        timers.start(claim.extendTimer, t1Ns + lease.times.nodeTimeoutNs(ttlMs));
         claim.possibleHolderMask = all;
         claim.continuousMask = claim.holderMask;
         claim.addPendingReplies(conductor.nodeCount());

@@ -7,11 +7,9 @@ import dev.redlock.api.AcquireOutcome;
 import dev.redlock.api.ExtendCallback;
 import dev.redlock.api.ExtendOutcome;
 import dev.redlock.api.Lease;
-import dev.redlock.api.LeaseListener;
 import dev.redlock.api.LeaseState;
 import dev.redlock.api.ReleaseCallback;
 import dev.redlock.api.ReleaseOutcome;
-import dev.redlock.api.RetryPolicy;
 import dev.redlock.time.Durations;
 import java.lang.invoke.MethodHandles;
 import java.lang.invoke.VarHandle;
@@ -79,17 +77,10 @@ public final class LeaseHandle extends AcquireResult implements Lease {
 
     // The request of the caller.
     LockKey key;
+    AcquireSpec spec;
+    LeaseTimes times;
     long ttlMs;
     long waitNs;
-    long minValidityNs;
-    long holdNsMax;
-    /** Time from the acquisition before which no release is sent. */
-    long holdNsMin;
-    int extensionCountMax;
-    boolean isFenced;
-    boolean isLossWatched;
-    RetryPolicy retryPolicy;
-    LeaseListener listener;
     long extendTtlMs;
     private AcquireCallback acquireCallback;
 
@@ -100,7 +91,7 @@ public final class LeaseHandle extends AcquireResult implements Lease {
     LeaseHandle nextHeld;
     long acquiredNs;
     int extensionCount;
-    /** Its holder has released it before {@link #holdNsMin}: no caller has this handle. */
+    /** Its holder has released it before {@link AcquireSpec#holdNsMin}: no caller has this handle. */
     boolean isKept;
     /** The acquisition runs inside the call of its caller, so an outcome now is delivered in the next turn. */
     boolean isStarting;
@@ -115,9 +106,11 @@ public final class LeaseHandle extends AcquireResult implements Lease {
         LeaseHandle kept = new LeaseHandle(released.engine());
         kept.startUse(released.conductor());
         kept.key = released.key;
+        kept.spec = new AcquireSpec(released.ttlMs);
+        kept.spec.holdNsMin = released.spec.holdNsMin;
+        kept.spec.isFenced = released.spec.isFenced;
+        kept.times = released.times;
         kept.ttlMs = released.ttlMs;
-        kept.isFenced = released.isFenced;
-        kept.holdNsMin = released.holdNsMin;
         kept.acquiredNs = released.acquiredNs;
         kept.isKept = true;
         kept.setValidUntilNs(released.validUntilNs);
@@ -138,22 +131,16 @@ public final class LeaseHandle extends AcquireResult implements Lease {
     // ---- acquiring --------------------------------------------------------------------------------------------------
 
     /** Starts an acquisition: reserves the handle, then submits it to the conductor. */
-    void start(Conductor owner, LockKey newKey, AcquireSpec spec, long newWaitNs,
+    void start(Conductor owner, LockKey newKey, AcquireSpec newSpec, LeaseTimes newTimes, long newWaitNs,
             AcquireCallback callback) {
         reserveHandle();
-        startUse(owner);
         key = newKey;
-        ttlMs = spec.ttlMs();
+        spec = newSpec;
+        times = newTimes;
+        ttlMs = newSpec.ttlMs;
         waitNs = newWaitNs;
-        minValidityNs = owner.config().terms().minValidityNs(spec.ttlMs(), spec.minValidityNs());
-        holdNsMax = spec.holdNsMax();
-        holdNsMin = spec.holdNsMin();
-        extensionCountMax = spec.extensionCountMax();
-        isFenced = spec.isFenced();
-        isLossWatched = spec.isLossWatched();
-        retryPolicy = spec.retryPolicy() == null ? owner.config().retryPolicy() : spec.retryPolicy();
-        listener = spec.listener();
         acquireCallback = callback;
+        startUse(owner);
         submit(ACQUIRE);
     }
 
@@ -282,7 +269,9 @@ public final class LeaseHandle extends AcquireResult implements Lease {
         if (conductor() == null) {
             throw new IllegalStateException("this lease was never used for an acquisition: there is nothing to extend");
         }
-        engine().config().terms().checkTtl(newTtlMs, 0);
+        if (newTtlMs != ttlMs) {
+            times.terms.checkTtl(newTtlMs, 0);
+        }
         if (!EXTEND_STATE.compareAndSet(this, ExtendState.NONE, ExtendState.REQUESTED)) {
             throw new IllegalStateException("an extension of \"" + key + "\" is in progress: wait for its outcome");
         }
@@ -323,16 +312,16 @@ public final class LeaseHandle extends AcquireResult implements Lease {
 
     /** Returns whether the lock has to stay now if the lease ends. Reads the clock only with the option. */
     boolean isToBeKept(Conductor owner) {
-        return holdNsMin > 0 && keepUntilNs() - owner.nowNs() > 0;
+        return spec.holdNsMin > 0 && keepUntilNs() - owner.nowNs() > 0;
     }
 
     long keepUntilNs() {
-        return acquiredNs + holdNsMin;
+        return acquiredNs + spec.holdNsMin;
     }
 
     /** Returns whether the client may have to extend it, so that it counts for the limit of such leases. */
     boolean isExtendable() {
-        return extensionCountMax > 0 || holdNsMin > 0;
+        return spec.extensionCountMax > 0 || spec.holdNsMin > 0;
     }
 
     /** Defers an extension of an ended lease to the next turn if its caller is still inside the call. */
@@ -595,7 +584,7 @@ public final class LeaseHandle extends AcquireResult implements Lease {
         if (!isAcquired()) {
             throw new IllegalStateException("\"" + key + "\" was not acquired, it has no fencing token: " + this);
         }
-        if (!isFenced) {
+        if (!spec.isFenced) {
             throw new IllegalStateException("the lease of \"" + key
                     + "\" is not fenced: acquire it with AcquireOptions.fenced() to get a fencing token");
         }
@@ -611,7 +600,7 @@ public final class LeaseHandle extends AcquireResult implements Lease {
         text.append(key).append(", ").append(now);
         if (now == LeaseState.HELD) {
             text.append(", valid for ").append(remainingValidityNs() / NS_PER_MS).append(" ms");
-            if (isFenced) {
+            if (spec.isFenced) {
                 text.append(", fencing token ").append(fencingToken);
             }
         }

@@ -64,7 +64,7 @@ final class LeaseKeeper {
         boolean isExtended = mayExtend(lease, nowNs);
         long intervalNs = lease.ttlMs * NS_PER_MS / EXTEND_AFTER_DIVISOR;
         scheduleNext(claim, nowNs, isExtended ? spread.firstInNs(nowNs, intervalNs, heldCount()) : intervalNs);
-        if (lease.isLossWatched) {
+        if (lease.spec.isLossWatched) {
             lossWatch.start(claim);
         }
     }
@@ -161,7 +161,7 @@ final class LeaseKeeper {
         LeaseHandle lease = claim.lease;
         long leftNs = lease.validUntilNs() - nowNs;
         // If a caller has extended beyond the ttl, an automatic extension by the ttl would shorten the validity.
-        boolean isBeyondTtl = terms.validUntilNs(nowNs, lease.ttlMs) - lease.validUntilNs() < 0;
+        boolean isBeyondTtl = nowNs + lease.times.validityNs - lease.validUntilNs() < 0;
         long dueInNs = isBeyondTtl ? Math.max(extendInNs, untilThirdNs(lease, nowNs)) : extendInNs;
         boolean isExtensionFirst = mayExtend(lease, nowNs) && dueInNs < leftNs;
         startHoldTimer(claim, nowNs + (isExtensionFirst ? dueInNs : leftNs));
@@ -182,7 +182,7 @@ final class LeaseKeeper {
         if (lease.isKept) {
             return lease.validUntilNs() - lease.keepUntilNs() < 0;
         }
-        return lease.extensionCount < lease.extensionCountMax && nowNs - lease.acquiredNs < lease.holdNsMax;
+        return lease.extensionCount < lease.spec.extensionCountMax && nowNs - lease.acquiredNs < lease.spec.holdNsMax;
     }
 
     void onHoldTimer(Claim claim, long nowNs) {
@@ -251,8 +251,8 @@ final class LeaseKeeper {
         lossWatch.onExtended(claim);
         if (isManual) {
             lease.completeExtend(outcome);
-        } else if (isSuccess && lease.listener != null) {
-            UserCallbacks.notifyExtended(lease.listener, lease, lease.extensionCount);
+        } else if (isSuccess && lease.spec.listener != null) {
+            UserCallbacks.notifyExtended(lease.spec.listener, lease, lease.extensionCount);
         }
         if (lease.isExtensionAccepted() && lease.claim == claim && !claim.isExtending) {
             extend(lease);
@@ -283,7 +283,7 @@ final class LeaseKeeper {
         long waitNs = lease.waitNs;
         long acquiredNs = lease.acquiredNs;
         int number = claim.number;
-        LeaseListener listener = lease.listener;
+        LeaseListener listener = lease.spec.listener;
         boolean isToBeKept = lease.isToBeKept(conductor);
         untrack(lease);
         lease.claim = null;

@@ -67,6 +67,12 @@ public record LeaseTerms(long maxTtlMs, long nodeTimeoutNs, long minValidityNs, 
         return Math.max(NS_PER_MS, Math.min(NODE_TIMEOUT_NS_MAX, ttlMs * NS_PER_MS / 20));
     }
 
+    /** Returns the times of a ttl in range. */
+    LeaseTimes timesOf(long ttlMs, long ownMinValidityNs) {
+        return new LeaseTimes(this, ttlMs, validUntilNs(0, ttlMs), minValidityNs(ttlMs, ownMinValidityNs),
+                nodeTimeoutNs(ttlMs));
+    }
+
     /** Returns the shortest ttl whose validity, if sent at t1, lasts until a time; the maximum if that is less. */
     long ttlMsUntil(long t1Ns, long untilNs, long ttlMsMax) {
         long ttlMs = 1;

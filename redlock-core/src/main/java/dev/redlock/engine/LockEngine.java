@@ -6,6 +6,7 @@ import dev.redlock.api.AcquireCallback;
 import dev.redlock.api.AcquireOutcome;
 import dev.redlock.api.CloseReport;
 import dev.redlock.api.TransportKind;
+import dev.redlock.node.LockKind;
 import dev.redlock.node.Log;
 import dev.redlock.node.NodeView;
 import dev.redlock.node.Voter;
@@ -44,6 +45,7 @@ public final class LockEngine {
     private static final int PROBLEM_LENGTH_MAX = 200;
 
     private final ClientConfig config;
+    private final LeaseTerms terms;
     private final Conductor[] conductors;
     private final List<EventLoopRunner> ownThreads;
     private final boolean hasClusters;
@@ -56,6 +58,7 @@ public final class LockEngine {
     LockEngine(ClientConfig config, Conductor[] conductors, List<EventLoopRunner> ownThreads,
             String transportDescription) {
         this.config = config;
+        this.terms = config.terms();
         this.conductors = conductors;
         this.ownThreads = ownThreads;
         this.transportDescription = transportDescription;
@@ -279,13 +282,26 @@ public final class LockEngine {
      */
     public void acquire(LeaseHandle lease, LockKey key, AcquireSpec spec, long waitNs,
             AcquireCallback callback) {
-        config.terms().checkTtl(spec.ttlMs(), spec.minValidityNs());
-        spec.check(key);
-        LockKey lockKey = key.as(spec.kind(), spec.permitCount());
-        if (hasClusters) {
-            lockKey.checkSlots(spec.isFenced());
+        LeaseTimes times = spec.timesBy(terms);
+        LockKey lockKey = key;
+        if (spec.kind != LockKind.PLAIN) {
+            spec.check(key);
+            lockKey = key.as(spec.kind, spec.permitCount);
         }
-        lease.start(conductorOf(key), lockKey, spec, waitNs, callback);
+        if (hasClusters) {
+            lockKey.checkSlots(spec.isFenced);
+        }
+        lease.start(conductorOf(key), lockKey, spec, times, waitNs, callback);
+    }
+
+    /**
+     * Rejects options for a view that no acquisition could use.
+     *
+     * @param spec options
+     * @throws IllegalArgumentException if the ttl is out of range
+     */
+    public void check(AcquireSpec spec) {
+        spec.timesBy(terms);
     }
 
     /** A resource always maps to the same event loop, whose local queue serves all its waiters. */

@@ -226,7 +226,7 @@ final class LoopTelemetry {
             event.refused = lease.refusedCount();
             event.failed = lease.failedCount();
             event.unknown = lease.unknownCount();
-            event.fenced = lease.isFenced;
+            event.fenced = lease.spec.isFenced;
             event.validity = isAcquired ? lease.validUntilNs() - lease.acquiredNs : 0;
             event.commit();
             event.resource = null;

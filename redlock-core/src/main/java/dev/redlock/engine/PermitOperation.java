@@ -299,7 +299,7 @@ final class PermitOperation {
     }
 
     private long nodeTimeoutNs(PendingAcquire pending) {
-        return conductor.config().terms().nodeTimeoutNs(pending.lease.ttlMs);
+        return pending.lease.times.nodeTimeoutNs;
     }
 
     private static boolean isRegistered(PendingAcquire pending, int nodeIndex) {

@@ -27,7 +27,6 @@ final class ReleaseOperation {
     private final NanoClock clock;
     private final TimerWheel timers;
     private final LoopTelemetry telemetry;
-    private final LeaseTerms terms;
     private final ClaimPool claims;
     private final FanOut fanOut;
     private final long all;
@@ -39,7 +38,6 @@ final class ReleaseOperation {
         this.clock = conductor.clock();
         this.timers = conductor.timerWheel();
         this.telemetry = conductor.telemetry();
-        this.terms = conductor.config().terms();
         this.claims = conductor.claims();
         this.fanOut = conductor.fanOut();
         this.all = conductor.all();
@@ -115,7 +113,7 @@ final class ReleaseOperation {
                     .fairness()
                     .onEnding(key, lease.waitNs, lease.acquiredNs, nowNs);
             telemetry.onReleaseStarted(claim, nowNs);
-            timers.start(claim.roundTimer, nowNs + terms.nodeTimeoutNs(claim.ttlMs));
+            timers.start(claim.roundTimer, nowNs + lease.times.nodeTimeoutNs(claim.ttlMs));
             if (askedNode != Doorkeeper.NONE) {
                 ask(claim, key, askedNode);
             }

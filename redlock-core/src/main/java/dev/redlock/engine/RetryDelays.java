@@ -1,6 +1,7 @@
 package dev.redlock.engine;
 
 import dev.redlock.api.AcquireOutcome;
+import dev.redlock.api.RetryPolicy;
 import java.util.random.RandomGenerator;
 
 /**
@@ -18,9 +19,11 @@ final class RetryDelays {
     private static final long BACKSTOP_NS_MIN = 250_000_000;
 
     private final RandomGenerator random;
+    private final RetryPolicy defaultPolicy;
 
-    RetryDelays(RandomGenerator random) {
+    RetryDelays(RandomGenerator random, RetryPolicy defaultPolicy) {
         this.random = random;
+        this.defaultPolicy = defaultPolicy;
     }
 
     RandomGenerator random() {
@@ -43,8 +46,10 @@ final class RetryDelays {
     long delayNs(LeaseHandle lease, AcquireOutcome.Kind reason, long remainingTtlMs) {
         long bits = random.nextLong();
         try {
+            RetryPolicy own = lease.spec.retryPolicy;
+            RetryPolicy policy = own == null ? defaultPolicy : own;
             int attemptCount = Math.max(1, lease.attemptCount());
-            return Math.max(0, lease.retryPolicy.delayNs(attemptCount, reason, remainingTtlMs, bits));
+            return Math.max(0, policy.delayNs(attemptCount, reason, remainingTtlMs, bits));
         } catch (RuntimeException | Error e) {
             UserCallbacks.logThrown("retry policy", e);
             return DELAY_NS_MIN + (bits >>> 1) % DELAY_NS_MIN;

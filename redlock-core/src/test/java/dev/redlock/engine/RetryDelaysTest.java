@@ -12,7 +12,7 @@ class RetryDelaysTest {
     private static final long MS = 1_000_000;
     private static final int DRAWS = 10_000;
 
-    private final RetryDelays delays = new RetryDelays(new SplittableRandom(0x5EED_0003L));
+    private final RetryDelays delays = new RetryDelays(new SplittableRandom(0x5EED_0003L), null);
 
     /** The delays are in a range, and some are in the first and the last millisecond of it. */
     private static void assertSpread(long minMs, long maxMs, LongSupplier delayNs) {

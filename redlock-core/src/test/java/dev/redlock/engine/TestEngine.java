@@ -177,7 +177,7 @@ public final class TestEngine {
     /** Starts an acquisition that throws before the scheduler has it, because it has no key, on a used lease. */
     public static void acquireWithoutKey(Lease lease, AcquireSpec spec, AcquireCallback callback) {
         LeaseHandle handle = (LeaseHandle) lease;
-        handle.start(handle.conductor(), null, spec, spec.ttlMs(), callback);
+        handle.start(handle.conductor(), null, spec, handle.times, spec.ttlMs, callback);
     }
 
     /** @return the monotonic time at which a lease was acquired */

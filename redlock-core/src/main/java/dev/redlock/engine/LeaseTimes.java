@@ -1,0 +1,38 @@
+package dev.redlock.engine;
+
+/**
+ * The times of a ttl under the terms of a client: whoever locks again and again with the same options computes them
+ * once.
+ *
+ * @threading immutable
+ */
+final class LeaseTimes {
+
+    /** Of the client. */
+    final LeaseTerms terms;
+    final long ttlMs;
+    /** From t1 to the end of the validity: the ttl minus its clock allowance. */
+    final long validityNs;
+    /** Validity that a success must have left. */
+    final long minValidityNs;
+    /** Timeout of a round. */
+    final long nodeTimeoutNs;
+
+    LeaseTimes(LeaseTerms terms, long ttlMs, long validityNs, long minValidityNs, long nodeTimeoutNs) {
+        this.terms = terms;
+        this.ttlMs = ttlMs;
+        this.validityNs = validityNs;
+        this.minValidityNs = minValidityNs;
+        this.nodeTimeoutNs = nodeTimeoutNs;
+    }
+
+    /** Returns the end of the validity of a ttl, usually this one, that was sent at t1. */
+    long validUntilNs(long t1Ns, long ofTtlMs) {
+        return ofTtlMs == ttlMs ? t1Ns + validityNs : terms.validUntilNs(t1Ns, ofTtlMs);
+    }
+
+    /** Returns the timeout of a round for a ttl, usually this one. */
+    long nodeTimeoutNs(long ofTtlMs) {
+        return ofTtlMs == ttlMs ? nodeTimeoutNs : terms.nodeTimeoutNs(ofTtlMs);
+    }
+}
