@@ -23,6 +23,7 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
+import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
@@ -953,6 +954,22 @@ class ClusterTest extends VirtualTest {
             }
         }
         assertThrows(IllegalArgumentException.class, () -> new RedlockContext().clusterServers("10.0.0.0/99"));
+    }
+
+    @Test
+    void aHostThatComesBackIsNotLoggedAgain() {
+        startCluster();
+        try (LogLines log = new LogLines()) {
+            client(context());
+            for (int i = 0; i < 3; i++) {
+                (i % 2 == 0 ? spare : second).own(5_461, 10_922);
+                world.runMs(30_000);
+                assertEquals(i % 2 == 0, node(3).connectionCount() == 0);
+            }
+            assertEquals(List.of(1, 1, 1), Stream.of("node-3:1", "node-4:1", "node-5:1")
+                    .map(host -> (int) log.with("names new hosts").stream().filter(line -> line.contains(host)).count())
+                    .toList());
+        }
     }
 
     // ---- hostile servers --------------------------------------------------------------------------------------------

@@ -188,7 +188,8 @@ final class MasterNodes {
             }
             if (former != null) {
                 replaced.add(former);
-            } else if (members.size() - replaced.size() >= MEMBERS_MAX) {
+            }
+            while (members.size() - replaced.size() >= MEMBERS_MAX) {
                 replaced.add(mostAbsent(replaced));
             }
             ClusterMember member = voter.add(addresses[i]);

@@ -143,6 +143,11 @@ public final class TestEngine {
         return StateTable.violations(conductors[0], leases);
     }
 
+    /** @return a voter as text: a cluster has the number of its servers, also of those that no map has any more */
+    public String voter(int index) {
+        return conductors[0].voters()[index].toString();
+    }
+
     /** @return leases that the keeper tracks */
     public int heldCount() {
         return conductors[0].keeper().heldCount();
