@@ -8,7 +8,6 @@ import dev.redlock.api.LeaseAction;
 import dev.redlock.api.LeaseTask;
 import dev.redlock.api.NodeState;
 import dev.redlock.engine.AcquireSpec;
-import dev.redlock.engine.ClientConfig;
 import dev.redlock.engine.LeaseHandle;
 import dev.redlock.engine.LockEngine;
 import dev.redlock.engine.LockKey;
@@ -45,6 +44,8 @@ import java.util.concurrent.CompletionStage;
 public final class Redlock implements AutoCloseable {
 
     private final LockEngine engine;
+    private final String keyPrefix;
+    private final int resourceLengthMax;
     private final List<NodeStatus> nodes;
     private final RedlockCounters counters;
     /** Any thread may write it. */
@@ -60,6 +61,8 @@ public final class Redlock implements AutoCloseable {
 
     Redlock(LockEngine engine) {
         this.engine = engine;
+        this.keyPrefix = engine.config().keyPrefix();
+        this.resourceLengthMax = engine.config().resourceLengthMax();
         this.nodes = statusOf(engine);
         this.counters = new RedlockCounters(engine);
     }
@@ -493,18 +496,16 @@ public final class Redlock implements AutoCloseable {
     }
 
     private LockKey lockKeyOfAll(Collection<String> resources) {
-        ClientConfig config = engine.config();
-        return SetKey.of(config.keyPrefix(), resources, config.resourceLengthMax());
+        return SetKey.of(keyPrefix, resources, resourceLengthMax);
     }
 
     private LockKey lockKey(String resource) {
-        ClientConfig config = engine.config();
-        return LockKey.of(config.keyPrefix(), resource, config.resourceLengthMax());
+        return LockKey.of(keyPrefix, resource, resourceLengthMax);
     }
 
     private LockKey lockKey(ResourceKey key) {
         LockKey lockKey = Objects.requireNonNull(key, "resource key is null").lockKey();
-        lockKey.checkPrefix(engine.config().keyPrefix());
+        lockKey.checkPrefix(keyPrefix);
         return lockKey;
     }
 

@@ -11,14 +11,17 @@ import io.netty.buffer.ByteBufUtil;
  */
 public final class KeyNames {
 
+    /** How each mark of a key beside a lock starts. */
+    private static final String MARKS = ":redlock:";
+
     /** Follows the lock's key in the counter's key. No lock's key may contain it, so no lock's key is a counter. */
-    public static final String COUNTER_MARK = ":redlock:fence";
+    public static final String COUNTER_MARK = MARKS + "fence";
 
     /** Follows the semaphore's key in the key of each slot. No lock's key may contain it, so no lock is a slot. */
-    public static final String PERMIT_MARK = ":redlock:permit";
+    public static final String PERMIT_MARK = MARKS + "permit";
 
     /** Follows a resource in the key of the intention of a waiting set. No lock's key may contain it. */
-    public static final String INTENTION_MARK = ":redlock:intention";
+    public static final String INTENTION_MARK = MARKS + "intention";
 
     /** Follows the counter's key in the key of the mark of a waiter. */
     static final String WAITING_MARK = ":waiting";
@@ -46,9 +49,11 @@ public final class KeyNames {
                     + " are allowed (RedlockContext.resourceLengthMax)");
         }
         String key = prefix + resource;
-        checkMark(key, resource, COUNTER_MARK, "fencing counters");
-        checkMark(key, resource, PERMIT_MARK, "permits");
-        checkMark(key, resource, INTENTION_MARK, "intentions");
+        if (key.contains(MARKS)) {
+            checkMark(key, resource, COUNTER_MARK, "fencing counters");
+            checkMark(key, resource, PERMIT_MARK, "permits");
+            checkMark(key, resource, INTENTION_MARK, "intentions");
+        }
     }
 
     private static void checkMark(String key, String resource, String mark, String owners) {

@@ -7,16 +7,30 @@ import java.util.Collection;
 /**
  * A key and its counter as they go to a node: each a complete RESP bulk string.
  *
- * @param prefix      prefix of every key of the client
- * @param resource    name of the resource, without the prefix
- * @param bulk        the key
- * @param counterBulk the key of the fencing counter; null without one
- * @param nameLength  the length of the name with its prefix, bytes; of a set, that of all names
- * @threading         immutable
+ * @threading immutable
  */
-record KeyText(String prefix, String resource, byte[] bulk, byte[] counterBulk, int nameLength) {
+final class KeyText {
 
     private static final int CRLF_BYTES = 2;
+
+    /** Of every key of the client. */
+    final String prefix;
+    /** The name of the resource, without the prefix. */
+    final String resource;
+    /** The key. */
+    final byte[] bulk;
+    /** The key of the fencing counter; null without one. */
+    final byte[] counterBulk;
+    /** The length of the name with its prefix, bytes; of a set, that of all names. */
+    final int nameLength;
+
+    KeyText(String prefix, String resource, byte[] bulk, byte[] counterBulk, int nameLength) {
+        this.prefix = prefix;
+        this.resource = resource;
+        this.bulk = bulk;
+        this.counterBulk = counterBulk;
+        this.nameLength = nameLength;
+    }
 
     /** The text of a name; an empty name of a counter means none. */
     static KeyText of(String prefix, String resource, String counterName) {

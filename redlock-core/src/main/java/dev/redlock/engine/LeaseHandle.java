@@ -170,8 +170,8 @@ public final class LeaseHandle extends AcquireResult implements Lease {
     }
 
     private void await(Awaited awaited, short use, boolean isInterruptible) {
-        Conductor owner = conductor();
-        await(awaited, use, isInterruptible, owner.config().spinNs(), owner.clock());
+        LockEngine client = engine();
+        await(awaited, use, isInterruptible, client.spinNs, client.clock);
     }
 
     /** A handle that another thread reserves for its first acquisition has no conductor yet: this call precedes it. */

@@ -247,8 +247,11 @@ final class LeaseKeeper {
         }
         int divisor = isSuccess ? EXTEND_AFTER_DIVISOR : EXTEND_AGAIN_DIVISOR;
         long intervalNs = lease.ttlMs * NS_PER_MS / divisor;
-        scheduleNext(claim, nowNs, Math.max(NS_PER_MS, spread.nextInNs(nowNs, intervalNs, heldCount())));
-        lossWatch.onExtended(claim);
+        scheduleNext(claim, nowNs, Math.max(NS_PER_MS,
+                spread.nextInNs(nowNs, intervalNs, heldCount())));
+        if (claim.watched != null) {
+            lossWatch.onExtended(claim);
+        }
         if (isManual) {
             lease.completeExtend(outcome);
         } else if (isSuccess && lease.spec.listener != null) {

@@ -46,6 +46,10 @@ public final class LockEngine {
 
     private final ClientConfig config;
     private final LeaseTerms terms;
+    /** Time that a blocking call spins before it parks. */
+    final long spinNs;
+    /** For blocking calls. */
+    final NanoClock clock;
     private final Conductor[] conductors;
     private final List<EventLoopRunner> ownThreads;
     private final boolean hasClusters;
@@ -59,6 +63,8 @@ public final class LockEngine {
             String transportDescription) {
         this.config = config;
         this.terms = config.terms();
+        this.spinNs = config.spinNs();
+        this.clock = conductors[0].clock();
         this.conductors = conductors;
         this.ownThreads = ownThreads;
         this.transportDescription = transportDescription;

@@ -29,8 +29,8 @@ public class LockKey implements SlotKey {
 
     LockKey(KeyText text, LockKind kind, int hash, int orderHash) {
         this.text = text;
-        this.bulk = text.bulk();
-        this.counterBulk = text.counterBulk();
+        this.bulk = text.bulk;
+        this.counterBulk = text.counterBulk;
         this.kind = kind;
         this.hash = hash;
         this.orderHash = orderHash;
@@ -44,9 +44,10 @@ public class LockKey implements SlotKey {
 
     static int hashOf(KeyText text) {
         int hash = 1;
+        byte[] bulk = text.bulk;
         int start = text.nameStart();
-        for (int i = 0; i < text.nameLength(); i++) {
-            hash = 31 * hash + text.bulk()[start + i];
+        for (int i = 0; i < text.nameLength; i++) {
+            hash = 31 * hash + bulk[start + i];
         }
         return hash;
     }
@@ -81,7 +82,7 @@ public class LockKey implements SlotKey {
 
     /** @return the name of the resource, without the prefix; those of a set in brackets */
     public String resource() {
-        return text.resource();
+        return text.resource;
     }
 
     /** @return the names of the resources, without the prefix */
@@ -90,7 +91,7 @@ public class LockKey implements SlotKey {
     }
 
     String prefix() {
-        return text.prefix();
+        return text.prefix;
     }
 
     KeyText text() {
@@ -99,7 +100,7 @@ public class LockKey implements SlotKey {
 
     /** Returns the length of the name with its prefix, bytes; of a set, that of all names. */
     int nameLength() {
-        return text.nameLength();
+        return text.nameLength;
     }
 
     LockKind kind() {

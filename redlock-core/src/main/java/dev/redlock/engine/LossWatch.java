@@ -79,9 +79,7 @@ final class LossWatch {
 
     /** An extension round has ended. */
     void onExtended(Claim claim) {
-        if (claim.watched != null) {
-            check(claim, conductor.all());
-        }
+        check(claim, conductor.all());
     }
 
     /** A node pushes that a key has changed. */

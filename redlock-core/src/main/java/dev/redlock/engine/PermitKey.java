@@ -47,14 +47,14 @@ public final class PermitKey extends MembersKey {
     }
 
     private PermitKey(LockKey plain, KeyText text, int permitCount) {
-        super(text, LockKind.PERMIT, Arrays.hashCode(text.bulk()), plain.orderHash(), plain);
+        super(text, LockKind.PERMIT, Arrays.hashCode(text.bulk), plain.orderHash(), plain);
         this.slots = new Slot[permitCount];
     }
 
     private static KeyText withCount(KeyText plain, int permitCount) {
-        byte[] bulk = Arrays.copyOf(plain.bulk(), plain.bulk().length + Integer.BYTES);
-        ByteBuffer.wrap(bulk).putInt(plain.bulk().length, permitCount);
-        return new KeyText(plain.prefix(), plain.resource(), bulk, null, plain.nameLength());
+        byte[] bulk = Arrays.copyOf(plain.bulk, plain.bulk.length + Integer.BYTES);
+        ByteBuffer.wrap(bulk).putInt(plain.bulk.length, permitCount);
+        return new KeyText(plain.prefix, plain.resource, bulk, null, plain.nameLength);
     }
 
     /** Returns the number of slots. */
@@ -102,7 +102,7 @@ public final class PermitKey extends MembersKey {
         if (known == null) {
             LockKey[] all = IntStream.range(0, slots.length).mapToObj(this::slotKey).toArray(LockKey[]::new);
             KeyText text = KeyText.ofAll(all, resource(), false);
-            known = new MembersKey(text, LockKind.PERMIT, Arrays.hashCode(text.bulk()), orderHash(), all);
+            known = new MembersKey(text, LockKind.PERMIT, Arrays.hashCode(text.bulk), orderHash(), all);
             search = known;
         }
         return known;

@@ -28,7 +28,7 @@ public final class SetKey extends MembersKey {
     }
 
     private SetKey(KeyText text, int orderHash, SetKey intending, LockKey[] members) {
-        super(text, LockKind.SET, Arrays.hashCode(text.bulk()), orderHash, members);
+        super(text, LockKind.SET, Arrays.hashCode(text.bulk), orderHash, members);
         this.intending = intending;
     }
 
