@@ -248,7 +248,7 @@ final class LeaseKeeper {
         int divisor = isSuccess ? EXTEND_AFTER_DIVISOR : EXTEND_AGAIN_DIVISOR;
         long intervalNs = lease.ttlMs * NS_PER_MS / divisor;
         scheduleNext(claim, nowNs, Math.max(NS_PER_MS,
-                spread.nextInNs(nowNs, intervalNs, heldCount())));
+                lease.isExtendable() ? spread.nextInNs(nowNs, intervalNs, heldCount()) : intervalNs));
         if (claim.watched != null) {
             lossWatch.onExtended(claim);
         }
