@@ -5,11 +5,14 @@ import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import dev.redlock.api.AcquireOutcome;
+import dev.redlock.api.CloseReport;
 import dev.redlock.api.TransportKind;
 import dev.redlock.sim.FakeNode;
 import dev.redlock.sim.VirtualWorld;
 import java.lang.management.ManagementFactory;
+import java.time.Duration;
 import java.util.List;
+import java.util.concurrent.CompletableFuture;
 import java.util.logging.Level;
 import org.junit.jupiter.api.Test;
 
@@ -146,6 +149,23 @@ class QuorumWatchTest extends VirtualTest {
             get(client.engine().close(TTL));
             world.runMs(5_000);
             assertFalse(client.redlock().isQuorumAvailable());
+            assertWarnings(log, 0);
+        }
+    }
+
+    @Test
+    void aCloseThatWaitsForItsReleasesIsNoOutage() {
+        world = new VirtualWorld(3);
+        VirtualWorld.Client client = client(context().nodeTimeout(Duration.ofSeconds(3)));
+        lease(client);
+        eachNode(FakeNode::pause);
+        try (LogLines log = new LogLines()) {
+            CompletableFuture<CloseReport> closing = client.engine().close(TTL);
+            world.runMs(2_000);
+            assertFalse(closing.isDone());
+            assertWarnings(log, 0);
+            eachNode(FakeNode::resume);
+            get(closing);
             assertWarnings(log, 0);
         }
     }
