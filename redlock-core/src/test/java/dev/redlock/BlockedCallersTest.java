@@ -21,11 +21,13 @@ import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
 /** Threads block on a lease while the thread of the test runs the event loop, step by step and in virtual time. */
 @Timeout(value = 60, unit = TimeUnit.SECONDS)
+@Tag("jdk")
 class BlockedCallersTest extends VirtualTest {
 
     private static final Duration LONGER = Duration.ofSeconds(20);

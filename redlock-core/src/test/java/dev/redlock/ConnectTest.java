@@ -11,11 +11,13 @@ import java.time.Duration;
 import java.util.List;
 import java.util.logging.Level;
 import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
 /** The call that connects: how long it blocks its caller, and what it logs. */
 @Timeout(60)
+@Tag("jdk")
 class ConnectTest extends VirtualTest {
 
     private VirtualWorld.Client client;

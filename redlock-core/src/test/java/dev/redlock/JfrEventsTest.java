@@ -21,10 +21,12 @@ import jdk.jfr.FlightRecorder;
 import jdk.jfr.Recording;
 import jdk.jfr.consumer.RecordedEvent;
 import jdk.jfr.consumer.RecordingFile;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
 /** The events for JDK Flight Recorder: their fields, thresholds, and that they are off by default. */
+@Tag("jdk")
 class JfrEventsTest extends VirtualTest {
 
     private static final List<String> NAMES = List.of("Acquire", "Release", "LeaseLost", "NodeState", "Wakeup");

@@ -14,9 +14,11 @@ import java.time.Duration;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.logging.Level;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
 /** An outage of a quorum is one warning, its end another one, and a health check sees it. */
+@Tag("jdk")
 class QuorumWatchTest extends VirtualTest {
 
     private static List<String> warnings(LogLines log) {

@@ -26,11 +26,13 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CountDownLatch;
 import java.util.function.ToDoubleFunction;
 import java.util.stream.Collectors;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
 /** The meters for Micrometer: a scrape of Prometheus, several registries and clients, and hostile registries. */
 @Timeout(60)
+@Tag("jdk")
 class RedlockMetricsTest extends VirtualTest {
 
     private static final int ACQUIRE_METERS = 8 * 5;

@@ -26,6 +26,7 @@ import java.util.logging.LogRecord;
 import java.util.logging.Logger;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -37,6 +38,7 @@ import org.junit.jupiter.params.provider.EnumSource;
  * runs once for each of these reads.
  */
 @Timeout(value = 60, unit = TimeUnit.SECONDS)
+@Tag("jdk")
 class UnexpectedFailureTest extends VirtualTest {
 
     private static final Logger LOG = Logger.getLogger("dev.redlock");

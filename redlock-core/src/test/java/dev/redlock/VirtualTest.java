@@ -24,8 +24,10 @@ import java.util.logging.LogRecord;
 import java.util.logging.Logger;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Tag;
 
 /** The base of tests in virtual time: a world, clients over all its nodes, and short methods for both. */
+@Tag("virtual")
 public abstract class VirtualTest {
 
     protected static final Duration TTL = Duration.ofSeconds(10);
