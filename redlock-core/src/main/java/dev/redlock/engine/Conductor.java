@@ -111,8 +111,8 @@ final class Conductor implements NodeListener {
             voters[i] = newVoter(i, config.nodes().get(i), nodeContext);
         }
         this.fencing = new Fencing(this);
-        this.doorkeeper = new Doorkeeper(voters);
-        this.firstVoters = new FirstVoters(voters, majority(), doorkeeper,
+        this.doorkeeper = new Doorkeeper(voters, fanOut);
+        this.firstVoters = new FirstVoters(voters, fanOut, majority(), doorkeeper,
                 config.isThrifty() ? random.nextInt(voters.length) : 0);
         this.claims = new ClaimPool(this);
         this.extendOperation = new ExtendOperation(this);

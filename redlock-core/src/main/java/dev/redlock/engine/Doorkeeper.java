@@ -1,7 +1,6 @@
 package dev.redlock.engine;
 
-import dev.redlock.api.NodeState;
-import dev.redlock.node.Node;
+import dev.redlock.node.FanOut;
 import dev.redlock.node.Voter;
 
 /**
@@ -26,11 +25,13 @@ final class Doorkeeper {
     private static final int RISE_SHIFT = 3;
 
     private final Voter[] voters;
+    private final FanOut fanOut;
     /** The shortest round trips of recent contended attempts, which rise slowly; 0 before the first. */
     private final long[] shortestNs;
 
-    Doorkeeper(Voter[] voters) {
+    Doorkeeper(Voter[] voters, FanOut fanOut) {
         this.voters = voters;
+        this.fanOut = fanOut;
         this.shortestNs = new long[voters.length];
     }
 
@@ -58,14 +59,13 @@ final class Doorkeeper {
     int of(LockKey key) {
         int best = NONE;
         int bestWeight = 0;
-        for (int i = 0; i < voters.length; i++) {
-            Node node = voters[i].nodeFor(key);
-            if (node.state() == NodeState.READY && !voters[i].isSilentFor(key)) {
-                int weight = weightOf(key.orderHash(), node.identityHash());
-                if (best == NONE || weight > bestWeight) {
-                    best = i;
-                    bestWeight = weight;
-                }
+        int orderHash = key.orderHash();
+        for (long left = fanOut.votingMask(key); left != 0; left &= left - 1) {
+            int i = Long.numberOfTrailingZeros(left);
+            int weight = weightOf(orderHash, voters[i].nodeFor(key).identityHash());
+            if (best == NONE || weight > bestWeight) {
+                best = i;
+                bestWeight = weight;
             }
         }
         return best != NONE && voters[best].nodeFor(key).hasWakeUps() ? best : NONE;

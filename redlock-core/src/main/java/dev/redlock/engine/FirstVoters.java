@@ -1,6 +1,6 @@
 package dev.redlock.engine;
 
-import dev.redlock.api.NodeState;
+import dev.redlock.node.FanOut;
 import dev.redlock.node.Voter;
 import dev.redlock.quorum.Majority;
 import dev.redlock.quorum.Quorum;
@@ -28,6 +28,7 @@ final class FirstVoters {
     private static final long DELAY_NS_MAX = 1_000_000_000;
 
     private final Voter[] voters;
+    private final FanOut fanOut;
     private final Doorkeeper doorkeeper;
     private final Majority majority;
     private final int[] weights;
@@ -36,8 +37,9 @@ final class FirstVoters {
     private final int offset;
     private long lateMask;
 
-    FirstVoters(Voter[] voters, Majority majority, Doorkeeper doorkeeper, int offset) {
+    FirstVoters(Voter[] voters, FanOut fanOut, Majority majority, Doorkeeper doorkeeper, int offset) {
         this.voters = voters;
+        this.fanOut = fanOut;
         this.doorkeeper = doorkeeper;
         this.majority = majority;
         this.weights = new int[voters.length];
@@ -67,11 +69,7 @@ final class FirstVoters {
 
     /** The nodes with the greatest weights among those that vote on a resource. */
     private long firstQuorum(LockKey key) {
-        long mask = 0;
-        for (int i = 0; i < voters.length; i++) {
-            boolean isVoting = voters[i].nodeFor(key).state() == NodeState.READY && !voters[i].isSilentFor(key);
-            mask |= isVoting ? 1L << i : 0;
-        }
+        long mask = fanOut.votingMask(key);
         return majority.isReachedBy(mask) ? smallestOf(mask) : Quorum.allOf(voters.length);
     }
 

@@ -116,7 +116,7 @@ public final class TestEngine {
 
     /** Returns a doorkeeper of the nodes that has seen no attempt. */
     Doorkeeper newDoorkeeper() {
-        return new Doorkeeper(conductors[0].voters());
+        return new Doorkeeper(conductors[0].voters(), conductors[0].fanOut());
     }
 
     FirstVoters firstVoters() {

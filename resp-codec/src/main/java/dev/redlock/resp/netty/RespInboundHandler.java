@@ -120,12 +120,6 @@ public final class RespInboundHandler extends ChannelInboundHandlerAdapter {
     }
 
     @Override
-    public void channelReadComplete(ChannelHandlerContext ctx) {
-        owner.onReadComplete();
-        ctx.fireChannelReadComplete();
-    }
-
-    @Override
     public void channelInactive(ChannelHandlerContext ctx) {
         stop();
         ctx.fireChannelInactive();
@@ -162,10 +156,6 @@ public final class RespInboundHandler extends ChannelInboundHandlerAdapter {
     public interface Owner {
         /** Called before each read is parsed, for example to read the clock once for all its values. */
         default void onReadStart() {
-        }
-
-        /** Called after all available reads are parsed, for example to flush the commands that replies caused. */
-        default void onReadComplete() {
         }
 
         /**

@@ -29,11 +29,6 @@ class RespInboundHandlerTest {
         }
 
         @Override
-        public void onReadComplete() {
-            calls.add("complete");
-        }
-
-        @Override
         public void onProtocolError(RespProtocolException e) {
             calls.add(e.getMessage());
         }
@@ -78,7 +73,7 @@ class RespInboundHandlerTest {
     void notifiesOwnerOfReads() {
         EmbeddedChannel channel = channel();
         read(channel, ":1\r\n:2");
-        assertEquals(List.of("start", "complete"), calls);
+        assertEquals(List.of("start"), calls);
         assertFalse(handler.isBetweenReplies());
         read(channel, "\r\n");
         assertTrue(handler.isBetweenReplies());
