@@ -29,7 +29,9 @@ final class AcquireOperation {
     /** A key without expiry, in the reply to a refused set. */
     private static final long SET_TTL_MS_MAX = (1L << 53 - SET_NUMBER_BITS) - 1;
 
-    private final Conductor conductor;
+    private final LoopServices services;
+    private final AcquireScheduler scheduler;
+    private final ReleaseOperation releases;
     private final NanoClock clock;
     private final TimerWheel timers;
     private final LoopTelemetry telemetry;
@@ -42,26 +44,29 @@ final class AcquireOperation {
     private final CommandMode commandMode;
     private final boolean isThrifty;
 
-    AcquireOperation(Conductor conductor) {
-        this.conductor = conductor;
-        this.clock = conductor.clock();
-        this.timers = conductor.timerWheel();
-        this.telemetry = conductor.telemetry();
-        this.counters = conductor.counters();
-        this.claims = conductor.claims();
-        this.fanOut = conductor.fanOut();
-        this.tokens = conductor.tokens();
-        this.all = conductor.all();
-        this.voters = conductor.voters();
-        this.commandMode = conductor.config().commandMode();
-        this.isThrifty = conductor.config().isThrifty();
+    AcquireOperation(LoopServices services, ClaimPool claims, ReleaseOperation releases,
+            AcquireScheduler scheduler) {
+        this.services = services;
+        this.scheduler = scheduler;
+        this.releases = releases;
+        this.clock = services.clock;
+        this.timers = services.timers;
+        this.telemetry = services.telemetry;
+        this.counters = services.counters;
+        this.claims = claims;
+        this.fanOut = services.fanOut;
+        this.tokens = services.tokens;
+        this.all = services.all;
+        this.voters = services.voters;
+        this.commandMode = services.config.commandMode();
+        this.isThrifty = services.config.isThrifty();
     }
 
     /** Starts the round of a new attempt, with a new token. */
     void start(PendingAcquire pending) {
         LockKey key = pending.lease.key;
         if (key.kind() == LockKind.PERMIT) {
-            conductor.permits().start(pending);
+            scheduler.permits.start(pending);
         } else {
             start(pending, key);
         }
@@ -80,7 +85,7 @@ final class AcquireOperation {
         claim.ttlMsMax = lease.ttlMs;
         pending.claim = claim;
         if (lease.spec.isFenced) {
-            claim.guest = conductor.fencing().take(claim);
+            claim.guest = scheduler.fencing.take(claim);
         }
         // t1: read before the first byte goes to a socket.
         long t1Ns = clock.nanoTime();
@@ -88,7 +93,7 @@ final class AcquireOperation {
         if (key.kind() != LockKind.PLAIN) {
             claim.isRemainingTtlWanted |= isRemainingTtlFree(key);
             claim.isWakeUpWanted |= claim.isRemainingTtlWanted && mayEndRegistrations(key);
-            conductor.intentions().prepare(pending, claim, t1Ns);
+            scheduler.intentions.prepare(pending, claim, t1Ns);
         }
         claim.validUntilNs = t1Ns + lease.times.validityNs;
         if (lease.waitNs <= 0) {
@@ -111,11 +116,11 @@ final class AcquireOperation {
     private long firstMask(Claim claim, long t1Ns) {
         PendingAcquire pending = claim.pending;
         LockKey key = claim.key;
-        if (claim.intention != null && conductor.intentions().isEveryNodeAsked(pending, claim, t1Ns)) {
+        if (claim.intention != null && scheduler.intentions.isEveryNodeAsked(pending, claim, t1Ns)) {
             return all;
         }
         if (pending.plan == PendingAcquire.Plan.DOORKEEPER_FIRST || pending.plan == PendingAcquire.Plan.YIELDING) {
-            int doorkeeper = conductor.doorkeeper().of(key);
+            int doorkeeper = services.doorkeeper.of(key);
             if (doorkeeper != Doorkeeper.NONE) {
                 return 1L << doorkeeper;
             }
@@ -126,15 +131,15 @@ final class AcquireOperation {
         // A search for a permit asks one node, which must have the key of each slot in use.
         boolean isOrderOfResource = claim.guest != null || pending.plan != PendingAcquire.Plan.UNCONTENDED
                 || pending.lease.key.kind() == LockKind.PERMIT;
-        return isOrderOfResource ? conductor.firstVoters().of(key) : conductor.firstVoters().at(t1Ns, key);
+        return isOrderOfResource ? services.firstVoters.of(key) : services.firstVoters.at(t1Ns, key);
     }
 
     /** When an attempt asks the other nodes too, unless the first ones have replied. */
     private long hedgeAtNs(Claim claim, long mask, long nowNs) {
         long leftNs = Math.max(0, claim.roundEndNs - nowNs);
         return nowNs + (Long.bitCount(mask) == 1
-                ? conductor.doorkeeper().timeoutNs(Long.numberOfTrailingZeros(mask), leftNs)
-                : conductor.firstVoters().delayNs(mask, leftNs));
+                ? services.doorkeeper.timeoutNs(Long.numberOfTrailingZeros(mask), leftNs)
+                : services.firstVoters.delayNs(mask, leftNs));
     }
 
     /** Sends the acquire to more nodes. */
@@ -143,7 +148,7 @@ final class AcquireOperation {
         claim.possibleHolderMask |= mask;
         long newVoters = mask & ~claim.voterMask;
         // Also a cluster that is silent for the key: its silence may end before the send.
-        newVoters &= newVoters == 0 ? 0 : conductor.readyMask(claim);
+        newVoters &= newVoters == 0 ? 0 : services.readyMask(claim);
         claim.addPendingReplies(Long.bitCount(mask & ~newVoters));
         // The decision waits for the last send, so that a rollback has the result of every send.
         claim.isFanOutInProgress = true;
@@ -162,10 +167,10 @@ final class AcquireOperation {
     private void send(Claim claim, long mask) {
         long left = mask;
         if (claim.intention != null && claim.key.kind() == LockKind.SET) {
-            int doorkeeper = conductor.doorkeeper().of(claim.key);
+            int doorkeeper = services.doorkeeper.of(claim.key);
             long named = doorkeeper == Doorkeeper.NONE ? 0 : left & 1L << doorkeeper;
             if (named != 0) {
-                if (conductor.scheduler().queues().isIntentionDue(claim.pending.queue)) {
+                if (scheduler.queues.isIntentionDue(claim.pending.queue)) {
                     claim.pending.intendedNode = doorkeeper;
                 }
                 fanOut.send(claim, kindOf(claim), 0, named);
@@ -192,7 +197,7 @@ final class AcquireOperation {
 
     /** The doorkeeper has granted: asks the other first nodes. */
     private void askFirstVoters(Claim claim) {
-        long others = conductor.firstVoters().of(claim.key) & ~claim.askedMask;
+        long others = services.firstVoters.of(claim.key) & ~claim.askedMask;
         if (!isThrifty || (others | claim.askedMask) == all) {
             askOthers(claim);
             return;
@@ -230,8 +235,8 @@ final class AcquireOperation {
 
     /** Whether any node would push a change. A queue beyond the limit of registered keys polls. */
     boolean isWakeUpPossible(PendingAcquire pending) {
-        return pending.queue != null && conductor.scheduler().queues().mayRegister(pending.queue)
-                && conductor.wakeUpMask() != 0;
+        return pending.queue != null && scheduler.queues.mayRegister(pending.queue)
+                && services.wakeUpMask() != 0;
     }
 
     void onReplyWithTicket(Claim claim, int nodeIndex, long value) {
@@ -240,7 +245,7 @@ final class AcquireOperation {
             return;
         }
         if (claim.phase == Claim.Phase.ACQUIRING) {
-            conductor.doorkeeper().onRefused(nodeIndex, clock.nanoTime() - startNs(claim, claim.pending.lease));
+            services.doorkeeper.onRefused(nodeIndex, clock.nanoTime() - startNs(claim, claim.pending.lease));
             WaitQueue queue = claim.pending.queue;
             queue.place = Ticket.placeOf(value);
             // After its turn, the next refusal gives it another ticket: nobody yields to one whose turn is over.
@@ -266,8 +271,8 @@ final class AcquireOperation {
         }
         recordNotHeld(claim, nodeIndex);
         if (claim.phase == Claim.Phase.ACQUIRING && claim.isWakeUpWanted && claim.pending.queue != null
-                && conductor.node(nodeIndex, claim).hasWakeUps()) {
-            conductor.scheduler().queues().onRegistered(claim.pending.queue, 1L << nodeIndex);
+                && services.node(nodeIndex, claim).hasWakeUps()) {
+            scheduler.queues.onRegistered(claim.pending.queue, 1L << nodeIndex);
         }
         if (claim.key.kind() == LockKind.SET) {
             recordRefusalOfSet(claim, value);
@@ -280,7 +285,7 @@ final class AcquireOperation {
     /** Only a thrifty client waits for some nodes first, so only there a node can be late. */
     private void noteAnswer(int nodeIndex) {
         if (isThrifty) {
-            conductor.firstVoters().onAnswered(nodeIndex);
+            services.firstVoters.onAnswered(nodeIndex);
         }
     }
 
@@ -294,7 +299,7 @@ final class AcquireOperation {
         boolean isOfDoorkeeper = claim.phase == Claim.Phase.ACQUIRING && Long.bitCount(claim.askedMask) == 1;
         if (isOfDoorkeeper && claim.pending.queue != null) {
             int number = (int) (-value & (1 << SET_NUMBER_BITS) - 1);
-            conductor.scheduler().queues().onSetRefused(claim.pending.queue, number);
+            scheduler.queues.onSetRefused(claim.pending.queue, number);
         }
     }
 
@@ -309,7 +314,7 @@ final class AcquireOperation {
      */
     private boolean mayEndRegistrations(LockKey key) {
         return (key.kind() == LockKind.READ || key.kind() == LockKind.WRITE)
-                && conductor.scheduler().queues().isRegistered(key);
+                && scheduler.queues.isRegistered(key);
     }
 
     /** In AUTO mode only retries pay for the script: their refusals give the retry policy the holder's ttl. */
@@ -330,7 +335,7 @@ final class AcquireOperation {
             return false;
         }
         if (claim.shortestRemainingTtlMs >= 0) {
-            return conductor.holderTtlQuery().isTypeDue(claim) && hasTimeForQuery(claim.pending);
+            return scheduler.holderQuery.isTypeDue(claim) && hasTimeForQuery(claim.pending);
         }
         return commandMode == CommandMode.AUTO && claim.pending.lease.waitNs <= 0
                 && claim.guest == null && !claim.isRemainingTtlWanted;
@@ -343,7 +348,7 @@ final class AcquireOperation {
 
     private void onGrant(Claim claim, int nodeIndex, long value) {
         if (claim.phase == Claim.Phase.ACQUIRING && claim.pending.isIntending) {
-            conductor.intentions().onGrant(claim, nodeIndex);
+            scheduler.intentions.onGrant(claim, nodeIndex);
         }
         if (claim.guest == null || claim.guest.onGrant(nodeIndex, value)) {
             vote(claim, nodeIndex, Vote.GRANTED, VoteFailure.NONE);
@@ -381,7 +386,7 @@ final class AcquireOperation {
     void onTimeout(Claim claim) {
         if (isPartlyAsked(claim)) {
             if (!isDoorkeeperAskedOnly(claim)) {
-                conductor.firstVoters().onLate(silentMask(claim));
+                services.firstVoters.onLate(silentMask(claim));
             }
             hedge(claim);
             return;
@@ -490,7 +495,7 @@ final class AcquireOperation {
         PendingAcquire pending = claim.pending;
         timers.stop(claim.roundTimer);
         if (isPartlyAsked(claim)) {
-            conductor.firstVoters().onInTime(claim.askedMask);
+            services.firstVoters.onInTime(claim.askedMask);
         }
         claim.pending = null;
         claim.phase = Claim.Phase.HELD;
@@ -500,7 +505,7 @@ final class AcquireOperation {
             pending.lease.setFencingToken(claim.guest.token());
         }
         telemetry.onAcquired(claim, t2Ns);
-        conductor.scheduler().onAcquired(pending, claim, startNs(claim, pending.lease), t2Ns);
+        scheduler.onAcquired(pending, claim, startNs(claim, pending.lease), t2Ns);
     }
 
     void fail(Claim claim, AcquireOutcome.Kind reason) {
@@ -512,7 +517,7 @@ final class AcquireOperation {
             if (isRolledBack) {
                 counters.onRolledBack();
             }
-            conductor.holderTtlQuery().start(claim, isRolledBack);
+            scheduler.holderQuery.start(claim, isRolledBack);
             return;
         }
         PendingAcquire pending = claim.pending;
@@ -520,7 +525,7 @@ final class AcquireOperation {
         try {
             rollBack(claim);
         } finally {
-            conductor.scheduler().onAttemptFailed(pending, reason);
+            scheduler.onAttemptFailed(pending, reason);
         }
     }
 
@@ -533,10 +538,10 @@ final class AcquireOperation {
     void rollBack(Claim claim) {
         if (claim.phase == Claim.Phase.QUERYING_TTL || claim.phase == Claim.Phase.SEARCHING) {
             // The query has sent the release already; a search takes no lock.
-            conductor.holderTtlQuery().untrack(claim);
+            scheduler.holderQuery.untrack(claim);
             return;
         }
-        conductor.permits().onAttemptEnded(claim);
+        scheduler.permits.onAttemptEnded(claim);
         timers.stop(claim.roundTimer);
         claim.pending.claim = null;
         claim.pending = null;
@@ -546,6 +551,6 @@ final class AcquireOperation {
             return;
         }
         counters.onRolledBack();
-        conductor.releaseOperation().abandon(claim);
+        releases.abandon(claim);
     }
 }

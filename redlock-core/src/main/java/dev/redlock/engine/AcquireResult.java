@@ -22,7 +22,7 @@ abstract class AcquireResult extends RequestMailbox implements AcquireOutcome {
     private static final String UNKNOWN_KEY_ADVICE = "the key of the lock is in use, and no node has reported its"
             + " remaining ttl: wait longer, or look at the key with TYPE and PTTL";
 
-    private final LockEngine engine;
+    private final LeaseClient client;
     private Kind kind = Kind.CANCELLED;
     private Kind lastReason = Kind.CANCELLED;
     private int attemptCount;
@@ -36,12 +36,12 @@ abstract class AcquireResult extends RequestMailbox implements AcquireOutcome {
     private LockKey askedKey;
     private KeyType keyType = KeyType.NONE;
 
-    AcquireResult(LockEngine engine) {
-        this.engine = engine;
+    AcquireResult(LeaseClient client) {
+        this.client = client;
     }
 
-    final LockEngine engine() {
-        return engine;
+    final LeaseClient client() {
+        return client;
     }
 
     final void resetResult() {
@@ -117,7 +117,7 @@ abstract class AcquireResult extends RequestMailbox implements AcquireOutcome {
 
     private String contendedAdvice() {
         // While the acquisition has waited, another key may have replaced it.
-        boolean isCurrent = kind == Kind.CONTENDED || shortestRemainingTtlMs > engine.config().terms().maxTtlMs();
+        boolean isCurrent = kind == Kind.CONTENDED || shortestRemainingTtlMs > client.config.terms().maxTtlMs();
         if (askedKey != null && isCurrent && keyType.isForeign()) {
             return "the key of resource \"" + askedKey + "\" has the type " + keyType.text()
                     + ", and a lock has the type string, or zset for readers: " + FOREIGN_KEY_FIX;
@@ -134,9 +134,9 @@ abstract class AcquireResult extends RequestMailbox implements AcquireOutcome {
             VoteFailure failure = VoteFailure.of(failures[Long.numberOfTrailingZeros(mask)]);
             quarantinedMask |= failure == VoteFailure.QUARANTINED ? Long.lowestOneBit(mask) : 0;
         }
-        return engine.isQuorumWithout(quarantinedMask)
+        return client.isQuorumWithout(quarantinedMask)
                 ? Kind.NO_QUORUM.advice()
-                : engine.quarantineAdvice(Long.bitCount(quarantinedMask));
+                : client.quarantineAdvice(Long.bitCount(quarantinedMask));
     }
 
     @Override
@@ -181,9 +181,9 @@ abstract class AcquireResult extends RequestMailbox implements AcquireOutcome {
 
     @Override
     public final String voteText(int nodeIndex) {
-        if (nodeIndex < 0 || nodeIndex >= engine.nodeCount()) {
+        if (nodeIndex < 0 || nodeIndex >= client.nodeCount()) {
             throw new IndexOutOfBoundsException("node index " + nodeIndex + " is out of range: 0 to "
-                    + (engine.nodeCount() - 1) + " are the nodes in configured order");
+                    + (client.nodeCount() - 1) + " are the nodes in configured order");
         }
         long bit = 1L << nodeIndex;
         if ((grantedMask & bit) != 0) {
@@ -202,7 +202,7 @@ abstract class AcquireResult extends RequestMailbox implements AcquireOutcome {
     /** The reason of a vote that was not given, and the cause if the node has the problem still. */
     private String reasonText(int nodeIndex) {
         VoteFailure failure = VoteFailure.of(failures[nodeIndex]);
-        String cause = failure.isOfNode() ? engine.problemOf(nodeIndex) : null;
+        String cause = failure.isOfNode() ? client.problemOf(nodeIndex) : null;
         if (cause == null) {
             return failure.text();
         }
@@ -235,7 +235,7 @@ abstract class AcquireResult extends RequestMailbox implements AcquireOutcome {
             text.append(", node ")
                     .append(nodeIndex)
                     .append(" (")
-                    .append(engine.config().nodes().get(nodeIndex))
+                    .append(client.config.nodes().get(nodeIndex))
                     .append(") ")
                     .append(voteText(nodeIndex));
         }

@@ -10,6 +10,7 @@ import dev.redlock.node.Log;
 import dev.redlock.node.NodeView;
 import dev.redlock.node.VoteFailure;
 import io.netty.channel.EventLoop;
+import java.util.random.RandomGenerator;
 
 /**
  * Schedules the attempts of pending acquisitions, from the call to the outcome. Only the head of a local queue makes
@@ -17,7 +18,7 @@ import io.netty.channel.EventLoop;
  *
  * @threading event-loop-confined
  */
-final class AcquireScheduler {
+final class AcquireScheduler implements Waiters {
 
     private static final long WAIT_NS_MAX = Long.MAX_VALUE / 4;
     private static final int LOSSES_MAX = 64;
@@ -26,28 +27,40 @@ final class AcquireScheduler {
     /** The longest delay while too few nodes vote because of quarantines, which may end early. */
     private static final long QUARANTINE_RETRY_NS = 1_000_000_000;
 
-    private final Conductor conductor;
+    final WaitQueues queues;
+    final AcquireOperation operation;
+    final PermitOperation permits;
+    final Intentions intentions;
+    final HolderTtlQuery holderQuery;
+    final Fencing fencing;
+    private final LoopServices services;
+    private final LeaseKeeper keeper;
+    private final ReleaseOperation releases;
+    private final WatchOperation watches;
     private final EventLoop loop;
     private final Limits limits;
     private final RetryDelays retryDelays;
-    private final WaitQueues queues;
     private final InFlightLimit inFlight;
-    private final FreeList<PendingAcquire> free = new FreeList<>(Conductor.POOLED_MIN);
+    private final FreeList<PendingAcquire> free = new FreeList<>(LoopServices.POOLED_MIN);
     private PendingAcquire firstActive;
     private int waiterCount;
     private int autoExtendedCount;
 
-    AcquireScheduler(Conductor conductor, EventLoop loop, RetryDelays retryDelays) {
-        this.conductor = conductor;
-        this.loop = loop;
-        this.limits = conductor.config().limits();
-        this.retryDelays = retryDelays;
-        this.queues = new WaitQueues(conductor, this, retryDelays, limits);
+    AcquireScheduler(LoopServices services, ClaimPool claims, LeaseKeeper keeper, RandomGenerator random) {
+        this.services = services;
+        this.keeper = keeper;
+        this.releases = keeper.releases;
+        this.loop = services.loop;
+        this.limits = services.config.limits();
+        this.retryDelays = new RetryDelays(random, services.config.retryPolicy());
+        this.operation = new AcquireOperation(services, claims, releases, this);
+        this.permits = new PermitOperation(services, claims, this, random);
+        this.intentions = new Intentions(services, claims, releases);
+        this.holderQuery = new HolderTtlQuery(services, claims, releases, this);
+        this.fencing = new Fencing(services, operation);
+        this.queues = new WaitQueues(services, claims, this, retryDelays);
+        this.watches = new WatchOperation(services, claims, queues);
         this.inFlight = new InFlightLimit(limits.inFlightMax());
-    }
-
-    WaitQueues queues() {
-        return queues;
     }
 
     InFlightLimit inFlight() {
@@ -76,7 +89,7 @@ final class AcquireScheduler {
     }
 
     private void start(LeaseHandle lease) {
-        if (conductor.shutdown().isClosing()) {
+        if (services.isClosing) {
             lease.completeAcquire(AcquireOutcome.Kind.CLOSED, AcquireOutcome.Kind.CLOSED);
             return;
         }
@@ -93,8 +106,8 @@ final class AcquireScheduler {
         PendingAcquire pending = take(lease);
         autoExtendedCount += isExtendable ? 1 : 0;
         if (lease.waitNs > 0) {
-            long nowNs = conductor.nowNs();
-            conductor.telemetry().onAcquireStarted(pending, nowNs);
+            long nowNs = services.clock.nanoTime();
+            services.telemetry.onAcquireStarted(pending, nowNs);
             pending.deadlineNs = nowNs + Math.min(lease.waitNs, WAIT_NS_MAX);
             enqueueWaiter(pending, queue);
         }
@@ -103,14 +116,14 @@ final class AcquireScheduler {
         }
         if (queues.awaitsTurn(pending)) {
             awaitTurn(pending);
-        } else if (!queues.fairness().pauseIfReturning(pending)) {
+        } else if (!queues.fairness.pauseIfReturning(pending)) {
             startAttempt(pending);
         }
     }
 
     /** Other sets of this client, or the end of a lease of this client, wake the set. */
     private void awaitTurn(PendingAcquire pending) {
-        long nowNs = conductor.nowNs();
+        long nowNs = services.clock.nanoTime();
         long heldUntilNs = queues.heldUntilNs(pending.queue);
         pending.state = PendingAcquire.State.BACKING_OFF;
         pending.plan = PendingAcquire.Plan.DOORKEEPER_FIRST;
@@ -120,7 +133,7 @@ final class AcquireScheduler {
     }
 
     private void refuseOverloaded(LeaseHandle lease) {
-        conductor.telemetry().onAcquireRejected(lease, AcquireOutcome.Kind.OVERLOADED);
+        services.telemetry.onAcquireRejected(lease, AcquireOutcome.Kind.OVERLOADED);
         lease.completeAcquire(AcquireOutcome.Kind.OVERLOADED, AcquireOutcome.Kind.OVERLOADED);
     }
 
@@ -135,9 +148,9 @@ final class AcquireScheduler {
         waiterCount++;
         pending.state = PendingAcquire.State.QUEUED;
         existing.append(pending);
-        conductor.startTimer(pending.timer, pending.deadlineNs);
+        services.timers.start(pending.timer, pending.deadlineNs);
         if (existing.hints != null) {
-            conductor.permits().followers().start(existing);
+            permits.followers.start(existing);
         }
     }
 
@@ -147,7 +160,7 @@ final class AcquireScheduler {
         if (pending.state == PendingAcquire.State.QUEUED) {
             waiterCount--;
         }
-        conductor.stopTimer(pending.timer);
+        services.timers.stop(pending.timer);
         if (pending.queue != null) {
             pending.queue.isPausing = false;
         }
@@ -163,7 +176,7 @@ final class AcquireScheduler {
         LeaseHandle lease = pending.lease;
         long generation = pending.generation;
         try {
-            conductor.acquireOperation().start(pending);
+            operation.start(pending);
         } catch (RuntimeException | Error e) {
             // Its timer has fired or is stopped, so no other event would end it.
             if (pending.generation == generation && lease.pending == pending) {
@@ -185,7 +198,7 @@ final class AcquireScheduler {
         pending.state = PendingAcquire.State.AWAITING_SLOT;
         inFlight.append(pending);
         lease.recordReason(AcquireOutcome.Kind.OVERLOADED);
-        conductor.startTimer(pending.timer, pending.deadlineNs);
+        services.timers.start(pending.timer, pending.deadlineNs);
     }
 
     /** Passes the slot of an ended attempt to the first waiter. It starts by timer, after the current call. */
@@ -194,7 +207,7 @@ final class AcquireScheduler {
         if (next != null) {
             waiterCount--;
             next.state = PendingAcquire.State.BACKING_OFF;
-            conductor.startTimer(next.timer, conductor.nowNs());
+            services.timers.start(next.timer, services.clock.nanoTime());
         }
     }
 
@@ -210,7 +223,7 @@ final class AcquireScheduler {
         queues.onAcquired(pending, startNs, nowNs);
         queues.onHeld(pending.lease.key, pending.queue, claim.validUntilNs);
         try {
-            conductor.keeper().hold(pending.lease, claim, nowNs);
+            keeper.hold(pending.lease, claim, nowNs);
         } finally {
             finish(pending, AcquireOutcome.Kind.ACQUIRED, AcquireOutcome.Kind.ACQUIRED);
         }
@@ -218,7 +231,7 @@ final class AcquireScheduler {
 
     void onAttemptFailed(PendingAcquire pending, AcquireOutcome.Kind reason) {
         boolean isPermit = pending.lease.key.kind() == LockKind.PERMIT && !loop.isShuttingDown();
-        if (isPermit && conductor.permits().continueAfter(pending, reason)) {
+        if (isPermit && permits.continueAfter(pending, reason)) {
             return;
         }
         onLockTaken(pending, reason);
@@ -228,19 +241,19 @@ final class AcquireScheduler {
     void queueAgain(PendingAcquire pending, AcquireOutcome.Kind reason) {
         pending.state = PendingAcquire.State.BACKING_OFF;
         releaseSlot();
-        conductor.telemetry().onAttemptFailed(reason);
+        services.telemetry.onAttemptFailed(reason);
         pending.lease.recordReason(reason);
         awaitLocalTurn(pending, reason);
     }
 
     private void awaitLocalTurn(PendingAcquire pending, AcquireOutcome.Kind reason) {
-        if (pending.deadlineNs - conductor.nowNs() <= 0) {
+        if (pending.deadlineNs - services.clock.nanoTime() <= 0) {
             finish(pending, AcquireOutcome.Kind.TIMED_OUT, reason);
             return;
         }
         waiterCount++;
         pending.state = PendingAcquire.State.QUEUED;
-        conductor.startTimer(pending.timer, pending.deadlineNs);
+        services.timers.start(pending.timer, pending.deadlineNs);
     }
 
     /** Whether an attempt may start at once, within the limit of attempts in flight. */
@@ -252,7 +265,7 @@ final class AcquireScheduler {
     void onLockTaken(PendingAcquire pending, AcquireOutcome.Kind reason) {
         pending.state = PendingAcquire.State.BACKING_OFF;
         releaseSlot();
-        conductor.telemetry().onAttemptFailed(reason);
+        services.telemetry.onAttemptFailed(reason);
         if (loop.isShuttingDown()) {
             // The shutdown of the loop has closed the connections.
             finish(pending, AcquireOutcome.Kind.CLOSED, AcquireOutcome.Kind.CLOSED);
@@ -284,10 +297,10 @@ final class AcquireScheduler {
     private void retry(PendingAcquire pending, AcquireOutcome.Kind reason) {
         if (!pending.retryImmediately) {
             // Another client holds the lock, or may get it before the next attempt.
-            queues.fairness().onFailed(pending);
+            queues.fairness.onFailed(pending);
             pending.lossCount += pending.plan == PendingAcquire.Plan.UNCONTENDED ? 0 : 1;
         }
-        long nowNs = conductor.nowNs();
+        long nowNs = services.clock.nanoTime();
         long leftNs = pending.deadlineNs - nowNs;
         if (leftNs <= 0) {
             finish(pending, AcquireOutcome.Kind.TIMED_OUT, reason);
@@ -297,12 +310,12 @@ final class AcquireScheduler {
             pending.plan = Intentions.isOfSet(pending)
                     ? PendingAcquire.Plan.DOORKEEPER_FIRST
                     : PendingAcquire.Plan.UNCONTENDED;
-            conductor.startTimer(pending.timer, nowNs);
+            services.timers.start(pending.timer, nowNs);
         } else if (pending.isWoken) {
             wake(pending, PendingAcquire.Plan.DOORKEEPER_FIRST, nowNs);
         } else if (reason == AcquireOutcome.Kind.CONTENDED && isRegistrationDue(pending)) {
             pending.plan = PendingAcquire.Plan.DOORKEEPER_FIRST;
-            conductor.startTimer(pending.timer, nowNs);
+            services.timers.start(pending.timer, nowNs);
         } else {
             long generation = pending.generation;
             long delayNs = retryDelays.delayNs(pending.lease, reason, pending.lease.shortestRemainingTtlMs());
@@ -322,7 +335,7 @@ final class AcquireScheduler {
     /** While too few nodes vote because of quarantines, no attempt can succeed: at most twice the time that is left. */
     private long quarantinePauseNs(long nowNs, long delayNs) {
         long pauseNs = Math.max(delayNs, 1);
-        while (pauseNs < QUARANTINE_RETRY_NS && !conductor.isQuorumPossibleBy(nowNs + pauseNs)) {
+        while (pauseNs < QUARANTINE_RETRY_NS && !services.isQuorumPossibleBy(nowNs + pauseNs)) {
             pauseNs *= 2;
         }
         return Math.max(delayNs, Math.min(pauseNs, QUARANTINE_RETRY_NS));
@@ -331,7 +344,7 @@ final class AcquireScheduler {
     /** The first refusal is that of a plain command, which registers for no push: the doorkeeper is asked at once. */
     private boolean isRegistrationDue(PendingAcquire pending) {
         return pending.plan == PendingAcquire.Plan.UNCONTENDED && queues.mayRegister(pending.queue)
-                && conductor.doorkeeper().of(pending.lease.key) != Doorkeeper.NONE;
+                && services.doorkeeper.of(pending.lease.key) != Doorkeeper.NONE;
     }
 
     // ---- waiting for pushes -----------------------------------------------------------------------------------------
@@ -351,7 +364,7 @@ final class AcquireScheduler {
         pending.expiryNs = isOneOfSlots ? WaitQueues.earlier(pending.expiryNs, expiryNs) : expiryNs;
         long drawnNs = retryDelays.backstopNs();
         pending.backstopNs = Math.max(delayNs, drawnNs);
-        if (Long.bitCount(pending.queue.registeredMask) == 1 && conductor.nodeCount() > 1) {
+        if (Long.bitCount(pending.queue.registeredMask) == 1 && services.voters.length > 1) {
             startTimer(pending, PendingAcquire.TimerStep.WATCH, nowNs + Math.min(delayNs, drawnNs));
         } else {
             startTimer(pending, PendingAcquire.TimerStep.BACKSTOP, nowNs + pending.backstopNs);
@@ -361,7 +374,7 @@ final class AcquireScheduler {
     /** The acquisition waits longer than most: the pushes of all nodes wake it from now on. */
     private void watch(PendingAcquire pending, long nowNs) {
         startTimer(pending, PendingAcquire.TimerStep.BACKSTOP, nowNs + pending.backstopNs);
-        conductor.watchOperation().start(pending.queue);
+        watches.start(pending.queue);
     }
 
     /**
@@ -380,7 +393,7 @@ final class AcquireScheduler {
 
     /** At most half of the time that is left, so that a short budget is not spent on the turns of others. */
     private long turnDelayNs(PendingAcquire head, long atNs) {
-        long delayNs = conductor.doorkeeper().turnDelayNs(head.queue.key, head.queue.place);
+        long delayNs = services.doorkeeper.turnDelayNs(head.queue.key, head.queue.place);
         return Math.max(0, Math.min(delayNs, (head.deadlineNs - atNs) / 2));
     }
 
@@ -394,11 +407,11 @@ final class AcquireScheduler {
             pending.plan = PendingAcquire.Plan.DOORKEEPER_FIRST;
             dueNs = pending.expiryNs;
         }
-        if (conductor.intentions().isRenewedBefore(pending, dueNs)) {
+        if (intentions.isRenewedBefore(pending, dueNs)) {
             pending.timerStep = PendingAcquire.TimerStep.ATTEMPT;
-            dueNs = conductor.intentions().renewalNs(pending);
+            dueNs = intentions.renewalNs(pending);
         }
-        conductor.startTimer(pending.timer, dueNs);
+        services.timers.start(pending.timer, dueNs);
     }
 
     void onTimer(PendingAcquire pending, long nowNs) {
@@ -417,7 +430,7 @@ final class AcquireScheduler {
                 return;
             }
             if (step == PendingAcquire.TimerStep.BACKSTOP) {
-                conductor.telemetry().onBackstop(lease.key);
+                services.telemetry.onBackstop(lease.key);
             }
             startAttempt(pending);
         }
@@ -435,7 +448,7 @@ final class AcquireScheduler {
         try {
             leaveQueues(pending, kind == AcquireOutcome.Kind.ACQUIRED ? lease : null);
         } finally {
-            conductor.telemetry().onAcquireEnded(pending, kind, reason);
+            services.telemetry.onAcquireEnded(pending, kind, reason);
             if (pending.isIntending) {
                 withdrawIntention(pending);
             }
@@ -447,14 +460,14 @@ final class AcquireScheduler {
     /** Without it, others wait until the intention expires. */
     private void withdrawIntention(PendingAcquire pending) {
         try {
-            conductor.intentions().withdraw(pending);
+            intentions.withdraw(pending);
         } catch (RuntimeException | Error e) {
             Log.error("the intention of a waiter cannot be removed; it expires", e);
         }
     }
 
     private void leaveQueues(PendingAcquire pending, LeaseHandle holder) {
-        conductor.stopTimer(pending.timer);
+        services.timers.stop(pending.timer);
         releaseLimits(pending);
         WaitQueue queue = pending.queue;
         if (queue != null) {
@@ -463,7 +476,7 @@ final class AcquireScheduler {
             if (wasHead) {
                 queues.promoteNext(queue, holder);
             } else if (pending.state == PendingAcquire.State.ATTEMPTING) {
-                conductor.permits().followers().onLeft(queue);
+                permits.followers.onLeft(queue);
             }
         }
     }
@@ -489,15 +502,31 @@ final class AcquireScheduler {
     }
 
     /** A held lease has ended. */
-    void onUntracked(LeaseHandle lease) {
+    @Override
+    public void onUntracked(LeaseHandle lease) {
         if (lease.isExtendable()) {
             autoExtendedCount--;
         }
     }
 
-    /** The lock of a lease that has ended is kept. */
-    void onKept() {
+    @Override
+    public void onKept() {
         autoExtendedCount++;
+    }
+
+    @Override
+    public int onEnding(LockKey key, long waitNs, long acquiredNs, long nowNs) {
+        return queues.fairness.onEnding(key, waitNs, acquiredNs, nowNs);
+    }
+
+    @Override
+    public void askForMark(LockKey key, int node) {
+        queues.marks.ask(key, node);
+    }
+
+    @Override
+    public void handOff(LockKey key, LockKey lockedKey) {
+        queues.handOff(key, lockedKey);
     }
 
     void cancel(LeaseHandle lease) {
@@ -505,7 +534,7 @@ final class AcquireScheduler {
             abort(lease.pending, AcquireOutcome.Kind.CANCELLED);
         } else if (lease.storedState() == LeaseState.HELD) {
             // Its caller has not used the lock.
-            conductor.releaseOperation().releaseNow(lease);
+            releases.releaseNow(lease);
         }
     }
 
@@ -530,7 +559,7 @@ final class AcquireScheduler {
                 if (pending.claim.phase != Claim.Phase.QUERYING_TTL) {
                     pending.lease.recordVotes(pending.claim);
                 }
-                conductor.acquireOperation().rollBack(pending.claim);
+                operation.rollBack(pending.claim);
             }
         } finally {
             pending.claim = null;
@@ -541,8 +570,8 @@ final class AcquireScheduler {
     /** A node may have lost keys: revokes its votes in rounds that are not decided. */
     void revoke(NodeView node, VoteFailure failure) {
         for (PendingAcquire pending = firstActive; pending != null; pending = pending.nextActive) {
-            if (pending.claim != null && conductor.isNodeOf(pending.claim, node)) {
-                conductor.acquireOperation().revoke(pending.claim, node.index(), failure);
+            if (pending.claim != null && services.isNodeOf(pending.claim, node)) {
+                operation.revoke(pending.claim, node.index(), failure);
             }
         }
     }
@@ -551,7 +580,7 @@ final class AcquireScheduler {
 
     private PendingAcquire take(LeaseHandle lease) {
         PendingAcquire pooled = free.poll();
-        PendingAcquire pending = pooled == null ? new PendingAcquire(this) : pooled;
+        PendingAcquire pending = pooled == null ? new PendingAcquire(this::onTimer) : pooled;
         pending.reset(lease);
         lease.pending = pending;
         pending.previousActive = null;
@@ -560,7 +589,7 @@ final class AcquireScheduler {
             firstActive.previousActive = pending;
         }
         firstActive = pending;
-        conductor.counters().onWaiting(1);
+        services.counters.onWaiting(1);
         return pending;
     }
 
@@ -575,7 +604,7 @@ final class AcquireScheduler {
         }
         pending.previousActive = null;
         pending.nextActive = null;
-        conductor.counters().onWaiting(-1);
+        services.counters.onWaiting(-1);
         pending.lease = null;
         pending.generation++;
         pending.state = PendingAcquire.State.FREE;
@@ -590,5 +619,7 @@ final class AcquireScheduler {
     void trim() {
         free.trim();
         queues.trim();
+        fencing.trim();
+        permits.trim();
     }
 }

@@ -5,6 +5,7 @@ import dev.redlock.node.CommandKind;
 import dev.redlock.node.LockKind;
 import dev.redlock.node.VoteFailure;
 import dev.redlock.quorum.LateExtensions;
+import dev.redlock.quorum.Majority;
 import dev.redlock.quorum.Round;
 import dev.redlock.quorum.Token;
 import dev.redlock.quorum.Vote;
@@ -111,19 +112,24 @@ final class Claim extends LockRequest {
     long ttlMsMax;
     /** Times the release for JFR; null if its event is off. */
     SharedStarts.Start<ReleaseEvent> releaseStart;
-    private final Conductor conductor;
+    private final ClaimEvents events;
+    private final ConductorCounters counters;
+    private final LeaseTerms terms;
     private int pendingReplyCount;
 
-    Claim(Conductor conductor, int nodeCount) {
-        this.conductor = conductor;
-        this.token = new Token(conductor.tokenLabel());
-        this.acquireRound = new Round(conductor.majority());
-        this.extendRound = new Round(conductor.majority());
-        this.releaseRound = new Round(conductor.majority());
+    Claim(ClaimEvents events, ConductorCounters counters, LeaseTerms terms, Majority majority, byte[] tokenLabel,
+            int nodeCount) {
+        this.events = events;
+        this.counters = counters;
+        this.terms = terms;
+        this.token = new Token(tokenLabel);
+        this.acquireRound = new Round(majority);
+        this.extendRound = new Round(majority);
+        this.releaseRound = new Round(majority);
         this.failures = new byte[nodeCount];
-        this.roundTimer = new DeadlineTimer(this::onRoundTimeout);
-        this.extendTimer = new DeadlineTimer(nowNs -> conductor.extendOperation().onTimeout(this));
-        this.holdTimer = new DeadlineTimer(nowNs -> conductor.keeper().onHoldTimer(this, nowNs));
+        this.roundTimer = new DeadlineTimer(nowNs -> events.onRoundTimeout(this));
+        this.extendTimer = new DeadlineTimer(nowNs -> events.onExtendTimeout(this));
+        this.holdTimer = new DeadlineTimer(nowNs -> events.onHoldTimer(this, nowNs));
     }
 
     void reset() {
@@ -145,7 +151,7 @@ final class Claim extends LockRequest {
     /** Call it before the send, because a send may complete with a failure. */
     void addPendingReplies(int count) {
         pendingReplyCount += count;
-        conductor.counters().onCommands(count);
+        counters.onCommands(count);
     }
 
     /** Keeps the claim out of its pool until {@link #removePendingReply}. */
@@ -157,20 +163,11 @@ final class Claim extends LockRequest {
         return pendingReplyCount != 0;
     }
 
-    private void onRoundTimeout(long nowNs) {
-        switch (phase) {
-            case ACQUIRING -> conductor.acquireOperation().onTimeout(this);
-            case RAISING, SEARCHING -> guest.onTimeout();
-            case QUERYING_TTL -> conductor.holderTtlQuery().end(this);
-            default -> conductor.releaseOperation().onTimeout(this);
-        }
-    }
-
     /** One reply less is pending; after the last one, an abandoned claim returns to its pool. */
     void removePendingReply() {
         pendingReplyCount--;
         if (pendingReplyCount == 0 && phase == Phase.ABANDONED) {
-            conductor.claims().recycle(this);
+            events.onLastReply(this);
         }
     }
 
@@ -187,33 +184,7 @@ final class Claim extends LockRequest {
     @Override
     public void onReply(int nodeIndex, CommandKind kind, int sequence, long value) {
         try {
-            if (conductor.scheduler().queues().registeredCount() != 0) {
-                conductor.scheduler().queues().onOwnReply(this, nodeIndex, kind, value);
-            }
-            switch (kind) {
-                case ACQUIRE, ACQUIRE_FENCED -> conductor.acquireOperation().onReply(this, nodeIndex, value);
-                case ACQUIRE_WITH_TICKET, ACQUIRE_FENCED_WITH_TICKET ->
-                    conductor.acquireOperation().onReplyWithTicket(this, nodeIndex, value);
-                case RAISE -> guest.onReply(nodeIndex, value);
-                case REMAINING_TTL -> {
-                    if (phase == Phase.SEARCHING) {
-                        guest.onReply(nodeIndex, value);
-                    } else if (key.lock() != key) {
-                        conductor.scheduler().queues().marks().onAnswer(key.lock(), value);
-                    } else {
-                        conductor.holderTtlQuery().onReply(this, value);
-                    }
-                }
-                case TICKETS -> conductor.scheduler().queues().onTickets(key, value);
-                case KEY_TYPE -> conductor.holderTtlQuery().onType(this, nodeIndex, sequence, value);
-                case EXTEND, EXTEND_MANY -> conductor.extendOperation().onReply(this, nodeIndex, sequence, value);
-                case CHECK -> conductor.lossWatch().onReply(this, nodeIndex, value);
-                case SHORTEN -> {
-                    // Without effect on a node, its key expires later.
-                }
-                case RELEASE, RELEASE_FENCED, RELEASE_MANY, RELEASE_MANY_FENCED -> conductor.releaseOperation()
-                        .onReply(this, nodeIndex, sequence, value);
-            }
+            events.onReply(this, nodeIndex, kind, sequence, value);
         } finally {
             removePendingReply();
         }
@@ -226,7 +197,7 @@ final class Claim extends LockRequest {
 
     @Override
     public void onRefusedAhead(int nodeIndex) {
-        conductor.extendOperation().onNotHeld(this, nodeIndex);
+        events.onRefusedAhead(this, nodeIndex);
     }
 
     @Override
@@ -244,46 +215,12 @@ final class Claim extends LockRequest {
         onNoReply(nodeIndex, kind, sequence, Vote.FAILED, failure);
     }
 
-    private void onNoReply(int nodeIndex, CommandKind kind, int sequence, Vote vote,
-            VoteFailure failure) {
+    private void onNoReply(int nodeIndex, CommandKind kind, int sequence, Vote vote, VoteFailure failure) {
         try {
-            switch (kind) {
-                case ACQUIRE, ACQUIRE_FENCED, ACQUIRE_WITH_TICKET, ACQUIRE_FENCED_WITH_TICKET ->
-                    conductor.acquireOperation().onNoReply(this, nodeIndex, vote, failure);
-                case RAISE -> guest.onNoReply(nodeIndex, vote);
-                case REMAINING_TTL -> {
-                    if (phase == Phase.SEARCHING) {
-                        guest.onNoReply(nodeIndex, vote);
-                    }
-                }
-                case EXTEND, EXTEND_MANY -> conductor.extendOperation()
-                        .onNoReply(this, nodeIndex, sequence, vote, failure);
-                case CHECK -> conductor.lossWatch().onNoReply(this, nodeIndex, failure);
-                case KEY_TYPE -> conductor.holderTtlQuery().onNoType(this, nodeIndex, sequence);
-                case TICKETS -> {
-                    // The next release asks again.
-                }
-                case SHORTEN -> {
-                    // The key expires with its ttl.
-                }
-                case RELEASE, RELEASE_FENCED, RELEASE_MANY, RELEASE_MANY_FENCED ->
-                    onNotReleased(nodeIndex, kind, sequence, vote, failure);
-            }
+            events.onNoReply(this, nodeIndex, kind, sequence, vote, failure);
         } finally {
             removePendingReply();
         }
-    }
-
-    private void onNotReleased(int nodeIndex, CommandKind kind, int sequence, Vote vote, VoteFailure failure) {
-        boolean isNotHeld = isNotHeld(kind, failure);
-        if (!isNotHeld || !conductor.holderTtlQuery().onWrongType(this, nodeIndex)) {
-            conductor.releaseOperation().onNoReply(this, nodeIndex, sequence, isNotHeld ? Vote.REFUSED : vote);
-        }
-    }
-
-    /** A key of another type has no token. With a counter, the counter may be of that type instead. */
-    private static boolean isNotHeld(CommandKind kind, VoteFailure failure) {
-        return failure == VoteFailure.WRONGTYPE && (kind == CommandKind.RELEASE || kind == CommandKind.RELEASE_MANY);
     }
 
     @Override
@@ -371,7 +308,7 @@ final class Claim extends LockRequest {
 
     @Override
     public long counterTtlMs() {
-        return conductor.config().terms().fenceCounterTtlMs();
+        return terms.fenceCounterTtlMs();
     }
 
     @Override

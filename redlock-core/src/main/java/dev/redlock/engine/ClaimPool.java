@@ -3,24 +3,31 @@ package dev.redlock.engine;
 import dev.redlock.node.FreeList;
 
 /**
- * Pools the claims of one conductor. A claim returns when it has no owner and no pending replies, so that a late reply
+ * Pools the claims of one event loop. A claim returns when it has no owner and no pending replies, so that a late reply
  * never reaches another claim.
  *
  * @threading event-loop-confined
  */
 final class ClaimPool {
 
-    private final Conductor conductor;
-    private final FreeList<Claim> free = new FreeList<>(Conductor.POOLED_MIN);
+    private final LoopServices services;
+    private final ClaimEvents events;
+    private final Runnable onIdle;
+    private final FreeList<Claim> free = new FreeList<>(LoopServices.POOLED_MIN);
     private int outCount;
 
-    ClaimPool(Conductor conductor) {
-        this.conductor = conductor;
+    ClaimPool(LoopServices services, ClaimEvents events, Runnable onIdle) {
+        this.services = services;
+        this.events = events;
+        this.onIdle = onIdle;
     }
 
     Claim take() {
         Claim pooled = free.poll();
-        Claim claim = pooled == null ? new Claim(conductor, conductor.nodeCount()) : pooled;
+        Claim claim = pooled == null
+                ? new Claim(events, services.counters, services.config.terms(), services.majority, services.tokenLabel,
+                        services.voters.length)
+                : pooled;
         outCount++;
         claim.reset();
         return claim;
@@ -42,8 +49,8 @@ final class ClaimPool {
         }
         free.push(claim);
         outCount--;
-        if (outCount == 0) {
-            conductor.shutdown().onProgress();
+        if (outCount == 0 && services.isClosing) {
+            onIdle.run();
         }
     }
 

@@ -1,185 +1,109 @@
 package dev.redlock.engine;
 
+import dev.redlock.api.CloseReport;
 import dev.redlock.api.NodeState;
-import dev.redlock.node.ClusterVoter;
-import dev.redlock.node.DirectBuffers;
-import dev.redlock.node.FanOut;
-import dev.redlock.node.FreshGroup;
+import dev.redlock.node.CommandKind;
 import dev.redlock.node.Log;
-import dev.redlock.node.Node;
-import dev.redlock.node.NodeContext;
 import dev.redlock.node.NodeListener;
 import dev.redlock.node.NodeView;
-import dev.redlock.node.SharedIdentities;
 import dev.redlock.node.VoteFailure;
 import dev.redlock.node.Voter;
-import dev.redlock.quorum.Majority;
-import dev.redlock.quorum.SharedVotes;
-import dev.redlock.quorum.Token;
-import dev.redlock.quorum.TokenStream;
-import dev.redlock.time.DeadlineTimer;
-import dev.redlock.time.LoopTimers;
+import dev.redlock.quorum.Vote;
+import dev.redlock.telemetry.AcquireTimes;
 import dev.redlock.time.NanoClock;
-import dev.redlock.time.TimerWheel;
-import dev.redlock.transport.ClusterAddress;
-import dev.redlock.transport.IoTransport;
-import dev.redlock.transport.VoterAddress;
 import io.netty.buffer.ByteBuf;
-import io.netty.channel.EventLoop;
 import java.util.concurrent.CompletableFuture;
-import java.util.concurrent.RejectedExecutionException;
-import java.util.random.RandomGenerator;
 
 /**
- * Owns all state of one event loop. It wires the parts together and passes the events of the nodes to them:
+ * Wires the parts of one event loop together, and passes them the events of nodes and claims, and the requests of
+ * leases:
  *
  * <ul>
- * <li>{@link AcquireScheduler} starts attempts;
- * <li>one operation for each command runs its rounds;
- * <li>{@link LeaseKeeper} watches held leases;
+ * <li>{@link LoopServices} is what all of them share;
+ * <li>{@link AcquireScheduler} starts attempts, and owns everything about acquiring and waiting;
+ * <li>{@link LeaseKeeper} watches held leases, and owns everything about extending and releasing;
  * <li>{@link Shutdown} ends acquisitions, leases and nodes.
  * </ul>
  *
- * <p>Callers reach it through {@link LeaseHandle} alone.
- *
- * @threading event-loop-confined, except {@link #execute}, {@link #isOwnThread}, {@link #isClosed}, {@link #start},
- *            {@link #nowNs} and {@link #counters}
+ * @threading event-loop-confined, except {@link #execute}, {@link #isOwnThread}, {@link #isClosed}, {@link #start} and
+ *            what is for the client
  */
-final class Conductor implements NodeListener {
+final class Conductor implements NodeListener, ClaimEvents, LeaseLoop {
 
-    /** Objects that each pool keeps at least: about a megabyte of claims. */
-    static final int POOLED_MIN = 1024;
     private static final long TRIM_PERIOD_NS = 1_000_000_000;
 
-    private final EventLoop loop;
-    private final NanoClock clock;
-    private final ClientConfig config;
-    private final Voter[] voters;
-    private final Majority majority;
-    private final long all;
-    private final FanOut fanOut;
-    private final LoopTimers timers;
-    private final TimerWheel wheel;
-    private final TokenStream tokens;
-    private final byte[] tokenLabel;
-    private final ConductorCounters counters = new ConductorCounters();
-    private final LoopTelemetry telemetry;
-    private final ClaimPool claims;
-    private final AcquireScheduler scheduler;
-    private final AcquireOperation acquireOperation;
-    private final HolderTtlQuery holderTtlQuery = new HolderTtlQuery(this);
-    private final WatchOperation watchOperation = new WatchOperation(this);
-    private final Intentions intentions = new Intentions(this);
-    private final PermitOperation permits;
-    private final ExtendOperation extendOperation;
-    private final ReleaseOperation releaseOperation;
-    private final LeaseKeeper keeper;
-    private final LossWatch lossWatch = new LossWatch(this);
-    private final QuorumWatch quorumWatch = new QuorumWatch(this);
-    private final Fencing fencing;
-    private final Doorkeeper doorkeeper;
-    private final FirstVoters firstVoters;
-    private final Shutdown shutdown;
+    final LoopServices services;
+    final ClaimPool claims;
+    final LeaseKeeper keeper;
+    final AcquireScheduler scheduler;
+    private final QuorumWatch quorumWatch;
+    final Shutdown shutdown;
     private final NextTurn nextTurn;
     private final CompletableFuture<Void> settled = new CompletableFuture<>();
     private long settledMask;
     private long trimmedNs;
 
-    Conductor(ClientConfig config, EventLoop loop, IoTransport transport, NanoClock clock,
-            TokenStream tokens, RandomGenerator random) {
-        this.config = config;
-        this.telemetry = new LoopTelemetry(this);
-        this.loop = loop;
-        this.clock = clock;
-        this.tokens = tokens;
-        this.tokenLabel = Token.labelOf(config.nameInValues());
-        this.trimmedNs = clock.nanoTime();
-        this.timers = new LoopTimers(clock, loop, this::trimIfDue,
-                thrown -> Log.error("a timer threw; the client continues", thrown), config.isThrifty());
-        this.wheel = timers.wheel();
-        this.voters = new Voter[config.nodes().size()];
-        SharedVotes sharedVotes = new SharedVotes(voters.length);
-        this.majority = config.majority().withShared(sharedVotes);
-        this.all = majority.all();
-        this.fanOut = new FanOut(loop, new DirectBuffers(loop, transport.allocator(), clock), voters.length,
-                config.nodeOptions().releaseBatchMax());
-        NodeContext nodeContext = new NodeContext(loop, transport, clock, wheel, random,
-                config.nodeOptions(), this,
-                new SharedIdentities(sharedVotes, config.nodes().stream().map(VoterAddress::toString).toList()),
-                new FreshGroup());
-        for (int i = 0; i < voters.length; i++) {
-            voters[i] = newVoter(i, config.nodes().get(i), nodeContext);
-        }
-        this.fencing = new Fencing(this);
-        this.doorkeeper = new Doorkeeper(voters, fanOut);
-        this.firstVoters = new FirstVoters(voters, fanOut, majority(), doorkeeper,
-                config.isThrifty() ? random.nextInt(voters.length) : 0);
-        this.claims = new ClaimPool(this);
-        this.extendOperation = new ExtendOperation(this);
-        this.keeper = new LeaseKeeper(this, new RenewalSpread(random));
-        this.shutdown = new Shutdown(this, loop);
-        this.acquireOperation = new AcquireOperation(this);
-        this.releaseOperation = new ReleaseOperation(this);
-        this.nextTurn = new NextTurn(loop, shutdown);
-        this.permits = new PermitOperation(this, random);
-        this.scheduler = new AcquireScheduler(this, loop, new RetryDelays(random, config.retryPolicy()));
+    Conductor(ClientConfig config, LoopSetup setup) {
+        this.services = new LoopServices(config, setup, this, this::trimIfDue);
+        this.trimmedNs = services.clock.nanoTime();
+        this.quorumWatch = new QuorumWatch(services);
+        this.claims = new ClaimPool(services, this, this::onIdle);
+        ReleaseTally tally = new ReleaseTally();
+        this.keeper = new LeaseKeeper(services, claims, tally, setup.random());
+        this.scheduler = new AcquireScheduler(services, claims, keeper, setup.random());
+        keeper.tell(scheduler);
+        this.shutdown = new Shutdown(services, scheduler, keeper, tally, claims, settled);
+        this.nextTurn = shutdown.nextTurn();
     }
 
-    private Voter newVoter(int index, VoterAddress address, NodeContext nodeContext) {
-        return address instanceof ClusterAddress cluster
-                ? new ClusterVoter(index, cluster, nodeContext, fanOut)
-                : new Node(index, address.servers().get(0), nodeContext, fanOut);
+    private void onIdle() {
+        shutdown.onProgress();
     }
 
     // ---- connecting -------------------------------------------------------------------------------------------------
 
     /** Starts to connect to every node. The future completes after the first reply or failure of each node. */
     CompletableFuture<Void> start() {
-        executeUnlessEnding(this::connect);
-        if (loop.isShuttingDown()) {
+        services.executeUnlessEnding(this::connect);
+        if (services.loop.isShuttingDown()) {
             // A loop that is shutting down may not run the task.
             shutdown.markClosed();
-            settle();
+            settled.complete(null);
         }
         return settled;
     }
 
     private void connect() {
-        if (loop.isShuttingDown()) {
+        if (services.loop.isShuttingDown()) {
             shutdown.onLoopEnding();
             return;
         }
         shutdown.watchLoop();
         quorumWatch.start();
-        for (Voter voter : voters) {
+        for (Voter voter : services.voters) {
             voter.open();
         }
-    }
-
-    /** Stops the wait for the first replies of the nodes. */
-    void settle() {
-        settled.complete(null);
     }
 
     // ---- events of the nodes ----------------------------------------------------------------------------------------
 
     @Override
     public void onStateChange(NodeView node, NodeState state) {
-        telemetry.onNodeState(node, state);
+        services.telemetry.onNodeState(node, state);
         quorumWatch.onChange();
         if (state == NodeState.READY || state == NodeState.QUARANTINED || state == NodeState.WAITING) {
             // A restored copy of this process has to reconnect: new entropy keeps its tokens different from the
             // original's.
-            tokens.rekey();
+            services.tokens.rekey();
         }
         if (state == NodeState.READY || state == NodeState.WAITING) {
             settle(node.index());
         }
         if (state == NodeState.READY) {
-            lossWatch.onReconnected(node.index());
+            keeper.lossWatch.onReconnected(node.index());
         }
         if (state == NodeState.WAITING) {
-            scheduler.queues().onDisconnected(node.index());
+            scheduler.queues.onDisconnected(node.index());
         }
         if (state == NodeState.CLOSED) {
             shutdown.onProgress();
@@ -193,24 +117,24 @@ final class Conductor implements NodeListener {
 
     @Override
     public void onReadStart() {
-        telemetry.onReadStart();
+        services.telemetry.onReadStart();
     }
 
     @Override
     public void onInvalidated(NodeView node, ByteBuf key, int index, int length) {
-        scheduler.queues().onInvalidated(node.index(), key, index, length);
-        lossWatch.onInvalidated(node.index(), key, index, length);
+        scheduler.queues.onInvalidated(node.index(), key, index, length);
+        keeper.lossWatch.onInvalidated(node.index(), key, index, length);
     }
 
     @Override
     public void onDeliveredLate(NodeView node, ByteBuf key, int index, int length) {
-        scheduler.queues().onDeliveredLate(node.index(), key, index, length);
+        scheduler.queues.onDeliveredLate(node.index(), key, index, length);
     }
 
     @Override
     public void onFlushed(NodeView node) {
         revoke(node, VoteFailure.KEYS_LOST, LossCause.FLUSHED);
-        scheduler.queues().onAllInvalidated(node.index());
+        scheduler.queues.onAllInvalidated(node.index());
     }
 
     @Override
@@ -230,12 +154,12 @@ final class Conductor implements NodeListener {
     }
 
     private void settle(int voterIndex) {
-        if (voters[voterIndex].isSettled()) {
+        if (services.voters[voterIndex].isSettled()) {
             settledMask |= 1L << voterIndex;
         }
-        if (settledMask == all && !settled.isDone()) {
+        if (settledMask == services.all && !settled.isDone()) {
             quorumWatch.onSettled();
-            settle();
+            settled.complete(null);
         }
     }
 
@@ -254,67 +178,207 @@ final class Conductor implements NodeListener {
         keeper.revoke(node, cause);
     }
 
-    /** Whether a node gives the vote for the key of a claim, or may have given it before a change of the owner. */
-    boolean isNodeOf(Claim claim, NodeView node) {
-        return node(node.index(), claim).view() == node || voters[node.index()].isSilentFor(claim);
+    @Override
+    public void onLogLine(NodeView node, System.Logger.Level level, String line) {
+        if (!services.isClosing) {
+            // The node is changing its state, and a log handler may re-enter the client.
+            Log.later(services.loop, level, "node {0} ({1}): {2}", node.index(), node.address(), line);
+        }
+    }
+
+    // ---- events of the claims ---------------------------------------------------------------------------------------
+
+    @Override
+    public void onReply(Claim claim, int nodeIndex, CommandKind kind, int sequence, long value) {
+        if (scheduler.queues.registeredCount() != 0) {
+            scheduler.queues.onOwnReply(claim, nodeIndex, kind, value);
+        }
+        switch (kind) {
+            case ACQUIRE, ACQUIRE_FENCED -> scheduler.operation.onReply(claim, nodeIndex, value);
+            case ACQUIRE_WITH_TICKET, ACQUIRE_FENCED_WITH_TICKET ->
+                scheduler.operation.onReplyWithTicket(claim, nodeIndex, value);
+            case RAISE -> claim.guest.onReply(nodeIndex, value);
+            case REMAINING_TTL -> onRemainingTtl(claim, nodeIndex, value);
+            case TICKETS -> scheduler.queues.onTickets(claim.key, value);
+            case KEY_TYPE -> scheduler.holderQuery.onType(claim, nodeIndex, sequence, value);
+            case EXTEND, EXTEND_MANY -> keeper.extensions.onReply(claim, nodeIndex, sequence, value);
+            case CHECK -> keeper.lossWatch.onReply(claim, nodeIndex, value);
+            case SHORTEN -> {
+                // Without effect on a node, its key expires later.
+            }
+            case RELEASE, RELEASE_FENCED, RELEASE_MANY, RELEASE_MANY_FENCED -> {
+                if (claim.phase == Claim.Phase.QUERYING_TTL) {
+                    onRolledBack(claim, nodeIndex, sequence);
+                } else {
+                    keeper.releases.onReply(claim, nodeIndex, sequence, value);
+                }
+            }
+        }
+    }
+
+    private void onRemainingTtl(Claim claim, int nodeIndex, long value) {
+        LockKey key = claim.key;
+        if (claim.phase == Claim.Phase.SEARCHING) {
+            claim.guest.onReply(nodeIndex, value);
+        } else if (key.lock() != key) {
+            scheduler.queues.marks.onAnswer(key.lock(), value);
+        } else {
+            scheduler.holderQuery.onReply(claim, value);
+        }
+    }
+
+    private void onRolledBack(Claim claim, int nodeIndex, int sequence) {
+        if (sequence != ReleaseOperation.COUNTER_ONLY_SEQUENCE) {
+            scheduler.holderQuery.onReleased(claim, nodeIndex);
+        }
     }
 
     @Override
-    public void onLogLine(NodeView node, System.Logger.Level level, String line) {
-        if (!shutdown.isClosing()) {
-            // The node is changing its state, and a log handler may re-enter the client.
-            Log.later(loop, level, "node {0} ({1}): {2}", node.index(), node.address(), line);
+    public void onNoReply(Claim claim, int nodeIndex, CommandKind kind, int sequence, Vote vote,
+            VoteFailure failure) {
+        switch (kind) {
+            case ACQUIRE, ACQUIRE_FENCED, ACQUIRE_WITH_TICKET, ACQUIRE_FENCED_WITH_TICKET ->
+                scheduler.operation.onNoReply(claim, nodeIndex, vote, failure);
+            case RAISE -> claim.guest.onNoReply(nodeIndex, vote);
+            case REMAINING_TTL -> {
+                if (claim.phase == Claim.Phase.SEARCHING) {
+                    claim.guest.onNoReply(nodeIndex, vote);
+                }
+            }
+            case EXTEND, EXTEND_MANY -> keeper.extensions.onNoReply(claim, nodeIndex, sequence, vote, failure);
+            case CHECK -> keeper.lossWatch.onNoReply(claim, nodeIndex, failure);
+            case KEY_TYPE -> scheduler.holderQuery.onNoType(claim, nodeIndex, sequence);
+            case TICKETS -> {
+                // The next release asks again.
+            }
+            case SHORTEN -> {
+                // The key expires with its ttl.
+            }
+            case RELEASE, RELEASE_FENCED, RELEASE_MANY, RELEASE_MANY_FENCED ->
+                onNotReleased(claim, nodeIndex, kind, sequence, vote, failure);
         }
+    }
+
+    private void onNotReleased(Claim claim, int nodeIndex, CommandKind kind, int sequence, Vote vote,
+            VoteFailure failure) {
+        boolean isNotHeld = isNotHeld(kind, failure);
+        if (isNotHeld && scheduler.holderQuery.onWrongType(claim, nodeIndex)) {
+            return;
+        }
+        boolean isRolledBack = claim.phase == Claim.Phase.QUERYING_TTL;
+        keeper.releases.onNoReply(claim, nodeIndex, sequence, isNotHeld ? Vote.REFUSED : vote);
+        if (isRolledBack) {
+            onRolledBack(claim, nodeIndex, sequence);
+        }
+    }
+
+    /** A key of another type has no token. With a counter, the counter may be of that type instead. */
+    private static boolean isNotHeld(CommandKind kind, VoteFailure failure) {
+        return failure == VoteFailure.WRONGTYPE && (kind == CommandKind.RELEASE || kind == CommandKind.RELEASE_MANY);
+    }
+
+    @Override
+    public void onRefusedAhead(Claim claim, int nodeIndex) {
+        keeper.extensions.onNotHeld(claim, nodeIndex);
+    }
+
+    @Override
+    public void onRoundTimeout(Claim claim) {
+        switch (claim.phase) {
+            case ACQUIRING -> scheduler.operation.onTimeout(claim);
+            case RAISING, SEARCHING -> claim.guest.onTimeout();
+            case QUERYING_TTL -> scheduler.holderQuery.end(claim);
+            default -> keeper.releases.onTimeout(claim);
+        }
+    }
+
+    @Override
+    public void onExtendTimeout(Claim claim) {
+        keeper.extensions.onTimeout(claim);
+    }
+
+    @Override
+    public void onHoldTimer(Claim claim, long nowNs) {
+        keeper.onHoldTimer(claim, nowNs);
+    }
+
+    @Override
+    public void onLastReply(Claim claim) {
+        claims.recycle(claim);
+    }
+
+    // ---- requests of the leases -------------------------------------------------------------------------------------
+
+    @Override
+    public void acquire(LeaseHandle lease) {
+        scheduler.acquire(lease);
+    }
+
+    @Override
+    public void cancel(LeaseHandle lease) {
+        scheduler.cancel(lease);
+    }
+
+    @Override
+    public void extend(LeaseHandle lease) {
+        keeper.extend(lease);
+    }
+
+    @Override
+    public void release(LeaseHandle lease) {
+        keeper.releases.release(lease);
+    }
+
+    @Override
+    public void abortAfterFailure(LeaseHandle lease) {
+        scheduler.abortAfterFailure(lease);
+    }
+
+    @Override
+    public void endAfterFailure(LeaseHandle lease) {
+        keeper.releases.endAfterFailure(lease);
+    }
+
+    @Override
+    public boolean enterCall() {
+        return nextTurn.enterCall();
+    }
+
+    @Override
+    public void leaveCall() {
+        nextTurn.leaveCall();
+    }
+
+    @Override
+    public void addToNextTurn(RequestMailbox lease) {
+        nextTurn.add(lease);
     }
 
     // ---- the loop ---------------------------------------------------------------------------------------------------
 
-    void execute(Runnable task) {
-        loop.execute(task);
+    @Override
+    public ClientConfig config() {
+        return services.config;
     }
 
-    /**
-     * As {@link #execute}, but ignores a rejection: the loop is ending, and {@link Shutdown#onLoopEnding} cleans up.
-     */
-    void executeUnlessEnding(Runnable task) {
-        try {
-            loop.execute(task);
-        } catch (RejectedExecutionException e) {
-            // See above.
-        }
+    @Override
+    public NanoClock clock() {
+        return services.clock;
     }
 
-    boolean isOwnThread() {
-        return loop.inEventLoop();
+    @Override
+    public void execute(Runnable task) {
+        services.loop.execute(task);
     }
 
-    boolean isClosed() {
-        return shutdown.isClosed();
+    @Override
+    public boolean isOwnThread() {
+        return services.loop.inEventLoop();
     }
 
-    long nowNs() {
-        return clock.nanoTime();
-    }
-
-    NanoClock clock() {
-        return clock;
-    }
-
-    TimerWheel timerWheel() {
-        return wheel;
-    }
-
-    void startTimer(DeadlineTimer timer, long deadlineNs) {
-        wheel.start(timer, deadlineNs);
-    }
-
-    void stopTimer(DeadlineTimer timer) {
-        wheel.stop(timer);
-    }
-
-    /** No timer fires any more. */
-    void closeTimers() {
-        timers.close();
+    @Override
+    public boolean isClosed() {
+        return services.isClosed;
     }
 
     /** Shrinks the pools after an outage. An idle client has timers too, because it watches its nodes. */
@@ -324,165 +388,43 @@ final class Conductor implements NodeListener {
         }
         trimmedNs = nowNs;
         claims.trim();
-        fencing.trim();
-        permits.trim();
         scheduler.trim();
-        fanOut.trim();
-        for (Voter voter : voters) {
+        services.fanOut.trim();
+        for (Voter voter : services.voters) {
             voter.trim();
         }
     }
 
-    // ---- parts ------------------------------------------------------------------------------------------------------
-
-    ClientConfig config() {
-        return config;
-    }
-
-    ConductorCounters counters() {
-        return counters;
-    }
-
-    LoopTelemetry telemetry() {
-        return telemetry;
-    }
+    // ---- for the client ---------------------------------------------------------------------------------------------
 
     Voter[] voters() {
-        return voters;
+        return services.voters;
     }
 
-    Voter voter(int index) {
-        return voters[index];
+    /** Whether a quorum of the nodes votes now. Any thread. */
+    boolean isQuorumAvailable() {
+        return quorumWatch.isAvailable();
     }
 
-    /** The node of a voter that gets the commands of a claim. */
-    Node node(int index, Claim claim) {
-        return voters[index].nodeFor(claim);
+    /** The event loops of one client log a loss once. Before the start. */
+    void shareQuorumWatch(Conductor other) {
+        quorumWatch.shareWith(other.quorumWatch);
     }
 
-    /** The nodes whose votes win. */
-    Majority majority() {
-        return majority;
+    long count(int counter) {
+        return services.counters.read(counter);
     }
 
-    int nodeCount() {
-        return voters.length;
+    AcquireTimes startAcquireTimes() {
+        return services.telemetry.startAcquireTimes();
     }
 
-    /** All nodes, as a mask. */
-    long all() {
-        return all;
+    FlightRecord flightRecord() {
+        return services.telemetry.flightRecord();
     }
 
-    /** The nodes that push changes of keys, as a mask. */
-    long wakeUpMask() {
-        long mask = 0;
-        for (int i = 0; i < voters.length; i++) {
-            if (voters[i].hasWakeUps()) {
-                mask |= 1L << i;
-            }
-        }
-        return mask;
-    }
-
-    /** The voters whose node for a claim is ready, as a mask; also clusters that are silent for it. */
-    long readyMask(Claim claim) {
-        long mask = 0;
-        for (int i = 0; i < voters.length; i++) {
-            if (node(i, claim).state() == NodeState.READY) {
-                mask |= 1L << i;
-            }
-        }
-        return mask;
-    }
-
-    /** Whether enough nodes for a quorum may vote at a time; those in quarantine until then do not. */
-    boolean isQuorumPossibleBy(long timeNs) {
-        long mask = 0;
-        for (int i = 0; i < voters.length; i++) {
-            mask |= voters[i].mayVoteBy(timeNs) ? 1L << i : 0;
-        }
-        return majority().isReachedBy(mask);
-    }
-
-    FanOut fanOut() {
-        return fanOut;
-    }
-
-    TokenStream tokens() {
-        return tokens;
-    }
-
-    /** The bytes behind the token in the values of all keys; borrowed. */
-    byte[] tokenLabel() {
-        return tokenLabel;
-    }
-
-    ClaimPool claims() {
-        return claims;
-    }
-
-    AcquireScheduler scheduler() {
-        return scheduler;
-    }
-
-    AcquireOperation acquireOperation() {
-        return acquireOperation;
-    }
-
-    Intentions intentions() {
-        return intentions;
-    }
-
-    PermitOperation permits() {
-        return permits;
-    }
-
-    WatchOperation watchOperation() {
-        return watchOperation;
-    }
-
-    HolderTtlQuery holderTtlQuery() {
-        return holderTtlQuery;
-    }
-
-    ExtendOperation extendOperation() {
-        return extendOperation;
-    }
-
-    ReleaseOperation releaseOperation() {
-        return releaseOperation;
-    }
-
-    LossWatch lossWatch() {
-        return lossWatch;
-    }
-
-    LeaseKeeper keeper() {
-        return keeper;
-    }
-
-    QuorumWatch quorumWatch() {
-        return quorumWatch;
-    }
-
-    Fencing fencing() {
-        return fencing;
-    }
-
-    Doorkeeper doorkeeper() {
-        return doorkeeper;
-    }
-
-    FirstVoters firstVoters() {
-        return firstVoters;
-    }
-
-    Shutdown shutdown() {
-        return shutdown;
-    }
-
-    NextTurn nextTurn() {
-        return nextTurn;
+    /** Starts to close, from any thread. */
+    void close(long timeoutNs, CompletableFuture<CloseReport> report) {
+        shutdown.start(timeoutNs, report);
     }
 }

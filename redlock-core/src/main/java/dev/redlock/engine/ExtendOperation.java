@@ -29,20 +29,22 @@ final class ExtendOperation {
     /** A reply carries the low 23 bits of its sequence; 0 means no extension. */
     private static final int SEQUENCE_MAX = (1 << 23) - 1;
 
-    private final Conductor conductor;
+    private final LoopServices services;
+    private final LeaseKeeper keeper;
     private final NanoClock clock;
     private final TimerWheel timers;
     private final LoopTelemetry telemetry;
     private final FanOut fanOut;
     private final long all;
 
-    ExtendOperation(Conductor conductor) {
-        this.conductor = conductor;
-        this.clock = conductor.clock();
-        this.timers = conductor.timerWheel();
-        this.telemetry = conductor.telemetry();
-        this.fanOut = conductor.fanOut();
-        this.all = conductor.all();
+    ExtendOperation(LoopServices services, LeaseKeeper keeper) {
+        this.services = services;
+        this.keeper = keeper;
+        this.clock = services.clock;
+        this.timers = services.timers;
+        this.telemetry = services.telemetry;
+        this.fanOut = services.fanOut;
+        this.all = services.all;
     }
 
     /** Starts the extension round of a held lease. */
@@ -66,7 +68,7 @@ final class ExtendOperation {
         timers.start(claim.extendTimer, t1Ns + lease.times.nodeTimeoutNs(ttlMs));
         claim.possibleHolderMask = all;
         claim.continuousMask = claim.holderMask;
-        claim.addPendingReplies(conductor.nodeCount());
+        claim.addPendingReplies(services.voters.length);
         send(claim, all);
     }
 
@@ -124,7 +126,7 @@ final class ExtendOperation {
             claim.extendRound.revoke(nodeIndex);
         }
         claim.continuousMask &= ~(1L << nodeIndex);
-        conductor.keeper().dropHolder(claim, nodeIndex, cause);
+        keeper.dropHolder(claim, nodeIndex, cause);
     }
 
     /** Removes a node that has proved that it does not hold the token. */
@@ -134,15 +136,15 @@ final class ExtendOperation {
         }
         boolean wasContinuous = (claim.continuousMask & 1L << nodeIndex) != 0;
         claim.continuousMask &= ~(1L << nodeIndex);
-        conductor.keeper().dropHolder(claim, nodeIndex, LossCause.KEY_GONE);
+        keeper.dropHolder(claim, nodeIndex, LossCause.KEY_GONE);
         if (wasContinuous && claim.phase == Claim.Phase.HELD && isInterrupted(claim)) {
-            conductor.keeper().lose(claim, nodeIndex, LossCause.KEY_GONE);
+            keeper.lose(claim, nodeIndex, LossCause.KEY_GONE);
         }
     }
 
     /** Whether too few nodes held the key until the round. A key from before may expire with the validity before it. */
     private boolean isInterrupted(Claim claim) {
-        return !conductor.majority().isReachedBy(claim.continuousMask)
+        return !services.majority.isReachedBy(claim.continuousMask)
                 && claim.validBeforeExtensionNs - clock.nanoTime() > 0;
     }
 
@@ -176,7 +178,7 @@ final class ExtendOperation {
 
     /** Returns whether a renewed key certainly lasts for the ttl. */
     private boolean isProof(Claim claim, int nodeIndex) {
-        return conductor.voter(nodeIndex).isGrantCounted(claim)
+        return services.voters[nodeIndex].isGrantCounted(claim)
                 && !claim.lateExtensions.mayShorten(nodeIndex, claim.ttlMs);
     }
 
@@ -193,7 +195,7 @@ final class ExtendOperation {
         long nowNs = clock.nanoTime();
         LeaseHandle lease = claim.lease;
         if (claim.validBeforeExtensionNs - nowNs <= 0 || claim.extendedUntilNs - nowNs <= 0) {
-            conductor.keeper().expire(claim);
+            keeper.expire(claim);
             return;
         }
         claim.holderMask = claim.extendRound.granted();
@@ -203,7 +205,7 @@ final class ExtendOperation {
 
     private void end(Claim claim, ExtendOutcome outcome) {
         stop(claim);
-        conductor.keeper().onExtended(claim, outcome);
+        keeper.onExtended(claim, outcome);
     }
 
     /** Ends a round without an outcome, because the lease ends: later replies do not count. */

@@ -44,7 +44,7 @@ final class Fairness {
     private static final long PAUSE_BUDGET_NS = 4 * PAUSE_NS;
     private static final long FORGOTTEN_NS = 1_000_000_000;
 
-    private final Conductor conductor;
+    private final LoopServices services;
     private final AcquireScheduler scheduler;
     private final WaitQueues queues;
     private final RetryDelays retryDelays;
@@ -57,9 +57,9 @@ final class Fairness {
     private int size;
     private long untilQuestionNs = QUESTION_INTERVAL_NS;
 
-    Fairness(Conductor conductor, AcquireScheduler scheduler, WaitQueues queues, RetryDelays retryDelays,
+    Fairness(LoopServices services, AcquireScheduler scheduler, WaitQueues queues, RetryDelays retryDelays,
             int handoffsMax) {
-        this.conductor = conductor;
+        this.services = services;
         this.scheduler = scheduler;
         this.queues = queues;
         this.retryDelays = retryDelays;
@@ -102,7 +102,7 @@ final class Fairness {
     void trim() {
         for (int place = 0; place < CAPACITY && size > 0; place++) {
             Competition competition = competitions[place];
-            if (competition.key != null && conductor.nowNs() - competition.lastNs > FORGOTTEN_NS) {
+            if (competition.key != null && services.clock.nanoTime() - competition.lastNs > FORGOTTEN_NS) {
                 end(competition);
             }
         }
@@ -113,7 +113,7 @@ final class Fairness {
         Competition competition = of(pending.lease.key);
         boolean hasYielded = pending.plan == PendingAcquire.Plan.YIELDING;
         if (competition != null && !competition.isHeld && !hasYielded) {
-            competition.restart(conductor.nowNs());
+            competition.restart(services.clock.nanoTime());
         }
     }
 
@@ -122,13 +122,13 @@ final class Fairness {
         LockKey key = queue.key;
         // The permits of a semaphore are many, and a reader does not hold up the next one.
         if (key.kind() != LockKind.READ && key.kind() != LockKind.PERMIT) {
-            ofOrNew(key, conductor.nowNs()).isKnown = true;
+            ofOrNew(key, services.clock.nanoTime()).isKnown = true;
         }
     }
 
     /** A node has reported that another client waits. */
     void onReported(LockKey key) {
-        ofOrNew(key, conductor.nowNs()).isReported = true;
+        ofOrNew(key, services.clock.nanoTime()).isReported = true;
     }
 
     /** An acquisition with a wait budget has got the lock by an attempt that started at a time. */
@@ -177,7 +177,7 @@ final class Fairness {
             return Doorkeeper.NONE;
         }
         untilQuestionNs = QUESTION_INTERVAL_NS / 2 + random.nextLong(QUESTION_INTERVAL_NS);
-        return conductor.doorkeeper().of(key);
+        return services.doorkeeper.of(key);
     }
 
     /** This client has acquired or held a lock for a time. A lock that is held for no time may be taken for ever. */
@@ -199,12 +199,12 @@ final class Fairness {
         if (competition == null) {
             return false;
         }
-        long nowNs = conductor.nowNs();
+        long nowNs = services.clock.nanoTime();
         long freeNs = nowNs - competition.releasedNs;
         boolean isLate = freeNs > LATE_NS;
         boolean isKnown = competition.isKnown || !isLate && (competition.isReported || Intentions.isOfSet(head));
         if (freeNs > MEMORY_NS || !isKnown
-                || conductor.doorkeeper().of(competition.key) == Doorkeeper.NONE) {
+                || services.doorkeeper.of(competition.key) == Doorkeeper.NONE) {
             return false;
         }
         WaitQueue queue = head.queue == null ? queues.enqueue(head) : head.queue;
@@ -229,8 +229,8 @@ final class Fairness {
         PendingAcquire head = queue.head();
         long generation = head.generation;
         Competition competition = of(queue.key);
-        boolean hasPushes = competition == null || conductor.doorkeeper().of(queue.key) != Doorkeeper.NONE;
-        long nowNs = conductor.nowNs();
+        boolean hasPushes = competition == null || services.doorkeeper.of(queue.key) != Doorkeeper.NONE;
+        long nowNs = services.clock.nanoTime();
         boolean isDue = competition != null
                 && (hasPushes ? isDue(queue, competition, nowNs) : isDrawnPauseDue(competition, head.lease, nowNs));
         if (head.generation != generation) {
@@ -246,7 +246,7 @@ final class Fairness {
         } else if (!isDue && isBackingOff) {
             head.plan = planOfHandoff(queue, head);
             scheduler.startAttempt(head);
-        } else if (!isDue && (queue.hints == null || !conductor.permits().followers().handOff(queue))) {
+        } else if (!isDue && (queue.hints == null || !scheduler.permits.followers.handOff(queue))) {
             // If it is due, the attempt precedes the release, and the delay after the refusal is the pause.
             head.retryImmediately = true;
         }
@@ -292,13 +292,13 @@ final class Fairness {
 
     /** The next attempt gets the lock only if no other client has a ticket. */
     private void giveWay(Competition competition, PendingAcquire head) {
-        competition.restart(conductor.nowNs());
+        competition.restart(services.clock.nanoTime());
         head.plan = PendingAcquire.Plan.YIELDING;
     }
 
     /** Waits as after a refused attempt, so that an attempt of another client finds the lock free. */
     private void pause(Competition competition, WaitQueue queue, long pauseNs) {
-        long nowNs = conductor.nowNs();
+        long nowNs = services.clock.nanoTime();
         competition.restart(nowNs);
         competition.pausedNs = nowNs;
         queues.pause(queue, nowNs + pauseNs);

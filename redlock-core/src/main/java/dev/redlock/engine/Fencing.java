@@ -17,13 +17,15 @@ import dev.redlock.quorum.Vote;
  */
 final class Fencing {
 
-    private final Conductor conductor;
+    private final LoopServices services;
+    private final AcquireOperation operation;
     private final FenceGuard guard;
-    private final FreeList<Fence> free = new FreeList<>(Conductor.POOLED_MIN);
+    private final FreeList<Fence> free = new FreeList<>(LoopServices.POOLED_MIN);
 
-    Fencing(Conductor conductor) {
-        this.conductor = conductor;
-        this.guard = new FenceGuard(conductor.voters(), conductor.majority(), conductor.clock());
+    Fencing(LoopServices services, AcquireOperation operation) {
+        this.services = services;
+        this.operation = operation;
+        this.guard = new FenceGuard(services.voters, services.majority, services.clock);
     }
 
     /** Returns the counters of a claim whose acquire starts. */
@@ -45,8 +47,8 @@ final class Fencing {
      */
     private final class Fence implements Guest {
 
-        private final FenceRule rule = new FenceRule(conductor.majority());
-        private final Round raiseRound = new Round(conductor.majority());
+        private final FenceRule rule = new FenceRule(services.majority);
+        private final Round raiseRound = new Round(services.majority);
         private Claim claim;
         private long token;
         /** The value to which the raise round raises lower counters. */
@@ -104,7 +106,7 @@ final class Fencing {
         /** A late reply contradicts {@link #assumedToken}: raises the counter of its node after the release. */
         private void raiseAfterRelease(int nodeIndex) {
             claim.addPendingReplies(1);
-            conductor.fanOut()
+            services.fanOut
                     .send(claim, CommandKind.RELEASE_FENCED, ReleaseOperation.COUNTER_ONLY_SEQUENCE, 1L << nodeIndex);
         }
 
@@ -139,7 +141,7 @@ final class Fencing {
         }
 
         private NodeView view(int nodeIndex) {
-            return conductor.node(nodeIndex, claim).view();
+            return services.node(nodeIndex, claim).view();
         }
 
         @Override
@@ -176,10 +178,10 @@ final class Fencing {
         private void raiseOrFail() {
             switch (claim.acquireRound.decision()) {
                 case WON -> raise();
-                case CONTENDED -> conductor.acquireOperation().fail(claim, AcquireOutcome.Kind.CONTENDED);
+                case CONTENDED -> operation.fail(claim, AcquireOutcome.Kind.CONTENDED);
                 // A counter of the first nodes is out of range.
-                case OPEN -> conductor.acquireOperation().hedge(claim);
-                case NO_QUORUM -> conductor.acquireOperation().fail(claim, AcquireOutcome.Kind.NO_QUORUM);
+                case OPEN -> operation.hedge(claim);
+                case NO_QUORUM -> operation.fail(claim, AcquireOutcome.Kind.NO_QUORUM);
             }
         }
 
@@ -192,17 +194,17 @@ final class Fencing {
             raiseRound.reset();
             long atTargetMask = rule.nodesAt(raiseTarget);
             long laggingMask = rule.lagging();
-            for (int i = 0; i < conductor.nodeCount(); i++) {
+            for (int i = 0; i < services.voters.length; i++) {
                 long bit = 1L << i;
                 if ((laggingMask & bit) == 0) {
                     raiseRound.onVote(i, (atTargetMask & bit) != 0 ? Vote.GRANTED : Vote.FAILED);
                 }
             }
-            conductor.counters().onRaised();
-            conductor.startTimer(claim.roundTimer,
-                    conductor.nowNs() + conductor.config().terms().nodeTimeoutNs(claim.ttlMs));
+            services.counters.onRaised();
+            services.timers.start(claim.roundTimer,
+                    services.clock.nanoTime() + services.config.terms().nodeTimeoutNs(claim.ttlMs));
             claim.addPendingReplies(Long.bitCount(laggingMask));
-            conductor.fanOut().send(claim, CommandKind.RAISE, 0, laggingMask);
+            services.fanOut.send(claim, CommandKind.RAISE, 0, laggingMask);
         }
 
         @Override
@@ -234,10 +236,10 @@ final class Fencing {
                 }
                 case WON -> {
                     token = rule.agreed();
-                    conductor.acquireOperation().succeed(claim);
+                    operation.succeed(claim);
                 }
-                case CONTENDED -> conductor.acquireOperation().fail(claim, AcquireOutcome.Kind.CONTENDED);
-                case NO_QUORUM -> conductor.acquireOperation().fail(claim, AcquireOutcome.Kind.NO_QUORUM);
+                case CONTENDED -> operation.fail(claim, AcquireOutcome.Kind.CONTENDED);
+                case NO_QUORUM -> operation.fail(claim, AcquireOutcome.Kind.NO_QUORUM);
             }
         }
 

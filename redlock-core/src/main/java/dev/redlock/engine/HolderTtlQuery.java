@@ -23,18 +23,24 @@ final class HolderTtlQuery {
 
     private static final int KEY_MISSING = -2;
 
-    private final Conductor conductor;
+    private final LoopServices services;
+    private final ClaimPool claims;
+    private final ReleaseOperation releases;
+    private final AcquireScheduler scheduler;
 
-    HolderTtlQuery(Conductor conductor) {
-        this.conductor = conductor;
+    HolderTtlQuery(LoopServices services, ClaimPool claims, ReleaseOperation releases, AcquireScheduler scheduler) {
+        this.services = services;
+        this.claims = claims;
+        this.releases = releases;
+        this.scheduler = scheduler;
     }
 
     /** Sends the query to nodes that refused, then the release to all that may have the token. */
     void start(Claim claim, boolean isRolledBack) {
         boolean isTtlKnown = claim.shortestRemainingTtlMs >= 0;
         claim.phase = Claim.Phase.QUERYING_TTL;
-        conductor.startTimer(claim.roundTimer,
-                conductor.nowNs() + conductor.config().terms().nodeTimeoutNs(claim.ttlMs));
+        services.timers.start(claim.roundTimer,
+                services.clock.nanoTime() + services.config.terms().nodeTimeoutNs(claim.ttlMs));
         // The query ends after the last send at the earliest.
         claim.isFanOutInProgress = true;
         if (isTtlKnown) {
@@ -42,10 +48,10 @@ final class HolderTtlQuery {
         } else {
             claim.queriedMask = claim.acquireRound.refused();
             claim.addPendingReplies(Long.bitCount(claim.queriedMask));
-            conductor.fanOut().send(claim, CommandKind.REMAINING_TTL, 0, claim.queriedMask);
+            services.fanOut.send(claim, CommandKind.REMAINING_TTL, 0, claim.queriedMask);
         }
         if (isRolledBack) {
-            conductor.releaseOperation().send(claim);
+            releases.send(claim);
         }
         claim.isFanOutInProgress = false;
         endIfAnswered(claim);
@@ -53,7 +59,7 @@ final class HolderTtlQuery {
 
     /** Whether the key in use lasts longer than a lock can, and its type is not known yet. */
     boolean isTypeDue(Claim claim) {
-        return claim.shortestRemainingTtlMs > conductor.config().terms().maxTtlMs()
+        return claim.shortestRemainingTtlMs > services.config.terms().maxTtlMs()
                 && !claim.pending.lease.isKeyTypeAsked();
     }
 
@@ -64,7 +70,7 @@ final class HolderTtlQuery {
         claim.pending.lease.recordKeyType(claim.key, KeyType.NONE);
         claim.addPendingReplies(Long.bitCount(nodeBit) * count);
         for (int i = 0; i < count; i++) {
-            conductor.fanOut().send(claim, CommandKind.KEY_TYPE, i, nodeBit);
+            services.fanOut.send(claim, CommandKind.KEY_TYPE, i, nodeBit);
         }
     }
 
@@ -135,20 +141,20 @@ final class HolderTtlQuery {
     void end(Claim claim) {
         PendingAcquire pending = claim.pending;
         if (claim.key.kind() == LockKind.PERMIT) {
-            conductor.permits().onNoneFree(claim);
+            scheduler.permits.onNoneFree(claim);
             return;
         }
         pending.lease.recordRemainingTtl(claim.shortestRemainingTtlMs);
         untrack(claim);
-        conductor.scheduler().onAttemptFailed(pending, AcquireOutcome.Kind.CONTENDED);
+        scheduler.onAttemptFailed(pending, AcquireOutcome.Kind.CONTENDED);
     }
 
     /** Detaches the claim from its acquisition: later replies do not count. */
     void untrack(Claim claim) {
-        conductor.stopTimer(claim.roundTimer);
+        services.timers.stop(claim.roundTimer);
         claim.pending.claim = null;
         claim.pending = null;
         claim.phase = Claim.Phase.ABANDONED;
-        conductor.claims().recycleIfDone(claim);
+        claims.recycleIfDone(claim);
     }
 }

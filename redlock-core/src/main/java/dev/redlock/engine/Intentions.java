@@ -26,10 +26,14 @@ final class Intentions {
     /** The scripts leave an intention of a set for that long, so none ends before the period in which it was left. */
     private static final long SET_PERIOD_NS = 300 * NS_PER_MS;
 
-    private final Conductor conductor;
+    private final LoopServices services;
+    private final ClaimPool claims;
+    private final ReleaseOperation releases;
 
-    Intentions(Conductor conductor) {
-        this.conductor = conductor;
+    Intentions(LoopServices services, ClaimPool claims, ReleaseOperation releases) {
+        this.services = services;
+        this.claims = claims;
+        this.releases = releases;
     }
 
     /** Gives the claim of a contended attempt that waits the name of its intention. */
@@ -44,8 +48,8 @@ final class Intentions {
             return;
         }
         if (!pending.isIntending) {
-            pending.intention = pending.intention == null ? new Token(conductor.tokenLabel()) : pending.intention;
-            conductor.tokens().next(pending.intention, nowNs);
+            pending.intention = pending.intention == null ? new Token(services.tokenLabel) : pending.intention;
+            services.tokens.next(pending.intention, nowNs);
             pending.intendedNs = claim.key.kind() == LockKind.SET ? nowNs : nowNs - ttlNs(pending);
             pending.isIntending = true;
         }
@@ -118,7 +122,7 @@ final class Intentions {
     /** Removes the intention of an acquisition that has ended. */
     void withdraw(PendingAcquire pending) {
         if (isOfWriter(pending)) {
-            long all = conductor.all();
+            long all = services.all;
             // A node that cannot be reached gets the removal later.
             remove(pending, pending.lease.key, all, all);
         } else if (isOfSet(pending)) {
@@ -129,13 +133,13 @@ final class Intentions {
     }
 
     private void remove(PendingAcquire pending, LockKey key, long mask, long retainedMask) {
-        Claim claim = conductor.claims().take();
+        Claim claim = claims.take();
         claim.key = key;
         claim.token.set(pending.intention);
         claim.ttlMs = pending.lease.ttlMs;
         claim.ttlMsMax = pending.lease.ttlMs;
         claim.askedMask = mask;
         claim.possibleHolderMask = retainedMask;
-        conductor.releaseOperation().abandon(claim);
+        releases.abandon(claim);
     }
 }

@@ -11,6 +11,7 @@ import dev.redlock.api.LeaseState;
 import dev.redlock.api.ReleaseCallback;
 import dev.redlock.api.ReleaseOutcome;
 import dev.redlock.time.Durations;
+import dev.redlock.time.NanoClock;
 import java.lang.invoke.MethodHandles;
 import java.lang.invoke.VarHandle;
 import java.time.Duration;
@@ -97,14 +98,14 @@ public final class LeaseHandle extends AcquireResult implements Lease {
     boolean isStarting;
     private long fencingToken;
 
-    LeaseHandle(LockEngine engine) {
-        super(engine);
+    LeaseHandle(LeaseClient client) {
+        super(client);
     }
 
     /** A lease without a caller, which keeps the lock of a released one. */
     static LeaseHandle keeping(LeaseHandle released) {
-        LeaseHandle kept = new LeaseHandle(released.engine());
-        kept.startUse(released.conductor());
+        LeaseHandle kept = new LeaseHandle(released.client());
+        kept.startUse(released.loop());
         kept.key = released.key;
         kept.spec = new AcquireSpec(released.ttlMs);
         kept.spec.holdNsMin = released.spec.holdNsMin;
@@ -121,17 +122,17 @@ public final class LeaseHandle extends AcquireResult implements Lease {
     /**
      * Returns whether a client created this lease.
      *
-     * @param client the client
+     * @param other the client
      * @return true if so
      */
-    public boolean isOf(LockEngine client) {
-        return engine() == client;
+    public boolean isOf(LeaseClient other) {
+        return client() == other;
     }
 
     // ---- acquiring --------------------------------------------------------------------------------------------------
 
-    /** Starts an acquisition: reserves the handle, then submits it to the conductor. */
-    void start(Conductor owner, LockKey newKey, AcquireSpec newSpec, LeaseTimes newTimes, long newWaitNs,
+    /** Starts an acquisition: reserves the handle, then submits it to the loop. */
+    void start(LeaseLoop owner, LockKey newKey, AcquireSpec newSpec, LeaseTimes newTimes, long newWaitNs,
             AcquireCallback callback) {
         reserveHandle();
         key = newKey;
@@ -170,13 +171,13 @@ public final class LeaseHandle extends AcquireResult implements Lease {
     }
 
     private void await(Awaited awaited, short use, boolean isInterruptible) {
-        LockEngine client = engine();
-        await(awaited, use, isInterruptible, client.spinNs, client.clock);
+        LeaseClient owner = client();
+        await(awaited, use, isInterruptible, owner.spinNs, owner.clock);
     }
 
-    /** A handle that another thread reserves for its first acquisition has no conductor yet: this call precedes it. */
+    /** A handle that another thread reserves for its first acquisition has no loop yet: this call precedes it. */
     void cancel() {
-        if (conductor() != null) {
+        if (loop() != null) {
             submit(CANCEL);
         }
     }
@@ -185,7 +186,7 @@ public final class LeaseHandle extends AcquireResult implements Lease {
 
     @Override
     public ReleaseOutcome release() {
-        engine().refuseOnLoop("release()", "release(callback) or releaseAsync()");
+        client().refuseOnLoop("release()", "release(callback) or releaseAsync()");
         refuseWhileAcquiring();
         short use = useCount();
         if (state == LeaseState.HELD || state == LeaseState.RELEASING) {
@@ -204,7 +205,7 @@ public final class LeaseHandle extends AcquireResult implements Lease {
     public void release(ReleaseCallback callback) {
         Objects.requireNonNull(callback, "release callback is null");
         refuseWhileAcquiring();
-        if (conductor() == null) {
+        if (loop() == null) {
             throw new IllegalStateException(
                     "this lease was never used for an acquisition: there is nothing to release");
         }
@@ -230,7 +231,7 @@ public final class LeaseHandle extends AcquireResult implements Lease {
             cancel();
         } else if (now == LeaseState.HELD || now == LeaseState.RELEASING) {
             submit(RELEASE);
-            if (!engine().isOnLoop()) {
+            if (!client().isOnLoop()) {
                 await(Awaited.RELEASED, use, false);
             }
         }
@@ -240,7 +241,7 @@ public final class LeaseHandle extends AcquireResult implements Lease {
 
     @Override
     public ExtendOutcome extend(Duration ttl) {
-        engine().refuseOnLoop("extend(ttl)", "extend(ttlMs, callback) or extendAsync(ttl)");
+        client().refuseOnLoop("extend(ttl)", "extend(ttlMs, callback) or extendAsync(ttl)");
         requestExtend(Durations.millisOf("ttl", ttl), null);
         ExtendOutcome outcome;
         do {
@@ -266,7 +267,7 @@ public final class LeaseHandle extends AcquireResult implements Lease {
 
     private void requestExtend(long newTtlMs, ExtendCallback callback) {
         refuseWhileAcquiring();
-        if (conductor() == null) {
+        if (loop() == null) {
             throw new IllegalStateException("this lease was never used for an acquisition: there is nothing to extend");
         }
         if (newTtlMs != ttlMs) {
@@ -290,29 +291,29 @@ public final class LeaseHandle extends AcquireResult implements Lease {
     // ---- requests on the event loop ---------------------------------------------------------------------------------
 
     @Override
-    void execute(Conductor owner, int request) {
+    void execute(LeaseLoop owner, int request) {
         switch (request) {
-            case ACQUIRE -> owner.scheduler().acquire(this);
+            case ACQUIRE -> owner.acquire(this);
             case DELIVER -> complete(kind(), lastReason(), LeaseState.NOT_ACQUIRED);
-            case CANCEL -> owner.scheduler().cancel(this);
-            case EXTEND -> owner.keeper().extend(this);
+            case CANCEL -> owner.cancel(this);
+            case EXTEND -> owner.extend(this);
             default -> release(owner);
         }
     }
 
-    private void release(Conductor owner) {
-        boolean isDoneAtOnce = claim == null || isToBeKept(owner);
+    private void release(LeaseLoop owner) {
+        boolean isDoneAtOnce = claim == null || isToBeKept(owner.clock());
         if (isInCall() && isDoneAtOnce && releaseCallback != null) {
             // There is nothing to wait for, and the client never runs a callback inside the call that passed it.
             deferToNextTurn(owner, RELEASE);
         } else {
-            owner.releaseOperation().release(this);
+            owner.release(this);
         }
     }
 
     /** Returns whether the lock has to stay now if the lease ends. Reads the clock only with the option. */
-    boolean isToBeKept(Conductor owner) {
-        return spec.holdNsMin > 0 && keepUntilNs() - owner.nowNs() > 0;
+    boolean isToBeKept(NanoClock clock) {
+        return spec.holdNsMin > 0 && keepUntilNs() - clock.nanoTime() > 0;
     }
 
     long keepUntilNs() {
@@ -327,29 +328,29 @@ public final class LeaseHandle extends AcquireResult implements Lease {
     /** Defers an extension of an ended lease to the next turn if its caller is still inside the call. */
     boolean deferExtension() {
         if (isInCall()) {
-            deferToNextTurn(conductor(), EXTEND);
+            deferToNextTurn(loop(), EXTEND);
         }
         return isInCall();
     }
 
     @Override
-    void recover(Conductor owner, int request) {
+    void recover(LeaseLoop owner, int request) {
         switch (request) {
             case ACQUIRE, DELIVER -> recoverAcquisition(owner);
             case EXTEND -> recoverExtension(owner);
             default -> {
                 // A release, or the cancellation of a held lease. If the round has started, it ends the lease.
                 if (state == LeaseState.HELD) {
-                    owner.releaseOperation().endAfterFailure(this);
+                    owner.endAfterFailure(this);
                 }
             }
         }
     }
 
-    private void recoverAcquisition(Conductor owner) {
+    private void recoverAcquisition(LeaseLoop owner) {
         isStarting = isInCall();
         try {
-            owner.scheduler().abortAfterFailure(this);
+            owner.abortAfterFailure(this);
         } finally {
             isStarting = false;
         }
@@ -363,7 +364,7 @@ public final class LeaseHandle extends AcquireResult implements Lease {
      * Inside its call, the extension is requested again for the next turn, where its callback may run. The callback of
      * the extension that threw may have started another one, which has its own end.
      */
-    private void recoverExtension(Conductor owner) {
+    private void recoverExtension(LeaseLoop owner) {
         boolean isStarted = isExtensionAccepted() && claim != null && claim.isExtending;
         if (extendState == ExtendState.NONE || !isTaken(EXTEND) || isStarted) {
             return;
@@ -419,7 +420,7 @@ public final class LeaseHandle extends AcquireResult implements Lease {
         pending = null;
         if (isStarting) {
             recordOutcome(outcome, reason);
-            deferToNextTurn(conductor(), DELIVER);
+            deferToNextTurn(loop(), DELIVER);
         } else {
             complete(outcome, reason, outcome == Kind.ACQUIRED ? LeaseState.HELD : LeaseState.NOT_ACQUIRED);
         }
@@ -445,7 +446,7 @@ public final class LeaseHandle extends AcquireResult implements Lease {
         boolean isDeferred = isInCall() && releaseCallback != null;
         completeRelease(outcome, isDeferred ? null : releaseCallback);
         if (isDeferred) {
-            deferToNextTurn(conductor(), RELEASE);
+            deferToNextTurn(loop(), RELEASE);
         }
     }
 
@@ -560,7 +561,7 @@ public final class LeaseHandle extends AcquireResult implements Lease {
     public long remainingValidityNs() {
         while (state == LeaseState.HELD) {
             long untilNs = validUntilNs;
-            long leftNs = Math.max(0, untilNs - conductor().nowNs());
+            long leftNs = Math.max(0, untilNs - loop().clock().nanoTime());
             // Both are read again: a lost lease must not look held, and the state must belong to the same use.
             if (state == LeaseState.HELD && untilNs == validUntilNs) {
                 return leftNs;

@@ -10,6 +10,7 @@ import dev.redlock.node.Log;
 import dev.redlock.node.NodeView;
 import dev.redlock.time.NanoClock;
 import dev.redlock.time.TimerWheel;
+import java.util.random.RandomGenerator;
 
 /**
  * Tracks held leases. It ends them with their validity, extends them automatically within their limits, and revokes the
@@ -24,27 +25,36 @@ final class LeaseKeeper {
     /** The client retries a failed automatic extension after a tenth of the ttl. */
     private static final int EXTEND_AGAIN_DIVISOR = 10;
 
-    private final Conductor conductor;
+    final ReleaseOperation releases;
+    final ExtendOperation extensions;
+    final LossWatch lossWatch;
+    private final LoopServices services;
     private final NanoClock clock;
     private final TimerWheel timers;
     private final LoopTelemetry telemetry;
     private final ConductorCounters counters;
     private final LeaseTerms terms;
-    private final ExtendOperation extendOperation;
-    private final LossWatch lossWatch;
     private final RenewalSpread spread;
+    private Waiters waiters;
     private LeaseHandle firstHeld;
 
-    LeaseKeeper(Conductor conductor, RenewalSpread spread) {
-        this.conductor = conductor;
-        this.clock = conductor.clock();
-        this.timers = conductor.timerWheel();
-        this.telemetry = conductor.telemetry();
-        this.counters = conductor.counters();
-        this.terms = conductor.config().terms();
-        this.extendOperation = conductor.extendOperation();
-        this.lossWatch = conductor.lossWatch();
-        this.spread = spread;
+    LeaseKeeper(LoopServices services, ClaimPool claims, ReleaseTally tally, RandomGenerator random) {
+        this.services = services;
+        this.clock = services.clock;
+        this.timers = services.timers;
+        this.telemetry = services.telemetry;
+        this.counters = services.counters;
+        this.terms = services.config.terms();
+        this.extensions = new ExtendOperation(services, this);
+        this.lossWatch = new LossWatch(services, this);
+        this.releases = new ReleaseOperation(services, claims, this, tally);
+        this.spread = new RenewalSpread(random);
+    }
+
+    /** Before the first lease: who waits for the ends of leases. */
+    void tell(Waiters newWaiters) {
+        waiters = newWaiters;
+        releases.tell(newWaiters);
     }
 
     int heldCount() {
@@ -99,10 +109,10 @@ final class LeaseKeeper {
         try {
             long nowNs = clock.nanoTime();
             shorten(lease, claim, nowNs);
-            if (!conductor.shutdown().isClosing()) {
+            if (!services.isClosing) {
                 kept = LeaseHandle.keeping(lease);
                 track(kept, claim);
-                conductor.scheduler().onKept();
+                waiters.onKept();
                 // An extension may be due at once.
                 scheduleNext(claim, nowNs, Math.max(0, untilThirdNs(kept, nowNs)));
             }
@@ -110,7 +120,7 @@ final class LeaseKeeper {
             Log.error("a lock cannot be kept for its shortest hold; it expires with its ttl", e);
         }
         if (kept == null) {
-            conductor.releaseOperation().leave(claim);
+            releases.leave(claim);
         }
         short use = lease.useCount();
         if (lease.isExtensionAccepted()) {
@@ -127,7 +137,7 @@ final class LeaseKeeper {
         long untilNs = terms.validUntilNs(nowNs, ttlMs);
         if (untilNs - lease.validUntilNs() < 0) {
             lease.setValidUntilNs(untilNs);
-            extendOperation.shorten(claim, ttlMs);
+            extensions.shorten(claim, ttlMs);
         }
     }
 
@@ -139,7 +149,7 @@ final class LeaseKeeper {
     void untrack(LeaseHandle lease) {
         Claim claim = lease.claim;
         timers.stop(claim.holdTimer);
-        extendOperation.stop(claim);
+        extensions.stop(claim);
         if (claim.watched != null) {
             lossWatch.stop(claim);
         }
@@ -154,7 +164,7 @@ final class LeaseKeeper {
         lease.previousHeld = null;
         lease.nextHeld = null;
         counters.onHeld(-1);
-        conductor.scheduler().onUntracked(lease);
+        waiters.onUntracked(lease);
     }
 
     private void scheduleNext(Claim claim, long nowNs, long extendInNs) {
@@ -175,7 +185,8 @@ final class LeaseKeeper {
 
     private void startHoldTimer(Claim claim, long atNs) {
         LeaseHandle lease = claim.lease;
-        timers.start(claim.holdTimer, lease.isKept ? WaitQueues.earlier(atNs, lease.keepUntilNs()) : atNs);
+        boolean isKeptLess = lease.isKept && lease.keepUntilNs() - atNs < 0;
+        timers.start(claim.holdTimer, isKeptLess ? lease.keepUntilNs() : atNs);
     }
 
     private static boolean mayExtend(LeaseHandle lease, long nowNs) {
@@ -188,7 +199,7 @@ final class LeaseKeeper {
     void onHoldTimer(Claim claim, long nowNs) {
         LeaseHandle lease = claim.lease;
         if (lease.isKept && lease.keepUntilNs() - nowNs <= 0) {
-            conductor.releaseOperation().releaseNow(lease);
+            releases.releaseNow(lease);
             return;
         }
         if (lease.validUntilNs() - nowNs <= 0) {
@@ -223,10 +234,10 @@ final class LeaseKeeper {
 
     private void startExtension(Claim claim, long ttlMs) {
         try {
-            extendOperation.start(claim, ttlMs);
+            extensions.start(claim, ttlMs);
         } catch (RuntimeException | Error e) {
             // An extension without an end would block all later ones.
-            extendOperation.stop(claim);
+            extensions.stop(claim);
             if (!claim.lease.isInCall()) {
                 // Otherwise its request tries again.
                 onExtended(claim, ExtendOutcome.NOT_EXTENDED);
@@ -287,17 +298,17 @@ final class LeaseKeeper {
         long acquiredNs = lease.acquiredNs;
         int number = claim.number;
         LeaseListener listener = lease.spec.listener;
-        boolean isToBeKept = lease.isToBeKept(conductor);
+        boolean isToBeKept = lease.isToBeKept(clock);
         untrack(lease);
         lease.claim = null;
         // Before the release is sent, because another client may acquire the lock afterwards.
         lease.end(state, releaseOutcome);
         try {
-            conductor.scheduler().queues().fairness().onEnding(key, waitNs, acquiredNs, clock.nanoTime());
+            waiters.onEnding(key, waitNs, acquiredNs, clock.nanoTime());
             if (isToBeKept) {
-                conductor.releaseOperation().leave(claim);
+                releases.leave(claim);
             } else {
-                conductor.releaseOperation().abandon(claim);
+                releases.abandon(claim);
             }
         } finally {
             if (!lease.isKept) {
@@ -307,7 +318,7 @@ final class LeaseKeeper {
                 lease.completeExtend(extendOutcome);
             }
             UserCallbacks.notifyLost(listener, lease, state);
-            conductor.scheduler().queues().handOff(key, lockedKey);
+            waiters.handOff(key, lockedKey);
         }
     }
 
@@ -330,7 +341,7 @@ final class LeaseKeeper {
             telemetry.onHolderDropped(claim, nodeIndex, cause);
         }
         claim.holderMask &= ~(1L << nodeIndex);
-        if (!conductor.majority().isReachedBy(claim.holderMask)) {
+        if (!services.majority.isReachedBy(claim.holderMask)) {
             loseGuarded(claim, cause, nodeIndex);
         }
     }
@@ -347,8 +358,8 @@ final class LeaseKeeper {
         while (lease != null) {
             LeaseHandle next = lease.nextHeld;
             Claim claim = lease.claim;
-            if (conductor.isNodeOf(claim, node)) {
-                extendOperation.revoke(claim, nodeIndex, cause);
+            if (services.isNodeOf(claim, node)) {
+                extensions.revoke(claim, nodeIndex, cause);
             }
             // A listener may have released the next lease: then the scan starts again, which is harmless.
             lease = next != null && !isHeld(next) ? firstHeld : next;

@@ -39,17 +39,12 @@ import java.util.concurrent.atomic.AtomicReference;
  *
  * @threading any thread
  */
-public final class LockEngine {
+public final class LockEngine extends LeaseClient {
 
     /** Of a problem in a message that names all nodes. */
     private static final int PROBLEM_LENGTH_MAX = 200;
 
-    private final ClientConfig config;
     private final LeaseTerms terms;
-    /** Time that a blocking call spins before it parks. */
-    final long spinNs;
-    /** For blocking calls. */
-    final NanoClock clock;
     private final Conductor[] conductors;
     private final List<EventLoopRunner> ownThreads;
     private final boolean hasClusters;
@@ -61,16 +56,14 @@ public final class LockEngine {
 
     LockEngine(ClientConfig config, Conductor[] conductors, List<EventLoopRunner> ownThreads,
             String transportDescription) {
-        this.config = config;
+        super(config, conductors[0].clock());
         this.terms = config.terms();
-        this.spinNs = config.spinNs();
-        this.clock = conductors[0].clock();
         this.conductors = conductors;
         this.ownThreads = ownThreads;
         this.transportDescription = transportDescription;
         this.hasClusters = config.hasClusters();
         for (Conductor conductor : conductors) {
-            conductor.quorumWatch().shareWith(conductors[0].quorumWatch());
+            conductor.shareQuorumWatch(conductors[0]);
         }
     }
 
@@ -160,8 +153,8 @@ public final class LockEngine {
             IoTransport transport) {
         NanoClock clock = NanoClock.system();
         TokenStream tokens = new TokenStream(SeedSource.system(), System::currentTimeMillis, clock.nanoTime());
-        return new Conductor(config, loop, transport, clock, tokens,
-                new SplittableRandom(new SecureRandom().nextLong()));
+        return new Conductor(config, new LoopSetup(loop, transport, clock, tokens,
+                new SplittableRandom(new SecureRandom().nextLong())));
     }
 
     /**
@@ -188,6 +181,7 @@ public final class LockEngine {
     }
 
     /** Advice if a quorum was out of reach because of a number of nodes in quarantine. */
+    @Override
     String quarantineAdvice(int count) {
         long[] leftNs = quarantineLeftNs();
         long quorumNs = quorumAfterNs(leftNs);
@@ -213,11 +207,6 @@ public final class LockEngine {
             mask |= leftNs[i] <= ns ? 1L << i : 0;
         }
         return mask;
-    }
-
-    /** Whether a quorum can do without some nodes. */
-    boolean isQuorumWithout(long nodes) {
-        return !config.majority().isPreventedBy(nodes);
     }
 
     /** Rounded up: after so many milliseconds the time is over. */
@@ -358,9 +347,10 @@ public final class LockEngine {
     }
 
     /** The present problem of a node, of its first event loop that has one; null if there is none. Any thread. */
+    @Override
     String problemOf(int nodeIndex) {
         for (Conductor conductor : conductors) {
-            for (NodeView view : conductor.voter(nodeIndex).views()) {
+            for (NodeView view : conductor.voters()[nodeIndex].views()) {
                 String problem = view.problem();
                 if (problem != null) {
                     return problem.length() <= PROBLEM_LENGTH_MAX
@@ -380,16 +370,11 @@ public final class LockEngine {
     /** @return whether a quorum of the nodes votes now, for each event loop; allocates nothing */
     public boolean isQuorumAvailable() {
         for (Conductor conductor : conductors) {
-            if (!conductor.quorumWatch().isAvailable()) {
+            if (!conductor.isQuorumAvailable()) {
                 return false;
             }
         }
         return true;
-    }
-
-    /** @return number of nodes */
-    public int nodeCount() {
-        return config.nodes().size();
     }
 
     /**
@@ -401,7 +386,7 @@ public final class LockEngine {
     public long count(int counter) {
         long sum = 0;
         for (Conductor conductor : conductors) {
-            sum += conductor.counters().read(counter);
+            sum += conductor.count(counter);
         }
         return sum;
     }
@@ -412,7 +397,7 @@ public final class LockEngine {
      * @return one for each event loop
      */
     public List<AcquireTimes> startAcquireTimes() {
-        return Arrays.stream(conductors).map(conductor -> conductor.telemetry().startAcquireTimes()).toList();
+        return Arrays.stream(conductors).map(Conductor::startAcquireTimes).toList();
     }
 
     /** @return the transport in use, and why better ones were rejected; one line */
@@ -424,7 +409,7 @@ public final class LockEngine {
     public String flightRecord() {
         StringBuilder text = new StringBuilder();
         for (int i = 0; i < conductors.length; i++) {
-            FlightRecord flightRecord = conductors[i].telemetry().flightRecord();
+            FlightRecord flightRecord = conductors[i].flightRecord();
             if (flightRecord != null) {
                 flightRecord.appendTo(text, i);
             }
@@ -434,24 +419,11 @@ public final class LockEngine {
 
     /** @return monotonic time, nanoseconds */
     public long nowNs() {
-        return conductors[0].nowNs();
-    }
-
-    /**
-     * Rejects a blocking call on any of the client's loops: a blocked loop would stall every resource that maps to it.
-     *
-     * @param call    the call
-     * @param instead the call to use there
-     * @throws IllegalStateException on the client's event loop
-     */
-    public void refuseOnLoop(String call, String instead) {
-        if (isOnLoop()) {
-            throw new IllegalStateException("blocking call " + call
-                    + " on the client's event loop, which must not block: use " + instead + " there");
-        }
+        return clock.nanoTime();
     }
 
     /** @return true on one of the client's event loops */
+    @Override
     public boolean isOnLoop() {
         for (Conductor conductor : conductors) {
             if (conductor.isOwnThread()) {
@@ -478,7 +450,7 @@ public final class LockEngine {
         for (Conductor conductor : conductors) {
             CompletableFuture<CloseReport> part = new CompletableFuture<>();
             parts.add(part);
-            conductor.shutdown().start(timeoutNs, part);
+            conductor.close(timeoutNs, part);
         }
         CompletableFuture.allOf(parts.toArray(new CompletableFuture<?>[0]))
                 .thenRun(() -> report.complete(sumOf(parts)));

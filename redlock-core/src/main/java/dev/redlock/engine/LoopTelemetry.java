@@ -18,7 +18,9 @@ import dev.redlock.telemetry.NodeStateEvent;
 import dev.redlock.telemetry.ReleaseEvent;
 import dev.redlock.telemetry.SharedStarts;
 import dev.redlock.telemetry.WakeupEvent;
+import dev.redlock.time.NanoClock;
 import java.util.Arrays;
+import java.util.concurrent.Executor;
 
 /**
  * Receives each event of one event loop once, and passes it to the counters, to the acquire times, to JDK Flight
@@ -45,7 +47,7 @@ final class LoopTelemetry {
         }
     };
 
-    private final Conductor conductor;
+    private final NanoClock clock;
     private final ConductorCounters counters;
     private final String[] addresses;
     private final NodeState[] nodeStates;
@@ -62,18 +64,18 @@ final class LoopTelemetry {
     private boolean isLastOld;
     private int attemptNumber;
 
-    LoopTelemetry(Conductor conductor) {
-        this.conductor = conductor;
-        this.counters = conductor.counters();
-        this.addresses = conductor.config().nodes().stream().map(Object::toString).toArray(String[]::new);
+    LoopTelemetry(ClientConfig config, ConductorCounters counters, NanoClock clock, Executor executor) {
+        this.clock = clock;
+        this.counters = counters;
+        this.addresses = config.nodes().stream().map(Object::toString).toArray(String[]::new);
         this.nodeStates = new NodeState[addresses.length];
         Arrays.fill(nodeStates, NodeState.WAITING);
-        TelemetryOptions options = conductor.config().telemetry();
+        TelemetryOptions options = config.telemetry();
         this.ring = options.flightEventsMax() == 0 ? null : new FlightRing(options.flightEventsMax());
         this.slowAcquireNs = ring == null ? Long.MAX_VALUE : options.slowAcquireNs();
         this.acquireStarts = Jfr.IS_PRESENT ? new SharedStarts<>(AcquireEvent::new) : null;
         this.releaseStarts = Jfr.IS_PRESENT ? new SharedStarts<>(ReleaseEvent::new) : null;
-        this.reports = new FlightReports(conductor::executeUnlessEnding, this::flightRecord,
+        this.reports = new FlightReports(executor, this::flightRecord,
                 options.flightRecordListener());
     }
 
@@ -108,7 +110,7 @@ final class LoopTelemetry {
     /** A clock that throws, as in tests, must not harm a lock because of a record. */
     private long clockNs() {
         try {
-            return conductor.nowNs();
+            return clock.nanoTime();
         } catch (RuntimeException | Error e) {
             drop(e);
             return lastNs;
@@ -117,7 +119,7 @@ final class LoopTelemetry {
 
     /** Takes a copy of the last events, on any thread; null if the flight recorder is off. */
     FlightRecord flightRecord() {
-        return ring == null ? null : new FlightRecord(ring.copy(), addresses, conductor.nowNs());
+        return ring == null ? null : new FlightRecord(ring.copy(), addresses, clock.nanoTime());
     }
 
     private void reportSlow(LockKey key, AcquireOutcome.Kind outcome, long durationNs, long nowNs) {

@@ -23,7 +23,8 @@ final class LossWatch {
     /** A reconnect makes the checks of all leases due, and a server may push without end. */
     private static final int CHECKS_PER_MS_MAX = 32;
 
-    private final Conductor conductor;
+    private final LoopServices services;
+    private final LeaseKeeper keeper;
     private final KeyedMap<WatchedLease> watched = new KeyedMap<>();
     private final DeadlineTimer limitTimer = new DeadlineTimer(nowNs -> onLimitTimer());
     /** The leases whose checks are due, oldest first. */
@@ -31,13 +32,14 @@ final class LossWatch {
     private WatchedLease lastDue;
     private int checkCount;
 
-    LossWatch(Conductor conductor) {
-        this.conductor = conductor;
+    LossWatch(LoopServices services, LeaseKeeper keeper) {
+        this.services = services;
+        this.keeper = keeper;
     }
 
     /** Starts to watch the keys of a lease that is held from now on. */
     void start(Claim claim) {
-        long all = conductor.all();
+        long all = services.all;
         for (int i = 0; i < claim.key.memberCount(); i++) {
             WatchedLease lease = new WatchedLease(claim, claim.key.member(i), claim.watched);
             WatchedLease newest = watched.get(lease.key);
@@ -79,7 +81,7 @@ final class LossWatch {
 
     /** An extension round has ended. */
     void onExtended(Claim claim) {
-        check(claim, conductor.all());
+        check(claim, services.all);
     }
 
     /** A node pushes that a key has changed. */
@@ -128,7 +130,7 @@ final class LossWatch {
             }
         }
         if (checkCount > 0 && !limitTimer.isStarted()) {
-            conductor.startTimer(limitTimer, conductor.nowNs() + NS_PER_MS);
+            services.timers.start(limitTimer, services.clock.nanoTime() + NS_PER_MS);
         }
     }
 
@@ -139,13 +141,13 @@ final class LossWatch {
 
     /** Also nodes that are no holders, if they were asked: their grant may be late. */
     private void check(Claim claim, long nodes) {
-        long mask = nodes & claim.askedMask & conductor.wakeUpMask();
+        long mask = nodes & claim.askedMask & services.wakeUpMask();
         if (mask == 0) {
             return;
         }
         claim.isWakeUpWanted = true;
         claim.addPendingReplies(Long.bitCount(mask));
-        conductor.fanOut().send(claim, CommandKind.CHECK, 0, mask);
+        services.fanOut.send(claim, CommandKind.CHECK, 0, mask);
     }
 
     /** A key of another type has replaced the lock. Otherwise nothing is known: the next extension finds a loss. */
@@ -157,7 +159,7 @@ final class LossWatch {
 
     void onReply(Claim claim, int nodeIndex, long value) {
         if (value != HELD_REPLY && claim.phase == Claim.Phase.HELD) {
-            conductor.keeper().dropHolder(claim, nodeIndex, LossCause.KEY_GONE);
+            keeper.dropHolder(claim, nodeIndex, LossCause.KEY_GONE);
         }
     }
 }

@@ -1,6 +1,6 @@
 package dev.redlock.engine;
 
-import io.netty.channel.EventLoop;
+import io.netty.util.concurrent.FutureListener;
 import java.util.ArrayDeque;
 import java.util.concurrent.TimeUnit;
 
@@ -15,16 +15,21 @@ final class NextTurn {
 
     private static final int CALL_DEPTH_MAX = 16;
 
-    private final EventLoop loop;
-    private final Shutdown shutdown;
+    private final LoopServices services;
+    private final FutureListener<Object> onCancelled;
     private final ArrayDeque<RequestMailbox> deferred = new ArrayDeque<>();
     private final Runnable task = this::run;
     private boolean isScheduled;
     private int callDepth;
 
-    NextTurn(EventLoop loop, Shutdown shutdown) {
-        this.loop = loop;
-        this.shutdown = shutdown;
+    /**
+     * Creates it.
+     *
+     * @param onCancelled is told about each task that the loop has run or cancelled
+     */
+    NextTurn(LoopServices services, FutureListener<Object> onCancelled) {
+        this.services = services;
+        this.onCancelled = onCancelled;
     }
 
     /**
@@ -44,7 +49,7 @@ final class NextTurn {
     }
 
     void add(RequestMailbox lease) {
-        if (shutdown.isClosed() && loop.isShuttingDown()) {
+        if (services.isClosed && services.loop.isShuttingDown()) {
             // The next turn may never come, and requests from its callbacks could keep the loop from ending.
             lease.completeElsewhere();
             return;
@@ -57,7 +62,7 @@ final class NextTurn {
 
     /** Uses a scheduled task, because the loop polls them once per turn; a plain task would run in the same turn. */
     private void schedule() {
-        loop.schedule(task, 0, TimeUnit.NANOSECONDS).addListener(shutdown::onCancelled);
+        services.loop.schedule(task, 0, TimeUnit.NANOSECONDS).addListener(onCancelled);
         isScheduled = true;
     }
 

@@ -4,6 +4,7 @@ import dev.redlock.quorum.Token;
 import dev.redlock.telemetry.AcquireEvent;
 import dev.redlock.telemetry.SharedStarts;
 import dev.redlock.time.DeadlineTimer;
+import java.util.function.ObjLongConsumer;
 
 /**
  * Tracks one acquisition from the call to its outcome: its queue, its attempts, and the delays between them. Pooled by
@@ -123,8 +124,8 @@ final class PendingAcquire {
     /** Times the acquisition for JFR; null if its event is off. */
     SharedStarts.Start<AcquireEvent> start;
 
-    PendingAcquire(AcquireScheduler scheduler) {
-        this.timer = new DeadlineTimer(nowNs -> scheduler.onTimer(this, nowNs));
+    PendingAcquire(ObjLongConsumer<PendingAcquire> onTimer) {
+        this.timer = new DeadlineTimer(nowNs -> onTimer.accept(this, nowNs));
     }
 
     boolean isStarted() {

@@ -22,11 +22,13 @@ final class PermitFollowers {
     /** Followers that ask for random slots at the same time, unless the client has more permits than this. */
     private static final int GUESSES_MIN = 7;
 
-    private final Conductor conductor;
+    private final LoopServices services;
+    private final AcquireScheduler scheduler;
     private final PermitOperation permits;
 
-    PermitFollowers(Conductor conductor, PermitOperation permits) {
-        this.conductor = conductor;
+    PermitFollowers(LoopServices services, AcquireScheduler scheduler, PermitOperation permits) {
+        this.services = services;
+        this.scheduler = scheduler;
         this.permits = permits;
     }
 
@@ -46,14 +48,14 @@ final class PermitFollowers {
 
     private boolean mayStart(WaitQueue queue) {
         return queue.hints != null && queue.head().state == PendingAcquire.State.ATTEMPTING
-                && conductor.scheduler().hasFreeSlot() && !conductor.shutdown().isClosing();
+                && scheduler.hasFreeSlot() && !services.isClosing;
     }
 
     private void start(PendingAcquire next, PermitKey.Slot slot) {
         next.slot = slot;
         next.queue.hints.followerCount++;
         try {
-            conductor.scheduler().startAttempt(next);
+            scheduler.startAttempt(next);
         } catch (RuntimeException | Error e) {
             // The scheduler has ended the acquisition. The head must not fail with it.
             UserCallbacks.logRequestThrown(e);
@@ -102,7 +104,7 @@ final class PermitFollowers {
     /** Whether a follower can ask for a slot, now or when the head starts its attempt. */
     boolean isOneFor(WaitQueue queue, int number) {
         return !queue.isPausing && !permits.isUsed((PermitKey) queue.key, number) && queue.firstQueued() != null
-                && conductor.scheduler().hasFreeSlot();
+                && scheduler.hasFreeSlot();
     }
 
     /** Whether the attempt of a follower asks for a slot. */
@@ -150,10 +152,10 @@ final class PermitFollowers {
         if (votes.grantedCount() + votes.failedCount() + votes.unknownCount() > 0) {
             queue.head().hasSearched = false;
             if (reason == AcquireOutcome.Kind.CONTENDED || !willSearch(queue.head())) {
-                conductor.scheduler().queues().wakeLocally(queue);
+                scheduler.queues.wakeLocally(queue);
             }
         }
-        conductor.scheduler().queueAgain(pending, reason);
+        scheduler.queueAgain(pending, reason);
         start(queue);
     }
 
@@ -173,7 +175,7 @@ final class PermitFollowers {
      */
     private void searchSoon(WaitQueue queue) {
         queue.head().hasSearched = false;
-        conductor.scheduler().queues().wakeLocally(queue);
+        scheduler.queues.wakeLocally(queue);
     }
 
     /** A follower has left its queue: it has a permit, or its caller has cancelled. The rollback wakes the head. */

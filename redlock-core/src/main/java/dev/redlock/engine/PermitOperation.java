@@ -37,11 +37,13 @@ final class PermitOperation {
     /** The reply of the script if no slot expires: the largest exact integer of Lua, negated. */
     private static final long NO_EXPIRY_REPLY = -9_007_199_254_740_991L;
 
-    private final Conductor conductor;
+    final PermitFollowers followers;
+    private final LoopServices services;
+    private final ClaimPool claims;
+    private final AcquireScheduler scheduler;
     private final RandomGenerator random;
     private final KeyedMap<UsedSlots> used = new KeyedMap<>();
-    private final PermitFollowers followers;
-    private final FreeList<Search> searches = new FreeList<>(Conductor.POOLED_MIN);
+    private final FreeList<Search> searches = new FreeList<>(LoopServices.POOLED_MIN);
 
     /**
      * The slots of the semaphores of one name that attempts and leases of this event loop use.
@@ -106,14 +108,12 @@ final class PermitOperation {
         }
     }
 
-    PermitOperation(Conductor conductor, RandomGenerator random) {
-        this.conductor = conductor;
+    PermitOperation(LoopServices services, ClaimPool claims, AcquireScheduler scheduler, RandomGenerator random) {
+        this.services = services;
+        this.claims = claims;
+        this.scheduler = scheduler;
         this.random = random;
-        this.followers = new PermitFollowers(conductor, this);
-    }
-
-    PermitFollowers followers() {
-        return followers;
+        this.followers = new PermitFollowers(services, scheduler, this);
     }
 
     void trim() {
@@ -133,7 +133,7 @@ final class PermitOperation {
             return;
         }
         if (pending.lease.waitNs <= 0) {
-            pending.deadlineNs = conductor.nowNs() + TRY_TIMEOUTS * nodeTimeoutNs(pending);
+            pending.deadlineNs = services.clock.nanoTime() + TRY_TIMEOUTS * nodeTimeoutNs(pending);
         }
         PermitKey.Slot slot = queue == null ? unusedSlot((PermitKey) pending.lease.key) : slotOfHead(pending, queue);
         if (slot == null) {
@@ -174,7 +174,7 @@ final class PermitOperation {
             used.add(slots);
         }
         slots.add(slot.number());
-        conductor.acquireOperation().start(pending, slot);
+        scheduler.operation.start(pending, slot);
     }
 
     /** Whether an attempt or a lease of this client uses a slot. */
@@ -257,7 +257,7 @@ final class PermitOperation {
             return true;
         }
         // A push ends the registration of its slot, and the refusal of its node starts it again.
-        pending.hasSearched &= isRegistered(pending, conductor.doorkeeper().of(pending.lease.key));
+        pending.hasSearched &= isRegistered(pending, services.doorkeeper.of(pending.lease.key));
         boolean isEachSlotRegistered = pending.isSlotPushed && pending.hasSearched;
         if (isNextDue || isEachSlotRegistered || isOver(pending)) {
             return false;
@@ -266,7 +266,7 @@ final class PermitOperation {
             pending.searchCount = 0;
             if (pending.queue != null) {
                 // The attempts have registered for the slots that they asked for alone.
-                conductor.scheduler().queues().unregister(pending.queue);
+                scheduler.queues.unregister(pending.queue);
             }
             return false;
         }
@@ -289,13 +289,13 @@ final class PermitOperation {
 
     /** An attempt has been refused, and the acquisition continues without a delay. */
     private void onRefused(PendingAcquire pending) {
-        conductor.telemetry().onAttemptFailed(AcquireOutcome.Kind.CONTENDED);
+        services.telemetry.onAttemptFailed(AcquireOutcome.Kind.CONTENDED);
         pending.lease.recordReason(AcquireOutcome.Kind.CONTENDED);
         pending.generation++;
     }
 
     private boolean isOver(PendingAcquire pending) {
-        return pending.deadlineNs - conductor.nowNs() <= 0;
+        return pending.deadlineNs - services.clock.nanoTime() <= 0;
     }
 
     private long nodeTimeoutNs(PendingAcquire pending) {
@@ -314,40 +314,40 @@ final class PermitOperation {
         pending.plan = PendingAcquire.Plan.ALL;
         pending.searchCount++;
         pending.hasSearched = false;
-        Claim claim = conductor.claims().take();
+        Claim claim = claims.take();
         claim.phase = Claim.Phase.SEARCHING;
         claim.pending = pending;
         claim.key = pending.lease.key.searchKey();
         claim.ttlMs = pending.lease.ttlMs;
-        claim.isWakeUpWanted = conductor.acquireOperation().isWakeUpPossible(pending);
+        claim.isWakeUpWanted = scheduler.operation.isWakeUpPossible(pending);
         pending.claim = claim;
         claim.guest = takeSearch(claim,
                 1 + (pending.queue == null ? 0 : pending.queue.queuedCount(SlotHints.OTHERS_MAX)));
         if (claim.isWakeUpWanted) {
             // Before the search: a release of this client may follow it, and no node pushes that.
-            conductor.scheduler().queues().expectSlots(pending.queue);
+            scheduler.queues.expectSlots(pending.queue);
         }
-        long nowNs = conductor.nowNs();
-        conductor.tokens().next(claim.token, nowNs);
+        long nowNs = services.clock.nanoTime();
+        services.tokens.next(claim.token, nowNs);
         int nodeIndex = nodeFor(claim, isDoubted);
         if (nodeIndex == Doorkeeper.NONE) {
             onNoReply(claim);
             return;
         }
-        conductor.startTimer(claim.roundTimer,
-                nowNs + Math.min(nodeTimeoutNs(pending) / 2, GRACES * conductor.doorkeeper().graceNs(nodeIndex)));
+        services.timers.start(claim.roundTimer,
+                nowNs + Math.min(nodeTimeoutNs(pending) / 2, GRACES * services.doorkeeper.graceNs(nodeIndex)));
         claim.addPendingReplies(1);
-        conductor.fanOut().send(claim, CommandKind.REMAINING_TTL, 0, 1L << nodeIndex);
+        services.fanOut.send(claim, CommandKind.REMAINING_TTL, 0, 1L << nodeIndex);
     }
 
     /** Chooses the node that searches: the doorkeeper, or a random one of those that vote and are asked for permits. */
     private int nodeFor(Claim claim, boolean isDoubted) {
-        int doorkeeper = conductor.doorkeeper().of(claim.key);
+        int doorkeeper = services.doorkeeper.of(claim.key);
         if (doorkeeper != Doorkeeper.NONE && !isDoubted) {
             return doorkeeper;
         }
-        long voting = conductor.fanOut().votingMask(claim);
-        voting &= conductor.config().isThrifty() ? conductor.firstVoters().of(claim.key) : voting;
+        long voting = services.fanOut.votingMask(claim);
+        voting &= services.config.isThrifty() ? services.firstVoters.of(claim.key) : voting;
         for (int skipped = voting == 0 ? 0 : random.nextInt(Long.bitCount(voting)); skipped > 0; skipped--) {
             voting &= voting - 1;
         }
@@ -391,7 +391,7 @@ final class PermitOperation {
         end(claim);
         if (queue != null && followers.isAskedFor(queue, number)) {
             // Other attempts of this client ask for all slots that the node has found.
-            conductor.scheduler().onAttemptFailed(pending, AcquireOutcome.Kind.CONTENDED);
+            scheduler.onAttemptFailed(pending, AcquireOutcome.Kind.CONTENDED);
             return;
         }
         attemptAtAllNodes(pending, semaphore.slotKey(number));
@@ -403,8 +403,8 @@ final class PermitOperation {
     private void onNoneFree(Claim claim, int nodeIndex, long value) {
         claim.recordRemainingTtl(value == NO_EXPIRY_REPLY ? Long.MAX_VALUE : -value);
         claim.acquireRound.onVote(nodeIndex, Vote.REFUSED);
-        if (conductor.holderTtlQuery().isTypeDue(claim) && !isOver(claim.pending)) {
-            conductor.holderTtlQuery().start(claim, false);
+        if (scheduler.holderQuery.isTypeDue(claim) && !isOver(claim.pending)) {
+            scheduler.holderQuery.start(claim, false);
         } else {
             onNoneFree(claim);
         }
@@ -415,8 +415,8 @@ final class PermitOperation {
         PendingAcquire pending = claim.pending;
         int nodeIndex = Long.numberOfTrailingZeros(claim.acquireRound.refused());
         pending.lease.recordVotes(claim);
-        if (claim.isWakeUpWanted && conductor.node(nodeIndex, claim).hasWakeUps()) {
-            conductor.scheduler().queues().onRegistered(pending.queue, 1L << nodeIndex);
+        if (claim.isWakeUpWanted && services.node(nodeIndex, claim).hasWakeUps()) {
+            scheduler.queues.onRegistered(pending.queue, 1L << nodeIndex);
             pending.hasSearched = true;
         }
         end(claim);
@@ -427,7 +427,7 @@ final class PermitOperation {
             pending.queue.hints.isDisputed = true;
             pending.isWoken |= !pending.queue.hints.pushed.isEmpty();
         }
-        conductor.scheduler().onLockTaken(pending, AcquireOutcome.Kind.CONTENDED);
+        scheduler.onLockTaken(pending, AcquireOutcome.Kind.CONTENDED);
     }
 
     /** The node has not replied in time, or there is none: asks all nodes for a random slot. */
@@ -446,12 +446,12 @@ final class PermitOperation {
     private void attemptAtAllNodes(PendingAcquire pending, PermitKey.Slot slot) {
         if (pending.queue != null && followers.isAskedFor(pending.queue, slot.number())) {
             // Another attempt of this client asks for the slot.
-            conductor.scheduler().onLockTaken(pending, AcquireOutcome.Kind.CONTENDED);
+            scheduler.onLockTaken(pending, AcquireOutcome.Kind.CONTENDED);
             return;
         }
         if (isOver(pending)) {
             // No attempt would end in time, so the reason is that of the last one.
-            conductor.scheduler().onLockTaken(pending, pending.lease.lastReason());
+            scheduler.onLockTaken(pending, pending.lease.lastReason());
             return;
         }
         runGuarded(pending, () -> attempt(pending, slot));
@@ -464,7 +464,7 @@ final class PermitOperation {
             step.run();
         } catch (RuntimeException | Error e) {
             if (lease.pending == pending) {
-                conductor.scheduler().abortAfterFailure(lease);
+                scheduler.abortAfterFailure(lease);
             }
             throw e;
         }
@@ -472,6 +472,6 @@ final class PermitOperation {
 
     /** Detaches the claim from its acquisition: a later reply does not count. */
     private void end(Claim claim) {
-        conductor.holderTtlQuery().untrack(claim);
+        scheduler.holderQuery.untrack(claim);
     }
 }

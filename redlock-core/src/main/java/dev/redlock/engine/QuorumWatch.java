@@ -26,7 +26,7 @@ final class QuorumWatch {
     static final long RELAPSE_LOSS_NS = 10_000 * NS_PER_MS;
     private static final int NODES_MAX = 9;
 
-    private final Conductor conductor;
+    private final LoopServices services;
     private final DeadlineTimer timer = new DeadlineTimer(this::onTimer);
     /** Event loops of the client that have found a loss, which the first of them logs. */
     private AtomicInteger loopsWithLoss = new AtomicInteger();
@@ -36,8 +36,8 @@ final class QuorumWatch {
     private long lostNs;
     private long recoveredNs;
 
-    QuorumWatch(Conductor conductor) {
-        this.conductor = conductor;
+    QuorumWatch(LoopServices services) {
+        this.services = services;
     }
 
     /** The event loops of one client log a loss once. Before the start. */
@@ -48,22 +48,22 @@ final class QuorumWatch {
     /** Whether a quorum of the nodes votes now. Any thread. */
     boolean isAvailable() {
         long mask = 0;
-        for (int i = 0; i < conductor.nodeCount(); i++) {
-            mask |= conductor.voter(i).isVoting() ? 1L << i : 0;
+        for (int i = 0; i < services.voters.length; i++) {
+            mask |= services.voters[i].isVoting() ? 1L << i : 0;
         }
-        return conductor.majority().isReachedBy(mask);
+        return services.majority.isReachedBy(mask);
     }
 
     /** The client starts to connect. */
     void start() {
-        lostNs = conductor.nowNs();
-        conductor.startTimer(timer, lostNs + conductor.config().nodeOptions().connectTimeoutMs() * NS_PER_MS);
+        lostNs = services.clock.nanoTime();
+        services.timers.start(timer, lostNs + services.config.nodeOptions().connectTimeoutMs() * NS_PER_MS);
     }
 
     /** Each node has replied or failed once. */
     void onSettled() {
         if (!isAvailable) {
-            onTimer(conductor.nowNs());
+            onTimer(services.clock.nanoTime());
         }
     }
 
@@ -72,11 +72,11 @@ final class QuorumWatch {
         boolean wasAvailable = isAvailable;
         isAvailable = isAvailable();
         if (wasAvailable && !isAvailable) {
-            lostNs = conductor.nowNs();
+            lostNs = services.clock.nanoTime();
             boolean isRelapse = hasRecovered && lostNs - recoveredNs < RELAPSE_NS;
-            conductor.startTimer(timer, lostNs + (isRelapse ? RELAPSE_LOSS_NS : LOSS_NS));
+            services.timers.start(timer, lostNs + (isRelapse ? RELAPSE_LOSS_NS : LOSS_NS));
         } else if (!wasAvailable && isAvailable) {
-            conductor.stopTimer(timer);
+            services.timers.stop(timer);
             reportRecovery();
         }
     }
@@ -85,7 +85,7 @@ final class QuorumWatch {
         if (isReported) {
             isReported = false;
             hasRecovered = true;
-            recoveredNs = conductor.nowNs();
+            recoveredNs = services.clock.nanoTime();
             if (loopsWithLoss.decrementAndGet() == 0) {
                 log("a quorum votes again, after " + (recoveredNs - lostNs) / NS_PER_MS + " ms");
             }
@@ -93,12 +93,12 @@ final class QuorumWatch {
     }
 
     private void onTimer(long nowNs) {
-        conductor.stopTimer(timer);
-        if (!isReported && !conductor.shutdown().isClosing()) {
+        services.timers.stop(timer);
+        if (!isReported && !services.isClosing) {
             isReported = true;
             if (loopsWithLoss.getAndIncrement() == 0) {
                 log("no quorum votes since " + (nowNs - lostNs) / NS_PER_MS + " ms, so no lock can be acquired: "
-                        + conductor.majority() + " nodes are needed" + silentNodes());
+                        + services.majority + " nodes are needed" + silentNodes());
             }
         }
     }
@@ -107,7 +107,7 @@ final class QuorumWatch {
         StringBuilder text = new StringBuilder();
         int count = 0;
         boolean isQuarantined = false;
-        for (Voter voter : conductor.voters()) {
+        for (Voter voter : services.voters) {
             for (NodeView view : voter.views()) {
                 isQuarantined |= view.state() == NodeState.QUARANTINED;
                 if (!view.isVoting() && count++ < NODES_MAX) {
@@ -118,12 +118,12 @@ final class QuorumWatch {
         text.append(count > NODES_MAX ? "; and " + (count - NODES_MAX) + " more" : "");
         return isQuarantined
                 ? text + "; a node in quarantine may have lost locks: wait, or see RedlockContext.restartGuard, which"
-                        + " is " + conductor.config().nodeOptions().guardMode()
+                        + " is " + services.config.nodeOptions().guardMode()
                 : text.toString();
     }
 
     /** The nodes are changing their states, and a log handler may re-enter the client. */
     private void log(String line) {
-        Log.later(conductor::executeUnlessEnding, System.Logger.Level.WARNING, "{0}", line);
+        Log.later(services::executeUnlessEnding, System.Logger.Level.WARNING, "{0}", line);
     }
 }

@@ -23,7 +23,7 @@ final class ReleaseOperation {
     /** The sequence of a release that only raises a counter: its reply is not a vote. */
     static final int COUNTER_ONLY_SEQUENCE = 1;
 
-    private final Conductor conductor;
+    private final LoopServices services;
     private final NanoClock clock;
     private final TimerWheel timers;
     private final LoopTelemetry telemetry;
@@ -31,18 +31,23 @@ final class ReleaseOperation {
     private final FanOut fanOut;
     private final long all;
     private final LeaseKeeper keeper;
-    private final Shutdown shutdown;
+    private final ReleaseTally tally;
+    private Waiters waiters;
 
-    ReleaseOperation(Conductor conductor) {
-        this.conductor = conductor;
-        this.clock = conductor.clock();
-        this.timers = conductor.timerWheel();
-        this.telemetry = conductor.telemetry();
-        this.claims = conductor.claims();
-        this.fanOut = conductor.fanOut();
-        this.all = conductor.all();
-        this.keeper = conductor.keeper();
-        this.shutdown = conductor.shutdown();
+    ReleaseOperation(LoopServices services, ClaimPool claims, LeaseKeeper keeper, ReleaseTally tally) {
+        this.services = services;
+        this.clock = services.clock;
+        this.timers = services.timers;
+        this.telemetry = services.telemetry;
+        this.claims = claims;
+        this.fanOut = services.fanOut;
+        this.all = services.all;
+        this.keeper = keeper;
+        this.tally = tally;
+    }
+
+    void tell(Waiters newWaiters) {
+        waiters = newWaiters;
     }
 
     /** Releases a held lease; a lease that has ended reports its earlier outcome again. */
@@ -56,7 +61,7 @@ final class ReleaseOperation {
         if (claim.phase != Claim.Phase.HELD) {
             return;
         }
-        if (lease.isToBeKept(conductor)) {
+        if (lease.isToBeKept(clock)) {
             keeper.keep(lease);
         } else {
             releaseNow(lease);
@@ -77,7 +82,7 @@ final class ReleaseOperation {
             if (lease.isExtensionAccepted()) {
                 lease.completeExtend(ExtendOutcome.NOT_HELD);
             }
-            conductor.scheduler().queues().handOff(key, lockedKey);
+            waiters.handOff(key, lockedKey);
         }
     }
 
@@ -96,7 +101,7 @@ final class ReleaseOperation {
         try {
             onSendFailed(claim);
         } finally {
-            conductor.scheduler().queues().handOff(key, lockedKey);
+            waiters.handOff(key, lockedKey);
         }
     }
 
@@ -108,10 +113,7 @@ final class ReleaseOperation {
         try {
             long nowNs = clock.nanoTime();
             LeaseHandle lease = claim.lease;
-            int askedNode = conductor.scheduler()
-                    .queues()
-                    .fairness()
-                    .onEnding(key, lease.waitNs, lease.acquiredNs, nowNs);
+            int askedNode = waiters.onEnding(key, lease.waitNs, lease.acquiredNs, nowNs);
             telemetry.onReleaseStarted(claim, nowNs);
             timers.start(claim.roundTimer, nowNs + lease.times.nodeTimeoutNs(claim.ttlMs));
             if (askedNode != Doorkeeper.NONE) {
@@ -129,8 +131,8 @@ final class ReleaseOperation {
      * end the batch of the duty cycle.
      */
     private void ask(Claim claim, LockKey key, int node) {
-        if (WaitMarks.isKindOf(key)) {
-            conductor.scheduler().queues().marks().ask(key, node);
+        if (key.markKey() != null) {
+            waiters.askForMark(key, node);
             return;
         }
         claim.addPendingReplies(1);
@@ -148,7 +150,7 @@ final class ReleaseOperation {
         try {
             long untilNs = clock.nanoTime() + claim.ttlMsMax * NS_PER_MS;
             for (long left = claim.askedMask; left != 0; left &= left - 1) {
-                conductor.node(Long.numberOfTrailingZeros(left), claim).retainRelease(claim, untilNs);
+                services.node(Long.numberOfTrailingZeros(left), claim).retainRelease(claim, untilNs);
             }
         } finally {
             endUnsent(claim);
@@ -179,7 +181,7 @@ final class ReleaseOperation {
         claim.retain();
         claim.addPendingReplies(Long.bitCount(claim.askedMask));
         if (!fanOut.isLastNodeChosen()) {
-            fanOut.flushLast(conductor.doorkeeper().of(claim.key));
+            fanOut.flushLast(services.doorkeeper.of(claim.key));
         }
         CommandKind kind = claim.guest == null ? CommandKind.RELEASE : claim.guest.releaseKind();
         fanOut.release(claim, kind, claim.askedMask);
@@ -197,7 +199,7 @@ final class ReleaseOperation {
             return;
         }
         if (vote != Vote.REFUSED && (claim.possibleHolderMask & 1L << nodeIndex) != 0) {
-            conductor.node(nodeIndex, claim).retainRelease(claim, clock.nanoTime() + claim.ttlMsMax * NS_PER_MS);
+            services.node(nodeIndex, claim).retainRelease(claim, clock.nanoTime() + claim.ttlMsMax * NS_PER_MS);
         }
         vote(claim, nodeIndex, vote);
     }
@@ -214,8 +216,6 @@ final class ReleaseOperation {
             }
             claim.releaseRound.onVote(nodeIndex, vote);
             decide(claim);
-        } else if (claim.phase == Claim.Phase.QUERYING_TTL) {
-            conductor.holderTtlQuery().onReleased(claim, nodeIndex);
         }
     }
 
@@ -240,7 +240,9 @@ final class ReleaseOperation {
         claim.lease = null;
         lease.claim = null;
         telemetry.onReleaseEnded(claim, outcome);
-        shutdown.recordRelease(lease, outcome);
+        if (services.isClosing) {
+            tally.record(lease.resource(), outcome);
+        }
         lease.endRelease(outcome);
     }
 }

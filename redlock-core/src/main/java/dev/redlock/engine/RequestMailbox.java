@@ -25,30 +25,30 @@ abstract class RequestMailbox extends CallerParking implements Runnable {
     static final int RELEASE = 1 << 4;
 
     private static final VarHandle REQUESTED;
-    private static final VarHandle CONDUCTOR;
+    private static final VarHandle LOOP;
 
     static {
         try {
             MethodHandles.Lookup lookup = MethodHandles.lookup();
             REQUESTED = lookup.findVarHandle(RequestMailbox.class, "requested", int.class);
-            CONDUCTOR = lookup.findVarHandle(RequestMailbox.class, "conductor", Conductor.class);
+            LOOP = lookup.findVarHandle(RequestMailbox.class, "loop", LeaseLoop.class);
         } catch (ReflectiveOperationException e) {
             throw new ExceptionInInitializerError(e);
         }
     }
 
     private volatile int requested;
-    private volatile Conductor conductor;
+    private volatile LeaseLoop loop;
     /** A request of this lease runs inside its call. Written by the event loop. */
     private boolean isInCall;
     /** Counts uses, so that a request of one use never runs for the next. A racy read is off by one at most. */
     private short useCount;
 
     /** Executes one request. On the event loop. */
-    abstract void execute(Conductor owner, int request);
+    abstract void execute(LeaseLoop owner, int request);
 
     /** Gives the caller of a request that threw its outcome. */
-    abstract void recover(Conductor owner, int request);
+    abstract void recover(LeaseLoop owner, int request);
 
     /** Completes requests after the end of the event loop. */
     abstract void completeWithoutLoop(int requests);
@@ -56,17 +56,17 @@ abstract class RequestMailbox extends CallerParking implements Runnable {
     /** Returns whether a callback receives an outcome; the client never runs it inside the call that passed it. */
     abstract boolean hasCallback();
 
-    final Conductor conductor() {
-        return conductor;
+    final LeaseLoop loop() {
+        return loop;
     }
 
     final short useCount() {
         return useCount;
     }
 
-    /** Starts a new use, perhaps with another conductor. */
-    final void startUse(Conductor owner) {
-        CONDUCTOR.setRelease(this, owner);
+    /** Starts a new use, perhaps on another loop. */
+    final void startUse(LeaseLoop owner) {
+        LOOP.setRelease(this, owner);
     }
 
     final void countUse() {
@@ -84,8 +84,8 @@ abstract class RequestMailbox extends CallerParking implements Runnable {
 
     /** Submits a request to the event loop, or executes it if this is its thread. */
     final void submit(int request) {
-        // Read once: a callback may reuse the lease with another conductor.
-        Conductor owner = conductor;
+        // Read once: a callback may reuse the lease on another loop.
+        LeaseLoop owner = loop;
         if (owner.isOwnThread()) {
             submitOnLoop(owner, request);
         } else if ((int) REQUESTED.getAndBitwiseOr(this, request) == 0) {
@@ -95,8 +95,8 @@ abstract class RequestMailbox extends CallerParking implements Runnable {
         }
     }
 
-    private void submitOnLoop(Conductor owner, int request) {
-        if (!owner.nextTurn().enterCall()) {
+    private void submitOnLoop(LeaseLoop owner, int request) {
+        if (!owner.enterCall()) {
             deferToNextTurn(owner, request);
             return;
         }
@@ -112,16 +112,16 @@ abstract class RequestMailbox extends CallerParking implements Runnable {
             }
         } finally {
             isInCall = wasInCall;
-            owner.nextTurn().leaveCall();
+            owner.leaveCall();
         }
     }
 
-    final void deferToNextTurn(Conductor owner, int request) {
+    final void deferToNextTurn(LeaseLoop owner, int request) {
         REQUESTED.getAndBitwiseOr(this, request);
-        owner.nextTurn().add(this);
+        owner.addToNextTurn(this);
     }
 
-    private void submitTo(Conductor owner) {
+    private void submitTo(LeaseLoop owner) {
         try {
             owner.execute(this);
         } catch (RejectedExecutionException e) {
@@ -166,17 +166,17 @@ abstract class RequestMailbox extends CallerParking implements Runnable {
 
     /**
      * Executes the requests, on the event loop. A call on that thread may have executed them before this task runs, and
-     * the lease may have a new use with another conductor. Then that conductor executes the new requests, in order.
+     * the lease may have a new use on another loop. Then that loop executes the new requests, in order.
      */
     @Override
     public final void run() {
         while (true) {
-            // Read before the conductor: a new use in between changes the requests, so the compare-and-set fails.
+            // Read before the loop: a new use in between changes the requests, so the compare-and-set fails.
             int requests = requested;
             if (requests == 0) {
                 return;
             }
-            Conductor owner = conductor;
+            LeaseLoop owner = loop;
             if (!owner.isOwnThread()) {
                 submitTo(owner);
                 return;
@@ -189,9 +189,9 @@ abstract class RequestMailbox extends CallerParking implements Runnable {
     }
 
     /** If one request throws, its caller gets an outcome, and the other requests still run. */
-    private void process(Conductor owner, int requests) {
+    private void process(LeaseLoop owner, int requests) {
         short use = useCount;
-        // A callback may reuse the lease, perhaps with another conductor; the remaining requests belong to the old use.
+        // A callback may reuse the lease, perhaps on another loop; the remaining requests belong to the old use.
         for (int left = requests; left != 0 && useCount == use; left &= left - 1) {
             int request = Integer.lowestOneBit(left);
             try {
@@ -203,7 +203,7 @@ abstract class RequestMailbox extends CallerParking implements Runnable {
     }
 
     /** Logs after the outcome, because a log handler may throw. */
-    private void recover(Conductor owner, short use, int request, Throwable thrown) {
+    private void recover(LeaseLoop owner, short use, int request, Throwable thrown) {
         try {
             if (useCount == use) {
                 recover(owner, request);

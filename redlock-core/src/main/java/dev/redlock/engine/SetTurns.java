@@ -18,12 +18,12 @@ import dev.redlock.node.LockKind;
  */
 final class SetTurns {
 
-    private final Conductor conductor;
+    private final LoopServices services;
     private final AcquireScheduler scheduler;
     private final MemberQueues queues;
 
-    SetTurns(Conductor conductor, AcquireScheduler scheduler, MemberQueues queues) {
-        this.conductor = conductor;
+    SetTurns(LoopServices services, AcquireScheduler scheduler, MemberQueues queues) {
+        this.services = services;
         this.scheduler = scheduler;
         this.queues = queues;
     }
@@ -113,12 +113,12 @@ final class SetTurns {
     }
 
     private boolean isHeldLocally(WaitQueue queue) {
-        return heldUntilNs(queue) - conductor.nowNs() > 0;
+        return heldUntilNs(queue) - services.clock.nanoTime() > 0;
     }
 
     /** Returns when the last lease of this client with a resource of a set expires; now if there is none. */
     long heldUntilNs(WaitQueue queue) {
-        long untilNs = conductor.nowNs();
+        long untilNs = services.clock.nanoTime();
         for (int i = 0; i < queue.key.memberCount(); i++) {
             MemberQueues.Entry entry = queues.of(queue.key.member(i));
             if (entry.isHeld && entry.heldUntilNs - untilNs > 0) {
@@ -158,7 +158,7 @@ final class SetTurns {
         }
         boolean isSleeping = !queue.isHeldLocally && !queue.isPausing && !awaitsOther(queue, entry);
         return isSleeping && (!isHeldLocally(queue) || isFirst(queue)
-                && conductor.intentions().isDue(queue.head(), conductor.nowNs()));
+                && scheduler.intentions.isDue(queue.head(), services.clock.nanoTime()));
     }
 
     /** A resource has changed: its oldest set has the turn. Returns it; null if there is none. */
@@ -190,7 +190,8 @@ final class SetTurns {
     }
 
     private boolean isIntending(WaitQueue queue) {
-        return isOfSet(queue) && queue.head() != null && conductor.intentions().isLeft(queue.head(), conductor.nowNs());
+        return isOfSet(queue) && queue.head() != null
+                && scheduler.intentions.isLeft(queue.head(), services.clock.nanoTime());
     }
 
     private WaitQueue firstReady(MemberQueues.Entry entry, int start, WaitQueue except) {
@@ -218,7 +219,7 @@ final class SetTurns {
                 }
                 give(entry, next);
                 if (entry.turn != null && entry.turn.head().state == PendingAcquire.State.BACKING_OFF) {
-                    scheduler.wake(entry.turn.head(), PendingAcquire.Plan.DOORKEEPER_FIRST, conductor.nowNs());
+                    scheduler.wake(entry.turn.head(), PendingAcquire.Plan.DOORKEEPER_FIRST, services.clock.nanoTime());
                 }
             }
         }

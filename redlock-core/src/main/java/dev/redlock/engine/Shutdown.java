@@ -9,60 +9,59 @@ import dev.redlock.time.DeadlineTimer;
 import io.netty.channel.EventLoop;
 import io.netty.util.concurrent.Future;
 import io.netty.util.concurrent.FutureListener;
-import java.util.ArrayList;
-import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.TimeUnit;
 import java.util.function.Consumer;
 
 /**
- * Ends a conductor, in one of two ways:
+ * Ends everything of an event loop, in one of two ways:
  *
  * <ul>
  * <li>the client closes: it ends pending acquisitions, releases held leases and waits for the replies;
  * <li>the event loop ends first: every caller gets an outcome without the nodes.
  * </ul>
  *
- * @threading event-loop-confined, except {@link #start}, {@link #isClosed}
+ * @threading event-loop-confined, except {@link #start}
  */
 final class Shutdown {
 
     /** 100 years: the sentinel never fires, but the loop cancels it. */
     private static final long SENTINEL_DELAY_DAYS = 36_500;
 
-    private final Conductor conductor;
+    private final LoopServices services;
+    private final AcquireScheduler scheduler;
+    private final LeaseKeeper keeper;
+    private final ReleaseTally tally;
     private final EventLoop loop;
     private final DeadlineTimer timer = new DeadlineTimer(nowNs -> closeNodes());
-    private final List<String> unreleased = new ArrayList<>();
-    private int releasedCount;
-    private volatile boolean isClosing;
-    private volatile boolean isClosed;
+    private final NextTurn nextTurn;
+    private final ClaimPool claims;
+    private final CompletableFuture<Void> settled;
     /** The loop cancels it at its shutdown; null before the start and after the end. */
     private Future<?> loopEndSentinel;
     private CompletableFuture<CloseReport> report;
 
-    Shutdown(Conductor conductor, EventLoop loop) {
-        this.conductor = conductor;
-        this.loop = loop;
+    Shutdown(LoopServices services, AcquireScheduler scheduler, LeaseKeeper keeper, ReleaseTally tally,
+            ClaimPool claims, CompletableFuture<Void> settled) {
+        this.services = services;
+        this.scheduler = scheduler;
+        this.keeper = keeper;
+        this.tally = tally;
+        this.loop = services.loop;
+        this.claims = claims;
+        this.settled = settled;
+        this.nextTurn = new NextTurn(services, this::onCancelled);
     }
 
-    boolean isClosing() {
-        return isClosing;
-    }
-
-    /**
-     * Returns whether the conductor has ended. A task submitted before still runs. A later one may not, because a
-     * terminated event loop accepts tasks silently.
-     */
-    boolean isClosed() {
-        return isClosed;
+    NextTurn nextTurn() {
+        return nextTurn;
     }
 
     /** The loop was shutting down before the start: there are no requests yet. */
     void markClosed() {
-        isClosing = true;
-        isClosed = true;
+        services.isClosing = true;
+        services.isClosed = true;
     }
 
     // ---- the loop ends first ----------------------------------------------------------------------------------------
@@ -90,33 +89,32 @@ final class Shutdown {
      * an outcome now. The keys of held leases expire with their ttl.
      */
     void onLoopEnding() {
-        if (!isClosed) {
-            isClosing = true;
-            int lostCount = conductor.keeper().heldCount();
+        if (!services.isClosed) {
+            services.isClosing = true;
+            int lostCount = keeper.heldCount();
             try {
                 endWithoutNodes();
             } finally {
-                isClosed = true;
-                conductor.settle();
+                services.isClosed = true;
+                settled.complete(null);
                 if (report != null) {
-                    report.complete(newReport());
+                    report.complete(tally.report());
                 }
             }
             logEndOfLoop(lostCount);
         }
-        conductor.nextTurn().completeElsewhere();
+        nextTurn.completeElsewhere();
     }
 
     private void endWithoutNodes() {
-        LeaseKeeper keeper = conductor.keeper();
         for (LeaseHandle lease = keeper.firstHeld(); lease != null; lease = lease.nextHeld) {
-            unreleased.add(lease.resource());
+            tally.record(lease.resource(), ReleaseOutcome.UNKNOWN);
         }
         endAll(AcquireOutcome.Kind.CLOSED, lease -> keeper.loseWithoutNodes(lease.claim));
-        for (Voter voter : conductor.voters()) {
+        for (Voter voter : services.voters) {
             voter.end();
         }
-        conductor.fanOut().close();
+        services.fanOut.close();
     }
 
     private static void logEndOfLoop(int lostCount) {
@@ -134,12 +132,12 @@ final class Shutdown {
             loop.execute(() -> close(timeoutNs, newReport));
         } catch (RejectedExecutionException e) {
             // A given event loop has ended before the client, with its connections and timers.
-            loop.terminationFuture().addListener(future -> conductor.fanOut().free());
-            newReport.complete(newReport());
+            loop.terminationFuture().addListener(future -> services.fanOut.free());
+            newReport.complete(tally.report());
             return;
         }
         // A loop that ends now may have accepted the task silently.
-        FutureListener<Object> onTerminated = terminated -> newReport.complete(newReport());
+        FutureListener<Object> onTerminated = terminated -> newReport.complete(tally.report());
         Future<?> termination = loop.terminationFuture();
         termination.addListener(onTerminated);
         newReport.whenComplete((done, failure) -> termination.removeListener(onTerminated));
@@ -147,24 +145,22 @@ final class Shutdown {
 
     /** Ends pending acquisitions and releases held leases; closes the nodes after the last reply or the timeout. */
     void close(long timeoutNs, CompletableFuture<CloseReport> newReport) {
-        if (isClosed) {
-            newReport.complete(newReport());
+        if (services.isClosed) {
+            newReport.complete(tally.report());
             return;
         }
         report = newReport;
-        isClosing = true;
-        endAll(AcquireOutcome.Kind.CLOSED, conductor.releaseOperation()::release);
-        for (Voter voter : conductor.voters()) {
+        services.isClosing = true;
+        endAll(AcquireOutcome.Kind.CLOSED, keeper.releases::release);
+        for (Voter voter : services.voters) {
             voter.drain();
         }
-        conductor.startTimer(timer, conductor.nowNs() + Math.min(timeoutNs, Long.MAX_VALUE / 4));
+        services.timers.start(timer, services.clock.nanoTime() + Math.min(timeoutNs, Long.MAX_VALUE / 4));
         closeNodesIfQuiet();
     }
 
     /** Ends all acquisitions and leases. If the end of one throws, the others still follow. */
     private void endAll(AcquireOutcome.Kind kind, Consumer<LeaseHandle> end) {
-        AcquireScheduler scheduler = conductor.scheduler();
-        LeaseKeeper keeper = conductor.keeper();
         while (scheduler.firstPending() != null || keeper.firstHeld() != null) {
             try {
                 while (scheduler.firstPending() != null) {
@@ -179,54 +175,39 @@ final class Shutdown {
         }
     }
 
-    void recordRelease(LeaseHandle lease, ReleaseOutcome outcome) {
-        if (!isClosing) {
-            return;
-        }
-        if (outcome == ReleaseOutcome.UNKNOWN) {
-            unreleased.add(lease.resource());
-        } else {
-            releasedCount++;
-        }
-    }
-
     /** A node has closed, or the last claim has returned to its pool. */
     void onProgress() {
-        if (isClosing) {
-            conductor.executeUnlessEnding(this::closeNodesIfQuiet);
+        if (services.isClosing) {
+            services.executeUnlessEnding(this::closeNodesIfQuiet);
         }
     }
 
     private void closeNodesIfQuiet() {
-        if (conductor.claims().outCount() == 0 && report != null && !report.isDone()) {
+        if (claims.outCount() == 0 && report != null && !report.isDone()) {
             closeNodes();
         }
     }
 
     private void closeNodes() {
-        conductor.stopTimer(timer);
-        for (Voter voter : conductor.voters()) {
+        services.timers.stop(timer);
+        for (Voter voter : services.voters) {
             voter.close();
         }
         // After the events of the closed channels, which complete the pending requests.
-        conductor.executeUnlessEnding(this::end);
+        services.executeUnlessEnding(this::end);
     }
 
     private void end() {
-        if (!isClosed) {
-            conductor.fanOut().close();
-            isClosed = true;
+        if (!services.isClosed) {
+            services.fanOut.close();
+            services.isClosed = true;
             Future<?> watched = loopEndSentinel;
             loopEndSentinel = null;
             if (watched != null) {
                 watched.cancel(false);
             }
-            report.complete(newReport());
-            conductor.closeTimers();
+            report.complete(tally.report());
+            services.closeTimers();
         }
-    }
-
-    private CloseReport newReport() {
-        return new CloseReport(releasedCount, unreleased);
     }
 }

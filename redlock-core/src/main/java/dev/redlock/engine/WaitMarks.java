@@ -26,12 +26,16 @@ final class WaitMarks {
     private static final long SERVED_NS = 10_000_000;
     private static final long NEVER = Long.MIN_VALUE;
 
-    private final Conductor conductor;
+    private final LoopServices services;
+    private final ClaimPool claims;
+    private final AcquireScheduler scheduler;
     /** When this client has last tried to leave a mark for a lock. */
     private final RecentValues triedNs = new RecentValues();
 
-    WaitMarks(Conductor conductor) {
-        this.conductor = conductor;
+    WaitMarks(LoopServices services, ClaimPool claims, AcquireScheduler scheduler) {
+        this.services = services;
+        this.claims = claims;
+        this.scheduler = scheduler;
     }
 
     /** Whether waiters of a kind of lock leave a mark or an intention, and no ticket. */
@@ -45,22 +49,22 @@ final class WaitMarks {
         if (SetTurns.isOfSet(queue)) {
             return;
         }
-        long nowNs = conductor.nowNs();
+        long nowNs = services.clock.nanoTime();
         boolean isDue = !isWithin(triedNs.get(key, NEVER), nowNs, TRY_INTERVAL_NS)
                 && !isWithin(queue.servedNs, nowNs, SERVED_NS) && !isRefusedByOwnLeases(key);
-        int doorkeeper = isDue ? conductor.doorkeeper().of(key) : Doorkeeper.NONE;
+        int doorkeeper = isDue ? services.doorkeeper.of(key) : Doorkeeper.NONE;
         if (doorkeeper == Doorkeeper.NONE) {
             return;
         }
         triedNs.put(key, nowNs);
         Claim claim = take(key);
-        conductor.tokens().next(claim.token, nowNs);
+        services.tokens.next(claim.token, nowNs);
         claim.ttlMs = MARK_MS;
         send(claim, CommandKind.ACQUIRE, doorkeeper);
     }
 
     private boolean isRefusedByOwnLeases(LockKey key) {
-        return key instanceof PermitKey semaphore && conductor.permits().usedCount(semaphore) >= semaphore.slotCount();
+        return key instanceof PermitKey semaphore && scheduler.permits.usedCount(semaphore) >= semaphore.slotCount();
     }
 
     /** Asks a node for the mark; {@link #onAnswer} gets the answer. */
@@ -70,7 +74,7 @@ final class WaitMarks {
 
     /** Nobody owns the claim or waits for its reply, and the mark needs no release: it expires. */
     private Claim take(LockKey key) {
-        Claim claim = conductor.claims().take();
+        Claim claim = claims.take();
         claim.phase = Claim.Phase.ABANDONED;
         claim.key = key.markKey();
         claim.isRemainingTtlWanted = false;
@@ -81,14 +85,14 @@ final class WaitMarks {
     private void send(Claim claim, CommandKind kind, int node) {
         claim.retain();
         claim.addPendingReplies(1);
-        conductor.fanOut().send(claim, kind, 0, 1L << node);
+        services.fanOut.send(claim, kind, 0, 1L << node);
         claim.removePendingReply();
     }
 
     /** A node has reported how long the mark of a lock still exists; a longer time is not that of a mark. */
     void onAnswer(LockKey key, long remainingTtlMs) {
         if (remainingTtlMs > 0 && remainingTtlMs <= MARK_MS) {
-            conductor.scheduler().queues().fairness().onReported(key);
+            scheduler.queues.fairness.onReported(key);
         }
     }
 

@@ -17,41 +17,44 @@ final class WaitQueues {
     /** Between the attempts of waiters that one event wakes: 20 000 attempts a second leave room for other locks. */
     private static final long WAKE_INTERVAL_NS = 50_000;
     private static final long SERVED_LONG_AGO_NS = 1_000_000_000;
-    private static final int TRIM_CAPACITY_MIN = 4 * Conductor.POOLED_MIN;
+    private static final int TRIM_CAPACITY_MIN = 4 * LoopServices.POOLED_MIN;
 
-    private final Conductor conductor;
+    final WaitMarks marks;
+    final Fairness fairness;
+    private final LoopServices services;
     private final AcquireScheduler scheduler;
     private final RetryDelays retryDelays;
     private final KeyedMap<WaitQueue> queues = new KeyedMap<>();
     private final MemberQueues memberQueues = new MemberQueues();
     private final SetTurns setTurns;
-    private final FreeList<WaitQueue> free = new FreeList<>(Conductor.POOLED_MIN);
+    private final FreeList<WaitQueue> free = new FreeList<>(LoopServices.POOLED_MIN);
     /**
      * The tickets of queues whose last waiter has given up. The next waiter continues with the ticket: with a new one,
      * this client would wait for the turn of its own earlier waits.
      */
     private final RecentValues recentTickets = new RecentValues();
-    private final WaitMarks marks;
-    private final Fairness fairness;
     private final int registeredMax;
+    /** Queues of all kinds: while it is 0, neither table is asked. */
+    private int count;
     /** Queues with a registration on any node. */
     private int registeredCount;
     /** When the next of the waiters that one event wakes starts its attempt. */
     private long wakeNs;
 
-    WaitQueues(Conductor conductor, AcquireScheduler scheduler, RetryDelays retryDelays, Limits limits) {
-        this.conductor = conductor;
+    WaitQueues(LoopServices services, ClaimPool claims, AcquireScheduler scheduler, RetryDelays retryDelays) {
+        this.services = services;
         this.scheduler = scheduler;
-        this.setTurns = new SetTurns(conductor, scheduler, memberQueues);
+        this.setTurns = new SetTurns(services, scheduler, memberQueues);
         this.retryDelays = retryDelays;
-        this.marks = new WaitMarks(conductor);
-        this.fairness = new Fairness(conductor, scheduler, this, retryDelays, limits.localHandoffsMax());
+        this.marks = new WaitMarks(services, claims, scheduler);
+        Limits limits = services.config.limits();
+        this.fairness = new Fairness(services, scheduler, this, retryDelays, limits.localHandoffsMax());
         this.registeredMax = limits.wakeUpKeysMax();
     }
 
     /** Returns the queue of a resource; null if no acquisition waits for it. */
     WaitQueue get(LockKey key) {
-        return queues.get(key);
+        return count == 0 ? null : queues.get(key);
     }
 
     /** Gives an attempt that has none its queue. Returns the queue, of which it need not be the head. */
@@ -60,14 +63,6 @@ final class WaitQueues {
         WaitQueue queue = existing == null ? create(pending.lease.key) : existing;
         queue.append(pending);
         return queue;
-    }
-
-    Fairness fairness() {
-        return fairness;
-    }
-
-    WaitMarks marks() {
-        return marks;
     }
 
     /** Returns whether nobody waits. */
@@ -90,11 +85,12 @@ final class WaitQueues {
         WaitQueue pooled = free.poll();
         WaitQueue queue = pooled == null ? new WaitQueue() : pooled;
         queue.key = key;
-        queue.servedNs = conductor.nowNs() - SERVED_LONG_AGO_NS;
+        queue.servedNs = services.clock.nanoTime() - SERVED_LONG_AGO_NS;
         queue.isHeldLocally = false;
         queue.isPausing = false;
         queue.ticket = (int) recentTickets.take(key, Ticket.NONE);
         queue.place = Ticket.FIRST_PLACE;
+        count++;
         queues.add(queue);
         memberQueues.add(queue);
         return queue;
@@ -116,6 +112,7 @@ final class WaitQueues {
             if (queue.ticket != Ticket.NONE) {
                 recentTickets.put(queue.key, queue.ticket);
             }
+            count--;
             queues.remove(queue);
             memberQueues.remove(queue);
             queue.key = null;
@@ -125,7 +122,7 @@ final class WaitQueues {
         }
         if (head.state == PendingAcquire.State.ATTEMPTING) {
             // A permit: the attempt started behind the last head.
-            conductor.permits().followers().onPromoted(queue);
+            scheduler.permits.followers.onPromoted(queue);
             return;
         }
         scheduler.onPromoted(head);
@@ -133,13 +130,13 @@ final class WaitQueues {
             memberQueues.moveToEnd(queue);
         }
         if (blocking != null) {
-            conductor.startTimer(head.timer, earlier(blocking.validUntilNs(), head.deadlineNs));
+            services.timers.start(head.timer, earlier(blocking.validUntilNs(), head.deadlineNs));
         } else if (queue.isPausing) {
             passOnTurn(queue);
-            conductor.startTimer(head.timer, earlier(queue.pauseEndNs, head.deadlineNs));
+            services.timers.start(head.timer, earlier(queue.pauseEndNs, head.deadlineNs));
         } else {
             unregister(queue);
-            conductor.startTimer(head.timer, conductor.nowNs());
+            services.timers.start(head.timer, services.clock.nanoTime());
         }
     }
 
@@ -157,7 +154,7 @@ final class WaitQueues {
 
     /** A lock is granted to this client; the queue is null without a wait budget. */
     void onHeld(LockKey key, WaitQueue queue, long untilNs) {
-        if (!memberQueues.isEmpty() && key.kind() != LockKind.READ && key.kind() != LockKind.PERMIT) {
+        if (count != 0 && !memberQueues.isEmpty() && key.kind() != LockKind.READ && key.kind() != LockKind.PERMIT) {
             setTurns.onHeld(key, queue, untilNs);
         }
     }
@@ -213,7 +210,7 @@ final class WaitQueues {
     boolean mayCompete(LockKey key) {
         return key.kind() == LockKind.SET
                 ? !memberQueues.isEmpty()
-                : queues.get(key) != null && conductor.doorkeeper().of(key) == Doorkeeper.NONE;
+                : get(key) != null && services.doorkeeper.of(key) == Doorkeeper.NONE;
     }
 
     /** Whether another set of this client waits for a resource of a set. */
@@ -229,6 +226,9 @@ final class WaitQueues {
      * @param lockedKey the key that it had on the nodes: of a semaphore, one of its slots
      */
     void handOff(LockKey key, LockKey lockedKey) {
+        if (count == 0 && key.kind() == LockKind.PLAIN) {
+            return;
+        }
         WaitQueue queue = get(key);
         if (!memberQueues.isEmpty()) {
             setTurns.onEnded(lockedKey);
@@ -269,7 +269,7 @@ final class WaitQueues {
     private void prepareHandOff(LockKey key, LockKey lockedKey, WaitQueue queue) {
         if (key.kind() == LockKind.PERMIT) {
             PermitKey.Slot slot = (PermitKey.Slot) lockedKey;
-            conductor.permits().onSlotFree((PermitKey) key, slot);
+            scheduler.permits.onSlotFree((PermitKey) key, slot);
             if (queue != null && queue.hints != null) {
                 queue.hints.slot = slot;
                 queue.hints.isSlotPushed = false;
@@ -286,7 +286,7 @@ final class WaitQueues {
 
     private void handOff(WaitQueue queue) {
         queue.isHeldLocally = false;
-        queue.servedNs = conductor.nowNs();
+        queue.servedNs = services.clock.nanoTime();
         unregister(queue);
         if (!queue.isPausing) {
             fairness.handOff(queue);
@@ -302,7 +302,7 @@ final class WaitQueues {
         head.plan = PendingAcquire.Plan.YIELDING;
         head.timerStep = PendingAcquire.TimerStep.ATTEMPT;
         scheduler.releaseReservedSlot(head);
-        conductor.startTimer(head.timer, earlier(untilNs, head.deadlineNs));
+        services.timers.start(head.timer, earlier(untilNs, head.deadlineNs));
         passOnTurn(queue);
     }
 
@@ -365,7 +365,7 @@ final class WaitQueues {
         unregister(queue);
         PendingAcquire head = queue.head();
         if (head.state == PendingAcquire.State.BACKING_OFF && !queue.isHeldLocally && !queue.isPausing) {
-            scheduler.wake(head, PendingAcquire.Plan.DOORKEEPER_FIRST, conductor.nowNs());
+            scheduler.wake(head, PendingAcquire.Plan.DOORKEEPER_FIRST, services.clock.nanoTime());
         } else {
             head.isWoken = true;
         }
@@ -483,7 +483,7 @@ final class WaitQueues {
         MemberQueues.Entry others = memberQueues.isEmpty() ? null : memberQueues.of(name, index, length);
         if (queue == null && others == null) {
             // Nobody waits any more.
-            conductor.telemetry().onSpuriousPush(null, nodeIndex);
+            services.telemetry.onSpuriousPush(null, nodeIndex);
         }
         if (queue != null) {
             onInvalidated(queue, nodeIndex);
@@ -514,7 +514,7 @@ final class WaitQueues {
     private void onSlotInvalidated(WaitQueue queue, int nodeIndex, int number) {
         PendingAcquire head = queue.head();
         SlotHints hints = queue.hints;
-        PermitFollowers followers = conductor.permits().followers();
+        PermitFollowers followers = scheduler.permits.followers;
         boolean isAttempting = head.claim != null && head.claim.phase == Claim.Phase.ACQUIRING;
         boolean isSearching = head.claim != null && head.claim.phase == Claim.Phase.SEARCHING;
         boolean isWoken = isAttempting ? head.isWoken : head.timerStep == PendingAcquire.TimerStep.WAKE;
@@ -522,7 +522,7 @@ final class WaitQueues {
         if ((isAttempting || isOtherSlot) && followers.isOneFor(queue, number)) {
             hints.pushed.set(number);
             unregister(queue, nodeIndex);
-            conductor.telemetry().onWoken(queue.key, nodeIndex);
+            services.telemetry.onWoken(queue.key, nodeIndex);
             followers.start(queue);
             return;
         }
@@ -536,7 +536,7 @@ final class WaitQueues {
         }
         if (isAttempting) {
             unregister(queue, nodeIndex);
-            conductor.telemetry().onWoken(queue.key, nodeIndex);
+            services.telemetry.onWoken(queue.key, nodeIndex);
             head.isWoken = true;
         } else {
             onInvalidated(queue, nodeIndex);
@@ -551,10 +551,10 @@ final class WaitQueues {
             onWoken(queue, head, nodeIndex);
         } else if (head.claim != null && (head.claim.acquireRound.refused() & 1L << nodeIndex) != 0) {
             // The push follows the refusal: the change is later than the attempt.
-            conductor.telemetry().onWoken(queue.key, nodeIndex);
+            services.telemetry.onWoken(queue.key, nodeIndex);
             head.isWoken = true;
         } else {
-            conductor.telemetry().onSpuriousPush(queue.key, nodeIndex);
+            services.telemetry.onSpuriousPush(queue.key, nodeIndex);
         }
     }
 
@@ -564,15 +564,15 @@ final class WaitQueues {
      * may not come: it is slow, or has another key than the other nodes. So the attempt asks all nodes at once.
      */
     private void onWoken(WaitQueue queue, PendingAcquire head, int nodeIndex) {
-        conductor.telemetry().onWoken(queue.key, nodeIndex);
-        int doorkeeper = conductor.doorkeeper().of(queue.key);
+        services.telemetry.onWoken(queue.key, nodeIndex);
+        int doorkeeper = services.doorkeeper.of(queue.key);
         boolean isExpected = doorkeeper != nodeIndex && doorkeeper != Doorkeeper.NONE
                 && (queue.registeredMask & 1L << doorkeeper) != 0;
-        long nowNs = conductor.nowNs();
+        long nowNs = services.clock.nanoTime();
         if (!isExpected) {
             scheduler.wake(head, PendingAcquire.Plan.DOORKEEPER_FIRST, nowNs);
         } else if (head.timerStep != PendingAcquire.TimerStep.WAKE) {
-            scheduler.wake(head, PendingAcquire.Plan.ALL, nowNs + conductor.doorkeeper().graceNs(doorkeeper));
+            scheduler.wake(head, PendingAcquire.Plan.ALL, nowNs + services.doorkeeper.graceNs(doorkeeper));
         }
     }
 
@@ -590,7 +590,7 @@ final class WaitQueues {
         if (registeredCount == 0) {
             return;
         }
-        wakeNs = conductor.nowNs() + delayNs;
+        wakeNs = services.clock.nanoTime() + delayNs;
         queues.forEach(queue -> {
             if ((queue.registeredMask & 1L << nodeIndex) != 0) {
                 unregister(queue, nodeIndex);
@@ -602,7 +602,7 @@ final class WaitQueues {
     private void wakeUnregistered(WaitQueue queue, int nodeIndex) {
         PendingAcquire head = queue.head();
         if (head.state == PendingAcquire.State.BACKING_OFF && !queue.isHeldLocally && !queue.isPausing) {
-            conductor.telemetry().onWoken(queue.key, nodeIndex);
+            services.telemetry.onWoken(queue.key, nodeIndex);
             forgetSlots(queue);
             scheduler.wake(head, PendingAcquire.Plan.DOORKEEPER_FIRST, wakeNs);
             wakeNs += WAKE_INTERVAL_NS;

@@ -10,26 +10,30 @@ import dev.redlock.node.CommandKind;
  */
 final class WatchOperation {
 
-    private final Conductor conductor;
+    private final LoopServices services;
+    private final ClaimPool claims;
+    private final WaitQueues queues;
 
-    WatchOperation(Conductor conductor) {
-        this.conductor = conductor;
+    WatchOperation(LoopServices services, ClaimPool claims, WaitQueues queues) {
+        this.services = services;
+        this.claims = claims;
+        this.queues = queues;
     }
 
     /** Registers the queue on every node on which it is not registered. */
     void start(WaitQueue queue) {
-        long mask = conductor.all() & ~queue.registeredMask & conductor.wakeUpMask();
+        long mask = services.all & ~queue.registeredMask & services.wakeUpMask();
         if (mask == 0) {
             return;
         }
-        Claim claim = conductor.claims().take();
+        Claim claim = claims.take();
         claim.phase = Claim.Phase.ABANDONED;
         claim.key = queue.key.searchKey();
         claim.isWakeUpWanted = true;
         claim.retain();
         claim.addPendingReplies(Long.bitCount(mask));
-        long sent = conductor.fanOut().send(claim, CommandKind.REMAINING_TTL, 0, mask);
-        conductor.scheduler().queues().onRegistered(queue, sent);
+        long sent = services.fanOut.send(claim, CommandKind.REMAINING_TTL, 0, mask);
+        queues.onRegistered(queue, sent);
         claim.removePendingReply();
     }
 }

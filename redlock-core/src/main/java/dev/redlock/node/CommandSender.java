@@ -18,7 +18,7 @@ import java.nio.charset.StandardCharsets;
  *
  * @threading event-loop-confined
  */
-final class CommandSender {
+final class CommandSender implements InvalidationReader.Listener {
 
     /**
      * What the node gets now.
@@ -316,7 +316,8 @@ final class CommandSender {
     }
 
     /** A registered key has changed. The bytes are borrowed. */
-    void onInvalidated(ByteBuf key, int index, int length) {
+    @Override
+    public void onInvalidated(ByteBuf key, int index, int length) {
         if (connection == null) {
             return;
         }
@@ -328,14 +329,16 @@ final class CommandSender {
     }
 
     /** The server was flushed, which may happen during the handshake too. */
-    void onKeysFlushed() {
+    @Override
+    public void onKeysFlushed() {
         if (onOtherPush(1)) {
             flushReports.onFlushed(isConnected());
         }
     }
 
     /** Counts a push about no key; false if its connection is not used any more. */
-    boolean onOtherPush(int weight) {
+    @Override
+    public boolean onOtherPush(int weight) {
         boolean isUsed = connection != null;
         if (isUsed && !connection.wakeUps().onOtherPush(nowNs(), weight)) {
             failForPushes();

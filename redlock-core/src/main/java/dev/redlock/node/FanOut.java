@@ -15,7 +15,7 @@ import java.util.concurrent.TimeUnit;
  *
  * @threading event-loop-confined
  */
-public final class FanOut {
+public final class FanOut implements RejectedSends.Listener {
 
     /** A token with the longest label, as a bulk string. */
     private static final int VALUE_BYTES_MAX = 32 + Token.LABEL_LENGTH_MAX;
@@ -42,7 +42,7 @@ public final class FanOut {
     private final CommandBatches batches;
     private final DeferredCommands deferred;
     private final boolean hasBatches;
-    private final RejectedSends rejectedSends = new RejectedSends();
+    private final RejectedSends rejectedSends = new RejectedSends(this);
     private final SharedBatch batch;
     private boolean hasRejected;
     private boolean isFlushScheduled;
@@ -148,7 +148,7 @@ public final class FanOut {
         scheduleFlush();
         long unsent = mask & ~sent;
         if (unsent != 0 && (kind.isAcquire || kind == CommandKind.REMAINING_TTL)) {
-            report(request, kind, sequence, unsent);
+            onRejected(request, kind, sequence, unsent);
         } else if (unsent != 0) {
             rejectedSends.add(request, kind, sequence, unsent);
             hasRejected = true;
@@ -334,15 +334,16 @@ public final class FanOut {
     // ---- rejected sends ---------------------------------------------------------------------------------------------
 
     /** Reports to a request the nodes that it was not sent to. */
-    void report(LockRequest request, CommandKind kind, int sequence, long unsent) {
+    @Override
+    public void onRejected(LockRequest request, CommandKind kind, int sequence, long unsent) {
         for (long left = unsent; left != 0; left &= left - 1) {
             int index = Long.numberOfTrailingZeros(left);
             request.onNotSent(index, kind, sequence, whyUnsent(request, kind, index));
         }
     }
 
-    /** As above for a batch. */
-    void report(CommandBatch commands, long unsent) {
+    @Override
+    public void onRejected(CommandBatch commands, long unsent) {
         batches.report(commands, unsent);
     }
 
@@ -456,7 +457,7 @@ public final class FanOut {
                 deferred.sealCollected();
             }
             if (hasRejected) {
-                rejectedSends.report(this);
+                rejectedSends.report();
                 hasRejected = !rejectedSends.isEmpty();
             }
             if (batches.isCollecting) {
@@ -483,7 +484,7 @@ public final class FanOut {
     public void close() {
         while (batches.isCollecting || !rejectedSends.isEmpty()) {
             deferred.sealCollected();
-            rejectedSends.report(this);
+            rejectedSends.report();
         }
         free();
     }

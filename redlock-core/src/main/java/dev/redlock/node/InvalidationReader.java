@@ -21,14 +21,31 @@ final class InvalidationReader implements RespVisitor {
     /** A string weighs one more for each 16 KiB. */
     private static final int WEIGHT_SHIFT = 14;
 
-    private final CommandSender sender;
+    /**
+     * Receives the pushes.
+     *
+     * @threading event-loop-confined
+     */
+    interface Listener {
+
+        /** A registered key has changed. The bytes are borrowed. */
+        void onInvalidated(ByteBuf key, int index, int length);
+
+        /** The server was flushed, which may happen during the handshake too. */
+        void onKeysFlushed();
+
+        /** A push has elements that are no invalidations. Returns false if the connection is not used any more. */
+        boolean onOtherPush(int weight);
+    }
+
+    private final Listener listener;
     private int depth;
     private boolean isInvalidation;
     private boolean hasKeys;
     private int otherWeight;
 
-    InvalidationReader(CommandSender sender) {
-        this.sender = sender;
+    InvalidationReader(Listener listener) {
+        this.listener = listener;
     }
 
     @Override
@@ -48,7 +65,7 @@ final class InvalidationReader implements RespVisitor {
         if (depth == KEYS_DEPTH && isInvalidation) {
             hasKeys = true;
             otherWeight--;
-            sender.onInvalidated(buf, index, length);
+            listener.onInvalidated(buf, index, length);
         } else if (depth == 1) {
             isInvalidation = isInvalidate(buf, index, length);
         }
@@ -70,7 +87,7 @@ final class InvalidationReader implements RespVisitor {
     public void onNull(RespType type) {
         if (depth == 1 && isInvalidation && !hasKeys) {
             hasKeys = true;
-            sender.onKeysFlushed();
+            listener.onKeysFlushed();
         }
     }
 
@@ -81,7 +98,7 @@ final class InvalidationReader implements RespVisitor {
         hasKeys = false;
         otherWeight = 0;
         if (weight > 0) {
-            sender.onOtherPush(weight);
+            listener.onOtherPush(weight);
         }
     }
 

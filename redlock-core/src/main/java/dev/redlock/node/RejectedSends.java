@@ -13,6 +13,19 @@ final class RejectedSends {
 
     private static final int POOLED_MIN = 1024;
 
+    /**
+     * Learns which commands were not sent.
+     *
+     * @threading event-loop-confined
+     */
+    interface Listener {
+
+        void onRejected(LockRequest request, CommandKind kind, int sequence, long nodes);
+
+        void onRejected(CommandBatch batch, long nodes);
+    }
+
+    private final Listener listener;
     private final FreeList<Entry> free = new FreeList<>(POOLED_MIN);
     private ArrayDeque<Entry> entries = new ArrayDeque<>();
     private int lengthMax;
@@ -28,6 +41,10 @@ final class RejectedSends {
         private CommandKind kind;
         private int sequence;
         private long nodes;
+    }
+
+    RejectedSends(Listener listener) {
+        this.listener = listener;
     }
 
     boolean isEmpty() {
@@ -63,8 +80,8 @@ final class RejectedSends {
         }
     }
 
-    /** Reports the entries so far. New ones wait for the next call, so this terminates. */
-    void report(FanOut fanOut) {
+    /** Reports the entries so far to their listener. New ones wait for the next call, so this terminates. */
+    void report() {
         for (int left = entries.size(); left > 0; left--) {
             Entry entry = entries.remove();
             LockRequest request = entry.request;
@@ -76,9 +93,9 @@ final class RejectedSends {
             entry.batch = null;
             free.push(entry);
             if (batch == null) {
-                fanOut.report(request, kind, sequence, nodes);
+                listener.onRejected(request, kind, sequence, nodes);
             } else {
-                fanOut.report(batch, nodes);
+                listener.onRejected(batch, nodes);
             }
         }
     }

@@ -41,7 +41,7 @@ final class StateTable {
     /** Returns the violations of one conductor and of some leases that used it last. */
     static List<String> violations(Conductor conductor, Iterable<? extends Lease> leases) {
         StateTable table = new StateTable(conductor);
-        for (PendingAcquire pending = conductor.scheduler()
+        for (PendingAcquire pending = conductor.scheduler
                 .firstPending(); pending != null; pending = pending.nextActive) {
             table.checkPending(pending);
         }
@@ -137,16 +137,16 @@ final class StateTable {
 
     private void checkTracked() {
         int count = 0;
-        for (LeaseHandle lease = conductor.keeper().firstHeld(); lease != null; lease = lease.nextHeld) {
+        for (LeaseHandle lease = conductor.keeper.firstHeld(); lease != null; lease = lease.nextHeld) {
             count++;
             check(lease.storedState() == LeaseState.HELD, "a tracked lease is HELD", lease::toString);
             checkLease(lease);
         }
-        check(count == conductor.keeper().heldCount(), "the keeper counts its leases", () -> "heldCount");
+        check(count == conductor.keeper.heldCount(), "the keeper counts its leases", () -> "heldCount");
     }
 
     private void checkLimits() {
-        AcquireScheduler scheduler = conductor.scheduler();
+        AcquireScheduler scheduler = conductor.scheduler;
         int inFlight = 0;
         int waiters = 0;
         int extended = 0;
@@ -161,13 +161,13 @@ final class StateTable {
                 registered.add(pending.queue);
             }
         }
-        for (LeaseHandle lease = conductor.keeper().firstHeld(); lease != null; lease = lease.nextHeld) {
+        for (LeaseHandle lease = conductor.keeper.firstHeld(); lease != null; lease = lease.nextHeld) {
             extended += lease.isExtendable() ? 1 : 0;
         }
         checkCount(inFlight, scheduler.inFlight().count(), "attempts in flight");
         checkCount(waiters, scheduler.waiterCount(), "waiters");
         checkCount(extended, scheduler.autoExtendedCount(), "leases with automatic extension");
-        checkCount(registered.size(), scheduler.queues().registeredCount(), "queues with a registration");
+        checkCount(registered.size(), scheduler.queues.registeredCount(), "queues with a registration");
     }
 
     private void checkCount(int counted, int limited, String what) {
@@ -208,7 +208,7 @@ final class StateTable {
     }
 
     private void checkHeld(LeaseHandle lease, Claim claim, Supplier<String> subject) {
-        check(Long.bitCount(claim.holderMask) >= Quorum.sizeOf(conductor.nodeCount()),
+        check(Long.bitCount(claim.holderMask) >= Quorum.sizeOf(conductor.services.voters.length),
                 "a HELD lease has a quorum of holder nodes", subject);
         check(claim.holdTimer.isStarted() && !claim.roundTimer.isStarted(), "a HELD lease has a hold timer alone",
                 subject);

@@ -30,8 +30,8 @@ public final class TestEngine {
         tokenSeeds = new Random(seed);
         conductors = new Conductor[loops.length];
         for (int i = 0; i < loops.length; i++) {
-            conductors[i] = new Conductor(config, loops[i], transports.get(), clock,
-                    new TokenStream(tokenSeeds::nextBytes, () -> seed, clock.nanoTime()), new SplittableRandom(seed));
+            conductors[i] = new Conductor(config, new LoopSetup(loops[i], transports.get(), clock,
+                    new TokenStream(tokenSeeds::nextBytes, () -> seed, clock.nanoTime()), new SplittableRandom(seed)));
         }
         engine = new LockEngine(config, conductors, List.of(), "given");
     }
@@ -77,60 +77,60 @@ public final class TestEngine {
     /** Starts to close. */
     public CompletableFuture<CloseReport> close(Duration timeout) {
         CompletableFuture<CloseReport> report = new CompletableFuture<>();
-        execute(() -> conductors[0].shutdown().close(timeout.toNanos(), report));
+        execute(() -> conductors[0].shutdown.close(timeout.toNanos(), report));
         return report;
     }
 
     /** @return claims that are not in their pool */
     public int claimsOut() {
-        return conductors[0].claims().outCount();
+        return conductors[0].claims.outCount();
     }
 
     /** @return whether nothing waits, and no resource has a queue, a registration, a used slot or a place in a limit */
     public boolean isIdle() {
-        AcquireScheduler scheduler = conductors[0].scheduler();
+        AcquireScheduler scheduler = conductors[0].scheduler;
         return scheduler.firstPending() == null && scheduler.waiterCount() == 0 && scheduler.inFlight().count() == 0
-                && scheduler.autoExtendedCount() == 0 && scheduler.queues().isEmpty()
-                && scheduler.queues().registeredCount() == 0 && conductors[0].permits().isIdle();
+                && scheduler.autoExtendedCount() == 0 && scheduler.queues.isEmpty()
+                && scheduler.queues.registeredCount() == 0 && conductors[0].scheduler.permits.isIdle();
     }
 
     /** @return whether a resource has a queue, with a waiter or without */
     public boolean hasQueues() {
-        return !conductors[0].scheduler().queues().isEmpty();
+        return !conductors[0].scheduler.queues.isEmpty();
     }
 
     /** @return queues with a registration on any node */
     public int registeredCount() {
-        return conductors[0].scheduler().queues().registeredCount();
+        return conductors[0].scheduler.queues.registeredCount();
     }
 
     /** @return the queue of a resource, to be compared by identity; null if nobody waits */
     public Object queueOf(String resource) {
-        return conductors[0].scheduler().queues().get(LockKey.of("", resource, resource.length()));
+        return conductors[0].scheduler.queues.get(LockKey.of("", resource, resource.length()));
     }
 
     /** @return claims in the pool */
     public int pooledClaims() {
-        return conductors[0].claims().pooledCount();
+        return conductors[0].claims.pooledCount();
     }
 
     /** Returns a doorkeeper of the nodes that has seen no attempt. */
     Doorkeeper newDoorkeeper() {
-        return new Doorkeeper(conductors[0].voters(), conductors[0].fanOut());
+        return new Doorkeeper(conductors[0].services.voters, conductors[0].services.fanOut);
     }
 
     FirstVoters firstVoters() {
-        return conductors[0].firstVoters();
+        return conductors[0].services.firstVoters;
     }
 
     /** @return pending acquires in the pool */
     public int pooledAcquires() {
-        return conductors[0].scheduler().pooledCount();
+        return conductors[0].scheduler.pooledCount();
     }
 
     /** @return queues in the pool, and buckets of the tables of queues */
     public int queueCapacity() {
-        return conductors[0].scheduler().queues().capacity();
+        return conductors[0].scheduler.queues.capacity();
     }
 
     /**
@@ -150,12 +150,12 @@ public final class TestEngine {
 
     /** @return leases that the keeper tracks */
     public int heldCount() {
-        return conductors[0].keeper().heldCount();
+        return conductors[0].keeper.heldCount();
     }
 
     /** @return one of the held leases; null if there is none */
     public Lease anyHeld() {
-        return conductors[0].keeper().firstHeld();
+        return conductors[0].keeper.firstHeld();
     }
 
     /** @return the value of the keys of a held lease, bytes as chars; empty without a claim */
@@ -182,7 +182,7 @@ public final class TestEngine {
     /** Starts an acquisition that throws before the scheduler has it, because it has no key, on a used lease. */
     public static void acquireWithoutKey(Lease lease, AcquireSpec spec, AcquireCallback callback) {
         LeaseHandle handle = (LeaseHandle) lease;
-        handle.start(handle.conductor(), null, spec, handle.times, spec.ttlMs, callback);
+        handle.start(handle.loop(), null, spec, handle.times, spec.ttlMs, callback);
     }
 
     /** @return the monotonic time at which a lease was acquired */
@@ -197,7 +197,7 @@ public final class TestEngine {
 
     /** Starts a timer of the conductor. */
     public void startTimer(DeadlineTimer timer, long deadlineNs) {
-        conductors[0].startTimer(timer, deadlineNs);
+        conductors[0].services.timers.start(timer, deadlineNs);
     }
 
     /** Reseeds the random source of tokens, as the system does for a copied process. */

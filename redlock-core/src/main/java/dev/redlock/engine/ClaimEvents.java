@@ -1,0 +1,30 @@
+package dev.redlock.engine;
+
+import dev.redlock.node.CommandKind;
+import dev.redlock.node.VoteFailure;
+import dev.redlock.quorum.Vote;
+
+/**
+ * Receives what happens to claims.
+ *
+ * @threading event-loop-confined
+ */
+interface ClaimEvents {
+
+    void onReply(Claim claim, int nodeIndex, CommandKind kind, int sequence, long value);
+
+    /** A node has failed, or has certainly not executed the command. */
+    void onNoReply(Claim claim, int nodeIndex, CommandKind kind, int sequence, Vote vote, VoteFailure failure);
+
+    /** A node has refused an extension before its reply. */
+    void onRefusedAhead(Claim claim, int nodeIndex);
+
+    void onRoundTimeout(Claim claim);
+
+    void onExtendTimeout(Claim claim);
+
+    void onHoldTimer(Claim claim, long nowNs);
+
+    /** An abandoned claim has got its last reply. */
+    void onLastReply(Claim claim);
+}

@@ -1,0 +1,55 @@
+package dev.redlock.engine;
+
+import dev.redlock.time.NanoClock;
+
+/**
+ * The client of a lease, as far as the lease and its outcome ask it.
+ *
+ * @threading any thread
+ */
+public abstract class LeaseClient {
+
+    final ClientConfig config;
+    final NanoClock clock;
+    /** Time that a blocking call spins before it parks. */
+    final long spinNs;
+
+    LeaseClient(ClientConfig config, NanoClock clock) {
+        this.config = config;
+        this.clock = clock;
+        this.spinNs = config.spinNs();
+    }
+
+    /** @return number of nodes */
+    public final int nodeCount() {
+        return config.nodes().size();
+    }
+
+    /** The present problem of a node, of its first event loop that has one; null if there is none. */
+    abstract String problemOf(int nodeIndex);
+
+    /** Whether a quorum can do without some nodes. */
+    final boolean isQuorumWithout(long nodes) {
+        return !config.majority().isPreventedBy(nodes);
+    }
+
+    /** Advice if a quorum was out of reach because of a number of nodes in quarantine. */
+    abstract String quarantineAdvice(int count);
+
+    /** @return true on one of the client's event loops */
+    public abstract boolean isOnLoop();
+
+    /**
+     * Rejects a blocking call on any of the client's loops: a blocked loop would stall every resource that maps to it.
+     *
+     * @param call    the call
+     * @param instead the call to use there
+     * @throws IllegalStateException on the client's event loop
+     */
+    public final void refuseOnLoop(String call, String instead) {
+        if (isOnLoop()) {
+            throw new IllegalStateException("blocking call " + call
+                    + " on the client's event loop, which must not block: use " + instead + " there");
+        }
+    }
+}

@@ -1,0 +1,50 @@
+package dev.redlock.engine;
+
+import dev.redlock.time.NanoClock;
+
+/**
+ * The event loop of a lease, which executes the requests of its callers.
+ *
+ * @threading event-loop-confined, except {@link #config}, {@link #clock}, {@link #isOwnThread}, {@link #isClosed} and
+ *            {@link #execute}
+ */
+interface LeaseLoop {
+
+    ClientConfig config();
+
+    NanoClock clock();
+
+    /** Whether the calling thread is that of the loop. */
+    boolean isOwnThread();
+
+    /** Whether the loop executes no request any more. */
+    boolean isClosed();
+
+    void execute(Runnable task);
+
+    // ---- requests inside the call of their caller -------------------------------------------------------------------
+
+    /** Returns whether a request may run inside its call; see {@link NextTurn#enterCall}. */
+    boolean enterCall();
+
+    void leaveCall();
+
+    /** Executes the requests of a lease in the next turn. */
+    void addToNextTurn(RequestMailbox lease);
+
+    // ---- requests ---------------------------------------------------------------------------------------------------
+
+    void acquire(LeaseHandle lease);
+
+    void cancel(LeaseHandle lease);
+
+    void extend(LeaseHandle lease);
+
+    void release(LeaseHandle lease);
+
+    /** A request of an acquisition threw. */
+    void abortAfterFailure(LeaseHandle lease);
+
+    /** The release of a held lease threw. */
+    void endAfterFailure(LeaseHandle lease);
+}

@@ -1,0 +1,158 @@
+package dev.redlock.engine;
+
+import dev.redlock.api.NodeState;
+import dev.redlock.node.ClusterVoter;
+import dev.redlock.node.DirectBuffers;
+import dev.redlock.node.FanOut;
+import dev.redlock.node.FreshGroup;
+import dev.redlock.node.Log;
+import dev.redlock.node.Node;
+import dev.redlock.node.NodeContext;
+import dev.redlock.node.NodeListener;
+import dev.redlock.node.NodeView;
+import dev.redlock.node.SharedIdentities;
+import dev.redlock.node.SlotKey;
+import dev.redlock.node.Voter;
+import dev.redlock.quorum.Majority;
+import dev.redlock.quorum.SharedVotes;
+import dev.redlock.quorum.Token;
+import dev.redlock.quorum.TokenStream;
+import dev.redlock.time.LoopTimers;
+import dev.redlock.time.NanoClock;
+import dev.redlock.time.TimerWheel;
+import dev.redlock.transport.ClusterAddress;
+import dev.redlock.transport.VoterAddress;
+import io.netty.channel.EventLoop;
+import java.util.concurrent.RejectedExecutionException;
+import java.util.function.LongConsumer;
+
+/**
+ * What all parts of one event loop share: the configuration, time, the nodes, the tokens and telemetry. It knows none
+ * of the parts.
+ *
+ * @threading event-loop-confined, except {@link #isClosing}, {@link #isClosed}, {@link #clock} and {@link #counters}
+ */
+final class LoopServices {
+
+    /** Objects that each pool keeps at least: about a megabyte of claims. */
+    static final int POOLED_MIN = 1024;
+
+    final ClientConfig config;
+    final EventLoop loop;
+    final NanoClock clock;
+    final TimerWheel timers;
+    final Voter[] voters;
+    /** The nodes whose votes win. */
+    final Majority majority;
+    /** All nodes, as a mask. */
+    final long all;
+    final FanOut fanOut;
+    final TokenStream tokens;
+    /** The bytes behind the token in the values of all keys. */
+    final byte[] tokenLabel;
+    final ConductorCounters counters = new ConductorCounters();
+    final LoopTelemetry telemetry;
+    final Doorkeeper doorkeeper;
+    final FirstVoters firstVoters;
+    /** The client closes, or the loop ends: nothing new starts. */
+    volatile boolean isClosing;
+    /**
+     * Everything has ended. A task submitted before still runs. A later one may not, because a terminated event loop
+     * accepts tasks silently.
+     */
+    volatile boolean isClosed;
+    private final LoopTimers loopTimers;
+
+    LoopServices(ClientConfig config, LoopSetup setup, NodeListener listener, LongConsumer trim) {
+        this.config = config;
+        this.loop = setup.loop();
+        this.clock = setup.clock();
+        this.tokens = setup.tokens();
+        this.tokenLabel = Token.labelOf(config.nameInValues());
+        this.telemetry = new LoopTelemetry(config, counters, clock, this::executeUnlessEnding);
+        this.loopTimers = new LoopTimers(clock, loop, trim,
+                thrown -> Log.error("a timer threw; the client continues", thrown), config.isThrifty());
+        this.timers = loopTimers.wheel();
+        this.voters = new Voter[config.nodes().size()];
+        SharedVotes sharedVotes = new SharedVotes(voters.length);
+        this.majority = config.majority().withShared(sharedVotes);
+        this.all = majority.all();
+        this.fanOut = new FanOut(loop, new DirectBuffers(loop, setup.transport().allocator(), clock), voters.length,
+                config.nodeOptions().releaseBatchMax());
+        NodeContext context = new NodeContext(loop, setup.transport(), clock, timers, setup.random(),
+                config.nodeOptions(), listener,
+                new SharedIdentities(sharedVotes, config.nodes().stream().map(VoterAddress::toString).toList()),
+                new FreshGroup());
+        for (int i = 0; i < voters.length; i++) {
+            voters[i] = newVoter(i, config.nodes().get(i), context);
+        }
+        this.doorkeeper = new Doorkeeper(voters, fanOut);
+        this.firstVoters = new FirstVoters(voters, fanOut, majority, doorkeeper,
+                config.isThrifty() ? setup.random().nextInt(voters.length) : 0);
+    }
+
+    private Voter newVoter(int index, VoterAddress address, NodeContext context) {
+        return address instanceof ClusterAddress cluster
+                ? new ClusterVoter(index, cluster, context, fanOut)
+                : new Node(index, address.servers().get(0), context, fanOut);
+    }
+
+    // ---- the loop ---------------------------------------------------------------------------------------------------
+
+    /** Executes a task on the loop, unless the loop is ending, and {@link Shutdown} cleans up. */
+    void executeUnlessEnding(Runnable task) {
+        try {
+            loop.execute(task);
+        } catch (RejectedExecutionException e) {
+            // See above.
+        }
+    }
+
+    /** No timer fires any more. */
+    void closeTimers() {
+        loopTimers.close();
+    }
+
+    // ---- the nodes --------------------------------------------------------------------------------------------------
+
+    /** The node of a voter that gets the commands for a key. */
+    Node node(int index, SlotKey key) {
+        return voters[index].nodeFor(key);
+    }
+
+    /** Whether a node gives the vote for a key, or may have given it before a change of the owner. */
+    boolean isNodeOf(SlotKey key, NodeView node) {
+        return node(node.index(), key).view() == node || voters[node.index()].isSilentFor(key);
+    }
+
+    /** The nodes that push changes of keys, as a mask. */
+    long wakeUpMask() {
+        long mask = 0;
+        for (int i = 0; i < voters.length; i++) {
+            if (voters[i].hasWakeUps()) {
+                mask |= 1L << i;
+            }
+        }
+        return mask;
+    }
+
+    /** The voters whose node for a key is ready, as a mask; also clusters that are silent for it. */
+    long readyMask(SlotKey key) {
+        long mask = 0;
+        for (int i = 0; i < voters.length; i++) {
+            if (node(i, key).state() == NodeState.READY) {
+                mask |= 1L << i;
+            }
+        }
+        return mask;
+    }
+
+    /** Whether enough nodes for a quorum may vote at a time; those in quarantine until then do not. */
+    boolean isQuorumPossibleBy(long timeNs) {
+        long mask = 0;
+        for (int i = 0; i < voters.length; i++) {
+            mask |= voters[i].mayVoteBy(timeNs) ? 1L << i : 0;
+        }
+        return majority.isReachedBy(mask);
+    }
+}

@@ -1,0 +1,30 @@
+package dev.redlock.engine;
+
+/**
+ * The acquisitions of an event loop, as far as the end of a lease concerns them.
+ *
+ * @threading event-loop-confined
+ */
+interface Waiters {
+
+    /**
+     * A lease ends, before its release is sent.
+     *
+     * @param waitNs     the wait budget of its acquisition
+     * @param acquiredNs when it began
+     * @return the node to ask whether another client waits; {@link Doorkeeper#NONE} for none
+     */
+    int onEnding(LockKey key, long waitNs, long acquiredNs, long nowNs);
+
+    /** Asks a node whether another client waits for a lock whose waiters have no tickets. */
+    void askForMark(LockKey key, int node);
+
+    /** A lease has ended: its lock goes to the next waiter of this client. */
+    void handOff(LockKey key, LockKey lockedKey);
+
+    /** A lease is tracked no more. */
+    void onUntracked(LeaseHandle lease);
+
+    /** The lock of a lease that has ended is kept. */
+    void onKept();
+}
