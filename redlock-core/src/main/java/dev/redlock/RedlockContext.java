@@ -966,15 +966,18 @@ public final class RedlockContext {
     }
 
     private NodeOptions nodeOptions() {
-        return new NodeOptions(connectTimeoutMs, handshakeTimeoutMs, unansweredTimeoutMs, reconnectDelayMsMin,
-                reconnectDelayMsMax, maxTtlMs, restartGuard, drift,
-                clockSampleMs, nodeInFlightMax, nodeUnsentBytesMax,
-                commandMode == CommandMode.SCRIPTS ? null : keyPrefix + PROBE_NAME,
-                commandMode == CommandMode.SCRIPTS ? null : keyPrefix + SET_PROBE_NAME, keyPrefix + PROBE_NAME,
-                isMarkUsed() ? keyPrefix + MARK_NAME : null,
-                releaseBatchMax, undeliveredReleasesMax, clientName.isEmpty() ? null : clientName,
-                wakeUpKeysMax() > 0, commandMode == CommandMode.NATIVE, loginSource(), tlsContexts(),
-                clusterNodeTimeoutMs, clusterServers);
+        boolean areProbed = commandMode != CommandMode.SCRIPTS;
+        return new NodeOptions(
+                new NodeOptions.Timeouts(connectTimeoutMs, handshakeTimeoutMs, unansweredTimeoutMs,
+                        reconnectDelayMsMin, reconnectDelayMsMax),
+                new NodeOptions.Guards(maxTtlMs, restartGuard, isMarkUsed() ? keyPrefix + MARK_NAME : null, drift,
+                        clockSampleMs),
+                new NodeOptions.Limits(nodeInFlightMax, nodeUnsentBytesMax, releaseBatchMax, undeliveredReleasesMax),
+                new NodeOptions.Commands(areProbed ? keyPrefix + PROBE_NAME : null,
+                        areProbed ? keyPrefix + SET_PROBE_NAME : null, keyPrefix + PROBE_NAME, wakeUpKeysMax() > 0,
+                        commandMode == CommandMode.NATIVE),
+                new NodeOptions.Access(clientName.isEmpty() ? null : clientName, loginSource(), tlsContexts()),
+                new NodeOptions.Clusters(clusterNodeTimeoutMs, clusterServers));
     }
 
     @Override

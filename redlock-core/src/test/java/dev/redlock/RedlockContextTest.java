@@ -190,7 +190,7 @@ class RedlockContextTest {
                         + " keep and list it for each connection: use a shorter name",
                 () -> context.clientName(longest + "n"));
         context.nodes("h:1").clientName(longest).clientName("orders-1!~").clientName("");
-        assertEquals(null, context.conclude().nodeOptions().clientName());
+        assertEquals(null, context.conclude().nodeOptions().access().clientName());
     }
 
     @Test

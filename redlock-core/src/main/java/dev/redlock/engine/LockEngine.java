@@ -82,7 +82,7 @@ public final class LockEngine extends LeaseClient {
     }
 
     private static void warnIfAnyHostNameIsAccepted(ClientConfig config) {
-        TlsContexts tls = config.nodeOptions().tls();
+        TlsContexts tls = config.nodeOptions().access().tls();
         if (tls != null && !tls.areHostNamesVerified()) {
             Log.log(System.Logger.Level.WARNING, "TLS does not verify the host names of nodes, as configured by"
                     + " TlsOptions.acceptAnyHostName: a holder of any trusted certificate can act as a node");
@@ -216,7 +216,7 @@ public final class LockEngine extends LeaseClient {
 
     private void awaitSettled(CompletableFuture<Void> settled) {
         try {
-            settled.get(config.nodeOptions().connectTimeoutMs(), TimeUnit.MILLISECONDS);
+            settled.get(config.nodeOptions().timeouts().connectTimeoutMs(), TimeUnit.MILLISECONDS);
         } catch (InterruptedException e) {
             Thread.currentThread().interrupt();
         } catch (TimeoutException | ExecutionException e) {

@@ -78,7 +78,7 @@ final class LoopServices {
         this.majority = config.majority().withShared(sharedVotes);
         this.all = majority.all();
         this.fanOut = new FanOut(loop, new DirectBuffers(loop, setup.transport().allocator(), clock), voters.length,
-                config.nodeOptions().releaseBatchMax());
+                config.nodeOptions().limits().releaseBatchMax());
         NodeContext context = new NodeContext(loop, setup.transport(), clock, timers, setup.random(),
                 config.nodeOptions(), listener,
                 new SharedIdentities(sharedVotes, config.nodes().stream().map(VoterAddress::toString).toList()),

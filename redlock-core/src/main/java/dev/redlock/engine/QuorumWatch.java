@@ -57,7 +57,8 @@ final class QuorumWatch {
     /** The client starts to connect. */
     void start() {
         lostNs = services.clock.nanoTime();
-        services.timers.start(timer, lostNs + services.config.nodeOptions().connectTimeoutMs() * NS_PER_MS);
+        services.timers.start(timer,
+                lostNs + services.config.nodeOptions().timeouts().connectTimeoutMs() * NS_PER_MS);
     }
 
     /** Each node has replied or failed once. */
@@ -118,7 +119,7 @@ final class QuorumWatch {
         text.append(count > NODES_MAX ? "; and " + (count - NODES_MAX) + " more" : "");
         return isQuarantined
                 ? text + "; a node in quarantine may have lost locks: wait, or see RedlockContext.restartGuard, which"
-                        + " is " + services.config.nodeOptions().guardMode()
+                        + " is " + services.config.nodeOptions().guards().mode()
                 : text.toString();
     }
 

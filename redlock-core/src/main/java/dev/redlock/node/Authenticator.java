@@ -72,7 +72,7 @@ final class Authenticator {
         this.context = context;
         this.sender = sender;
         this.view = view;
-        this.source = context.options().loginSource();
+        this.source = context.options().access().loginSource();
         this.listener = listener;
     }
 

@@ -71,14 +71,15 @@ final class ClusterNodeTimeout {
                 .mapToLong(member -> member.nodeTimeoutMs)
                 .filter(known -> known >= 0)
                 .max()
-                .orElse(options.clusterNodeTimeoutMs());
+                .orElse(options.clusters().nodeTimeoutMs());
     }
 
     /** How long a slot with a new owner, and a promoted server, give no vote. */
     long silenceNs() {
         // If the master is paused, a request is in its socket until the client closes the connection.
-        long servedMs = DeposedMaster.servedMsMax(timeoutMs) + options.unansweredTimeoutMs()
-                + options.clockSampleMs();
-        return RestartGuard.neededUptimeMs(options.maxTtlMs() + servedMs, options.drift()) * NS_PER_MS;
+        long servedMs = DeposedMaster.servedMsMax(timeoutMs) + options.timeouts().unansweredTimeoutMs()
+                + options.guards().clockSampleMs();
+        return RestartGuard.neededUptimeMs(options.guards().maxTtlMs() + servedMs, options.guards().drift())
+                * NS_PER_MS;
     }
 }

@@ -38,7 +38,7 @@ final class ConnectLimit {
 
     ConnectLimit(NodeContext context, String name, List<NodeAddress> seeds) {
         this.context = context;
-        this.servers = new ClusterServers(context.options().clusterServers(), seeds);
+        this.servers = new ClusterServers(context.options().clusters().servers(), seeds);
         this.lookups = new LookupThreads(
                 task -> context.transport().newThread("redlock-lookup-" + name, task));
     }

@@ -74,7 +74,7 @@ final class FirstContact implements FreshGroup.Member {
         this.guard = guard;
         this.view = view;
         this.onDecided = onDecided;
-        this.markKey = context.options().markKey();
+        this.markKey = context.options().guards().markKey();
         if (markKey != null) {
             context.freshGroup().add(this);
         }

@@ -99,14 +99,9 @@ final class Handshake {
     private final Login login;
     private final NanoClock clock;
     private final Listener listener;
-    private final String clientName;
     private final boolean isClockWatched;
-    private final boolean isLoginProvided;
-    private final String probeKey;
-    private final String scriptProbeKey;
-    private final String setProbeKey;
-    private final boolean areWakeUpsWanted;
-    private final boolean areScriptsOptional;
+    private final NodeOptions.Commands commands;
+    private final NodeOptions.Access access;
     private Stage stage = Stage.RESP3;
     private String runId;
     private RespValue delexReply;
@@ -123,19 +118,13 @@ final class Handshake {
 
     /** The login belongs to the handshake. */
     Handshake(CommandSender sender, Login login, NodeContext context, Listener listener) {
-        NodeOptions options = context.options();
         this.sender = sender;
         this.login = login;
-        this.isLoginProvided = options.loginSource() != null;
         this.clock = context.clock();
         this.listener = listener;
-        this.clientName = options.clientName();
-        this.probeKey = options.probeKey();
-        this.scriptProbeKey = options.scriptProbeKey();
-        this.setProbeKey = options.setProbeKey();
-        this.areWakeUpsWanted = options.areWakeUpsWanted();
-        this.areScriptsOptional = options.areScriptsOptional();
-        this.isClockWatched = options.clockSampleMs() > 0;
+        this.isClockWatched = context.options().guards().clockSampleMs() > 0;
+        this.commands = context.options().commands();
+        this.access = context.options().access();
     }
 
     void start() {
@@ -164,16 +153,16 @@ final class Handshake {
         send(command(INFO_REPLICATION), this::onInfoReplication);
         timeSentNs = clock.nanoTime();
         send(sender.timeCommand(), this::onTime);
-        if (probeKey != null) {
+        if (commands.probeKey() != null) {
             probe();
         }
-        if (!areScriptsOptional) {
+        if (!commands.areScriptsOptional()) {
             loadScripts();
         }
     }
 
     private void loadScripts() {
-        send(command("EVAL", CLOCK_SCRIPT, "0", scriptProbeKey), this::onClockScript);
+        send(command("EVAL", CLOCK_SCRIPT, "0", commands.scriptProbeKey()), this::onClockScript);
         scriptsLeft = ScriptSources.SCRIPTED.size();
         for (CommandKind kind : ScriptSources.SCRIPTED) {
             send(CommandRetries.scriptLoad(sender, ScriptSources.source(kind)), this::onScriptLoaded);
@@ -182,7 +171,7 @@ final class Handshake {
 
     /** The node tracks nothing until an acquire asks for it. */
     private void sendTracking() {
-        if (areWakeUpsWanted) {
+        if (commands.areWakeUpsWanted()) {
             send(command(TRACKING), this::onTracking);
         } else {
             wakeUpProblem = "switched off: RedlockContext.wakeUpKeysMax is 0, or the command mode is NATIVE";
@@ -197,15 +186,16 @@ final class Handshake {
 
     /** A node that rejects one of these commands gets the script instead. */
     private void probe() {
-        send(command("MSETEX", "1", setProbeKey, PROBE_VALUE, "XX", "PX", "1"), reply -> setAllReply = reply);
-        send(command("DELEX", probeKey, "IFEQ", PROBE_VALUE), reply -> delexReply = reply);
-        send(command("DELIFEQ", probeKey, PROBE_VALUE), reply -> delIfEqualReply = reply);
-        send(command("SET", probeKey, PROBE_VALUE, "IFEQ", PROBE_VALUE, "PX", "1"), this::onProbed);
+        send(command("MSETEX", "1", commands.setProbeKey(), PROBE_VALUE, "XX", "PX", "1"),
+                reply -> setAllReply = reply);
+        send(command("DELEX", commands.probeKey(), "IFEQ", PROBE_VALUE), reply -> delexReply = reply);
+        send(command("DELIFEQ", commands.probeKey(), PROBE_VALUE), reply -> delIfEqualReply = reply);
+        send(command("SET", commands.probeKey(), PROBE_VALUE, "IFEQ", PROBE_VALUE, "PX", "1"), this::onProbed);
     }
 
     private void onProbed(RespValue reply) {
         setIfEqualReply = reply;
-        if (!areScriptsOptional || isResp2Next(reply) || !isUsable(reply)) {
+        if (!commands.areScriptsOptional() || isResp2Next(reply) || !isUsable(reply)) {
             return;
         }
         if (!capabilities().areScriptsNeeded()) {
@@ -241,6 +231,7 @@ final class Handshake {
 
     /** {@code HELLO 3 [AUTH user password] [SETNAME name]}. */
     private ByteBuf hello() {
+        String clientName = access.clientName();
         boolean hasName = clientName != null;
         if (login == null) {
             return hasName ? command("HELLO", "3", "SETNAME", clientName) : command("HELLO", "3");
@@ -256,8 +247,8 @@ final class Handshake {
             send(Authenticator.authCommand(login, false), this::onAuth);
             clearLogin();
         }
-        if (clientName != null) {
-            send(command("CLIENT", "SETNAME", clientName), this::onIgnored);
+        if (access.clientName() != null) {
+            send(command("CLIENT", "SETNAME", access.clientName()), this::onIgnored);
         }
     }
 
@@ -294,7 +285,7 @@ final class Handshake {
     }
 
     private String authenticationProblem(String code) {
-        if (isLoginProvided) {
+        if (access.loginSource() != null) {
             return "authentication failed: " + code
                     + "; check the user and the password that the credentials provider returns";
         }
@@ -428,7 +419,7 @@ final class Handshake {
         if (reply.isError()) {
             reject("SCRIPT LOAD failed: " + ServerReply.codeOf(reply.asText())
                     + "; allow the command, which the lock needs"
-                    + (areScriptsOptional ? " on a server without DELEX or DELIFEQ, and SET IFEQ" : ""));
+                    + (commands.areScriptsOptional() ? " on a server without DELEX or DELIFEQ, and SET IFEQ" : ""));
         } else if (scriptsLeft == 0) {
             finish();
         }

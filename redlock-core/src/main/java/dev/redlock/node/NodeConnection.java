@@ -37,7 +37,7 @@ class NodeConnection implements RespInboundHandler.Owner {
             DirectBuffers buffers, TlsChannel tls) {
         this.nodeListener = sender.listener();
         this.readBuffer = new ReadBuffer(buffers);
-        this.ring = new RequestRing(options.inFlightMax());
+        this.ring = new RequestRing(options.limits().inFlightMax());
         this.events = new ConnectionEvents(this, ring, sender, listener, tls);
     }
 

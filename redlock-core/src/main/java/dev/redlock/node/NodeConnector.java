@@ -102,7 +102,8 @@ final class NodeConnector {
 
     private void start() {
         // A resolver may never answer and a channel may not report its failure, so there is a time limit.
-        context.timers().start(timeoutTimer, nowNs() + (lookupTimeoutMs() + options.connectTimeoutMs()) * NS_PER_MS);
+        context.timers()
+                .start(timeoutTimer, nowNs() + (lookupTimeoutMs() + options.timeouts().connectTimeoutMs()) * NS_PER_MS);
         step = Step.LOOK_UP;
         listener.onConnecting();
         int number = ++lookupCount;
@@ -195,7 +196,8 @@ final class NodeConnector {
 
     private void readTlsFiles(int number, SocketAddress found) {
         step = Step.TLS_FILES;
-        options.tls()
+        options.access()
+                .tls()
                 .forConnection(nowNs(), context.loop(),
                         (tls, problem) -> onTlsFilesRead(number, found, tls, problem));
     }
@@ -209,8 +211,8 @@ final class NodeConnector {
             return;
         }
         try {
-            openDeadlineNs = nowNs() + options.connectTimeoutMs() * NS_PER_MS;
-            open(found, new TlsChannel(address, tls, options.tls()));
+            openDeadlineNs = nowNs() + options.timeouts().connectTimeoutMs() * NS_PER_MS;
+            open(found, new TlsChannel(address, tls, options.access().tls()));
         } catch (RuntimeException | Error e) {
             fail("connection failed: " + e);
         }
@@ -228,10 +230,11 @@ final class NodeConnector {
         Bootstrap bootstrap = new Bootstrap().group(context.loop())
                 .disableResolver()
                 .channel(context.transport().channelClass(address))
-                .option(ChannelOption.CONNECT_TIMEOUT_MILLIS, options.connectTimeoutMs())
+                .option(ChannelOption.CONNECT_TIMEOUT_MILLIS, options.timeouts().connectTimeoutMs())
                 .option(ChannelOption.WRITE_BUFFER_WATER_MARK,
-                        new WriteBufferWaterMark(options.unsentBytesMax() / 2, options.unsentBytesMax()));
-        context.transport().tune(bootstrap, address, options.unansweredTimeoutMs());
+                        new WriteBufferWaterMark(options.limits().unsentBytesMax() / 2,
+                                options.limits().unsentBytesMax()));
+        context.transport().tune(bootstrap, address, options.timeouts().unansweredTimeoutMs());
         NodeConnection connection = newConnection.apply(tls);
         step = Step.CONNECT;
         opening = connection;
@@ -299,7 +302,7 @@ final class NodeConnector {
 
     private void onTimeout() {
         if (step == Step.LOOK_UP) {
-            long timeoutMs = lookupTimeoutMs() + options.connectTimeoutMs();
+            long timeoutMs = lookupTimeoutMs() + options.timeouts().connectTimeoutMs();
             lookupTimeoutCount++;
             fail("host name look-up timed out: no result for " + address.host() + " in " + timeoutMs
                     + " ms; check the DNS");
@@ -307,7 +310,8 @@ final class NodeConnector {
             fail("TLS cannot be used: the files of TlsOptions were not read in time; check their file system and the"
                     + " password suppliers");
         } else if (step == Step.TLS_HANDSHAKE) {
-            fail("the TLS handshake was not complete " + options.connectTimeoutMs() + " ms after the connect started:"
+            fail("the TLS handshake was not complete " + options.timeouts().connectTimeoutMs()
+                    + " ms after the connect started:"
                     + " check that the port is the TLS port of the node");
         } else {
             fail("connection failed: no result in time");

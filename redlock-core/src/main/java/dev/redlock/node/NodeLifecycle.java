@@ -65,7 +65,7 @@ final class NodeLifecycle {
         this.reconnectDelay = new ReconnectDelay(options, context.random());
         this.voteGuard = new VoteGuard(context, this::onQuarantineEnd);
         this.firstContact = new FirstContact(context, sender, voteGuard, view, this::onFirstContactDecided);
-        this.clock = new ClockWatch(options.drift());
+        this.clock = new ClockWatch(options.guards().drift());
         this.monitor = new NodeMonitor(context, sender, events);
     }
 
@@ -151,7 +151,7 @@ final class NodeLifecycle {
     }
 
     private void onHandshakeTimeout() {
-        disconnect("the handshake took longer than " + options.handshakeTimeoutMs() + " ms");
+        disconnect("the handshake took longer than " + options.timeouts().handshakeTimeoutMs() + " ms");
     }
 
     private void startVoting() {
@@ -262,7 +262,7 @@ final class NodeLifecycle {
 
     /** As in the handshake, a node without a readable clock does not vote if clocks are watched. It gets releases. */
     private void onClockUnreadable(String reason) {
-        if (options.clockSampleMs() > 0) {
+        if (options.guards().clockSampleMs() > 0) {
             voteGuard.onClockUnreadable(reason);
             if (state != NodeState.DRAINING) {
                 quarantine(reason);
@@ -316,7 +316,7 @@ final class NodeLifecycle {
 
         @Override
         public void onLogin(Login login) {
-            context.timers().start(handshakeTimer, nowNs() + options.handshakeTimeoutMs() * NS_PER_MS);
+            context.timers().start(handshakeTimer, nowNs() + options.timeouts().handshakeTimeoutMs() * NS_PER_MS);
             new Handshake(sender, login, context, this).start();
         }
 
@@ -391,7 +391,7 @@ final class NodeLifecycle {
         @Override
         public void onClockSample(long sentNs, long receivedNs, long wallUs) {
             boolean isJump = clock.onSample(sentNs, receivedNs, wallUs * 1_000);
-            if (!isJump || options.clockSampleMs() <= 0) {
+            if (!isJump || options.guards().clockSampleMs() <= 0) {
                 return;
             }
             view.statistics().add(NodeCounter.CLOCK_JUMPS);
@@ -406,7 +406,7 @@ final class NodeLifecycle {
 
         @Override
         public void onUnanswered() {
-            disconnect("the node has not answered for " + options.unansweredTimeoutMs() + " ms");
+            disconnect("the node has not answered for " + options.timeouts().unansweredTimeoutMs() + " ms");
         }
 
         @Override

@@ -47,11 +47,11 @@ final class NodeMonitor {
     private long sampleSentNs;
 
     NodeMonitor(NodeContext context, CommandSender sender, Listener listener) {
-        int clockSampleMs = context.options().clockSampleMs();
+        int clockSampleMs = context.options().guards().clockSampleMs();
         this.context = context;
         this.sender = sender;
         this.listener = listener;
-        this.unansweredTimeoutNs = context.options().unansweredTimeoutMs() * NS_PER_MS;
+        this.unansweredTimeoutNs = context.options().timeouts().unansweredTimeoutMs() * NS_PER_MS;
         this.samplePeriodNs = (clockSampleMs > 0 ? clockSampleMs : UNWATCHED_SAMPLE_MS) * NS_PER_MS;
     }
 

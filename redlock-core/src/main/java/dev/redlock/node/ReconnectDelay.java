@@ -46,7 +46,7 @@ final class ReconnectDelay {
 
     /** Resets the delays if the present connection has lasted for the longest of them. */
     void resetIfLasting(long nowNs) {
-        if (nowNs - connectedNs >= options.reconnectDelayMsMax() * NS_PER_MS) {
+        if (nowNs - connectedNs >= options.timeouts().reconnectDelayMsMax() * NS_PER_MS) {
             failureCount = 0;
             isUnstable = false;
         }
@@ -61,8 +61,8 @@ final class ReconnectDelay {
      */
     long nextNs(long delayMsMin) {
         int doublings = Math.min(failureCount++, DOUBLINGS_MAX);
-        long doubledMs = Math.min(options.reconnectDelayMsMax(),
-                (long) options.reconnectDelayMsMin() << doublings);
+        long doubledMs = Math.min(options.timeouts().reconnectDelayMsMax(),
+                (long) options.timeouts().reconnectDelayMsMin() << doublings);
         long halfNs = Math.max(delayMsMin, doubledMs) * NS_PER_MS / 2;
         return halfNs + random.nextLong(halfNs + 1);
     }

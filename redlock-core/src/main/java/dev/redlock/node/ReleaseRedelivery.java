@@ -20,7 +20,7 @@ final class ReleaseRedelivery implements UndeliveredRelease.Owner {
     private final NodeContext context;
 
     ReleaseRedelivery(NodeView view, NodeContext context, CommandSender sender) {
-        this.queue = new UndeliveredReleases(context.options().undeliveredReleasesMax());
+        this.queue = new UndeliveredReleases(context.options().limits().undeliveredReleasesMax());
         this.sender = sender;
         this.statistics = view.statistics();
         this.context = context;

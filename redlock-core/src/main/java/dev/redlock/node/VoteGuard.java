@@ -33,7 +33,8 @@ final class VoteGuard {
     VoteGuard(NodeContext context, Runnable onQuarantineEnd) {
         this.context = context;
         this.options = context.options();
-        this.restartGuard = new RestartGuard(options.guardMode(), options.maxTtlMs(), options.drift());
+        this.restartGuard = new RestartGuard(options.guards().mode(), options.guards().maxTtlMs(),
+                options.guards().drift());
         this.restartTimer = new DeadlineTimer(nowNs -> onQuarantineEnd.run());
         this.jumpTimer = new DeadlineTimer(nowNs -> onQuarantineEnd.run());
         this.promotionTimer = new DeadlineTimer(nowNs -> onQuarantineEnd.run());
@@ -129,7 +130,7 @@ final class VoteGuard {
     }
 
     void onClockJump() {
-        context.timers().start(jumpTimer, nowNs() + options.maxTtlMs() * NS_PER_MS);
+        context.timers().start(jumpTimer, nowNs() + options.guards().maxTtlMs() * NS_PER_MS);
     }
 
     void onClockUnreadable(String reason) {

@@ -67,8 +67,10 @@ class FanOutTest {
     }
 
     private FanOut fanOut() {
-        NodeOptions options = new NodeOptions(1, 1, 1, 1, 1, 1_000, RestartGuardMode.OFF, Drift.DEFAULT, 0, 16,
-                4096, null, null, "probe", null, 64, 0, null, false, false, null, null, 15_000, ServerRules.DEFAULT);
+        NodeOptions options = new NodeOptions(new NodeOptions.Timeouts(1, 1, 1, 1, 1),
+                new NodeOptions.Guards(1_000, RestartGuardMode.OFF, null, Drift.DEFAULT, 0),
+                new NodeOptions.Limits(16, 4096, 64, 0), new NodeOptions.Commands(null, null, "probe", false, false),
+                new NodeOptions.Access(null, null, null), new NodeOptions.Clusters(15_000, ServerRules.DEFAULT));
         NodeContext context = new NodeContext(loop, null, System::nanoTime, new TimerWheel(0, deadlineNs -> {
         }), new SplittableRandom(1), options, null,
                 new SharedIdentities(new SharedVotes(2), List.of("0", "1")), new FreshGroup());
