@@ -75,7 +75,7 @@ class SimulationTest {
     @Test
     void runsHaveBatchesOfExtensions() {
         int batches = 0;
-        for (int seed = 1; seed <= 10; seed++) {
+        for (int seed = 1; seed <= 20; seed++) {
             Simulation simulation = new Simulation(SimPlan.of(seed)).run();
             batches += simulation.world.nodes()
                     .stream()
