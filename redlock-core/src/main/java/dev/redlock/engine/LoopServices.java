@@ -79,10 +79,11 @@ final class LoopServices {
         this.all = majority.all();
         this.fanOut = new FanOut(loop, new DirectBuffers(loop, setup.transport().allocator(), clock), voters.length,
                 config.nodeOptions().limits().releaseBatchMax());
-        NodeContext context = new NodeContext(loop, setup.transport(), clock, timers, setup.random(),
-                config.nodeOptions(), listener,
-                new SharedIdentities(sharedVotes, config.nodes().stream().map(VoterAddress::toString).toList()),
-                new FreshGroup());
+        NodeContext context = new NodeContext(
+                new NodeContext.Platform(loop, setup.transport(), setup.random()), clock, timers,
+                config.nodeOptions(), listener, new NodeContext.Group(
+                        new SharedIdentities(sharedVotes, config.nodes().stream().map(VoterAddress::toString).toList()),
+                        new FreshGroup()));
         for (int i = 0; i < voters.length; i++) {
             voters[i] = newVoter(i, config.nodes().get(i), context);
         }

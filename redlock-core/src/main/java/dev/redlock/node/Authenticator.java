@@ -217,7 +217,7 @@ final class Authenticator {
     private void onRefreshFailed(String reason) {
         view.setRefreshProblem("re-authentication failed, the connection keeps its last login: " + reason);
         long halfNs = REFRESH_RETRY_MS * NS_PER_MS / 2;
-        context.timers().start(refreshTimer, nowNs() + halfNs + context.random().nextLong(halfNs + 1));
+        context.timers().start(refreshTimer, nowNs() + halfNs + context.platform().random().nextLong(halfNs + 1));
     }
 
     private long nowNs() {
@@ -241,7 +241,7 @@ final class Authenticator {
      * @threading event-loop-confined, except {@link #run}
      */
     private final class Call implements Runnable {
-        private final Thread thread = context.transport().newThread("redlock-credentials-" + address, this);
+        private final Thread thread = context.platform().transport().newThread("redlock-credentials-" + address, this);
         private boolean isInterrupted;
 
         void start() {
@@ -273,7 +273,7 @@ final class Authenticator {
 
         private void report(Login login, String problem) {
             try {
-                context.loop().execute(() -> onReturned(this, login, problem));
+                context.platform().loop().execute(() -> onReturned(this, login, problem));
             } catch (RejectedExecutionException e) {
                 // The loop has ended: nobody needs the login.
                 clear(login);

@@ -78,7 +78,7 @@ public final class ClusterVoter extends Voter {
         this.nodeTimeout = new ClusterNodeTimeout(context.options(), members);
         this.masters = new MasterNodes(this, context, members);
         this.unrouted = new ClusterMember(this, index, address.servers().get(0), context, fanOut).node();
-        context.identities().remove(unrouted.view());
+        context.group().identities().remove(unrouted.view());
         Arrays.fill(owners, unrouted);
         this.slots = new SlotOwners(context.clock(), unrouted.sender());
         fanOut.add(slots, unrouted.sender());
@@ -266,7 +266,7 @@ public final class ClusterVoter extends Voter {
         publish();
         for (ClusterMember member : removed) {
             member.node().close();
-            context.identities().remove(member.node().view());
+            context.group().identities().remove(member.node().view());
             member.node().moveUndelivered(this::nodeFor);
         }
     }
@@ -354,7 +354,7 @@ public final class ClusterVoter extends Voter {
         if (isClosing) {
             return;
         }
-        long jitterNs = delayNs == 0 ? 0 : context.random().nextLong(delayNs / 2 + 1);
+        long jitterNs = delayNs == 0 ? 0 : context.platform().random().nextLong(delayNs / 2 + 1);
         long dueNs = nowNs() + delayNs + jitterNs;
         if (!refreshTimer.isStarted() || refreshTimer.deadlineNs() - dueNs > 0) {
             context.timers().start(refreshTimer, dueNs);

@@ -40,7 +40,7 @@ final class ConnectLimit {
         this.context = context;
         this.servers = new ClusterServers(context.options().clusters().servers(), seeds);
         this.lookups = new LookupThreads(
-                task -> context.transport().newThread("redlock-lookup-" + name, task));
+                task -> context.platform().transport().newThread("redlock-lookup-" + name, task));
     }
 
     /** Runs the look-ups of host names. */

@@ -76,7 +76,7 @@ final class FirstContact implements FreshGroup.Member {
         this.onDecided = onDecided;
         this.markKey = context.options().guards().markKey();
         if (markKey != null) {
-            context.freshGroup().add(this);
+            context.group().freshGroup().add(this);
         }
     }
 
@@ -93,7 +93,9 @@ final class FirstContact implements FreshGroup.Member {
 
     /** Why the node is not admitted early; null if it may be, or the mode admits none. */
     String objection() {
-        return state == State.CANDIDATE ? "the nodes are no fresh group: " + context.freshGroup().problem() : null;
+        return state == State.CANDIDATE
+                ? "the nodes are no fresh group: " + context.group().freshGroup().problem()
+                : null;
     }
 
     /** A handshake is complete, and the node is in quarantine until this contact or the guard says otherwise. */
@@ -116,7 +118,7 @@ final class FirstContact implements FreshGroup.Member {
             read();
         }
         if (isRulingOutGroup()) {
-            context.freshGroup().onRuledOut();
+            context.group().freshGroup().onRuledOut();
         }
     }
 
@@ -132,7 +134,7 @@ final class FirstContact implements FreshGroup.Member {
         connectionNumber++;
         state = State.IDLE;
         context.timers().stop(timer);
-        context.freshGroup().onDisconnected();
+        context.group().freshGroup().onDisconnected();
     }
 
     // ---- the group --------------------------------------------------------------------------------------------------
@@ -166,7 +168,7 @@ final class FirstContact implements FreshGroup.Member {
         boolean isSent = send(command("INFO", "server"), reply -> isCheckedYoung = isYoung(reply))
                 && send(command("INFO", "keyspace"), reply -> onChecked(number, isEmpty(reply)));
         if (!isSent) {
-            context.freshGroup().onChecked(number, "there is no memory for the check");
+            context.group().freshGroup().onChecked(number, "there is no memory for the check");
         }
     }
 
@@ -174,7 +176,7 @@ final class FirstContact implements FreshGroup.Member {
         String problem = isCheckedYoung
                 ? isEmpty ? null : "node " + view.index() + " has keys"
                 : "node " + view.index() + " is old";
-        context.freshGroup().onChecked(number, problem);
+        context.group().freshGroup().onChecked(number, problem);
     }
 
     private boolean isYoung(RespValue reply) {
@@ -239,10 +241,10 @@ final class FirstContact implements FreshGroup.Member {
         } else if (state == State.READING) {
             state = State.CANDIDATE;
             startTimer(readDelayNs);
-            if (context.freshGroup().isRuledOut()) {
+            if (context.group().freshGroup().isRuledOut()) {
                 reportQuarantine();
             } else {
-                context.freshGroup().onCandidate();
+                context.group().freshGroup().onCandidate();
             }
         } else {
             readLater();
@@ -295,7 +297,7 @@ final class FirstContact implements FreshGroup.Member {
         }
         if (guard.isRestartQuarantined()) {
             state = State.GUARDED;
-            context.freshGroup().onRuledOut();
+            context.group().freshGroup().onRuledOut();
             reportQuarantine();
         } else {
             finish();

@@ -97,7 +97,7 @@ final class MasterNodes {
         boolean areIdsNew = isFirst || !map.nodeIds().equals(newMap.nodeIds());
         map = newMap;
         if (areIdsNew) {
-            context.identities().onNodeIds(voter.index, map.nodeIds());
+            context.group().identities().onNodeIds(voter.index, map.nodeIds());
         }
         matchMembers(isFirst);
         int changedCount = route();

@@ -37,7 +37,7 @@ public final class Node extends Voter {
         this.sender = new CommandSender(view, context, fanOut, member == null ? null : member.voter().redirects);
         this.redelivery = new ReleaseRedelivery(view, context, sender);
         this.life = new NodeLifecycle(view, sender, redelivery, context, fanOut, member);
-        context.identities().add(view);
+        context.group().identities().add(view);
     }
 
     // ---- for the engine ---------------------------------------------------------------------------------------------

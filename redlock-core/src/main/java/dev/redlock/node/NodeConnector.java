@@ -117,13 +117,15 @@ final class NodeConnector {
 
     private void lookUp(int number) {
         Executor threads = limit == null ? this::runOnOwnThread : limit.lookups();
-        context.transport()
-                .resolve(address, threads, context.loop(), (found, failure) -> onResolved(number, found, failure));
+        context.platform()
+                .transport()
+                .resolve(address, threads, context.platform().loop(),
+                        (found, failure) -> onResolved(number, found, failure));
     }
 
     /** A look-up that hangs delays no other node. */
     private void runOnOwnThread(Runnable lookup) {
-        context.transport().newThread("redlock-lookup-" + address, lookup).start();
+        context.platform().transport().newThread("redlock-lookup-" + address, lookup).start();
     }
 
     /** Starts a try after a delay. */
@@ -198,7 +200,7 @@ final class NodeConnector {
         step = Step.TLS_FILES;
         options.access()
                 .tls()
-                .forConnection(nowNs(), context.loop(),
+                .forConnection(nowNs(), context.platform().loop(),
                         (tls, problem) -> onTlsFilesRead(number, found, tls, problem));
     }
 
@@ -227,14 +229,14 @@ final class NodeConnector {
 
     private void open(SocketAddress found, TlsChannel tls) {
         // Netty's own resolver would hold a reference to the loop until the loop is shut down.
-        Bootstrap bootstrap = new Bootstrap().group(context.loop())
+        Bootstrap bootstrap = new Bootstrap().group(context.platform().loop())
                 .disableResolver()
-                .channel(context.transport().channelClass(address))
+                .channel(context.platform().transport().channelClass(address))
                 .option(ChannelOption.CONNECT_TIMEOUT_MILLIS, options.timeouts().connectTimeoutMs())
                 .option(ChannelOption.WRITE_BUFFER_WATER_MARK,
                         new WriteBufferWaterMark(options.limits().unsentBytesMax() / 2,
                                 options.limits().unsentBytesMax()));
-        context.transport().tune(bootstrap, address, options.timeouts().unansweredTimeoutMs());
+        context.platform().transport().tune(bootstrap, address, options.timeouts().unansweredTimeoutMs());
         NodeConnection connection = newConnection.apply(tls);
         step = Step.CONNECT;
         opening = connection;

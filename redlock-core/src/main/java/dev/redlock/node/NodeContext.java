@@ -9,18 +9,35 @@ import java.util.random.RandomGenerator;
 /**
  * The parts that all nodes of one event loop share.
  *
- * @param loop      the event loop
- * @param transport opens sockets
- * @param clock     monotonic time
- * @param timers    timers, polled by the conductor
- * @param random    for the jitter of reconnects; need not be secure
- * @param options   the configuration
- * @param listener  gets the events
- * @param identities all nodes and clusters, which add themselves; finds those that are one server, or say so
- * @param freshGroup decides whether all nodes are new
+ * @param platform what they run on
+ * @param clock    monotonic time
+ * @param timers   timers, polled by the conductor
+ * @param options  the configuration
+ * @param listener gets the events
+ * @param group    what they know of each other
  * @threading event-loop-confined
  */
-public record NodeContext(EventLoop loop, IoTransport transport, NanoClock clock, TimerWheel timers,
-        RandomGenerator random, NodeOptions options, NodeListener listener, SharedIdentities identities,
-        FreshGroup freshGroup) {
+public record NodeContext(Platform platform, NanoClock clock, TimerWheel timers, NodeOptions options,
+        NodeListener listener, Group group) {
+
+    /**
+     * What the nodes run on.
+     *
+     * @param loop      the event loop
+     * @param transport opens sockets
+     * @param random    for the jitter of reconnects; need not be secure
+     * @threading event-loop-confined
+     */
+    public record Platform(EventLoop loop, IoTransport transport, RandomGenerator random) {
+    }
+
+    /**
+     * What the nodes know of each other.
+     *
+     * @param identities all nodes and clusters, which add themselves; finds those that are one server, or say so
+     * @param freshGroup decides whether all nodes are new
+     * @threading event-loop-confined
+     */
+    public record Group(SharedIdentities identities, FreshGroup freshGroup) {
+    }
 }

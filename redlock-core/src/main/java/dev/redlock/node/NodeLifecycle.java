@@ -62,7 +62,7 @@ final class NodeLifecycle {
         this.connector = new NodeConnector(view.address(), context, member == null ? null : member.voter().connects(),
                 this::newConnection, events);
         this.authenticator = new Authenticator(context, sender, view, events);
-        this.reconnectDelay = new ReconnectDelay(options, context.random());
+        this.reconnectDelay = new ReconnectDelay(options, context.platform().random());
         this.voteGuard = new VoteGuard(context, this::onQuarantineEnd);
         this.firstContact = new FirstContact(context, sender, voteGuard, view, this::onFirstContactDecided);
         this.clock = new ClockWatch(options.guards().drift());
@@ -352,7 +352,7 @@ final class NodeLifecycle {
             reconnectDelay.onConnected(nowNs());
             if (!newRunId.equals(runId)) {
                 runId = newRunId;
-                context.identities().onRunId(view, runId);
+                context.group().identities().onRunId(view, runId);
             }
             boolean isRestarted = voteGuard.onHandshake(runId, uptimeSeconds);
             if (member != null) {

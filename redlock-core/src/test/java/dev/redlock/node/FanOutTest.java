@@ -71,9 +71,10 @@ class FanOutTest {
                 new NodeOptions.Guards(1_000, RestartGuardMode.OFF, null, Drift.DEFAULT, 0),
                 new NodeOptions.Limits(16, 4096, 64, 0), new NodeOptions.Commands(null, null, "probe", false, false),
                 new NodeOptions.Access(null, null, null), new NodeOptions.Clusters(15_000, ServerRules.DEFAULT));
-        NodeContext context = new NodeContext(loop, null, System::nanoTime, new TimerWheel(0, deadlineNs -> {
-        }), new SplittableRandom(1), options, null,
-                new SharedIdentities(new SharedVotes(2), List.of("0", "1")), new FreshGroup());
+        NodeContext context = new NodeContext(new NodeContext.Platform(loop, null, new SplittableRandom(1)),
+                System::nanoTime, new TimerWheel(0, deadlineNs -> {
+                }), options, null, new NodeContext.Group(
+                        new SharedIdentities(new SharedVotes(2), List.of("0", "1")), new FreshGroup()));
         FanOut created = new FanOut(loop, new DirectBuffers(loop, allocator, System::nanoTime), 2, 64);
         for (int i = 0; i < 2; i++) {
             new Node(i, null, context, created);
