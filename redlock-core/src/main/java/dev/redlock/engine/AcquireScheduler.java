@@ -37,6 +37,7 @@ final class AcquireScheduler implements Waiters {
     private final LeaseKeeper keeper;
     private final ReleaseOperation releases;
     private final WatchOperation watches;
+    private final Fairness fairness;
     private final EventLoop loop;
     private final Limits limits;
     private final RetryDelays retryDelays;
@@ -59,6 +60,7 @@ final class AcquireScheduler implements Waiters {
         this.holderQuery = new HolderTtlQuery(services, claims, releases, this);
         this.fencing = new Fencing(services, operation);
         this.queues = new WaitQueues(services, claims, this, retryDelays);
+        this.fairness = queues.fairness;
         this.watches = new WatchOperation(services, claims, queues);
         this.inFlight = new InFlightLimit(limits.inFlightMax());
     }
@@ -98,7 +100,7 @@ final class AcquireScheduler implements Waiters {
             refuseOverloaded(lease);
             return;
         }
-        WaitQueue queue = lease.waitNs > 0 ? queues.get(lease.key) : null;
+        WaitQueue queue = lease.waitNs > 0 && queues.count != 0 ? queues.get(lease.key) : null;
         if (queue != null && waiterCount >= limits.waitersMax()) {
             refuseOverloaded(lease);
             return;
@@ -114,9 +116,9 @@ final class AcquireScheduler implements Waiters {
         if (queue != null) {
             return;
         }
-        if (queues.awaitsTurn(pending)) {
+        if (pending.queue != null && queues.awaitsTurn(pending.queue)) {
             awaitTurn(pending);
-        } else if (!queues.fairness.pauseIfReturning(pending)) {
+        } else if (!fairness.pauseIfReturning(pending)) {
             startAttempt(pending);
         }
     }
@@ -220,8 +222,18 @@ final class AcquireScheduler implements Waiters {
 
     void onAcquired(PendingAcquire pending, Claim claim, long startNs, long nowNs) {
         pending.claim = null;
-        queues.onAcquired(pending, startNs, nowNs);
-        queues.onHeld(pending.lease.key, pending.queue, claim.validUntilNs);
+        WaitQueue queue = pending.queue;
+        if (queue != null) {
+            // Its ticket is used.
+            queue.ticket = Ticket.NONE;
+            queue.place = Ticket.FIRST_PLACE;
+        }
+        if (pending.lease.waitNs > 0) {
+            fairness.onAcquired(pending, startNs, nowNs);
+        }
+        if (queues.count != 0) {
+            queues.onHeld(pending.lease.key, queue, claim.validUntilNs);
+        }
         try {
             keeper.hold(pending.lease, claim, nowNs);
         } finally {
@@ -297,7 +309,7 @@ final class AcquireScheduler implements Waiters {
     private void retry(PendingAcquire pending, AcquireOutcome.Kind reason) {
         if (!pending.retryImmediately) {
             // Another client holds the lock, or may get it before the next attempt.
-            queues.fairness.onFailed(pending);
+            fairness.onFailed(pending);
             pending.lossCount += pending.plan == PendingAcquire.Plan.UNCONTENDED ? 0 : 1;
         }
         long nowNs = services.clock.nanoTime();
@@ -516,7 +528,7 @@ final class AcquireScheduler implements Waiters {
 
     @Override
     public int onEnding(LockKey key, long waitNs, long acquiredNs, long nowNs) {
-        return queues.fairness.onEnding(key, waitNs, acquiredNs, nowNs);
+        return fairness.onEnding(key, waitNs, acquiredNs, nowNs);
     }
 
     @Override
@@ -526,7 +538,9 @@ final class AcquireScheduler implements Waiters {
 
     @Override
     public void handOff(LockKey key, LockKey lockedKey) {
-        queues.handOff(key, lockedKey);
+        if (queues.count != 0 || key.kind() != LockKind.PLAIN) {
+            queues.handOff(key, lockedKey);
+        }
     }
 
     void cancel(LeaseHandle lease) {

@@ -190,7 +190,7 @@ final class Conductor implements NodeListener, ClaimEvents, LeaseLoop {
 
     @Override
     public void onReply(Claim claim, int nodeIndex, CommandKind kind, int sequence, long value) {
-        if (scheduler.queues.registeredCount() != 0) {
+        if (scheduler.queues.registeredCount != 0) {
             scheduler.queues.onOwnReply(claim, nodeIndex, kind, value);
         }
         switch (kind) {

@@ -34,10 +34,10 @@ final class WaitQueues {
      */
     private final RecentValues recentTickets = new RecentValues();
     private final int registeredMax;
-    /** Queues of all kinds: while it is 0, neither table is asked. */
-    private int count;
+    /** Queues of all kinds: while it is 0, nobody asks for them. */
+    int count;
     /** Queues with a registration on any node. */
-    private int registeredCount;
+    int registeredCount;
     /** When the next of the waiters that one event wakes starts its attempt. */
     private long wakeNs;
 
@@ -68,11 +68,6 @@ final class WaitQueues {
     /** Returns whether nobody waits. */
     boolean isEmpty() {
         return queues.size() == 0 && memberQueues.isEmpty();
-    }
-
-    /** Returns how many queues have a registration on any node. */
-    int registeredCount() {
-        return registeredCount;
     }
 
     /** Returns how much memory is kept: the queues in the pool, and the buckets of both tables. */
@@ -140,29 +135,16 @@ final class WaitQueues {
         }
     }
 
-    /** An acquisition has got its lock by an attempt that started at a time: its ticket is used. */
-    void onAcquired(PendingAcquire pending, long startNs, long nowNs) {
-        WaitQueue queue = pending.queue;
-        if (queue != null) {
-            queue.ticket = Ticket.NONE;
-            queue.place = Ticket.FIRST_PLACE;
-        }
-        if (pending.lease.waitNs > 0) {
-            fairness.onAcquired(pending, startNs, nowNs);
-        }
-    }
-
     /** A lock is granted to this client; the queue is null without a wait budget. */
     void onHeld(LockKey key, WaitQueue queue, long untilNs) {
-        if (count != 0 && !memberQueues.isEmpty() && key.kind() != LockKind.READ && key.kind() != LockKind.PERMIT) {
+        if (!memberQueues.isEmpty() && key.kind() != LockKind.READ && key.kind() != LockKind.PERMIT) {
             setTurns.onHeld(key, queue, untilNs);
         }
     }
 
     /** Returns whether a new acquisition is that of a set that waits for others of this client. */
-    boolean awaitsTurn(PendingAcquire pending) {
-        WaitQueue queue = pending.queue;
-        return queue != null && SetTurns.isOfSet(queue) && !setTurns.onArrived(queue);
+    boolean awaitsTurn(WaitQueue queue) {
+        return SetTurns.isOfSet(queue) && !setTurns.onArrived(queue);
     }
 
     /** Returns whether a waiter is that of a set that still waits for others of this client. */
@@ -226,9 +208,6 @@ final class WaitQueues {
      * @param lockedKey the key that it had on the nodes: of a semaphore, one of its slots
      */
     void handOff(LockKey key, LockKey lockedKey) {
-        if (count == 0 && key.kind() == LockKind.PLAIN) {
-            return;
-        }
         WaitQueue queue = get(key);
         if (!memberQueues.isEmpty()) {
             setTurns.onEnded(lockedKey);
