@@ -1,7 +1,5 @@
 package dev.redlock.engine;
 
-import static dev.redlock.quorum.Validity.NS_PER_MS;
-
 import dev.redlock.api.AcquireOutcome;
 import dev.redlock.api.LeaseState;
 import dev.redlock.node.FreeList;
@@ -20,13 +18,6 @@ import java.util.random.RandomGenerator;
  */
 final class AcquireScheduler implements Waiters {
 
-    private static final long WAIT_NS_MAX = Long.MAX_VALUE / 4;
-    private static final int LOSSES_MAX = 64;
-    /** A longer ttl in nanoseconds could exceed the range. */
-    private static final long TTL_MS_MAX = WAIT_NS_MAX / NS_PER_MS - 1;
-    /** The longest delay while too few nodes vote because of quarantines, which may end early. */
-    private static final long QUARANTINE_RETRY_NS = 1_000_000_000;
-
     final WaitQueues queues;
     final AcquireOperation operation;
     final PermitOperation permits;
@@ -36,7 +27,7 @@ final class AcquireScheduler implements Waiters {
     private final LoopServices services;
     private final LeaseKeeper keeper;
     private final ReleaseOperation releases;
-    private final WatchOperation watches;
+    final Retries retries;
     private final Fairness fairness;
     private final EventLoop loop;
     private final Limits limits;
@@ -61,7 +52,7 @@ final class AcquireScheduler implements Waiters {
         this.fencing = new Fencing(services, operation);
         this.queues = new WaitQueues(services, claims, this, retryDelays);
         this.fairness = queues.fairness;
-        this.watches = new WatchOperation(services, claims, queues);
+        this.retries = new Retries(services, this, retryDelays, new WatchOperation(services, claims, queues));
         this.inFlight = new InFlightLimit(limits.inFlightMax());
     }
 
@@ -110,7 +101,7 @@ final class AcquireScheduler implements Waiters {
         if (lease.waitNs > 0) {
             long nowNs = services.clock.nanoTime();
             services.telemetry.onAcquireStarted(pending, nowNs);
-            pending.deadlineNs = nowNs + Math.min(lease.waitNs, WAIT_NS_MAX);
+            pending.deadlineNs = nowNs + Math.min(lease.waitNs, Retries.WAIT_NS_MAX);
             enqueueWaiter(pending, queue);
         }
         if (queue != null) {
@@ -130,8 +121,8 @@ final class AcquireScheduler implements Waiters {
         pending.state = PendingAcquire.State.BACKING_OFF;
         pending.plan = PendingAcquire.Plan.DOORKEEPER_FIRST;
         pending.backstopNs = retryDelays.backstopNs();
-        pending.expiryNs = heldUntilNs - nowNs > 0 ? heldUntilNs : nowNs + WAIT_NS_MAX;
-        startTimer(pending, PendingAcquire.TimerStep.BACKSTOP, nowNs + pending.backstopNs);
+        pending.expiryNs = heldUntilNs - nowNs > 0 ? heldUntilNs : nowNs + Retries.WAIT_NS_MAX;
+        retries.startTimer(pending, PendingAcquire.TimerStep.BACKSTOP, nowNs + pending.backstopNs);
     }
 
     private void refuseOverloaded(LeaseHandle lease) {
@@ -300,130 +291,10 @@ final class AcquireScheduler implements Waiters {
         LockKey key = pending.lease.key;
         boolean isRefusedAgain = reason == AcquireOutcome.Kind.CONTENDED
                 && pending.plan != PendingAcquire.Plan.UNCONTENDED;
-        retry(pending, reason);
+        retries.retry(pending, reason);
         if (isRefusedAgain) {
             queues.onRefusedAgain(key);
         }
-    }
-
-    private void retry(PendingAcquire pending, AcquireOutcome.Kind reason) {
-        if (!pending.retryImmediately) {
-            // Another client holds the lock, or may get it before the next attempt.
-            fairness.onFailed(pending);
-            pending.lossCount += pending.plan == PendingAcquire.Plan.UNCONTENDED ? 0 : 1;
-        }
-        long nowNs = services.clock.nanoTime();
-        long leftNs = pending.deadlineNs - nowNs;
-        if (leftNs <= 0) {
-            finish(pending, AcquireOutcome.Kind.TIMED_OUT, reason);
-        } else if (pending.retryImmediately) {
-            // The release has followed the refusals.
-            queues.unregister(pending.queue);
-            pending.plan = Intentions.isOfSet(pending)
-                    ? PendingAcquire.Plan.DOORKEEPER_FIRST
-                    : PendingAcquire.Plan.UNCONTENDED;
-            services.timers.start(pending.timer, nowNs);
-        } else if (pending.isWoken) {
-            wake(pending, PendingAcquire.Plan.DOORKEEPER_FIRST, nowNs);
-        } else if (reason == AcquireOutcome.Kind.CONTENDED && isRegistrationDue(pending)) {
-            pending.plan = PendingAcquire.Plan.DOORKEEPER_FIRST;
-            services.timers.start(pending.timer, nowNs);
-        } else {
-            long generation = pending.generation;
-            long delayNs = retryDelays.delayNs(pending.lease, reason, pending.lease.shortestRemainingTtlMs());
-            if (pending.generation == generation) {
-                long pauseNs = reason == AcquireOutcome.Kind.NO_QUORUM ? quarantinePauseNs(nowNs, delayNs) : delayNs;
-                pending.plan = PendingAcquire.Plan.ALL;
-                if (reason == AcquireOutcome.Kind.CONTENDED && pending.queue.registeredMask != 0) {
-                    awaitPush(pending, nowNs, delayNs);
-                } else {
-                    startTimer(pending, PendingAcquire.TimerStep.ATTEMPT, nowNs + Math.min(leftNs, pauseNs));
-                }
-                queues.passOnTurn(pending.queue);
-            }
-        }
-    }
-
-    /** While too few nodes vote because of quarantines, no attempt can succeed: at most twice the time that is left. */
-    private long quarantinePauseNs(long nowNs, long delayNs) {
-        long pauseNs = Math.max(delayNs, 1);
-        while (pauseNs < QUARANTINE_RETRY_NS && !services.isQuorumPossibleBy(nowNs + pauseNs)) {
-            pauseNs *= 2;
-        }
-        return Math.max(delayNs, Math.min(pauseNs, QUARANTINE_RETRY_NS));
-    }
-
-    /** The first refusal is that of a plain command, which registers for no push: the doorkeeper is asked at once. */
-    private boolean isRegistrationDue(PendingAcquire pending) {
-        return pending.plan == PendingAcquire.Plan.UNCONTENDED && queues.mayRegister(pending.queue)
-                && services.doorkeeper.of(pending.lease.key) != Doorkeeper.NONE;
-    }
-
-    // ---- waiting for pushes -----------------------------------------------------------------------------------------
-
-    /**
-     * A push wakes the acquisition when the lock is released. The timer covers the rest: the end of the holder's ttl,
-     * which servers notice late; a doorkeeper that stops; and lost pushes.
-     */
-    private void awaitPush(PendingAcquire pending, long nowNs, long delayNs) {
-        long remainingTtlMs = pending.lease.shortestRemainingTtlMs();
-        // One millisecond more than the node said, because it rounds down.
-        long expiryNs = nowNs
-                + (remainingTtlMs < 0 || remainingTtlMs > TTL_MS_MAX ? WAIT_NS_MAX : (remainingTtlMs + 1) * NS_PER_MS);
-        expiryNs += turnDelayNs(pending, expiryNs);
-        // The other slots of a semaphore expire as the last search has said.
-        boolean isOneOfSlots = pending.lease.key.kind() == LockKind.PERMIT && pending.isSlotPushed;
-        pending.expiryNs = isOneOfSlots ? WaitQueues.earlier(pending.expiryNs, expiryNs) : expiryNs;
-        long drawnNs = retryDelays.backstopNs();
-        pending.backstopNs = Math.max(delayNs, drawnNs);
-        if (Long.bitCount(pending.queue.registeredMask) == 1 && services.voters.length > 1) {
-            startTimer(pending, PendingAcquire.TimerStep.WATCH, nowNs + Math.min(delayNs, drawnNs));
-        } else {
-            startTimer(pending, PendingAcquire.TimerStep.BACKSTOP, nowNs + pending.backstopNs);
-        }
-    }
-
-    /** The acquisition waits longer than most: the pushes of all nodes wake it from now on. */
-    private void watch(PendingAcquire pending, long nowNs) {
-        startTimer(pending, PendingAcquire.TimerStep.BACKSTOP, nowNs + pending.backstopNs);
-        watches.start(pending.queue);
-    }
-
-    /**
-     * A push has reported a change of the key: starts the next attempt at a time. A doorkeeper that pushes and refuses
-     * again and again is asked together with the others from time to time: it may be wrong.
-     */
-    void wake(PendingAcquire head, PendingAcquire.Plan plan, long atNs) {
-        boolean isDoorkeeperDoubted = head.lossCount % LOSSES_MAX == LOSSES_MAX - 1;
-        head.plan = isDoorkeeperDoubted ? PendingAcquire.Plan.ALL : plan;
-        long turnNs = atNs + turnDelayNs(head, atNs);
-        // A later push does not postpone the turn: other waiters of the client may register for the key all the time.
-        boolean isTurnKnown = head.timerStep == PendingAcquire.TimerStep.WAKE;
-        startTimer(head, PendingAcquire.TimerStep.WAKE,
-                isTurnKnown ? WaitQueues.earlier(turnNs, head.timer.deadlineNs()) : turnNs);
-    }
-
-    /** At most half of the time that is left, so that a short budget is not spent on the turns of others. */
-    private long turnDelayNs(PendingAcquire head, long atNs) {
-        long delayNs = services.doorkeeper.turnDelayNs(head.queue.key, head.queue.place);
-        return Math.max(0, Math.min(delayNs, (head.deadlineNs - atNs) / 2));
-    }
-
-    /** Starts the timer, which the end of the holder's ttl and the end of the wait budget precede. */
-    private void startTimer(PendingAcquire pending, PendingAcquire.TimerStep step, long atNs) {
-        pending.timerStep = step;
-        long dueNs = WaitQueues.earlier(atNs, pending.deadlineNs);
-        boolean isAwaitingPush = step == PendingAcquire.TimerStep.WATCH || step == PendingAcquire.TimerStep.BACKSTOP;
-        if (isAwaitingPush && pending.expiryNs - dueNs < 0) {
-            pending.timerStep = PendingAcquire.TimerStep.ATTEMPT;
-            pending.plan = PendingAcquire.Plan.DOORKEEPER_FIRST;
-            dueNs = pending.expiryNs;
-        }
-        if (intentions.isRenewedBefore(pending, dueNs)) {
-            pending.timerStep = PendingAcquire.TimerStep.ATTEMPT;
-            dueNs = intentions.renewalNs(pending);
-        }
-        services.timers.start(pending.timer, dueNs);
     }
 
     void onTimer(PendingAcquire pending, long nowNs) {
@@ -434,7 +305,7 @@ final class AcquireScheduler implements Waiters {
             PendingAcquire.TimerStep step = pending.timerStep;
             pending.timerStep = PendingAcquire.TimerStep.ATTEMPT;
             if (step == PendingAcquire.TimerStep.WATCH) {
-                watch(pending, nowNs);
+                retries.watch(pending, nowNs);
                 return;
             }
             if (step == PendingAcquire.TimerStep.BACKSTOP && queues.isServed(pending.queue)) {
@@ -451,7 +322,7 @@ final class AcquireScheduler implements Waiters {
     // ---- ending -----------------------------------------------------------------------------------------------------
 
     /** Ends an acquisition, promotes the next waiter, then notifies the caller, even if the promotion throws. */
-    private void finish(PendingAcquire pending, AcquireOutcome.Kind kind,
+    void finish(PendingAcquire pending, AcquireOutcome.Kind kind,
             AcquireOutcome.Kind reason) {
         LeaseHandle lease = pending.lease;
         if (kind != AcquireOutcome.Kind.ACQUIRED && lease.isExtendable()) {

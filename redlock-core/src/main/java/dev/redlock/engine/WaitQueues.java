@@ -344,7 +344,7 @@ final class WaitQueues {
         unregister(queue);
         PendingAcquire head = queue.head();
         if (head.state == PendingAcquire.State.BACKING_OFF && !queue.isHeldLocally && !queue.isPausing) {
-            scheduler.wake(head, PendingAcquire.Plan.DOORKEEPER_FIRST, services.clock.nanoTime());
+            scheduler.retries.wake(head, PendingAcquire.Plan.DOORKEEPER_FIRST, services.clock.nanoTime());
         } else {
             head.isWoken = true;
         }
@@ -549,9 +549,9 @@ final class WaitQueues {
                 && (queue.registeredMask & 1L << doorkeeper) != 0;
         long nowNs = services.clock.nanoTime();
         if (!isExpected) {
-            scheduler.wake(head, PendingAcquire.Plan.DOORKEEPER_FIRST, nowNs);
+            scheduler.retries.wake(head, PendingAcquire.Plan.DOORKEEPER_FIRST, nowNs);
         } else if (head.timerStep != PendingAcquire.TimerStep.WAKE) {
-            scheduler.wake(head, PendingAcquire.Plan.ALL, nowNs + services.doorkeeper.graceNs(doorkeeper));
+            scheduler.retries.wake(head, PendingAcquire.Plan.ALL, nowNs + services.doorkeeper.graceNs(doorkeeper));
         }
     }
 
@@ -583,7 +583,7 @@ final class WaitQueues {
         if (head.state == PendingAcquire.State.BACKING_OFF && !queue.isHeldLocally && !queue.isPausing) {
             services.telemetry.onWoken(queue.key, nodeIndex);
             forgetSlots(queue);
-            scheduler.wake(head, PendingAcquire.Plan.DOORKEEPER_FIRST, wakeNs);
+            scheduler.retries.wake(head, PendingAcquire.Plan.DOORKEEPER_FIRST, wakeNs);
             wakeNs += WAKE_INTERVAL_NS;
         }
     }
