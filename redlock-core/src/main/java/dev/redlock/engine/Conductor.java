@@ -116,11 +116,6 @@ final class Conductor implements NodeListener, ClaimEvents, LeaseLoop {
     }
 
     @Override
-    public void onReadStart() {
-        services.telemetry.onReadStart();
-    }
-
-    @Override
     public void onInvalidated(NodeView node, ByteBuf key, int index, int length) {
         scheduler.queues.onInvalidated(node.index(), key, index, length);
         keeper.lossWatch.onInvalidated(node.index(), key, index, length);

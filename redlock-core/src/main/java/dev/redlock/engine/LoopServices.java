@@ -2,6 +2,7 @@ package dev.redlock.engine;
 
 import dev.redlock.api.NodeState;
 import dev.redlock.node.ClusterVoter;
+import dev.redlock.node.Arrivals;
 import dev.redlock.node.DirectBuffers;
 import dev.redlock.node.FanOut;
 import dev.redlock.node.FreshGroup;
@@ -69,7 +70,8 @@ final class LoopServices {
         this.clock = setup.clock();
         this.tokens = setup.tokens();
         this.tokenLabel = Token.labelOf(config.nameInValues());
-        this.telemetry = new LoopTelemetry(config, counters, clock, this::executeUnlessEnding);
+        Arrivals arrivals = new Arrivals();
+        this.telemetry = new LoopTelemetry(config, counters, clock, arrivals, this::executeUnlessEnding);
         this.loopTimers = new LoopTimers(clock, loop, trim,
                 thrown -> Log.error("a timer threw; the client continues", thrown), config.isThrifty());
         this.timers = loopTimers.wheel();
@@ -80,7 +82,7 @@ final class LoopServices {
         this.fanOut = new FanOut(loop, new DirectBuffers(loop, setup.transport().allocator(), clock), voters.length,
                 config.nodeOptions().limits().releaseBatchMax());
         NodeContext context = new NodeContext(
-                new NodeContext.Platform(loop, setup.transport(), setup.random()), clock, timers,
+                new NodeContext.Platform(loop, setup.transport(), setup.random(), arrivals), clock, timers,
                 config.nodeOptions(), listener, new NodeContext.Group(
                         new SharedIdentities(sharedVotes, config.nodes().stream().map(VoterAddress::toString).toList()),
                         new FreshGroup()));

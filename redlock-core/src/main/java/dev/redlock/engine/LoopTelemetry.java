@@ -5,6 +5,7 @@ import dev.redlock.api.ExtendOutcome;
 import dev.redlock.api.LeaseState;
 import dev.redlock.api.NodeState;
 import dev.redlock.api.ReleaseOutcome;
+import dev.redlock.node.Arrivals;
 import dev.redlock.node.NodeView;
 import dev.redlock.node.VoteFailure;
 import dev.redlock.quorum.Round;
@@ -61,11 +62,13 @@ final class LoopTelemetry {
     /** Null until somebody wants to read them. */
     private volatile AcquireTimes acquireTimes;
     private long lastNs;
-    private boolean isLastOld;
+    private final Arrivals arrivals;
     private int attemptNumber;
 
-    LoopTelemetry(ClientConfig config, ConductorCounters counters, NanoClock clock, Executor executor) {
+    LoopTelemetry(ClientConfig config, ConductorCounters counters, NanoClock clock, Arrivals arrivals,
+            Executor executor) {
         this.clock = clock;
+        this.arrivals = arrivals;
         this.counters = counters;
         this.addresses = config.nodes().stream().map(Object::toString).toArray(String[]::new);
         this.nodeStates = new NodeState[addresses.length];
@@ -88,7 +91,7 @@ final class LoopTelemetry {
     /** Adds an event of a claim and its key, at a time that the engine has read. */
     private void addAt(long nowNs, FlightEvent event, Claim claim, int detail, long value) {
         lastNs = nowNs;
-        isLastOld = false;
+        arrivals.isTimeOld = false;
         ring.add(nowNs, event.ordinal(), claim.number, 0, detail, value, kept(claim.key));
     }
 
@@ -96,15 +99,10 @@ final class LoopTelemetry {
         return subject instanceof LockKey key && key.nameLength() > KEPT_NAME_BYTES_MAX ? LONG_NAME : subject;
     }
 
-    /** Bytes have arrived: what follows is later than the last known time. */
-    void onReadStart() {
-        isLastOld = true;
-    }
-
     /** For rare events, which need not follow a read. */
     private void readTime() {
         lastNs = clockNs();
-        isLastOld = false;
+        arrivals.isTimeOld = false;
     }
 
     /** A clock that throws, as in tests, must not harm a lock because of a record. */
@@ -181,7 +179,7 @@ final class LoopTelemetry {
         addTime(kind, durationNs);
         if (ring != null && !isAcquired) {
             lastNs = endNs;
-            isLastOld = false;
+            arrivals.isTimeOld = false;
             add(FlightEvent.NOT_ACQUIRED, 0, 0, kind.ordinal(), durationNs, lease.key);
         }
         if (durationNs >= slowAcquireNs) {
@@ -257,7 +255,7 @@ final class LoopTelemetry {
     /** A node votes on an acquire, maybe after the decision. */
     void onVote(Claim claim, int nodeIndex, Vote vote, VoteFailure failure) {
         if (ring != null) {
-            if (isLastOld) {
+            if (arrivals.isTimeOld) {
                 readTime();
             }
             FlightEvent event = switch (vote) {
@@ -335,7 +333,7 @@ final class LoopTelemetry {
 
     private void recordEnd(Claim claim, ReleaseOutcome outcome) {
         // A quorum of replies belongs to a read; another outcome may not.
-        if (isLastOld || outcome != ReleaseOutcome.RELEASED) {
+        if (arrivals.isTimeOld || outcome != ReleaseOutcome.RELEASED) {
             readTime();
         }
         if (ring != null) {

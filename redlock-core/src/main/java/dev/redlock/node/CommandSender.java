@@ -43,6 +43,7 @@ final class CommandSender implements InvalidationReader.Listener {
     private final NodeStatistics statistics;
     private final NodeHealth health;
     private final NodeListener listener;
+    private final Arrivals arrivals;
     private final NanoClock clock;
     private final FanOut fanOut;
     private final FlushReports flushReports;
@@ -64,6 +65,7 @@ final class CommandSender implements InvalidationReader.Listener {
         this.statistics = view.statistics();
         this.health = view.health();
         this.listener = context.listener();
+        this.arrivals = context.platform().arrivals();
         this.clock = context.clock();
         this.fanOut = fanOut;
         this.flushReports = new FlushReports(view, context);
@@ -242,9 +244,9 @@ final class CommandSender implements InvalidationReader.Listener {
         return fanOut.timeCommand();
     }
 
-    /** Gets the events of the node. */
-    NodeListener listener() {
-        return listener;
+    /** Gets the arrival of bytes. */
+    Arrivals arrivals() {
+        return arrivals;
     }
 
     // ---- replies ----------------------------------------------------------------------------------------------------

@@ -20,7 +20,7 @@ class NodeConnection implements RespInboundHandler.Owner {
     });
     private static final int NO_SEGMENT = -1;
 
-    private final NodeListener nodeListener;
+    private final Arrivals arrivals;
     private final RequestRing ring;
     private final ReadBuffer readBuffer;
     private final ConnectionEvents events;
@@ -35,7 +35,7 @@ class NodeConnection implements RespInboundHandler.Owner {
     /** A connection that is opened next, with TLS or null for none. */
     NodeConnection(CommandSender sender, ConnectionEvents.Listener listener, NodeOptions options,
             DirectBuffers buffers, TlsChannel tls) {
-        this.nodeListener = sender.listener();
+        this.arrivals = sender.arrivals();
         this.readBuffer = new ReadBuffer(buffers);
         this.ring = new RequestRing(options.limits().inFlightMax());
         this.events = new ConnectionEvents(this, ring, sender, listener, tls);
@@ -236,7 +236,7 @@ class NodeConnection implements RespInboundHandler.Owner {
 
     @Override
     public final void onReadStart() {
-        nodeListener.onReadStart();
+        arrivals.isTimeOld = true;
     }
 
     @Override

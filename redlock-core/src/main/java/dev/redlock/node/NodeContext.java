@@ -26,9 +26,10 @@ public record NodeContext(Platform platform, NanoClock clock, TimerWheel timers,
      * @param loop      the event loop
      * @param transport opens sockets
      * @param random    for the jitter of reconnects; need not be secure
+     * @param arrivals  gets the arrival of bytes
      * @threading event-loop-confined
      */
-    public record Platform(EventLoop loop, IoTransport transport, RandomGenerator random) {
+    public record Platform(EventLoop loop, IoTransport transport, RandomGenerator random, Arrivals arrivals) {
     }
 
     /**

@@ -54,9 +54,6 @@ public interface NodeListener {
      */
     void onSlotMap(int voterIndex);
 
-    /** Bytes of a node have arrived; their replies follow. */
-    void onReadStart();
-
     /**
      * A key that a refused acquire has registered has changed: it may be deleted, expired, or renewed. A node sends
      * this once for each registration, after the refusal.

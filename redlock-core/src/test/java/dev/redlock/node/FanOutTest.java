@@ -71,7 +71,8 @@ class FanOutTest {
                 new NodeOptions.Guards(1_000, RestartGuardMode.OFF, null, Drift.DEFAULT, 0),
                 new NodeOptions.Limits(16, 4096, 64, 0), new NodeOptions.Commands(null, null, "probe", false, false),
                 new NodeOptions.Access(null, null, null), new NodeOptions.Clusters(15_000, ServerRules.DEFAULT));
-        NodeContext context = new NodeContext(new NodeContext.Platform(loop, null, new SplittableRandom(1)),
+        NodeContext context = new NodeContext(
+                new NodeContext.Platform(loop, null, new SplittableRandom(1), new Arrivals()),
                 System::nanoTime, new TimerWheel(0, deadlineNs -> {
                 }), options, null, new NodeContext.Group(
                         new SharedIdentities(new SharedVotes(2), List.of("0", "1")), new FreshGroup()));
