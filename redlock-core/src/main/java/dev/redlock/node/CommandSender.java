@@ -43,7 +43,7 @@ final class CommandSender implements InvalidationReader.Listener {
     private final NodeStatistics statistics;
     private final NodeHealth health;
     private final NodeListener listener;
-    private final Arrivals arrivals;
+    final Arrivals arrivals;
     private final NanoClock clock;
     private final FanOut fanOut;
     private final FlushReports flushReports;
@@ -242,11 +242,6 @@ final class CommandSender implements InvalidationReader.Listener {
 
     ByteBuf timeCommand() {
         return fanOut.timeCommand();
-    }
-
-    /** Gets the arrival of bytes. */
-    Arrivals arrivals() {
-        return arrivals;
     }
 
     // ---- replies ----------------------------------------------------------------------------------------------------

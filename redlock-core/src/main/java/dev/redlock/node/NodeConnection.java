@@ -35,7 +35,7 @@ class NodeConnection implements RespInboundHandler.Owner {
     /** A connection that is opened next, with TLS or null for none. */
     NodeConnection(CommandSender sender, ConnectionEvents.Listener listener, NodeOptions options,
             DirectBuffers buffers, TlsChannel tls) {
-        this.arrivals = sender.arrivals();
+        this.arrivals = sender.arrivals;
         this.readBuffer = new ReadBuffer(buffers);
         this.ring = new RequestRing(options.limits().inFlightMax());
         this.events = new ConnectionEvents(this, ring, sender, listener, tls);
