@@ -219,7 +219,8 @@ final class SetTurns {
                 }
                 give(entry, next);
                 if (entry.turn != null && entry.turn.head().state == PendingAcquire.State.BACKING_OFF) {
-                    scheduler.retries.wake(entry.turn.head(), PendingAcquire.Plan.DOORKEEPER_FIRST, services.clock.nanoTime());
+                    scheduler.retries.wake(entry.turn.head(), PendingAcquire.Plan.DOORKEEPER_FIRST,
+                            services.clock.nanoTime());
                 }
             }
         }
