@@ -26,7 +26,7 @@ import java.util.concurrent.CompletableFuture;
  * </ul>
  *
  * @threading event-loop-confined, except {@link #execute}, {@link #isOwnThread}, {@link #isClosed}, {@link #start} and
- *            what is for the client
+ *            the methods for the client
  */
 final class Conductor implements NodeListener, ClaimEvents, LeaseLoop {
 
@@ -51,7 +51,7 @@ final class Conductor implements NodeListener, ClaimEvents, LeaseLoop {
         ReleaseTally tally = new ReleaseTally();
         this.keeper = new LeaseKeeper(services, claims, tally, setup.random());
         this.scheduler = new AcquireScheduler(services, claims, keeper, setup.random());
-        keeper.tell(scheduler);
+        keeper.setWaiters(scheduler);
         this.shutdown = new Shutdown(services, scheduler, keeper, tally, claims, settled);
         this.nextTurn = shutdown.nextTurn();
     }

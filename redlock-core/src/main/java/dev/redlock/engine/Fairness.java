@@ -19,7 +19,7 @@ import java.util.random.RandomGenerator;
  * <li>A client that gave way, and got the lock, knows no other client any more.
  * </ol>
  *
- * <p>Without pushes, nobody can tell whether others wait. Then each local queue takes part in a competition, and gives
+ * <p>Without pushes, nobody knows whether others wait. Then each local queue takes part in a competition, and gives
  * way by a delay of the retry policy.
  *
  * @threading event-loop-confined

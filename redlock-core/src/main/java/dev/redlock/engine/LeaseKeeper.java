@@ -52,9 +52,9 @@ final class LeaseKeeper {
     }
 
     /** Before the first lease: who waits for the ends of leases. */
-    void tell(Waiters newWaiters) {
+    void setWaiters(Waiters newWaiters) {
         waiters = newWaiters;
-        releases.tell(newWaiters);
+        releases.setWaiters(newWaiters);
     }
 
     int heldCount() {

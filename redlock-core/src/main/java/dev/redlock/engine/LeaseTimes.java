@@ -1,8 +1,8 @@
 package dev.redlock.engine;
 
 /**
- * The times of a ttl under the terms of a client: whoever locks again and again with the same options computes them
- * once.
+ * The times of a ttl under the terms of a client. A caller that locks again and again with the same options computes
+ * them once.
  *
  * @threading immutable
  */

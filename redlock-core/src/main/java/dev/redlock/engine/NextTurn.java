@@ -25,7 +25,7 @@ final class NextTurn {
     /**
      * Creates it.
      *
-     * @param onCancelled is told about each task that the loop has run or cancelled
+     * @param onCancelled learns of each task that the loop has run or cancelled
      */
     NextTurn(LoopServices services, FutureListener<Object> onCancelled) {
         this.services = services;

@@ -46,7 +46,7 @@ final class ReleaseOperation {
         this.tally = tally;
     }
 
-    void tell(Waiters newWaiters) {
+    void setWaiters(Waiters newWaiters) {
         waiters = newWaiters;
     }
 

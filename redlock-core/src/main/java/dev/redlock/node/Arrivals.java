@@ -1,7 +1,7 @@
 package dev.redlock.node;
 
 /**
- * Tells the engine whether bytes have arrived on an event loop since it has read the time: what they say is later.
+ * Knows whether bytes have arrived on an event loop since it has read the time: what they say is later.
  *
  * @threading event-loop-confined
  */

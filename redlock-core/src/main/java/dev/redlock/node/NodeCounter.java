@@ -1,7 +1,7 @@
 package dev.redlock.node;
 
 /**
- * What is counted of one node.
+ * The counts of one node.
  *
  * @threading immutable
  */
