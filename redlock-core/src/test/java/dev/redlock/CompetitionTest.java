@@ -7,6 +7,7 @@ import dev.redlock.api.AcquireOutcome;
 import dev.redlock.api.Lease;
 import dev.redlock.sim.VirtualWorld;
 import java.time.Duration;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.stream.IntStream;
@@ -101,5 +102,31 @@ class CompetitionTest extends VirtualTest {
         release(theirs);
         world.runMs(20);
         assertEquals(1, attempts.stream().filter(attempt -> attempt.isDone() && attempt.join().isAcquired()).count());
+    }
+
+    /** Each attempt asks two of three nodes, and one of the nodes is slow: the refusals come in another order. */
+    @Test
+    void firstAttemptsAtDifferentNodesAreServedInTheirOrder() {
+        world(3);
+        for (int i = 0; i < 3; i++) {
+            long delayNs = 100_000 + 2_000_000 * i;
+            world.node(i).delay(() -> delayNs);
+        }
+        VirtualWorld.Client client = client(context().thriftyQuorums(true));
+        world.runMs(50);
+        Lease theirs = lease(client());
+        List<Integer> served = new ArrayList<>();
+        for (int i = 0; i < 8; i++) {
+            int number = i;
+            acquireAsync(client, options().waitUpTo(WAIT)).thenAccept(outcome -> {
+                served.add(number);
+                outcome.lease().releaseAsync();
+            });
+            world.runUntilNs(world.nowNs() + 700_000);
+        }
+        world.runMs(50);
+        release(theirs);
+        world.runMs(500);
+        assertEquals(List.of(0, 1, 2, 3, 4, 5, 6, 7), served);
     }
 }

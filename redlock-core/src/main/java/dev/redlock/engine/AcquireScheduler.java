@@ -132,8 +132,9 @@ final class AcquireScheduler implements Waiters {
 
     private void enqueueWaiter(PendingAcquire pending, WaitQueue existing) {
         if (existing == null) {
-            // Most first attempts for plain locks succeed, so they have no queue.
-            if (pending.lease.key.kind() != LockKind.PLAIN) {
+            // Most first attempts for plain locks succeed, so they have no queue. Thrifty ones ask different nodes: a
+            // later one that is refused first would precede the others.
+            if (pending.lease.key.kind() != LockKind.PLAIN || services.config.isThrifty()) {
                 queues.enqueue(pending);
             }
             return;
