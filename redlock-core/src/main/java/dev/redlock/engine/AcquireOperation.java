@@ -525,7 +525,7 @@ final class AcquireOperation {
         try {
             rollBack(claim);
         } finally {
-            scheduler.onAttemptFailed(pending, reason);
+            scheduler.retries.onAttemptFailed(pending, reason);
         }
     }
 

@@ -7,7 +7,6 @@ import dev.redlock.node.LockKind;
 import dev.redlock.node.Log;
 import dev.redlock.node.NodeView;
 import dev.redlock.node.VoteFailure;
-import io.netty.channel.EventLoop;
 import java.util.random.RandomGenerator;
 
 /**
@@ -24,27 +23,25 @@ final class AcquireScheduler implements Waiters {
     final Intentions intentions;
     final HolderTtlQuery holderQuery;
     final Fencing fencing;
+    final Retries retries;
     private final LoopServices services;
     private final LeaseKeeper keeper;
     private final ReleaseOperation releases;
-    final Retries retries;
     private final Fairness fairness;
-    private final EventLoop loop;
     private final Limits limits;
-    private final RetryDelays retryDelays;
-    private final InFlightLimit inFlight;
+    final InFlightLimit inFlight;
     private final FreeList<PendingAcquire> free = new FreeList<>(LoopServices.POOLED_MIN);
     private PendingAcquire firstActive;
-    private int waiterCount;
+    /** Acquisitions that wait for another one of this client. */
+    int waiterCount;
     private int autoExtendedCount;
 
     AcquireScheduler(LoopServices services, ClaimPool claims, LeaseKeeper keeper, RandomGenerator random) {
         this.services = services;
         this.keeper = keeper;
         this.releases = keeper.releases;
-        this.loop = services.loop;
         this.limits = services.config.limits();
-        this.retryDelays = new RetryDelays(random, services.config.retryPolicy());
+        RetryDelays retryDelays = new RetryDelays(random, services.config.retryPolicy());
         this.operation = new AcquireOperation(services, claims, releases, this);
         this.permits = new PermitOperation(services, claims, this, random);
         this.intentions = new Intentions(services, claims, releases);
@@ -54,15 +51,6 @@ final class AcquireScheduler implements Waiters {
         this.fairness = queues.fairness;
         this.retries = new Retries(services, this, retryDelays, new WatchOperation(services, claims, queues));
         this.inFlight = new InFlightLimit(limits.inFlightMax());
-    }
-
-    InFlightLimit inFlight() {
-        return inFlight;
-    }
-
-    /** Returns how many acquisitions wait in a queue of this process. */
-    int waiterCount() {
-        return waiterCount;
     }
 
     /** Returns how many leases with automatic extension are held or being acquired. */
@@ -108,21 +96,10 @@ final class AcquireScheduler implements Waiters {
             return;
         }
         if (pending.queue != null && queues.awaitsTurn(pending.queue)) {
-            awaitTurn(pending);
-        } else if (!fairness.pauseIfReturning(pending)) {
+            retries.awaitTurn(pending);
+        } else if (fairness.size == 0 || !fairness.pauseIfReturning(pending)) {
             startAttempt(pending);
         }
-    }
-
-    /** Other sets of this client, or the end of a lease of this client, wake the set. */
-    private void awaitTurn(PendingAcquire pending) {
-        long nowNs = services.clock.nanoTime();
-        long heldUntilNs = queues.heldUntilNs(pending.queue);
-        pending.state = PendingAcquire.State.BACKING_OFF;
-        pending.plan = PendingAcquire.Plan.DOORKEEPER_FIRST;
-        pending.backstopNs = retryDelays.backstopNs();
-        pending.expiryNs = heldUntilNs - nowNs > 0 ? heldUntilNs : nowNs + Retries.WAIT_NS_MAX;
-        retries.startTimer(pending, PendingAcquire.TimerStep.BACKSTOP, nowNs + pending.backstopNs);
     }
 
     private void refuseOverloaded(LeaseHandle lease) {
@@ -158,8 +135,12 @@ final class AcquireScheduler implements Waiters {
         if (pending.queue != null) {
             pending.queue.isPausing = false;
         }
-        if (!inFlight.tryTakeSlot(pending)) {
-            awaitSlot(pending);
+        if (pending.hasReservedSlot) {
+            pending.hasReservedSlot = false;
+        } else if (inFlight.count < inFlight.max) {
+            inFlight.count++;
+        } else {
+            retries.awaitSlot(pending);
             return;
         }
         pending.state = PendingAcquire.State.ATTEMPTING;
@@ -180,28 +161,12 @@ final class AcquireScheduler implements Waiters {
         }
     }
 
-    /** Waits for a slot until the wait budget ends. A new acquisition also needs room for one more waiter. */
-    private void awaitSlot(PendingAcquire pending) {
-        LeaseHandle lease = pending.lease;
-        if (lease.waitNs <= 0 || lease.isStarting && waiterCount >= limits.waitersMax()) {
-            pending.state = PendingAcquire.State.BACKING_OFF;
-            finish(pending, AcquireOutcome.Kind.OVERLOADED, AcquireOutcome.Kind.OVERLOADED);
-            return;
-        }
-        waiterCount++;
-        pending.state = PendingAcquire.State.AWAITING_SLOT;
-        inFlight.append(pending);
-        lease.recordReason(AcquireOutcome.Kind.OVERLOADED);
-        services.timers.start(pending.timer, pending.deadlineNs);
-    }
-
-    /** Passes the slot of an ended attempt to the first waiter. It starts by timer, after the current call. */
-    private void releaseSlot() {
-        PendingAcquire next = inFlight.releaseSlot();
-        if (next != null) {
-            waiterCount--;
-            next.state = PendingAcquire.State.BACKING_OFF;
-            services.timers.start(next.timer, services.clock.nanoTime());
+    /** An attempt has ended. */
+    void releaseSlot() {
+        if (inFlight.first == null) {
+            inFlight.count--;
+        } else {
+            retries.passOnSlot();
         }
     }
 
@@ -221,7 +186,10 @@ final class AcquireScheduler implements Waiters {
             queue.place = Ticket.FIRST_PLACE;
         }
         if (pending.lease.waitNs > 0) {
-            fairness.onAcquired(pending, startNs, nowNs);
+            countUse(nowNs - startNs);
+            if (fairness.size != 0) {
+                fairness.onAcquired(pending, nowNs);
+            }
         }
         if (queues.count != 0) {
             queues.onHeld(pending.lease.key, queue, claim.validUntilNs);
@@ -230,93 +198,6 @@ final class AcquireScheduler implements Waiters {
             keeper.hold(pending.lease, claim, nowNs);
         } finally {
             finish(pending, AcquireOutcome.Kind.ACQUIRED, AcquireOutcome.Kind.ACQUIRED);
-        }
-    }
-
-    void onAttemptFailed(PendingAcquire pending, AcquireOutcome.Kind reason) {
-        boolean isPermit = pending.lease.key.kind() == LockKind.PERMIT && !loop.isShuttingDown();
-        if (isPermit && permits.continueAfter(pending, reason)) {
-            return;
-        }
-        onLockTaken(pending, reason);
-    }
-
-    /** The attempt of a waiter behind the head has failed: it waits again, at its place in the queue. */
-    void queueAgain(PendingAcquire pending, AcquireOutcome.Kind reason) {
-        pending.state = PendingAcquire.State.BACKING_OFF;
-        releaseSlot();
-        services.telemetry.onAttemptFailed(reason);
-        pending.lease.recordReason(reason);
-        awaitLocalTurn(pending, reason);
-    }
-
-    private void awaitLocalTurn(PendingAcquire pending, AcquireOutcome.Kind reason) {
-        if (pending.deadlineNs - services.clock.nanoTime() <= 0) {
-            finish(pending, AcquireOutcome.Kind.TIMED_OUT, reason);
-            return;
-        }
-        waiterCount++;
-        pending.state = PendingAcquire.State.QUEUED;
-        services.timers.start(pending.timer, pending.deadlineNs);
-    }
-
-    /** Whether an attempt may start at once, within the limit of attempts in flight. */
-    boolean hasFreeSlot() {
-        return inFlight.hasFreeSlot();
-    }
-
-    /** An attempt has failed; for a semaphore, no slot is free or the attempt has failed otherwise. */
-    void onLockTaken(PendingAcquire pending, AcquireOutcome.Kind reason) {
-        pending.state = PendingAcquire.State.BACKING_OFF;
-        releaseSlot();
-        services.telemetry.onAttemptFailed(reason);
-        if (loop.isShuttingDown()) {
-            // The shutdown of the loop has closed the connections.
-            finish(pending, AcquireOutcome.Kind.CLOSED, AcquireOutcome.Kind.CLOSED);
-            return;
-        }
-        pending.lease.recordReason(reason);
-        if (pending.lease.waitNs <= 0) {
-            finish(pending, reason, reason);
-            return;
-        }
-        if (pending.queue == null && queues.enqueue(pending).head() != pending) {
-            // Another first attempt of this client for the same lock was refused before.
-            if (waiterCount >= limits.waitersMax()) {
-                finish(pending, AcquireOutcome.Kind.OVERLOADED, AcquireOutcome.Kind.OVERLOADED);
-            } else {
-                awaitLocalTurn(pending, reason);
-            }
-            return;
-        }
-        LockKey key = pending.lease.key;
-        boolean isRefusedAgain = reason == AcquireOutcome.Kind.CONTENDED
-                && pending.plan != PendingAcquire.Plan.UNCONTENDED;
-        retries.retry(pending, reason);
-        if (isRefusedAgain) {
-            queues.onRefusedAgain(key);
-        }
-    }
-
-    void onTimer(PendingAcquire pending, long nowNs) {
-        LeaseHandle lease = pending.lease;
-        if (pending.deadlineNs - nowNs <= 0) {
-            finish(pending, AcquireOutcome.Kind.TIMED_OUT, lease.lastReason());
-        } else if (pending.state == PendingAcquire.State.BACKING_OFF) {
-            PendingAcquire.TimerStep step = pending.timerStep;
-            pending.timerStep = PendingAcquire.TimerStep.ATTEMPT;
-            if (step == PendingAcquire.TimerStep.WATCH) {
-                retries.watch(pending, nowNs);
-                return;
-            }
-            if (step == PendingAcquire.TimerStep.BACKSTOP && queues.isServed(pending.queue)) {
-                awaitTurn(pending);
-                return;
-            }
-            if (step == PendingAcquire.TimerStep.BACKSTOP) {
-                services.telemetry.onBackstop(lease.key);
-            }
-            startAttempt(pending);
         }
     }
 
@@ -378,13 +259,6 @@ final class AcquireScheduler implements Waiters {
         }
     }
 
-    /** A waiter has become the head of its queue. */
-    void onPromoted(PendingAcquire head) {
-        waiterCount--;
-        head.state = PendingAcquire.State.BACKING_OFF;
-        head.plan = PendingAcquire.Plan.DOORKEEPER_FIRST;
-    }
-
     /** A held lease has ended. */
     @Override
     public void onUntracked(LeaseHandle lease) {
@@ -400,7 +274,16 @@ final class AcquireScheduler implements Waiters {
 
     @Override
     public int onEnding(LockKey key, long waitNs, long acquiredNs, long nowNs) {
-        return fairness.onEnding(key, waitNs, acquiredNs, nowNs);
+        if (waitNs > 0 && key.kind() != LockKind.READ) {
+            countUse(nowNs - acquiredNs);
+        }
+        boolean isAnyoneConcerned = queues.count != 0 || fairness.size != 0 || fairness.untilQuestionNs <= 0;
+        return isAnyoneConcerned ? fairness.onEnding(key, waitNs, acquiredNs, nowNs) : Doorkeeper.NONE;
+    }
+
+    /** This client has acquired or held a lock for a time. A lock that is held for no time may be taken for ever. */
+    private void countUse(long ns) {
+        fairness.untilQuestionNs -= Math.min(ns, fairness.usedNsMax);
     }
 
     @Override
@@ -466,7 +349,7 @@ final class AcquireScheduler implements Waiters {
 
     private PendingAcquire take(LeaseHandle lease) {
         PendingAcquire pooled = free.poll();
-        PendingAcquire pending = pooled == null ? new PendingAcquire(this::onTimer) : pooled;
+        PendingAcquire pending = pooled == null ? new PendingAcquire(retries::onTimer) : pooled;
         pending.reset(lease);
         lease.pending = pending;
         pending.previousActive = null;

@@ -51,11 +51,13 @@ final class Fairness {
     private final RandomGenerator random;
     private final int handoffsMax;
     /** No lease counts for more time than this: even of long ones, not each release asks. */
-    private final long usedNsMax;
+    final long usedNsMax;
     /** A place for each competition, by the hash of its key. One that another replaces starts anew. */
     private final Competition[] competitions = new Competition[CAPACITY];
-    private int size;
-    private long untilQuestionNs = QUESTION_INTERVAL_NS;
+    /** While it is 0, no lock has a competition. */
+    int size;
+    /** The use until the next question. */
+    long untilQuestionNs = QUESTION_INTERVAL_NS;
 
     Fairness(LoopServices services, AcquireScheduler scheduler, WaitQueues queues, RetryDelays retryDelays,
             int handoffsMax) {
@@ -131,9 +133,8 @@ final class Fairness {
         ofOrNew(key, services.clock.nanoTime()).isReported = true;
     }
 
-    /** An acquisition with a wait budget has got the lock by an attempt that started at a time. */
-    void onAcquired(PendingAcquire pending, long startNs, long nowNs) {
-        onUsed(nowNs - startNs);
+    /** An acquisition with a wait budget has got the lock. */
+    void onAcquired(PendingAcquire pending, long nowNs) {
         Competition competition = of(pending.lease.key);
         if (competition == null) {
             return;
@@ -169,20 +170,11 @@ final class Fairness {
             competition.releasedNs = nowNs;
             competition.lastNs = nowNs;
         }
-        if (waitNs <= 0 || handoffsMax == 0) {
-            return Doorkeeper.NONE;
-        }
-        onUsed(nowNs - acquiredNs);
-        if (untilQuestionNs > 0 || competition != null && competition.isKnown) {
+        if (waitNs <= 0 || handoffsMax == 0 || untilQuestionNs > 0 || competition != null && competition.isKnown) {
             return Doorkeeper.NONE;
         }
         untilQuestionNs = QUESTION_INTERVAL_NS / 2 + random.nextLong(QUESTION_INTERVAL_NS);
         return services.doorkeeper.of(key);
-    }
-
-    /** This client has acquired or held a lock for a time. A lock that is held for no time may be taken for ever. */
-    private void onUsed(long ns) {
-        untilQuestionNs -= Math.min(ns, usedNsMax);
     }
 
     // ---- giving way -------------------------------------------------------------------------------------------------

@@ -146,7 +146,7 @@ final class HolderTtlQuery {
         }
         pending.lease.recordRemainingTtl(claim.shortestRemainingTtlMs);
         untrack(claim);
-        scheduler.onAttemptFailed(pending, AcquireOutcome.Kind.CONTENDED);
+        scheduler.retries.onAttemptFailed(pending, AcquireOutcome.Kind.CONTENDED);
     }
 
     /** Detaches the claim from its acquisition: later replies do not count. */

@@ -8,73 +8,44 @@ package dev.redlock.engine;
  */
 final class InFlightLimit {
 
-    private final int max;
-    private int count;
-    private PendingAcquire head;
-    private PendingAcquire tail;
+    final int max;
+    /** Slots in use or reserved. */
+    int count;
+    /** The first waiter; null if none waits. */
+    PendingAcquire first;
+    private PendingAcquire last;
 
     InFlightLimit(int max) {
         this.max = max;
     }
 
-    /** Returns how many slots are in use or reserved. */
-    int count() {
-        return count;
-    }
-
-    /** Takes the reserved slot of this acquisition, or a free one; returns false if there is none. */
-    boolean tryTakeSlot(PendingAcquire pending) {
-        if (pending.hasReservedSlot) {
-            pending.hasReservedSlot = false;
-            return true;
-        }
-        if (count >= max) {
-            return false;
-        }
-        count++;
-        return true;
-    }
-
-    /** Whether an acquisition would get a slot that is not reserved. */
-    boolean hasFreeSlot() {
-        return count < max;
-    }
-
-    /**
-     * Frees a slot, or reserves it for the first waiter.
-     *
-     * @return the waiter, which has left the queue; null if none waits
-     */
-    PendingAcquire releaseSlot() {
-        PendingAcquire next = head;
-        if (next == null) {
-            count--;
-        } else {
-            remove(next);
-            next.hasReservedSlot = true;
-        }
+    /** Reserves the slot of an ended attempt for the first waiter, and returns it. It has left the queue. */
+    PendingAcquire reserve() {
+        PendingAcquire next = first;
+        remove(next);
+        next.hasReservedSlot = true;
         return next;
     }
 
     void append(PendingAcquire pending) {
-        pending.previousForSlot = tail;
+        pending.previousForSlot = last;
         pending.nextForSlot = null;
-        if (tail == null) {
-            head = pending;
+        if (last == null) {
+            first = pending;
         } else {
-            tail.nextForSlot = pending;
+            last.nextForSlot = pending;
         }
-        tail = pending;
+        last = pending;
     }
 
     void remove(PendingAcquire pending) {
         if (pending.previousForSlot == null) {
-            head = pending.nextForSlot;
+            first = pending.nextForSlot;
         } else {
             pending.previousForSlot.nextForSlot = pending.nextForSlot;
         }
         if (pending.nextForSlot == null) {
-            tail = pending.previousForSlot;
+            last = pending.previousForSlot;
         } else {
             pending.nextForSlot.previousForSlot = pending.previousForSlot;
         }

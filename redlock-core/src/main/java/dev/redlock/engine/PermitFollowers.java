@@ -48,7 +48,7 @@ final class PermitFollowers {
 
     private boolean mayStart(WaitQueue queue) {
         return queue.hints != null && queue.head().state == PendingAcquire.State.ATTEMPTING
-                && scheduler.hasFreeSlot() && !services.isClosing;
+                && scheduler.inFlight.count < scheduler.inFlight.max && !services.isClosing;
     }
 
     private void start(PendingAcquire next, PermitKey.Slot slot) {
@@ -104,7 +104,7 @@ final class PermitFollowers {
     /** Whether a follower can ask for a slot, now or when the head starts its attempt. */
     boolean isOneFor(WaitQueue queue, int number) {
         return !queue.isPausing && !permits.isUsed((PermitKey) queue.key, number) && queue.firstQueued() != null
-                && scheduler.hasFreeSlot();
+                && scheduler.inFlight.count < scheduler.inFlight.max;
     }
 
     /** Whether the attempt of a follower asks for a slot. */
@@ -155,7 +155,7 @@ final class PermitFollowers {
                 scheduler.queues.wakeLocally(queue);
             }
         }
-        scheduler.queueAgain(pending, reason);
+        scheduler.retries.queueAgain(pending, reason);
         start(queue);
     }
 

@@ -391,7 +391,7 @@ final class PermitOperation {
         end(claim);
         if (queue != null && followers.isAskedFor(queue, number)) {
             // Other attempts of this client ask for all slots that the node has found.
-            scheduler.onAttemptFailed(pending, AcquireOutcome.Kind.CONTENDED);
+            scheduler.retries.onAttemptFailed(pending, AcquireOutcome.Kind.CONTENDED);
             return;
         }
         attemptAtAllNodes(pending, semaphore.slotKey(number));
@@ -427,7 +427,7 @@ final class PermitOperation {
             pending.queue.hints.isDisputed = true;
             pending.isWoken |= !pending.queue.hints.pushed.isEmpty();
         }
-        scheduler.onLockTaken(pending, AcquireOutcome.Kind.CONTENDED);
+        scheduler.retries.onLockTaken(pending, AcquireOutcome.Kind.CONTENDED);
     }
 
     /** The node has not replied in time, or there is none: asks all nodes for a random slot. */
@@ -446,12 +446,12 @@ final class PermitOperation {
     private void attemptAtAllNodes(PendingAcquire pending, PermitKey.Slot slot) {
         if (pending.queue != null && followers.isAskedFor(pending.queue, slot.number())) {
             // Another attempt of this client asks for the slot.
-            scheduler.onLockTaken(pending, AcquireOutcome.Kind.CONTENDED);
+            scheduler.retries.onLockTaken(pending, AcquireOutcome.Kind.CONTENDED);
             return;
         }
         if (isOver(pending)) {
             // No attempt would end in time, so the reason is that of the last one.
-            scheduler.onLockTaken(pending, pending.lease.lastReason());
+            scheduler.retries.onLockTaken(pending, pending.lease.lastReason());
             return;
         }
         runGuarded(pending, () -> attempt(pending, slot));

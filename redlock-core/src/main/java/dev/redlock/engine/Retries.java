@@ -6,8 +6,8 @@ import dev.redlock.api.AcquireOutcome;
 import dev.redlock.node.LockKind;
 
 /**
- * Decides when a refused acquisition makes its next attempt: at once, when a node pushes a change, when the ttl of the
- * holder ends, or after a delay of the retry policy.
+ * Decides when an acquisition makes its next attempt. A refused one makes it at once, when a node pushes a change, when
+ * the ttl of the holder ends, or after a delay of the retry policy. Others wait for their turn or their slot first.
  *
  * @threading event-loop-confined
  */
@@ -26,6 +26,7 @@ final class Retries {
     private final WaitQueues queues;
     private final RetryDelays retryDelays;
     private final WatchOperation watches;
+    private final int waitersMax;
 
     Retries(LoopServices services, AcquireScheduler scheduler, RetryDelays retryDelays, WatchOperation watches) {
         this.services = services;
@@ -33,10 +34,73 @@ final class Retries {
         this.queues = scheduler.queues;
         this.retryDelays = retryDelays;
         this.watches = watches;
+        this.waitersMax = services.config.limits().waitersMax();
+    }
+
+    // ---- failed attempts --------------------------------------------------------------------------------------------
+
+    /** An attempt has ended without the lock. */
+    void onAttemptFailed(PendingAcquire pending, AcquireOutcome.Kind reason) {
+        boolean isPermit = pending.lease.key.kind() == LockKind.PERMIT && !services.loop.isShuttingDown();
+        if (!isPermit || !scheduler.permits.continueAfter(pending, reason)) {
+            onLockTaken(pending, reason);
+        }
+    }
+
+    /** The attempt of a waiter behind the head has failed: it waits again, at its place in the queue. */
+    void queueAgain(PendingAcquire pending, AcquireOutcome.Kind reason) {
+        pending.state = PendingAcquire.State.BACKING_OFF;
+        scheduler.releaseSlot();
+        services.telemetry.onAttemptFailed(reason);
+        pending.lease.recordReason(reason);
+        awaitLocalTurn(pending, reason);
+    }
+
+    private void awaitLocalTurn(PendingAcquire pending, AcquireOutcome.Kind reason) {
+        if (pending.deadlineNs - services.clock.nanoTime() <= 0) {
+            scheduler.finish(pending, AcquireOutcome.Kind.TIMED_OUT, reason);
+            return;
+        }
+        scheduler.waiterCount++;
+        pending.state = PendingAcquire.State.QUEUED;
+        services.timers.start(pending.timer, pending.deadlineNs);
+    }
+
+    /** An attempt has failed; for a semaphore, no slot is free or the attempt has failed otherwise. */
+    void onLockTaken(PendingAcquire pending, AcquireOutcome.Kind reason) {
+        pending.state = PendingAcquire.State.BACKING_OFF;
+        scheduler.releaseSlot();
+        services.telemetry.onAttemptFailed(reason);
+        if (services.loop.isShuttingDown()) {
+            // The shutdown of the loop has closed the connections.
+            scheduler.finish(pending, AcquireOutcome.Kind.CLOSED, AcquireOutcome.Kind.CLOSED);
+            return;
+        }
+        pending.lease.recordReason(reason);
+        if (pending.lease.waitNs <= 0) {
+            scheduler.finish(pending, reason, reason);
+            return;
+        }
+        if (pending.queue == null && queues.enqueue(pending).head() != pending) {
+            // Another first attempt of this client for the same lock was refused before.
+            if (scheduler.waiterCount >= waitersMax) {
+                scheduler.finish(pending, AcquireOutcome.Kind.OVERLOADED, AcquireOutcome.Kind.OVERLOADED);
+            } else {
+                awaitLocalTurn(pending, reason);
+            }
+            return;
+        }
+        LockKey key = pending.lease.key;
+        boolean isRefusedAgain = reason == AcquireOutcome.Kind.CONTENDED
+                && pending.plan != PendingAcquire.Plan.UNCONTENDED;
+        retry(pending, reason);
+        if (isRefusedAgain) {
+            queues.onRefusedAgain(key);
+        }
     }
 
     /** A waiter with a queue was refused: starts its next attempt by its timer. */
-    void retry(PendingAcquire pending, AcquireOutcome.Kind reason) {
+    private void retry(PendingAcquire pending, AcquireOutcome.Kind reason) {
         if (!pending.retryImmediately) {
             // Another client holds the lock, or may get it before the next attempt.
             queues.fairness.onFailed(pending);
@@ -89,6 +153,49 @@ final class Retries {
                 && services.doorkeeper.of(pending.lease.key) != Doorkeeper.NONE;
     }
 
+    // ---- waiting for others of this client --------------------------------------------------------------------------
+
+    /** Other sets of this client, or the end of a lease of this client, wake the set. */
+    void awaitTurn(PendingAcquire pending) {
+        long nowNs = services.clock.nanoTime();
+        long heldUntilNs = queues.heldUntilNs(pending.queue);
+        pending.state = PendingAcquire.State.BACKING_OFF;
+        pending.plan = PendingAcquire.Plan.DOORKEEPER_FIRST;
+        pending.backstopNs = retryDelays.backstopNs();
+        pending.expiryNs = heldUntilNs - nowNs > 0 ? heldUntilNs : nowNs + WAIT_NS_MAX;
+        startTimer(pending, PendingAcquire.TimerStep.BACKSTOP, nowNs + pending.backstopNs);
+    }
+
+    /** Waits for a slot until the wait budget ends. A new acquisition also needs room for one more waiter. */
+    void awaitSlot(PendingAcquire pending) {
+        LeaseHandle lease = pending.lease;
+        if (lease.waitNs <= 0 || lease.isStarting && scheduler.waiterCount >= waitersMax) {
+            pending.state = PendingAcquire.State.BACKING_OFF;
+            scheduler.finish(pending, AcquireOutcome.Kind.OVERLOADED, AcquireOutcome.Kind.OVERLOADED);
+            return;
+        }
+        scheduler.waiterCount++;
+        pending.state = PendingAcquire.State.AWAITING_SLOT;
+        scheduler.inFlight.append(pending);
+        lease.recordReason(AcquireOutcome.Kind.OVERLOADED);
+        services.timers.start(pending.timer, pending.deadlineNs);
+    }
+
+    /** Passes the slot of an ended attempt to the first waiter. It starts by timer, after the current call. */
+    void passOnSlot() {
+        PendingAcquire next = scheduler.inFlight.reserve();
+        scheduler.waiterCount--;
+        next.state = PendingAcquire.State.BACKING_OFF;
+        services.timers.start(next.timer, services.clock.nanoTime());
+    }
+
+    /** A waiter has become the head of its queue. */
+    void onPromoted(PendingAcquire head) {
+        scheduler.waiterCount--;
+        head.state = PendingAcquire.State.BACKING_OFF;
+        head.plan = PendingAcquire.Plan.DOORKEEPER_FIRST;
+    }
+
     // ---- waiting for pushes -----------------------------------------------------------------------------------------
 
     /**
@@ -114,7 +221,7 @@ final class Retries {
     }
 
     /** The acquisition waits longer than most: the pushes of all nodes wake it from now on. */
-    void watch(PendingAcquire pending, long nowNs) {
+    private void watch(PendingAcquire pending, long nowNs) {
         startTimer(pending, PendingAcquire.TimerStep.BACKSTOP, nowNs + pending.backstopNs);
         watches.start(pending.queue);
     }
@@ -137,6 +244,29 @@ final class Retries {
     private long turnDelayNs(PendingAcquire head, long atNs) {
         long delayNs = services.doorkeeper.turnDelayNs(head.queue.key, head.queue.place);
         return Math.max(0, Math.min(delayNs, (head.deadlineNs - atNs) / 2));
+    }
+
+    /** The timer of an acquisition that waits has fired. */
+    void onTimer(PendingAcquire pending, long nowNs) {
+        LeaseHandle lease = pending.lease;
+        if (pending.deadlineNs - nowNs <= 0) {
+            scheduler.finish(pending, AcquireOutcome.Kind.TIMED_OUT, lease.lastReason());
+        } else if (pending.state == PendingAcquire.State.BACKING_OFF) {
+            PendingAcquire.TimerStep step = pending.timerStep;
+            pending.timerStep = PendingAcquire.TimerStep.ATTEMPT;
+            if (step == PendingAcquire.TimerStep.WATCH) {
+                watch(pending, nowNs);
+                return;
+            }
+            if (step == PendingAcquire.TimerStep.BACKSTOP && queues.isServed(pending.queue)) {
+                awaitTurn(pending);
+                return;
+            }
+            if (step == PendingAcquire.TimerStep.BACKSTOP) {
+                services.telemetry.onBackstop(lease.key);
+            }
+            scheduler.startAttempt(pending);
+        }
     }
 
     /** Starts the timer, which the end of the holder's ttl and the end of the wait budget precede. */

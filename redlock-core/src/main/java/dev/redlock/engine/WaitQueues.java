@@ -120,7 +120,7 @@ final class WaitQueues {
             scheduler.permits.followers.onPromoted(queue);
             return;
         }
-        scheduler.onPromoted(head);
+        scheduler.retries.onPromoted(head);
         if (holder != null && SetTurns.isOfSet(queue)) {
             memberQueues.moveToEnd(queue);
         }

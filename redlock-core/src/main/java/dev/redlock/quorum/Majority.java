@@ -13,7 +13,7 @@ package dev.redlock.quorum;
 public final class Majority {
 
     final int nodeCount;
-    private final long all;
+    final long all;
     private final long first;
     final int firstSize;
     /** 0 if there is one list. */

@@ -160,7 +160,7 @@ public final class Round {
 
     /** @return nodes whose vote is pending, as a mask */
     public long pending() {
-        return majority.all() & ~(granted | refused | failed | unknown);
+        return majority.all & ~(granted | refused | failed | unknown);
     }
 
     /** @return configured nodes */

@@ -164,8 +164,8 @@ final class StateTable {
         for (LeaseHandle lease = conductor.keeper.firstHeld(); lease != null; lease = lease.nextHeld) {
             extended += lease.isExtendable() ? 1 : 0;
         }
-        checkCount(inFlight, scheduler.inFlight().count(), "attempts in flight");
-        checkCount(waiters, scheduler.waiterCount(), "waiters");
+        checkCount(inFlight, scheduler.inFlight.count, "attempts in flight");
+        checkCount(waiters, scheduler.waiterCount, "waiters");
         checkCount(extended, scheduler.autoExtendedCount(), "leases with automatic extension");
         checkCount(registered.size(), scheduler.queues.registeredCount, "queues with a registration");
     }

@@ -89,7 +89,7 @@ public final class TestEngine {
     /** @return whether nothing waits, and no resource has a queue, a registration, a used slot or a place in a limit */
     public boolean isIdle() {
         AcquireScheduler scheduler = conductors[0].scheduler;
-        return scheduler.firstPending() == null && scheduler.waiterCount() == 0 && scheduler.inFlight().count() == 0
+        return scheduler.firstPending() == null && scheduler.waiterCount == 0 && scheduler.inFlight.count == 0
                 && scheduler.autoExtendedCount() == 0 && scheduler.queues.isEmpty()
                 && scheduler.queues.registeredCount == 0 && conductors[0].scheduler.permits.isIdle();
     }
