@@ -12,6 +12,8 @@ import dev.redlock.api.ReleaseOutcome;
 import dev.redlock.engine.KeyNames;
 import dev.redlock.sim.FakeRedis;
 import dev.redlock.sim.VirtualWorld;
+import io.netty.buffer.Unpooled;
+import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -282,6 +284,21 @@ class ReleaseBatchTest extends VirtualTest {
         releaseTogether(client, leases).forEach(outcome -> assertEquals(ReleaseOutcome.UNKNOWN, get(outcome)));
         world.runMs(1_000);
         assertEquals(0, keysLeft(0) + keysLeft(1) + keysLeft(2), "undelivered releases are sent");
+    }
+
+    /** The number of all keys is the short reply; any other number is none. */
+    @ParameterizedTest
+    @ValueSource(ints = {-1, 0, 1, 2, 4})
+    void anotherNumberThanThatOfTheKeysIsNoReply(int number) {
+        VirtualWorld.Client client = world(3);
+        List<Lease> leases = leases(client, 3);
+        eachNode(node -> node.hostility((wire, words, honest) -> wire.send(words.get(0).startsWith("EVAL")
+                ? Unpooled.copiedBuffer(":" + number + "\r\n", StandardCharsets.US_ASCII)
+                : honest)));
+        releaseTogether(client, leases).forEach(outcome -> assertEquals(ReleaseOutcome.UNKNOWN, get(outcome)));
+        eachNode(node -> node.hostility(null));
+        world.runMs(5_000);
+        assertEquals(0, keysLeft(0) + keysLeft(1) + keysLeft(2), "sent after the reconnect");
     }
 
     @Test

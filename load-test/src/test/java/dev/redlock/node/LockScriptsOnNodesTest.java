@@ -151,6 +151,12 @@ class LockScriptsOnNodesTest {
                             "ours too",
                             "token-1", "token-2", "token-3", "token-4", "token-5"));
             assertEquals(2L, redis.call("EXISTS", "ours", "theirs", "a hash", "ours too"), "the foreign ones stand");
+            redis.call("MSET", "a", "token-a", "b", "token-b");
+            assertEquals(3L,
+                    redis.call("EVAL", script(CommandKind.RELEASE_MANY), "3", "a", "b", "a", "token-a", "token-b",
+                            "token-a"),
+                    "all, one of them twice: their number");
+            assertEquals(0L, redis.call("EXISTS", "a", "b"));
         }
     }
 

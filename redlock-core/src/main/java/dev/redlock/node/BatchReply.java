@@ -26,6 +26,14 @@ final class BatchReply {
         values[length++] = value;
     }
 
+    /** The reply of a release that has deleted so many keys, all of the batch. */
+    void setAllReleased(int count) {
+        clear();
+        while (length < count) {
+            addValue(1);
+        }
+    }
+
     void addError(VoteFailure failure, String errorCode) {
         failures[length] = failure;
         errorCodes[length++] = errorCode;

@@ -191,6 +191,11 @@ class ReplyReader implements RespVisitor {
         } else if (reply == Scalar.BATCH && batchReply.length() == sender.lengthOf(batch)) {
             ring.take();
             sender.onBatchReply(batch, batchReply);
+        } else if (reply == Scalar.INTEGER && batch.kind() == CommandKind.RELEASE_MANY
+                && integer == sender.lengthOf(batch)) {
+            ring.take();
+            batchReply.setAllReleased((int) integer);
+            sender.onBatchReply(batch, batchReply);
         } else {
             throw wrongType();
         }

@@ -910,6 +910,7 @@ public final class FakeRedis {
             boolean isFenced) {
         int length = isFenced ? keys.size() / 2 : keys.size();
         List<RespValue> replies = new ArrayList<>();
+        long released = 0;
         for (int i = 0; i < length; i++) {
             String key = keys.get(i);
             String token = arguments.get(i);
@@ -918,6 +919,10 @@ public final class FakeRedis {
                             Long.parseLong(arguments.get(2 * length)))
                     : release(key, token);
             replies.add(note(session, isFenced ? "release_fenced" : "release", key, token, reply));
+            released += reply;
+        }
+        if (!isFenced && released == length) {
+            return RespValue.integer(released);
         }
         return RespValue.array(replies.toArray(RespValue[]::new));
     }
