@@ -14,10 +14,13 @@ import java.time.ZoneOffset;
 import java.time.format.DateTimeFormatter;
 import java.time.temporal.ChronoUnit;
 import java.util.Comparator;
+import java.util.HashMap;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
 import java.util.stream.Collectors;
 
 /**
@@ -29,81 +32,49 @@ import java.util.stream.Collectors;
 public final class HtmlReport {
     private static final DateTimeFormatter WHEN = DateTimeFormatter.ofPattern("yyyy-MM-dd HH:mm:ss 'UTC'", Locale.ROOT)
             .withZone(ZoneOffset.UTC);
+    /** A place of the template, which gets the part of its name. */
+    private static final Pattern PLACE = Pattern.compile("\\{\\{(\\w+)}}");
     private static final double BYTES_PER_GIB = 1L << 30;
     private static final int CURVE_CARDS_MAX = 9;
     private static final Map<String, String> HEADLINES = Map.of("latency", "Lock latency against the number of nodes",
             "throughput", "Lock throughput against the load", "compare", "Lock clients side by side", "contention",
             "Locks under contention", "leases", "Leases held and renewed by one client", "soak",
             "Locks under one load for a long time", "chaos", "Locks under random faults");
-    private static final String HEAD = """
-            <!DOCTYPE html>
-            <html lang="en" data-theme="light">
-            <head>
-            <meta charset="utf-8">
-            <meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'unsafe-inline'; \
-            img-src data:; script-src %s %s">
-            <meta name="viewport" content="width=device-width, initial-scale=1">
-            <title>%s</title>
-            <style>
-            %s</style>
-            </head>
-            <body>
-            <header><div>
-            <h1>%s</h1>
-            <span class="verdict %s">%s</span>
-            <p>load-test %s, %s, %s s long</p>
-            <button id="theme" type="button" hidden>Dark</button>
-            </div></header>
-            <main>
-            """;
-    private static final String TABLES = """
-            <section><h2>Figures</h2><p>Each line shows the turn with the lowest acquire p50. Latencies count from the \
-            call, or in an open loop from the intended time, to the outcome. CPU time and heap bytes are those of the \
-            client for one cycle.</p>
-            %s<details><summary>Outcomes and counters</summary>
-            %s</details></section>
-            <section><h2>How it was measured</h2>
-            <pre class="command">%s</pre>
-            %s<div class="grid">
-            %s%s%s</div></section>
-            <footer>Charts: Apache ECharts %s (Apache-2.0), inside this file. The same folder has the data: \
-            results.json and series.csv.</footer>
-            """;
 
     public static String page(RunResult result) throws IOException {
-        String charts = ReportAssets.charts();
-        String script = ReportAssets.script();
-        StringBuilder html = new StringBuilder(1 << 20);
         String headline = HEADLINES.getOrDefault(result.command(), "load-test " + result.command());
-        html.append(HEAD.formatted(ReportAssets.digest(charts), ReportAssets.digest(script),
-                Markup.text(headline + ": " + result.verdict()), ReportAssets.style(), Markup.text(headline),
-                result.verdict() == Verdict.PASS ? "pass" : "fail", result.verdict(), Markup.text(result.command()),
-                WHEN.format(result.startedAt().truncatedTo(ChronoUnit.SECONDS)),
-                ReportTables.number(Math.rint(result.elapsedMs() / 1e3))));
-        reasons(html, "reasons", "This run does not count", result.allFailures());
-        reasons(html, "warnings", "Warnings", result.warnings());
-        cards(html, result);
-        chartSections(html);
-        html.append(TABLES.formatted(ReportTables.groups(result), ReportTables.counters(result),
-                Markup.text(result.commandLine()), result.notes().isEmpty() ? "" : ReportTables.list(result.notes()),
-                ReportTables.words("Options", result.options()),
-                ReportTables.words("Versions", versions(result.versions())),
-                ReportTables.words("Machine", machine(result.machine())), Markup.text(ReportAssets.chartsVersion())));
-        html.append("</main>\n<script type=\"application/json\" id=\"data\">")
-                .append(Markup.json(ResultJson.tree(result).toString()));
-        html.append("</script>\n<script>").append(charts).append("</script>\n<script>").append(script);
-        return html.append("</script>\n</body>\n</html>\n").toString();
+        Map<String, String> parts = new HashMap<>(ReportAssets.parts());
+        parts.put("title", Markup.text(headline + ": " + result.verdict()));
+        parts.put("headline", Markup.text(headline));
+        parts.put("verdictClass", result.verdict() == Verdict.PASS ? "pass" : "fail");
+        parts.put("verdict", result.verdict().name());
+        parts.put("command", Markup.text(result.command()));
+        parts.put("startedAt", WHEN.format(result.startedAt().truncatedTo(ChronoUnit.SECONDS)));
+        parts.put("seconds", ReportTables.number(Math.rint(result.elapsedMs() / 1e3)));
+        parts.put("failures", reasons("reasons", "This run does not count", result.allFailures()));
+        parts.put("warnings", reasons("warnings", "Warnings", result.warnings()));
+        parts.put("cards", cards(result));
+        parts.put("figures", ReportTables.groups(result));
+        parts.put("counters", ReportTables.counters(result));
+        parts.put("commandLine", Markup.text(result.commandLine()));
+        parts.put("notes", result.notes().isEmpty() ? "" : ReportTables.list(result.notes()));
+        parts.put("options", ReportTables.words("Options", result.options()));
+        parts.put("versions", ReportTables.words("Versions", versions(result.versions())));
+        parts.put("machine", ReportTables.words("Machine", machine(result.machine())));
+        parts.put("data", Markup.json(ResultJson.tree(result).toString()));
+        return PLACE.matcher(ReportAssets.template())
+                .replaceAll(place -> Matcher.quoteReplacement(parts.get(place.group(1))));
     }
 
-    private static void reasons(StringBuilder html, String id, String title, List<String> sentences) {
-        if (!sentences.isEmpty()) {
-            html.append("<section class=\"%s\" role=\"alert\"><h2>%s</h2>%s</section>\n".formatted(id, title,
-                    ReportTables.list(sentences)));
-        }
+    private static String reasons(String id, String title, List<String> sentences) {
+        return sentences.isEmpty()
+                ? ""
+                : "<section class=\"%s\" role=\"alert\"><h2>%s</h2>%s</section>\n".formatted(id, title,
+                        ReportTables.list(sentences));
     }
 
-    private static void cards(StringBuilder html, RunResult result) {
-        html.append("<dl class=\"cards\">\n");
+    private static String cards(RunResult result) {
+        StringBuilder html = new StringBuilder();
         List<SeriesGroup> curve = curve(SeriesGroup.of(result.series()));
         if (curve.size() > 1) {
             for (SeriesGroup one : curve) {
@@ -115,7 +86,7 @@ public final class HtmlReport {
             totals(html, result.series());
         }
         checks(html, result.series());
-        html.append("</dl>\n");
+        return html.toString();
     }
 
     /** Latency against the node count at the first load, if there is one driver. */
@@ -167,26 +138,6 @@ public final class HtmlReport {
     private static void card(StringBuilder html, String title, String value, String detail) {
         html.append("<div><dt>%s</dt><dd>%s</dd><dd>%s</dd></div>\n".formatted(Markup.text(title), Markup.text(value),
                 Markup.text(detail)));
-    }
-
-    private static void chartSections(StringBuilder html) {
-        html.append("<noscript><section><p>The charts need JavaScript; the tables do not.</p></section></noscript>\n");
-        chart(html, "drivers", "Drivers side by side", "Medians over the repetitions; the table has their spread.");
-        chart(html, "nodes", "Latency against the number of nodes", "Lines show the fastest turn, bands all turns.");
-        chart(html, "percentiles", "Latency by percentile",
-                "The further right, the rarer: each step is ten times as rare. Of repetitions, the one with the median "
-                        + "p99.");
-        chart(html, "throughput", "Throughput against the load", "Medians over the repetitions.");
-        chart(html, "loaded", "Latency against the load", "Medians over the repetitions.");
-        chart(html, "time", "Over time",
-                "Bands and dashed lines mark what happened meanwhile, such as injected faults.");
-        chart(html, "samples", "Readings over time", "Values watched beside the latencies.");
-    }
-
-    /** The script shows the sections that have data. */
-    private static void chart(StringBuilder html, String id, String title, String words) {
-        html.append("<section id=\"%s\" hidden><h2>%s</h2><p>%s</p></section>\n".formatted(id, Markup.text(title),
-                Markup.text(words)));
     }
 
     private static Map<String, String> versions(Versions versions) {

@@ -6,30 +6,36 @@ import java.nio.charset.StandardCharsets;
 import java.security.MessageDigest;
 import java.security.NoSuchAlgorithmException;
 import java.util.Base64;
+import java.util.Map;
 import java.util.Properties;
 
 /**
- * The constant parts of every report, from the class path: style, script and chart library.
+ * The constant parts of every report, from the class path: page, style, script and chart library (Apache ECharts).
  *
  * @threading immutable
  */
 final class ReportAssets {
     private static final String OWN = "/dev/redlock/loadtest/report/";
 
-    static String style() throws IOException {
-        return read(OWN + "report.css");
+    /** The page of a report, with places for its parts. */
+    static String template() throws IOException {
+        return read(OWN + "report.html");
     }
 
     static String script() throws IOException {
         return read(OWN + "report.js");
     }
 
-    /** Apache ECharts, the build with line and bar charts. */
-    static String charts() throws IOException {
-        return read("/META-INF/resources/webjars/echarts/" + chartsVersion() + "/echarts.common.min.js");
+    /** The parts of the template that are the same in each report; the charts are a build with lines and bars. */
+    static Map<String, String> parts() throws IOException {
+        String version = chartsVersion();
+        String charts = read("/META-INF/resources/webjars/echarts/" + version + "/echarts.common.min.js");
+        String script = script();
+        return Map.of("style", read(OWN + "report.css"), "script", script, "scriptDigest", digest(script), "charts",
+                charts, "chartsDigest", digest(charts), "chartsVersion", Markup.text(version));
     }
 
-    static String chartsVersion() throws IOException {
+    private static String chartsVersion() throws IOException {
         Properties properties = new Properties();
         try (InputStream in = open("/META-INF/maven/org.webjars/echarts/pom.properties")) {
             properties.load(in);
@@ -38,7 +44,7 @@ final class ReportAssets {
     }
 
     /** The name of a script in a content security policy: the digest of the text between its tags. */
-    static String digest(String script) {
+    private static String digest(String script) {
         try {
             byte[] digest = MessageDigest.getInstance("SHA-256").digest(script.getBytes(StandardCharsets.UTF_8));
             return "'sha256-" + Base64.getEncoder().encodeToString(digest) + "'";

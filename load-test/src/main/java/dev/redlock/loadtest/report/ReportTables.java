@@ -6,13 +6,15 @@ import dev.redlock.loadtest.result.SeriesGroup;
 import dev.redlock.loadtest.result.SeriesResult;
 import dev.redlock.loadtest.result.Spread;
 import dev.redlock.loadtest.result.Verdict;
+import java.util.ArrayList;
+import java.util.Collection;
 import java.util.LinkedHashMap;
 import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
 import java.util.Set;
-import java.util.function.ToLongFunction;
+import java.util.function.Function;
 
 /**
  * The tables of a report, as HTML. They have the data of the charts and need no script.
@@ -21,6 +23,11 @@ import java.util.function.ToLongFunction;
  */
 final class ReportTables {
     private static final double US_PER_MS = 1e3;
+    private static final String NONE = "–";
+
+    /** @threading immutable */
+    private record Column<T>(String title, Function<T, String> cell) {
+    }
 
     /** One line for each driver, node count and load: the fastest turn. */
     static String groups(RunResult result) {
@@ -36,81 +43,51 @@ final class ReportTables {
     }
 
     private static String table(List<SeriesGroup> rows, boolean isSpreadShown) {
-        boolean isNamed = rows.stream().map(one -> one.spec().driver()).distinct().count() > 1;
-        boolean isNumbered = rows.stream().anyMatch(one -> one.spec().repetition() > 1);
-        boolean hasCost = rows.stream()
+        List<Column<SeriesGroup>> columns = new ArrayList<>();
+        if (rows.stream().map(one -> one.spec().driver()).distinct().count() > 1) {
+            columns.add(new Column<>("driver", one -> one.spec().driver()));
+        }
+        columns.add(new Column<>("N", one -> Integer.toString(one.spec().nodes())));
+        columns.add(new Column<>("load", one -> one.spec().load()));
+        if (rows.stream().anyMatch(one -> one.spec().repetition() > 1)) {
+            columns.add(new Column<>("turn", one -> Integer.toString(one.spec().repetition())));
+        }
+        columns.add(new Column<>("cycles/s", one -> number(one.fastest().tally().cyclesPerSecond())));
+        columns.add(latency("acquire p50", SeriesResult.ACQUIRE, 50));
+        if (isSpreadShown) {
+            columns.add(new Column<>("all turns", one -> spread(one.acquireP50Us())));
+        }
+        columns.add(latency("p99", SeriesResult.ACQUIRE, 99));
+        columns.add(latency("p99.9", SeriesResult.ACQUIRE, 99.9));
+        columns.add(latency("max", SeriesResult.ACQUIRE, 100));
+        columns.add(latency("release p50", SeriesResult.RELEASE, 50));
+        columns.add(latency("p99", SeriesResult.RELEASE, 99));
+        if (rows.stream().flatMap(one -> one.turns().stream()).anyMatch(one -> one.cost().cpuUsPerCycle() != null)) {
+            columns.add(new Column<>("CPU us", one -> number(one.fastest().cost().cpuUsPerCycle())));
+            columns.add(new Column<>("heap B", one -> number(one.fastest().cost().allocatedBytesPerCycle())));
+        }
+        rows.stream()
                 .flatMap(one -> one.turns().stream())
-                .anyMatch(one -> one.cost().cpuUsPerCycle() != null);
-        Set<String> figures = new LinkedHashSet<>();
-        rows.forEach(one -> one.turns().forEach(each -> figures.addAll(each.figures().keySet())));
-        StringBuilder html = new StringBuilder("<div class=\"scroll\"><table><thead><tr>");
-        if (isNamed) {
-            heads(html, "driver");
-        }
-        heads(html, "N", "load");
-        if (isNumbered) {
-            heads(html, "turn");
-        }
-        heads(html, "cycles/s", "acquire p50");
-        if (isSpreadShown) {
-            heads(html, "all turns");
-        }
-        heads(html, "p99", "p99.9", "max", "release p50", "p99");
-        if (hasCost) {
-            heads(html, "CPU us", "heap B");
-        }
-        figures.forEach(figure -> heads(html, figure));
-        heads(html, "overlaps", "verdict");
-        html.append("</tr></thead><tbody>\n");
-        for (SeriesGroup one : rows) {
-            html.append("<tr>");
-            if (isNamed) {
-                cell(html, one.spec().driver());
-            }
-            cell(html, Integer.toString(one.spec().nodes()));
-            cell(html, one.spec().load());
-            if (isNumbered) {
-                cell(html, Integer.toString(one.spec().repetition()));
-            }
-            line(html, one, isSpreadShown, hasCost);
-            figures.forEach(figure -> cell(html, number(one.fastest().figures().get(figure))));
-            cell(html, number((double) sum(one, each -> each.tally().overlaps())));
-            boolean isBad = one.verdict() == Verdict.FAIL;
-            html.append(isBad ? "<td class=\"bad\">" : "<td>").append(one.verdict()).append("</td></tr>\n");
-        }
-        return html.append("</tbody></table></div>\n").toString();
+                .flatMap(one -> one.figures().keySet().stream())
+                .distinct()
+                .forEach(figure -> columns.add(
+                        new Column<>(figure, one -> number(one.fastest().figures().get(figure)))));
+        columns.add(new Column<>("overlaps", one -> number(
+                (double) one.turns().stream().mapToLong(each -> each.tally().overlaps()).sum())));
+        columns.add(new Column<>("verdict", one -> one.verdict().name()));
+        return html(columns, rows);
     }
 
-    private static void line(StringBuilder html, SeriesGroup group, boolean isSpreadShown, boolean hasCost) {
-        SeriesResult one = group.fastest();
-        cell(html, number(one.tally().cyclesPerSecond()));
-        OperationResult acquire = one.operations().get(SeriesResult.ACQUIRE);
-        latencies(html, acquire, 50);
-        if (isSpreadShown) {
-            Spread p50 = group.acquireP50Us();
-            cell(html, p50 == null ? "–" : spread(p50));
-        }
-        latencies(html, acquire, 99, 99.9, 100);
-        latencies(html, one.operations().get(SeriesResult.RELEASE), 50, 99);
-        if (hasCost) {
-            cell(html, number(one.cost().cpuUsPerCycle()));
-            cell(html, number(one.cost().allocatedBytesPerCycle()));
-        }
-    }
-
-    private static void latencies(StringBuilder html, OperationResult operation, double... percentiles) {
-        for (double percentile : percentiles) {
-            cell(html, operation == null ? "–" : micros(operation.us(percentile)));
-        }
+    private static Column<SeriesGroup> latency(String title, String operation, double percentile) {
+        return new Column<>(title, group -> {
+            OperationResult latencies = group.fastest().operations().get(operation);
+            return latencies == null ? NONE : micros(latencies.us(percentile));
+        });
     }
 
     /** The fastest turn and the slowest. */
     static String spread(Spread us) {
-        return micros(us.min()) + " – " + micros(us.max());
-    }
-
-    private static long sum(SeriesGroup group, ToLongFunction<SeriesResult> count) {
-        return group.turns().stream().mapToLong(count).sum();
+        return us == null ? NONE : micros(us.min()) + " – " + micros(us.max());
     }
 
     /** Outcomes and the client's counters, summed over the turns: a column for each driver, node count and load. */
@@ -124,14 +101,24 @@ final class ReportTables {
             columns.put(group, column);
             names.addAll(column.keySet());
         }
+        List<Column<String>> shown = new ArrayList<>(List.of(new Column<>("", name -> name)));
+        columns.forEach((group, column) -> shown.add(
+                new Column<>(group.spec().title(), name -> number((double) column.getOrDefault(name, 0L)))));
+        return html(shown, names);
+    }
+
+    private static <T> String html(List<Column<T>> columns, Collection<T> rows) {
         StringBuilder html = new StringBuilder("<div class=\"scroll\"><table><thead><tr>");
-        heads(html, "");
-        columns.keySet().forEach(one -> heads(html, one.spec().title()));
+        columns.forEach(
+                column -> html.append("<th scope=\"col\">").append(Markup.text(column.title)).append("</th>"));
         html.append("</tr></thead><tbody>\n");
-        for (String name : names) {
+        for (T row : rows) {
             html.append("<tr>");
-            cell(html, name);
-            columns.values().forEach(column -> cell(html, number((double) column.getOrDefault(name, 0L))));
+            for (Column<T> column : columns) {
+                String cell = column.cell.apply(row);
+                html.append(cell.equals(Verdict.FAIL.name()) ? "<td class=\"bad\">" : "<td>");
+                html.append(Markup.text(cell)).append("</td>");
+            }
             html.append("</tr>\n");
         }
         return html.append("</tbody></table></div>\n").toString();
@@ -158,16 +145,6 @@ final class ReportTables {
         return html.append("</ul>\n").toString();
     }
 
-    private static void heads(StringBuilder html, String... titles) {
-        for (String title : titles) {
-            html.append("<th scope=\"col\">").append(Markup.text(title)).append("</th>");
-        }
-    }
-
-    private static void cell(StringBuilder html, String value) {
-        html.append("<td>").append(Markup.text(value)).append("</td>");
-    }
-
     static String micros(double us) {
         if (us >= US_PER_MS * US_PER_MS) {
             return number(us / US_PER_MS / US_PER_MS) + " s";
@@ -178,7 +155,7 @@ final class ReportTables {
     /** Three significant digits, or all digits before the point. */
     static String number(Double value) {
         if (value == null) {
-            return "–";
+            return NONE;
         }
         double size = Math.abs(value);
         int digits = size >= 100 || value == Math.rint(value) ? 0 : size >= 10 ? 1 : size >= 1 ? 2 : 3;

@@ -67,10 +67,10 @@ public final class ResultJson {
         root.put("elapsedMs", result.elapsedMs());
         root.put("commandLine", result.commandLine());
         root.put("verdict", result.verdict().name());
-        texts(root.putArray("failures"), result.allFailures());
-        texts(root.putArray("warnings"), result.warnings());
-        texts(root.putArray("notes"), result.notes());
-        result.options().forEach(root.putObject("options")::put);
+        root.set("failures", MAPPER.valueToTree(result.allFailures()));
+        root.set("warnings", MAPPER.valueToTree(result.warnings()));
+        root.set("notes", MAPPER.valueToTree(result.notes()));
+        root.set("options", MAPPER.valueToTree(result.options()));
         root.set("versions", MAPPER.valueToTree(result.versions()));
         root.set("machine", MAPPER.valueToTree(result.machine()));
         ArrayNode series = root.putArray("series");
@@ -80,10 +80,10 @@ public final class ResultJson {
 
     private static ObjectNode series(SeriesResult one) {
         ObjectNode node = MAPPER.createObjectNode();
-        node.set("spec", spec(one.spec()));
+        node.set("spec", MAPPER.valueToTree(one.spec()));
         node.put("title", one.spec().title());
         node.put("verdict", one.verdict().name());
-        texts(node.putArray("failures"), one.failures());
+        node.set("failures", MAPPER.valueToTree(one.failures()));
         node.set("span", MAPPER.valueToTree(one.span()));
         node.set("tally", MAPPER.valueToTree(one.tally()));
         ObjectNode operations = node.putObject("operations");
@@ -96,26 +96,8 @@ public final class ResultJson {
         return node;
     }
 
-    private static ObjectNode spec(SeriesSpec spec) {
-        ObjectNode node = MAPPER.createObjectNode();
-        node.put("driver", spec.driver());
-        node.put("nodes", spec.nodes());
-        node.put("loop", spec.loop().name());
-        node.put("outstanding", spec.outstanding());
-        node.put("ratePerSecond", spec.ratePerSecond());
-        node.put("repetition", spec.repetition());
-        return node;
-    }
-
     private static ObjectNode operation(OperationResult operation) {
-        ObjectNode node = MAPPER.createObjectNode();
-        summary(operation.histogram()).forEach((name, value) -> {
-            if (value instanceof Long count) {
-                node.put(name, count);
-            } else {
-                node.put(name, value.doubleValue());
-            }
-        });
+        ObjectNode node = MAPPER.valueToTree(summary(operation.histogram()));
         ArrayNode curve = node.putArray("curve");
         for (HistogramIterationValue step : operation.histogram().percentiles(CURVE_TICKS_PER_HALVING)) {
             curve.addArray().add(step.getPercentileLevelIteratedTo()).add(step.getValueIteratedTo() / NS_PER_US);
@@ -138,9 +120,5 @@ public final class ResultJson {
         summary.put("p9999Us", histogram.getValueAtPercentile(99.99) / NS_PER_US);
         summary.put("maxUs", histogram.getMaxValue() / NS_PER_US);
         return summary;
-    }
-
-    private static void texts(ArrayNode array, List<String> texts) {
-        texts.forEach(array::add);
     }
 }
