@@ -4,10 +4,9 @@ import dev.redlock.loadtest.nodes.RedisCluster;
 import dev.redlock.loadtest.nodes.RedisNode;
 import dev.redlock.loadtest.nodes.RedisNodes;
 import dev.redlock.loadtest.nodes.RedisNodesContext;
+import java.io.IOException;
 import java.util.ArrayList;
-import java.util.HashMap;
 import java.util.List;
-import java.util.Map;
 
 /**
  * Clusters as voters, each with a replica of one of its masters. The servers keep no data on their disks, so each
@@ -15,15 +14,13 @@ import java.util.Map;
  *
  * @threading caller-confined
  */
-final class ChaosClusters implements ChaosVoters {
+final class ChaosClusters extends ChaosVoters {
     /** A cluster that lost a master elects the replica after this time. */
     static final int NODE_TIMEOUT_MS = 1_000;
 
     private final List<RedisCluster> clusters = new ArrayList<>();
     private final int resourceCount;
     private final int tagCount;
-    /** The ends of the open faults, by voter. */
-    private final Map<Integer, Runnable> ends = new HashMap<>();
 
     private ChaosClusters(int resourceCount) {
         this.resourceCount = resourceCount;
@@ -53,46 +50,44 @@ final class ChaosClusters implements ChaosVoters {
     }
 
     @Override
-    public List<String> addresses() {
+    List<String> addresses() {
         return clusters.stream().map(RedisCluster::address).toList();
     }
 
     @Override
-    public void begin(ChaosStep step) {
-        ends.put(step.target(), begin(step.fault(), clusters.get(step.target()), step.amount()));
-    }
-
-    private Runnable begin(Fault fault, RedisCluster cluster, int draw) {
-        return switch (fault) {
+    Action inject(ChaosStep step) {
+        RedisCluster cluster = clusters.get(step.target());
+        int draw = step.amount();
+        return switch (step.fault()) {
             case WIPE -> kill(List.of(cluster.ownerOf(resource(draw))));
             case CLUSTER_DOWN -> kill(cluster.members());
             case PAUSE -> pause(cluster.ownerOf(resource(draw)));
             case FAIL_OVER -> failOver(cluster);
             case MOVE_SLOT -> move(cluster, resource(draw), draw);
-            default -> throw new IllegalArgumentException(fault + " is no fault of a cluster");
+            default -> throw new IllegalArgumentException(step.fault() + " is no fault of a cluster");
         };
     }
 
-    private static Runnable kill(List<RedisNode> servers) {
+    private static Action kill(List<RedisNode> servers) {
         servers.forEach(RedisNode::kill);
         return () -> servers.forEach(RedisNode::start);
     }
 
-    private static Runnable pause(RedisNode server) {
+    private static Action pause(RedisNode server) {
         server.pause();
         return server::resume;
     }
 
-    private static Runnable failOver(RedisCluster cluster) {
+    private static Action failOver(RedisCluster cluster) {
         RedisNode replica = cluster.awaitReplica();
         RedisNode master = cluster.masterOf(replica);
-        Runnable restart = kill(List.of(master));
+        Action restart = kill(List.of(master));
         cluster.promote(replica, true);
         return restart;
     }
 
     /** The slot is between its owners until the fault ends: new keys are set at the next owner. */
-    private static Runnable move(RedisCluster cluster, String resource, int draw) {
+    private static Action move(RedisCluster cluster, String resource, int draw) {
         cluster.awaitComplete();
         int slot = RedisCluster.slotOf(resource);
         RedisNode from = cluster.ownerOf(resource);
@@ -107,19 +102,8 @@ final class ChaosClusters implements ChaosVoters {
     }
 
     @Override
-    public void end(ChaosStep step) {
-        ends.remove(step.target()).run();
-    }
-
-    @Override
-    public void heal() {
-        List.copyOf(ends.values()).forEach(Runnable::run);
-        ends.clear();
+    void heal() throws IOException {
+        super.heal();
         clusters.forEach(RedisCluster::awaitComplete);
-    }
-
-    @Override
-    public void close() {
-        // The servers belong to the caller.
     }
 }

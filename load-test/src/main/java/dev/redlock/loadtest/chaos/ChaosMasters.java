@@ -3,7 +3,6 @@ package dev.redlock.loadtest.chaos;
 import dev.redlock.loadtest.faults.FaultProxy;
 import dev.redlock.loadtest.faults.NodeNetwork;
 import dev.redlock.loadtest.nodes.Data;
-import dev.redlock.loadtest.nodes.NodeState;
 import dev.redlock.loadtest.nodes.NodeUris;
 import dev.redlock.loadtest.nodes.RedisNode;
 import dev.redlock.loadtest.nodes.RedisNodes;
@@ -19,7 +18,7 @@ import java.util.Optional;
  *
  * @threading caller-confined
  */
-final class ChaosMasters implements ChaosVoters {
+final class ChaosMasters extends ChaosVoters {
     private final RedisNodes nodes;
     private final Optional<NodeNetwork> network;
     private final List<FaultProxy> proxies = new ArrayList<>();
@@ -37,7 +36,7 @@ final class ChaosMasters implements ChaosVoters {
     }
 
     @Override
-    public List<String> addresses() {
+    List<String> addresses() {
         List<String> addresses = new ArrayList<>();
         for (RedisNode node : nodes.nodes()) {
             NodeAddress own = addressOf(node);
@@ -48,54 +47,51 @@ final class ChaosMasters implements ChaosVoters {
     }
 
     @Override
-    public void begin(ChaosStep step) throws IOException {
-        int target = step.target();
-        switch (step.fault()) {
-            case KILL, WIPE -> nodes.node(target).kill();
-            case WIPE_MAJORITY -> step.targets().forEach(each -> nodes.node(each).kill());
-            case PAUSE -> nodes.node(target).pause();
-            case STALL -> proxies.get(target).stall();
-            case SLOW -> proxies.get(target).slow(Duration.ofMillis(step.amount()));
-            case MUTE -> proxies.get(target).mute();
-            case CUT -> proxies.get(target).cut();
-            case LINK_DOWN -> network.orElseThrow().cut(target);
-            case BLACKHOLE -> network.orElseThrow().loseReplies(target);
-            case NARROW -> network.orElseThrow().narrow(target);
-            case NETEM_DELAY, NETEM_LOSS, NETEM_REORDER -> network.orElseThrow().netem(target, step.fault().netem());
-            case CLOCK_STEP -> nodes.node(target).setClock(Duration.ofMillis(step.amount()));
-            default -> throw new IllegalArgumentException(step.fault() + " is no fault of a single master");
-        }
-    }
-
-    @Override
-    public void end(ChaosStep step) throws IOException {
-        int target = step.target();
-        switch (step.fault()) {
-            case KILL -> nodes.node(target).start();
-            case WIPE -> nodes.node(target).restart(Data.LOST);
-            case WIPE_MAJORITY -> step.targets().forEach(each -> nodes.node(each).restart(Data.LOST));
-            case PAUSE -> nodes.node(target).resume();
-            case STALL, SLOW, MUTE, CUT -> proxies.get(target).pass();
-            case LINK_DOWN, BLACKHOLE, NARROW, NETEM_DELAY, NETEM_LOSS, NETEM_REORDER ->
-                network.orElseThrow().heal(target);
-            case CLOCK_STEP -> nodes.node(target).setClock(Duration.ZERO);
-            default -> throw new IllegalArgumentException(step.fault() + " is no fault of a single master");
-        }
-    }
-
-    @Override
-    public void heal() throws IOException {
-        proxies.forEach(FaultProxy::pass);
-        for (int i = 0; network.isPresent() && i < nodes.size(); i++) {
-            network.get().heal(i);
-        }
-        for (RedisNode node : nodes.nodes()) {
-            if (node.state() == NodeState.PAUSED) {
-                node.resume();
-            } else if (node.state() == NodeState.STOPPED) {
-                node.start();
+    Action inject(ChaosStep step) throws IOException {
+        RedisNode node = nodes.node(step.target());
+        return switch (step.fault()) {
+            case KILL -> {
+                node.kill();
+                yield node::start;
             }
+            case WIPE, WIPE_MAJORITY -> {
+                List<RedisNode> wiped = step.targets().stream().map(nodes::node).toList();
+                wiped.forEach(RedisNode::kill);
+                yield () -> wiped.forEach(each -> each.restart(Data.LOST));
+            }
+            case PAUSE -> {
+                node.pause();
+                yield node::resume;
+            }
+            case CLOCK_STEP -> {
+                node.setClock(Duration.ofMillis(step.amount()));
+                yield () -> node.setClock(Duration.ZERO);
+            }
+            default -> step.fault().isOfProxy() ? disturb(proxies.get(step.target()), step) : disturbNetwork(step);
+        };
+    }
+
+    private static Action disturb(FaultProxy proxy, ChaosStep step) {
+        switch (step.fault()) {
+            case STALL -> proxy.stall();
+            case SLOW -> proxy.slow(Duration.ofMillis(step.amount()));
+            case MUTE -> proxy.mute();
+            default -> proxy.cut();
         }
+        return proxy::pass;
+    }
+
+    private Action disturbNetwork(ChaosStep step) throws IOException {
+        NodeNetwork namespaces = network.orElseThrow();
+        int target = step.target();
+        switch (step.fault()) {
+            case LINK_DOWN -> namespaces.cut(target);
+            case BLACKHOLE -> namespaces.loseReplies(target);
+            case NARROW -> namespaces.narrow(target);
+            case NETEM_DELAY, NETEM_LOSS, NETEM_REORDER -> namespaces.shape(target, step.fault().netem());
+            default -> throw new IllegalArgumentException(step.fault() + " is no fault of a single master");
+        }
+        return () -> namespaces.heal(target);
     }
 
     @Override

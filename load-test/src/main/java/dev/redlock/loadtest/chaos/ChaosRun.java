@@ -5,6 +5,7 @@ import dev.redlock.loadtest.history.HistoryFile;
 import dev.redlock.loadtest.nodes.RedisNodes;
 import dev.redlock.loadtest.nodes.TemporaryFolders;
 import dev.redlock.loadtest.result.IntervalLog;
+import dev.redlock.loadtest.result.SeriesResult;
 import java.io.IOException;
 import java.io.PrintWriter;
 import java.nio.file.Files;
@@ -73,7 +74,7 @@ final class ChaosRun implements AutoCloseable {
     }
 
     /** Carries out the run. It passed if the result has no failures. */
-    ChaosResult run(IntervalLog log) throws IOException, InterruptedException {
+    Result run(IntervalLog log) throws IOException, InterruptedException {
         List<ChaosStep> plan = ChaosPlan.of(options.seed, options.terms());
         announce(plan);
         long votingNs = System.nanoTime() + (options.isGuarded() ? options.ttl.plus(GUARD_ROOM).toNanos() : 0);
@@ -122,7 +123,7 @@ final class ChaosRun implements AutoCloseable {
         }
         report.print(out, killedCount, isCancelled);
         isKept = !report.failures().isEmpty();
-        return new ChaosResult(
+        return new Result(
                 new ChaosSeries(evidence, faults, startNs, endNs).result(options.spec(), audit, tally, log), notes,
                 report.failures(), faults.offsetMs(System.nanoTime()));
     }
@@ -320,6 +321,15 @@ final class ChaosRun implements AutoCloseable {
         } else {
             TemporaryFolders.delete(folder);
         }
+    }
+
+    /**
+     * The result of a run.
+     *
+     * @param notes sentences: nodes, seed, excluded faults
+     * @threading immutable
+     */
+    record Result(SeriesResult series, List<String> notes, List<String> failures, long elapsedMs) {
     }
 
     /** @threading immutable */

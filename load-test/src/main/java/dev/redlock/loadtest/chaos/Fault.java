@@ -4,101 +4,100 @@ import java.util.List;
 
 /** @threading immutable */
 public enum Fault {
-    /** kill -9, and later a start with the append-only file. */
-    KILL(true, false, 100, 1500),
-    /** kill -9, and later a start without any data. */
-    WIPE(true, false, 100, 1500),
-    /** kill -9 of a majority of the nodes at once, and later a start of them all without any data. */
-    WIPE_MAJORITY(true, false, 100, 800),
-    /** SIGSTOP, later SIGCONT. */
-    PAUSE(false, false, 200, 3500),
-    /** The network is silent, and data sent meanwhile arrives late. */
-    STALL(false, false, 200, 3500),
-    /** The network is slow. */
-    SLOW(false, false, 500, 3000),
-    /** Requests arrive, replies do not. */
-    MUTE(false, false, 200, 3000),
+    /** The node keeps its data, in the append-only file. */
+    KILL(Place.SERVER, 100, 1500, "kill -9", "started again with its data"),
+    /** The node loses its data. */
+    WIPE(Place.SERVER, 100, 1500, "kill -9", "started again EMPTY"),
+    /** The same for a majority of the nodes at once. */
+    WIPE_MAJORITY(Place.SERVER, 100, 800, "kill -9", "started again EMPTY"), PAUSE(Place.SERVER, 200, 3500, "SIGSTOP",
+            "SIGCONT"),
+    /** Data sent meanwhile arrives late. */
+    STALL(Place.PROXY, 200, 3500, "network silent, connections open"), SLOW(Place.PROXY, 500, 3000,
+            "network slow, AMOUNT ms each way"), MUTE(Place.PROXY, 200, 3000, "replies lost, requests arrive"),
     /** All connections are closed, new ones included. */
-    CUT(false, false, 100, 2500),
-    /** In namespaces: the node's device is down, nothing arrives either way. */
-    LINK_DOWN(false, false, 200, 3500),
-    /** In namespaces: the node's route back is a black hole, requests arrive and replies do not. */
-    BLACKHOLE(false, false, 200, 3000),
-    /** In namespaces: a narrow path with a queue in front of it, in both directions. */
-    NARROW(false, false, 500, 3000),
-    /** In namespaces with netem: packets have a long and varying delay. */
-    NETEM_DELAY(false, false, 500, 3000),
-    /** In namespaces with netem: a fifth of the packets is lost. */
-    NETEM_LOSS(false, false, 500, 3000),
-    /** In namespaces with netem: packets overtake each other. */
-    NETEM_REORDER(false, false, 500, 3000),
-    /** The wall clock of the node jumps, ahead or back, and later jumps back to the right time. */
-    CLOCK_STEP(false, false, 500, 3000),
-    /** Of a cluster: kill -9 of a master whose replica is promoted at once, and may lack writes; later a start. */
-    FAIL_OVER(true, false, 100, 1500),
-    /** Of a cluster: the slot of a resource moves to another master, with its keys. */
-    MOVE_SLOT(false, false, 200, 1500),
-    /** Of a cluster: kill -9 of all its servers, and later a start of them all without any data. */
-    CLUSTER_DOWN(true, false, 100, 1500),
-    /** SIGSTOP to a worker process, later SIGCONT: longer than the ttl at times. */
-    WORKER_PAUSE(false, true, 500, 3500),
-    /** kill -9 of a worker process; another one replaces it. */
-    WORKER_KILL(false, true, 100, 500);
+    CUT(Place.PROXY, 100, 2500, "connections cut and refused"),
+    /** Nothing arrives either way. */
+    LINK_DOWN(Place.NETWORK, 200, 3500, "device down"),
+    /** Requests arrive and replies do not. */
+    BLACKHOLE(Place.NETWORK, 200, 3000, "route back is a black hole"),
+    /** In both directions, with a queue in front of the path. */
+    NARROW(Place.NETWORK, 500, 3000, "path narrow"),
+    /** Packets have a long and varying delay. */
+    NETEM_DELAY(Place.NETEM, 500, 3000, "netem delay 40ms 30ms distribution normal"), NETEM_LOSS(Place.NETEM, 500, 3000,
+            "netem loss 20%"),
+    /** Packets overtake each other. */
+    NETEM_REORDER(Place.NETEM, 500, 3000, "netem delay 15ms reorder 25% 50%"),
+    /** Ahead or back. */
+    CLOCK_STEP(Place.SERVER, 500, 3000, "wall clock jumps by AMOUNT ms", "wall clock jumps back to the right time"),
+    /** The replica may lack writes. */
+    FAIL_OVER(Place.CLUSTER, 100, 1500, "kill -9 of a master, its replica is promoted",
+            "the lost master started again EMPTY"),
+    /** The slot of a resource, with its keys. */
+    MOVE_SLOT(Place.CLUSTER, 200, 1500, "a slot moves between two masters",
+            "the slot has its next owner"), CLUSTER_DOWN(Place.CLUSTER, 100, 1500, "kill -9 of the whole cluster",
+                    "started again EMPTY"),
+    /** Longer than the ttl at times. */
+    WORKER_PAUSE(Place.WORKER, 500, 3500, "SIGSTOP", "SIGCONT"), WORKER_KILL(Place.WORKER, 100, 500, "kill -9",
+            "a new process in its place");
 
-    private final boolean isRestart;
-    private final boolean isOfWorker;
+    private static final String AMOUNT = "AMOUNT";
+
+    private final Place place;
     private final int lengthMsMin;
     private final int lengthMsMax;
+    private final String begin;
+    private final String end;
 
-    Fault(boolean isRestart, boolean isOfWorker, int lengthMsMin, int lengthMsMax) {
-        this.isRestart = isRestart;
-        this.isOfWorker = isOfWorker;
+    /** @threading immutable */
+    private enum Place {
+        SERVER, PROXY,
+        /** The kernel, in the namespaces of the nodes. */
+        NETWORK,
+        /** The same, where the kernel has netem. */
+        NETEM, CLUSTER, WORKER
+    }
+
+    Fault(Place place, int lengthMsMin, int lengthMsMax, String begin) {
+        this(place, lengthMsMin, lengthMsMax, begin, "network in order");
+    }
+
+    Fault(Place place, int lengthMsMin, int lengthMsMax, String begin, String end) {
+        this.place = place;
         this.lengthMsMin = lengthMsMin;
         this.lengthMsMax = lengthMsMax;
+        this.begin = begin;
+        this.end = end;
     }
 
     /** Whether clients quarantine the node after the end of the fault. */
     boolean isQuarantined() {
-        return isRestart || this == CLOCK_STEP;
+        return isRestart() || this == CLOCK_STEP;
     }
 
     boolean isRestart() {
-        return isRestart;
+        return this == KILL || this == WIPE || this == WIPE_MAJORITY;
     }
 
     /** Whether the proxies before the nodes inject the fault. */
     boolean isOfProxy() {
-        return switch (this) {
-            case STALL, SLOW, MUTE, CUT -> true;
-            default -> false;
-        };
+        return place == Place.PROXY;
     }
 
     /** Whether the kernel injects the fault, in the network of the nodes. */
     boolean isOfNetwork() {
-        return this == LINK_DOWN || this == BLACKHOLE || this == NARROW || isOfNetem();
-    }
-
-    /** The arguments of {@code netem}; empty for the other faults. */
-    List<String> netem() {
-        return switch (this) {
-            case NETEM_DELAY -> List.of("delay", "40ms", "30ms", "distribution", "normal");
-            case NETEM_LOSS -> List.of("loss", "20%");
-            case NETEM_REORDER -> List.of("delay", "15ms", "reorder", "25%", "50%");
-            default -> List.of();
-        };
+        return place == Place.NETWORK || place == Place.NETEM;
     }
 
     boolean isOfNetem() {
-        return !netem().isEmpty();
+        return place == Place.NETEM;
     }
 
     boolean isOfCluster() {
-        return this == FAIL_OVER || this == MOVE_SLOT || this == CLUSTER_DOWN;
+        return place == Place.CLUSTER;
     }
 
     boolean isOfWorker() {
-        return isOfWorker;
+        return place == Place.WORKER;
     }
 
     int lengthMsMin() {
@@ -107,5 +106,19 @@ public enum Fault {
 
     int lengthMsMax() {
         return lengthMsMax;
+    }
+
+    /** The beginning in words, with its amount. */
+    String begin(int amount) {
+        return begin.replace(AMOUNT, Integer.toString(amount));
+    }
+
+    String end() {
+        return end;
+    }
+
+    /** The words of a fault of netem are the arguments of {@code tc}. */
+    List<String> netem() {
+        return List.of(begin.split(" "));
     }
 }

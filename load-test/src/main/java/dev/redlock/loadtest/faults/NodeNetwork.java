@@ -169,14 +169,8 @@ public final class NodeNetwork {
         shape(index, List.of("tbf", "rate", NARROW_RATE, "burst", "2000", "latency", "400ms"));
     }
 
-    /** Delays, drops or reorders packets in both directions, by the arguments of {@code netem}. */
-    public void netem(int index, List<String> netem) throws IOException {
-        List<String> words = new ArrayList<>(List.of("netem"));
-        words.addAll(netem);
-        shape(index, words);
-    }
-
-    private void shape(int index, List<String> discipline) throws IOException {
+    /** Sets the queueing discipline of {@code tc} in both directions, such as netem with its arguments. */
+    public void shape(int index, List<String> discipline) throws IOException {
         for (List<String> end : List.of(List.of(node(index), NODE_DEVICE), List.of(clients(), device(index)))) {
             List<String> words = new ArrayList<>(
                     List.of("tc", "-n", end.get(0), "qdisc", "replace", "dev", end.get(1), "root"));

@@ -3,6 +3,8 @@ package dev.redlock.loadtest.measure;
 import dev.redlock.cli.ClientTls;
 import dev.redlock.cli.Counted;
 import dev.redlock.loadtest.cli.ClientOptions;
+import dev.redlock.loadtest.cli.Invocation;
+import dev.redlock.loadtest.cli.LabVersions;
 import dev.redlock.loadtest.cli.LoadOptions;
 import dev.redlock.loadtest.cli.NodeDelays;
 import dev.redlock.loadtest.cli.NodeOptions;
@@ -17,7 +19,9 @@ import dev.redlock.loadtest.nodes.RedisNodes;
 import dev.redlock.loadtest.result.Interval;
 import dev.redlock.loadtest.result.IntervalLog;
 import dev.redlock.loadtest.result.LoopKind;
+import dev.redlock.loadtest.result.MachineClass;
 import dev.redlock.loadtest.result.RunFolder;
+import dev.redlock.loadtest.result.RunResult;
 import dev.redlock.loadtest.result.SeriesResult;
 import dev.redlock.loadtest.result.SeriesSpec;
 import dev.redlock.loadtest.rig.LoadPlan;
@@ -32,6 +36,7 @@ import java.util.Map;
 import java.util.concurrent.TimeUnit;
 import java.util.function.Function;
 import org.HdrHistogram.Histogram;
+import picocli.CommandLine;
 
 /**
  * The workbench of the measuring commands: nodes with their delays, clients, one rig after another, and the results.
@@ -330,16 +335,11 @@ public final class Lab implements AutoCloseable {
         return series;
     }
 
-    List<String> warnings() {
-        return warnings;
-    }
-
-    List<String> notes() {
-        return notes;
-    }
-
-    List<String> failures() {
-        return failures;
+    /** The result of a run of this command. */
+    RunResult result(CommandLine line) {
+        return new RunResult(line.getCommandName(), folder.startedAt(), offsetMs(), Invocation.of(line),
+                Invocation.asText(line), LabVersions.of(clientOptions.drivers(), nodes), MachineClass.here(), series,
+                notes, warnings, failures);
     }
 
     /** The result of the exclusion checks in words; empty if there was none. */

@@ -2,39 +2,28 @@ package dev.redlock.loadtest.measure;
 
 import dev.redlock.cli.AdminClient;
 import dev.redlock.cli.DurationConverter;
-import dev.redlock.cli.ExitCodes;
 import dev.redlock.cli.Options;
 import dev.redlock.loadtest.cli.ClientOptions;
-import dev.redlock.loadtest.cli.Invocation;
-import dev.redlock.loadtest.cli.LabVersions;
 import dev.redlock.loadtest.cli.LoadOptions;
 import dev.redlock.loadtest.cli.NodeOptions;
 import dev.redlock.loadtest.cli.Progress;
-import dev.redlock.loadtest.cli.Reports;
+import dev.redlock.loadtest.cli.RunCommand;
 import dev.redlock.loadtest.driver.LockDriver;
 import dev.redlock.loadtest.nodes.RedisNode;
 import dev.redlock.loadtest.nodes.RedisNodes;
-import dev.redlock.loadtest.result.MachineClass;
 import dev.redlock.loadtest.result.RunFolder;
 import dev.redlock.loadtest.result.RunResult;
 import dev.redlock.loadtest.result.Verdict;
 import java.io.IOException;
-import java.io.PrintWriter;
 import java.nio.file.Path;
-import java.time.Instant;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Locale;
 import java.util.Objects;
 import java.util.Optional;
-import java.util.concurrent.Callable;
-import java.util.concurrent.CountDownLatch;
-import java.util.concurrent.TimeUnit;
 import java.util.stream.Collectors;
 import picocli.CommandLine;
 import picocli.CommandLine.Mixin;
-import picocli.CommandLine.Model.CommandSpec;
-import picocli.CommandLine.Spec;
 
 /**
  * The base of the measuring commands. It validates the options, starts the nodes, measures, writes the folder, and
@@ -42,42 +31,21 @@ import picocli.CommandLine.Spec;
  *
  * @threading caller-confined
  */
-public abstract class LabCommand implements Callable<Integer> {
-    private static final long END_LIMIT_SECONDS = 5;
-
+public abstract class LabCommand extends RunCommand {
     @Mixin
     protected NodeOptions nodeOptions;
-
     @Mixin
     protected ClientOptions clientOptions;
-
     @Mixin
     protected LoadOptions loadOptions;
 
-    @Spec
-    private CommandSpec spec;
-
-    private final CountDownLatch ended = new CountDownLatch(1);
-    private boolean isMeasured;
     protected RunFolder folder;
     protected Lab lab;
 
     @Override
     public final Integer call() throws IOException, InterruptedException {
         checkAll();
-        Instant startedAt = Instant.now();
-        folder = Reports.open(line(), loadOptions.output, startedAt);
-        try (RedisNodes nodes = RedisNodes.start(nodeOptions.context())) {
-            out().println(nodes.choice());
-            out().flush();
-            RestartGuards.check(clientOptions.drivers(), nodes, nodeOptions.isFresh());
-            return run(nodes);
-        } finally {
-            if (!isMeasured) {
-                folder.abandon();
-            }
-            ended.countDown();
-        }
+        return record(loadOptions.output, nodeOptions.context());
     }
 
     /** Throws picocli's error for options that were parsed and are invalid. */
@@ -102,28 +70,27 @@ public abstract class LabCommand implements Callable<Integer> {
         return false;
     }
 
-    private int run(RedisNodes nodes) throws IOException, InterruptedException {
-        RunResult result;
+    @Override
+    protected final RunResult run(RunFolder opened, RedisNodes nodes) throws IOException, InterruptedException {
+        folder = opened;
+        out().println(nodes.choice());
+        out().flush();
+        RestartGuards.check(clientOptions.drivers(), nodes, nodeOptions.isFresh());
         try (Progress progress = new Progress(totalMs(), line().getErr());
-                Lab opened = new Lab(nodeOptions, clientOptions, loadOptions, nodes, folder, progress)) {
-            lab = opened;
-            nodes.beforeEnd(this::cancel);
+                Lab started = new Lab(nodeOptions, clientOptions, loadOptions, nodes, folder, progress)) {
+            lab = started;
+            cancelAtEnd(nodes, this::onCancel);
             lab.note(nodes.choice());
             measure();
             if (!lab.exclusion().isEmpty()) {
                 lab.note("exclusion was checked on " + lab.exclusion());
             }
-            result = new RunResult(spec.name(), folder.startedAt(), lab.offsetMs(), Invocation.of(line()),
-                    Invocation.asText(line()), LabVersions.of(clientOptions.drivers(), nodes), MachineClass.here(),
-                    lab.series(), lab.notes(), lab.warnings(), lab.failures());
+            return lab.result(line());
         }
-        isMeasured = true;
-        Path shown = Reports.finish(folder, result);
-        print(result, shown);
-        return result.verdict() == Verdict.PASS ? ExitCodes.GOOD : ExitCodes.FAILED;
     }
 
-    private void print(RunResult result, Path shown) {
+    @Override
+    protected final void print(RunResult result, Path report) {
         String drivers = clientOptions.drivers().stream().map(LockDriver::name).collect(Collectors.joining(", "));
         out().printf("%n%s: %s over real nodes, %s, ttl %s, %s recorded per line; Java %s, %d processors%n",
                 result.command(), drivers, loopInWords(), DurationConverter.text(loadOptions.ttl),
@@ -132,20 +99,8 @@ public abstract class LabCommand implements Callable<Integer> {
         sendDelay(result).ifPresent(out()::println);
         result.warnings().forEach(warning -> out().println("WARNING: " + warning));
         result.allFailures().forEach(failure -> out().println("FAIL: " + failure));
-        out().printf("%n%s%n%s%n", table(result), "Results: " + shown);
+        out().printf("%n%s%n%s%n", table(result), "Results: " + report);
         out().flush();
-    }
-
-    /** Runs on the shutdown of the JVM. The load stops before the nodes, so that it does not report their end. */
-    private void cancel() {
-        onCancel();
-        try {
-            if (!ended.await(END_LIMIT_SECONDS, TimeUnit.SECONDS)) {
-                line().getErr().println("load-test: the load did not stop in time");
-            }
-        } catch (InterruptedException e) {
-            Thread.currentThread().interrupt();
-        }
     }
 
     /** In an open loop the rig can be late on a machine with few cores; its delay is part of the latencies. */
@@ -217,14 +172,6 @@ public abstract class LabCommand implements Callable<Integer> {
         long turns = (long) loadOptions.repetitions * nodeOptions.counts().size() * clientOptions.drivers().size();
         long stepMs = loadOptions.warmup.plus(loadOptions.duration).toMillis();
         return loadOptions.jvmWarmup.toMillis() * clientOptions.drivers().size() + turns * stepsPerTurn * stepMs;
-    }
-
-    private CommandLine line() {
-        return spec.commandLine();
-    }
-
-    private PrintWriter out() {
-        return line().getOut();
     }
 
     /**
