@@ -49,7 +49,7 @@ abstract class CallerParking {
      * @param clock           the clock to spin by
      */
     final void await(Awaited awaited, short use, boolean isInterruptible, long spinNs, NanoClock clock) {
-        if (spin(awaited, use, spinNs, clock)) {
+        if (spinNs > 0 && spin(awaited, use, spinNs, clock)) {
             return;
         }
         Thread current = Thread.currentThread();
@@ -76,9 +76,6 @@ abstract class CallerParking {
     }
 
     private boolean spin(Awaited awaited, short use, long spinNs, NanoClock clock) {
-        if (spinNs == 0) {
-            return isDone(awaited, use);
-        }
         long startNs = clock.nanoTime();
         while (!isDone(awaited, use)) {
             if (clock.nanoTime() - startNs > spinNs) {

@@ -64,7 +64,7 @@ final class KindScripts {
         } else if (lock.hasIntention(kind) && !command.isIntentionLeft()) {
             out.writeBytes(NONE_LEFT);
         } else if (lock.hasIntention(kind)) {
-            out.writeBytes(command.intention().bulk());
+            out.writeBytes(command.intention().bulk);
         } else if (lock == LockKind.PERMIT) {
             RespWriter.bulkInteger(out, command.wantedCount());
         }
@@ -74,7 +74,7 @@ final class KindScripts {
     void writeRelease(ByteBuf out, UndeliveredRelease release, boolean isEval) {
         writeHead(out, CommandKind.RELEASE, release.keyCount(), isEval);
         out.writeBytes(release.resourceBulk());
-        out.writeBytes(release.token().bulk());
+        out.writeBytes(release.token().bulk);
     }
 
     private void writeHead(ByteBuf out, CommandKind kind, int keyCount, boolean isEval) {

@@ -50,7 +50,7 @@ final class LockScripts {
         if (kind.hasCounter) {
             out.writeBytes(command.counterBulk());
         }
-        out.writeBytes(command.token().bulk());
+        out.writeBytes(command.token().bulk);
         switch (kind) {
             case ACQUIRE, EXTEND, SHORTEN -> RespWriter.bulkInteger(out, command.ttlMs());
             case ACQUIRE_FENCED -> {
@@ -87,7 +87,7 @@ final class LockScripts {
         }
         out.writeBytes((isEval ? ScriptSources.EVAL : ScriptSources.EVALSHA)[CommandKind.RELEASE.ordinal()]);
         out.writeBytes(release.resourceBulk());
-        out.writeBytes(release.token().bulk());
+        out.writeBytes(release.token().bulk);
     }
 
     /** Capacity for a release. */

@@ -55,7 +55,7 @@ final class NativeCommands {
         } else {
             out.writeBytes(DELIFEQ).writeBytes(resourceBulk);
         }
-        out.writeBytes(token.bulk());
+        out.writeBytes(token.bulk);
     }
 
     /** {@code GET counter:tickets}, as the scripts name the key of the tickets. */
@@ -78,7 +78,7 @@ final class NativeCommands {
     /** {@code SET key token NX PX ttl}. */
     private static void writeSetIfAbsent(ByteBuf out, LockRequest command) {
         out.writeBytes(SET_NX).writeBytes(command.resourceBulk());
-        out.writeBytes(command.token().bulk());
+        out.writeBytes(command.token().bulk);
         out.writeBytes(NX_PX);
         RespWriter.bulkInteger(out, command.ttlMs());
     }
@@ -91,7 +91,7 @@ final class NativeCommands {
         RespWriter.bulkInteger(out, keyCount);
         for (int i = 0; i < keyCount; i++) {
             out.writeBytes(command.resourceBulk(i));
-            out.writeBytes(command.token().bulk());
+            out.writeBytes(command.token().bulk);
         }
         out.writeBytes(NX_PX);
         RespWriter.bulkInteger(out, command.ttlMs());
@@ -100,9 +100,9 @@ final class NativeCommands {
     /** {@code SET key token IFEQ token PX ttl}. */
     private static void writeSetIfEqual(ByteBuf out, LockRequest command) {
         out.writeBytes(SET_IFEQ).writeBytes(command.resourceBulk());
-        out.writeBytes(command.token().bulk());
+        out.writeBytes(command.token().bulk);
         out.writeBytes(IFEQ);
-        out.writeBytes(command.token().bulk());
+        out.writeBytes(command.token().bulk);
         out.writeBytes(PX);
         RespWriter.bulkInteger(out, command.ttlMs());
     }

@@ -1,8 +1,5 @@
 package dev.redlock.quorum;
 
-import java.lang.invoke.MethodHandles;
-import java.lang.invoke.VarHandle;
-import java.nio.ByteOrder;
 import java.nio.charset.StandardCharsets;
 import java.util.Arrays;
 
@@ -25,13 +22,12 @@ public final class Token {
     public static final int LABEL_LENGTH_MAX = 1 + NAME_LENGTH_MAX;
 
     private static final byte[] NO_LABEL = {};
-    private static final VarHandle LONGS = MethodHandles.byteArrayViewVarHandle(long[].class, ByteOrder.BIG_ENDIAN);
-    private static final VarHandle INTS = MethodHandles.byteArrayViewVarHandle(int[].class, ByteOrder.BIG_ENDIAN);
     /** {@code $20} and the line end: the length of a value has two digits. */
-    private static final int START = 5;
+    static final int START = 5;
     private static final byte[] CRLF = {'\r', '\n'};
 
-    private final byte[] bulk;
+    /** The value of a key as a bulk string, {@code $20} or more; borrowed, not to be changed. */
+    public final byte[] bulk;
 
     /** A token of zeros without a label, to be filled by {@link TokenStream#next}. */
     public Token() {
@@ -70,19 +66,6 @@ public final class Token {
     }
 
     /**
-     * Sets all twenty bytes.
-     *
-     * @param newHigh   bytes 0 to 7, big-endian
-     * @param newMiddle bytes 8 to 15
-     * @param newLow    bytes 16 to 19
-     */
-    public void set(long newHigh, long newMiddle, int newLow) {
-        LONGS.set(bulk, START, newHigh);
-        LONGS.set(bulk, START + Long.BYTES, newMiddle);
-        INTS.set(bulk, START + 2 * Long.BYTES, newLow);
-    }
-
-    /**
      * Sets all twenty bytes to those of another token.
      *
      * @param other the other token
@@ -94,11 +77,6 @@ public final class Token {
     /** @return a token with the same bytes and label */
     public Token copy() {
         return new Token(this);
-    }
-
-    /** @return the value of a key as a bulk string, {@code $20} or more; borrowed, not to be changed */
-    public byte[] bulk() {
-        return bulk;
     }
 
     @Override

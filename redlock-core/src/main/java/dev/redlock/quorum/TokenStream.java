@@ -16,7 +16,6 @@ public final class TokenStream {
     /** Tokens per refill: enough to spread the cost of a call, and few enough that a refill takes microseconds. */
     static final int TOKENS_PER_REFILL = 64;
     private static final VarHandle LONGS = MethodHandles.byteArrayViewVarHandle(long[].class, ByteOrder.BIG_ENDIAN);
-    private static final VarHandle INTS = MethodHandles.byteArrayViewVarHandle(int[].class, ByteOrder.BIG_ENDIAN);
 
     private final byte[] buffer = new byte[TOKENS_PER_REFILL * Token.LENGTH];
     private final KeyStream keys;
@@ -49,8 +48,8 @@ public final class TokenStream {
             keys.fill(buffer, nowNs);
             index = 0;
         }
-        into.set((long) LONGS.get(buffer, index) ^ nowNs, (long) LONGS.get(buffer, index + 8),
-                (int) INTS.get(buffer, index + 16));
+        System.arraycopy(buffer, index, into.bulk, Token.START, Token.LENGTH);
+        LONGS.set(into.bulk, Token.START, (long) LONGS.get(buffer, index) ^ nowNs);
         index += Token.LENGTH;
     }
 

@@ -164,7 +164,7 @@ public final class TestEngine {
         if (claim == null) {
             return "";
         }
-        String bulk = new String(claim.token.bulk(), StandardCharsets.ISO_8859_1);
+        String bulk = new String(claim.token.bulk, StandardCharsets.ISO_8859_1);
         return bulk.substring(bulk.indexOf('\n') + 1, bulk.length() - 2);
     }
 

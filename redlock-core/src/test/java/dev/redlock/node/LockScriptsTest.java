@@ -3,6 +3,7 @@ package dev.redlock.node;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import dev.redlock.quorum.Token;
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.Unpooled;
 import java.nio.charset.StandardCharsets;
@@ -29,10 +30,8 @@ class LockScriptsTest {
     }
 
     private static StubRequest request(long ttlMs, String name) {
-        byte[] token = TOKEN.getBytes(StandardCharsets.ISO_8859_1);
-        ByteBuf bytes = Unpooled.wrappedBuffer(token);
         StubRequest request = new StubRequest(RESOURCE, ttlMs, name);
-        request.token().set(bytes.getLong(0), bytes.getLong(8), bytes.getInt(16));
+        System.arraycopy(TOKEN.getBytes(StandardCharsets.ISO_8859_1), 0, request.token().bulk, 5, Token.LENGTH);
         return request;
     }
 

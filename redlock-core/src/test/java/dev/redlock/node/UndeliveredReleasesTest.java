@@ -14,13 +14,13 @@ class UndeliveredReleasesTest {
 
     private static Token token(long value) {
         Token token = new Token();
-        token.set(value, 0, 0);
+        ByteBuffer.wrap(token.bulk).putLong(5, value);
         return token;
     }
 
     private static StubRequest request(long token) {
         StubRequest request = new StubRequest("$1\r\nr\r\n", 1_000);
-        request.token().set(token, token, (int) token);
+        request.token().set(token(token));
         return request;
     }
 
@@ -37,7 +37,7 @@ class UndeliveredReleasesTest {
     }
 
     private static long highOf(UndeliveredRelease entry) {
-        return ByteBuffer.wrap(entry.token().bulk()).getLong(5);
+        return ByteBuffer.wrap(entry.token().bulk).getLong(5);
     }
 
     private static void assertNext(long value, UndeliveredReleases queue) {
@@ -110,7 +110,7 @@ class UndeliveredReleasesTest {
         StubRequest request = request(7);
         Token token = request.token().copy();
         queue.add(new UndeliveredRelease(null, request, 1_000));
-        request.token().set(8, 8, 8);
+        request.token().set(token(8));
         UndeliveredRelease entry = queue.poll(0);
         assertEquals(token, entry.token());
         assertSame(request.resourceBulk(), entry.resourceBulk());

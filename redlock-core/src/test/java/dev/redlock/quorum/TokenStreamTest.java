@@ -35,11 +35,11 @@ class TokenStreamTest {
     private static final int REFILL = TokenStream.TOKENS_PER_REFILL;
 
     private static byte[] bytesOf(Token token) {
-        return Arrays.copyOfRange(token.bulk(), 5, 5 + Token.LENGTH);
+        return Arrays.copyOfRange(token.bulk, 5, 5 + Token.LENGTH);
     }
 
     private static long middleOf(Token token) {
-        return ByteBuffer.wrap(token.bulk()).getLong(13);
+        return ByteBuffer.wrap(token.bulk).getLong(13);
     }
 
     /** The key streams of a seed and two clocks, computed with the JDK. */
@@ -209,7 +209,7 @@ class TokenStreamTest {
         for (int i = 0; i < count; i++) {
             stream.next(token, NOW_NS);
             // 64 of the 160 bits: an accident is as likely as 1 in 37 million, and the seed is fixed.
-            assertTrue(seen.add(ByteBuffer.wrap(token.bulk()).getLong(5) ^ middleOf(token)), "token " + i);
+            assertTrue(seen.add(ByteBuffer.wrap(token.bulk).getLong(5) ^ middleOf(token)), "token " + i);
         }
     }
 

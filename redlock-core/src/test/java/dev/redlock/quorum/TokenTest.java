@@ -13,14 +13,14 @@ class TokenTest {
 
     private static Token token(long high, long middle, int low) {
         Token token = new Token();
-        token.set(high, middle, low);
+        ByteBuffer.wrap(token.bulk).putLong(5, high).putLong(13, middle).putInt(21, low);
         return token;
     }
 
     @Test
     void keepsAllTwentyBytes() {
         Token token = token(0x0102030405060708L, 0x1112131415161718L, 0x21222324);
-        ByteBuffer bulk = ByteBuffer.wrap(token.bulk());
+        ByteBuffer bulk = ByteBuffer.wrap(token.bulk);
         assertEquals(0x0102030405060708L, bulk.getLong(5));
         assertEquals(0x1112131415161718L, bulk.getLong(13));
         assertEquals(0x21222324, bulk.getInt(21));
@@ -52,7 +52,7 @@ class TokenTest {
         Token source = token(1, 2, 3);
         Token copy = source.copy();
         assertEquals(source, copy);
-        source.set(4, 5, 6);
+        source.set(token(4, 5, 6));
         assertEquals(token(1, 2, 3), copy);
     }
 
@@ -61,7 +61,7 @@ class TokenTest {
         Token source = token(1, 2, 3);
         Token token = token(7, 8, 9);
         token.set(source);
-        source.set(4, 5, 6);
+        source.set(token(4, 5, 6));
         assertEquals(token(1, 2, 3), token);
     }
 
@@ -69,9 +69,9 @@ class TokenTest {
     void aValueIsABulkStringWithTheLabel() {
         Token token = new Token(Token.labelOf("orders-1"));
         assertEquals("$29\r\n" + "\0".repeat(20) + "@orders-1\r\n",
-                new String(token.copy().bulk(), StandardCharsets.US_ASCII));
+                new String(token.copy().bulk, StandardCharsets.US_ASCII));
         assertEquals("$20\r\n" + "\0".repeat(20) + "\r\n",
-                new String(new Token(Token.labelOf(null)).bulk(), StandardCharsets.US_ASCII));
+                new String(new Token(Token.labelOf(null)).bulk, StandardCharsets.US_ASCII));
         assertEquals(Token.LABEL_LENGTH_MAX, Token.labelOf("n".repeat(Token.NAME_LENGTH_MAX)).length);
     }
 

@@ -33,7 +33,7 @@ public class TokenDrawBenchmark {
     private final SecureRandom secureRandom = new SecureRandom();
     private final TokenStream stream = new TokenStream(SeedSource.system(), System::currentTimeMillis, 0);
     private final Token token = new Token();
-    private final ByteBuffer drawn = ByteBuffer.wrap(token.bulk());
+    private final ByteBuffer drawn = ByteBuffer.wrap(token.bulk);
     private final byte[] bytes = new byte[Token.LENGTH];
     private long nowNs;
     private long first;
