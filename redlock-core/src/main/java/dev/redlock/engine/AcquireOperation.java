@@ -403,7 +403,7 @@ final class AcquireOperation {
     private void vote(Claim claim, int nodeIndex, Vote answer, VoteFailure answerFailure) {
         Vote vote = answer;
         VoteFailure failure = answerFailure;
-        if (answer == Vote.GRANTED && !voters[nodeIndex].isGrantCounted(claim)) {
+        if (answer == Vote.GRANTED && !fanOut.isVoting(nodeIndex) && !voters[nodeIndex].isGrantCounted(claim)) {
             // After a clock jump of the node, the granted key may have expired early.
             vote = Vote.UNKNOWN;
             failure = voters[nodeIndex].isSilentFor(claim)

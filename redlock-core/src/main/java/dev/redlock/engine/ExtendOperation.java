@@ -178,7 +178,7 @@ final class ExtendOperation {
 
     /** Returns whether a renewed key certainly lasts for the ttl. */
     private boolean isProof(Claim claim, int nodeIndex) {
-        return services.voters[nodeIndex].isGrantCounted(claim)
+        return (fanOut.isVoting(nodeIndex) || services.voters[nodeIndex].isGrantCounted(claim))
                 && !claim.lateExtensions.mayShorten(nodeIndex, claim.ttlMs);
     }
 

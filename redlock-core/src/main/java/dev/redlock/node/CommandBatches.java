@@ -4,7 +4,7 @@ import io.netty.buffer.ByteBuf;
 
 /**
  * Two or more releases and extensions of plain locks in one turn. They leave as one script call for each node,
- * except where the node has a command of its own. {@link DeferredCommands} has the first one.
+ * except where the node has a command of its own. The fan-out keeps the first one until a second follows.
  *
  * @threading event-loop-confined
  */
@@ -77,7 +77,7 @@ final class CommandBatches {
     private void reserve(CommandBatcher batcher) {
         for (int reserved = 0; batcher.isPending() && batcher.pending().length() != reserved;) {
             reserved = batcher.pending().length();
-            fanOut.withRoom(batcher.pending().roomForEach());
+            fanOut.batch.withRoom(batcher.pending().roomForEach());
         }
     }
 
@@ -91,7 +91,7 @@ final class CommandBatches {
             isCollecting = false;
             filter.clear();
         }
-        ClusterRoutes routes = fanOut.routes();
+        ClusterRoutes routes = fanOut.routes;
         if (commands.length() == 1) {
             LockRequest single = commands.request(0);
             int sequence = commands.sequence(0);
@@ -108,7 +108,7 @@ final class CommandBatches {
 
     /** Sends a batch to the nodes of a mask. */
     void send(CommandBatch commands, CommandBatcher origin, long mask) {
-        long natives = fanOut.natives(origin.single()) & fanOut.connected() & mask;
+        long natives = fanOut.natives(origin.single()) & fanOut.connected & mask;
         for (int i = 0; natives != 0 && i < commands.length(); i++) {
             sendAlone(commands, i, natives);
         }
@@ -154,13 +154,13 @@ final class CommandBatches {
     }
 
     private long sendEncoded(CommandBatch commands, long requests, long mask) {
-        ByteBuf out = fanOut.withRoom(commands.room(false));
+        ByteBuf out = fanOut.batch.withRoom(commands.room(false));
         if (out == null) {
             return 0;
         }
-        if (fanOut.routes() != null) {
+        if (fanOut.routes != null) {
             // Room may have taken a flush, whose events send other commands.
-            fanOut.routes().route(firstOf(commands, requests), false);
+            fanOut.routes.route(firstOf(commands, requests), false);
         }
         int start = out.writerIndex();
         commands.writeTo(out, requests, false);
@@ -169,7 +169,7 @@ final class CommandBatches {
     }
 
     /** A request that still waits for an outcome; others may be in their pool already. */
-    private static LockRequest firstOf(CommandBatch commands, long requests) {
+    static LockRequest firstOf(CommandBatch commands, long requests) {
         return commands.request(Long.numberOfTrailingZeros(requests));
     }
 
@@ -179,16 +179,6 @@ final class CommandBatches {
     void onOutcome(CommandBatch commands) {
         if (commands.isLastOutcome()) {
             batcherOf(commands.kind()).recycle(commands);
-        }
-    }
-
-    /** Reports to the requests of a batch the nodes that it was not sent to. */
-    void report(CommandBatch commands, long unsent) {
-        for (long left = unsent; left != 0; left &= left - 1) {
-            int index = Long.numberOfTrailingZeros(left);
-            LockRequest first = firstOf(commands, commands.requestsOf(index));
-            commands.onNotSent(index, fanOut.whyUnsent(first, commands.kind().single(), index));
-            onOutcome(commands);
         }
     }
 

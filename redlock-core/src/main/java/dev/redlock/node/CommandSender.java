@@ -83,7 +83,7 @@ final class CommandSender implements InvalidationReader.Listener {
     /** The handshake is complete. */
     void onHandshake(ServerCapabilities newCapabilities) {
         retries.onHandshake();
-        connection.startSegment(fanOut.batchIndex());
+        connection.startSegment(fanOut.batch.writerIndex());
         setCapabilities(newCapabilities);
     }
 
@@ -170,14 +170,14 @@ final class CommandSender implements InvalidationReader.Listener {
     /** Writes a command after the collected batches and the node's part of the shared batch. */
     boolean write(InFlightRequest request, int tag, ByteBuf command, boolean isRegistering) {
         fanOut.sealBatches();
-        fanOut.writeShared(connection);
+        fanOut.batch.writeTo(connection);
         return writeNow(request, tag, command, isRegistering);
     }
 
     /** As {@link #write} for a command that starts with {@code ASKING}. */
     boolean writeAsking(InFlightRequest request, int tag, ByteBuf command) {
         fanOut.sealBatches();
-        fanOut.writeShared(connection);
+        fanOut.batch.writeTo(connection);
         if (!isConnected() || !connection.addWithAsking(request, tag)) {
             command.release();
             return false;
@@ -212,14 +212,14 @@ final class CommandSender implements InvalidationReader.Listener {
             return false;
         }
         if (isConnected()) {
-            fanOut.writeShared(connection);
+            fanOut.batch.writeTo(connection);
         }
         return writeNow(request, 0, command, false);
     }
 
     /** A buffer for a command of the client itself; null if there is no memory for it. */
     ByteBuf newCommand(int capacity) {
-        return fanOut.buffers().take(capacity);
+        return fanOut.buffers.take(capacity);
     }
 
     /** A command of the client itself, in UTF-8; null if there is no memory for it. */
@@ -241,7 +241,7 @@ final class CommandSender implements InvalidationReader.Listener {
     }
 
     ByteBuf timeCommand() {
-        return fanOut.timeCommand();
+        return fanOut.batch.timeCommand();
     }
 
     // ---- replies ----------------------------------------------------------------------------------------------------

@@ -1,6 +1,5 @@
 package dev.redlock.node;
 
-import dev.redlock.quorum.Token;
 import io.netty.buffer.ByteBuf;
 import io.netty.channel.EventLoop;
 import java.util.concurrent.RejectedExecutionException;
@@ -15,36 +14,38 @@ import java.util.concurrent.TimeUnit;
  *
  * @threading event-loop-confined
  */
-public final class FanOut implements RejectedSends.Listener {
-
-    /** A token with the longest label, as a bulk string. */
-    private static final int VALUE_BYTES_MAX = 32 + Token.LABEL_LENGTH_MAX;
+public final class FanOut {
 
     private final EventLoop loop;
-    private final DirectBuffers buffers;
+    final DirectBuffers buffers;
     /** The senders by voter. */
-    private final CommandSender[] senders;
+    final CommandSender[] senders;
     /** The connections by voter; null without one. */
-    private final NodeConnection[] connections;
+    final NodeConnection[] connections;
     /** Null without a cluster. */
-    private ClusterRoutes routes;
+    ClusterRoutes routes;
     /** The nodes that get releases and queries, as a mask; also the ones in {@link #open}. */
-    private long connected;
+    long connected;
     /** The nodes that get every command, as a mask. */
-    private long open;
+    long open;
     /** The nodes with a command of their own for the release of a plain lock, as a mask. */
     private long nativeReleases;
     /** The nodes with a command of their own for the extension of a plain lock, as a mask. */
     private long nativeExtensions;
     /** The nodes that push changes of keys, as a mask. */
-    private long pushing;
+    long pushing;
     private final Runnable flushTask = this::flush;
+    private final PlainCommands plain = new PlainCommands();
+    private final CommandVariants variants = new CommandVariants(this, plain);
     private final CommandBatches batches;
-    private final DeferredCommands deferred;
     private final boolean hasBatches;
-    private final RejectedSends rejectedSends = new RejectedSends(this);
-    private final SharedBatch batch;
-    private boolean hasRejected;
+    private final RejectedSends rejectedSends = new RejectedSends(variants);
+    final SharedBatch batch;
+    /** The only release or extension of the turn so far; null if there is none, or if the batches have it. */
+    private LockRequest lone;
+    private CommandKind loneKind;
+    private int loneSequence;
+    private long loneMask;
     private boolean isFlushScheduled;
     private boolean isNextTurnScheduled;
 
@@ -59,7 +60,6 @@ public final class FanOut implements RejectedSends.Listener {
     public FanOut(EventLoop loop, DirectBuffers buffers, int nodeCount,
             int batchMax) {
         this.batches = new CommandBatches(this, batchMax);
-        this.deferred = new DeferredCommands(this, batches);
         this.hasBatches = batchMax > 1;
         this.loop = loop;
         this.buffers = buffers;
@@ -123,82 +123,33 @@ public final class FanOut implements RejectedSends.Listener {
      * @return the nodes that the command is sent to, as a mask
      */
     public long send(LockRequest request, CommandKind kind, int sequence, long mask) {
-        if (batches.isCollecting && deferred.mightContain(request)) {
+        if (batches.isCollecting && isCollected(request)) {
             // A later command for the same resource must not overtake its release or extension.
-            deferred.sealCollected();
+            sealBatches();
         }
         return sendNow(request, kind, sequence, mask);
     }
 
     long sendNow(LockRequest request, CommandKind kind, int sequence, long mask) {
-        long left = routes == null ? mask : mask & ~routes.route(request, kind.isVote);
-        long sent = 0;
-        if (request.lockKind() == LockKind.PLAIN && natives(kind) == 0) {
-            boolean isSet = kind == CommandKind.ACQUIRE && !request.isRemainingTtlWanted();
-            sent = sendEncoded(request, kind, isSet ? CommandEncoding.PLAIN_SET : kind.encoding, sequence, left);
-            left = 0;
-        }
-        while (left != 0) {
-            // The nodes may have different commands.
-            CommandEncoding encoding = encodingOf(request, kind, Long.numberOfTrailingZeros(left));
-            long group = withEncoding(request, kind, encoding, left);
-            sent |= sendEncoded(request, kind, encoding, sequence, group);
-            left &= ~group;
-        }
+        boolean isPlain = PlainCommands.isPlain(request, kind) && natives(kind) == 0 && routes == null;
+        long sent = isPlain
+                ? sendPlain(request, kind, sequence, mask)
+                : variants.send(request, kind, sequence, mask);
         scheduleFlush();
-        long unsent = mask & ~sent;
-        if (unsent != 0 && (kind.isAcquire || kind == CommandKind.REMAINING_TTL)) {
-            onRejected(request, kind, sequence, unsent);
-        } else if (unsent != 0) {
-            rejectedSends.add(request, kind, sequence, unsent);
-            hasRejected = true;
+        if (sent != mask) {
+            rejectedSends.add(request, kind, sequence, mask & ~sent);
         }
         return sent;
     }
 
-    private CommandEncoding encodingOf(LockRequest request, CommandKind kind, int index) {
-        return senders[index].capabilities().encodingOf(request, kind);
-    }
-
-    /** The nodes of a mask with the same encoding of the command. */
-    private long withEncoding(LockRequest request, CommandKind kind, CommandEncoding encoding,
-            long mask) {
-        long group = 0;
-        for (int i = 0; i < senders.length; i++) {
-            group |= encodingOf(request, kind, i) == encoding ? 1L << i : 0;
-        }
-        return group & mask;
-    }
-
-    private long sendEncoded(LockRequest request, CommandKind kind, CommandEncoding encoding,
-            int sequence, long mask) {
-        if (mask == 0) {
-            return 0;
-        }
-        int room = roomFor(request, kind);
-        ByteBuf out = withRoom(encoding == CommandEncoding.MSETEX ? room + roomForValues(request) : room);
+    private long sendPlain(LockRequest request, CommandKind kind, int sequence, long mask) {
+        ByteBuf out = mask == 0 ? null : batch.withRoom(PlainCommands.roomFor(request));
         if (out == null) {
             return 0;
         }
-        if (routes != null) {
-            // Room may have taken a flush, whose events send other commands.
-            routes.route(request, false);
-        }
         int start = out.writerIndex();
-        boolean isWakeUpWanted = kind.mayRegister && request.isWakeUpWanted();
-        if (isWakeUpWanted) {
-            WakeUpRequest.writeTo(out);
-        }
-        int commandStart = out.writerIndex();
-        if (encoding == CommandEncoding.SCRIPT) {
-            LockScripts.writeEvalSha(out, kind, request);
-        } else {
-            NativeCommands.write(out, encoding, request, sequence);
-        }
-        int tag = RequestRing.tag(kind, encoding, sequence, false);
-        return isWakeUpWanted
-                ? enqueueWithWakeUp(request, kind, tag, mask, out, start, commandStart)
-                : enqueue(request, kind, tag, mask, out, start);
+        CommandEncoding encoding = plain.write(out, request, kind);
+        return enqueue(request, kind, RequestRing.tag(kind, encoding, sequence, false), mask, out, start);
     }
 
     /** Adds a request, whose bytes end the shared batch, for the nodes of a mask. Returns those that accept it. */
@@ -218,29 +169,8 @@ public final class FanOut implements RejectedSends.Listener {
         return sent;
     }
 
-    /** As above. A node that pushes no changes of keys gets the command without the registration. */
-    private long enqueueWithWakeUp(LockRequest request, CommandKind kind, int tag, long mask, ByteBuf out, int start,
-            int commandStart) {
-        int end = out.writerIndex();
-        long sent = 0;
-        for (long left = mask & (kind.isVote ? open : connected); left != 0; left &= left - 1) {
-            NodeConnection connection = connections[Long.numberOfTrailingZeros(left)];
-            boolean isSent = (pushing & Long.lowestOneBit(left)) != 0
-                    ? connection.offerWithWakeUp(request, tag, end - start)
-                    : connection.offer(request, tag, end - start);
-            sent |= isSent ? Long.lowestOneBit(left) : 0;
-        }
-        if (routes != null) {
-            routes.copy(sent & pushing, out, start, end);
-            routes.copy(sent & ~pushing, out, commandStart, end);
-        }
-        skip(~sent | pushing, out, start, commandStart);
-        skip(sent, out, start, end);
-        return sent;
-    }
-
     /** Leaves a range of the shared batch out for the nodes that do not get it. */
-    private void skip(long sent, ByteBuf out, int start, int end) {
+    void skip(long sent, ByteBuf out, int start, int end) {
         for (long left = connected & ~sent; left != 0; left &= left - 1) {
             connections[Long.numberOfTrailingZeros(left)].skip(out, start, end);
         }
@@ -266,7 +196,7 @@ public final class FanOut implements RejectedSends.Listener {
      */
     public void release(LockRequest request, CommandKind kind, long mask) {
         if (isBatched(request, kind)) {
-            deferred.collect(request, kind, 0, mask);
+            collect(request, kind, 0, mask);
         } else {
             send(request, kind, 0, mask);
         }
@@ -285,11 +215,44 @@ public final class FanOut implements RejectedSends.Listener {
         if (!isBatched(request, CommandKind.EXTEND)) {
             return false;
         }
-        if (batches.isCollecting && deferred.mightContain(request)) {
-            deferred.sealCollected();
+        if (batches.isCollecting && isCollected(request)) {
+            sealBatches();
         }
-        deferred.collect(request, CommandKind.EXTEND, sequence, mask);
+        collect(request, CommandKind.EXTEND, sequence, mask);
         return true;
+    }
+
+    /** The first command of a turn waits alone; a second one moves both into the batches. */
+    private void collect(LockRequest request, CommandKind kind, int sequence, long mask) {
+        while (lone != null) {
+            LockRequest first = lone;
+            lone = null;
+            batches.add(first, loneKind, loneSequence, loneMask);
+        }
+        if (batches.isCollecting) {
+            batches.add(request, kind, sequence, mask);
+        } else {
+            batches.isCollecting = true;
+            lone = request;
+            loneKind = kind;
+            loneSequence = sequence;
+            loneMask = mask;
+        }
+        scheduleFlush();
+    }
+
+    /** Whether a collected command may be for a resource of this one. */
+    private boolean isCollected(LockRequest request) {
+        if (lone == null) {
+            return batches.mightContain(request);
+        }
+        int hash = lone.resourceHash(0);
+        for (int i = request.keyCount() - 1; i >= 0; i--) {
+            if (request.resourceHash(i) == hash) {
+                return true;
+            }
+        }
+        return false;
     }
 
     private boolean isBatched(LockRequest request, CommandKind kind) {
@@ -309,7 +272,25 @@ public final class FanOut implements RejectedSends.Listener {
 
     /** Writes the collected commands, so that later ones follow them. */
     void sealBatches() {
-        deferred.sealCollected();
+        LockRequest reserved = null;
+        while (lone != null && lone != reserved && loneKind == CommandKind.EXTEND) {
+            // Room may take a flush, and a release that the flush causes must find the extension that it follows.
+            reserved = lone;
+            batch.withRoom(PlainCommands.roomFor(reserved));
+        }
+        if (lone == null) {
+            batches.seal();
+        } else {
+            LockRequest request = lone;
+            lone = null;
+            batches.isCollecting = false;
+            sendNow(request, loneKind, loneSequence, loneMask);
+        }
+    }
+
+    /** Reports at the end of the turn the nodes that a batch was not sent to. */
+    void reject(CommandBatch commands, long unsent) {
+        rejectedSends.add(commands, unsent);
     }
 
     void onBatchOutcome(CommandBatch commands) {
@@ -331,69 +312,7 @@ public final class FanOut implements RejectedSends.Listener {
         batch.lastNode = nodeIndex;
     }
 
-    // ---- rejected sends ---------------------------------------------------------------------------------------------
-
-    /** Reports to a request the nodes that it was not sent to. */
-    @Override
-    public void onRejected(LockRequest request, CommandKind kind, int sequence, long unsent) {
-        for (long left = unsent; left != 0; left &= left - 1) {
-            int index = Long.numberOfTrailingZeros(left);
-            request.onNotSent(index, kind, sequence, whyUnsent(request, kind, index));
-        }
-    }
-
-    @Override
-    public void onRejected(CommandBatch commands, long unsent) {
-        batches.report(commands, unsent);
-    }
-
-    /** Reports at the end of the turn the nodes that a batch was not sent to. */
-    void reject(CommandBatch commands, long unsent) {
-        rejectedSends.add(commands, unsent);
-        hasRejected = true;
-    }
-
-    /** The reason now. If there is none any more, or the command did not fit, the reason was back-pressure. */
-    VoteFailure whyUnsent(SlotKey key, CommandKind kind, int index) {
-        boolean isSilent = routes != null && (routes.route(key, kind.isVote) & 1L << index) != 0;
-        VoteFailure refusal = isSilent ? VoteFailure.SLOT_MOVED : senders[index].refusalOf(kind);
-        return refusal == VoteFailure.NONE ? VoteFailure.BACK_PRESSURE : refusal;
-    }
-
-    // ---- batch and flush --------------------------------------------------------------------------------------------
-
-    /** Capacity that {@code MSETEX} needs beyond {@link #roomFor}: it has the token once for each key. */
-    static int roomForValues(LockRequest command) {
-        return command.keyCount() * VALUE_BYTES_MAX;
-    }
-
-    /** Capacity for a command in any encoding but {@code MSETEX}. */
-    static int roomFor(LockRequest command, CommandKind kind) {
-        int counterLength = kind.isCounterNamed ? command.counterBulk().length : 0;
-        return WakeUpRequest.COMMAND_BYTES + LockScripts.COMMAND_OVERHEAD_BYTES + command.resourceBulk().length
-                + counterLength;
-    }
-
-    /** Where the part of a node starts that can be sent to from now on. */
-    int batchIndex() {
-        return batch.writerIndex();
-    }
-
-    /** Writes a node's part of the batch so far to its connection, so that a command of its own can follow. */
-    void writeShared(NodeConnection connection) {
-        batch.writeTo(connection);
-    }
-
-    /** The batch, with room; null if there is none: each command without room is reported as not sent. */
-    ByteBuf withRoom(int bytes) {
-        try {
-            return batch.withRoom(bytes);
-        } catch (RuntimeException | Error e) {
-            // A caller does not know how many nodes will reply to a send that throws.
-            Log.error("commands are not sent: their buffer threw", e);
-            return null;
-        }
-    }
+    // ---- the end of a turn ------------------------------------------------------------------------------------------
 
     /** Flushes at the end of this turn. */
     void scheduleFlush() {
@@ -419,9 +338,14 @@ public final class FanOut implements RejectedSends.Listener {
         }
     }
 
-    /** Null without a cluster. */
-    ClusterRoutes routes() {
-        return routes;
+    /**
+     * Whether a node votes now, on every key: it is one master, and not in quarantine.
+     *
+     * @param nodeIndex which node
+     * @return false also for a cluster
+     */
+    public boolean isVoting(int nodeIndex) {
+        return routes == null && (open & 1L << nodeIndex) != 0;
     }
 
     /**
@@ -435,39 +359,24 @@ public final class FanOut implements RejectedSends.Listener {
         return open & ~silent;
     }
 
-    /** The nodes that get releases and queries, as a mask. */
-    long connected() {
-        return connected;
-    }
-
-    DirectBuffers buffers() {
-        return buffers;
-    }
-
-    /** {@code TIME}, owned by the caller; null if there is no memory for it. */
-    ByteBuf timeCommand() {
-        return batch.timeCommand();
-    }
-
     private void flush() {
         // Also in the flush of the next turn: commands from here on leave with it, or one turn later.
         isFlushScheduled = true;
         try {
             if (batches.isCollecting) {
-                deferred.sealCollected();
+                sealBatches();
             }
-            if (hasRejected) {
+            if (!rejectedSends.isEmpty) {
                 rejectedSends.report();
-                hasRejected = !rejectedSends.isEmpty();
             }
             if (batches.isCollecting) {
                 // Again, for releases and extensions that the reports have caused.
-                deferred.sealCollected();
+                sealBatches();
             }
         } finally {
             isFlushScheduled = false;
             batch.flush();
-            if (batches.isCollecting && !isFlushScheduled || hasRejected && !rejectedSends.isEmpty()) {
+            if (batches.isCollecting && !isFlushScheduled || !rejectedSends.isEmpty) {
                 // In the next turn: a caller that retries at once must not block the sockets.
                 flushInNextTurn();
             }
@@ -482,8 +391,8 @@ public final class FanOut implements RejectedSends.Listener {
 
     /** Reports all rejected sends and releases the buffers. */
     public void close() {
-        while (batches.isCollecting || !rejectedSends.isEmpty()) {
-            deferred.sealCollected();
+        while (batches.isCollecting || !rejectedSends.isEmpty) {
+            sealBatches();
             rejectedSends.report();
         }
         free();

@@ -17,26 +17,13 @@ final class LockScripts {
     private LockScripts() {
     }
 
-    /** Writes the command that runs the cached script. */
-    static void writeEvalSha(ByteBuf out, CommandKind kind, LockRequest command) {
-        if (command.lockKind() == LockKind.PLAIN) {
-            write(out, ScriptSources.EVALSHA[kind.ordinal()], kind, command);
-        } else {
-            KindScripts.of(command.lockKind()).write(out, kind, command, false);
+    /** Writes the command that runs the cached script, or has the whole script for a node that has not cached it. */
+    static void write(ByteBuf out, CommandKind kind, LockRequest command, boolean isEval) {
+        if (command.lockKind() != LockKind.PLAIN) {
+            KindScripts.of(command.lockKind()).write(out, kind, command, isEval);
+            return;
         }
-    }
-
-    /** Writes the command with the whole script, for a node that has not cached it. */
-    static void writeEval(ByteBuf out, CommandKind kind, LockRequest command) {
-        if (command.lockKind() == LockKind.PLAIN) {
-            write(out, ScriptSources.EVAL[kind.ordinal()], kind, command);
-        } else {
-            KindScripts.of(command.lockKind()).write(out, kind, command, true);
-        }
-    }
-
-    private static void write(ByteBuf out, byte[] prefix, CommandKind kind,
-            LockRequest command) {
+        byte[] prefix = (isEval ? ScriptSources.EVAL : ScriptSources.EVALSHA)[kind.ordinal()];
         if (prefix == null) {
             throw new IllegalArgumentException("there is no script for " + kind);
         }
@@ -88,6 +75,11 @@ final class LockScripts {
         out.writeBytes((isEval ? ScriptSources.EVAL : ScriptSources.EVALSHA)[CommandKind.RELEASE.ordinal()]);
         out.writeBytes(release.resourceBulk());
         out.writeBytes(release.token().bulk);
+    }
+
+    /** Capacity for a command in any encoding but {@code MSETEX}, without the script. */
+    static int roomFor(LockRequest command, CommandKind kind) {
+        return PlainCommands.roomFor(command) + (kind.isCounterNamed ? command.counterBulk().length : 0);
     }
 
     /** Capacity for a release. */

@@ -6,14 +6,13 @@ import io.netty.buffer.ByteBuf;
 import java.nio.charset.StandardCharsets;
 
 /**
- * The commands in their native encodings. Only {@code MSETEX} may be longer than its script's {@code EVALSHA}.
+ * The native encodings that only some nodes, or few commands, have. Only {@code MSETEX} may be longer than its script's
+ * {@code EVALSHA}.
  *
  * @threading immutable
  */
 final class NativeCommands {
 
-    private static final byte[] SET_NX = ascii("*6\r\n$3\r\nSET\r\n");
-    private static final byte[] NX_PX = ascii("$2\r\nNX\r\n$2\r\nPX\r\n");
     private static final byte[] SET_IFEQ = ascii("*7\r\n$3\r\nSET\r\n");
     private static final byte[] IFEQ = ascii("$4\r\nIFEQ\r\n");
     private static final byte[] PX = ascii("$2\r\nPX\r\n");
@@ -37,14 +36,13 @@ final class NativeCommands {
     /** Writes a command. Its sequence is the number of the resource if it concerns one of a set. */
     static void write(ByteBuf out, CommandEncoding encoding, LockRequest command, int sequence) {
         switch (encoding) {
-            case PLAIN_SET -> writeSetIfAbsent(out, command);
             case SET_IFEQ -> writeSetIfEqual(out, command);
             case MSETEX -> writeSetAllIfAbsent(out, command);
             case DELEX, DELIFEQ -> writeRelease(out, encoding, command.resourceBulk(), command.token());
             case PTTL -> out.writeBytes(PTTL).writeBytes(command.resourceBulk());
             case TYPE -> out.writeBytes(TYPE).writeBytes(command.resourceBulk(sequence));
             case GET -> writeTicketQuery(out, command.counterBulk());
-            case SCRIPT -> throw new IllegalArgumentException("SCRIPT is not a native encoding");
+            case SCRIPT, PLAIN_SET -> throw new IllegalArgumentException(encoding + " is written elsewhere");
         }
     }
 
@@ -75,14 +73,6 @@ final class NativeCommands {
         out.writeShort('\r' << 8 | '\n').writeBytes(counterBulk, start, nameLength).writeBytes(TICKETS);
     }
 
-    /** {@code SET key token NX PX ttl}. */
-    private static void writeSetIfAbsent(ByteBuf out, LockRequest command) {
-        out.writeBytes(SET_NX).writeBytes(command.resourceBulk());
-        out.writeBytes(command.token().bulk);
-        out.writeBytes(NX_PX);
-        RespWriter.bulkInteger(out, command.ttlMs());
-    }
-
     /** {@code MSETEX K key1 token ... keyK token NX PX ttl}. */
     private static void writeSetAllIfAbsent(ByteBuf out, LockRequest command) {
         int keyCount = command.keyCount();
@@ -93,7 +83,7 @@ final class NativeCommands {
             out.writeBytes(command.resourceBulk(i));
             out.writeBytes(command.token().bulk);
         }
-        out.writeBytes(NX_PX);
+        out.writeBytes(PlainCommands.NX_PX);
         RespWriter.bulkInteger(out, command.ttlMs());
     }
 

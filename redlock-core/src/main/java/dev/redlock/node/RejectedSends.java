@@ -3,7 +3,7 @@ package dev.redlock.node;
 import java.util.ArrayDeque;
 
 /**
- * Commands that could not be sent to some nodes. They are reported at the end of the turn, because a report may
+ * Commands that could not be sent to some nodes. Most are reported at the end of the turn, because a report may
  * cause another command. That one must not overtake a command that is being written, and must not change the state
  * under the caller of the fan-out.
  *
@@ -29,6 +29,7 @@ final class RejectedSends {
     private final FreeList<Entry> free = new FreeList<>(POOLED_MIN);
     private ArrayDeque<Entry> entries = new ArrayDeque<>();
     private int lengthMax;
+    boolean isEmpty = true;
 
     /**
      * One command, and the nodes that it could not be sent to, as a mask.
@@ -47,11 +48,12 @@ final class RejectedSends {
         this.listener = listener;
     }
 
-    boolean isEmpty() {
-        return entries.isEmpty();
-    }
-
+    /** The caller of a send learns at once of an acquire or a query that was not sent. */
     void add(LockRequest request, CommandKind kind, int sequence, long nodes) {
+        if (kind.isAcquire || kind == CommandKind.REMAINING_TTL) {
+            listener.onRejected(request, kind, sequence, nodes);
+            return;
+        }
         Entry entry = take(kind, nodes);
         entry.request = request;
         entry.sequence = sequence;
@@ -67,6 +69,7 @@ final class RejectedSends {
         entry.kind = kind;
         entry.nodes = nodes;
         entries.add(entry);
+        isEmpty = false;
         lengthMax = Math.max(lengthMax, entries.size());
         return entry;
     }
@@ -80,10 +83,11 @@ final class RejectedSends {
         }
     }
 
-    /** Reports the entries so far to their listener. New ones wait for the next call, so this terminates. */
+    /** Reports the entries so far. New ones wait for the next call, so this terminates. */
     void report() {
         for (int left = entries.size(); left > 0; left--) {
             Entry entry = entries.remove();
+            isEmpty = entries.isEmpty();
             LockRequest request = entry.request;
             CommandBatch batch = entry.batch;
             CommandKind kind = entry.kind;

@@ -41,8 +41,21 @@ final class SharedBatch {
         routes = newRoutes;
     }
 
-    /** The buffer, with at least so many writable bytes; null if there is no memory. */
+    /** The buffer, with room; null if there is none: each command without room is reported as not sent. */
     ByteBuf withRoom(int bytes) {
+        if (batch != null && batch.writableBytes() >= bytes) {
+            return batch;
+        }
+        try {
+            return makeRoom(bytes);
+        } catch (RuntimeException | Error e) {
+            // A caller does not know how many nodes will reply to a send that throws.
+            Log.error("commands are not sent: their buffer threw", e);
+            return null;
+        }
+    }
+
+    private ByteBuf makeRoom(int bytes) {
         while (batch != null && batch.writableBytes() < bytes) {
             if (batch.isReadable()) {
                 flush();
@@ -97,12 +110,9 @@ final class SharedBatch {
                 connections[next].flush();
             }
         }
-        if (flushed != null) {
-            reuseOrRelease(flushed);
+        if (flushed == null) {
+            return;
         }
-    }
-
-    private void reuseOrRelease(ByteBuf flushed) {
         if (batch == null && flushed.refCnt() == 1) {
             batch = flushed.clear();
         } else {

@@ -42,7 +42,7 @@ class LockScriptsTest {
     private static void assertWritten(CommandKind kind, int words, int keys, String counter,
             String arguments) {
         ByteBuf out = Unpooled.buffer();
-        LockScripts.writeEvalSha(out, kind, request(30_000));
+        LockScripts.write(out, kind, request(30_000), false);
         assertEquals("*" + words + "\r\n$7\r\nEVALSHA\r\n$40\r\n" + sha(kind) + "\r\n$1\r\n" + keys + "\r\n" + RESOURCE
                 + counter + "$20\r\n" + TOKEN + "\r\n" + arguments, text(out));
     }
@@ -60,12 +60,30 @@ class LockScriptsTest {
     @Test
     void writesNativeCommands() {
         String token = "$20\r\n" + TOKEN + "\r\n";
-        assertEquals("*6\r\n$3\r\nSET\r\n" + RESOURCE + token + "$2\r\nNX\r\n$2\r\nPX\r\n$5\r\n30000\r\n",
-                written(CommandEncoding.PLAIN_SET));
         assertEquals("*4\r\n$5\r\nDELEX\r\n" + RESOURCE + "$4\r\nIFEQ\r\n" + token, written(CommandEncoding.DELEX));
         assertEquals("*3\r\n$7\r\nDELIFEQ\r\n" + RESOURCE + token, written(CommandEncoding.DELIFEQ));
         assertEquals("*7\r\n$3\r\nSET\r\n" + RESOURCE + token + "$4\r\nIFEQ\r\n" + token
                 + "$2\r\nPX\r\n$5\r\n30000\r\n", written(CommandEncoding.SET_IFEQ));
+    }
+
+    @Test
+    void writesTheThreePlainCommandsWithChangingTtls() {
+        PlainCommands commands = new PlainCommands();
+        for (long ttlMs : new long[]{30_000, 30_000, 1, 86_400_000, 30_000}) {
+            StubRequest request = request(ttlMs, "o");
+            String value = "$22\r\n" + TOKEN + "@o\r\n";
+            String ttl = "$" + Long.toString(ttlMs).length() + "\r\n" + ttlMs + "\r\n";
+            ByteBuf out = Unpooled.buffer(PlainCommands.roomFor(request), PlainCommands.roomFor(request));
+            assertEquals(CommandEncoding.PLAIN_SET, commands.write(out, request, CommandKind.ACQUIRE));
+            assertEquals("*6\r\n$3\r\nSET\r\n" + RESOURCE + value + "$2\r\nNX\r\n$2\r\nPX\r\n" + ttl, text(out));
+            for (CommandKind kind : new CommandKind[]{CommandKind.EXTEND, CommandKind.RELEASE}) {
+                ByteBuf script = Unpooled.buffer();
+                ByteBuf expected = Unpooled.buffer();
+                assertEquals(CommandEncoding.SCRIPT, commands.write(script, request, kind));
+                LockScripts.write(expected, kind, request, false);
+                assertEquals(text(expected), text(script));
+            }
+        }
     }
 
     /** The value with a name, in every command that has the value: the same bytes otherwise. */
@@ -77,18 +95,18 @@ class LockScriptsTest {
         String value = "$" + (21 + name.length()) + "\r\n" + TOKEN + "@" + name + "\r\n";
         for (CommandKind kind : ScriptSources.SCRIPTED) {
             if (kind.single() == kind) {
-                int room = FanOut.roomFor(named, kind);
+                int room = LockScripts.roomFor(named, kind);
                 ByteBuf out = Unpooled.buffer();
                 ByteBuf expected = Unpooled.buffer();
-                LockScripts.writeEvalSha(out, kind, named);
-                LockScripts.writeEvalSha(expected, kind, plain);
+                LockScripts.write(out, kind, named, false);
+                LockScripts.write(expected, kind, plain, false);
                 assertTrue(out.readableBytes() <= room, () -> kind + " needs more than " + room);
                 assertEquals(withName(text(expected), value), text(out), kind::name);
             }
         }
-        for (CommandEncoding encoding : new CommandEncoding[]{CommandEncoding.PLAIN_SET, CommandEncoding.DELEX,
-            CommandEncoding.DELIFEQ, CommandEncoding.SET_IFEQ}) {
-            int room = FanOut.roomFor(named, CommandKind.EXTEND);
+        for (CommandEncoding encoding : new CommandEncoding[]{CommandEncoding.DELEX, CommandEncoding.DELIFEQ,
+            CommandEncoding.SET_IFEQ}) {
+            int room = LockScripts.roomFor(named, CommandKind.EXTEND);
             ByteBuf out = Unpooled.buffer(room, room);
             ByteBuf expected = Unpooled.buffer();
             NativeCommands.write(out, encoding, named, 0);
@@ -99,7 +117,7 @@ class LockScriptsTest {
         ByteBuf out = Unpooled.buffer();
         ByteBuf expected = Unpooled.buffer();
         LockScripts.writeRelease(out, release, false);
-        LockScripts.writeEvalSha(expected, CommandKind.RELEASE, named);
+        LockScripts.write(expected, CommandKind.RELEASE, named, false);
         assertEquals(text(expected), text(out));
     }
 
@@ -120,7 +138,7 @@ class LockScriptsTest {
         };
         ByteBuf out = Unpooled.buffer();
         NativeCommands.write(out, CommandEncoding.MSETEX, set, 0);
-        int room = FanOut.roomFor(set, CommandKind.ACQUIRE) + FanOut.roomForValues(set);
+        int room = LockScripts.roomFor(set, CommandKind.ACQUIRE) + CommandVariants.roomForValues(set);
         assertTrue(out.readableBytes() <= room, () -> "needs more than " + room);
         String command = text(out);
         assertTrue(command.startsWith("*133\r\n$6\r\nMSETEX\r\n$2\r\n64\r\n$1\r\nn\r\n$"), command);
@@ -149,7 +167,7 @@ class LockScriptsTest {
                 return ("$" + name.length() + "\r\n" + name + "\r\n").getBytes(StandardCharsets.US_ASCII);
             }
         };
-        int room = FanOut.roomFor(request, CommandKind.TICKETS);
+        int room = LockScripts.roomFor(request, CommandKind.TICKETS);
         ByteBuf out = Unpooled.buffer(room, room);
         NativeCommands.write(out, CommandEncoding.GET, request, 0);
         assertEquals("*2\r\n$3\r\nGET\r\n$" + (nameLength + 8) + "\r\n" + name + ":tickets\r\n", text(out));
@@ -278,8 +296,8 @@ class LockScriptsTest {
         String source = new String(ScriptSources.source(kind), StandardCharsets.UTF_8);
         ByteBuf bySha = Unpooled.buffer();
         ByteBuf bySource = Unpooled.buffer();
-        LockScripts.writeEvalSha(bySha, kind, request(86_400_000));
-        LockScripts.writeEval(bySource, kind, request(86_400_000));
+        LockScripts.write(bySha, kind, request(86_400_000), false);
+        LockScripts.write(bySource, kind, request(86_400_000), true);
         assertEquals(text(bySha)
                 .replace("$7\r\nEVALSHA\r\n$40\r\n" + sha(kind), "$4\r\nEVAL\r\n$" + source.length() + "\r\n" + source),
                 text(bySource));
@@ -290,7 +308,7 @@ class LockScriptsTest {
             names = {"RELEASE_MANY", "RELEASE_MANY_FENCED", "EXTEND_MANY", "REMAINING_TTL", "TICKETS", "KEY_TYPE"})
     void theCapacityIsEnoughForEachCommand(CommandKind kind) {
         ByteBuf out = Unpooled.buffer();
-        LockScripts.writeEvalSha(out, kind, request(86_400_000));
+        LockScripts.write(out, kind, request(86_400_000), false);
         int length = out.readableBytes();
         out.release();
         int names = RESOURCE.length() + (kind.isCounterNamed ? request(1).counterBulk().length : 0);
