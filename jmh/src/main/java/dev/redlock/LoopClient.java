@@ -1,5 +1,6 @@
 package dev.redlock;
 
+import dev.redlock.engine.ClientLoops;
 import dev.redlock.engine.LockEngine;
 import dev.redlock.transport.IoTransport;
 import java.util.List;
@@ -21,7 +22,7 @@ public final class LoopClient implements AutoCloseable {
      * @param transports one for each event loop
      */
     public LoopClient(RedlockContext context, List<? extends IoTransport> transports) {
-        LockEngine engine = LockEngine.onOwnLoops(context.conclude(), transports, "given");
+        LockEngine engine = new LockEngine(ClientLoops.onOwnLoops(context.conclude(), transports, "given"));
         engine.connect();
         redlock = new Redlock(engine);
     }

@@ -10,6 +10,7 @@ import dev.redlock.node.LockKind;
 import dev.redlock.time.Durations;
 import java.time.Duration;
 import java.util.Objects;
+import java.util.function.Consumer;
 
 /**
  * The options of an acquisition. Each method returns a changed copy, so build the options once and keep them.
@@ -52,9 +53,7 @@ public final class AcquireOptions {
      * @throws IllegalArgumentException if it is negative
      */
     public AcquireOptions waitUpTo(Duration wait) {
-        AcquireSpec changed = spec.copy();
-        changed.waitNs = Durations.nanosOf("wait", wait);
-        return new AcquireOptions(changed);
+        return with(changed -> changed.waitNs = Durations.nanosOf("wait", wait));
     }
 
     /**
@@ -74,9 +73,7 @@ public final class AcquireOptions {
      * @throws IllegalArgumentException if it is negative
      */
     public AcquireOptions minValidity(Duration minValidity) {
-        AcquireSpec changed = spec.copy();
-        changed.minValidityNs = Durations.nanosOf("minimum validity", minValidity);
-        return new AcquireOptions(changed);
+        return with(changed -> changed.minValidityNs = Durations.nanosOf("minimum validity", minValidity));
     }
 
     /**
@@ -87,9 +84,7 @@ public final class AcquireOptions {
      */
     public AcquireOptions retryPolicy(RetryPolicy policy) {
         Objects.requireNonNull(policy, "retry policy is null");
-        AcquireSpec changed = spec.copy();
-        changed.retryPolicy = policy;
-        return new AcquireOptions(changed);
+        return with(changed -> changed.retryPolicy = policy);
     }
 
     /**
@@ -100,9 +95,7 @@ public final class AcquireOptions {
      */
     public AcquireOptions listener(LeaseListener leaseListener) {
         Objects.requireNonNull(leaseListener, "lease listener is null");
-        AcquireSpec changed = spec.copy();
-        changed.listener = leaseListener;
-        return new AcquireOptions(changed);
+        return with(changed -> changed.listener = leaseListener);
     }
 
     /**
@@ -142,10 +135,10 @@ public final class AcquireOptions {
             throw new IllegalArgumentException(
                     "extension limit " + countMax + " is out of range: at least 1 is needed");
         }
-        AcquireSpec changed = spec.copy();
-        changed.extensionCountMax = countMax;
-        changed.holdNsMax = Durations.nanosOf("longest hold", holdMax);
-        return new AcquireOptions(changed);
+        return with(changed -> {
+            changed.extensionCountMax = countMax;
+            changed.holdNsMax = Durations.nanosOf("longest hold", holdMax);
+        });
     }
 
     /**
@@ -157,9 +150,7 @@ public final class AcquireOptions {
      * @return the changed options
      */
     public AcquireOptions fenced() {
-        AcquireSpec changed = spec.copy();
-        changed.isFenced = true;
-        return new AcquireOptions(changed);
+        return with(changed -> changed.isFenced = true);
     }
 
     /**
@@ -171,9 +162,7 @@ public final class AcquireOptions {
      * @return the changed options
      */
     public AcquireOptions watchLoss() {
-        AcquireSpec changed = spec.copy();
-        changed.isLossWatched = true;
-        return new AcquireOptions(changed);
+        return with(changed -> changed.isLossWatched = true);
     }
 
     /**
@@ -218,10 +207,10 @@ public final class AcquireOptions {
             throw new IllegalArgumentException("permit count " + permitCount + " is out of range: a semaphore has 1 to "
                     + PermitKey.PERMITS_MAX + " permits");
         }
-        AcquireSpec changed = spec.copy();
-        changed.kind = LockKind.PERMIT;
-        changed.permitCount = permitCount;
-        return new AcquireOptions(changed);
+        return with(changed -> {
+            changed.kind = LockKind.PERMIT;
+            changed.permitCount = permitCount;
+        });
     }
 
     /**
@@ -242,25 +231,29 @@ public final class AcquireOptions {
      * @throws IllegalArgumentException if it is negative
      */
     public AcquireOptions holdAtLeast(Duration holdMin) {
+        return with(changed -> changed.holdNsMin = Durations.nanosOf("shortest hold", holdMin));
+    }
+
+    private AcquireOptions with(Consumer<AcquireSpec> change) {
         AcquireSpec changed = spec.copy();
-        changed.holdNsMin = Durations.nanosOf("shortest hold", holdMin);
+        change.accept(changed);
         return new AcquireOptions(changed);
     }
 
     private AcquireOptions ofKind(LockKind kind) {
-        AcquireSpec changed = spec.copy();
-        changed.kind = kind;
-        changed.permitCount = 0;
-        return new AcquireOptions(changed);
+        return with(changed -> {
+            changed.kind = kind;
+            changed.permitCount = 0;
+        });
     }
 
     /** Options of a reader, without those that only writers have. */
     AcquireOptions forReader() {
-        AcquireSpec changed = spec.copy();
-        changed.kind = LockKind.READ;
-        changed.isFenced = false;
-        changed.isLossWatched = false;
-        return new AcquireOptions(changed);
+        return with(changed -> {
+            changed.kind = LockKind.READ;
+            changed.isFenced = false;
+            changed.isLossWatched = false;
+        });
     }
 
     @Override

@@ -2,23 +2,18 @@ package dev.redlock;
 
 import dev.redlock.api.AcquireCallback;
 import dev.redlock.api.AcquireOutcome;
-import dev.redlock.api.CloseReport;
 import dev.redlock.api.Lease;
 import dev.redlock.api.LeaseAction;
 import dev.redlock.api.LeaseTask;
-import dev.redlock.api.NodeState;
 import dev.redlock.engine.AcquireSpec;
+import dev.redlock.engine.ClientLoops;
 import dev.redlock.engine.LeaseHandle;
 import dev.redlock.engine.LockEngine;
 import dev.redlock.engine.LockKey;
-import dev.redlock.engine.SetKey;
-import dev.redlock.node.Log;
 import dev.redlock.time.Durations;
 import java.time.Duration;
 import java.util.Collection;
-import java.util.List;
 import java.util.Objects;
-import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 
 /**
@@ -41,13 +36,8 @@ import java.util.concurrent.CompletionStage;
  *
  * @threading any thread
  */
-public final class Redlock implements AutoCloseable {
+public final class Redlock extends ConnectedClient {
 
-    private final LockEngine engine;
-    private final String keyPrefix;
-    private final int resourceLengthMax;
-    private final List<NodeStatus> nodes;
-    private final RedlockCounters counters;
     /** Any thread may write it. */
     private TtlOptions lastTtl;
 
@@ -60,11 +50,7 @@ public final class Redlock implements AutoCloseable {
     }
 
     Redlock(LockEngine engine) {
-        this.engine = engine;
-        this.keyPrefix = engine.config().keyPrefix();
-        this.resourceLengthMax = engine.config().resourceLengthMax();
-        this.nodes = statusOf(engine);
-        this.counters = new RedlockCounters(engine);
+        super(engine);
     }
 
     /**
@@ -90,7 +76,7 @@ public final class Redlock implements AutoCloseable {
      */
     public static Redlock connect(RedlockContext context) {
         Objects.requireNonNull(context, "context is null");
-        LockEngine engine = LockEngine.create(context.conclude());
+        LockEngine engine = new LockEngine(ClientLoops.create(context.conclude()));
         engine.connect();
         return new Redlock(engine);
     }
@@ -108,7 +94,7 @@ public final class Redlock implements AutoCloseable {
      * @throws IllegalStateException    on the client's event loop
      */
     public AcquireOutcome acquire(String resource, Duration ttl) throws InterruptedException {
-        return acquireBlocking(lockKey(resource), specOfTtl(ttl));
+        return acquireBlocking(engine.key(resource), specOfTtl(ttl));
     }
 
     /**
@@ -123,7 +109,7 @@ public final class Redlock implements AutoCloseable {
      * @throws IllegalStateException    on the client's event loop
      */
     public AcquireOutcome acquire(String resource, AcquireOptions options) throws InterruptedException {
-        return acquireBlocking(lockKey(resource), specOf(options));
+        return acquireBlocking(engine.key(resource), specOf(options));
     }
 
     /**
@@ -151,7 +137,7 @@ public final class Redlock implements AutoCloseable {
      * @throws IllegalStateException    on the client's event loop
      */
     public AcquireOutcome tryAcquire(String resource, Duration ttl) throws InterruptedException {
-        return engine.acquireBlocking(lockKey(resource), specOfTtl(ttl), 0);
+        return engine.acquireBlocking(engine.key(resource), specOfTtl(ttl), 0);
     }
 
     /**
@@ -168,7 +154,7 @@ public final class Redlock implements AutoCloseable {
      */
     public AcquireOutcome tryAcquire(String resource, Duration ttl, Duration wait)
             throws InterruptedException {
-        return engine.acquireBlocking(lockKey(resource), specOfTtl(ttl), Durations.nanosOf("wait", wait));
+        return engine.acquireBlocking(engine.key(resource), specOfTtl(ttl), Durations.nanosOf("wait", wait));
     }
 
     /**
@@ -184,7 +170,7 @@ public final class Redlock implements AutoCloseable {
     public AcquireOutcome tryAcquire(String resource, AcquireOptions options)
             throws InterruptedException {
         AcquireSpec spec = specOf(options);
-        return engine.acquireBlocking(lockKey(resource), spec, spec.waitNsOr(0));
+        return engine.acquireBlocking(engine.key(resource), spec, spec.waitNsOr(0));
     }
 
     /**
@@ -220,7 +206,7 @@ public final class Redlock implements AutoCloseable {
      */
     public AcquireOutcome acquireAll(Collection<String> resources, AcquireOptions options)
             throws InterruptedException {
-        return acquireBlocking(lockKeyOfAll(resources), specOf(options));
+        return acquireBlocking(engine.keyOfAll(resources), specOf(options));
     }
 
     /**
@@ -237,7 +223,7 @@ public final class Redlock implements AutoCloseable {
     public AcquireOutcome tryAcquireAll(Collection<String> resources, AcquireOptions options)
             throws InterruptedException {
         AcquireSpec spec = specOf(options);
-        return engine.acquireBlocking(lockKeyOfAll(resources), spec, spec.waitNsOr(0));
+        return engine.acquireBlocking(engine.keyOfAll(resources), spec, spec.waitNsOr(0));
     }
 
     /**
@@ -310,10 +296,6 @@ public final class Redlock implements AutoCloseable {
         return last.spec;
     }
 
-    private static AcquireSpec specOf(AcquireOptions options) {
-        return Objects.requireNonNull(options, "options are null").spec;
-    }
-
     // ---- asynchronous -----------------------------------------------------------------------------------------------
 
     /**
@@ -337,7 +319,7 @@ public final class Redlock implements AutoCloseable {
      */
     public CompletionStage<AcquireOutcome> acquireAsync(String resource, AcquireOptions options) {
         AcquireSpec spec = specOf(options);
-        return engine.acquireAsync(lockKey(resource), spec, waitNs(spec));
+        return engine.acquireAsync(engine.key(resource), spec, waitNs(spec));
     }
 
     /**
@@ -366,7 +348,7 @@ public final class Redlock implements AutoCloseable {
      */
     public CompletionStage<AcquireOutcome> acquireAllAsync(Collection<String> resources, AcquireOptions options) {
         AcquireSpec spec = specOf(options);
-        return engine.acquireAsync(lockKeyOfAll(resources), spec, waitNs(spec));
+        return engine.acquireAsync(engine.keyOfAll(resources), spec, waitNs(spec));
     }
 
     /**
@@ -398,80 +380,6 @@ public final class Redlock implements AutoCloseable {
     }
 
     /**
-     * A view of a resource as a {@link java.util.concurrent.locks.Lock}. All views of a resource by one client share
-     * their hold: a thread that holds it through one view re-enters it through another.
-     *
-     * @param resource the name to lock
-     * @param options  how; the wait budget is that of each method of the view
-     * @return the view
-     * @throws IllegalArgumentException if the resource or the ttl is out of range, or the options are for reading,
-     *                                  writing or a permit
-     */
-    public RedlockLock asLock(String resource, AcquireOptions options) {
-        AcquireSpec spec = specOf(options);
-        engine.check(spec);
-        spec.checkPlain("asLock", "use asReadWriteLock or asSemaphore, or options without forReading(), forWriting()"
-                + " and forPermitOf()");
-        return new RedlockLock(engine, lockKey(resource), spec);
-    }
-
-    /**
-     * A view of a set of resources as a {@link java.util.concurrent.locks.Lock}, which acquires as {@link #acquireAll}
-     * does. All views of equal sets by one client share their hold. A thread that holds one set waits in vain for
-     * another that shares a resource with it.
-     *
-     * @param resources the names to lock, 1 to 64
-     * @param options   how; the wait budget is that of each method of the view
-     * @return the view
-     * @throws IllegalArgumentException as {@link #acquireAll}, and if the options are for reading, writing or a permit
-     */
-    public RedlockLock asLockOfAll(Collection<String> resources, AcquireOptions options) {
-        AcquireSpec spec = specOf(options);
-        engine.check(spec);
-        LockKey key = lockKeyOfAll(resources);
-        spec.check(key);
-        return new RedlockLock(engine, key, spec);
-    }
-
-    /**
-     * A view of a resource as a {@link java.util.concurrent.locks.ReadWriteLock}. Views of a resource by one client
-     * share their holds. {@link AcquireOptions#fenced} gives writers a fencing token.
-     *
-     * @param resource the name to lock
-     * @param options  how; the wait budget is that of each method of the view
-     * @return the view
-     * @throws IllegalArgumentException if the resource or the ttl is out of range, or the options are for reading,
-     *                                  writing or a permit
-     */
-    public RedlockReadWriteLock asReadWriteLock(String resource, AcquireOptions options) {
-        AcquireSpec spec = specOf(options);
-        engine.check(spec);
-        spec.checkPlain("asReadWriteLock", "leave that out, the view has both locks");
-        return new RedlockReadWriteLock(engine, lockKey(resource), options.forReader().spec, options.forWriting().spec);
-    }
-
-    /**
-     * A view of a semaphore with the methods of {@link java.util.concurrent.Semaphore} that a lease allows. Views of a
-     * semaphore by one client share their permits.
-     *
-     * @param resource    the name of the semaphore
-     * @param permitCount its permits, as in {@link AcquireOptions#forPermitOf}
-     * @param options     how; the wait budget is that of each method of the view
-     * @return the view
-     * @throws IllegalArgumentException if the resource, the number of permits or the ttl is out of range, or the
-     *                                  options have {@link AcquireOptions#fenced}, or are for reading, writing or a
-     *                                  permit
-     */
-    public RedlockSemaphore asSemaphore(String resource, int permitCount, AcquireOptions options) {
-        specOf(options).checkPlain("asSemaphore", "leave that out, the view has its number of permits");
-        AcquireSpec spec = options.forPermitOf(permitCount).spec;
-        engine.check(spec);
-        LockKey key = lockKey(resource);
-        spec.check(key);
-        return new RedlockSemaphore(engine, key, spec);
-    }
-
-    /**
      * Encodes the name of a lock. Keep the key if you lock the same resource often.
      *
      * @param resource the name to lock
@@ -480,7 +388,7 @@ public final class Redlock implements AutoCloseable {
      *                                  which names fencing counters
      */
     public ResourceKey key(String resource) {
-        return new ResourceKey(lockKey(resource));
+        return new ResourceKey(engine.key(resource));
     }
 
     /**
@@ -492,120 +400,12 @@ public final class Redlock implements AutoCloseable {
      * @throws IllegalArgumentException as {@link #acquireAll}
      */
     public ResourceKey keyOfAll(Collection<String> resources) {
-        return new ResourceKey(lockKeyOfAll(resources));
-    }
-
-    private LockKey lockKeyOfAll(Collection<String> resources) {
-        return SetKey.of(keyPrefix, resources, resourceLengthMax);
-    }
-
-    private LockKey lockKey(String resource) {
-        return LockKey.of(keyPrefix, resource, resourceLengthMax);
+        return new ResourceKey(engine.keyOfAll(resources));
     }
 
     private LockKey lockKey(ResourceKey key) {
         LockKey lockKey = Objects.requireNonNull(key, "resource key is null").lockKey();
-        lockKey.checkPrefix(keyPrefix);
+        lockKey.checkPrefix(engine.config().keyPrefix());
         return lockKey;
-    }
-
-    // ---- monitoring -------------------------------------------------------------------------------------------------
-
-    /**
-     * Live views of the nodes, in configured order, once for each event loop. A cluster has one for each master that
-     * owns slots now, all with the cluster's index.
-     *
-     * @return the views
-     */
-    public List<NodeStatus> nodes() {
-        return engine.hasClusters() ? statusOf(engine) : nodes;
-    }
-
-    private static List<NodeStatus> statusOf(LockEngine engine) {
-        return engine.nodes().stream().map(NodeStatus::new).toList();
-    }
-
-    /**
-     * Whether a quorum of the nodes votes now, so that a lock that nobody holds can be acquired. For health checks: it
-     * reads what the client knows and sends nothing. A node votes if it is {@link NodeState#READY} and does not answer
-     * acquires with errors; a cluster, if all its masters do. The client finds a node that hangs within two seconds.
-     *
-     * @return false also while the client connects, and after it was closed. Allocates nothing
-     */
-    public boolean isQuorumAvailable() {
-        return engine.isQuorumAvailable();
-    }
-
-    /** @return the client's counters, live */
-    public RedlockCounters counters() {
-        return counters;
-    }
-
-    /** @return the transport in use, and why better ones were rejected; one line */
-    public String transportDescription() {
-        return engine.transportDescription();
-    }
-
-    /**
-     * The last events of the client's flight recorder as text: attempts, votes with their times and errors, outcomes,
-     * releases, extensions, pushes and states of nodes, one line each and oldest first. It works at any time, also
-     * while the client closes and afterwards, and never waits for an event loop.
-     *
-     * @return the text, without tokens and passwords; empty if {@link RedlockContext#flightRecorderEvents} is 0.
-     *         Allocates some 100 bytes for each event
-     */
-    public String flightRecord() {
-        return engine.flightRecord();
-    }
-
-    LockEngine engine() {
-        return engine;
-    }
-
-    // ---- closing ----------------------------------------------------------------------------------------------------
-
-    /**
-     * Closes the client as {@link #closeWithin} does, within {@link RedlockContext#closeTimeout}, and logs the
-     * resources that could not be released. On the event loop it starts to close and does not wait. Closing twice is no
-     * error.
-     */
-    @Override
-    public void close() {
-        CompletableFuture<CloseReport> report = engine.close(engine.config().closeTimeoutNs());
-        if (engine.isOnLoop()) {
-            report.thenAccept(Redlock::logUnreleased);
-        } else {
-            logUnreleased(engine.awaitClosed(report));
-        }
-    }
-
-    /**
-     * Ends pending acquisitions as {@link AcquireOutcome.Kind#CLOSED}, releases held leases, and closes the
-     * connections.
-     *
-     * @param timeout time that the releases may take
-     * @return the released and the unreleased resources
-     * @throws IllegalArgumentException if the timeout is negative
-     * @throws IllegalStateException    on the client's event loop
-     */
-    public CloseReport closeWithin(Duration timeout) {
-        long timeoutNs = Durations.nanosOf("close timeout", timeout);
-        if (engine.isOnLoop()) {
-            throw new IllegalStateException("blocking call closeWithin on the client's event loop: use close() there");
-        }
-        return engine.awaitClosed(engine.close(timeoutNs));
-    }
-
-    static void logUnreleased(CloseReport report) {
-        if (!report.isClean()) {
-            Log.log(System.Logger.Level.WARNING,
-                    "closed without confirmed release of {0}; their remaining keys expire",
-                    report.unreleasedText());
-        }
-    }
-
-    @Override
-    public String toString() {
-        return "Redlock{nodes=" + nodes + ", " + counters + "}";
     }
 }

@@ -2,8 +2,8 @@ package dev.redlock;
 
 import dev.redlock.api.AcquireOutcome;
 import dev.redlock.api.ReleaseOutcome;
+import dev.redlock.engine.ClientLoops;
 import dev.redlock.engine.ConductorCounters;
-import dev.redlock.engine.LockEngine;
 import java.util.Objects;
 
 /**
@@ -14,20 +14,20 @@ import java.util.Objects;
  */
 public final class RedlockCounters {
 
-    private final LockEngine engine;
+    private final ClientLoops loops;
 
-    RedlockCounters(LockEngine engine) {
-        this.engine = engine;
+    RedlockCounters(ClientLoops loops) {
+        this.loops = loops;
     }
 
     /** @return locks that the client holds now: leases, and locks that {@link AcquireOptions#holdAtLeast} keeps */
     public long heldCount() {
-        return engine.count(ConductorCounters.HELD);
+        return loops.count(ConductorCounters.HELD);
     }
 
     /** @return acquisitions that have not ended: they await another holder, or the votes of the nodes */
     public long waitingCount() {
-        return engine.count(ConductorCounters.WAITING);
+        return loops.count(ConductorCounters.WAITING);
     }
 
     /**
@@ -39,7 +39,7 @@ public final class RedlockCounters {
      */
     public long outcomeCount(AcquireOutcome.Kind kind) {
         Objects.requireNonNull(kind, "kind of outcome is null: name the one to count");
-        return engine.count(ConductorCounters.OUTCOME_FIRST + kind.ordinal());
+        return loops.count(ConductorCounters.OUTCOME_FIRST + kind.ordinal());
     }
 
     /** @return acquisitions that ended with the lock */
@@ -49,17 +49,17 @@ public final class RedlockCounters {
 
     /** @return attempts that failed because another holder had the lock */
     public long contendedAttemptCount() {
-        return engine.count(ConductorCounters.ATTEMPT_CONTENDED);
+        return loops.count(ConductorCounters.ATTEMPT_CONTENDED);
     }
 
     /** @return attempts that failed because too few nodes voted */
     public long noQuorumAttemptCount() {
-        return engine.count(ConductorCounters.ATTEMPT_NO_QUORUM);
+        return loops.count(ConductorCounters.ATTEMPT_NO_QUORUM);
     }
 
     /** @return attempts that reached a quorum with too little validity left */
     public long tooSlowAttemptCount() {
-        return engine.count(ConductorCounters.ATTEMPT_TOO_SLOW);
+        return loops.count(ConductorCounters.ATTEMPT_TOO_SLOW);
     }
 
     /**
@@ -69,7 +69,7 @@ public final class RedlockCounters {
      * @return how many
      */
     public long hedgedAttemptCount() {
-        return engine.count(ConductorCounters.HEDGED);
+        return loops.count(ConductorCounters.HEDGED);
     }
 
     /**
@@ -79,12 +79,12 @@ public final class RedlockCounters {
      * @return how many
      */
     public long commandCount() {
-        return engine.count(ConductorCounters.COMMANDS);
+        return loops.count(ConductorCounters.COMMANDS);
     }
 
     /** @return attempts that were rolled back */
     public long rolledBackCount() {
-        return engine.count(ConductorCounters.ROLLED_BACK);
+        return loops.count(ConductorCounters.ROLLED_BACK);
     }
 
     /**
@@ -96,7 +96,7 @@ public final class RedlockCounters {
      */
     public long releaseCount(ReleaseOutcome outcome) {
         Objects.requireNonNull(outcome, "release outcome is null: name the one to count");
-        return engine.count(switch (outcome) {
+        return loops.count(switch (outcome) {
             case RELEASED -> ConductorCounters.RELEASED;
             case EXPIRED -> ConductorCounters.RELEASE_EXPIRED;
             case KEPT -> ConductorCounters.RELEASE_KEPT;
@@ -106,37 +106,37 @@ public final class RedlockCounters {
 
     /** @return extensions that succeeded, automatic ones and those of callers */
     public long extendedCount() {
-        return engine.count(ConductorCounters.EXTENDED);
+        return loops.count(ConductorCounters.EXTENDED);
     }
 
     /** @return fenced attempts that took a second round trip because the nodes' counters differed */
     public long raisedCount() {
-        return engine.count(ConductorCounters.RAISED);
+        return loops.count(ConductorCounters.RAISED);
     }
 
     /** @return leases that lost their quorum */
     public long lostCount() {
-        return engine.count(ConductorCounters.LOST);
+        return loops.count(ConductorCounters.LOST);
     }
 
     /** @return leases whose validity ended before they were released */
     public long expiredCount() {
-        return engine.count(ConductorCounters.EXPIRED);
+        return loops.count(ConductorCounters.EXPIRED);
     }
 
     /** @return pushes of nodes that woke a waiting acquisition */
     public long wokenCount() {
-        return engine.count(ConductorCounters.WOKEN);
+        return loops.count(ConductorCounters.WOKEN);
     }
 
     /** @return pushes of nodes that woke no acquisition */
     public long spuriousPushCount() {
-        return engine.count(ConductorCounters.SPURIOUS_PUSH);
+        return loops.count(ConductorCounters.SPURIOUS_PUSH);
     }
 
     /** @return attempts of waiting acquisitions that no push woke in time */
     public long backstopCount() {
-        return engine.count(ConductorCounters.BACKSTOP);
+        return loops.count(ConductorCounters.BACKSTOP);
     }
 
     @Override

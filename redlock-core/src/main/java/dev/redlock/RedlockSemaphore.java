@@ -26,11 +26,6 @@ import java.util.concurrent.locks.LockSupport;
  */
 public final class RedlockSemaphore {
 
-    /** Delay between two tries while the client is overloaded; all other waits are the engine's. */
-    private static final long OVERLOADED_PARK_NS = TimeUnit.MILLISECONDS.toNanos(1);
-    /** Wait budget of one acquisition of {@link #acquire}, which acquires again when it has passed. */
-    private static final long PATIENCE_NS = TimeUnit.DAYS.toNanos(1);
-
     private final LockEngine engine;
     private final PermitHolds holds;
     private final LockKey key;
@@ -38,7 +33,7 @@ public final class RedlockSemaphore {
 
     RedlockSemaphore(LockEngine engine, LockKey key, AcquireSpec spec) {
         this.engine = engine;
-        this.holds = engine.permitHolds();
+        this.holds = engine.permitHolds;
         this.key = key;
         this.spec = spec;
     }
@@ -51,8 +46,8 @@ public final class RedlockSemaphore {
      */
     public void acquire() throws InterruptedException {
         refuseOnLoop("acquire()");
-        while (!isTaken(engine.acquireBlocking(key, spec, PATIENCE_NS))) {
-            LockSupport.parkNanos(this, OVERLOADED_PARK_NS);
+        while (!isTaken(engine.acquireBlocking(key, spec, LockView.PATIENCE_NS))) {
+            LockSupport.parkNanos(this, LockView.OVERLOADED_PARK_NS);
         }
     }
 

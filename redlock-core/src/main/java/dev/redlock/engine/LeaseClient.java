@@ -46,10 +46,5 @@ public abstract class LeaseClient {
      * @param instead the call to use there
      * @throws IllegalStateException on the client's event loop
      */
-    public final void refuseOnLoop(String call, String instead) {
-        if (isOnLoop()) {
-            throw new IllegalStateException("blocking call " + call
-                    + " on the client's event loop, which must not block: use " + instead + " there");
-        }
-    }
+    public abstract void refuseOnLoop(String call, String instead);
 }

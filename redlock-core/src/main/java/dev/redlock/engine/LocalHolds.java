@@ -1,12 +1,13 @@
 package dev.redlock.engine;
 
 import dev.redlock.api.Lease;
+import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
-import java.util.concurrent.locks.ReentrantLock;
+import java.util.concurrent.locks.ReentrantReadWriteLock;
 
 /**
- * The holds of a client's lock views: one for each resource that a thread holds or waits for. Views of one resource
- * share it, so that a thread re-enters a lock through any of them.
+ * The holds of a client's lock views: one for each resource that threads hold or wait for. Views of one resource share
+ * it, so that a thread re-enters a lock through any of them.
  *
  * @threading any thread
  */
@@ -20,28 +21,38 @@ public final class LocalHolds {
      * @threading any thread
      */
     public static final class Hold {
-        private final ReentrantLock lock = new ReentrantLock(true);
-        private volatile Lease lease;
+        private final ReentrantReadWriteLock lock = new ReentrantReadWriteLock(true);
+        private final Map<Thread, Lease> leases = new ConcurrentHashMap<>();
         /** Calls that hold the lock or wait for it. Guarded by the map's entry. */
         private int useCount;
 
-        /** @return the local lock */
-        public ReentrantLock lock() {
+        /** @return the local lock; that of an exclusive view is its write lock */
+        public ReentrantReadWriteLock lock() {
             return lock;
         }
 
-        /** @return the lease of the thread that holds the lock; null if none does */
+        /** @return the lease of the calling thread; null if it has none */
         public Lease lease() {
-            return lease;
+            return leases.get(Thread.currentThread());
         }
 
         /**
-         * Stores the lease. Called by the thread that holds the local lock.
+         * Stores the lease of the calling thread.
          *
-         * @param newLease the lease, or null
+         * @param lease the lease
          */
-        public void lease(Lease newLease) {
-            lease = newLease;
+        public void keep(Lease lease) {
+            leases.put(Thread.currentThread(), lease);
+        }
+
+        /** @return the lease of the calling thread, which it has no longer */
+        public Lease take() {
+            return leases.remove(Thread.currentThread());
+        }
+
+        /** @return the number of times that the calling thread has locked, for reading or writing */
+        public int holdCount() {
+            return lock.getReadHoldCount() + lock.getWriteHoldCount();
         }
     }
 

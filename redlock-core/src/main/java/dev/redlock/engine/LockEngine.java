@@ -1,160 +1,48 @@
 package dev.redlock.engine;
 
-import static dev.redlock.quorum.Validity.NS_PER_MS;
-
 import dev.redlock.api.AcquireCallback;
 import dev.redlock.api.AcquireOutcome;
-import dev.redlock.api.CloseReport;
-import dev.redlock.api.TransportKind;
 import dev.redlock.node.LockKind;
-import dev.redlock.node.Log;
-import dev.redlock.node.NodeView;
-import dev.redlock.node.Voter;
-import dev.redlock.quorum.SeedSource;
-import dev.redlock.quorum.TokenStream;
-import dev.redlock.telemetry.AcquireTimes;
-import dev.redlock.time.NanoClock;
-import dev.redlock.transport.IoTransport;
-import dev.redlock.transport.NettyTransport;
-import dev.redlock.transport.NettyVersion;
-import dev.redlock.transport.NodeAddress;
-import dev.redlock.transport.TlsContexts;
-import io.netty.channel.EventLoop;
-import java.security.SecureRandom;
-import java.util.ArrayList;
-import java.util.Arrays;
-import java.util.Collections;
-import java.util.List;
-import java.util.SplittableRandom;
+import java.util.Collection;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
-import java.util.concurrent.ExecutionException;
-import java.util.concurrent.TimeUnit;
-import java.util.concurrent.TimeoutException;
-import java.util.concurrent.atomic.AtomicReference;
 
 /**
- * Implements the client behind the public API: it owns the conductors, one for each event loop, and routes calls to
- * them.
+ * The client behind the public API: passes each acquisition to the conductor of its resource. {@link ClientLoops} has
+ * the conductors.
  *
  * @threading any thread
  */
 public final class LockEngine extends LeaseClient {
 
-    /** Of a problem in a message that names all nodes. */
-    private static final int PROBLEM_LENGTH_MAX = 200;
-
-    private final LeaseTerms terms;
+    /** The event loops. */
+    public final ClientLoops loops;
+    /** The holds of the client's lock views. */
+    public final LocalHolds exclusiveHolds = new LocalHolds();
+    /** The holds of the client's read-write lock views. */
+    public final LocalHolds sharedHolds = new LocalHolds();
+    /** The permits of the client's semaphore views. */
+    public final PermitHolds permitHolds = new PermitHolds();
+    /** Whether the masters of a cluster change the nodes of {@link #loops}. */
+    public final boolean hasClusters;
     private final Conductor[] conductors;
-    private final List<EventLoopRunner> ownThreads;
-    private final boolean hasClusters;
-    private final String transportDescription;
-    private final LocalHolds localHolds = new LocalHolds();
-    private final SharedHolds sharedHolds = new SharedHolds();
-    private final PermitHolds permitHolds = new PermitHolds();
-    private final AtomicReference<CompletableFuture<CloseReport>> closing = new AtomicReference<>();
+    private final LeaseTerms terms;
+    private final String keyPrefix;
+    private final int resourceLengthMax;
 
-    LockEngine(ClientConfig config, Conductor[] conductors, List<EventLoopRunner> ownThreads,
-            String transportDescription) {
-        super(config, conductors[0].clock());
+    /**
+     * A client that is not connected yet.
+     *
+     * @param loops its event loops
+     */
+    public LockEngine(ClientLoops loops) {
+        super(loops.config, loops.conductors[0].clock());
+        this.loops = loops;
+        this.conductors = loops.conductors;
         this.terms = config.terms();
-        this.conductors = conductors;
-        this.ownThreads = ownThreads;
-        this.transportDescription = transportDescription;
         this.hasClusters = config.hasClusters();
-        for (Conductor conductor : conductors) {
-            conductor.shareQuorumWatch(conductors[0]);
-        }
-    }
-
-    /**
-     * Creates a client on its own loops or on the given ones. It does not connect yet.
-     *
-     * @param config the configuration
-     * @return the client
-     * @throws IllegalArgumentException if the configured transport is not available
-     * @throws IllegalStateException    if Netty is too old
-     */
-    public static LockEngine create(ClientConfig config) {
-        NettyVersion.check();
-        warnIfAnyHostNameIsAccepted(config);
-        return config.loops().given().isEmpty() ? onOwnLoops(config) : onGivenLoops(config);
-    }
-
-    private static void warnIfAnyHostNameIsAccepted(ClientConfig config) {
-        TlsContexts tls = config.nodeOptions().access().tls();
-        if (tls != null && !tls.areHostNamesVerified()) {
-            Log.log(System.Logger.Level.WARNING, "TLS does not verify the host names of nodes, as configured by"
-                    + " TlsOptions.acceptAnyHostName: a holder of any trusted certificate can act as a node");
-        }
-    }
-
-    private static LockEngine onOwnLoops(ClientConfig config) {
-        boolean needsUnixSockets = config.nodes()
-                .stream()
-                .flatMap(voter -> voter.servers().stream())
-                .anyMatch(NodeAddress::isUnixSocket);
-        NettyTransport.Choice choice = chooseTransport(config.loops().transport(), needsUnixSockets);
-        return onOwnLoops(config, Collections.nCopies(config.loops().count(), choice.transport()),
-                choice.description());
-    }
-
-    /**
-     * Creates a client on its own loops, over given transports.
-     *
-     * @param config      the configuration, except for its loops
-     * @param transports  one for each event loop
-     * @param description the transports, one line
-     * @return the client
-     */
-    public static LockEngine onOwnLoops(ClientConfig config, List<? extends IoTransport> transports,
-            String description) {
-        Conductor[] conductors = new Conductor[transports.size()];
-        List<EventLoopRunner> threads = new ArrayList<>();
-        for (int i = 0; i < conductors.length; i++) {
-            IoTransport transport = transports.get(i);
-            EventLoopRunner thread = EventLoopRunner.start(transport.newIoHandlerFactory(),
-                    config.loops().idlePolicy(),
-                    "redlock-" + i);
-            threads.add(thread);
-            conductors[i] = newConductor(config, thread.loop(), transport);
-        }
-        return new LockEngine(config, conductors, threads, description);
-    }
-
-    private static LockEngine onGivenLoops(ClientConfig config) {
-        List<EventLoop> loops = config.loops().given();
-        String description = NettyTransport.of(loops.get(0)).description() + " of the given event loops";
-        Conductor[] conductors = new Conductor[loops.size()];
-        for (int i = 0; i < conductors.length; i++) {
-            conductors[i] = newConductor(config, loops.get(i), NettyTransport.of(loops.get(i)));
-        }
-        return new LockEngine(config, conductors, List.of(), description);
-    }
-
-    private static NettyTransport.Choice chooseTransport(TransportKind kind, boolean needsUnixSockets) {
-        if (kind == TransportKind.AUTO) {
-            NettyTransport.Choice best = NettyTransport.best(needsUnixSockets);
-            if (best.warning() != null) {
-                Log.log(System.Logger.Level.WARNING, "{0}", best.warning());
-            }
-            return best;
-        }
-        NettyTransport transport = NettyTransport.valueOf(kind.name());
-        String refusal = transport.refusal(needsUnixSockets);
-        if (refusal != null) {
-            throw new IllegalArgumentException("transport " + kind + " cannot be used here: " + refusal
-                    + "; use AUTO or another transport");
-        }
-        return new NettyTransport.Choice(transport, transport + " as configured", null);
-    }
-
-    private static Conductor newConductor(ClientConfig config, EventLoop loop,
-            IoTransport transport) {
-        NanoClock clock = NanoClock.system();
-        TokenStream tokens = new TokenStream(SeedSource.system(), System::currentTimeMillis, clock.nanoTime());
-        return new Conductor(config, new LoopSetup(loop, transport, clock, tokens,
-                new SplittableRandom(new SecureRandom().nextLong())));
+        this.keyPrefix = config.keyPrefix();
+        this.resourceLengthMax = config.resourceLengthMax();
     }
 
     /**
@@ -162,69 +50,33 @@ public final class LockEngine extends LeaseClient {
      * loops it does not wait.
      */
     public void connect() {
-        CompletableFuture<?>[] settled = new CompletableFuture<?>[conductors.length];
-        for (int i = 0; i < conductors.length; i++) {
-            settled[i] = conductors[i].start();
-        }
+        CompletableFuture<Void> settled = loops.start();
         if (!isOnLoop()) {
-            awaitSettled(CompletableFuture.allOf(settled));
+            loops.awaitSettled(settled);
         }
     }
 
-    /** The rest of the quarantine of each node, the longest of its event loops; 0 if there is none. */
-    private long[] quarantineLeftNs() {
-        long[] leftNs = new long[nodeCount()];
-        for (NodeView node : nodes()) {
-            leftNs[node.index()] = Math.max(leftNs[node.index()], node.quarantineLeftNs());
-        }
-        return leftNs;
+    /**
+     * Encodes the key of a resource.
+     *
+     * @param resource its name
+     * @return the key
+     * @throws IllegalArgumentException if the name is empty or too long, is not valid UTF-16, or names a counter
+     */
+    public LockKey key(String resource) {
+        return LockKey.of(keyPrefix, resource, resourceLengthMax);
     }
 
-    /** Advice if a quorum was out of reach because of a number of nodes in quarantine. */
-    @Override
-    String quarantineAdvice(int count) {
-        long[] leftNs = quarantineLeftNs();
-        long quorumNs = quorumAfterNs(leftNs);
-        return "too few nodes vote: " + count + " of " + leftNs.length + " were in quarantine, and "
-                + (quorumNs == 0
-                        ? "a quorum may vote now: try again"
-                        : "a quorum may vote in "
-                                + millisOf(quorumNs) + " ms: wait for longer, or see RedlockContext.restartGuard");
+    /**
+     * Encodes the key of a set of resources.
+     *
+     * @param resources their names
+     * @return the key; that of a plain lock if there is one name only
+     * @throws IllegalArgumentException if there are no names, too many, or one twice, or as {@link #key}
+     */
+    public LockKey keyOfAll(Collection<String> resources) {
+        return SetKey.of(keyPrefix, resources, resourceLengthMax);
     }
-
-    /** The shortest of these times after which a quorum votes. */
-    private long quorumAfterNs(long[] leftNs) {
-        return Arrays.stream(leftNs)
-                .filter(ns -> config.majority().isReachedBy(maskOf(leftNs, ns)))
-                .min()
-                .orElse(Long.MAX_VALUE);
-    }
-
-    /** The nodes that vote after a time. */
-    private static long maskOf(long[] leftNs, long ns) {
-        long mask = 0;
-        for (int i = 0; i < leftNs.length; i++) {
-            mask |= leftNs[i] <= ns ? 1L << i : 0;
-        }
-        return mask;
-    }
-
-    /** Rounded up: after so many milliseconds the time is over. */
-    private static long millisOf(long ns) {
-        return (ns + NS_PER_MS - 1) / NS_PER_MS;
-    }
-
-    private void awaitSettled(CompletableFuture<Void> settled) {
-        try {
-            settled.get(config.nodeOptions().timeouts().connectTimeoutMs(), TimeUnit.MILLISECONDS);
-        } catch (InterruptedException e) {
-            Thread.currentThread().interrupt();
-        } catch (TimeoutException | ExecutionException e) {
-            Log.log(System.Logger.Level.DEBUG, "some nodes have not replied within the connect timeout: {0}", nodes());
-        }
-    }
-
-    // ---- acquiring --------------------------------------------------------------------------------------------------
 
     /**
      * Acquires and blocks until the outcome.
@@ -313,108 +165,19 @@ public final class LockEngine extends LeaseClient {
         return new LeaseHandle(this);
     }
 
-    // ---- views ------------------------------------------------------------------------------------------------------
-
     /** @return the configuration */
     public ClientConfig config() {
         return config;
     }
 
-    /** @return the holds of the client's lock views */
-    public LocalHolds localHolds() {
-        return localHolds;
-    }
-
-    /** @return the holds of the client's read-write lock views */
-    public SharedHolds sharedHolds() {
-        return sharedHolds;
-    }
-
-    /** @return the permits of the client's semaphore views */
-    public PermitHolds permitHolds() {
-        return permitHolds;
-    }
-
-    /** @return the nodes in configured order, once for each event loop; the masters of a cluster as known now */
-    public List<NodeView> nodes() {
-        List<NodeView> nodes = new ArrayList<>();
-        for (Conductor conductor : conductors) {
-            for (Voter voter : conductor.voters()) {
-                Collections.addAll(nodes, voter.views());
-            }
-        }
-        return nodes;
-    }
-
-    /** The present problem of a node, of its first event loop that has one; null if there is none. Any thread. */
     @Override
     String problemOf(int nodeIndex) {
-        for (Conductor conductor : conductors) {
-            for (NodeView view : conductor.voters()[nodeIndex].views()) {
-                String problem = view.problem();
-                if (problem != null) {
-                    return problem.length() <= PROBLEM_LENGTH_MAX
-                            ? problem
-                            : problem.substring(0, PROBLEM_LENGTH_MAX) + "...";
-                }
-            }
-        }
-        return null;
+        return loops.problemOf(nodeIndex);
     }
 
-    /** @return whether the masters of a cluster change what {@link #nodes} returns */
-    public boolean hasClusters() {
-        return hasClusters;
-    }
-
-    /** @return whether a quorum of the nodes votes now, for each event loop; allocates nothing */
-    public boolean isQuorumAvailable() {
-        for (Conductor conductor : conductors) {
-            if (!conductor.isQuorumAvailable()) {
-                return false;
-            }
-        }
-        return true;
-    }
-
-    /**
-     * Sums a counter over the event loops.
-     *
-     * @param counter its index in {@link ConductorCounters}
-     * @return the sum
-     */
-    public long count(int counter) {
-        long sum = 0;
-        for (Conductor conductor : conductors) {
-            sum += conductor.count(counter);
-        }
-        return sum;
-    }
-
-    /**
-     * Starts to record acquire times on every event loop, unless they are recorded already.
-     *
-     * @return one for each event loop
-     */
-    public List<AcquireTimes> startAcquireTimes() {
-        return Arrays.stream(conductors).map(Conductor::startAcquireTimes).toList();
-    }
-
-    /** @return the transport in use, and why better ones were rejected; one line */
-    public String transportDescription() {
-        return transportDescription;
-    }
-
-    /** @return the events of the flight recorder as text: a part for each event loop */
-    public String flightRecord() {
-        StringBuilder text = new StringBuilder();
-        for (int i = 0; i < conductors.length; i++) {
-            FlightRecord flightRecord = conductors[i].flightRecord();
-            if (flightRecord != null) {
-                flightRecord.appendTo(text, i);
-            }
-        }
-        return text.toString();
+    @Override
+    String quarantineAdvice(int count) {
+        return loops.quarantineAdvice(count);
     }
 
     /** @return monotonic time, nanoseconds */
@@ -433,50 +196,11 @@ public final class LockEngine extends LeaseClient {
         return false;
     }
 
-    // ---- closing ----------------------------------------------------------------------------------------------------
-
-    /**
-     * Starts to close every conductor, once; the client's own loops end after the report.
-     *
-     * @param timeoutNs timeout of the releases
-     * @return completed with the report
-     */
-    public CompletableFuture<CloseReport> close(long timeoutNs) {
-        CompletableFuture<CloseReport> report = new CompletableFuture<>();
-        if (!closing.compareAndSet(null, report)) {
-            return closing.get();
+    @Override
+    public void refuseOnLoop(String call, String instead) {
+        if (isOnLoop()) {
+            throw new IllegalStateException("blocking call " + call
+                    + " on the client's event loop, which must not block: use " + instead + " there");
         }
-        List<CompletableFuture<CloseReport>> parts = new ArrayList<>();
-        for (Conductor conductor : conductors) {
-            CompletableFuture<CloseReport> part = new CompletableFuture<>();
-            parts.add(part);
-            conductor.close(timeoutNs, part);
-        }
-        CompletableFuture.allOf(parts.toArray(new CompletableFuture<?>[0]))
-                .thenRun(() -> report.complete(sumOf(parts)));
-        report.thenRun(() -> ownThreads.forEach(thread -> thread.loop().shutdownGracefully(0, 1, TimeUnit.SECONDS)));
-        return report;
-    }
-
-    /**
-     * Blocks until the report, and until the client's own loops have ended.
-     *
-     * @param report from {@link #close}
-     * @return the report
-     */
-    public CloseReport awaitClosed(CompletableFuture<CloseReport> report) {
-        CloseReport result = report.join();
-        ownThreads.forEach(EventLoopRunner::shutDown);
-        return result;
-    }
-
-    private static CloseReport sumOf(List<CompletableFuture<CloseReport>> parts) {
-        int releasedCount = 0;
-        List<String> unreleased = new ArrayList<>();
-        for (CompletableFuture<CloseReport> part : parts) {
-            releasedCount += part.join().releasedCount();
-            unreleased.addAll(part.join().unreleased());
-        }
-        return new CloseReport(releasedCount, unreleased);
     }
 }

@@ -24,7 +24,7 @@ class HoldsTest {
     }
 
     @Test
-    void aLocalHoldIsSharedUntilItsLastCallLeaves() {
+    void aHoldIsSharedUntilItsLastCallLeaves() {
         LocalHolds holds = new LocalHolds();
         LocalHolds.Hold hold = holds.enter(orders);
         assertSame(hold, onAnotherThread(() -> holds.enter(ordersAgain)), "a thread that waits");
@@ -39,23 +39,8 @@ class HoldsTest {
     }
 
     @Test
-    void aSharedHoldIsSharedUntilItsLastCallLeaves() {
-        SharedHolds holds = new SharedHolds();
-        SharedHolds.Hold hold = holds.enter(orders);
-        assertSame(hold, onAnotherThread(() -> holds.enter(ordersAgain)), "another reader");
-        assertSame(hold, holds.get(ordersAgain));
-        assertNull(holds.get(invoices));
-        assertNotSame(hold, holds.enter(invoices));
-        holds.leave(orders);
-        assertSame(hold, holds.get(orders), "one is left");
-        holds.leave(orders);
-        assertNull(holds.get(orders), "no entry stays behind");
-        assertNotSame(hold, holds.enter(orders));
-    }
-
-    @Test
     void eachReaderHasItsLeaseAndItsCount() {
-        SharedHolds.Hold hold = new SharedHolds().enter(orders);
+        LocalHolds.Hold hold = new LocalHolds().enter(orders);
         hold.lock().readLock().lock();
         hold.lock().readLock().lock();
         hold.keep(first);
@@ -74,7 +59,7 @@ class HoldsTest {
 
     @Test
     void aWriterThatReadsCountsBoth() {
-        SharedHolds.Hold hold = new SharedHolds().enter(orders);
+        LocalHolds.Hold hold = new LocalHolds().enter(orders);
         hold.lock().writeLock().lock();
         hold.lock().readLock().lock();
         assertEquals(2, hold.holdCount());

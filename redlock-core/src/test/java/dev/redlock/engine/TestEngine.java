@@ -33,7 +33,7 @@ public final class TestEngine {
             conductors[i] = new Conductor(config, new LoopSetup(loops[i], transports.get(), clock,
                     new TokenStream(tokenSeeds::nextBytes, () -> seed, clock.nanoTime()), new SplittableRandom(seed)));
         }
-        engine = new LockEngine(config, conductors, List.of(), "given");
+        engine = new LockEngine(new ClientLoops(config, conductors, List.of(), "given"));
     }
 
     /** An event loop as clients run it. */

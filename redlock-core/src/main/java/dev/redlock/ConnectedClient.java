@@ -1,0 +1,213 @@
+package dev.redlock;
+
+import dev.redlock.api.AcquireOutcome;
+import dev.redlock.api.CloseReport;
+import dev.redlock.api.NodeState;
+import dev.redlock.engine.AcquireSpec;
+import dev.redlock.engine.LockEngine;
+import dev.redlock.engine.LockKey;
+import dev.redlock.node.Log;
+import dev.redlock.time.Durations;
+import java.time.Duration;
+import java.util.Collection;
+import java.util.List;
+import java.util.Objects;
+import java.util.concurrent.CompletableFuture;
+
+/**
+ * The part of a {@link Redlock} that acquires nothing itself: views of locks, monitoring, closing.
+ *
+ * @threading any thread
+ */
+abstract class ConnectedClient implements AutoCloseable {
+
+    final LockEngine engine;
+    private final List<NodeStatus> nodes;
+    private final RedlockCounters counters;
+
+    ConnectedClient(LockEngine engine) {
+        this.engine = engine;
+        this.nodes = statusOf(engine);
+        this.counters = new RedlockCounters(engine.loops);
+    }
+
+    static AcquireSpec specOf(AcquireOptions options) {
+        return Objects.requireNonNull(options, "options are null").spec;
+    }
+
+    // ---- views ------------------------------------------------------------------------------------------------------
+
+    /**
+     * A view of a resource as a {@link java.util.concurrent.locks.Lock}. All views of a resource by one client share
+     * their hold: a thread that holds it through one view re-enters it through another.
+     *
+     * @param resource the name to lock
+     * @param options  how; the wait budget is that of each method of the view
+     * @return the view
+     * @throws IllegalArgumentException if the resource or the ttl is out of range, or the options are for reading,
+     *                                  writing or a permit
+     */
+    public RedlockLock asLock(String resource, AcquireOptions options) {
+        AcquireSpec spec = specOf(options);
+        engine.check(spec);
+        spec.checkPlain("asLock", "use asReadWriteLock or asSemaphore, or options without forReading(), forWriting()"
+                + " and forPermitOf()");
+        return new RedlockLock(engine, engine.key(resource), spec);
+    }
+
+    /**
+     * A view of a set of resources as a {@link java.util.concurrent.locks.Lock}, which acquires as {@link #acquireAll}
+     * does. All views of equal sets by one client share their hold. A thread that holds one set waits in vain for
+     * another that shares a resource with it.
+     *
+     * @param resources the names to lock, 1 to 64
+     * @param options   how; the wait budget is that of each method of the view
+     * @return the view
+     * @throws IllegalArgumentException as {@link #acquireAll}, and if the options are for reading, writing or a permit
+     */
+    public RedlockLock asLockOfAll(Collection<String> resources, AcquireOptions options) {
+        AcquireSpec spec = specOf(options);
+        engine.check(spec);
+        LockKey key = engine.keyOfAll(resources);
+        spec.check(key);
+        return new RedlockLock(engine, key, spec);
+    }
+
+    /**
+     * A view of a resource as a {@link java.util.concurrent.locks.ReadWriteLock}. Views of a resource by one client
+     * share their holds. {@link AcquireOptions#fenced} gives writers a fencing token.
+     *
+     * @param resource the name to lock
+     * @param options  how; the wait budget is that of each method of the view
+     * @return the view
+     * @throws IllegalArgumentException if the resource or the ttl is out of range, or the options are for reading,
+     *                                  writing or a permit
+     */
+    public RedlockReadWriteLock asReadWriteLock(String resource, AcquireOptions options) {
+        AcquireSpec spec = specOf(options);
+        engine.check(spec);
+        spec.checkPlain("asReadWriteLock", "leave that out, the view has both locks");
+        return new RedlockReadWriteLock(engine, engine.key(resource), options.forReader().spec, options.forWriting().spec);
+    }
+
+    /**
+     * A view of a semaphore with the methods of {@link java.util.concurrent.Semaphore} that a lease allows. Views of a
+     * semaphore by one client share their permits.
+     *
+     * @param resource    the name of the semaphore
+     * @param permitCount its permits, as in {@link AcquireOptions#forPermitOf}
+     * @param options     how; the wait budget is that of each method of the view
+     * @return the view
+     * @throws IllegalArgumentException if the resource, the number of permits or the ttl is out of range, or the
+     *                                  options have {@link AcquireOptions#fenced}, or are for reading, writing or a
+     *                                  permit
+     */
+    public RedlockSemaphore asSemaphore(String resource, int permitCount, AcquireOptions options) {
+        specOf(options).checkPlain("asSemaphore", "leave that out, the view has its number of permits");
+        AcquireSpec spec = options.forPermitOf(permitCount).spec;
+        engine.check(spec);
+        LockKey key = engine.key(resource);
+        spec.check(key);
+        return new RedlockSemaphore(engine, key, spec);
+    }
+
+    // ---- monitoring -------------------------------------------------------------------------------------------------
+
+    /**
+     * Live views of the nodes, in configured order, once for each event loop. A cluster has one for each master that
+     * owns slots now, all with the cluster's index.
+     *
+     * @return the views
+     */
+    public List<NodeStatus> nodes() {
+        return engine.hasClusters ? statusOf(engine) : nodes;
+    }
+
+    private static List<NodeStatus> statusOf(LockEngine engine) {
+        return engine.loops.nodes().stream().map(NodeStatus::new).toList();
+    }
+
+    /**
+     * Whether a quorum of the nodes votes now, so that a lock that nobody holds can be acquired. For health checks: it
+     * reads what the client knows and sends nothing. A node votes if it is {@link NodeState#READY} and does not answer
+     * acquires with errors; a cluster, if all its masters do. The client finds a node that hangs within two seconds.
+     *
+     * @return false also while the client connects, and after it was closed. Allocates nothing
+     */
+    public boolean isQuorumAvailable() {
+        return engine.loops.isQuorumAvailable();
+    }
+
+    /** @return the client's counters, live */
+    public RedlockCounters counters() {
+        return counters;
+    }
+
+    /** @return the transport in use, and why better ones were rejected; one line */
+    public String transportDescription() {
+        return engine.loops.transportDescription();
+    }
+
+    /**
+     * The last events of the client's flight recorder as text: attempts, votes with their times and errors, outcomes,
+     * releases, extensions, pushes and states of nodes, one line each and oldest first. It works at any time, also
+     * while the client closes and afterwards, and never waits for an event loop.
+     *
+     * @return the text, without tokens and passwords; empty if {@link RedlockContext#flightRecorderEvents} is 0.
+     *         Allocates some 100 bytes for each event
+     */
+    public String flightRecord() {
+        return engine.loops.flightRecord();
+    }
+
+    LockEngine engine() {
+        return engine;
+    }
+
+    // ---- closing ----------------------------------------------------------------------------------------------------
+
+    /**
+     * Closes the client as {@link #closeWithin} does, within {@link RedlockContext#closeTimeout}, and logs the
+     * resources that could not be released. On the event loop it starts to close and does not wait. Closing twice is no
+     * error.
+     */
+    @Override
+    public void close() {
+        CompletableFuture<CloseReport> report = engine.loops.close(engine.config().closeTimeoutNs());
+        if (engine.isOnLoop()) {
+            report.thenAccept(ConnectedClient::logUnreleased);
+        } else {
+            logUnreleased(engine.loops.awaitClosed(report));
+        }
+    }
+
+    /**
+     * Ends pending acquisitions as {@link AcquireOutcome.Kind#CLOSED}, releases held leases, and closes the
+     * connections.
+     *
+     * @param timeout time that the releases may take
+     * @return the released and the unreleased resources
+     * @throws IllegalArgumentException if the timeout is negative
+     * @throws IllegalStateException    on the client's event loop
+     */
+    public CloseReport closeWithin(Duration timeout) {
+        long timeoutNs = Durations.nanosOf("close timeout", timeout);
+        if (engine.isOnLoop()) {
+            throw new IllegalStateException("blocking call closeWithin on the client's event loop: use close() there");
+        }
+        return engine.loops.awaitClosed(engine.loops.close(timeoutNs));
+    }
+
+    static void logUnreleased(CloseReport report) {
+        if (!report.isClean()) {
+            Log.log(System.Logger.Level.WARNING,
+                    "closed without confirmed release of {0}; their remaining keys expire",
+                    report.unreleasedText());
+        }
+    }
+
+    @Override
+    public String toString() {
+        return "Redlock{nodes=" + nodes + ", " + counters + "}";
+    }
+}
