@@ -22,7 +22,7 @@ import java.util.concurrent.CompletionStage;
 
 /**
  * Implements a lease and the outcome of its acquisition in one object. A lock costs one allocation, or none if the
- * caller reuses the handle. Its layers are {@link CallerParking}, {@link RequestMailbox} and {@link AcquireResult}.
+ * caller reuses the handle. Its layers are {@link RequestMailbox} and {@link AcquireResult}.
  *
  * <p>The caller writes the request fields before it sets a request bit. The event loop writes all other fields, the
  * volatile state last. Fields written before the state use release stores: a full barrier at each of a dozen stores

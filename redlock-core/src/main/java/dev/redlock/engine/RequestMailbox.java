@@ -1,20 +1,24 @@
 package dev.redlock.engine;
 
+import dev.redlock.time.NanoClock;
 import java.lang.invoke.MethodHandles;
 import java.lang.invoke.VarHandle;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.RejectedExecutionException;
+import java.util.concurrent.locks.LockSupport;
 
 /**
  * Passes the requests of callers to the event loop, as bits of an integer. The lease is its own task: the caller that
  * sets the first bit submits the lease to the event loop, which then takes all bits. On the event loop itself, a
  * request runs inside its call.
  *
- * <p>A caller writes the arguments of a request before it sets the bit.
+ * <p>A caller writes the arguments of a request before it sets the bit. It may block until the event loop has an
+ * outcome for it. The event loop wakes the first blocked thread. A second thread on the same lease polls, because one
+ * field holds one thread.
  *
  * @threading any thread
  */
-abstract class RequestMailbox extends CallerParking implements Runnable {
+abstract class RequestMailbox implements Runnable {
 
     // Executed from the lowest bit up.
     static final int ACQUIRE = 1;
@@ -24,12 +28,16 @@ abstract class RequestMailbox extends CallerParking implements Runnable {
     static final int EXTEND = 1 << 3;
     static final int RELEASE = 1 << 4;
 
+    /** Time that a second blocked thread sleeps between two polls. */
+    private static final long SECOND_WAITER_PARK_NS = 100_000;
+    private static final VarHandle WAITER;
     private static final VarHandle REQUESTED;
     private static final VarHandle LOOP;
 
     static {
         try {
             MethodHandles.Lookup lookup = MethodHandles.lookup();
+            WAITER = lookup.findVarHandle(RequestMailbox.class, "waiter", Thread.class);
             REQUESTED = lookup.findVarHandle(RequestMailbox.class, "requested", int.class);
             LOOP = lookup.findVarHandle(RequestMailbox.class, "loop", LeaseLoop.class);
         } catch (ReflectiveOperationException e) {
@@ -37,6 +45,16 @@ abstract class RequestMailbox extends CallerParking implements Runnable {
         }
     }
 
+    /**
+     * The outcome that a caller waits for.
+     *
+     * @threading immutable
+     */
+    enum Awaited {
+        ACQUIRED, RELEASED, EXTENDED
+    }
+
+    private volatile Thread waiter;
     private volatile int requested;
     private volatile LeaseLoop loop;
     /** A request of this lease runs inside its call. Written by the event loop. */
@@ -55,6 +73,9 @@ abstract class RequestMailbox extends CallerParking implements Runnable {
 
     /** Returns whether a callback receives an outcome; the client never runs it inside the call that passed it. */
     abstract boolean hasCallback();
+
+    /** Returns whether the outcome exists. A lease in its next use counts as done. */
+    abstract boolean isDone(Awaited awaited, short use);
 
     final LeaseLoop loop() {
         return loop;
@@ -212,6 +233,63 @@ abstract class RequestMailbox extends CallerParking implements Runnable {
             thrown.addSuppressed(e);
         } finally {
             UserCallbacks.logRequestThrown(thrown);
+        }
+    }
+
+    // ---- blocked callers --------------------------------------------------------------------------------------------
+
+    /**
+     * Blocks until the outcome is there.
+     *
+     * @param awaited         the outcome
+     * @param use             the use of the lease that it belongs to
+     * @param isInterruptible whether an interrupt ends the wait; if not, the flag is set again afterwards
+     * @param spinNs          time to spin before the thread parks; 0 for none
+     * @param clock           the clock to spin by
+     */
+    final void await(Awaited awaited, short use, boolean isInterruptible, long spinNs, NanoClock clock) {
+        if (spinNs > 0 && spin(awaited, use, spinNs, clock)) {
+            return;
+        }
+        Thread current = Thread.currentThread();
+        boolean isFirst = WAITER.compareAndSet(this, null, current);
+        boolean wasInterrupted = false;
+        while (!isDone(awaited, use)) {
+            if (isFirst) {
+                LockSupport.park(this);
+            } else {
+                LockSupport.parkNanos(this, SECOND_WAITER_PARK_NS);
+            }
+            if (isInterruptible && current.isInterrupted()) {
+                break;
+            }
+            // park() returns immediately while the interrupt flag is set, so the flag is cleared until the end.
+            wasInterrupted |= !isInterruptible && Thread.interrupted();
+        }
+        if (isFirst) {
+            waiter = null;
+        }
+        if (wasInterrupted) {
+            current.interrupt();
+        }
+    }
+
+    private boolean spin(Awaited awaited, short use, long spinNs, NanoClock clock) {
+        long startNs = clock.nanoTime();
+        while (!isDone(awaited, use)) {
+            if (clock.nanoTime() - startNs > spinNs) {
+                return false;
+            }
+            Thread.onSpinWait();
+        }
+        return true;
+    }
+
+    /** Wakes the blocked caller, if any. It needs a full barrier before it: a volatile store of the outcome. */
+    final void wakeWaiter() {
+        Thread blocked = waiter;
+        if (blocked != null) {
+            LockSupport.unpark(blocked);
         }
     }
 }
