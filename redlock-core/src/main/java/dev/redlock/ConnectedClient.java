@@ -87,7 +87,8 @@ abstract class ConnectedClient implements AutoCloseable {
         AcquireSpec spec = specOf(options);
         engine.check(spec);
         spec.checkPlain("asReadWriteLock", "leave that out, the view has both locks");
-        return new RedlockReadWriteLock(engine, engine.key(resource), options.forReader().spec, options.forWriting().spec);
+        return new RedlockReadWriteLock(engine, engine.key(resource), options.forReader().spec,
+                options.forWriting().spec);
     }
 
     /**

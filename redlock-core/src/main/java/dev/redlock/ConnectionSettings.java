@@ -2,7 +2,6 @@ package dev.redlock;
 
 import dev.redlock.api.CommandMode;
 import dev.redlock.api.RestartGuardMode;
-import dev.redlock.engine.Limits;
 import dev.redlock.quorum.Token;
 import dev.redlock.resp.SafeText;
 import dev.redlock.time.Durations;
@@ -13,7 +12,7 @@ import java.util.Objects;
 /**
  * The options of a {@link RedlockContext} for the connections to the nodes.
  *
- * @threading as {@link RedlockContext}
+ * @threading caller-confined
  */
 abstract class ConnectionSettings {
 

@@ -7,7 +7,6 @@ import dev.redlock.api.CommandMode;
 import dev.redlock.api.RetryPolicy;
 import dev.redlock.engine.AcquireSpec;
 import dev.redlock.engine.KeyNames;
-import dev.redlock.engine.Limits;
 import dev.redlock.quorum.Drift;
 import dev.redlock.resp.SafeText;
 import dev.redlock.time.Durations;
@@ -17,7 +16,7 @@ import java.util.Objects;
 /**
  * The options of a {@link RedlockContext} for locks and their limits.
  *
- * @threading as {@link RedlockContext}
+ * @threading caller-confined
  */
 abstract class LockSettings extends ConnectionSettings {
 

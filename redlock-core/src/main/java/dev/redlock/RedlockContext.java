@@ -323,8 +323,9 @@ public final class RedlockContext extends LockSettings {
 
     private void checkThrifty() {
         if (isThrifty && Quorum.sizeOf(nodes.present.size()) == nodes.present.size()) {
-            throw new IllegalArgumentException("thriftyQuorums is on with " + nodes.present.size() + " nodes, of which a quorum"
-                    + " is all: configure three nodes or more, or turn it off");
+            throw new IllegalArgumentException(
+                    "thriftyQuorums is on with " + nodes.present.size() + " nodes, of which a quorum"
+                            + " is all: configure three nodes or more, or turn it off");
         }
     }
 
@@ -374,7 +375,8 @@ public final class RedlockContext extends LockSettings {
 
     @Override
     public String toString() {
-        return "RedlockContext{nodes=" + nodes.present + (nodes.next.isEmpty() ? "" : ", nextNodes=" + nodes.next) + ", maxTtlMs="
+        return "RedlockContext{nodes=" + nodes.present + (nodes.next.isEmpty() ? "" : ", nextNodes=" + nodes.next)
+                + ", maxTtlMs="
                 + maxTtlMs + ", restartGuard=" + restartGuard + "}";
     }
 }

@@ -164,7 +164,8 @@ public final class RedlockMetrics implements MeterBinder {
         private void addAcquireTimes() {
             LockEngine engine = redlock.engine();
             AcquireOutcome.Kind[] kinds = AcquireOutcome.Kind.values();
-            AcquireTimesReader times = new AcquireTimesReader(engine.loops.startAcquireTimes(), kinds.length, engine.nowNs());
+            AcquireTimesReader times = new AcquireTimesReader(engine.loops.startAcquireTimes(), kinds.length,
+                    engine.nowNs());
             for (AcquireOutcome.Kind kind : kinds) {
                 int outcome = kind.ordinal();
                 Tags outcomeTags = tags.and("outcome", kind.name());
