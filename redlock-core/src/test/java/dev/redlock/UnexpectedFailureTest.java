@@ -133,7 +133,7 @@ class UnexpectedFailureTest extends VirtualTest {
                 .noneMatch(frame -> frame.contains(".DirectBuffers.") || frame.contains(".LoopTelemetry."))
                 && frames.stream()
                         .anyMatch(frame -> frame.contains(".RequestMailbox.")
-                                || frame.endsWith(".AcquireScheduler.onTimer"));
+                                || frame.endsWith(".Retries.onTimer"));
     }
 
     private void arm() {
