@@ -222,8 +222,8 @@ final class ChaosOptions {
         return fault.isOfNetem() ? netemRefusal : Optional.empty();
     }
 
-    ChaosTerms terms() {
-        return new ChaosTerms(targets(), workers, duration, ttl, chosen, isMajorityLoss, !isUnguarded,
+    ChaosPlan.Terms terms() {
+        return new ChaosPlan.Terms(targets(), workers, duration, ttl, chosen, isMajorityLoss, !isUnguarded,
                 clusterShards > 0, isListChanged);
     }
 
@@ -287,4 +287,16 @@ final class ChaosOptions {
         return new SeriesSpec("redlock", nodes, LoopKind.CLOSED, workers * threads, 0, 1);
     }
 
+    /**
+     * The share of the resources that are locked with fencing tokens. All grants of one resource are of one kind.
+     *
+     * @threading immutable
+     */
+    public enum Fenced {
+        NONE, HALF, ALL;
+
+        boolean isFenced(int resource) {
+            return this == ALL || this == HALF && resource % 2 == 0;
+        }
+    }
 }

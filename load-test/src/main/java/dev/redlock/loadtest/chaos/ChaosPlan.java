@@ -1,5 +1,6 @@
 package dev.redlock.loadtest.chaos;
 
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.SplittableRandom;
@@ -33,16 +34,41 @@ final class ChaosPlan {
     /** Of the resource whose slot a fault of a cluster concerns. */
     private static final int DRAWS = 1 << 16;
 
-    private final ChaosTerms terms;
+    /**
+     * The parameters of a plan. Equal terms and an equal seed give an equal plan.
+     *
+     * @param maxTtl        of the clients, which bounds the quarantine after a restart
+     * @threading immutable
+     */
+    record Terms(int nodes, int workers, Duration duration, Duration maxTtl, List<Fault> faults,
+            boolean isMajorityLoss, boolean isGuarded, boolean isClustered, boolean isListChanged) {
+
+        int majority() {
+            return nodes / 2 + 1;
+        }
+
+        /**
+         * The clock watch detects a step at the next sample. Until then only the other nodes keep the lock, so with
+         * steps one node is bad at a time: {@link ClockSteps}. Two bad nodes may be a majority of one of two lists.
+         */
+        int badNodesMax() {
+            if (faults.contains(Fault.CLOCK_STEP)) {
+                return 1;
+            }
+            return isMajorityLoss ? nodes : isListChanged ? 1 : (nodes - 1) / 2;
+        }
+    }
+
+    private final Terms terms;
     private final SplittableRandom random;
     private final List<ChaosStep> steps = new ArrayList<>();
 
-    private ChaosPlan(long seed, ChaosTerms terms) {
+    private ChaosPlan(long seed, Terms terms) {
         this.terms = terms;
         this.random = new SplittableRandom(seed);
     }
 
-    static List<ChaosStep> of(long seed, ChaosTerms terms) {
+    static List<ChaosStep> of(long seed, Terms terms) {
         ChaosPlan plan = new ChaosPlan(seed, terms);
         plan.add(terms.nodes(), terms.badNodesMax(), false, GAP_MS_MIN, GAP_MS_MAX);
         plan.add(terms.workers(), 1, true, WORKER_GAP_MS_MIN, WORKER_GAP_MS_MAX);

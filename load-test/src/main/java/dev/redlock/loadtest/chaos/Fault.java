@@ -9,11 +9,15 @@ public enum Fault {
     /** The node loses its data. */
     WIPE(Place.SERVER, 100, 1500, "kill -9", "started again EMPTY"),
     /** The same for a majority of the nodes at once. */
-    WIPE_MAJORITY(Place.SERVER, 100, 800, "kill -9", "started again EMPTY"), PAUSE(Place.SERVER, 200, 3500, "SIGSTOP",
-            "SIGCONT"),
+    WIPE_MAJORITY(Place.SERVER, 100, 800, "kill -9", "started again EMPTY"),
+    /** The node does not reply, its connections stay open. */
+    PAUSE(Place.SERVER, 200, 3500, "SIGSTOP", "SIGCONT"),
     /** Data sent meanwhile arrives late. */
-    STALL(Place.PROXY, 200, 3500, "network silent, connections open"), SLOW(Place.PROXY, 500, 3000,
-            "network slow, AMOUNT ms each way"), MUTE(Place.PROXY, 200, 3000, "replies lost, requests arrive"),
+    STALL(Place.PROXY, 200, 3500, "network silent, connections open"),
+    /** Each packet has a delay. */
+    SLOW(Place.PROXY, 500, 3000, "network slow, AMOUNT ms each way"),
+    /** Half of the network. */
+    MUTE(Place.PROXY, 200, 3000, "replies lost, requests arrive"),
     /** All connections are closed, new ones included. */
     CUT(Place.PROXY, 100, 2500, "connections cut and refused"),
     /** Nothing arrives either way. */
@@ -23,8 +27,9 @@ public enum Fault {
     /** In both directions, with a queue in front of the path. */
     NARROW(Place.NETWORK, 500, 3000, "path narrow"),
     /** Packets have a long and varying delay. */
-    NETEM_DELAY(Place.NETEM, 500, 3000, "netem delay 40ms 30ms distribution normal"), NETEM_LOSS(Place.NETEM, 500, 3000,
-            "netem loss 20%"),
+    NETEM_DELAY(Place.NETEM, 500, 3000, "netem delay 40ms 30ms distribution normal"),
+    /** A fifth of the packets. */
+    NETEM_LOSS(Place.NETEM, 500, 3000, "netem loss 20%"),
     /** Packets overtake each other. */
     NETEM_REORDER(Place.NETEM, 500, 3000, "netem delay 15ms reorder 25% 50%"),
     /** Ahead or back. */
@@ -33,12 +38,13 @@ public enum Fault {
     FAIL_OVER(Place.CLUSTER, 100, 1500, "kill -9 of a master, its replica is promoted",
             "the lost master started again EMPTY"),
     /** The slot of a resource, with its keys. */
-    MOVE_SLOT(Place.CLUSTER, 200, 1500, "a slot moves between two masters",
-            "the slot has its next owner"), CLUSTER_DOWN(Place.CLUSTER, 100, 1500, "kill -9 of the whole cluster",
-                    "started again EMPTY"),
+    MOVE_SLOT(Place.CLUSTER, 200, 1500, "a slot moves between two masters", "the slot has its next owner"),
+    /** All servers lose their data. */
+    CLUSTER_DOWN(Place.CLUSTER, 100, 1500, "kill -9 of the whole cluster", "started again EMPTY"),
     /** Longer than the ttl at times. */
-    WORKER_PAUSE(Place.WORKER, 500, 3500, "SIGSTOP", "SIGCONT"), WORKER_KILL(Place.WORKER, 100, 500, "kill -9",
-            "a new process in its place");
+    WORKER_PAUSE(Place.WORKER, 500, 3500, "SIGSTOP", "SIGCONT"),
+    /** Its locks expire. */
+    WORKER_KILL(Place.WORKER, 100, 500, "kill -9", "a new process in its place");
 
     private static final String AMOUNT = "AMOUNT";
 

@@ -51,7 +51,7 @@ final class SectionWorker implements Runnable {
     private int holdMsMax;
     private int tagCount;
     private Duration ttl;
-    private Fenced fenced;
+    private ChaosOptions.Fenced fenced;
     private long sectionCount;
     private long lastHeldNs;
     /** The time until which the holder relied on the lock; 0 if it never did, or still does. */
@@ -76,7 +76,7 @@ final class SectionWorker implements Runnable {
     }
 
     /** Without hash tags if there are 0; otherwise sets have a tag in common. */
-    void plan(int resources, int hashTags, Fenced whichFenced, Duration ttlOfAll, Duration hold) {
+    void plan(int resources, int hashTags, ChaosOptions.Fenced whichFenced, Duration ttlOfAll, Duration hold) {
         tagCount = hashTags;
         holdMsMax = (int) hold.toMillis();
         ttl = ttlOfAll;

@@ -88,39 +88,27 @@ public final class ClientOptions {
         }
     }
 
+    /** The options that need a driver with support for them, as the user has named them. */
     private Map<DriverOption, String> asked(NodeOptions nodes) {
         Map<DriverOption, String> asked = new EnumMap<>(DriverOption.class);
-        if (transport != TransportKind.AUTO) {
-            asked.put(DriverOption.TRANSPORT, "--transport");
-        }
-        if (eventLoops != 1) {
-            asked.put(DriverOption.EVENT_LOOPS, "--event-loops");
-        }
-        if (idlePolicy != IdlePolicy.BLOCK) {
-            asked.put(DriverOption.IDLE_POLICY, "--idle-policy");
-        }
-        if (commands != CommandMode.AUTO) {
-            asked.put(DriverOption.COMMANDS, "--commands");
-        }
-        if (handoffs != null) {
-            asked.put(DriverOption.HANDOFFS, "--handoffs");
-        }
-        if (thrifty) {
-            asked.put(DriverOption.THRIFTY, "--thrifty");
-        }
-        if (fenced) {
-            asked.put(DriverOption.FENCED, "--fenced");
-        }
-        if (nodes.isUnix()) {
-            asked.put(DriverOption.UNIX_SOCKET, nodes.isUnixSockets() ? "--unix-sockets" : "a unix:// address");
-        }
-        if (nodes.isTls()) {
-            asked.put(DriverOption.TLS, nodes.isTlsOptional() ? "--tls" : "a rediss:// address");
-        }
-        if (nodes.clusterShards > 0) {
-            asked.put(DriverOption.CLUSTERS, "--cluster-shards");
-        }
+        ask(asked, transport != TransportKind.AUTO, DriverOption.TRANSPORT, "--transport");
+        ask(asked, eventLoops != 1, DriverOption.EVENT_LOOPS, "--event-loops");
+        ask(asked, idlePolicy != IdlePolicy.BLOCK, DriverOption.IDLE_POLICY, "--idle-policy");
+        ask(asked, commands != CommandMode.AUTO, DriverOption.COMMANDS, "--commands");
+        ask(asked, handoffs != null, DriverOption.HANDOFFS, "--handoffs");
+        ask(asked, thrifty, DriverOption.THRIFTY, "--thrifty");
+        ask(asked, fenced, DriverOption.FENCED, "--fenced");
+        ask(asked, nodes.isUnix(), DriverOption.UNIX_SOCKET,
+                nodes.isUnixSockets() ? "--unix-sockets" : "a unix:// address");
+        ask(asked, nodes.isTls(), DriverOption.TLS, nodes.isTlsOptional() ? "--tls" : "a rediss:// address");
+        ask(asked, nodes.clusterShards > 0, DriverOption.CLUSTERS, "--cluster-shards");
         return asked;
+    }
+
+    private static void ask(Map<DriverOption, String> asked, boolean isAsked, DriverOption option, String text) {
+        if (isAsked) {
+            asked.put(option, text);
+        }
     }
 
     public List<LockDriver> drivers() {

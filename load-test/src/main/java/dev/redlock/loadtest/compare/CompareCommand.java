@@ -207,7 +207,7 @@ public final class CompareCommand extends LabCommand {
         DriverReply reply = process.ask(
                 new DriverTask(kind, spec, addresses.stream().map(NodeUris::of).toList(), tlsAddresses,
                         nodeOptions.isFresh(), lab.freshKeyPrefix(), lab.offsetMs(),
-                        folder.path().toAbsolutePath().toString(), folder.startedAt().toString()),
+                        folder.path().toAbsolutePath().toString(), folder.startedAt()),
                 lab::tick);
         lab.end(plannedMs);
         if (reply.error() != null) {

@@ -16,13 +16,11 @@ import dev.redlock.loadtest.rig.LoadPlan;
 import dev.redlock.loadtest.rig.LoadResult;
 import dev.redlock.loadtest.rig.LoadTestRig;
 import dev.redlock.transport.NodeAddress;
-import java.io.BufferedReader;
+import java.io.EOFException;
 import java.io.IOException;
-import java.io.InputStreamReader;
-import java.io.PrintStream;
-import java.nio.charset.StandardCharsets;
+import java.io.ObjectInputStream;
+import java.io.ObjectOutputStream;
 import java.nio.file.Path;
-import java.time.Instant;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.Callable;
@@ -51,18 +49,23 @@ public final class CompareDriverCommand implements Callable<Integer> {
     private CommandSpec spec;
 
     @Override
-    public Integer call() throws IOException, InterruptedException {
+    public Integer call() throws IOException, InterruptedException, ClassNotFoundException {
         loadOptions.check(spec.commandLine());
         LockDriver driver = clientOptions.drivers().get(0);
-        PrintStream replies = System.out;
-        // Output of libraries must not mix with the replies.
-        System.setOut(System.err);
-        BufferedReader tasks = new BufferedReader(new InputStreamReader(System.in, StandardCharsets.UTF_8));
-        for (String line = tasks.readLine(); line != null; line = tasks.readLine()) {
-            replies.println(DriverLines.text(reply(driver, DriverLines.task(line))));
-            replies.flush();
+        try (ObjectOutputStream replies = new ObjectOutputStream(System.out)) {
+            // Output of libraries must not mix with the replies.
+            System.setOut(System.err);
+            ObjectInputStream tasks = new ObjectInputStream(System.in);
+            while (true) {
+                replies.writeObject(reply(driver, (DriverTask) tasks.readObject()));
+                // Otherwise the stream keeps every reply, in case a later one refers to it.
+                replies.reset();
+                replies.flush();
+            }
+        } catch (EOFException e) {
+            // The parent has no more tasks.
+            return ExitCodes.GOOD;
         }
-        return ExitCodes.GOOD;
     }
 
     private DriverReply reply(LockDriver driver, DriverTask task) throws InterruptedException {
@@ -97,8 +100,7 @@ public final class CompareDriverCommand implements Callable<Integer> {
         LoadPlan plan = loadOptions.plan(task.spec(), driver, clientOptions.isFenced()).costMeasured(true);
         Map<String, Long> before = clients.counters();
         LoadResult result;
-        try (IntervalLog log = RunFolder.logInto(Path.of(task.folder()), Instant.parse(task.startedAt()),
-                task.spec())) {
+        try (IntervalLog log = RunFolder.logInto(Path.of(task.folder()), task.startedAt(), task.spec())) {
             result = run(plan, clients, task, log);
         }
         return result.series(task.spec(), clients.countersSince(before), List.of(), result.failures());

@@ -3,9 +3,9 @@ package dev.redlock.loadtest.compare;
 import dev.redlock.loadtest.cli.ChildJvm;
 import dev.redlock.loadtest.consensus.PeerLibraries;
 import dev.redlock.loadtest.driver.LockDriver;
-import java.io.BufferedReader;
 import java.io.IOException;
-import java.io.Writer;
+import java.io.ObjectInputStream;
+import java.io.ObjectOutputStream;
 import java.lang.management.ManagementFactory;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -39,16 +39,17 @@ final class DriverProcess implements AutoCloseable {
     private final String driver;
     private final Process process;
     private final Path err;
-    private final Writer in;
-    private final BlockingQueue<Optional<String>> lines = new LinkedBlockingQueue<>();
+    private final ObjectOutputStream in;
+    /** A reply that is empty stands for the end of the process. */
+    private final BlockingQueue<Optional<DriverReply>> replies = new LinkedBlockingQueue<>();
 
     private volatile boolean isAbandoned;
 
-    private DriverProcess(String driver, Process process, Path err) {
+    private DriverProcess(String driver, Process process, Path err) throws IOException {
         this.driver = driver;
         this.process = process;
         this.err = err;
-        this.in = process.outputWriter();
+        this.in = new ObjectOutputStream(process.getOutputStream());
     }
 
     static DriverProcess start(LockDriver driver, List<String> options) throws IOException {
@@ -67,32 +68,30 @@ final class DriverProcess implements AutoCloseable {
     }
 
     private void read() {
-        try (BufferedReader out = process.inputReader()) {
-            for (String line = out.readLine(); line != null; line = out.readLine()) {
-                lines.add(Optional.of(line));
+        try (ObjectInputStream out = new ObjectInputStream(process.getInputStream())) {
+            while (true) {
+                replies.add(Optional.of((DriverReply) out.readObject()));
             }
-        } catch (IOException e) {
-            // The process has ended, as below.
-            lines.add(Optional.empty());
+        } catch (IOException | ClassNotFoundException e) {
+            replies.add(Optional.empty());
         }
-        lines.add(Optional.empty());
     }
 
     /** Runs a task in the process. The reply has an error if the process has ended. */
-    DriverReply ask(DriverTask task, LongConsumer tick) throws IOException, InterruptedException {
+    DriverReply ask(DriverTask task, LongConsumer tick) throws InterruptedException {
         long startNs = System.nanoTime();
         try {
-            in.write(DriverLines.text(task) + "\n");
+            in.writeObject(task);
             in.flush();
         } catch (IOException e) {
             return ended(task);
         }
-        Optional<String> line = lines.poll(TICK_MS, TimeUnit.MILLISECONDS);
-        while (line == null) {
+        Optional<DriverReply> reply = replies.poll(TICK_MS, TimeUnit.MILLISECONDS);
+        while (reply == null) {
             tick.accept(TimeUnit.NANOSECONDS.toMillis(System.nanoTime() - startNs));
-            line = lines.poll(TICK_MS, TimeUnit.MILLISECONDS);
+            reply = replies.poll(TICK_MS, TimeUnit.MILLISECONDS);
         }
-        return line.isPresent() ? DriverLines.reply(line.get()) : ended(task);
+        return reply.isPresent() ? reply.get() : ended(task);
     }
 
     private DriverReply ended(DriverTask task) throws InterruptedException {
@@ -100,7 +99,7 @@ final class DriverProcess implements AutoCloseable {
             throw new InterruptedException("the comparison was cancelled");
         }
         // For the next caller.
-        lines.add(Optional.empty());
+        replies.add(Optional.empty());
         return new DriverReply(null, "the process of driver " + driver + " ended during " + task + ": " + said());
     }
 
@@ -122,7 +121,7 @@ final class DriverProcess implements AutoCloseable {
     /** Closes the standard input of the process, which ends it. */
     @Override
     public void close() throws IOException {
-        try (Writer closing = in) {
+        try (ObjectOutputStream closing = in) {
             closing.flush();
         } catch (IOException e) {
             // It has ended already.

@@ -1,11 +1,13 @@
 package dev.redlock.loadtest.compare;
 
 import dev.redlock.loadtest.result.SeriesSpec;
+import java.io.Serializable;
+import java.time.Instant;
 import java.util.List;
 
 /**
- * A task for a driver process: one line of JSON on its standard input, where no other user of
- * the machine sees the passwords in the addresses.
+ * A task for a driver process, as an object on its standard input, where no other user of the machine sees the
+ * passwords in the addresses.
  *
  * @param spec      the series to measure; for other kinds only its driver and number of nodes count
  * @param addresses nodes, with passwords
@@ -14,7 +16,9 @@ import java.util.List;
  * @threading immutable
  */
 record DriverTask(Kind kind, SeriesSpec spec, List<String> addresses, List<String> tlsAddresses, boolean fresh,
-        String keyPrefix, long offsetMs, String folder, String startedAt) {
+        String keyPrefix, long offsetMs, String folder, Instant startedAt)
+        implements
+            Serializable {
     /** @threading immutable */
     enum Kind {
         /** Load that is not recorded. */

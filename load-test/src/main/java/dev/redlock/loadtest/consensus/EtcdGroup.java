@@ -3,13 +3,11 @@ package dev.redlock.loadtest.consensus;
 import dev.redlock.loadtest.nodes.FreePorts;
 import dev.redlock.loadtest.nodes.Shell;
 import dev.redlock.transport.NodeAddress;
-import java.io.File;
 import java.io.IOException;
 import java.io.InputStream;
 import java.net.HttpURLConnection;
 import java.net.URI;
 import java.nio.charset.StandardCharsets;
-import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
 import java.util.Optional;
@@ -17,7 +15,6 @@ import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import java.util.stream.Collectors;
 import java.util.stream.IntStream;
-import java.util.stream.Stream;
 
 /** @threading caller-confined */
 final class EtcdGroup implements ConsensusService.ServerGroup {
@@ -46,10 +43,7 @@ final class EtcdGroup implements ConsensusService.ServerGroup {
     }
 
     private static Optional<Path> executable(String searchPath) {
-        return Stream.of(searchPath.split(File.pathSeparator))
-                .map(entry -> Path.of(entry.isEmpty() ? "." : entry, "etcd"))
-                .filter(file -> Files.isRegularFile(file) && Files.isExecutable(file))
-                .findFirst();
+        return Shell.onPath(searchPath, List.of("etcd")).stream().findFirst();
     }
 
     static String version() {

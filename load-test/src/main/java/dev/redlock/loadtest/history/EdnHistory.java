@@ -19,7 +19,19 @@ import java.util.stream.Stream;
  * @threading caller-confined
  */
 final class EdnHistory {
-    private final EdnModel model;
+    /**
+     * The models of which a history is exported. Both are models of Knossos.
+     *
+     * @threading immutable
+     */
+    enum Model {
+        /** Acquires and releases of plain locks and writers. The end of a lease has a process of its own. */
+        MUTEX,
+        /** Accepted writes and reads of the register. */
+        REGISTER
+    }
+
+    private final Model model;
     private final List<Event> events = new ArrayList<>();
     private final Map<Integer, Held> held = new HashMap<>();
     private int lastProcess;
@@ -48,12 +60,12 @@ final class EdnHistory {
         }
     }
 
-    private EdnHistory(EdnModel model) {
+    private EdnHistory(Model model) {
         this.model = model;
     }
 
     /** Reads the operations of one resource; none if no operation of the resource is part of the model. */
-    static EdnHistory read(Path file, String resource, EdnModel model) throws IOException {
+    static EdnHistory read(Path file, String resource, Model model) throws IOException {
         EdnHistory history = new EdnHistory(model);
         history.lastProcess = greatestProcess(file);
         List<HistoryLine> lines;
@@ -77,7 +89,7 @@ final class EdnHistory {
     private void add(HistoryLine line) {
         boolean isOfRegister = line.operation() == HistoryLine.Operation.READ
                 || line.operation() == HistoryLine.Operation.WRITE;
-        if (isOfRegister != (model == EdnModel.REGISTER)) {
+        if (isOfRegister != (model == Model.REGISTER)) {
             return;
         }
         if (isOfRegister) {

@@ -47,7 +47,7 @@ public final class HistoryCommand implements Callable<Integer> {
             lines.forEach(each -> resources.addAll(each.resources()));
         }
         for (String resource : resources) {
-            for (EdnModel model : EdnModel.values()) {
+            for (EdnHistory.Model model : EdnHistory.Model.values()) {
                 EdnHistory exported = EdnHistory.read(history, resource, model);
                 if (!exported.isEmpty()) {
                     Path file = folder.resolve(name(resource, model));
@@ -60,7 +60,7 @@ public final class HistoryCommand implements Callable<Integer> {
         return ExitCodes.GOOD;
     }
 
-    private static String name(String resource, EdnModel model) {
+    private static String name(String resource, EdnHistory.Model model) {
         return resource.replaceAll("[^A-Za-z0-9]+", "-") + "-" + model.name().toLowerCase(Locale.ROOT) + ".edn";
     }
 }

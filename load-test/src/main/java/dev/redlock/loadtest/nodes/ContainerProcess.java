@@ -42,7 +42,7 @@ final class ContainerProcess implements NodeProcess {
         this.id = container.getContainerId();
     }
 
-    static NodeLauncher find(RedisNodesContext context) throws SourceRefusedException {
+    static NodeProcess.Launcher find(RedisNodesContext context) throws SourceRefusedException {
         if (context.unixSocket) {
             throw new SourceRefusedException("a Unix socket was asked for and does not cross a container's border");
         }
@@ -55,7 +55,7 @@ final class ContainerProcess implements NodeProcess {
         if (!isEngineThere()) {
             throw new SourceRefusedException("no Docker engine answers");
         }
-        return new NodeLauncher("image " + context.image, spec -> launch(context.image, spec));
+        return new NodeProcess.Launcher("image " + context.image, spec -> launch(context.image, spec));
     }
 
     private static boolean isEngineThere() throws SourceRefusedException {

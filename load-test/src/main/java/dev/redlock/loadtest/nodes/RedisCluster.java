@@ -141,11 +141,6 @@ public final class RedisCluster {
                 .collect(Collectors.joining(","));
     }
 
-    /** The masters that got slots when the cluster was formed. */
-    public List<RedisNode> masters() {
-        return List.copyOf(masters);
-    }
-
     /** The server that owns the slot of a key now, as the first running server sees it. */
     public RedisNode ownerOf(String key) {
         int slot = slotOf(key);

@@ -22,7 +22,7 @@ public final class RedisNode {
     private static final int PORT_TRIES_MAX = 5;
 
     private final RedisNodes group;
-    private final NodeLauncher launcher;
+    private final NodeProcess.Launcher launcher;
     private final Duration readyTimeout;
     private final String password;
     private NodeSpec spec;
@@ -30,7 +30,7 @@ public final class RedisNode {
     private NodeProcess process;
     private NodeState state;
 
-    private RedisNode(RedisNodes group, NodeLauncher launcher, NodeSpec spec, NodeAddress address,
+    private RedisNode(RedisNodes group, NodeProcess.Launcher launcher, NodeSpec spec, NodeAddress address,
             RedisNodesContext context) {
         this.group = group;
         this.launcher = launcher;
@@ -47,7 +47,7 @@ public final class RedisNode {
         return new RedisNode(group, null, spec, address, context);
     }
 
-    static RedisNode ours(RedisNodes group, NodeLauncher launcher, NodeSpec spec, RedisNodesContext context) {
+    static RedisNode ours(RedisNodes group, NodeProcess.Launcher launcher, NodeSpec spec, RedisNodesContext context) {
         return new RedisNode(group, launcher, spec, addressOf(spec, context.serverPassword()), context);
     }
 

@@ -123,7 +123,7 @@ public final class RedisNodes implements AutoCloseable {
         RedisNodes nodes = new RedisNodes(source, temporaryFolder(), OrphanGuard.start());
         try {
             LiveNodes.add(nodes);
-            NodeLauncher launcher = launcher(source, context, nodes.folder);
+            NodeProcess.Launcher launcher = launcher(source, context, nodes.folder);
             if (context.tls) {
                 nodes.issued = NodeTls.issue(nodes.folder, context.hosts());
                 nodes.tls = nodes.issued.forClients();
@@ -142,7 +142,7 @@ public final class RedisNodes implements AutoCloseable {
         }
     }
 
-    private static NodeLauncher launcher(Source source, RedisNodesContext context, Path folder)
+    private static NodeProcess.Launcher launcher(Source source, RedisNodesContext context, Path folder)
             throws SourceRefusedException {
         return switch (source) {
             case PATH -> ServerFiles.onPath(System.getenv().getOrDefault("PATH", ""));
@@ -153,7 +153,7 @@ public final class RedisNodes implements AutoCloseable {
     }
 
     /** The libraries lie beside the jar, and someone may have copied the jar alone. */
-    private static NodeLauncher containers(RedisNodesContext context) throws SourceRefusedException {
+    private static NodeProcess.Launcher containers(RedisNodesContext context) throws SourceRefusedException {
         try {
             return ContainerProcess.find(context);
         } catch (NoClassDefFoundError e) {
@@ -170,7 +170,7 @@ public final class RedisNodes implements AutoCloseable {
         }
     }
 
-    private void startAll(NodeLauncher launcher, RedisNodesContext context, CorePin.Choice cores) {
+    private void startAll(NodeProcess.Launcher launcher, RedisNodesContext context, CorePin.Choice cores) {
         for (int i = 0; i < context.count; i++) {
             nodes.add(RedisNode.ours(this, launcher, spec(i, context, cores), context));
         }

@@ -34,7 +34,7 @@ public final class RedisNodesContext {
     boolean tls;
     ClientTls clientTls = ClientTls.DEFAULTS;
     Duration readyTimeout = Duration.ofSeconds(20);
-    String image = System.getProperty(ContainerProcess.IMAGE_PROPERTY, ContainerProcess.IMAGE_DEFAULT);
+    final String image = System.getProperty(ContainerProcess.IMAGE_PROPERTY, ContainerProcess.IMAGE_DEFAULT);
 
     /** The number of nodes: 1 to 63, default 3, or as many as addresses are given. */
     public RedisNodesContext count(int nodes) {
@@ -111,12 +111,6 @@ public final class RedisNodesContext {
             throw new IllegalArgumentException("readyTimeout is " + timeout + ": expected more than zero");
         }
         readyTimeout = timeout;
-        return this;
-    }
-
-    /** Default: system property {@code redlock.nodes.image}, else {@code redis:7}. */
-    public RedisNodesContext image(String name) {
-        image = name;
         return this;
     }
 

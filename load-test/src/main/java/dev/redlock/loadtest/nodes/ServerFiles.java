@@ -1,6 +1,5 @@
 package dev.redlock.loadtest.nodes;
 
-import java.io.File;
 import java.io.IOException;
 import java.io.InputStream;
 import java.nio.file.Files;
@@ -23,8 +22,9 @@ final class ServerFiles {
             Pattern.CASE_INSENSITIVE);
 
     /** The first server on PATH. In a folder with both, redis-server precedes valkey-server. */
-    static NodeLauncher onPath(String searchPath) throws SourceRefusedException {
-        return first(candidates(searchPath), ServerFiles::launcher, "no redis-server or valkey-server on PATH");
+    static NodeProcess.Launcher onPath(String searchPath) throws SourceRefusedException {
+        return first(Shell.onPath(searchPath, NAMES), ServerFiles::launcher,
+                "no redis-server or valkey-server on PATH");
     }
 
     /**
@@ -33,7 +33,7 @@ final class ServerFiles {
      * The 64-bit Linux binary is linked against OpenSSL 3; where that is missing, the static 32-bit one takes its
      * place.
      */
-    static NodeLauncher embedded(Path folder) throws SourceRefusedException {
+    static NodeProcess.Launcher embedded(Path folder) throws SourceRefusedException {
         return first(binaries(System.getProperty("os.name"), System.getProperty("os.arch")),
                 name -> launcher(extract(name, folder)), "");
     }
@@ -41,10 +41,10 @@ final class ServerFiles {
     /** @threading any thread */
     @FunctionalInterface
     private interface Attempt<T> {
-        NodeLauncher with(T candidate) throws SourceRefusedException;
+        NodeProcess.Launcher with(T candidate) throws SourceRefusedException;
     }
 
-    private static <T> NodeLauncher first(List<T> candidates, Attempt<T> attempt, String none)
+    private static <T> NodeProcess.Launcher first(List<T> candidates, Attempt<T> attempt, String none)
             throws SourceRefusedException {
         List<String> reasons = new ArrayList<>();
         for (T candidate : candidates) {
@@ -55,19 +55,6 @@ final class ServerFiles {
             }
         }
         throw new SourceRefusedException(reasons.isEmpty() ? none : String.join("; ", reasons));
-    }
-
-    private static List<Path> candidates(String searchPath) {
-        List<Path> found = new ArrayList<>();
-        for (String folder : searchPath.split(File.pathSeparator)) {
-            for (String name : NAMES) {
-                Path file = Path.of(folder.isEmpty() ? "." : folder, name);
-                if (Files.isRegularFile(file) && Files.isExecutable(file)) {
-                    found.add(file.toAbsolutePath());
-                }
-            }
-        }
-        return found;
     }
 
     static List<String> binaries(String osName, String osArch) throws SourceRefusedException {
@@ -107,14 +94,14 @@ final class ServerFiles {
     }
 
     /** Runs it, to find its product and whether it runs on this machine at all. */
-    private static NodeLauncher launcher(Path executable) throws SourceRefusedException {
+    private static NodeProcess.Launcher launcher(Path executable) throws SourceRefusedException {
         try {
             String said = Shell.run(List.of(executable.toString(), "--version")).said();
             Matcher matcher = VERSION.matcher(said);
             if (!matcher.find()) {
                 throw new SourceRefusedException(executable.getFileName() + " --version printed: " + said);
             }
-            return new NodeLauncher(matcher.group(1).toLowerCase(Locale.ROOT) + "-server " + matcher.group(2),
+            return new NodeProcess.Launcher(matcher.group(1).toLowerCase(Locale.ROOT) + "-server " + matcher.group(2),
                     spec -> LocalProcess.start(executable, spec));
         } catch (IOException e) {
             throw new SourceRefusedException(executable.getFileName() + " does not run: " + e.getMessage());

@@ -1,9 +1,13 @@
 package dev.redlock.loadtest.nodes;
 
+import java.io.File;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
 import java.util.List;
 import java.util.concurrent.TimeUnit;
+import java.util.stream.Stream;
 
 /**
  * Runs commands of the system to their end.
@@ -15,6 +19,15 @@ public final class Shell {
 
     /** @threading immutable */
     public record Ended(int code, String said) {
+    }
+
+    /** The programs with one of these names in the folders of a search path, by folder. */
+    public static List<Path> onPath(String searchPath, List<String> names) {
+        return Stream.of(searchPath.split(File.pathSeparator))
+                .flatMap(folder -> names.stream().map(name -> Path.of(folder.isEmpty() ? "." : folder, name)))
+                .filter(file -> Files.isRegularFile(file) && Files.isExecutable(file))
+                .map(Path::toAbsolutePath)
+                .toList();
     }
 
     /** Fails if the command is missing, or runs for longer than a minute. */

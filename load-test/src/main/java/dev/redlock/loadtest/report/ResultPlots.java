@@ -114,7 +114,7 @@ public final class ResultPlots {
             }
         }));
         Picture picture = new Picture("Acquire latency against the number of nodes, " + load, "nodes");
-        LogScale scale = micros(picture, lines.values()
+        Picture.LogScale scale = micros(picture, lines.values()
                 .stream()
                 .flatMap(us -> us.values().stream())
                 .flatMapToDouble(us -> DoubleStream.of(us.min(), us.max())));
@@ -126,14 +126,16 @@ public final class ResultPlots {
         return picture;
     }
 
-    private static LogScale micros(Picture picture, DoubleStream drawn) {
+    private static Picture.LogScale micros(Picture picture, DoubleStream drawn) {
         DoubleSummaryStatistics us = drawn.summaryStatistics();
-        LogScale scale = us.getCount() == 0 ? new LogScale(1, 10) : LogScale.around(us.getMin(), us.getMax());
+        Picture.LogScale scale = us.getCount() == 0
+                ? new Picture.LogScale(1, 10)
+                : Picture.LogScale.around(us.getMin(), us.getMax());
         scale.mark(picture::markY, ReportTables::micros);
         return scale;
     }
 
-    private static double[] shares(LogScale scale, Map<Integer, Spread> us, ToDoubleFunction<Spread> figure) {
+    private static double[] shares(Picture.LogScale scale, Map<Integer, Spread> us, ToDoubleFunction<Spread> figure) {
         return us.values().stream().mapToDouble(figure).map(scale::share).toArray();
     }
 
@@ -149,8 +151,9 @@ public final class ResultPlots {
         }));
         Picture picture = new Picture("Acquire latency by percentile, " + load,
                 "share of acquires that were at least as fast");
-        LogScale us = micros(picture, points(curves).mapToDouble(point -> point[1]));
-        LogScale rarity = new LogScale(1, points(curves).mapToDouble(point -> point[0]).max().orElse(10));
+        Picture.LogScale us = micros(picture, points(curves).mapToDouble(point -> point[1]));
+        Picture.LogScale rarity = new Picture.LogScale(1,
+                points(curves).mapToDouble(point -> point[0]).max().orElse(10));
         rarity.mark(picture::markX, ResultPlots::share);
         curves.forEach((name, points) -> picture.curve(name,
                 points.stream().mapToDouble(point -> rarity.share(point[0])).toArray(),

@@ -1,5 +1,7 @@
 package dev.redlock.loadtest.result;
 
+import java.io.Serializable;
+
 /**
  * The cost of one cycle for the client's process, without the servers.
  *
@@ -7,6 +9,6 @@ package dev.redlock.loadtest.result;
  * @param allocatedBytesPerCycle heap bytes allocated by all threads but those of the rig; null if unknown
  * @threading immutable
  */
-public record ClientCost(Double cpuUsPerCycle, Double allocatedBytesPerCycle) {
+public record ClientCost(Double cpuUsPerCycle, Double allocatedBytesPerCycle) implements Serializable {
     public static final ClientCost UNKNOWN = new ClientCost(null, null);
 }

@@ -1,5 +1,6 @@
 package dev.redlock.loadtest.result;
 
+import java.io.Serializable;
 import org.HdrHistogram.Histogram;
 
 /**
@@ -9,7 +10,8 @@ import org.HdrHistogram.Histogram;
  * @param p50Us    median; 0 if there was none
  * @threading immutable
  */
-public record Interval(long offsetMs, long lengthMs, long count, double p50Us, double p99Us, double maxUs) {
+public record Interval(long offsetMs, long lengthMs, long count, double p50Us, double p99Us,
+        double maxUs) implements Serializable {
     private static final double NS_PER_US = 1e3;
 
     public static Interval of(long offsetMs, long lengthMs, Histogram histogram) {

@@ -1,5 +1,7 @@
 package dev.redlock.loadtest.result;
 
+import java.io.Serializable;
+
 /**
  * An event during a series, such as an injected fault.
  *
@@ -7,7 +9,7 @@ package dev.redlock.loadtest.result;
  * @param lengthMs its length; 0 for a moment
  * @threading immutable
  */
-public record Mark(long offsetMs, long lengthMs, String text) {
+public record Mark(long offsetMs, long lengthMs, String text) implements Serializable {
     public Mark(long offsetMs, String text) {
         this(offsetMs, 0, text);
     }

@@ -1,5 +1,6 @@
 package dev.redlock.loadtest.result;
 
+import java.io.Serializable;
 import java.util.List;
 import org.HdrHistogram.Histogram;
 
@@ -9,7 +10,7 @@ import org.HdrHistogram.Histogram;
  * @param histogram nanoseconds, of the whole recorded time; not to be changed
  * @threading immutable
  */
-public record OperationResult(Histogram histogram, List<Interval> intervals) {
+public record OperationResult(Histogram histogram, List<Interval> intervals) implements Serializable {
     /** A percentile, 0 to 100, in microseconds; 0 if nothing was recorded. */
     public double us(double percentile) {
         return histogram.getValueAtPercentile(percentile) / 1e3;

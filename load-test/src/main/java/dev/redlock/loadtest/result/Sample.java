@@ -1,5 +1,6 @@
 package dev.redlock.loadtest.result;
 
+import java.io.Serializable;
 import java.util.Map;
 
 /**
@@ -9,5 +10,5 @@ import java.util.Map;
  * @param values   by name; a name ends in its unit
  * @threading immutable
  */
-public record Sample(long offsetMs, Map<String, Double> values) {
+public record Sample(long offsetMs, Map<String, Double> values) implements Serializable {
 }

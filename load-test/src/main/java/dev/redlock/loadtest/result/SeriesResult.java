@@ -1,5 +1,6 @@
 package dev.redlock.loadtest.result;
 
+import java.io.Serializable;
 import java.util.List;
 import java.util.Map;
 
@@ -15,7 +16,7 @@ import java.util.Map;
  */
 public record SeriesResult(SeriesSpec spec, Span span, Tally tally, Map<String, OperationResult> operations,
         ClientCost cost, Map<String, Double> figures, Map<String, Long> counters, List<Sample> samples,
-        List<Mark> marks, List<String> failures) {
+        List<Mark> marks, List<String> failures) implements Serializable {
     /** From the call (or intended time) to the lock; acquired only. */
     public static final String ACQUIRE = "acquire";
     /** From the call to its outcome. */

@@ -1,5 +1,6 @@
 package dev.redlock.loadtest.result;
 
+import java.io.Serializable;
 import java.util.Locale;
 
 /**
@@ -11,7 +12,7 @@ import java.util.Locale;
  * @threading immutable
  */
 public record SeriesSpec(String driver, int nodes, LoopKind loop, int outstanding, double ratePerSecond,
-        int repetition) {
+        int repetition) implements Serializable {
     /** The start of the names of its files, such as {@code redlock-n3-k64-r1} or {@code redlock-n3-rate5000-r1}. */
     public String fileStem() {
         String load = loop == LoopKind.CLOSED ? "k" + outstanding : "rate" + rate();

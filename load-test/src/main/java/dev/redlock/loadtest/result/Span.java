@@ -1,5 +1,7 @@
 package dev.redlock.loadtest.result;
 
+import java.io.Serializable;
+
 /**
  * The time of a series.
  *
@@ -7,5 +9,5 @@ package dev.redlock.loadtest.result;
  * @param warmupMs   the unrecorded load before that moment
  * @threading immutable
  */
-public record Span(long offsetMs, long warmupMs, long recordedMs) {
+public record Span(long offsetMs, long warmupMs, long recordedMs) implements Serializable {
 }

@@ -1,5 +1,6 @@
 package dev.redlock.loadtest.result;
 
+import java.io.Serializable;
 import java.util.Map;
 
 /**
@@ -12,5 +13,5 @@ import java.util.Map;
  * @threading immutable
  */
 public record Tally(long cycles, double cyclesPerSecond, Map<String, Long> acquires, Map<String, Long> releases,
-        long holdings, long overlaps) {
+        long holdings, long overlaps) implements Serializable {
 }

@@ -4,7 +4,6 @@ import dev.redlock.api.AcquireOutcome;
 import dev.redlock.api.ReleaseOutcome;
 import dev.redlock.loadtest.result.ClientCost;
 import dev.redlock.loadtest.result.LoopKind;
-import dev.redlock.loadtest.result.Mark;
 import dev.redlock.loadtest.result.OperationResult;
 import dev.redlock.loadtest.result.Sample;
 import dev.redlock.loadtest.result.SeriesResult;
@@ -23,8 +22,7 @@ import java.util.Map;
  * @threading immutable
  */
 public record LoadResult(LoadPlan plan, Span span, Tally tally, Map<String, OperationResult> operations,
-        Usage usage, Map<String, Long> cyclesByThread, Map<String, Double> figures, List<Mark> marks,
-        Evidence evidence) {
+        Usage usage, Map<String, Long> cyclesByThread, Map<String, Double> figures, Evidence evidence) {
     /**
      * Decides whether a run counts, beside its outcomes.
      *
@@ -105,6 +103,7 @@ public record LoadResult(LoadPlan plan, Span span, Tally tally, Map<String, Oper
 
     public SeriesResult series(SeriesSpec spec, Map<String, Long> counters, List<Sample> samples,
             List<String> failures) {
-        return new SeriesResult(spec, span, tally, operations, cost(), figures, counters, samples, marks, failures);
+        return new SeriesResult(spec, span, tally, operations, cost(), figures, counters, samples,
+                List.of(), failures);
     }
 }

@@ -5,7 +5,6 @@ import dev.redlock.api.ReleaseOutcome;
 import dev.redlock.loadtest.driver.LockSession;
 import dev.redlock.loadtest.result.IntervalLog;
 import dev.redlock.loadtest.result.LoopKind;
-import dev.redlock.loadtest.result.Mark;
 import dev.redlock.loadtest.result.OperationResult;
 import dev.redlock.loadtest.result.SeriesResult;
 import dev.redlock.loadtest.result.Span;
@@ -15,8 +14,6 @@ import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
-import java.util.Queue;
-import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicLong;
@@ -53,7 +50,6 @@ public final class LoadTestRig {
     private final List<LatencyRecorder> recorders;
     private final AtomicLong refusedAttempts = new AtomicLong();
     private final List<LoadCycle> cycles = new ArrayList<>();
-    private final Queue<Mark> marks = new ConcurrentLinkedQueue<>();
     private final CountDownLatch cancelled = new CountDownLatch(1);
     private final CountDownLatch ended;
     private IntervalLog log = IntervalLog.NONE;
@@ -66,6 +62,13 @@ public final class LoadTestRig {
     private long rotatedNs;
     private volatile boolean isStopping;
     private volatile boolean isFinishing;
+
+    /** @threading caller-confined to the thread that runs the rig */
+    @FunctionalInterface
+    public interface Progress {
+        /** Time has passed since the start of the run, warm-up included. */
+        void onProgress(long elapsedNs, boolean isMeasuring);
+    }
 
     public LoadTestRig(LoadPlan plan, List<LockSession> sessions) {
         this(plan, sessions, (CostMeter.Scope) null);
@@ -102,12 +105,12 @@ public final class LoadTestRig {
     }
 
     /** Runs the plan to its end. Throws InterruptedException after {@link #cancel()} too; the load has stopped. */
-    public LoadResult run(LoadProgress progress) throws InterruptedException {
+    public LoadResult run(Progress progress) throws InterruptedException {
         return run(progress, IntervalLog.NONE, time.nowNs());
     }
 
     /** The same as part of a longer run; the log gets the histograms of each interval. */
-    public LoadResult run(LoadProgress progress, IntervalLog intervalLog, long zeroNs) throws InterruptedException {
+    public LoadResult run(Progress progress, IntervalLog intervalLog, long zeroNs) throws InterruptedException {
         log = intervalLog;
         runStartNs = zeroNs;
         startNs = nowNs();
@@ -143,10 +146,6 @@ public final class LoadTestRig {
         cancelled.countDown();
     }
 
-    public void mark(String text) {
-        marks.add(new Mark(offsetMs(nowNs()), text));
-    }
-
     private void start() {
         List<RigResource> resources = new ArrayList<>();
         for (int i = 0; i < plan.resources; i++) {
@@ -171,7 +170,7 @@ public final class LoadTestRig {
         }
     }
 
-    private void await(long deadlineNs, LoadProgress progress, boolean isMeasuring) throws InterruptedException {
+    private void await(long deadlineNs, Progress progress, boolean isMeasuring) throws InterruptedException {
         for (long leftNs = deadlineNs - nowNs(); leftNs > 0; leftNs = deadlineNs - nowNs()) {
             if (time.await(cancelled, nowNs() + Math.min(leftNs, TICK_NS))) {
                 if (isFinishing && isMeasuring) {
@@ -237,14 +236,14 @@ public final class LoadTestRig {
         Span span = new Span(offsetMs(measureStartNs), plan.warmup.toMillis(),
                 TimeUnit.NANOSECONDS.toMillis(measureEndNs - measureStartNs));
         return new LoadResult(plan, span, tally, operations, usage, cycleRecorder.countByThread(), figures(),
-                List.copyOf(marks), evidence);
+                evidence);
     }
 
     private Map<String, Double> figures() {
         Map<String, Double> figures = new LinkedHashMap<>();
         if (plan.isContended()) {
             List<Long> held = cycles.stream().map(LoadCycle::heldCount).toList();
-            figures.put("jainIndex", Fairness.jainIndex(held));
+            figures.put("jainIndex", jainIndex(held));
             figures.put("heldPerWaiterMin", (double) held.stream().mapToLong(Long::longValue).min().orElse(0));
             figures.put("heldPerWaiterMax", (double) held.stream().mapToLong(Long::longValue).max().orElse(0));
             figures.put("successShare", successShare());
@@ -258,6 +257,13 @@ public final class LoadTestRig {
             figures.put("sendDelayMaxUs", delays.result().histogram().getMaxValue() / NS_PER_US);
         }
         return figures;
+    }
+
+    /** Jain's index, (sum of x)^2 / (n * sum of x^2): 1 if all are equal, 1/n if one has everything, 0 if all are 0. */
+    static double jainIndex(List<Long> shares) {
+        double sum = shares.stream().mapToDouble(Long::doubleValue).sum();
+        double squares = shares.stream().mapToDouble(share -> (double) share * share).sum();
+        return squares == 0 ? 0 : sum * sum / (shares.size() * squares);
     }
 
     private double successShare() {

@@ -24,12 +24,6 @@ public record SendSchedule(long startNs, double periodNs, long total) {
         return startNs + (long) (send * periodNs);
     }
 
-    /** The number of cycles that are due, 0 to {@link #total()}. */
-    public long due(long nowNs) {
-        long sinceNs = nowNs - startNs;
-        return sinceNs < 0 ? 0 : Math.min(total, (long) (sinceNs / periodNs) + 1);
-    }
-
     /** The number of cycles that are meant to start in a span from the start of the schedule. */
     long intendedWithin(long spanNs) {
         return Math.min(total, (long) Math.ceil(spanNs / periodNs));

@@ -54,7 +54,8 @@ class ChaosPlanTest {
             ChaosPlan.of(seed, terms(true)).forEach(step -> used.add(step.fault()));
         }
         assertEquals(EnumSet.complementOf(EnumSet.of(Fault.CLOCK_STEP)), used);
-        ChaosTerms onlyKills = new ChaosTerms(5, 3, Duration.ofSeconds(30), Duration.ofSeconds(2), List.of(Fault.KILL),
+        ChaosPlan.Terms onlyKills = new ChaosPlan.Terms(5, 3, Duration.ofSeconds(30), Duration.ofSeconds(2),
+                List.of(Fault.KILL),
                 false, true, false, false);
         List<ChaosStep> kills = ChaosPlan.of(1, onlyKills);
         assertFalse(kills.isEmpty());
@@ -63,7 +64,7 @@ class ChaosPlanTest {
 
     @Test
     void withClockStepsOneNodeIsBadAtATime() {
-        ChaosTerms stepped = new ChaosTerms(5, 3, Duration.ofSeconds(60), Duration.ofSeconds(2),
+        ChaosPlan.Terms stepped = new ChaosPlan.Terms(5, 3, Duration.ofSeconds(60), Duration.ofSeconds(2),
                 List.of(Fault.values()), false, true, false, false);
         for (long seed = 0; seed < SEEDS; seed++) {
             List<ChaosStep> plan = ChaosPlan.of(seed, stepped);
@@ -76,7 +77,7 @@ class ChaosPlanTest {
 
     @Test
     void wipedMajorityHasDistinctNodes() {
-        List<ChaosStep> wipes = ChaosPlan.of(3, new ChaosTerms(5, 3, Duration.ofSeconds(60), Duration.ofSeconds(2),
+        List<ChaosStep> wipes = ChaosPlan.of(3, new ChaosPlan.Terms(5, 3, Duration.ofSeconds(60), Duration.ofSeconds(2),
                 List.of(Fault.WIPE_MAJORITY), true, false, false, false));
         assertTrue(wipes.size() > 10, wipes::toString);
         wipes.forEach(step -> assertEquals(3, step.targets().stream().distinct().count(), step::toString));
@@ -86,7 +87,7 @@ class ChaosPlanTest {
     /** A slot with a new owner is silent for longer than maxTtl, so a minority rule must count it as bad meanwhile. */
     @Test
     void aClusterIsBadUntilItsSilenceHasEnded() {
-        ChaosTerms clustered = new ChaosTerms(3, 2, Duration.ofSeconds(60), Duration.ofSeconds(2),
+        ChaosPlan.Terms clustered = new ChaosPlan.Terms(3, 2, Duration.ofSeconds(60), Duration.ofSeconds(2),
                 List.of(Fault.WIPE, Fault.PAUSE, Fault.FAIL_OVER, Fault.MOVE_SLOT, Fault.CLUSTER_DOWN,
                         Fault.WORKER_KILL),
                 false, true, true, false);
@@ -117,12 +118,13 @@ class ChaosPlanTest {
                 .sum();
     }
 
-    private static ChaosTerms terms(boolean isMajorityLoss) {
+    private static ChaosPlan.Terms terms(boolean isMajorityLoss) {
         Set<Fault> faults = EnumSet.complementOf(EnumSet.of(Fault.CLOCK_STEP));
         if (!isMajorityLoss) {
             faults.remove(Fault.WIPE_MAJORITY);
         }
-        return new ChaosTerms(5, 3, Duration.ofSeconds(30), Duration.ofSeconds(2), List.copyOf(faults), isMajorityLoss,
+        return new ChaosPlan.Terms(5, 3, Duration.ofSeconds(30), Duration.ofSeconds(2), List.copyOf(faults),
+                isMajorityLoss,
                 true, false, false);
     }
 }

@@ -48,7 +48,7 @@ class SectionWorkerTest {
                         }))) {
             SectionWorker worker = new SectionWorker(redlock, file, new SectionHistory(null, null, 0),
                     new WorkerTally(), 0, 0, overstayingSeed());
-            worker.plan(1, 0, Fenced.NONE, TTL, Duration.ofMillis(1));
+            worker.plan(1, 0, ChaosOptions.Fenced.NONE, TTL, Duration.ofMillis(1));
             Lease lease = redlock.tryAcquire("orders", AcquireOptions.ofTtl(TTL)).lease();
             Thread section = new Thread(() -> {
                 try {

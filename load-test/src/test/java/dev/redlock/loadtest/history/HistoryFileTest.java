@@ -57,9 +57,9 @@ class HistoryFileTest {
                 map(4, 40, 4, "ok", "release", "5"), map(5, 50, 2, "ok", "acquire", "6"),
                 map(6, 60, 3, "invoke", "acquire", "nil"), map(7, 70, 3, "fail", "acquire", "nil"),
                 map(8, 150, 5, "invoke", "release", "6"), map(9, 150, 5, "ok", "release", "6")),
-                exported(file, "a", EdnModel.MUTEX));
-        assertEquals(4, exported(file, "b", EdnModel.MUTEX).size());
-        assertTrue(EdnHistory.read(file, "a", EdnModel.REGISTER).isEmpty());
+                exported(file, "a", EdnHistory.Model.MUTEX));
+        assertEquals(4, exported(file, "b", EdnHistory.Model.MUTEX).size());
+        assertTrue(EdnHistory.read(file, "a", EdnHistory.Model.REGISTER).isEmpty());
     }
 
     @Test
@@ -69,7 +69,7 @@ class HistoryFileTest {
                 "90 1 invoke release a plain 0 80 -", "95 1 fail release a plain 0 0 EXPIRED",
                 "110 1 invoke acquire a plain 0 0 -", "120 1 ok acquire a plain 0 200 ACQUIRED",
                 "130 1 invoke extend a plain 0 0 -", "140 1 ok extend a plain 0 230 EXTENDED");
-        List<String> maps = exported(file, "a", EdnModel.MUTEX);
+        List<String> maps = exported(file, "a", EdnHistory.Model.MUTEX);
         assertEquals(map(2, 80, 2, "invoke", "release", "nil"), maps.get(2));
         assertEquals(map(3, 95, 2, "ok", "release", "nil"), maps.get(3));
         assertEquals(map(6, 230, 3, "invoke", "release", "nil"), maps.get(6));
@@ -80,7 +80,7 @@ class HistoryFileTest {
         Path file = write("10 1 invoke write a plain 5 0 -", "20 1 ok write a plain 5 0 ACCEPTED",
                 "30 2 invoke read a plain 6 0 -", "40 2 ok read a plain 5 0 -", "50 2 invoke write a plain 4 0 -",
                 "60 2 fail write a plain 4 0 REJECTED");
-        List<String> maps = exported(file, "a", EdnModel.REGISTER);
+        List<String> maps = exported(file, "a", EdnHistory.Model.REGISTER);
         assertEquals(map(1, 20, 1, "ok", "write", "5"), maps.get(1));
         assertEquals(map(3, 40, 2, "ok", "read", "5"), maps.get(3));
         assertEquals(map(5, 60, 2, "fail", "write", "4"), maps.get(5));
@@ -91,13 +91,13 @@ class HistoryFileTest {
         Path file = write("10 1 invoke acquire a plain 0 0 -", "20 1 \u001b[31m acquire a plain 5 100 ACQUIRED");
         assertTrue(HistoryFile.isHistory(file));
         UncheckedIOException failure = assertThrows(UncheckedIOException.class,
-                () -> EdnHistory.read(file, "a", EdnModel.MUTEX));
+                () -> EdnHistory.read(file, "a", EdnHistory.Model.MUTEX));
         assertEquals(file + ", line 3 is no operation: 20 1 \\u001b[31m acquire a plain 5 100 ACQUIRED",
                 failure.getCause().getMessage());
         assertFalse(HistoryFile.isHistory(Files.write(folder.resolve("other"), new byte[]{'#', ' ', (byte) 0xFF})));
     }
 
-    private List<String> exported(Path file, String resource, EdnModel model) throws IOException {
+    private List<String> exported(Path file, String resource, EdnHistory.Model model) throws IOException {
         Path out = folder.resolve("out.edn");
         EdnHistory.read(file, resource, model).write(out);
         return Files.readAllLines(out);

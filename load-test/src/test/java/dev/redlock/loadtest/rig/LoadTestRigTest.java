@@ -8,7 +8,6 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import dev.redlock.api.AcquireOutcome;
 import dev.redlock.loadtest.result.Interval;
 import dev.redlock.loadtest.result.IntervalLog;
-import dev.redlock.loadtest.result.Mark;
 import dev.redlock.loadtest.result.OperationResult;
 import dev.redlock.loadtest.result.SeriesResult;
 import java.time.Duration;
@@ -117,8 +116,7 @@ class LoadTestRigTest {
         assertEquals(List.of(), borne.failures());
         assertTrue(borne.tally().acquires().get("NO_QUORUM") > 30, borne::toString);
         LoadResult tooMany = new LoadResult(LoadPlan.closed(4).errorShareMax(0.0005), borne.span(), borne.tally(),
-                borne.operations(), borne.usage(), borne.cyclesByThread(), borne.figures(), borne.marks(),
-                borne.evidence());
+                borne.operations(), borne.usage(), borne.cyclesByThread(), borne.figures(), borne.evidence());
         assertTrue(tooMany.failures().toString().contains("acquires ended NO_QUORUM"), tooMany.failures()::toString);
     }
 
@@ -157,17 +155,6 @@ class LoadTestRigTest {
             assertEquals(result.tally().cyclesPerSecond() * 0.3, result.tally().cycles(), 2);
             assertTrue(result.tally().cycles() >= 299, result::toString);
         }
-    }
-
-    @Test
-    void marksHaveTheirTime() throws InterruptedException {
-        LoadTestRig rig = rig(LoadPlan.closed(1), new ModelSession(time));
-        LoadResult result = rig.run((elapsedNs, isMeasuring) -> {
-            if (elapsedNs == 500_000_000) {
-                rig.mark("half-time");
-            }
-        });
-        assertEquals(List.of(new Mark(500, "half-time")), result.marks());
     }
 
     // ---- open loop -----------------------------------------------------------------------------------------------
@@ -312,9 +299,9 @@ class LoadTestRigTest {
 
     @Test
     void jainIndexIsOneForEqualShares() {
-        assertEquals(1, Fairness.jainIndex(List.of(5L, 5L, 5L)), 1e-9);
-        assertEquals(0.25, Fairness.jainIndex(List.of(9L, 0L, 0L, 0L)), 1e-9);
-        assertEquals(0, Fairness.jainIndex(List.of(0L, 0L)), 1e-9);
+        assertEquals(1, LoadTestRig.jainIndex(List.of(5L, 5L, 5L)), 1e-9);
+        assertEquals(0.25, LoadTestRig.jainIndex(List.of(9L, 0L, 0L, 0L)), 1e-9);
+        assertEquals(0, LoadTestRig.jainIndex(List.of(0L, 0L)), 1e-9);
     }
 
     private static void refused(String message, Runnable call) {
