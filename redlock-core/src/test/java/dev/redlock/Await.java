@@ -14,6 +14,9 @@ public final class Await {
     private static final long LIMIT_NS = Duration.ofSeconds(20).toNanos();
     /** A thread that looks without a pause takes the processor from those whose work it awaits. */
     private static final long PAUSE_US = 200;
+    private static final long LONG_PAUSE_US = 2_000;
+    /** Most conditions are met within this number of looks. */
+    private static final int SHORT_PAUSES = 25;
     private static final CountDownLatch NEVER = new CountDownLatch(1);
 
     private Await() {
@@ -26,21 +29,26 @@ public final class Await {
 
     public static void until(Supplier<String> what, BooleanSupplier condition) {
         long startNs = System.nanoTime();
-        while (!condition.getAsBoolean()) {
+        for (int i = 0; !condition.getAsBoolean(); i++) {
             if (System.nanoTime() - startNs > LIMIT_NS) {
                 fail("not within 20 s: " + what.get());
             }
-            pause();
+            pause(i < SHORT_PAUSES ? PAUSE_US : LONG_PAUSE_US);
         }
     }
 
-    private static void pause() {
+    /** Between the rounds of a load that goes on for a given time: without it, the load takes a whole processor. */
+    static void pauseOfLoad() {
+        pause(LONG_PAUSE_US);
+    }
+
+    private static void pause(long us) {
         if (Thread.currentThread().isInterrupted()) {
             Thread.yield();
             return;
         }
         try {
-            NEVER.await(PAUSE_US, TimeUnit.MICROSECONDS);
+            NEVER.await(us, TimeUnit.MICROSECONDS);
         } catch (InterruptedException e) {
             Thread.currentThread().interrupt();
         }

@@ -159,7 +159,7 @@ class ChaosTest {
             assertRefused(refusal.get(), "chaos", "--namespaces");
             return;
         }
-        String text = run("chaos", "--namespaces", "--duration", "5s", "--ttl", "1s", "--faults",
+        String text = run("chaos", "--namespaces", "--duration", "5s", "--ttl", "1s", "--workers", "2", "--faults",
                 "link_down,blackhole,narrow");
         assertTrue(Stream.of("device down", "black hole", "path narrow").anyMatch(text::contains), text);
         assertTrue(text.contains("node 0 (10.213.0.2:"), text);

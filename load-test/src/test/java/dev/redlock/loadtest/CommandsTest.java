@@ -113,8 +113,8 @@ class CommandsTest {
 
     @Test
     void soakSamplesMemoryAndCounters() throws IOException {
-        JsonNode root = run("soak", "--nodes", "1", "--outstanding", "8", "--duration", "2500ms", "--sample", "100ms",
-                "--warmup", "100ms", "--jvm-warmup", "500ms");
+        JsonNode root = run("soak", "--nodes", "1", "--outstanding", "1", "--duration", "1500ms", "--sample", "100ms",
+                "--warmup", "100ms", "--jvm-warmup", "100ms");
         JsonNode samples = root.at("/series/0/samples");
         assertTrue(samples.size() >= 3, samples::toString);
         assertTrue(samples.at("/0/values/heapAfterGcBytes").asDouble() > 0);
@@ -128,7 +128,7 @@ class CommandsTest {
 
     @Test
     void interruptedSoakWritesItsResultsSoFar() throws Exception {
-        try (ChildProgram program = ChildProgram.start("soak", "--nodes", "1", "--outstanding", "8", "--duration", "1h",
+        try (ChildProgram program = ChildProgram.start("soak", "--nodes", "1", "--outstanding", "1", "--duration", "1h",
                 "--sample", "100ms", "--warmup", "0ms", "--jvm-warmup", "0ms")) {
             program.awaitLine("heap");
             program.signal("INT");
@@ -179,7 +179,7 @@ class CommandsTest {
     @Test
     void nodesOnUnixSocketsAreMeasured() throws IOException {
         JsonNode root = run("latency", "--repetitions", "1", "--nodes", "3", "--unix-sockets", "--outstanding", "2",
-                "--duration", "500ms",
+                "--duration", "200ms",
                 "--warmup", "50ms", "--jvm-warmup", "0ms");
         assertTrue(root.at("/series/0/tally/cycles").asLong() > 0, root::toString);
     }
@@ -187,7 +187,7 @@ class CommandsTest {
     @Test
     void nodesThatAreClustersAreMeasured() throws IOException {
         JsonNode root = run("throughput", "--nodes", "3", "--cluster-shards", "2", "--outstanding", "4", "--duration",
-                "500ms", "--warmup", "50ms", "--jvm-warmup", "0ms");
+                "200ms", "--warmup", "50ms", "--jvm-warmup", "0ms");
         assertTrue(root.at("/series/0/tally/cycles").asLong() > 0, root::toString);
     }
 

@@ -44,7 +44,6 @@ import org.junit.jupiter.api.Test;
 class AllocationTest {
 
     private static final int CYCLES_PER_WINDOW = 1_024;
-    private static final int WARM_UP_WINDOWS = 2;
     private static final int WINDOWS_MAX = 80;
     /** What the turns of Netty's io_uring loop may cost a cycle that is alone; the fast compiler leaves more of it. */
     private static final double IO_URING_BYTES_MAX = isOptimizing() ? 200 : 2_000;
@@ -127,11 +126,8 @@ class AllocationTest {
                 + THREADS.getThreadAllocatedBytes(Thread.currentThread().getId());
     }
 
-    /** The fewest bytes per cycle that a window needed; ends early at the wanted result. */
+    /** The fewest bytes per cycle that a window needed; ends early at the wanted result. The first windows warm up. */
     private static double bestBytesPerCycle(Cycle cycle, double enough) {
-        for (int i = 0; i < WARM_UP_WINDOWS; i++) {
-            cycle.run(CYCLES_PER_WINDOW);
-        }
         double best = Double.MAX_VALUE;
         for (int i = 0; i < WINDOWS_MAX && best >= enough; i++) {
             long before = allocatedBytes();

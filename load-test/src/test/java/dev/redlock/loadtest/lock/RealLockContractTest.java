@@ -38,6 +38,7 @@ import org.junit.jupiter.api.TestInstance;
 class RealLockContractTest {
 
     @Nested
+    @Tag("long")
     class OnServersFromThePath extends OnRealNodes {
         OnServersFromThePath() {
             super(new RedisNodesContext().source(Source.PATH).count(5), TransportKind.AUTO);
