@@ -7,9 +7,11 @@ import java.util.function.Consumer;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Nested;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.TestInstance;
 
 /** The tracking contract on model nodes of each kind. */
+@Tag("long")
 class FakeTrackingContractTest {
 
     @Nested
