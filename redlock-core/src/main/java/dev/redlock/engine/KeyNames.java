@@ -3,6 +3,7 @@ package dev.redlock.engine;
 import dev.redlock.resp.SafeText;
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.ByteBufUtil;
+import java.util.Objects;
 
 /**
  * The names of keys: which names a resource may have, and what the keys beside a lock are called.
@@ -34,26 +35,27 @@ public final class KeyNames {
 
     /** Rejects a resource that has no valid name, or whose key could be the key of something else. */
     static void check(String prefix, String resource, int lengthBytesMax) {
-        if (resource == null) {
-            throw new NullPointerException("resource is null: give the name of the resource to lock");
-        }
-        if (resource.isEmpty()) {
-            throw new IllegalArgumentException("resource \"\" is empty: give the name of the resource to lock");
-        }
+        Objects.requireNonNull(resource, "resource is null: give the name of the resource to lock");
         checkEncodable("resource", resource);
         // Checked before it is encoded: a name may be very long.
         int lengthBytes = ByteBufUtil.utf8Bytes(prefix) + ByteBufUtil.utf8Bytes(resource);
-        if (lengthBytes > lengthBytesMax) {
-            throw new IllegalArgumentException("resource \"" + SafeText.of(resource, SHOWN_LENGTH_MAX) + "\" is "
-                    + lengthBytes + " bytes long with its prefix: at most " + lengthBytesMax
-                    + " are allowed (RedlockContext.resourceLengthMax)");
+        if (resource.isEmpty() || lengthBytes > lengthBytesMax) {
+            throw new IllegalArgumentException(resource.isEmpty()
+                    ? "resource \"\" is empty: give the name of the resource to lock"
+                    : "resource \"" + SafeText.of(resource, SHOWN_LENGTH_MAX) + "\" is " + lengthBytes
+                            + " bytes long with its prefix: at most " + lengthBytesMax
+                            + " are allowed (RedlockContext.resourceLengthMax)");
         }
         String key = prefix + resource;
         if (key.contains(MARKS)) {
-            checkMark(key, resource, COUNTER_MARK, "fencing counters");
-            checkMark(key, resource, PERMIT_MARK, "permits");
-            checkMark(key, resource, INTENTION_MARK, "intentions");
+            checkMarks(key, resource);
         }
+    }
+
+    private static void checkMarks(String key, String resource) {
+        checkMark(key, resource, COUNTER_MARK, "fencing counters");
+        checkMark(key, resource, PERMIT_MARK, "permits");
+        checkMark(key, resource, INTENTION_MARK, "intentions");
     }
 
     private static void checkMark(String key, String resource, String mark, String owners) {
@@ -86,17 +88,13 @@ public final class KeyNames {
 
     /** Rejects unpaired surrogates: the encoder replaces each by a question mark, so two names could share one key. */
     public static void checkEncodable(String what, String text) {
-        for (int i = 0; i < text.length(); i++) {
-            char c = text.charAt(i);
-            if (!Character.isSurrogate(c)) {
-                continue;
-            }
-            if (Character.isLowSurrogate(c) || i + 1 == text.length()
-                    || !Character.isLowSurrogate(text.charAt(i + 1))) {
+        int character;
+        for (int i = 0; i < text.length(); i += Character.charCount(character)) {
+            character = text.codePointAt(i);
+            if (character >= Character.MIN_SURROGATE && character <= Character.MAX_SURROGATE) {
                 throw new IllegalArgumentException(what + " has an unpaired surrogate at index " + i
                         + ", which UTF-8 cannot encode: use complete characters");
             }
-            i++;
         }
     }
 
