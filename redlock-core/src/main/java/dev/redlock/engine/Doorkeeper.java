@@ -62,13 +62,13 @@ final class Doorkeeper {
         int orderHash = key.orderHash();
         for (long left = fanOut.votingMask(key); left != 0; left &= left - 1) {
             int i = Long.numberOfTrailingZeros(left);
-            int weight = weightOf(orderHash, voters[i].nodeFor(key).identityHash());
+            int weight = weightOf(orderHash, fanOut.identityHash(i));
             if (best == NONE || weight > bestWeight) {
                 best = i;
                 bestWeight = weight;
             }
         }
-        return best != NONE && voters[best].nodeFor(key).hasWakeUps() ? best : NONE;
+        return best != NONE && fanOut.isPushing(best) ? best : NONE;
     }
 
     /** Returns how long an attempt waits for the doorkeeper alone: some round trips, at most half of the time. */

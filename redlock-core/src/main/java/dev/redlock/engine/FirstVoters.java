@@ -1,7 +1,6 @@
 package dev.redlock.engine;
 
 import dev.redlock.node.FanOut;
-import dev.redlock.node.Voter;
 import dev.redlock.quorum.Majority;
 import dev.redlock.quorum.Quorum;
 
@@ -27,7 +26,6 @@ final class FirstVoters {
     private static final int RISE_SHIFT = 3;
     private static final long DELAY_NS_MAX = 1_000_000_000;
 
-    private final Voter[] voters;
     private final FanOut fanOut;
     private final Doorkeeper doorkeeper;
     private final Majority majority;
@@ -37,13 +35,12 @@ final class FirstVoters {
     private final int offset;
     private long lateMask;
 
-    FirstVoters(Voter[] voters, FanOut fanOut, Majority majority, Doorkeeper doorkeeper, int offset) {
-        this.voters = voters;
+    FirstVoters(int nodeCount, FanOut fanOut, Majority majority, Doorkeeper doorkeeper, int offset) {
         this.fanOut = fanOut;
         this.doorkeeper = doorkeeper;
         this.majority = majority;
-        this.weights = new int[voters.length];
-        this.delaysNs = new long[voters.length];
+        this.weights = new int[nodeCount];
+        this.delaysNs = new long[nodeCount];
         this.offset = offset;
     }
 
@@ -52,25 +49,25 @@ final class FirstVoters {
      * if fewer vote.
      */
     long at(long nowNs, LockKey key) {
-        int first = (int) Math.floorMod((nowNs >> SLICE_SHIFT) + offset, (long) voters.length);
-        for (int i = 0; i < voters.length; i++) {
-            weights[(first + i) % voters.length] = -i;
+        int first = (int) Math.floorMod((nowNs >> SLICE_SHIFT) + offset, (long) weights.length);
+        for (int i = 0; i < weights.length; i++) {
+            weights[(first + i) % weights.length] = -i;
         }
-        return firstQuorum(key);
+        return firstQuorum(fanOut.votingMask(key));
     }
 
     /** Returns the first quorum of voting nodes of a resource, those that are late last; all nodes if fewer vote. */
     long of(LockKey key) {
-        for (int i = 0; i < voters.length; i++) {
-            weights[i] = Doorkeeper.weightOf(key.orderHash(), voters[i].nodeFor(key).identityHash());
+        long mask = fanOut.votingMask(key);
+        for (int i = 0; i < weights.length; i++) {
+            weights[i] = Doorkeeper.weightOf(key.orderHash(), fanOut.identityHash(i));
         }
-        return firstQuorum(key);
+        return firstQuorum(mask);
     }
 
-    /** The nodes with the greatest weights among those that vote on a resource. */
-    private long firstQuorum(LockKey key) {
-        long mask = fanOut.votingMask(key);
-        return majority.isReachedBy(mask) ? smallestOf(mask) : Quorum.allOf(voters.length);
+    /** The nodes with the greatest weights among those that vote. */
+    private long firstQuorum(long mask) {
+        return majority.isReachedBy(mask) ? smallestOf(mask) : Quorum.allOf(weights.length);
     }
 
     /** Leaves out one node after the other, those that are late first, while the rest is a quorum. */

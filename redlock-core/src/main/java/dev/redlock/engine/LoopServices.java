@@ -69,29 +69,30 @@ final class LoopServices {
         this.loop = setup.loop();
         this.clock = setup.clock();
         this.tokens = setup.tokens();
-        this.tokenLabel = Token.labelOf(config.nameInValues());
+        this.tokenLabel = Token.labelOf(config.names().nameInValues());
         Arrivals arrivals = new Arrivals();
         this.telemetry = new LoopTelemetry(config, counters, clock, arrivals, this::executeUnlessEnding);
         this.loopTimers = new LoopTimers(clock, loop, trim,
-                thrown -> Log.error("a timer threw; the client continues", thrown), config.isThrifty());
+                thrown -> Log.error("a timer threw; the client continues", thrown), config.attempts().isThrifty());
         this.timers = loopTimers.wheel();
-        this.voters = new Voter[config.nodes().size()];
+        this.voters = new Voter[config.nodes().addresses().size()];
         SharedVotes sharedVotes = new SharedVotes(voters.length);
-        this.majority = config.majority().withShared(sharedVotes);
+        this.majority = config.nodes().majority().withShared(sharedVotes);
         this.all = majority.all();
         this.fanOut = new FanOut(loop, new DirectBuffers(loop, setup.transport().allocator(), clock), voters.length,
-                config.nodeOptions().limits().releaseBatchMax());
+                config.nodes().options().limits().releaseBatchMax());
         NodeContext context = new NodeContext(
                 new NodeContext.Platform(loop, setup.transport(), setup.random(), arrivals), clock, timers,
-                config.nodeOptions(), listener, new NodeContext.Group(
-                        new SharedIdentities(sharedVotes, config.nodes().stream().map(VoterAddress::toString).toList()),
+                config.nodes().options(), listener, new NodeContext.Group(
+                        new SharedIdentities(sharedVotes,
+                                config.nodes().addresses().stream().map(VoterAddress::toString).toList()),
                         new FreshGroup()));
         for (int i = 0; i < voters.length; i++) {
-            voters[i] = newVoter(i, config.nodes().get(i), context);
+            voters[i] = newVoter(i, config.nodes().addresses().get(i), context);
         }
         this.doorkeeper = new Doorkeeper(voters, fanOut);
-        this.firstVoters = new FirstVoters(voters, fanOut, majority, doorkeeper,
-                config.isThrifty() ? setup.random().nextInt(voters.length) : 0);
+        this.firstVoters = new FirstVoters(voters.length, fanOut, majority, doorkeeper,
+                config.attempts().isThrifty() ? setup.random().nextInt(voters.length) : 0);
     }
 
     private Voter newVoter(int index, VoterAddress address, NodeContext context) {

@@ -57,6 +57,8 @@ final class CommandSender implements InvalidationReader.Listener {
     boolean isSuspicious;
     /** Whether the node pushes changes of keys that a command registers. */
     boolean isPushing;
+    /** The same for all clients of the server while its process runs; 0 before the first handshake. */
+    int identityHash;
 
     CommandSender(NodeView view, NodeContext context, FanOut fanOut, CommandRetries.Cluster cluster) {
         this.cluster = cluster;

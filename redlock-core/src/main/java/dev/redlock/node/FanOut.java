@@ -34,6 +34,7 @@ public final class FanOut {
     private long nativeExtensions;
     /** The nodes that push changes of keys, as a mask. */
     long pushing;
+    private final int[] identityHashes;
     private final Runnable flushTask = this::flush;
     private final PlainCommands plain = new PlainCommands();
     private final CommandVariants variants = new CommandVariants(this, plain);
@@ -65,6 +66,7 @@ public final class FanOut {
         this.buffers = buffers;
         this.senders = new CommandSender[nodeCount];
         this.connections = new NodeConnection[nodeCount];
+        this.identityHashes = new int[nodeCount];
         this.batch = new SharedBatch(buffers, connections);
     }
 
@@ -79,6 +81,7 @@ public final class FanOut {
         if (senders[i] == sender) {
             long bit = 1L << i;
             connections[i] = sender.connection();
+            identityHashes[i] = sender.identityHash;
             ServerCapabilities capabilities = sender.capabilities();
             connected = with(bit, sender.isConnected(), connected);
             open = with(bit, sender.isOpen(), open);
@@ -357,6 +360,26 @@ public final class FanOut {
     public long votingMask(SlotKey key) {
         long silent = routes == null ? 0 : routes.route(key, true);
         return open & ~silent;
+    }
+
+    /**
+     * A hash of a server's identity, the same for all its clients while its process runs.
+     *
+     * @param nodeIndex which node; of a cluster, the server for the key of the last {@link #votingMask}
+     * @return the hash; 0 before the first handshake
+     */
+    public int identityHash(int nodeIndex) {
+        return identityHashes[nodeIndex];
+    }
+
+    /**
+     * Whether a server pushes changes of keys.
+     *
+     * @param nodeIndex as for {@link #identityHash}
+     * @return true if it does
+     */
+    public boolean isPushing(int nodeIndex) {
+        return (pushing & 1L << nodeIndex) != 0;
     }
 
     private void flush() {

@@ -94,15 +94,6 @@ public final class Node extends Voter {
     }
 
     /**
-     * A hash of the server's identity, the same for all clients of the server while its process runs.
-     *
-     * @return the hash; 0 before the first handshake
-     */
-    public int identityHash() {
-        return life.runId == null ? 0 : life.runId.hashCode();
-    }
-
-    /**
      * Keeps a release that the node could not be sent, until the node is connected again.
      *
      * @param command the key and the token that the node may hold

@@ -352,6 +352,7 @@ final class NodeLifecycle {
             reconnectDelay.onConnected(nowNs());
             if (!newRunId.equals(runId)) {
                 runId = newRunId;
+                sender.identityHash = runId.hashCode();
                 context.group().identities().onRunId(view, runId);
             }
             boolean isRestarted = voteGuard.onHandshake(runId, uptimeSeconds);
