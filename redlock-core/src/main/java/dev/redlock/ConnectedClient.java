@@ -174,7 +174,7 @@ abstract class ConnectedClient implements AutoCloseable {
      */
     @Override
     public void close() {
-        CompletableFuture<CloseReport> report = engine.loops.close(engine.config().closeTimeoutNs());
+        CompletableFuture<CloseReport> report = engine.loops.close(engine.config().loops().closeTimeoutNs());
         if (engine.isOnLoop()) {
             report.thenAccept(ConnectedClient::logUnreleased);
         } else {

@@ -283,7 +283,7 @@ public final class Redlock extends ConnectedClient {
     }
 
     private long waitNs(AcquireSpec spec) {
-        return spec.waitNsOr(engine.config().defaultWaitNs());
+        return spec.waitNsOr(engine.config().attempts().defaultWaitNs());
     }
 
     /** Callers mostly pass the same ttl again. */
@@ -405,7 +405,7 @@ public final class Redlock extends ConnectedClient {
 
     private LockKey lockKey(ResourceKey key) {
         LockKey lockKey = Objects.requireNonNull(key, "resource key is null").lockKey();
-        lockKey.checkPrefix(engine.config().keyPrefix());
+        lockKey.checkPrefix(engine.config().names().keyPrefix());
         return lockKey;
     }
 }

@@ -275,11 +275,12 @@ public final class RedlockContext extends LockSettings {
         checkNameInValues();
         checkThrifty();
         isConcluded = true;
-        return new ClientConfig(nodes.all(), nodes.majority(), nodeOptions(), terms,
+        return new ClientConfig(new ClientConfig.Nodes(nodes.all(), nodes.majority(), nodeOptions()),
+                new ClientConfig.Names(keyPrefix, resourceLengthMax, isNameInValues ? clientName : null), terms,
+                new ClientConfig.Attempts(isThrifty, commandMode, retryPolicy, defaultWaitNs, spinNs),
                 new Limits(inFlightMax, waitersMax, localHandoffsMax, autoExtendedLeasesMax, wakeUpKeysMax()),
-                new LoopOptions(eventLoops, eventLoopCount, idlePolicy, transport), isThrifty, commandMode, retryPolicy,
-                keyPrefix, resourceLengthMax, defaultWaitNs, closeTimeoutNs, spinNs, isNameInValues ? clientName : null,
-                new TelemetryOptions(flightRecorderEvents, slowAcquireNs, flightRecordListener));
+                new LoopOptions(eventLoops, eventLoopCount, idlePolicy, transport, closeTimeoutNs,
+                        new TelemetryOptions(flightRecorderEvents, slowAcquireNs, flightRecordListener)));
     }
 
     private void checkCredentials() {

@@ -141,7 +141,7 @@ public final class RedlockMetrics implements MeterBinder {
             addWakeups();
             int nodeCount = redlock.engine().nodeCount();
             for (int i = 0; i < nodeCount; i++) {
-                addNode(new NodeOfLoops(i), redlock.engine().config().nodes().get(i).toString());
+                addNode(new NodeOfLoops(i), redlock.engine().config().nodes().addresses().get(i).toString());
             }
         }
 

@@ -277,7 +277,7 @@ class JointListsTest extends VirtualTest {
         RedlockContext context = new RedlockContext().nodes("a:1", "redis-cluster://b:1,c:1")
                 .nextNodes("redis-cluster://c:1,d:1", "e:1");
         assertEquals(List.of("a:1", "redis-cluster://b:1,c:1", "e:1"),
-                context.conclude().nodes().stream().map(Object::toString).toList());
+                context.conclude().nodes().addresses().stream().map(Object::toString).toList());
     }
 
     @ParameterizedTest

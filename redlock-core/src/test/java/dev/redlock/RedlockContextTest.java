@@ -126,8 +126,8 @@ class RedlockContextTest {
                 .defaultWait(forEver)
                 .closeTimeout(forEver)
                 .conclude();
-        assertEquals(Long.MAX_VALUE, config.defaultWaitNs());
-        assertEquals(Long.MAX_VALUE, config.closeTimeoutNs());
+        assertEquals(Long.MAX_VALUE, config.attempts().defaultWaitNs());
+        assertEquals(Long.MAX_VALUE, config.loops().closeTimeoutNs());
         Refusal.ofArgument("maxTtl 9223372036854 is out of range: 100 to 86400000 ms are allowed",
                 () -> context.maxTtl(forEver));
     }
@@ -175,6 +175,7 @@ class RedlockContextTest {
         assertEquals(63, new RedlockContext().nodes(List.of(tooMany).subList(1, 64).toArray(new String[0]))
                 .conclude()
                 .nodes()
+                .addresses()
                 .size());
     }
 
@@ -190,16 +191,16 @@ class RedlockContextTest {
                         + " keep and list it for each connection: use a shorter name",
                 () -> context.clientName(longest + "n"));
         context.nodes("h:1").clientName(longest).clientName("orders-1!~").clientName("");
-        assertEquals(null, context.conclude().nodeOptions().access().clientName());
+        assertEquals(null, context.conclude().nodes().options().access().clientName());
     }
 
     @Test
     void aNameInValuesIsTheClientsOwnAndShort() {
         String longest = "n".repeat(64);
-        assertEquals(longest, named(longest).conclude().nameInValues());
-        assertEquals("a'b\"c@\\{$6}", named("a'b\"c@\\{$6}").conclude().nameInValues());
-        assertEquals(null, named("orders-1").nameInValues(false).conclude().nameInValues());
-        assertEquals(null, new RedlockContext().nodes("h:1").conclude().nameInValues());
+        assertEquals(longest, named(longest).conclude().names().nameInValues());
+        assertEquals("a'b\"c@\\{$6}", named("a'b\"c@\\{$6}").conclude().names().nameInValues());
+        assertEquals(null, named("orders-1").nameInValues(false).conclude().names().nameInValues());
+        assertEquals(null, new RedlockContext().nodes("h:1").conclude().names().nameInValues());
         for (String name : new String[]{"", "redlock"}) {
             Refusal.ofArgument("nameInValues is on and clientName is \"" + name + "\": each client needs a name of its"
                     + " own; set clientName, for example to host and process id", named(name)::conclude);

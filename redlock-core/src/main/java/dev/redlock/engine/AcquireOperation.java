@@ -58,8 +58,8 @@ final class AcquireOperation {
         this.tokens = services.tokens;
         this.all = services.all;
         this.voters = services.voters;
-        this.commandMode = services.config.commandMode();
-        this.isThrifty = services.config.isThrifty();
+        this.commandMode = services.config.attempts().commandMode();
+        this.isThrifty = services.config.attempts().isThrifty();
     }
 
     /** Starts the round of a new attempt, with a new token. */

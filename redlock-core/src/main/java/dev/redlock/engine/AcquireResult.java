@@ -235,7 +235,7 @@ abstract class AcquireResult extends RequestMailbox implements AcquireOutcome {
             text.append(", node ")
                     .append(nodeIndex)
                     .append(" (")
-                    .append(client.config.nodes().get(nodeIndex))
+                    .append(client.config.nodes().addresses().get(nodeIndex))
                     .append(") ")
                     .append(voteText(nodeIndex));
         }

@@ -41,7 +41,7 @@ final class AcquireScheduler implements Waiters {
         this.keeper = keeper;
         this.releases = keeper.releases;
         this.limits = services.config.limits();
-        RetryDelays retryDelays = new RetryDelays(random, services.config.retryPolicy());
+        RetryDelays retryDelays = new RetryDelays(random, services.config.attempts().retryPolicy());
         this.operation = new AcquireOperation(services, claims, releases, this);
         this.permits = new PermitOperation(services, claims, this, random);
         this.intentions = new Intentions(services, claims, releases);
@@ -111,7 +111,7 @@ final class AcquireScheduler implements Waiters {
         if (existing == null) {
             // Most first attempts for plain locks succeed, so they have no queue. Thrifty ones ask different nodes: a
             // later one that is refused first would precede the others.
-            if (pending.lease.key.kind() != LockKind.PLAIN || services.config.isThrifty()) {
+            if (pending.lease.key.kind() != LockKind.PLAIN || services.config.attempts().isThrifty()) {
                 queues.enqueue(pending);
             }
             return;

@@ -72,7 +72,7 @@ public final class ClientLoops {
     }
 
     private static void warnIfAnyHostNameIsAccepted(ClientConfig config) {
-        TlsContexts tls = config.nodeOptions().access().tls();
+        TlsContexts tls = config.nodes().options().access().tls();
         if (tls != null && !tls.areHostNamesVerified()) {
             Log.log(System.Logger.Level.WARNING, "TLS does not verify the host names of nodes, as configured by"
                     + " TlsOptions.acceptAnyHostName: a holder of any trusted certificate can act as a node");
@@ -80,7 +80,7 @@ public final class ClientLoops {
     }
 
     private static ClientLoops onOwnLoops(ClientConfig config) {
-        boolean needsUnixSockets = config.nodes()
+        boolean needsUnixSockets = config.nodes().addresses()
                 .stream()
                 .flatMap(voter -> voter.servers().stream())
                 .anyMatch(NodeAddress::isUnixSocket);
@@ -159,7 +159,7 @@ public final class ClientLoops {
     /** Waits for the end of {@link #start}, at most the connect timeout. */
     void awaitSettled(CompletableFuture<Void> settled) {
         try {
-            settled.get(config.nodeOptions().timeouts().connectTimeoutMs(), TimeUnit.MILLISECONDS);
+            settled.get(config.nodes().options().timeouts().connectTimeoutMs(), TimeUnit.MILLISECONDS);
         } catch (InterruptedException e) {
             Thread.currentThread().interrupt();
         } catch (TimeoutException | ExecutionException e) {
@@ -197,7 +197,7 @@ public final class ClientLoops {
 
     /** The rest of the quarantine of each node, the longest of its event loops; 0 if there is none. */
     private long[] quarantineLeftNs() {
-        long[] leftNs = new long[config.nodes().size()];
+        long[] leftNs = new long[config.nodes().addresses().size()];
         for (NodeView node : nodes()) {
             leftNs[node.index()] = Math.max(leftNs[node.index()], node.quarantineLeftNs());
         }
@@ -218,7 +218,7 @@ public final class ClientLoops {
     /** The shortest of these times after which a quorum votes. */
     private long quorumAfterNs(long[] leftNs) {
         return Arrays.stream(leftNs)
-                .filter(ns -> config.majority().isReachedBy(maskOf(leftNs, ns)))
+                .filter(ns -> config.nodes().majority().isReachedBy(maskOf(leftNs, ns)))
                 .min()
                 .orElse(Long.MAX_VALUE);
     }

@@ -17,12 +17,12 @@ public abstract class LeaseClient {
     LeaseClient(ClientConfig config, NanoClock clock) {
         this.config = config;
         this.clock = clock;
-        this.spinNs = config.spinNs();
+        this.spinNs = config.attempts().spinNs();
     }
 
     /** @return number of nodes */
     public final int nodeCount() {
-        return config.nodes().size();
+        return config.nodes().addresses().size();
     }
 
     /** The present problem of a node, of its first event loop that has one; null if there is none. */
@@ -30,7 +30,7 @@ public abstract class LeaseClient {
 
     /** Whether a quorum can do without some nodes. */
     final boolean isQuorumWithout(long nodes) {
-        return !config.majority().isPreventedBy(nodes);
+        return !config.nodes().majority().isPreventedBy(nodes);
     }
 
     /** Advice if a quorum was out of reach because of a number of nodes in quarantine. */

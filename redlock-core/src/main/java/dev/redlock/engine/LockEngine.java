@@ -40,9 +40,9 @@ public final class LockEngine extends LeaseClient {
         this.loops = loops;
         this.conductors = loops.conductors;
         this.terms = config.terms();
-        this.hasClusters = config.hasClusters();
-        this.keyPrefix = config.keyPrefix();
-        this.resourceLengthMax = config.resourceLengthMax();
+        this.hasClusters = config.nodes().hasClusters();
+        this.keyPrefix = config.names().keyPrefix();
+        this.resourceLengthMax = config.names().resourceLengthMax();
     }
 
     /**

@@ -8,11 +8,14 @@ import java.util.List;
 /**
  * The options of a client's event loops.
  *
- * @param given      the given loops; empty if the client runs its own
- * @param count      number of loops, given or own
- * @param idlePolicy idle policy of the client's own loops
- * @param transport  transport of the client's own loops
- * @threading        immutable
+ * @param given          the given loops; empty if the client runs its own
+ * @param count          number of loops, given or own
+ * @param idlePolicy     idle policy of the client's own loops
+ * @param transport      transport of the client's own loops
+ * @param closeTimeoutNs timeout of {@code close()}
+ * @param telemetry      options of the flight recorder
+ * @threading            immutable
  */
-public record LoopOptions(List<EventLoop> given, int count, IdlePolicy idlePolicy, TransportKind transport) {
+public record LoopOptions(List<EventLoop> given, int count, IdlePolicy idlePolicy, TransportKind transport,
+        long closeTimeoutNs, TelemetryOptions telemetry) {
 }

@@ -70,10 +70,10 @@ final class LoopTelemetry {
         this.clock = clock;
         this.arrivals = arrivals;
         this.counters = counters;
-        this.addresses = config.nodes().stream().map(Object::toString).toArray(String[]::new);
+        this.addresses = config.nodes().addresses().stream().map(Object::toString).toArray(String[]::new);
         this.nodeStates = new NodeState[addresses.length];
         Arrays.fill(nodeStates, NodeState.WAITING);
-        TelemetryOptions options = config.telemetry();
+        TelemetryOptions options = config.loops().telemetry();
         this.ring = options.flightEventsMax() == 0 ? null : new FlightRing(options.flightEventsMax());
         this.slowAcquireNs = ring == null ? Long.MAX_VALUE : options.slowAcquireNs();
         this.acquireStarts = Jfr.IS_PRESENT ? new SharedStarts<>(AcquireEvent::new) : null;

@@ -347,7 +347,7 @@ final class PermitOperation {
             return doorkeeper;
         }
         long voting = services.fanOut.votingMask(claim);
-        voting &= services.config.isThrifty() ? services.firstVoters.of(claim.key) : voting;
+        voting &= services.config.attempts().isThrifty() ? services.firstVoters.of(claim.key) : voting;
         for (int skipped = voting == 0 ? 0 : random.nextInt(Long.bitCount(voting)); skipped > 0; skipped--) {
             voting &= voting - 1;
         }

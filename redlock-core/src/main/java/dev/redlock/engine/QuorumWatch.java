@@ -58,7 +58,7 @@ final class QuorumWatch {
     void start() {
         lostNs = services.clock.nanoTime();
         services.timers.start(timer,
-                lostNs + services.config.nodeOptions().timeouts().connectTimeoutMs() * NS_PER_MS);
+                lostNs + services.config.nodes().options().timeouts().connectTimeoutMs() * NS_PER_MS);
     }
 
     /** Each node has replied or failed once. */
@@ -119,7 +119,7 @@ final class QuorumWatch {
         text.append(count > NODES_MAX ? "; and " + (count - NODES_MAX) + " more" : "");
         return isQuarantined
                 ? text + "; a node in quarantine may have lost locks: wait, or see RedlockContext.restartGuard, which"
-                        + " is " + services.config.nodeOptions().guards().mode()
+                        + " is " + services.config.nodes().options().guards().mode()
                 : text.toString();
     }
 
