@@ -140,9 +140,8 @@ public final class RespParser {
         int start = in.readerIndex();
         int end = in.writerIndex();
         int index = start;
-        int lineBytes = 1;
-        while (end - index >= SwarIntegers.WORD_BYTES && lineBytes > 0) {
-            long word = in.getLongLE(index);
+        for (int lineBytes = 1; lineBytes > 0 && end - index >= ONE_DIGIT_LINE_BYTES; index += lineBytes) {
+            long word = wordAt(in, index, end - index);
             if (SwarIntegers.isTwoOneDigitIntegers(word)) {
                 visitor.onIntegerReply(word >>> 8 & 0xF);
                 visitor.onIntegerReply(word >>> 40 & 0xF);
@@ -154,19 +153,23 @@ public final class RespParser {
                 visitor.onIntegerReply(word >>> 8 & 0xF);
                 lineBytes = ONE_DIGIT_LINE_BYTES;
             } else {
-                lineBytes = readIntegerReply(in, visitor, index, end, word);
+                lineBytes = end - index < SwarIntegers.WORD_BYTES ? 0 : readIntegerReply(in, visitor, index, end, word);
             }
-            index += lineBytes;
-        }
-        int left = end - index;
-        if (left == ONE_DIGIT_LINE_BYTES || left == OK_LINE_BYTES) {
-            index += readLastReply(in, visitor, index, left);
         }
         if (index > start) {
             in.readerIndex(index);
             values.offset += index - start;
             values.scannedBytes = 0;
         }
+    }
+
+    /** The next eight bytes, or the first four or five with zeros after them, if no more have arrived. */
+    private static long wordAt(ByteBuf in, int index, int left) {
+        if (left >= SwarIntegers.WORD_BYTES) {
+            return in.getLongLE(index);
+        }
+        long word = in.getUnsignedIntLE(index);
+        return left == ONE_DIGIT_LINE_BYTES ? word : word | (long) in.getUnsignedByte(index + 4) << Integer.SIZE;
     }
 
     /** Returns the bytes of the line, or 0 if the byte-by-byte path must read it. */
@@ -189,19 +192,5 @@ public final class RespParser {
         long magnitude = SwarIntegers.parseDigits(in, from, digits);
         visitor.onIntegerReply(isNegative ? -magnitude : magnitude);
         return from - index + digits + ValueParser.CRLF_BYTES;
-    }
-
-    /** Reads {@code :1\r\n} or {@code +OK\r\n} where fewer bytes than a word are left. Returns the bytes read. */
-    private static int readLastReply(ByteBuf in, RespVisitor visitor, int index, int left) {
-        int word = in.getIntLE(index);
-        int digit = word >>> 8 & 0xF;
-        if (left == ONE_DIGIT_LINE_BYTES && (word & ONE_DIGIT_LINE_MASK) == ONE_DIGIT_LINE && digit <= 9) {
-            visitor.onIntegerReply(digit);
-        } else if (left == OK_LINE_BYTES && word == (int) OK_LINE && in.getByte(index + 4) == '\n') {
-            visitor.onOkReply(in, index + 1);
-        } else {
-            return 0;
-        }
-        return left;
     }
 }
