@@ -21,12 +21,15 @@ final class CommandBatches {
     private final CommandBatcher fenced;
     private final CommandBatcher extensions;
     private final ResourceFilter filter = new ResourceFilter();
+    /** Whether a batch may have more than one command. */
+    final boolean areUsed;
     /** Whether a command waits for the end of the turn: a deferred one, or one in a batch. */
     boolean isCollecting;
 
     /** Batches of up to so many releases; and of as many extensions, up to 32. */
     CommandBatches(FanOut fanOut, int batchMax) {
         this.fanOut = fanOut;
+        this.areUsed = batchMax > 1;
         this.plain = new CommandBatcher(CommandKind.RELEASE_MANY, batchMax);
         this.fenced = new CommandBatcher(CommandKind.RELEASE_MANY_FENCED, batchMax);
         this.extensions = new CommandBatcher(CommandKind.EXTEND_MANY, Math.min(batchMax, EXTENSIONS_MAX));

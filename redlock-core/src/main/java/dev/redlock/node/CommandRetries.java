@@ -229,7 +229,7 @@ final class CommandRetries {
     private boolean sendScript(LockRequest request, CommandKind kind, int sequence, boolean isSecondTry,
             boolean isAsking) {
         int scriptLength = isSecondTry ? ScriptSources.source(request.lockKind(), kind).length : 0;
-        ByteBuf out = fanOut.buffers.take(LockScripts.roomFor(request, kind) + scriptLength + ASKING_BYTES);
+        ByteBuf out = fanOut.batch.buffers.take(LockScripts.roomFor(request, kind) + scriptLength + ASKING_BYTES);
         if (out == null) {
             return false;
         }
@@ -249,7 +249,7 @@ final class CommandRetries {
         CommandEncoding encoding = release.lockKind() == LockKind.PLAIN
                 ? sender.capabilities().releaseEncoding()
                 : CommandEncoding.SCRIPT;
-        ByteBuf out = fanOut.buffers.take(LockScripts.roomFor(release, isEval) + ASKING_BYTES);
+        ByteBuf out = fanOut.batch.buffers.take(LockScripts.roomFor(release, isEval) + ASKING_BYTES);
         if (out == null) {
             return false;
         }
@@ -267,7 +267,7 @@ final class CommandRetries {
 
     /** Sends the script of a batch to this node alone; false if there is no memory for it. */
     private boolean sendScript(CommandBatch commands) {
-        ByteBuf out = fanOut.buffers.take(commands.room(true));
+        ByteBuf out = fanOut.batch.buffers.take(commands.room(true));
         if (out == null) {
             return false;
         }

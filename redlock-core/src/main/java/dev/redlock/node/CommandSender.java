@@ -221,7 +221,7 @@ final class CommandSender implements InvalidationReader.Listener {
 
     /** A buffer for a command of the client itself; null if there is no memory for it. */
     ByteBuf newCommand(int capacity) {
-        return fanOut.buffers.take(capacity);
+        return fanOut.batch.buffers.take(capacity);
     }
 
     /** A command of the client itself, in UTF-8; null if there is no memory for it. */

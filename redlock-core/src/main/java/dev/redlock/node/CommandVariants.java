@@ -15,11 +15,10 @@ final class CommandVariants implements RejectedSends.Listener {
     private static final int VALUE_BYTES_MAX = 32 + Token.LABEL_LENGTH_MAX;
 
     private final FanOut fanOut;
-    private final PlainCommands plain;
+    final PlainCommands plain = new PlainCommands();
 
-    CommandVariants(FanOut fanOut, PlainCommands plain) {
+    CommandVariants(FanOut fanOut) {
         this.fanOut = fanOut;
-        this.plain = plain;
     }
 
     /** Sends a command to the nodes of a mask. Returns those that accept it. */

@@ -17,7 +17,6 @@ import java.util.concurrent.TimeUnit;
 public final class FanOut {
 
     private final EventLoop loop;
-    final DirectBuffers buffers;
     /** The senders by voter. */
     final CommandSender[] senders;
     /** The connections by voter; null without one. */
@@ -34,12 +33,9 @@ public final class FanOut {
     private long nativeExtensions;
     /** The nodes that push changes of keys, as a mask. */
     long pushing;
-    private final int[] identityHashes;
     private final Runnable flushTask = this::flush;
-    private final PlainCommands plain = new PlainCommands();
-    private final CommandVariants variants = new CommandVariants(this, plain);
+    private final CommandVariants variants = new CommandVariants(this);
     private final CommandBatches batches;
-    private final boolean hasBatches;
     private final RejectedSends rejectedSends = new RejectedSends(variants);
     final SharedBatch batch;
     /** The only release or extension of the turn so far; null if there is none, or if the batches have it. */
@@ -61,12 +57,9 @@ public final class FanOut {
     public FanOut(EventLoop loop, DirectBuffers buffers, int nodeCount,
             int batchMax) {
         this.batches = new CommandBatches(this, batchMax);
-        this.hasBatches = batchMax > 1;
         this.loop = loop;
-        this.buffers = buffers;
         this.senders = new CommandSender[nodeCount];
         this.connections = new NodeConnection[nodeCount];
-        this.identityHashes = new int[nodeCount];
         this.batch = new SharedBatch(buffers, connections);
     }
 
@@ -81,7 +74,6 @@ public final class FanOut {
         if (senders[i] == sender) {
             long bit = 1L << i;
             connections[i] = sender.connection();
-            identityHashes[i] = sender.identityHash;
             ServerCapabilities capabilities = sender.capabilities();
             connected = with(bit, sender.isConnected(), connected);
             open = with(bit, sender.isOpen(), open);
@@ -151,7 +143,7 @@ public final class FanOut {
             return 0;
         }
         int start = out.writerIndex();
-        CommandEncoding encoding = plain.write(out, request, kind);
+        CommandEncoding encoding = variants.plain.write(out, request, kind);
         return enqueue(request, kind, RequestRing.tag(kind, encoding, sequence, false), mask, out, start);
     }
 
@@ -258,14 +250,10 @@ public final class FanOut {
         return false;
     }
 
+    /** Whether a node needs the script for a plain lock. True also without any connected node. */
     private boolean isBatched(LockRequest request, CommandKind kind) {
-        return hasBatches && request.lockKind() == LockKind.PLAIN && isBatchUseful(kind);
-    }
-
-    /** Whether a node needs the script. True also without any connected node. */
-    private boolean isBatchUseful(CommandKind kind) {
-        long natives = natives(kind);
-        return (connected & ~natives) != 0 || (connected & natives) == 0;
+        boolean areAllNative = connected != 0 && (connected & ~natives(kind)) == 0;
+        return batches.areUsed && request.lockKind() == LockKind.PLAIN && !areAllNative;
     }
 
     /** The nodes with a command of their own for a plain lock, as a mask. */
@@ -369,7 +357,7 @@ public final class FanOut {
      * @return the hash; 0 before the first handshake
      */
     public int identityHash(int nodeIndex) {
-        return identityHashes[nodeIndex];
+        return senders[nodeIndex].identityHash;
     }
 
     /**
@@ -379,7 +367,7 @@ public final class FanOut {
      * @return true if it does
      */
     public boolean isPushing(int nodeIndex) {
-        return (pushing & 1L << nodeIndex) != 0;
+        return senders[nodeIndex].isPushing;
     }
 
     private void flush() {

@@ -146,8 +146,8 @@ final class NodeLifecycle {
 
     private NodeConnection newConnection(TlsChannel tls) {
         return member == null
-                ? new NodeConnection(sender, events, options, fanOut.buffers, tls)
-                : member.newConnection(events, options, fanOut.buffers, tls);
+                ? new NodeConnection(sender, events, options, fanOut.batch.buffers, tls)
+                : member.newConnection(events, options, fanOut.batch.buffers, tls);
     }
 
     private void onHandshakeTimeout() {

@@ -20,7 +20,7 @@ final class SharedBatch {
     static final int TIME_BYTES = 32;
     static final int ANY_NODE = -1;
 
-    private final DirectBuffers buffers;
+    final DirectBuffers buffers;
     /** By voter; null without a connection. */
     private final NodeConnection[] connections;
     /** Null without a cluster. */
