@@ -6,7 +6,7 @@ import dev.redlock.api.AcquireOutcome;
 import dev.redlock.api.CommandMode;
 import dev.redlock.api.RetryPolicy;
 import dev.redlock.engine.AcquireSpec;
-import dev.redlock.engine.KeyNames;
+import dev.redlock.engine.KeyText;
 import dev.redlock.quorum.Drift;
 import dev.redlock.resp.SafeText;
 import dev.redlock.time.Durations;
@@ -50,10 +50,10 @@ abstract class LockSettings extends ConnectionSettings {
     public RedlockContext keyPrefix(String prefix) {
         checkOpen();
         Objects.requireNonNull(prefix, "key prefix is null: give \"\" for none");
-        KeyNames.checkEncodable("key prefix", prefix);
-        checkPrefixMark(prefix, KeyNames.COUNTER_MARK, "fencing counters");
-        checkPrefixMark(prefix, KeyNames.PERMIT_MARK, "permits");
-        checkPrefixMark(prefix, KeyNames.INTENTION_MARK, "intentions");
+        KeyText.checkEncodable("key prefix", prefix);
+        checkPrefixMark(prefix, KeyText.COUNTER_MARK, "fencing counters");
+        checkPrefixMark(prefix, KeyText.PERMIT_MARK, "permits");
+        checkPrefixMark(prefix, KeyText.INTENTION_MARK, "intentions");
         keyPrefix = prefix;
         return self();
     }

@@ -8,7 +8,7 @@ import dev.redlock.api.RestartGuardMode;
 import dev.redlock.api.TransportKind;
 import dev.redlock.engine.AcquireSpec;
 import dev.redlock.engine.ClientConfig;
-import dev.redlock.engine.KeyNames;
+import dev.redlock.engine.KeyText;
 import dev.redlock.engine.LeaseTerms;
 import dev.redlock.engine.Limits;
 import dev.redlock.engine.LoopOptions;
@@ -43,9 +43,9 @@ public final class RedlockContext extends LockSettings {
     /** The name behind the prefix of the key on which conditional commands are probed. */
     private static final String PROBE_NAME = "redlock:probe";
     /** The same for MSETEX. It has the mark of permits, without the rest of their names: no lock has this key. */
-    private static final String SET_PROBE_NAME = PROBE_NAME + KeyNames.PERMIT_MARK;
+    private static final String SET_PROBE_NAME = PROBE_NAME + KeyText.PERMIT_MARK;
     /** The name behind the prefix of the key that marks nodes. No resource can have it, like those of counters. */
-    private static final String MARK_NAME = "node" + KeyNames.COUNTER_MARK + ":run_id";
+    private static final String MARK_NAME = "node" + KeyText.COUNTER_MARK + ":run_id";
 
     private final NodeList nodes = new NodeList();
     private List<EventLoop> eventLoops = List.of();

@@ -12,7 +12,7 @@ import dev.redlock.api.Lease;
 import dev.redlock.api.LeaseState;
 import dev.redlock.api.NodeState;
 import dev.redlock.api.ReleaseOutcome;
-import dev.redlock.engine.KeyNames;
+import dev.redlock.engine.KeyText;
 import dev.redlock.sim.FakeRedis;
 import dev.redlock.sim.VirtualWorld;
 import java.time.Duration;
@@ -146,7 +146,7 @@ class CommandEncodingTest extends VirtualTest {
         assertEquals(0, count(0, "SET NX"));
         assertEquals(ReleaseOutcome.RELEASED, release(lease));
         assertEquals(1, count(0, "DELEX"), "no counter to raise");
-        node(2).redis().set(KeyNames.counterName("orders"), "1887437000000000", -1);
+        node(2).redis().set(KeyText.counterName("orders"), "1887437000000000", -1);
         assertEquals(ReleaseOutcome.RELEASED, release(acquired(acquire(client, options().fenced()))));
         assertEquals(1, count(0, "release_fenced"), "one counter to raise");
     }

@@ -6,7 +6,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import dev.redlock.api.AcquireOutcome;
 import dev.redlock.api.Lease;
 import dev.redlock.api.ReleaseOutcome;
-import dev.redlock.engine.KeyNames;
+import dev.redlock.engine.KeyText;
 import dev.redlock.sim.VirtualWorld;
 import java.util.ArrayList;
 import java.util.List;
@@ -42,11 +42,11 @@ class FenceOutOfRangeTest extends VirtualTest {
     }
 
     private void counter(int nodeIndex, long value) {
-        node(nodeIndex).redis().set(KeyNames.counterName("orders"), Long.toString(value), 86_400_000);
+        node(nodeIndex).redis().set(KeyText.counterName("orders"), Long.toString(value), 86_400_000);
     }
 
     private long counter(int nodeIndex) {
-        return Long.parseLong(node(nodeIndex).redis().get(KeyNames.counterName("orders")));
+        return Long.parseLong(node(nodeIndex).redis().get(KeyText.counterName("orders")));
     }
 
     private static AcquireOptions fenced() {
@@ -210,7 +210,7 @@ class FenceOutOfRangeTest extends VirtualTest {
         List<Lease> leases = new ArrayList<>(List.of(acquired(acquire(client, fenced()))));
         for (int i = 0; i < 3; i++) {
             String resource = "other/" + i;
-            node(2).redis().set(KeyNames.counterName(resource), Long.toString(END - 10), -1);
+            node(2).redis().set(KeyText.counterName(resource), Long.toString(END - 10), -1);
             leases.add(acquired(get(client.redlock().acquireAsync(resource, fenced()))));
         }
         leases.forEach(Lease::releaseAsync);

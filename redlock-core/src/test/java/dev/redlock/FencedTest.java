@@ -9,7 +9,7 @@ import dev.redlock.api.AcquireOutcome;
 import dev.redlock.api.Lease;
 import dev.redlock.api.NodeState;
 import dev.redlock.api.ReleaseOutcome;
-import dev.redlock.engine.KeyNames;
+import dev.redlock.engine.KeyText;
 import dev.redlock.sim.FakeRedis;
 import dev.redlock.sim.VirtualWorld;
 import java.time.Duration;
@@ -24,7 +24,7 @@ import org.junit.jupiter.params.provider.ValueSource;
 class FencedTest extends VirtualTest {
 
     private static final long TRIP_NS = 2_000_000;
-    private static final String COUNTER = KeyNames.counterName("orders");
+    private static final String COUNTER = KeyText.counterName("orders");
 
     private VirtualWorld.Client client;
 

@@ -7,7 +7,7 @@ import dev.redlock.api.AcquireOutcome;
 import dev.redlock.api.CommandMode;
 import dev.redlock.api.Lease;
 import dev.redlock.api.NodeState;
-import dev.redlock.engine.KeyNames;
+import dev.redlock.engine.KeyText;
 import dev.redlock.sim.FakeRedis;
 import dev.redlock.sim.VirtualWorld;
 import java.time.Duration;
@@ -26,8 +26,8 @@ class ForeignKeyTest extends VirtualTest {
     private static final String ADVICE = "the key of resource \"orders\" has the type hash, and a lock has the type"
             + " string, or zset for readers: delete it if no other program uses it, or choose another name or"
             + " RedlockContext.keyPrefix";
-    private static final String SLOT = KeyNames.counterName("orders")
-            .replace(KeyNames.COUNTER_MARK, KeyNames.PERMIT_MARK);
+    private static final String SLOT = KeyText.counterName("orders")
+            .replace(KeyText.COUNTER_MARK, KeyText.PERMIT_MARK);
 
     private VirtualWorld.Client client;
 

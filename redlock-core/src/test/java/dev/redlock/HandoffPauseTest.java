@@ -7,7 +7,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import dev.redlock.api.AcquireOutcome;
 import dev.redlock.api.Lease;
-import dev.redlock.engine.KeyNames;
+import dev.redlock.engine.KeyText;
 import dev.redlock.engine.TestEngine;
 import dev.redlock.sim.FakeNode;
 import dev.redlock.sim.VirtualWorld;
@@ -364,7 +364,7 @@ class HandoffPauseTest extends VirtualTest {
         owner = world(3);
         for (int i = 0; i < 30; i++) {
             Lease lease = acquire(Kind.PLAIN);
-            eachNode(node -> node.redis().set(KeyNames.counterName("orders") + ":tickets", value, -1));
+            eachNode(node -> node.redis().set(KeyText.counterName("orders") + ":tickets", value, -1));
             world.runMs(1);
             lease.releaseAsync();
         }

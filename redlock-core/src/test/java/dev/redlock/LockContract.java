@@ -19,7 +19,7 @@ import dev.redlock.api.LeaseListener;
 import dev.redlock.api.LeaseState;
 import dev.redlock.api.ReleaseCallback;
 import dev.redlock.api.ReleaseOutcome;
-import dev.redlock.engine.KeyNames;
+import dev.redlock.engine.KeyText;
 import java.io.IOException;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -583,7 +583,7 @@ public abstract class LockContract extends SetContract {
     private static final AcquireOptions FENCED = AcquireOptions.ofTtl(LONG).fenced().waitUpTo(LONG);
 
     private String counter() {
-        return KeyNames.counterName(resource);
+        return KeyText.counterName(resource);
     }
 
     /** Grants once by each form of the API; returns the fencing tokens. */

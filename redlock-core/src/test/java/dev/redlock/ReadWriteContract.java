@@ -10,7 +10,7 @@ import dev.redlock.api.AcquireOutcome;
 import dev.redlock.api.ExtendOutcome;
 import dev.redlock.api.Lease;
 import dev.redlock.api.ReleaseOutcome;
-import dev.redlock.engine.KeyNames;
+import dev.redlock.engine.KeyText;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -179,7 +179,7 @@ public abstract class ReadWriteContract extends SemaphoreContract {
             last = plain.fencingToken();
             plain.release();
         }
-        deleteEverywhere(KeyNames.counterName(resource));
+        deleteEverywhere(KeyText.counterName(resource));
     }
 
     @Test
@@ -240,7 +240,7 @@ public abstract class ReadWriteContract extends SemaphoreContract {
         Await.until("released with its last hold", () -> existingCount() == 0);
         assertThrows(IllegalMonitorStateException.class, writing::unlock);
         assertThrows(UnsupportedOperationException.class, reading::newCondition);
-        deleteEverywhere(KeyNames.counterName(resource));
+        deleteEverywhere(KeyText.counterName(resource));
     }
 
     @Test

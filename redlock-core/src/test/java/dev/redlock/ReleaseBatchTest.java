@@ -9,7 +9,7 @@ import dev.redlock.api.CloseReport;
 import dev.redlock.api.Lease;
 import dev.redlock.api.NodeState;
 import dev.redlock.api.ReleaseOutcome;
-import dev.redlock.engine.KeyNames;
+import dev.redlock.engine.KeyText;
 import dev.redlock.sim.FakeRedis;
 import dev.redlock.sim.VirtualWorld;
 import io.netty.buffer.Unpooled;
@@ -55,7 +55,7 @@ class ReleaseBatchTest extends VirtualTest {
     /** The counter of node 0 is ahead of the others, so that releases have to raise them. */
     private void countersApart(String... resources) {
         for (String resource : resources) {
-            node(0).redis().set(KeyNames.counterName(resource), AHEAD, -1);
+            node(0).redis().set(KeyText.counterName(resource), AHEAD, -1);
         }
     }
 
@@ -242,13 +242,13 @@ class ReleaseBatchTest extends VirtualTest {
     @Test
     void aFencedBatchRaisesTheCountersOfAllNodes() {
         VirtualWorld.Client client = world(3);
-        node(2).redis().set(KeyNames.counterName("orders/1"), AHEAD, -1);
+        node(2).redis().set(KeyText.counterName("orders/1"), AHEAD, -1);
         List<Lease> leases = leases(client, 3, options().fenced());
         releaseTogether(client, leases).forEach(outcome -> assertEquals(ReleaseOutcome.RELEASED, get(outcome)));
         world.runMs(10);
-        assertEquals("1887437000000001", node(2).redis().get(KeyNames.counterName("orders/1")));
+        assertEquals("1887437000000001", node(2).redis().get(KeyText.counterName("orders/1")));
         for (int i = 0; i < 3; i++) {
-            String counter = KeyNames.counterName("orders/" + i);
+            String counter = KeyText.counterName("orders/" + i);
             assertEquals(node(0).redis().get(counter), node(1).redis().get(counter));
             assertEquals(node(0).redis().get(counter), node(2).redis().get(counter));
         }

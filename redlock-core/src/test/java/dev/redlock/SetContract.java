@@ -9,7 +9,7 @@ import dev.redlock.api.AcquireOutcome;
 import dev.redlock.api.ExtendOutcome;
 import dev.redlock.api.Lease;
 import dev.redlock.api.ReleaseOutcome;
-import dev.redlock.engine.KeyNames;
+import dev.redlock.engine.KeyText;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Arrays;
@@ -247,7 +247,7 @@ public abstract class SetContract extends ReadWriteContract {
         Lease lease = acquired(client().acquireAll(names, fenced));
         assertTrue(lease.fencingToken() > highest, highest + " before " + lease);
         lease.release();
-        names.forEach(name -> deleteEverywhere(KeyNames.counterName(name)));
+        names.forEach(name -> deleteEverywhere(KeyText.counterName(name)));
     }
 
     @Test

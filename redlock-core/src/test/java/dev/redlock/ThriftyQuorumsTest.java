@@ -14,7 +14,7 @@ import dev.redlock.api.Lease;
 import dev.redlock.api.LeaseState;
 import dev.redlock.api.NodeState;
 import dev.redlock.api.ReleaseOutcome;
-import dev.redlock.engine.KeyNames;
+import dev.redlock.engine.KeyText;
 import dev.redlock.sim.FakeNode;
 import dev.redlock.sim.VirtualWorld;
 import java.time.Duration;
@@ -423,9 +423,9 @@ class ThriftyQuorumsTest extends VirtualTest {
     void aCounterOutOfRangeMakesTheAttemptAskTheOthers() {
         VirtualWorld.Client client = thriftyWorld();
         List<Integer> first = firstVoters(client, options().fenced());
-        eachNode(node -> node.redis().set(KeyNames.counterName("orders"), "7", 86_400_000));
-        node(first.get(0)).redis().set(KeyNames.counterName("orders"), Long.toString((1L << 53) - 11), 86_400_000);
-        node(first.get(1)).redis().set(KeyNames.counterName("orders"), "20", 86_400_000);
+        eachNode(node -> node.redis().set(KeyText.counterName("orders"), "7", 86_400_000));
+        node(first.get(0)).redis().set(KeyText.counterName("orders"), Long.toString((1L << 53) - 11), 86_400_000);
+        node(first.get(1)).redis().set(KeyText.counterName("orders"), "20", 86_400_000);
         long startNs = world.nowNs();
         Lease lease = acquired(acquire(client, options().fenced()));
         assertEquals(8, lease.fencingToken(), "the others agree with the third");

@@ -9,7 +9,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import dev.redlock.api.AcquireOutcome;
 import dev.redlock.api.ExtendOutcome;
 import dev.redlock.api.Lease;
-import dev.redlock.engine.KeyNames;
+import dev.redlock.engine.KeyText;
 import dev.redlock.sim.FakeNode;
 import dev.redlock.sim.VirtualWorld;
 import java.time.Duration;
@@ -27,7 +27,7 @@ class WakeUpTest extends VirtualTest {
     /** A push, an attempt at the doorkeeper and one at the other nodes. */
     private static final long WOKEN_US = 700;
     private static final long BACKSTOP_MS_MAX = 500;
-    private static final String TICKETS = KeyNames.counterName("orders") + ":tickets";
+    private static final String TICKETS = KeyText.counterName("orders") + ":tickets";
 
     private CompletableFuture<AcquireOutcome> waiter(VirtualWorld.Client client) {
         return acquireAsync(client, options().waitUpTo(WAIT));

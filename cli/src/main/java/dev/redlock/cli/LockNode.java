@@ -1,6 +1,6 @@
 package dev.redlock.cli;
 
-import dev.redlock.engine.KeyNames;
+import dev.redlock.engine.KeyText;
 import dev.redlock.resp.RespValue;
 import dev.redlock.resp.SafeText;
 import dev.redlock.transport.NodeAddress;
@@ -23,8 +23,8 @@ final class LockNode implements AutoCloseable {
     /** The whole value is compared, as the client does. */
     private static final String RELEASE = "if redis.call('GET', KEYS[1]) == ARGV[1] then "
             + "return redis.call('DEL', KEYS[1]) end return 0";
-    private static final byte[] COUNTER_MARK = bytes(KeyNames.COUNTER_MARK);
-    private static final byte[] INTENTION_MARK = bytes(KeyNames.INTENTION_MARK);
+    private static final byte[] COUNTER_MARK = bytes(KeyText.COUNTER_MARK);
+    private static final byte[] INTENTION_MARK = bytes(KeyText.INTENTION_MARK);
     /** More than any value of a lock has; a longer one is cut, so that it costs no more. */
     private static final int VALUE_LENGTH_MAX = 1024;
     private static final int SCAN_COUNT = 1_000;
@@ -186,7 +186,7 @@ final class LockNode implements AutoCloseable {
 
     /** The name of the counter is made of bytes like that of the lock. */
     private static byte[] counter(String name) {
-        return latin(KeyNames.counterName(name));
+        return latin(KeyText.counterName(name));
     }
 
     // ---- breaking ---------------------------------------------------------------------------------------------------

@@ -62,8 +62,8 @@ public class LockKey implements SlotKey {
      * @throws IllegalArgumentException if it is empty or too long, is not valid UTF-16, or names a fencing counter
      */
     public static LockKey of(String prefix, String resource, int lengthBytesMax) {
-        KeyNames.check(prefix, resource, lengthBytesMax);
-        return plain(KeyText.of(prefix, resource, KeyNames.counterName(prefix + resource)));
+        String key = KeyText.checkedKey(prefix, resource, lengthBytesMax);
+        return plain(KeyText.of(prefix, resource, KeyText.counterName(key)));
     }
 
     /**

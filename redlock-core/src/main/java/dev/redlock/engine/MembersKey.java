@@ -61,7 +61,7 @@ class MembersKey extends LockKey {
         LockKey known = mark;
         if (known == null) {
             String name = prefix() + members[0].resource();
-            String suffix = KeyNames.counterName(name).substring(name.length()) + KeyNames.WAITING_MARK;
+            String suffix = KeyText.counterName(name).substring(name.length()) + KeyText.WAITING_MARK;
             known = new Mark(KeyText.of(prefix(), members[0].resource() + suffix, ""), this);
             mark = known;
         }

@@ -70,9 +70,9 @@ public final class PermitKey extends MembersKey {
         Slot known = slots[number];
         if (known == null) {
             String name = prefix() + resource();
-            String suffix = KeyNames.counterName(name)
+            String suffix = KeyText.counterName(name)
                     .substring(name.length())
-                    .replace(KeyNames.COUNTER_MARK, KeyNames.PERMIT_MARK) + ":" + number;
+                    .replace(KeyText.COUNTER_MARK, KeyText.PERMIT_MARK) + ":" + number;
             known = new Slot(KeyText.of(prefix(), resource() + suffix, ""), orderHash(), number);
             slots[number] = known;
         }
@@ -111,7 +111,7 @@ public final class PermitKey extends MembersKey {
     @Override
     void checkSlots(boolean isFenced) {
         String key = prefix() + resource();
-        if (KeyNames.hasBrace(key) && KeyNames.hashTagOf(key) == null) {
+        if (KeyText.hasBrace(key) && KeyText.hashTagOf(key) == null) {
             throw new IllegalArgumentException("resource \"" + this + "\" has a brace but no hash tag, so its permits"
                     + " are in different slots of a cluster: remove the brace, or write a complete {tag}");
         }

@@ -79,7 +79,7 @@ public final class SetKey extends MembersKey {
     }
 
     private static String tagOf(LockKey member) {
-        return KeyNames.hashTagOf(member.prefix() + member.resource());
+        return KeyText.hashTagOf(member.prefix() + member.resource());
     }
 
     /** Returns the keys on which a waiting set leaves its intention, as a set. Each is in the slot of its resource. */
@@ -88,7 +88,7 @@ public final class SetKey extends MembersKey {
         if (known == null) {
             LockKey[] keys = new LockKey[memberCount()];
             for (int i = 0; i < keys.length; i++) {
-                keys[i] = LockKey.plain(KeyText.of(member(i).prefix(), member(i).resource() + KeyNames.INTENTION_MARK,
+                keys[i] = LockKey.plain(KeyText.of(member(i).prefix(), member(i).resource() + KeyText.INTENTION_MARK,
                         ""));
             }
             known = new SetKey(KeyText.ofAll(keys, resource(), true), orderHash(), this, keys);

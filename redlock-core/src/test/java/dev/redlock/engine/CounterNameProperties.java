@@ -78,7 +78,7 @@ class CounterNameProperties {
     void aKeyWithABraceButNoTagMayHaveItsCounterInAnotherSlot() {
         for (String key : List.of("a{b", "a}b", "{}", "a{}{b}", "}{")) {
             assertEquals(key, hashed(key), "no tag");
-            assertNotEquals(slot(key), slot(KeyNames.counterName(key)), key);
+            assertNotEquals(slot(key), slot(KeyText.counterName(key)), key);
         }
     }
 

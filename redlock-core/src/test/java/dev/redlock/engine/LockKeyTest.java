@@ -204,7 +204,7 @@ class LockKeyTest {
         ":redlock:intention, 18", "redlock:intention, 17"})
     void theNameOfAnIntentionContainsThatOfItsResource(String name, int lengthBytes) {
         ByteBuf pushed = Unpooled.copiedBuffer("$" + name, StandardCharsets.UTF_8);
-        assertEquals(lengthBytes, KeyNames.resourceLengthOf(pushed, 1, name.length()));
+        assertEquals(lengthBytes, KeyText.resourceLengthOf(pushed, 1, name.length()));
     }
 
     /** Redis takes the text between the first brace and the next closing one as the tag, unless it is empty. */
