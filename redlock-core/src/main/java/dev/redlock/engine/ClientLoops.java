@@ -80,7 +80,8 @@ public final class ClientLoops {
     }
 
     private static ClientLoops onOwnLoops(ClientConfig config) {
-        boolean needsUnixSockets = config.nodes().addresses()
+        boolean needsUnixSockets = config.nodes()
+                .addresses()
                 .stream()
                 .flatMap(voter -> voter.servers().stream())
                 .anyMatch(NodeAddress::isUnixSocket);
