@@ -1,10 +1,10 @@
 package dev.redlock.loadtest.cli;
 
 import dev.redlock.cli.AdminClient;
-import dev.redlock.loadtest.driver.LibraryVersion;
 import dev.redlock.loadtest.driver.LockDriver;
 import dev.redlock.loadtest.nodes.RedisNode;
 import dev.redlock.loadtest.nodes.RedisNodes;
+import dev.redlock.loadtest.result.LibraryVersion;
 import dev.redlock.loadtest.result.Versions;
 import java.io.IOException;
 import java.util.LinkedHashMap;

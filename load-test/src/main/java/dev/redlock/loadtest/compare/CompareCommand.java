@@ -223,8 +223,7 @@ public final class CompareCommand extends LabCommand {
         }
         Map<String, Double> figures = new LinkedHashMap<>(one.figures());
         figures.put(CompareTable.SERVER_CPU, (afterUs.getAsDouble() - beforeUs.getAsDouble()) / cycles);
-        return new SeriesResult(one.spec(), one.span(), one.tally(), one.operations(), one.cost(), figures,
-                one.counters(), one.samples(), one.marks(), one.failures());
+        return one.with(figures, one.cost());
     }
 
     @Override

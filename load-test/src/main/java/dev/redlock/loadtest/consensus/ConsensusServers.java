@@ -92,7 +92,7 @@ public final class ConsensusServers implements AutoCloseable {
     }
 
     public List<NodeAddress> addresses() {
-        return group.addresses();
+        return group.addresses;
     }
 
     /** The CPU time of all servers since their start, microseconds; empty if the system does not report it. */

@@ -52,10 +52,6 @@ public enum ConsensusService {
         this.groups = groups;
     }
 
-    static List<NodeAddress> addresses(List<Integer> ports) {
-        return ports.stream().map(port -> NodeAddress.parse(HOST + ":" + port)).toList();
-    }
-
     public String title() {
         return title;
     }
@@ -77,38 +73,47 @@ public enum ConsensusService {
      *
      * @threading caller-confined
      */
-    interface ServerGroup {
-        /** The command line of a server; writes its configuration. */
-        List<String> command(int index) throws IOException;
+    abstract static class ServerGroup {
+        final Path folder;
+        final List<NodeAddress> addresses;
+        private final List<Integer> ownPorts;
 
-        List<NodeAddress> addresses();
+        /** Each server has a port for clients, and further ones for the group. */
+        ServerGroup(int count, Path folder, int ownPortsEach) {
+            List<Integer> ports = FreePorts.distinct(count * (1 + ownPortsEach));
+            this.folder = folder;
+            this.addresses = ports.subList(0, count)
+                    .stream()
+                    .map(port -> NodeAddress.parse(HOST + ":" + port))
+                    .toList();
+            this.ownPorts = ports.subList(count, ports.size());
+        }
+
+        /** One of the ports of a server for the group, counted from 0. */
+        final int ownPort(int index, int which) {
+            return ownPorts.get(which * addresses.size() + index);
+        }
+
+        /** The command line of a server; writes its configuration. */
+        abstract List<String> command(int index) throws IOException;
 
         /** Whether a server takes part in a quorum and answers. */
-        boolean isServing(int index);
+        abstract boolean isServing(int index);
     }
 
     /** @threading caller-confined */
-    private static final class ZooKeeperGroup implements ServerGroup {
+    private static final class ZooKeeperGroup extends ServerGroup {
         static final String MAIN_CLASS = "org.apache.zookeeper.server.quorum.QuorumPeerMain";
         /** Enough for the locks of a comparison; the default would be a quarter of the memory for each server. */
         private static final String HEAP = "256m";
         private static final int PROBE_LIMIT_MS = 1_000;
 
-        private final Path folder;
-        private final List<Integer> followPorts;
-        private final List<Integer> electionPorts;
-        private final List<NodeAddress> addresses;
-
         ZooKeeperGroup(int count, Path folder) {
-            List<Integer> ports = FreePorts.distinct(3 * count);
-            this.folder = folder;
-            this.followPorts = ports.subList(0, count);
-            this.electionPorts = ports.subList(count, 2 * count);
-            this.addresses = ConsensusService.addresses(ports.subList(2 * count, 3 * count));
+            super(count, folder, 2);
         }
 
         @Override
-        public List<String> command(int index) throws IOException {
+        List<String> command(int index) throws IOException {
             Path data = Files.createDirectories(folder.resolve("zookeeper" + index));
             Files.writeString(data.resolve("myid"), index + 1 + "\n");
             Path config = Files.write(folder.resolve("zookeeper" + index + ".cfg"), config(index, data));
@@ -125,20 +130,14 @@ public enum ConsensusService {
                     "maxClientCnxns=0", "maxSessionTimeout=60000", "4lw.commands.whitelist=srvr",
                     "admin.enableServer=false"));
             for (int i = 0; i < addresses.size() && addresses.size() > 1; i++) {
-                lines.add(
-                        "server." + (i + 1) + "=" + HOST + ":" + followPorts.get(i) + ":" + electionPorts.get(i));
+                lines.add("server." + (i + 1) + "=" + HOST + ":" + ownPort(i, 0) + ":" + ownPort(i, 1));
             }
             return lines;
         }
 
-        @Override
-        public List<NodeAddress> addresses() {
-            return addresses;
-        }
-
         /** Its reply to {@code srvr} has a line with its mode only if it leads or follows. */
         @Override
-        public boolean isServing(int index) {
+        boolean isServing(int index) {
             NodeAddress address = addresses.get(index);
             try (Socket socket = new Socket()) {
                 socket.connect(new InetSocketAddress(address.host(), address.port()), PROBE_LIMIT_MS);

@@ -1,8 +1,6 @@
 package dev.redlock.loadtest.consensus;
 
-import dev.redlock.loadtest.nodes.FreePorts;
 import dev.redlock.loadtest.nodes.Shell;
-import dev.redlock.transport.NodeAddress;
 import java.io.IOException;
 import java.io.InputStream;
 import java.net.HttpURLConnection;
@@ -17,19 +15,12 @@ import java.util.stream.Collectors;
 import java.util.stream.IntStream;
 
 /** @threading caller-confined */
-final class EtcdGroup implements ConsensusService.ServerGroup {
+final class EtcdGroup extends ConsensusService.ServerGroup {
     private static final Pattern VERSION = Pattern.compile("etcd Version: (\\S+)");
     private static final int PROBE_LIMIT_MS = 1_000;
 
-    private final Path folder;
-    private final List<Integer> peerPorts;
-    private final List<NodeAddress> addresses;
-
     EtcdGroup(int count, Path folder) {
-        List<Integer> ports = FreePorts.distinct(2 * count);
-        this.folder = folder;
-        this.peerPorts = ports.subList(0, count);
-        this.addresses = ConsensusService.addresses(ports.subList(count, 2 * count));
+        super(count, folder, 1);
     }
 
     static Optional<String> missing() {
@@ -60,7 +51,7 @@ final class EtcdGroup implements ConsensusService.ServerGroup {
     }
 
     @Override
-    public List<String> command(int index) {
+    List<String> command(int index) {
         String client = clientUrl(index);
         String peer = peerUrl(index);
         return List.of(program(), "--name", name(index), "--data-dir", folder.resolve(name(index)).toString(),
@@ -71,7 +62,7 @@ final class EtcdGroup implements ConsensusService.ServerGroup {
     }
 
     private String cluster() {
-        return IntStream.range(0, peerPorts.size())
+        return IntStream.range(0, addresses.size())
                 .mapToObj(i -> name(i) + "=" + peerUrl(i))
                 .collect(Collectors.joining(","));
     }
@@ -85,17 +76,12 @@ final class EtcdGroup implements ConsensusService.ServerGroup {
     }
 
     private String peerUrl(int index) {
-        return "http://" + ConsensusService.HOST + ":" + peerPorts.get(index);
-    }
-
-    @Override
-    public List<NodeAddress> addresses() {
-        return addresses;
+        return "http://" + ConsensusService.HOST + ":" + ownPort(index, 0);
     }
 
     /** Its health includes a leader, and a write that a quorum has committed. */
     @Override
-    public boolean isServing(int index) {
+    boolean isServing(int index) {
         try {
             HttpURLConnection http = (HttpURLConnection) URI.create(clientUrl(index) + "/health")
                     .toURL()

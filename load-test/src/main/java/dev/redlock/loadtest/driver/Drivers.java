@@ -4,6 +4,7 @@ import dev.redlock.api.CommandMode;
 import dev.redlock.api.TransportKind;
 import dev.redlock.loadtest.consensus.ConsensusService;
 import dev.redlock.loadtest.consensus.PeerLibraries;
+import dev.redlock.loadtest.result.LibraryVersion;
 import java.io.IOException;
 import java.util.Arrays;
 import java.util.Iterator;

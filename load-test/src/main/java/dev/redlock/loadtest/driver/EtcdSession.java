@@ -89,11 +89,19 @@ final class EtcdSession implements LockSession {
         return leases.computeIfAbsent(ttl, this::grant);
     }
 
+    /** Leases last whole seconds. */
     private EtcdLease grant(Duration ttl) {
+        Lease service = client.getLeaseClient();
         try {
-            return EtcdLease.grant(client.getLeaseClient(), ttl, GRANT_LIMIT);
+            long id = await(service.grant(ttl.plusMillis(999).toSeconds()), GRANT_LIMIT).getID();
+            EtcdLease lease = new EtcdLease(service, id);
+            service.keepAlive(id, lease);
+            return lease;
         } catch (IOException e) {
-            throw new UncheckedIOException(e);
+            throw new UncheckedIOException(new IOException("the servers do not grant a lease: " + e.getMessage(), e));
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+            throw new UncheckedIOException(new IOException("interrupted while waiting for a lease", e));
         }
     }
 
@@ -247,22 +255,6 @@ final class EtcdSession implements LockSession {
         EtcdLease(Lease leases, long id) {
             this.leases = leases;
             this.id = id;
-        }
-
-        /** Leases last whole seconds. */
-        static EtcdLease grant(Lease leases, Duration ttl, Duration limit) throws IOException {
-            try {
-                long seconds = ttl.plusMillis(999).toSeconds();
-                EtcdLease lease = new EtcdLease(leases,
-                        leases.grant(seconds).get(limit.toNanos(), TimeUnit.NANOSECONDS).getID());
-                leases.keepAlive(lease.id, lease);
-                return lease;
-            } catch (ExecutionException | TimeoutException e) {
-                throw new IOException("the servers do not grant a lease within " + limit + ": " + e.getMessage(), e);
-            } catch (InterruptedException e) {
-                Thread.currentThread().interrupt();
-                throw new IOException("interrupted while waiting for a lease", e);
-            }
         }
 
         /** False once the lease is known to have expired. */

@@ -18,6 +18,7 @@ import dev.redlock.api.TlsProvider;
 import dev.redlock.api.TransportKind;
 import dev.redlock.cli.Counted;
 import dev.redlock.loadtest.nodes.NodeUris;
+import dev.redlock.loadtest.result.LibraryVersion;
 import dev.redlock.transport.NettyTransport;
 import dev.redlock.transport.NodeAddress;
 import java.io.IOException;
@@ -221,10 +222,10 @@ public record RedlockDriver(ApiForm form, CommandMode commands, boolean isEachRe
             AcquireOptions plain = AcquireOptions.ofTtl(spec.ttl()).waitUpTo(spec.waitBudget());
             AcquireOptions options = spec.isFenced() ? plain.fenced() : plain;
             return switch (form) {
-                case CALLBACK -> new Callback(redlock, key, options, spec.isValidityReported(), listener);
-                case WATCHED -> new Callback(redlock, key, options.watchLoss(), spec.isValidityReported(), listener);
-                case BLOCKING -> new Blocking(threads, redlock, key, options, listener);
-                case STAGE -> new Stage(redlock, key, options, listener);
+                case CALLBACK -> new Callback(key, options, spec.isValidityReported(), listener);
+                case WATCHED -> new Callback(key, options.watchLoss(), spec.isValidityReported(), listener);
+                case BLOCKING -> new Blocking(key, options, listener);
+                case STAGE -> new Stage(key, options, listener);
             };
         }
 
@@ -272,124 +273,116 @@ public record RedlockDriver(ApiForm form, CommandMode commands, boolean isEachRe
             threads.close();
             redlock.close();
         }
-    }
 
-    /** @threading caller-confined between a call and its outcome */
-    private static final class Callback implements LockHandle {
-        private final Redlock redlock;
-        private final ResourceKey key;
-        private final AcquireOptions options;
-        private final boolean isValidityReported;
-        private final Lease lease;
-        private final LockListener listener;
-        // Method references are created once: one for each call would allocate.
-        private final AcquireCallback onOutcome = this::onOutcome;
-        private final ReleaseCallback onReleased = this::onReleased;
+        /** @threading caller-confined between a call and its outcome */
+        private final class Callback implements LockHandle {
+            private final ResourceKey key;
+            private final AcquireOptions options;
+            private final boolean isValidityReported;
+            private final Lease lease;
+            private final LockListener listener;
+            // Method references are created once: one for each call would allocate.
+            private final AcquireCallback onOutcome = this::onOutcome;
+            private final ReleaseCallback onReleased = this::onReleased;
 
-        Callback(Redlock redlock, ResourceKey key, AcquireOptions options, boolean isValidityReported,
-                LockListener listener) {
-            this.redlock = redlock;
-            this.key = key;
-            this.options = options;
-            this.isValidityReported = isValidityReported;
-            this.lease = redlock.newLease();
-            this.listener = listener;
-        }
-
-        @Override
-        public void acquire() {
-            redlock.acquire(key, options, lease, onOutcome);
-        }
-
-        @Override
-        public void release() {
-            lease.release(onReleased);
-        }
-
-        private void onOutcome(AcquireOutcome outcome) {
-            // Reads the clock.
-            long validityNs = isValidityReported && outcome.isAcquired() ? lease.remainingValidityNs() : 0;
-            listener.onAcquire(outcome.kind(), validityNs);
-        }
-
-        private void onReleased(Lease released, ReleaseOutcome outcome) {
-            listener.onRelease(outcome);
-        }
-    }
-
-    /**
-     * A lease for each acquire, as in the short form.
-     *
-     * @threading caller-confined between a call and its outcome
-     */
-    private static final class Blocking extends BlockingHandle {
-        private final Redlock redlock;
-        private final ResourceKey key;
-        private final AcquireOptions options;
-        private Lease lease;
-
-        Blocking(CallerThreads threads, Redlock redlock, ResourceKey key, AcquireOptions options,
-                LockListener listener) {
-            super(threads, listener);
-            this.redlock = redlock;
-            this.key = key;
-            this.options = options;
-        }
-
-        @Override
-        AcquireOutcome.Kind tryAcquire() throws InterruptedException {
-            AcquireOutcome outcome = redlock.acquire(key, options);
-            if (outcome.isAcquired()) {
-                lease = outcome.lease();
-                validFor(lease.remainingValidityNs());
+            Callback(ResourceKey key, AcquireOptions options, boolean isValidityReported, LockListener listener) {
+                this.key = key;
+                this.options = options;
+                this.isValidityReported = isValidityReported;
+                this.lease = redlock.newLease();
+                this.listener = listener;
             }
-            return outcome.kind();
-        }
 
-        @Override
-        ReleaseOutcome tryRelease() {
-            return lease == null ? ReleaseOutcome.EXPIRED : lease.release();
-        }
-    }
-
-    /**
-     * A future and a lease for each acquire.
-     *
-     * @threading caller-confined between a call and its outcome
-     */
-    private static final class Stage implements LockHandle {
-        private final Redlock redlock;
-        private final ResourceKey key;
-        private final AcquireOptions options;
-        private final LockListener listener;
-        private Lease lease;
-
-        Stage(Redlock redlock, ResourceKey key, AcquireOptions options, LockListener listener) {
-            this.redlock = redlock;
-            this.key = key;
-            this.options = options;
-            this.listener = listener;
-        }
-
-        @Override
-        public void acquire() {
-            redlock.acquireAsync(key, options).thenAccept(this::onOutcome);
-        }
-
-        @Override
-        public void release() {
-            if (lease == null) {
-                listener.onRelease(ReleaseOutcome.EXPIRED);
-                return;
+            @Override
+            public void acquire() {
+                redlock.acquire(key, options, lease, onOutcome);
             }
-            lease.releaseAsync().thenAccept(listener::onRelease);
+
+            @Override
+            public void release() {
+                lease.release(onReleased);
+            }
+
+            private void onOutcome(AcquireOutcome outcome) {
+                // Reads the clock.
+                long validityNs = isValidityReported && outcome.isAcquired() ? lease.remainingValidityNs() : 0;
+                listener.onAcquire(outcome.kind(), validityNs);
+            }
+
+            private void onReleased(Lease released, ReleaseOutcome outcome) {
+                listener.onRelease(outcome);
+            }
         }
 
-        private void onOutcome(AcquireOutcome outcome) {
-            if (outcome.isAcquired()) {
-                lease = outcome.lease();
+        /**
+         * A lease for each acquire, as in the short form.
+         *
+         * @threading caller-confined between a call and its outcome
+         */
+        private final class Blocking extends BlockingHandle {
+            private final ResourceKey key;
+            private final AcquireOptions options;
+            private Lease lease;
+
+            Blocking(ResourceKey key, AcquireOptions options, LockListener listener) {
+                super(threads, listener);
+                this.key = key;
+                this.options = options;
             }
-            listener.onAcquire(outcome.kind(), outcome.isAcquired() ? lease.remainingValidityNs() : 0);
+
+            @Override
+            AcquireOutcome.Kind tryAcquire() throws InterruptedException {
+                AcquireOutcome outcome = redlock.acquire(key, options);
+                if (outcome.isAcquired()) {
+                    lease = outcome.lease();
+                    validFor(lease.remainingValidityNs());
+                }
+                return outcome.kind();
+            }
+
+            @Override
+            ReleaseOutcome tryRelease() {
+                return lease == null ? ReleaseOutcome.EXPIRED : lease.release();
+            }
+        }
+
+        /**
+         * A future and a lease for each acquire.
+         *
+         * @threading caller-confined between a call and its outcome
+         */
+        private final class Stage implements LockHandle {
+            private final ResourceKey key;
+            private final AcquireOptions options;
+            private final LockListener listener;
+            private Lease lease;
+
+            Stage(ResourceKey key, AcquireOptions options, LockListener listener) {
+                this.key = key;
+                this.options = options;
+                this.listener = listener;
+            }
+
+            @Override
+            public void acquire() {
+                redlock.acquireAsync(key, options).thenAccept(this::onOutcome);
+            }
+
+            @Override
+            public void release() {
+                if (lease == null) {
+                    listener.onRelease(ReleaseOutcome.EXPIRED);
+                    return;
+                }
+                lease.releaseAsync().thenAccept(listener::onRelease);
+            }
+
+            private void onOutcome(AcquireOutcome outcome) {
+                if (outcome.isAcquired()) {
+                    lease = outcome.lease();
+                }
+                listener.onAcquire(outcome.kind(), outcome.isAcquired() ? lease.remainingValidityNs() : 0);
+            }
         }
     }
 }

@@ -187,9 +187,7 @@ public final class LeasesCommand extends LabCommand {
                 addRates(figures, usage);
             }
             // The cost per cycle would contain the renewals.
-            return new SeriesResult(series.spec(), series.span(), series.tally(), series.operations(),
-                    ClientCost.UNKNOWN,
-                    figures, series.counters(), series.samples(), series.marks(), series.failures());
+            return series.with(figures, ClientCost.UNKNOWN);
         }
 
         private void addRates(Map<String, Double> figures, Usage usage) {

@@ -1,5 +1,6 @@
 package dev.redlock.loadtest.report;
 
+import dev.redlock.loadtest.result.LibraryVersion;
 import java.io.IOException;
 import java.io.InputStream;
 import java.nio.charset.StandardCharsets;
@@ -7,7 +8,6 @@ import java.security.MessageDigest;
 import java.security.NoSuchAlgorithmException;
 import java.util.Base64;
 import java.util.Map;
-import java.util.Properties;
 
 /**
  * The constant parts of every report, from the class path: page, style, script and chart library (Apache ECharts).
@@ -28,19 +28,11 @@ final class ReportAssets {
 
     /** The parts of the template that are the same in each report; the charts are a build with lines and bars. */
     static Map<String, String> parts() throws IOException {
-        String version = chartsVersion();
+        String version = LibraryVersion.number("org.webjars", "echarts");
         String charts = read("/META-INF/resources/webjars/echarts/" + version + "/echarts.common.min.js");
         String script = script();
         return Map.of("style", read(OWN + "report.css"), "script", script, "scriptDigest", digest(script), "charts",
                 charts, "chartsDigest", digest(charts), "chartsVersion", Markup.text(version));
-    }
-
-    private static String chartsVersion() throws IOException {
-        Properties properties = new Properties();
-        try (InputStream in = open("/META-INF/maven/org.webjars/echarts/pom.properties")) {
-            properties.load(in);
-        }
-        return properties.getProperty("version");
     }
 
     /** The name of a script in a content security policy: the digest of the text between its tags. */
@@ -54,16 +46,11 @@ final class ReportAssets {
     }
 
     private static String read(String name) throws IOException {
-        try (InputStream in = open(name)) {
+        try (InputStream in = ReportAssets.class.getResourceAsStream(name)) {
+            if (in == null) {
+                throw new IOException(name + " is not on the class path");
+            }
             return new String(in.readAllBytes(), StandardCharsets.UTF_8);
         }
-    }
-
-    private static InputStream open(String name) throws IOException {
-        InputStream in = ReportAssets.class.getResourceAsStream(name);
-        if (in == null) {
-            throw new IOException(name + " is not on the class path");
-        }
-        return in;
     }
 }

@@ -133,9 +133,9 @@ final class LoadCycle implements LockListener {
         Thread current = Thread.currentThread();
         if (writer != current) {
             writer = current;
-            acquireLatencies = rig.acquireRecorder().writer();
-            releaseLatencies = rig.releaseRecorder().writer();
-            cycleLatencies = rig.cycleRecorder().writer();
+            acquireLatencies = rig.acquireRecorder.writer();
+            releaseLatencies = rig.releaseRecorder.writer();
+            cycleLatencies = rig.cycleRecorder.writer();
         }
     }
 
@@ -157,7 +157,7 @@ final class LoadCycle implements LockListener {
         if (isAudited) {
             long handoffNs = target.resource().enter(holder, intendedNs, nowNs, nowNs + validityNs);
             if (handoffNs >= 0) {
-                rig.handoffRecorder().writer().record(outside, handoffNs);
+                rig.handoffRecorder.writer().record(outside, handoffNs);
             }
         }
         isHolding = true;

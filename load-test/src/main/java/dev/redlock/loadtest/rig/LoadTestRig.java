@@ -43,10 +43,10 @@ public final class LoadTestRig {
     private final MutualExclusionAuditor auditor;
     private final RigTime time;
     private final CostMeter costMeter;
-    private final LatencyRecorder acquireRecorder;
-    private final LatencyRecorder releaseRecorder;
-    private final LatencyRecorder cycleRecorder;
-    private final LatencyRecorder handoffRecorder;
+    final LatencyRecorder acquireRecorder;
+    final LatencyRecorder releaseRecorder;
+    final LatencyRecorder cycleRecorder;
+    final LatencyRecorder handoffRecorder;
     private final List<LatencyRecorder> recorders;
     private final AtomicLong refusedAttempts = new AtomicLong();
     private final List<LoadCycle> cycles = new ArrayList<>();
@@ -358,21 +358,5 @@ public final class LoadTestRig {
 
     LoadPlan plan() {
         return plan;
-    }
-
-    LatencyRecorder acquireRecorder() {
-        return acquireRecorder;
-    }
-
-    LatencyRecorder releaseRecorder() {
-        return releaseRecorder;
-    }
-
-    LatencyRecorder cycleRecorder() {
-        return cycleRecorder;
-    }
-
-    LatencyRecorder handoffRecorder() {
-        return handoffRecorder;
     }
 }

@@ -116,8 +116,8 @@ final class OpenLoop implements Pacer.Target {
             for (long send = begun; send < due; send++) {
                 long intendedNs = schedule.intendedNs(send);
                 int outside = rig.outside(intendedNs, nowNs);
-                rig.acquireRecorder().writer().record(outside, nowNs - intendedNs);
-                rig.cycleRecorder().writer().record(outside, nowNs - intendedNs);
+                rig.acquireRecorder.writer().record(outside, nowNs - intendedNs);
+                rig.cycleRecorder.writer().record(outside, nowNs - intendedNs);
             }
             dropped = due - begun;
         }

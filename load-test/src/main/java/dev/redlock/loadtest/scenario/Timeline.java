@@ -1,6 +1,7 @@
 package dev.redlock.loadtest.scenario;
 
 import java.io.PrintWriter;
+import java.util.concurrent.Callable;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 
@@ -20,12 +21,6 @@ public final class Timeline {
         this.out = out;
     }
 
-    /** @threading caller-confined */
-    @FunctionalInterface
-    interface Condition {
-        boolean isMet() throws Exception;
-    }
-
     void log(String what) {
         out.printf("  %9.1f ms  %s%n", (System.nanoTime() - startNs) / 1e6, what);
         out.flush();
@@ -39,9 +34,9 @@ public final class Timeline {
         log(what);
     }
 
-    void await(String what, Condition condition) throws Exception {
+    void await(String what, Callable<Boolean> isMet) throws Exception {
         long deadlineNs = System.nanoTime() + LIMIT_NS;
-        while (!condition.isMet()) {
+        while (!isMet.call()) {
             if (deadlineNs - System.nanoTime() < 0) {
                 throw new AssertionError("not within " + TimeUnit.NANOSECONDS.toMillis(LIMIT_NS) + " ms: " + what);
             }

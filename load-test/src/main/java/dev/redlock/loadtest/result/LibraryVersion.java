@@ -1,4 +1,4 @@
-package dev.redlock.loadtest.driver;
+package dev.redlock.loadtest.result;
 
 import java.io.IOException;
 import java.io.InputStream;
@@ -12,7 +12,7 @@ import java.util.Properties;
  * @threading immutable
  */
 public final class LibraryVersion {
-    static String of(String title, String group, String artifact) {
+    public static String of(String title, String group, String artifact) {
         return title + " " + number(group, artifact);
     }
 
