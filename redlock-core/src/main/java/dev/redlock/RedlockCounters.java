@@ -96,12 +96,7 @@ public final class RedlockCounters {
      */
     public long releaseCount(ReleaseOutcome outcome) {
         Objects.requireNonNull(outcome, "release outcome is null: name the one to count");
-        return loops.count(switch (outcome) {
-            case RELEASED -> ConductorCounters.RELEASED;
-            case EXPIRED -> ConductorCounters.RELEASE_EXPIRED;
-            case KEPT -> ConductorCounters.RELEASE_KEPT;
-            case UNKNOWN -> ConductorCounters.RELEASE_UNKNOWN;
-        });
+        return loops.count(ConductorCounters.RELEASE_FIRST + outcome.ordinal());
     }
 
     /** @return extensions that succeeded, automatic ones and those of callers */

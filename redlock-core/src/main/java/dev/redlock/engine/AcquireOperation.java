@@ -209,7 +209,7 @@ final class AcquireOperation {
 
     /** The first nodes have not decided the attempt: asks all others. */
     void hedge(Claim claim) {
-        counters.onHedged();
+        counters.add(ConductorCounters.HEDGED, 1);
         askOthers(claim);
     }
 
@@ -515,7 +515,7 @@ final class AcquireOperation {
             claim.pending.lease.recordVotes(claim);
             boolean isRolledBack = claim.shortestRemainingTtlMs < 0 || mayHaveSetKeys(claim);
             if (isRolledBack) {
-                counters.onRolledBack();
+                counters.add(ConductorCounters.ROLLED_BACK, 1);
             }
             scheduler.holderQuery.start(claim, isRolledBack);
             return;
@@ -550,7 +550,7 @@ final class AcquireOperation {
             claims.recycleIfDone(claim);
             return;
         }
-        counters.onRolledBack();
+        counters.add(ConductorCounters.ROLLED_BACK, 1);
         releases.abandon(claim);
     }
 }

@@ -103,7 +103,7 @@ final class AcquireScheduler implements Waiters {
     }
 
     private void refuseOverloaded(LeaseHandle lease) {
-        services.telemetry.onAcquireRejected(lease, AcquireOutcome.Kind.OVERLOADED);
+        services.telemetry.rare.onAcquireRejected(lease, AcquireOutcome.Kind.OVERLOADED);
         lease.completeAcquire(AcquireOutcome.Kind.OVERLOADED, AcquireOutcome.Kind.OVERLOADED);
     }
 
@@ -358,7 +358,7 @@ final class AcquireScheduler implements Waiters {
             firstActive.previousActive = pending;
         }
         firstActive = pending;
-        services.counters.onWaiting(1);
+        services.counters.add(ConductorCounters.WAITING, 1);
         return pending;
     }
 
@@ -373,7 +373,7 @@ final class AcquireScheduler implements Waiters {
         }
         pending.previousActive = null;
         pending.nextActive = null;
-        services.counters.onWaiting(-1);
+        services.counters.add(ConductorCounters.WAITING, -1);
         pending.lease = null;
         pending.generation++;
         pending.state = PendingAcquire.State.FREE;

@@ -151,7 +151,7 @@ final class Claim extends LockRequest {
     /** Call it before the send, because a send may complete with a failure. */
     void addPendingReplies(int count) {
         pendingReplyCount += count;
-        counters.onCommands(count);
+        counters.add(ConductorCounters.COMMANDS, count);
     }
 
     /** Keeps the claim out of its pool until {@link #removePendingReply}. */

@@ -51,7 +51,7 @@ final class Conductor implements NodeListener, ClaimEvents, LeaseLoop {
         ReleaseTally tally = new ReleaseTally();
         this.keeper = new LeaseKeeper(services, claims, tally, setup.random());
         this.scheduler = new AcquireScheduler(services, claims, keeper, setup.random());
-        keeper.setWaiters(scheduler);
+        keeper.waiters = scheduler;
         this.shutdown = new Shutdown(services, scheduler, keeper, tally, claims, settled);
         this.nextTurn = shutdown.nextTurn();
     }
@@ -89,7 +89,7 @@ final class Conductor implements NodeListener, ClaimEvents, LeaseLoop {
 
     @Override
     public void onStateChange(NodeView node, NodeState state) {
-        services.telemetry.onNodeState(node, state);
+        services.telemetry.rare.onNodeState(node, state);
         quorumWatch.onChange();
         if (state == NodeState.READY || state == NodeState.QUARANTINED || state == NodeState.WAITING) {
             // A restored copy of this process has to reconnect: new entropy keeps its tokens different from the
@@ -170,7 +170,7 @@ final class Conductor implements NodeListener, ClaimEvents, LeaseLoop {
 
     private void revoke(NodeView node, VoteFailure failure, LossCause cause) {
         scheduler.revoke(node, failure);
-        keeper.revoke(node, cause);
+        keeper.loss.revoke(node, cause);
     }
 
     @Override
@@ -411,11 +411,11 @@ final class Conductor implements NodeListener, ClaimEvents, LeaseLoop {
     }
 
     AcquireTimes startAcquireTimes() {
-        return services.telemetry.startAcquireTimes();
+        return services.telemetry.rare.startAcquireTimes();
     }
 
     FlightRecord flightRecord() {
-        return services.telemetry.flightRecord();
+        return services.telemetry.rare.flightRecord();
     }
 
     /** Starts to close, from any thread. */

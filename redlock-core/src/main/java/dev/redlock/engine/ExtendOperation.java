@@ -126,7 +126,7 @@ final class ExtendOperation {
             claim.extendRound.revoke(nodeIndex);
         }
         claim.continuousMask &= ~(1L << nodeIndex);
-        keeper.dropHolder(claim, nodeIndex, cause);
+        keeper.loss.dropHolder(claim, nodeIndex, cause);
     }
 
     /** Removes a node that has proved that it does not hold the token. */
@@ -136,9 +136,9 @@ final class ExtendOperation {
         }
         boolean wasContinuous = (claim.continuousMask & 1L << nodeIndex) != 0;
         claim.continuousMask &= ~(1L << nodeIndex);
-        keeper.dropHolder(claim, nodeIndex, LossCause.KEY_GONE);
+        keeper.loss.dropHolder(claim, nodeIndex, LossCause.KEY_GONE);
         if (wasContinuous && claim.phase == Claim.Phase.HELD && isInterrupted(claim)) {
-            keeper.lose(claim, nodeIndex, LossCause.KEY_GONE);
+            keeper.loss.lose(claim, nodeIndex, LossCause.KEY_GONE);
         }
     }
 
@@ -195,7 +195,7 @@ final class ExtendOperation {
         long nowNs = clock.nanoTime();
         LeaseHandle lease = claim.lease;
         if (claim.validBeforeExtensionNs - nowNs <= 0 || claim.extendedUntilNs - nowNs <= 0) {
-            keeper.expire(claim);
+            keeper.loss.expire(claim);
             return;
         }
         claim.holderMask = claim.extendRound.granted();

@@ -200,7 +200,7 @@ final class Fencing {
                     raiseRound.onVote(i, (atTargetMask & bit) != 0 ? Vote.GRANTED : Vote.FAILED);
                 }
             }
-            services.counters.onRaised();
+            services.counters.add(ConductorCounters.RAISED, 1);
             services.timers.start(claim.roundTimer,
                     services.clock.nanoTime() + services.config.terms().nodeTimeoutNs(claim.ttlMs));
             claim.addPendingReplies(Long.bitCount(laggingMask));

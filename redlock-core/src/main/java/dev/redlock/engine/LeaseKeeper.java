@@ -3,18 +3,13 @@ package dev.redlock.engine;
 import static dev.redlock.quorum.Validity.NS_PER_MS;
 
 import dev.redlock.api.ExtendOutcome;
-import dev.redlock.api.LeaseListener;
-import dev.redlock.api.LeaseState;
-import dev.redlock.api.ReleaseOutcome;
-import dev.redlock.node.Log;
-import dev.redlock.node.NodeView;
 import dev.redlock.time.NanoClock;
 import dev.redlock.time.TimerWheel;
 import java.util.random.RandomGenerator;
 
 /**
- * Tracks held leases. It ends them with their validity, extends them automatically within their limits, and revokes the
- * grants of a node that may have lost its keys.
+ * Tracks held leases. It ends them with their validity, and extends them automatically within their limits.
+ * {@link LeaseLoss} ends those that are lost, {@link KeptLocks} those that have to hold their lock for longer.
  *
  * @threading event-loop-confined
  */
@@ -27,34 +22,29 @@ final class LeaseKeeper {
 
     final ReleaseOperation releases;
     final ExtendOperation extensions;
+    final LeaseLoss loss;
     final LossWatch lossWatch;
-    private final LoopServices services;
+    final KeptLocks kept;
     private final NanoClock clock;
     private final TimerWheel timers;
     private final LoopTelemetry telemetry;
     private final ConductorCounters counters;
-    private final LeaseTerms terms;
     private final RenewalSpread spread;
-    private Waiters waiters;
+    /** Those who wait for the ends of leases. Set before the first lease. */
+    Waiters waiters;
     private LeaseHandle firstHeld;
 
     LeaseKeeper(LoopServices services, ClaimPool claims, ReleaseTally tally, RandomGenerator random) {
-        this.services = services;
         this.clock = services.clock;
         this.timers = services.timers;
         this.telemetry = services.telemetry;
         this.counters = services.counters;
-        this.terms = services.config.terms();
         this.extensions = new ExtendOperation(services, this);
+        this.loss = new LeaseLoss(services, this);
+        this.kept = new KeptLocks(services, this);
         this.lossWatch = new LossWatch(services, this);
         this.releases = new ReleaseOperation(services, claims, this, tally);
         this.spread = new RenewalSpread(random);
-    }
-
-    /** Before the first lease: who waits for the ends of leases. */
-    void setWaiters(Waiters newWaiters) {
-        waiters = newWaiters;
-        releases.setWaiters(newWaiters);
     }
 
     int heldCount() {
@@ -79,7 +69,7 @@ final class LeaseKeeper {
         }
     }
 
-    private void track(LeaseHandle lease, Claim claim) {
+    void track(LeaseHandle lease, Claim claim) {
         claim.lease = lease;
         lease.claim = claim;
         lease.previousHeld = null;
@@ -88,61 +78,7 @@ final class LeaseKeeper {
             firstHeld.previousHeld = lease;
         }
         firstHeld = lease;
-        counters.onHeld(1);
-    }
-
-    /**
-     * Ends a lease for its holder, and keeps the lock until its shortest hold has passed. The keys then expire, also if
-     * the client is closed or its process dies.
-     */
-    void keep(LeaseHandle lease) {
-        Claim claim = lease.claim;
-        untrack(lease);
-        lease.markReleasing();
-        lease.recordReleaseOutcome(ReleaseOutcome.KEPT);
-        lease.claim = null;
-        if (!lease.isKept) {
-            claim.releaseRound.reset();
-            telemetry.onKept(claim);
-        }
-        LeaseHandle kept = null;
-        try {
-            long nowNs = clock.nanoTime();
-            shorten(lease, claim, nowNs);
-            if (!services.isClosing) {
-                kept = LeaseHandle.keeping(lease);
-                track(kept, claim);
-                waiters.onKept();
-                // An extension may be due at once.
-                scheduleNext(claim, nowNs, Math.max(0, untilThirdNs(kept, nowNs)));
-            }
-        } catch (RuntimeException | Error e) {
-            Log.error("a lock cannot be kept for its shortest hold; it expires with its ttl", e);
-        }
-        if (kept == null) {
-            releases.leave(claim);
-        }
-        short use = lease.useCount();
-        if (lease.isExtensionAccepted()) {
-            lease.completeExtend(ExtendOutcome.NOT_HELD);
-        }
-        // Its callback may have released the lease again, and may use it for another lock now.
-        if (lease.useCount() == use && lease.state() == LeaseState.RELEASING) {
-            lease.completeRelease(ReleaseOutcome.KEPT);
-        }
-    }
-
-    private void shorten(LeaseHandle lease, Claim claim, long nowNs) {
-        long ttlMs = ttlMsToKeep(lease, nowNs);
-        long untilNs = terms.validUntilNs(nowNs, ttlMs);
-        if (untilNs - lease.validUntilNs() < 0) {
-            lease.setValidUntilNs(untilNs);
-            extensions.shorten(claim, ttlMs);
-        }
-    }
-
-    private long ttlMsToKeep(LeaseHandle lease, long nowNs) {
-        return terms.ttlMsUntil(nowNs, lease.keepUntilNs(), lease.ttlMs);
+        counters.add(ConductorCounters.HELD, 1);
     }
 
     /** Stops tracking a lease that is no longer held, with its timers and its extension round. */
@@ -163,11 +99,11 @@ final class LeaseKeeper {
         }
         lease.previousHeld = null;
         lease.nextHeld = null;
-        counters.onHeld(-1);
+        counters.add(ConductorCounters.HELD, -1);
         waiters.onUntracked(lease);
     }
 
-    private void scheduleNext(Claim claim, long nowNs, long extendInNs) {
+    void scheduleNext(Claim claim, long nowNs, long extendInNs) {
         LeaseHandle lease = claim.lease;
         long leftNs = lease.validUntilNs() - nowNs;
         // If a caller has extended beyond the ttl, an automatic extension by the ttl would shorten the validity.
@@ -178,7 +114,7 @@ final class LeaseKeeper {
     }
 
     /** Time until a third of the ttl has passed, as seen from the end of the validity. */
-    private static long untilThirdNs(LeaseHandle lease, long nowNs) {
+    static long untilThirdNs(LeaseHandle lease, long nowNs) {
         long ttlNs = lease.ttlMs * NS_PER_MS;
         return lease.validUntilNs() - nowNs - (ttlNs - ttlNs / EXTEND_AFTER_DIVISOR);
     }
@@ -203,13 +139,13 @@ final class LeaseKeeper {
             return;
         }
         if (lease.validUntilNs() - nowNs <= 0) {
-            expire(claim);
+            loss.expire(claim);
             return;
         }
         boolean isExtensionDue = !claim.isExtending && mayExtend(lease, nowNs);
         startHoldTimer(claim, lease.validUntilNs());
         if (isExtensionDue) {
-            startExtension(claim, lease.isKept ? ttlMsToKeep(lease, nowNs) : lease.ttlMs);
+            startExtension(claim, lease.isKept ? kept.ttlMsToKeep(lease, nowNs) : lease.ttlMs);
         }
     }
 
@@ -225,7 +161,7 @@ final class LeaseKeeper {
         if (!isHeld) {
             lease.completeExtend(lease.isExpired() ? ExtendOutcome.EXPIRED : ExtendOutcome.NOT_HELD);
         } else if (isOver) {
-            expire(claim);
+            loss.expire(claim);
         } else if (!claim.isExtending) {
             lease.setExtendState(LeaseHandle.ExtendState.STARTED);
             startExtension(claim, lease.extendTtlMs);
@@ -270,99 +206,6 @@ final class LeaseKeeper {
         }
         if (lease.isExtensionAccepted() && lease.claim == claim && !claim.isExtending) {
             extend(lease);
-        }
-    }
-
-    /**
-     * Ends an expired lease: releases its keys and notifies its listener. The release goes out at once, so that others
-     * need not wait for the expiry on the nodes.
-     */
-    void expire(Claim claim) {
-        lose(claim, LeaseState.EXPIRED, ReleaseOutcome.EXPIRED, ExtendOutcome.EXPIRED, LossCause.VALIDITY_ENDED,
-                LossCause.NO_NODE);
-    }
-
-    /** Ends a lease because its loop ends: the client can neither extend nor release it. */
-    void loseWithoutNodes(Claim claim) {
-        lose(claim, LeaseState.LOST, ReleaseOutcome.UNKNOWN, ExtendOutcome.NOT_HELD, LossCause.LOOP_ENDED,
-                LossCause.NO_NODE);
-    }
-
-    private void lose(Claim claim, LeaseState state, ReleaseOutcome releaseOutcome,
-            ExtendOutcome extendOutcome, LossCause cause, int nodeIndex) {
-        LeaseHandle lease = claim.lease;
-        // A callback may reuse the lease, for another resource and with another listener.
-        LockKey key = lease.key;
-        LockKey lockedKey = claim.key;
-        long waitNs = lease.waitNs;
-        long acquiredNs = lease.acquiredNs;
-        int number = claim.number;
-        LeaseListener listener = lease.spec.listener;
-        boolean isToBeKept = lease.isToBeKept(clock);
-        untrack(lease);
-        lease.claim = null;
-        // Before the release is sent, because another client may acquire the lock afterwards.
-        lease.end(state, releaseOutcome);
-        try {
-            waiters.onEnding(key, waitNs, acquiredNs, clock.nanoTime());
-            if (isToBeKept) {
-                releases.leave(claim);
-            } else {
-                releases.abandon(claim);
-            }
-        } finally {
-            if (!lease.isKept) {
-                telemetry.onLeaseLost(lease, key, number, state, cause, nodeIndex);
-            }
-            if (lease.isExtensionAccepted()) {
-                lease.completeExtend(extendOutcome);
-            }
-            UserCallbacks.notifyLost(listener, lease, state);
-            waiters.handOff(key, lockedKey);
-        }
-    }
-
-    /** A failed release of one lease must not keep the keeper from the others. */
-    private void loseGuarded(Claim claim, LossCause cause, int nodeIndex) {
-        try {
-            lose(claim, LeaseState.LOST, ReleaseOutcome.EXPIRED, ExtendOutcome.LOST, cause, nodeIndex);
-        } catch (RuntimeException | Error e) {
-            Log.error("the release of a lost lease threw; its keys expire with their ttl", e);
-        }
-    }
-
-    private static boolean isHeld(LeaseHandle lease) {
-        return lease.claim != null && lease.claim.phase == Claim.Phase.HELD;
-    }
-
-    /** Removes a holder node of a held lease; without a quorum of holder nodes the lease is lost. */
-    void dropHolder(Claim claim, int nodeIndex, LossCause cause) {
-        if ((claim.holderMask & 1L << nodeIndex) != 0) {
-            telemetry.onHolderDropped(claim, nodeIndex, cause);
-        }
-        claim.holderMask &= ~(1L << nodeIndex);
-        if (!services.majority.isReachedBy(claim.holderMask)) {
-            loseGuarded(claim, cause, nodeIndex);
-        }
-    }
-
-    /** Ends a lease that may have been interrupted, because of a node. */
-    void lose(Claim claim, int nodeIndex, LossCause cause) {
-        loseGuarded(claim, cause, nodeIndex);
-    }
-
-    /** Revokes the grants of a node: leases without a quorum of other holder nodes are lost. */
-    void revoke(NodeView node, LossCause cause) {
-        int nodeIndex = node.index();
-        LeaseHandle lease = firstHeld;
-        while (lease != null) {
-            LeaseHandle next = lease.nextHeld;
-            Claim claim = lease.claim;
-            if (services.isNodeOf(claim, node)) {
-                extensions.revoke(claim, nodeIndex, cause);
-            }
-            // A listener may have released the next lease: then the scan starts again, which is harmless.
-            lease = next != null && !isHeld(next) ? firstHeld : next;
         }
     }
 }

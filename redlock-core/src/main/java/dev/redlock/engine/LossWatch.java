@@ -159,7 +159,7 @@ final class LossWatch {
 
     void onReply(Claim claim, int nodeIndex, long value) {
         if (value != HELD_REPLY && claim.phase == Claim.Phase.HELD) {
-            keeper.dropHolder(claim, nodeIndex, LossCause.KEY_GONE);
+            keeper.loss.dropHolder(claim, nodeIndex, LossCause.KEY_GONE);
         }
     }
 }

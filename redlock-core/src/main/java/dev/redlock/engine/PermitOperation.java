@@ -289,7 +289,7 @@ final class PermitOperation {
 
     /** An attempt has been refused, and the acquisition continues without a delay. */
     private void onRefused(PendingAcquire pending) {
-        services.telemetry.onAttemptFailed(AcquireOutcome.Kind.CONTENDED);
+        services.counters.onAttemptFailed(AcquireOutcome.Kind.CONTENDED);
         pending.lease.recordReason(AcquireOutcome.Kind.CONTENDED);
         pending.generation++;
     }

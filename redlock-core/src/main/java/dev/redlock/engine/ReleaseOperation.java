@@ -32,7 +32,6 @@ final class ReleaseOperation {
     private final long all;
     private final LeaseKeeper keeper;
     private final ReleaseTally tally;
-    private Waiters waiters;
 
     ReleaseOperation(LoopServices services, ClaimPool claims, LeaseKeeper keeper, ReleaseTally tally) {
         this.services = services;
@@ -44,10 +43,6 @@ final class ReleaseOperation {
         this.all = services.all;
         this.keeper = keeper;
         this.tally = tally;
-    }
-
-    void setWaiters(Waiters newWaiters) {
-        waiters = newWaiters;
     }
 
     /** Releases a held lease; a lease that has ended reports its earlier outcome again. */
@@ -62,7 +57,7 @@ final class ReleaseOperation {
             return;
         }
         if (lease.isToBeKept(clock)) {
-            keeper.keep(lease);
+            keeper.kept.keep(lease);
         } else {
             releaseNow(lease);
         }
@@ -82,7 +77,7 @@ final class ReleaseOperation {
             if (lease.isExtensionAccepted()) {
                 lease.completeExtend(ExtendOutcome.NOT_HELD);
             }
-            waiters.handOff(key, lockedKey);
+            keeper.waiters.handOff(key, lockedKey);
         }
     }
 
@@ -101,7 +96,7 @@ final class ReleaseOperation {
         try {
             onSendFailed(claim);
         } finally {
-            waiters.handOff(key, lockedKey);
+            keeper.waiters.handOff(key, lockedKey);
         }
     }
 
@@ -113,7 +108,7 @@ final class ReleaseOperation {
         try {
             long nowNs = clock.nanoTime();
             LeaseHandle lease = claim.lease;
-            int askedNode = waiters.onEnding(key, lease.waitNs, lease.acquiredNs, nowNs);
+            int askedNode = keeper.waiters.onEnding(key, lease.waitNs, lease.acquiredNs, nowNs);
             telemetry.onReleaseStarted(claim, nowNs);
             timers.start(claim.roundTimer, nowNs + lease.times.nodeTimeoutNs(claim.ttlMs));
             if (askedNode != Doorkeeper.NONE) {
@@ -132,7 +127,7 @@ final class ReleaseOperation {
      */
     private void ask(Claim claim, LockKey key, int node) {
         if (key.markKey() != null) {
-            waiters.askForMark(key, node);
+            keeper.waiters.askForMark(key, node);
             return;
         }
         claim.addPendingReplies(1);

@@ -51,7 +51,7 @@ final class Retries {
     void queueAgain(PendingAcquire pending, AcquireOutcome.Kind reason) {
         pending.state = PendingAcquire.State.BACKING_OFF;
         scheduler.releaseSlot();
-        services.telemetry.onAttemptFailed(reason);
+        services.counters.onAttemptFailed(reason);
         pending.lease.recordReason(reason);
         awaitLocalTurn(pending, reason);
     }
@@ -70,7 +70,7 @@ final class Retries {
     void onLockTaken(PendingAcquire pending, AcquireOutcome.Kind reason) {
         pending.state = PendingAcquire.State.BACKING_OFF;
         scheduler.releaseSlot();
-        services.telemetry.onAttemptFailed(reason);
+        services.counters.onAttemptFailed(reason);
         if (services.loop.isShuttingDown()) {
             // The shutdown of the loop has closed the connections.
             scheduler.finish(pending, AcquireOutcome.Kind.CLOSED, AcquireOutcome.Kind.CLOSED);
@@ -263,7 +263,7 @@ final class Retries {
                 return;
             }
             if (step == PendingAcquire.TimerStep.BACKSTOP) {
-                services.telemetry.onBackstop(lease.key);
+                services.telemetry.rare.onBackstop(lease.key);
             }
             scheduler.startAttempt(pending);
         }

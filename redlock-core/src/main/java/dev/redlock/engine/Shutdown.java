@@ -110,7 +110,7 @@ final class Shutdown {
         for (LeaseHandle lease = keeper.firstHeld(); lease != null; lease = lease.nextHeld) {
             tally.record(lease.resource(), ReleaseOutcome.UNKNOWN);
         }
-        endAll(AcquireOutcome.Kind.CLOSED, lease -> keeper.loseWithoutNodes(lease.claim));
+        endAll(AcquireOutcome.Kind.CLOSED, lease -> keeper.loss.loseWithoutNodes(lease.claim));
         for (Voter voter : services.voters) {
             voter.end();
         }

@@ -462,7 +462,7 @@ final class WaitQueues {
         MemberQueues.Entry others = memberQueues.isEmpty() ? null : memberQueues.of(name, index, length);
         if (queue == null && others == null) {
             // Nobody waits any more.
-            services.telemetry.onSpuriousPush(null, nodeIndex);
+            services.telemetry.rare.onSpuriousPush(null, nodeIndex);
         }
         if (queue != null) {
             onInvalidated(queue, nodeIndex);
@@ -501,7 +501,7 @@ final class WaitQueues {
         if ((isAttempting || isOtherSlot) && followers.isOneFor(queue, number)) {
             hints.pushed.set(number);
             unregister(queue, nodeIndex);
-            services.telemetry.onWoken(queue.key, nodeIndex);
+            services.telemetry.rare.onWoken(queue.key, nodeIndex);
             followers.start(queue);
             return;
         }
@@ -515,7 +515,7 @@ final class WaitQueues {
         }
         if (isAttempting) {
             unregister(queue, nodeIndex);
-            services.telemetry.onWoken(queue.key, nodeIndex);
+            services.telemetry.rare.onWoken(queue.key, nodeIndex);
             head.isWoken = true;
         } else {
             onInvalidated(queue, nodeIndex);
@@ -530,10 +530,10 @@ final class WaitQueues {
             onWoken(queue, head, nodeIndex);
         } else if (head.claim != null && (head.claim.acquireRound.refused() & 1L << nodeIndex) != 0) {
             // The push follows the refusal: the change is later than the attempt.
-            services.telemetry.onWoken(queue.key, nodeIndex);
+            services.telemetry.rare.onWoken(queue.key, nodeIndex);
             head.isWoken = true;
         } else {
-            services.telemetry.onSpuriousPush(queue.key, nodeIndex);
+            services.telemetry.rare.onSpuriousPush(queue.key, nodeIndex);
         }
     }
 
@@ -543,7 +543,7 @@ final class WaitQueues {
      * may not come: it is slow, or has another key than the other nodes. So the attempt asks all nodes at once.
      */
     private void onWoken(WaitQueue queue, PendingAcquire head, int nodeIndex) {
-        services.telemetry.onWoken(queue.key, nodeIndex);
+        services.telemetry.rare.onWoken(queue.key, nodeIndex);
         int doorkeeper = services.doorkeeper.of(queue.key);
         boolean isExpected = doorkeeper != nodeIndex && doorkeeper != Doorkeeper.NONE
                 && (queue.registeredMask & 1L << doorkeeper) != 0;
@@ -581,7 +581,7 @@ final class WaitQueues {
     private void wakeUnregistered(WaitQueue queue, int nodeIndex) {
         PendingAcquire head = queue.head();
         if (head.state == PendingAcquire.State.BACKING_OFF && !queue.isHeldLocally && !queue.isPausing) {
-            services.telemetry.onWoken(queue.key, nodeIndex);
+            services.telemetry.rare.onWoken(queue.key, nodeIndex);
             forgetSlots(queue);
             scheduler.retries.wake(head, PendingAcquire.Plan.DOORKEEPER_FIRST, wakeNs);
             wakeNs += WAKE_INTERVAL_NS;

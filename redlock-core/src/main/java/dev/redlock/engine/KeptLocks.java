@@ -1,0 +1,80 @@
+package dev.redlock.engine;
+
+import dev.redlock.api.ExtendOutcome;
+import dev.redlock.api.LeaseState;
+import dev.redlock.api.ReleaseOutcome;
+import dev.redlock.node.Log;
+
+/**
+ * Keeps the locks of leases that end before their shortest hold has passed. A lease without a caller holds such a lock
+ * from then on.
+ *
+ * @threading event-loop-confined
+ */
+final class KeptLocks {
+
+    private final LoopServices services;
+    private final LeaseKeeper keeper;
+    private final LeaseTerms terms;
+
+    KeptLocks(LoopServices services, LeaseKeeper keeper) {
+        this.services = services;
+        this.keeper = keeper;
+        this.terms = services.config.terms();
+    }
+
+    /**
+     * Ends a lease for its holder, and keeps the lock until its shortest hold has passed. The keys then expire, also if
+     * the client is closed or its process dies.
+     */
+    void keep(LeaseHandle lease) {
+        Claim claim = lease.claim;
+        keeper.untrack(lease);
+        lease.markReleasing();
+        lease.recordReleaseOutcome(ReleaseOutcome.KEPT);
+        lease.claim = null;
+        if (!lease.isKept) {
+            claim.releaseRound.reset();
+            services.telemetry.onKept(claim);
+        }
+        LeaseHandle kept = null;
+        try {
+            long nowNs = services.clock.nanoTime();
+            shorten(lease, claim, nowNs);
+            if (!services.isClosing) {
+                kept = LeaseHandle.keeping(lease);
+                keeper.track(kept, claim);
+                keeper.waiters.onKept();
+                // An extension may be due at once.
+                keeper.scheduleNext(claim, nowNs, Math.max(0, LeaseKeeper.untilThirdNs(kept, nowNs)));
+            }
+        } catch (RuntimeException | Error e) {
+            Log.error("a lock cannot be kept for its shortest hold; it expires with its ttl", e);
+        }
+        if (kept == null) {
+            keeper.releases.leave(claim);
+        }
+        short use = lease.useCount();
+        if (lease.isExtensionAccepted()) {
+            lease.completeExtend(ExtendOutcome.NOT_HELD);
+        }
+        // Its callback may have released the lease again, and may use it for another lock now.
+        if (lease.useCount() == use && lease.state() == LeaseState.RELEASING) {
+            lease.completeRelease(ReleaseOutcome.KEPT);
+        }
+    }
+
+    private void shorten(LeaseHandle lease, Claim claim, long nowNs) {
+        long ttlMs = ttlMsToKeep(lease, nowNs);
+        long untilNs = terms.validUntilNs(nowNs, ttlMs);
+        if (untilNs - lease.validUntilNs() < 0) {
+            lease.setValidUntilNs(untilNs);
+            keeper.extensions.shorten(claim, ttlMs);
+        }
+    }
+
+    /** Returns the ttl with which the lock lasts until the end of its shortest hold. */
+    long ttlMsToKeep(LeaseHandle lease, long nowNs) {
+        return terms.ttlMsUntil(nowNs, lease.keepUntilNs(), lease.ttlMs);
+    }
+}

@@ -1,0 +1,118 @@
+package dev.redlock.engine;
+
+import dev.redlock.api.ExtendOutcome;
+import dev.redlock.api.LeaseListener;
+import dev.redlock.api.LeaseState;
+import dev.redlock.api.ReleaseOutcome;
+import dev.redlock.node.Log;
+import dev.redlock.node.NodeView;
+
+/**
+ * Ends leases without their holder: those that expire, and those that lose the quorum of their holder nodes because a
+ * node may have lost its keys.
+ *
+ * @threading event-loop-confined
+ */
+final class LeaseLoss {
+
+    private final LoopServices services;
+    private final LeaseKeeper keeper;
+
+    LeaseLoss(LoopServices services, LeaseKeeper keeper) {
+        this.services = services;
+        this.keeper = keeper;
+    }
+
+    /**
+     * Ends an expired lease: releases its keys and notifies its listener. The release goes out at once, so that others
+     * need not wait for the expiry on the nodes.
+     */
+    void expire(Claim claim) {
+        lose(claim, LeaseState.EXPIRED, ReleaseOutcome.EXPIRED, ExtendOutcome.EXPIRED, LossCause.VALIDITY_ENDED,
+                LossCause.NO_NODE);
+    }
+
+    /** Ends a lease because its loop ends: the client can neither extend nor release it. */
+    void loseWithoutNodes(Claim claim) {
+        lose(claim, LeaseState.LOST, ReleaseOutcome.UNKNOWN, ExtendOutcome.NOT_HELD, LossCause.LOOP_ENDED,
+                LossCause.NO_NODE);
+    }
+
+    private void lose(Claim claim, LeaseState state, ReleaseOutcome releaseOutcome,
+            ExtendOutcome extendOutcome, LossCause cause, int nodeIndex) {
+        LeaseHandle lease = claim.lease;
+        // A callback may reuse the lease, for another resource and with another listener.
+        LockKey key = lease.key;
+        LockKey lockedKey = claim.key;
+        long waitNs = lease.waitNs;
+        long acquiredNs = lease.acquiredNs;
+        int number = claim.number;
+        LeaseListener listener = lease.spec.listener;
+        boolean isToBeKept = lease.isToBeKept(services.clock);
+        keeper.untrack(lease);
+        lease.claim = null;
+        // Before the release is sent, because another client may acquire the lock afterwards.
+        lease.end(state, releaseOutcome);
+        try {
+            keeper.waiters.onEnding(key, waitNs, acquiredNs, services.clock.nanoTime());
+            if (isToBeKept) {
+                keeper.releases.leave(claim);
+            } else {
+                keeper.releases.abandon(claim);
+            }
+        } finally {
+            if (!lease.isKept) {
+                services.telemetry.rare.onLeaseLost(lease, key, number, state, cause, nodeIndex);
+            }
+            if (lease.isExtensionAccepted()) {
+                lease.completeExtend(extendOutcome);
+            }
+            UserCallbacks.notifyLost(listener, lease, state);
+            keeper.waiters.handOff(key, lockedKey);
+        }
+    }
+
+    /** A failed release of one lease must not keep the keeper from the others. */
+    private void loseGuarded(Claim claim, LossCause cause, int nodeIndex) {
+        try {
+            lose(claim, LeaseState.LOST, ReleaseOutcome.EXPIRED, ExtendOutcome.LOST, cause, nodeIndex);
+        } catch (RuntimeException | Error e) {
+            Log.error("the release of a lost lease threw; its keys expire with their ttl", e);
+        }
+    }
+
+    private static boolean isHeld(LeaseHandle lease) {
+        return lease.claim != null && lease.claim.phase == Claim.Phase.HELD;
+    }
+
+    /** Removes a holder node of a held lease; without a quorum of holder nodes the lease is lost. */
+    void dropHolder(Claim claim, int nodeIndex, LossCause cause) {
+        if ((claim.holderMask & 1L << nodeIndex) != 0) {
+            services.telemetry.onHolderDropped(claim, nodeIndex, cause);
+        }
+        claim.holderMask &= ~(1L << nodeIndex);
+        if (!services.majority.isReachedBy(claim.holderMask)) {
+            loseGuarded(claim, cause, nodeIndex);
+        }
+    }
+
+    /** Ends a lease that may have been interrupted, because of a node. */
+    void lose(Claim claim, int nodeIndex, LossCause cause) {
+        loseGuarded(claim, cause, nodeIndex);
+    }
+
+    /** Revokes the grants of a node: leases without a quorum of other holder nodes are lost. */
+    void revoke(NodeView node, LossCause cause) {
+        int nodeIndex = node.index();
+        LeaseHandle lease = keeper.firstHeld();
+        while (lease != null) {
+            LeaseHandle next = lease.nextHeld;
+            Claim claim = lease.claim;
+            if (services.isNodeOf(claim, node)) {
+                keeper.extensions.revoke(claim, nodeIndex, cause);
+            }
+            // A listener may have released the next lease: then the scan starts again, which is harmless.
+            lease = next != null && !isHeld(next) ? keeper.firstHeld() : next;
+        }
+    }
+}

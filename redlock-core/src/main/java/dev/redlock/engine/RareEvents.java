@@ -1,0 +1,302 @@
+package dev.redlock.engine;
+
+import dev.redlock.api.AcquireOutcome;
+import dev.redlock.api.LeaseState;
+import dev.redlock.api.NodeState;
+import dev.redlock.api.ReleaseOutcome;
+import dev.redlock.node.NodeView;
+import dev.redlock.quorum.Round;
+import dev.redlock.telemetry.AcquireEvent;
+import dev.redlock.telemetry.AcquireTimes;
+import dev.redlock.telemetry.Jfr;
+import dev.redlock.telemetry.LeaseLostEvent;
+import dev.redlock.telemetry.NodeStateEvent;
+import dev.redlock.telemetry.ReleaseEvent;
+import dev.redlock.telemetry.SharedStarts;
+import dev.redlock.telemetry.WakeupEvent;
+import dev.redlock.time.NanoClock;
+import java.util.Arrays;
+import java.util.concurrent.Executor;
+
+/**
+ * Receives the events of one event loop that few locks have, and passes events to the receivers that are off by
+ * default: acquire times, reports and JDK Flight Recorder. JFR gets objects of the pooled claims and acquisitions, so
+ * it allocates nothing for an event below its threshold.
+ *
+ * @threading event-loop-confined, except {@link #flightRecord} and {@link #startAcquireTimes}
+ */
+final class RareEvents {
+
+    /** Null without JFR. */
+    final SharedStarts<AcquireEvent> acquireStarts = Jfr.IS_PRESENT ? new SharedStarts<>(AcquireEvent::new) : null;
+    final SharedStarts<ReleaseEvent> releaseStarts = Jfr.IS_PRESENT ? new SharedStarts<>(ReleaseEvent::new) : null;
+    /** Null until somebody wants to read them. */
+    volatile AcquireTimes acquireTimes;
+    private final LoopTelemetry telemetry;
+    private final ConductorCounters counters;
+    private final NanoClock clock;
+    private final String[] addresses;
+    private final NodeState[] nodeStates;
+    private final FlightReports reports;
+
+    RareEvents(LoopTelemetry telemetry, ClientConfig config, ConductorCounters counters, NanoClock clock,
+            Executor executor) {
+        this.telemetry = telemetry;
+        this.counters = counters;
+        this.clock = clock;
+        this.addresses = config.nodes().addresses().stream().map(Object::toString).toArray(String[]::new);
+        this.nodeStates = new NodeState[addresses.length];
+        Arrays.fill(nodeStates, NodeState.WAITING);
+        this.reports = new FlightReports(executor, this::flightRecord, config.loops().telemetry().flightRecordListener());
+    }
+
+    // ---- for the client ---------------------------------------------------------------------------------------------
+
+    /** Takes a copy of the last events, on any thread; null if the flight recorder is off. */
+    FlightRecord flightRecord() {
+        return telemetry.ring == null
+                ? null
+                : new FlightRecord(telemetry.ring.copy(), addresses, clock.nanoTime());
+    }
+
+    /** Starts to record acquire times, unless they are recorded already; on any thread. */
+    synchronized AcquireTimes startAcquireTimes() {
+        if (acquireTimes == null) {
+            acquireTimes = new AcquireTimes(AcquireOutcome.Kind.values().length);
+        }
+        return acquireTimes;
+    }
+
+    // ---- acquiring --------------------------------------------------------------------------------------------------
+
+    /** An acquisition has failed, or a receiver waits for the end of any. */
+    void onAcquireEnded(PendingAcquire pending, AcquireOutcome.Kind kind, AcquireOutcome.Kind reason) {
+        LeaseHandle lease = pending.lease;
+        boolean isAcquired = kind == AcquireOutcome.Kind.ACQUIRED;
+        long endNs = isAcquired ? lease.acquiredNs : telemetry.clockNs();
+        long durationNs = pending.isStarted() ? endNs - pending.startNs : 0;
+        addTime(kind, durationNs);
+        if (telemetry.ring != null && !isAcquired) {
+            telemetry.setTime(endNs);
+            telemetry.add(FlightEvent.NOT_ACQUIRED, 0, 0, kind.ordinal(), durationNs, lease.key);
+        }
+        if (durationNs >= telemetry.slowAcquireNs) {
+            reportSlow(lease.key, kind, durationNs, endNs);
+        }
+        if (pending.start != null) {
+            if (acquireStarts.isDue(pending.start, endNs)) {
+                commit(pending.start.event(), lease, kind, reason);
+            }
+            acquireStarts.release(pending.start);
+            pending.start = null;
+        }
+    }
+
+    private void addTime(AcquireOutcome.Kind kind, long durationNs) {
+        AcquireTimes times = acquireTimes;
+        if (times != null) {
+            times.add(kind.ordinal(), durationNs);
+        }
+    }
+
+    private void reportSlow(LockKey key, AcquireOutcome.Kind outcome, long durationNs, long nowNs) {
+        try {
+            reports.onSlowAcquire(key, outcome, durationNs, nowNs);
+        } catch (RuntimeException | Error e) {
+            drop(e);
+        }
+    }
+
+    private void reportLost(LockKey key, int number, LossCause cause, long nowNs) {
+        try {
+            reports.onLost(key, number, cause, nowNs);
+        } catch (RuntimeException | Error e) {
+            drop(e);
+        }
+    }
+
+    /** An acquisition ends before it starts, because a limit is reached. */
+    void onAcquireRejected(LeaseHandle lease, AcquireOutcome.Kind kind) {
+        counters.add(ConductorCounters.OUTCOME_FIRST + kind.ordinal(), 1);
+        addTime(kind, 0);
+        if (Jfr.IS_PRESENT && Jfr.ACQUIRE.isEnabled()) {
+            commitRejection(lease, kind);
+        }
+    }
+
+    private static void commitRejection(LeaseHandle lease, AcquireOutcome.Kind kind) {
+        try {
+            AcquireEvent event = new AcquireEvent();
+            if (event.shouldCommit()) {
+                commit(event, lease, kind, kind);
+            }
+        } catch (RuntimeException | Error e) {
+            drop(e);
+        }
+    }
+
+    private static void commit(AcquireEvent event, LeaseHandle lease, AcquireOutcome.Kind kind,
+            AcquireOutcome.Kind reason) {
+        boolean isAcquired = kind == AcquireOutcome.Kind.ACQUIRED;
+        try {
+            event.resource = lease.resource();
+            event.outcome = kind.name();
+            event.lastReason = kind == reason ? null : reason.name();
+            event.attempts = lease.attemptCount();
+            event.granted = lease.grantedCount();
+            event.refused = lease.refusedCount();
+            event.failed = lease.failedCount();
+            event.unknown = lease.unknownCount();
+            event.fenced = lease.spec.isFenced;
+            event.validity = isAcquired ? lease.validUntilNs() - lease.acquiredNs : 0;
+            event.commit();
+            event.resource = null;
+        } catch (RuntimeException | Error e) {
+            drop(e);
+        }
+    }
+
+    // ---- releasing --------------------------------------------------------------------------------------------------
+
+    /** A release that JFR times has ended. */
+    void onTimedRelease(Claim claim, ReleaseOutcome outcome, long nowNs) {
+        if (releaseStarts.isDue(claim.releaseStart, nowNs)) {
+            commit(claim.releaseStart.event(), claim, outcome);
+        }
+        releaseStarts.release(claim.releaseStart);
+        claim.releaseStart = null;
+    }
+
+    private static void commit(ReleaseEvent event, Claim claim, ReleaseOutcome outcome) {
+        Round round = claim.releaseRound;
+        try {
+            event.resource = claim.key.resource();
+            event.outcome = outcome.name();
+            event.deleted = Long.bitCount(round.granted());
+            event.notHeld = Long.bitCount(round.refused());
+            event.failed = Long.bitCount(round.failed());
+            event.unknown = Long.bitCount(round.unknown());
+            event.commit();
+            event.resource = null;
+        } catch (RuntimeException | Error e) {
+            drop(e);
+        }
+    }
+
+    // ---- held leases ------------------------------------------------------------------------------------------------
+
+    /** A held lease is lost or expired. */
+    void onLeaseLost(LeaseHandle lease, LockKey key, int number, LeaseState state, LossCause cause,
+            int nodeIndex) {
+        counters.add(state == LeaseState.LOST ? ConductorCounters.LOST : ConductorCounters.EXPIRED, 1);
+        if (telemetry.ring != null) {
+            long nowNs = telemetry.readTime();
+            telemetry.add(FlightEvent.LEASE_ENDED, number, 0, state.ordinal(), nowNs - lease.acquiredNs, key);
+            if (state == LeaseState.LOST && cause != LossCause.LOOP_ENDED) {
+                reportLost(key, number, cause, nowNs);
+            }
+        }
+        if (Jfr.IS_PRESENT && Jfr.LEASE_LOST.isEnabled()) {
+            commit(key, state, cause, nodeIndex, telemetry.clockNs() - lease.acquiredNs);
+        }
+    }
+
+    private void commit(LockKey key, LeaseState state, LossCause cause, int nodeIndex, long heldNs) {
+        try {
+            LeaseLostEvent event = new LeaseLostEvent();
+            event.resource = key.resource();
+            event.state = state.name();
+            event.reason = cause.text();
+            event.node = nodeIndex == LossCause.NO_NODE ? null : addresses[nodeIndex];
+            event.heldFor = heldNs;
+            event.commit();
+        } catch (RuntimeException | Error e) {
+            drop(e);
+        }
+    }
+
+    // ---- nodes ------------------------------------------------------------------------------------------------------
+
+    /** A node has another state. */
+    void onNodeState(NodeView node, NodeState state) {
+        NodeState before = nodeStates[node.index()];
+        nodeStates[node.index()] = state;
+        if (telemetry.ring != null) {
+            telemetry.readTime();
+            telemetry.add(FlightEvent.NODE_STATE, 0, node.index(), state.ordinal(), before.ordinal(),
+                    state == NodeState.READY ? null : node.problem());
+        }
+        if (Jfr.IS_PRESENT && Jfr.NODE_STATE.isEnabled()) {
+            commit(node, before, state);
+        }
+    }
+
+    private void commit(NodeView node, NodeState before, NodeState state) {
+        try {
+            NodeStateEvent event = new NodeStateEvent();
+            event.node = addresses[node.index()];
+            event.oldState = before.name();
+            event.newState = state.name();
+            event.reason = state == NodeState.READY ? null : node.problem();
+            event.commit();
+        } catch (RuntimeException | Error e) {
+            drop(e);
+        }
+    }
+
+    // ---- wake-ups ---------------------------------------------------------------------------------------------------
+
+    /** A push of a node wakes the first waiter for a key. */
+    void onWoken(LockKey key, int nodeIndex) {
+        counters.add(ConductorCounters.WOKEN, 1);
+        addWakeup(FlightEvent.WOKEN, nodeIndex, key);
+        if (Jfr.IS_PRESENT && Jfr.WAKEUP.isEnabled()) {
+            commitWakeup(key, addresses[nodeIndex], "WOKEN");
+        }
+    }
+
+    /** A push of a node wakes nobody; the key is null if nobody waits for it. */
+    void onSpuriousPush(LockKey key, int nodeIndex) {
+        counters.add(ConductorCounters.SPURIOUS_PUSH, 1);
+        addWakeup(FlightEvent.SPURIOUS_PUSH, nodeIndex, key);
+        if (Jfr.IS_PRESENT && Jfr.WAKEUP.isEnabled()) {
+            commitWakeup(key, addresses[nodeIndex], "SPURIOUS");
+        }
+    }
+
+    /** A waiter tries again because no push came. */
+    void onBackstop(LockKey key) {
+        counters.add(ConductorCounters.BACKSTOP, 1);
+        addWakeup(FlightEvent.BACKSTOP, 0, key);
+        if (Jfr.IS_PRESENT && Jfr.WAKEUP.isEnabled()) {
+            commitWakeup(key, null, "BACKSTOP");
+        }
+    }
+
+    private void addWakeup(FlightEvent event, int nodeIndex, LockKey key) {
+        if (telemetry.ring != null) {
+            telemetry.readTime();
+            telemetry.add(event, 0, nodeIndex, 0, 0, key);
+        }
+    }
+
+    private static void commitWakeup(LockKey key, String address, String kind) {
+        try {
+            WakeupEvent event = new WakeupEvent();
+            event.resource = key == null ? null : key.resource();
+            event.node = address;
+            event.kind = kind;
+            event.commit();
+        } catch (RuntimeException | Error e) {
+            drop(e);
+        }
+    }
+
+    /**
+     * An event is lost for want of memory. A call site may be in the middle of a change of state, so nothing is thrown
+     * and no log handler runs.
+     */
+    static void drop(Throwable thrown) {
+        assert thrown != null;
+    }
+}
