@@ -502,7 +502,7 @@ final class AcquireOperation {
         claim.holderMask = claim.acquireRound.granted();
         pending.lease.recordVotes(claim);
         if (claim.guest != null) {
-            pending.lease.setFencingToken(claim.guest.token());
+            pending.lease.fencingToken = claim.guest.token();
         }
         telemetry.onAcquired(claim, t2Ns);
         scheduler.onAcquired(pending, claim, startNs(claim, pending.lease), t2Ns);

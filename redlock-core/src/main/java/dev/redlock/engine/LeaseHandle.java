@@ -1,7 +1,5 @@
 package dev.redlock.engine;
 
-import static dev.redlock.quorum.Validity.NS_PER_MS;
-
 import dev.redlock.api.AcquireCallback;
 import dev.redlock.api.AcquireOutcome;
 import dev.redlock.api.ExtendCallback;
@@ -96,7 +94,6 @@ public final class LeaseHandle extends AcquireResult implements Lease {
     boolean isKept;
     /** The acquisition runs inside the call of its caller, so an outcome now is delivered in the next turn. */
     boolean isStarting;
-    private long fencingToken;
 
     LeaseHandle(LeaseClient client) {
         super(client);
@@ -335,67 +332,12 @@ public final class LeaseHandle extends AcquireResult implements Lease {
 
     @Override
     void recover(LeaseLoop owner, int request) {
-        switch (request) {
-            case ACQUIRE, DELIVER -> recoverAcquisition(owner);
-            case EXTEND -> recoverExtension(owner);
-            default -> {
-                // A release, or the cancellation of a held lease. If the round has started, it ends the lease.
-                if (state == LeaseState.HELD) {
-                    owner.endAfterFailure(this);
-                }
-            }
-        }
-    }
-
-    private void recoverAcquisition(LeaseLoop owner) {
-        isStarting = isInCall();
-        try {
-            owner.abortAfterFailure(this);
-        } finally {
-            isStarting = false;
-        }
-        if (pending == null && state == LeaseState.ACQUIRING && isTaken(DELIVER)) {
-            // It threw before the scheduler had it.
-            complete(Kind.NO_QUORUM, Kind.NO_QUORUM, LeaseState.NOT_ACQUIRED);
-        }
-    }
-
-    /**
-     * Inside its call, the extension is requested again for the next turn, where its callback may run. The callback of
-     * the extension that threw may have started another one, which has its own end.
-     */
-    private void recoverExtension(LeaseLoop owner) {
-        boolean isStarted = isExtensionAccepted() && claim != null && claim.isExtending;
-        if (extendState == ExtendState.NONE || !isTaken(EXTEND) || isStarted) {
-            return;
-        }
-        if (isInCall()) {
-            setExtendState(ExtendState.REQUESTED);
-            deferToNextTurn(owner, EXTEND);
-        } else {
-            completeExtend(ExtendOutcome.NOT_EXTENDED);
-        }
+        LeaseRecovery.recover(this, owner, request);
     }
 
     @Override
     void completeWithoutLoop(int requests) {
-        if ((requests & ACQUIRE) != 0) {
-            complete(Kind.CLOSED, Kind.CLOSED, LeaseState.NOT_ACQUIRED);
-        }
-        if ((requests & DELIVER) != 0) {
-            // The ending loop has completed the acquisition, but not delivered the outcome.
-            complete(kind(), lastReason(), LeaseState.NOT_ACQUIRED);
-        }
-        if ((requests & EXTEND) != 0) {
-            completeExtend(ExtendOutcome.NOT_HELD);
-        }
-        if ((requests & RELEASE) != 0) {
-            ReleaseOutcome before = releaseOutcome;
-            if (!state.isFinal()) {
-                state = LeaseState.RELEASED;
-            }
-            completeRelease(before == null ? ReleaseOutcome.UNKNOWN : before);
-        }
+        LeaseRecovery.completeWithoutLoop(this, requests);
     }
 
     @Override
@@ -426,7 +368,7 @@ public final class LeaseHandle extends AcquireResult implements Lease {
         }
     }
 
-    private void complete(Kind outcome, Kind reason, LeaseState next) {
+    void complete(Kind outcome, Kind reason, LeaseState next) {
         recordOutcome(outcome, reason);
         AcquireCallback callback = acquireCallback;
         acquireCallback = null;
@@ -515,10 +457,6 @@ public final class LeaseHandle extends AcquireResult implements Lease {
         return releaseOutcome;
     }
 
-    void setFencingToken(long token) {
-        fencingToken = token;
-    }
-
     long validUntilNs() {
         return validUntilNs;
     }
@@ -594,20 +532,6 @@ public final class LeaseHandle extends AcquireResult implements Lease {
 
     @Override
     public String toString() {
-        StringBuilder text = new StringBuilder(160);
-        LeaseState now = state();
-        // A handle without the lock is printed as the outcome of its acquisition.
-        text.append(now == LeaseState.NOT_ACQUIRED ? "AcquireOutcome{" : "Lease{");
-        text.append(key).append(", ").append(now);
-        if (now == LeaseState.HELD) {
-            text.append(", valid for ").append(remainingValidityNs() / NS_PER_MS).append(" ms");
-            if (spec.isFenced) {
-                text.append(", fencing token ").append(fencingToken);
-            }
-        }
-        if (now != LeaseState.IDLE && now != LeaseState.ACQUIRING) {
-            appendResult(text);
-        }
-        return text.append('}').toString();
+        return ResultText.of(this);
     }
 }

@@ -1,0 +1,84 @@
+package dev.redlock.engine;
+
+import dev.redlock.api.AcquireOutcome;
+import dev.redlock.api.ExtendOutcome;
+import dev.redlock.api.LeaseState;
+import dev.redlock.api.ReleaseOutcome;
+
+/**
+ * Gives callers of requests an outcome if the request threw, or if the event loop has ended before it.
+ *
+ * @threading event-loop-confined, except {@link #completeWithoutLoop}
+ */
+final class LeaseRecovery {
+
+    private LeaseRecovery() {
+    }
+
+    /** Gives the caller of a request that threw its outcome. */
+    static void recover(LeaseHandle lease, LeaseLoop owner, int request) {
+        switch (request) {
+            case RequestMailbox.ACQUIRE, RequestMailbox.DELIVER -> recoverAcquisition(lease, owner);
+            case RequestMailbox.EXTEND -> recoverExtension(lease, owner);
+            default -> {
+                // A release, or the cancellation of a held lease. If the round has started, it ends the lease.
+                if (lease.storedState() == LeaseState.HELD) {
+                    owner.endAfterFailure(lease);
+                }
+            }
+        }
+    }
+
+    private static void recoverAcquisition(LeaseHandle lease, LeaseLoop owner) {
+        lease.isStarting = lease.isInCall();
+        try {
+            owner.abortAfterFailure(lease);
+        } finally {
+            lease.isStarting = false;
+        }
+        if (lease.pending == null && lease.storedState() == LeaseState.ACQUIRING
+                && lease.isTaken(RequestMailbox.DELIVER)) {
+            // It threw before the scheduler had it.
+            lease.complete(AcquireOutcome.Kind.NO_QUORUM, AcquireOutcome.Kind.NO_QUORUM, LeaseState.NOT_ACQUIRED);
+        }
+    }
+
+    /**
+     * Inside its call, the extension is requested again for the next turn, where its callback may run. The callback of
+     * the extension that threw may have started another one, which has its own end.
+     */
+    private static void recoverExtension(LeaseHandle lease, LeaseLoop owner) {
+        boolean isStarted = lease.isExtensionAccepted() && lease.claim != null && lease.claim.isExtending;
+        if (lease.extendState() == LeaseHandle.ExtendState.NONE || !lease.isTaken(RequestMailbox.EXTEND) || isStarted) {
+            return;
+        }
+        if (lease.isInCall()) {
+            lease.setExtendState(LeaseHandle.ExtendState.REQUESTED);
+            lease.deferToNextTurn(owner, RequestMailbox.EXTEND);
+        } else {
+            lease.completeExtend(ExtendOutcome.NOT_EXTENDED);
+        }
+    }
+
+    /** Completes requests after the end of the event loop. */
+    static void completeWithoutLoop(LeaseHandle lease, int requests) {
+        if ((requests & RequestMailbox.ACQUIRE) != 0) {
+            lease.complete(AcquireOutcome.Kind.CLOSED, AcquireOutcome.Kind.CLOSED, LeaseState.NOT_ACQUIRED);
+        }
+        if ((requests & RequestMailbox.DELIVER) != 0) {
+            // The ending loop has completed the acquisition, but not delivered the outcome.
+            lease.complete(lease.kind(), lease.lastReason(), LeaseState.NOT_ACQUIRED);
+        }
+        if ((requests & RequestMailbox.EXTEND) != 0) {
+            lease.completeExtend(ExtendOutcome.NOT_HELD);
+        }
+        if ((requests & RequestMailbox.RELEASE) != 0) {
+            ReleaseOutcome before = lease.releaseOutcome();
+            ReleaseOutcome outcome = before == null ? ReleaseOutcome.UNKNOWN : before;
+            if (!lease.storedState().isFinal()) {
+                lease.end(LeaseState.RELEASED, outcome);
+            }
+            lease.completeRelease(outcome);
+        }
+    }
+}

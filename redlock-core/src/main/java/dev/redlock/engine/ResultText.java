@@ -1,0 +1,151 @@
+package dev.redlock.engine;
+
+import static dev.redlock.quorum.Validity.NS_PER_MS;
+
+import dev.redlock.api.AcquireOutcome;
+import dev.redlock.api.LeaseState;
+import dev.redlock.node.VoteFailure;
+
+/**
+ * Describes leases and the outcomes of their acquisitions.
+ *
+ * @threading immutable
+ */
+final class ResultText {
+
+    private static final String FOREIGN_KEY_FIX = "delete it if no other program uses it, or choose another name"
+            + " or RedlockContext.keyPrefix";
+    /** A key of a lock always expires. */
+    private static final String FOREIGN_KEY_ADVICE = "a key with the name of the lock never expires, so it is no lock"
+            + " of a client: " + FOREIGN_KEY_FIX;
+
+    /** As with native commands. */
+    private static final String UNKNOWN_KEY_ADVICE = "the key of the lock is in use, and no node has reported its"
+            + " remaining ttl: wait longer, or look at the key with TYPE and PTTL";
+
+    private ResultText() {
+    }
+
+    /** Returns a lease, or the outcome of its acquisition, with its state. */
+    static String of(LeaseHandle lease) {
+        StringBuilder text = new StringBuilder(160);
+        LeaseState now = lease.state();
+        // A handle without the lock is printed as the outcome of its acquisition.
+        text.append(now == LeaseState.NOT_ACQUIRED ? "AcquireOutcome{" : "Lease{");
+        text.append(lease.key).append(", ").append(now);
+        if (now == LeaseState.HELD) {
+            text.append(", valid for ").append(lease.remainingValidityNs() / NS_PER_MS).append(" ms");
+            if (lease.spec.isFenced) {
+                text.append(", fencing token ").append(lease.fencingToken);
+            }
+        }
+        if (now != LeaseState.IDLE && now != LeaseState.ACQUIRING) {
+            appendResult(text, lease);
+        }
+        return text.append('}').toString();
+    }
+
+    /** Returns what the caller can do. */
+    static String advice(AcquireResult result) {
+        boolean hasReason = result.kind == AcquireOutcome.Kind.TIMED_OUT && result.lastReason != result.kind;
+        AcquireOutcome.Kind reason = hasReason ? result.lastReason : result.kind;
+        String advice = switch (reason) {
+            case NO_QUORUM -> noQuorumAdvice(result);
+            case CONTENDED -> contendedAdvice(result);
+            default -> reason.advice();
+        };
+        return hasReason ? "the wait budget ended: " + advice : advice;
+    }
+
+    private static String contendedAdvice(AcquireResult result) {
+        // While the acquisition has waited, another key may have replaced it.
+        boolean isCurrent = result.kind == AcquireOutcome.Kind.CONTENDED
+                || result.shortestRemainingTtlMs > result.client.config.terms().maxTtlMs();
+        if (result.askedKey != null && isCurrent && result.keyType.isForeign()) {
+            return "the key of resource \"" + result.askedKey + "\" has the type " + result.keyType.text()
+                    + ", and a lock has the type string, or zset for readers: " + FOREIGN_KEY_FIX;
+        }
+        if (result.shortestRemainingTtlMs < 0) {
+            return UNKNOWN_KEY_ADVICE;
+        }
+        return result.shortestRemainingTtlMs == Long.MAX_VALUE
+                ? FOREIGN_KEY_ADVICE
+                : AcquireOutcome.Kind.CONTENDED.advice();
+    }
+
+    private static String noQuorumAdvice(AcquireResult result) {
+        long quarantinedMask = 0;
+        for (long mask = result.failedMask; mask != 0; mask &= mask - 1) {
+            VoteFailure failure = VoteFailure.of(result.failures[Long.numberOfTrailingZeros(mask)]);
+            quarantinedMask |= failure == VoteFailure.QUARANTINED ? Long.lowestOneBit(mask) : 0;
+        }
+        return result.client.isQuorumWithout(quarantinedMask)
+                ? AcquireOutcome.Kind.NO_QUORUM.advice()
+                : result.client.quarantineAdvice(Long.bitCount(quarantinedMask));
+    }
+
+    /** Returns the vote of a node. */
+    static String vote(AcquireResult result, int nodeIndex) {
+        if (nodeIndex < 0 || nodeIndex >= result.client.nodeCount()) {
+            throw new IndexOutOfBoundsException("node index " + nodeIndex + " is out of range: 0 to "
+                    + (result.client.nodeCount() - 1) + " are the nodes in configured order");
+        }
+        long bit = 1L << nodeIndex;
+        if ((result.grantedMask & bit) != 0) {
+            return "granted";
+        }
+        if ((result.refusedMask & bit) != 0) {
+            return "refused";
+        }
+        String reason = result.failures == null ? "" : ": " + reasonText(result, nodeIndex);
+        if ((result.failedMask & bit) != 0) {
+            return "failed" + reason;
+        }
+        return (result.unknownMask & bit) != 0 ? "unknown" + reason : "pending";
+    }
+
+    /** The reason of a vote that was not given, and the cause if the node has the problem still. */
+    private static String reasonText(AcquireResult result, int nodeIndex) {
+        VoteFailure failure = VoteFailure.of(result.failures[nodeIndex]);
+        String cause = failure.isOfNode() ? result.client.problemOf(nodeIndex) : null;
+        if (cause == null) {
+            return failure.text();
+        }
+        return cause.startsWith(failure.text()) ? cause : failure.text() + ": " + cause;
+    }
+
+    private static void appendResult(StringBuilder text, AcquireResult result) {
+        text.append(", outcome ").append(result.kind);
+        if (result.lastReason != result.kind) {
+            text.append(" after ").append(result.lastReason);
+        }
+        text.append(", attempts ")
+                .append(result.attemptCount)
+                .append(", votes ")
+                .append(result.grantedCount())
+                .append(" granted ")
+                .append(result.refusedCount())
+                .append(" refused ")
+                .append(result.failedCount())
+                .append(" failed ")
+                .append(result.unknownCount())
+                .append(" unknown");
+        if (result.shortestRemainingTtlMs >= 0) {
+            text.append(", shortest remaining ttl ")
+                    .append(result.shortestRemainingTtlMs == Long.MAX_VALUE
+                            ? "unlimited"
+                            : result.shortestRemainingTtlMs + " ms");
+        }
+        for (long unansweredMask = result.failedMask
+                | result.unknownMask; unansweredMask != 0; unansweredMask &= unansweredMask
+                        - 1) {
+            int nodeIndex = Long.numberOfTrailingZeros(unansweredMask);
+            text.append(", node ")
+                    .append(nodeIndex)
+                    .append(" (")
+                    .append(result.client.config.nodes().addresses().get(nodeIndex))
+                    .append(") ")
+                    .append(vote(result, nodeIndex));
+        }
+    }
+}
