@@ -18,6 +18,7 @@ import java.util.random.RandomGenerator;
 final class AcquireScheduler implements Waiters {
 
     final WaitQueues queues;
+    final Registrations registrations;
     final AcquireOperation operation;
     final PermitOperation permits;
     final Intentions intentions;
@@ -34,7 +35,6 @@ final class AcquireScheduler implements Waiters {
     private PendingAcquire firstActive;
     /** Acquisitions that wait for another one of this client. */
     int waiterCount;
-    private int autoExtendedCount;
 
     AcquireScheduler(LoopServices services, ClaimPool claims, LeaseKeeper keeper, RandomGenerator random) {
         this.services = services;
@@ -48,14 +48,10 @@ final class AcquireScheduler implements Waiters {
         this.holderQuery = new HolderTtlQuery(services, claims, releases, this);
         this.fencing = new Fencing(services, operation);
         this.queues = new WaitQueues(services, claims, this, retryDelays);
+        this.registrations = queues.registrations;
         this.fairness = queues.fairness;
-        this.retries = new Retries(services, this, retryDelays, new WatchOperation(services, claims, queues));
+        this.retries = new Retries(services, this, retryDelays, new WatchOperation(services, claims, registrations));
         this.inFlight = new InFlightLimit(limits.inFlightMax());
-    }
-
-    /** Returns how many leases with automatic extension are held or being acquired. */
-    int autoExtendedCount() {
-        return autoExtendedCount;
     }
 
     // ---- starting ---------------------------------------------------------------------------------------------------
@@ -75,7 +71,7 @@ final class AcquireScheduler implements Waiters {
             return;
         }
         boolean isExtendable = lease.isExtendable();
-        if (isExtendable && autoExtendedCount >= limits.autoExtendedLeasesMax()) {
+        if (isExtendable && keeper.extendableCount >= limits.autoExtendedLeasesMax()) {
             refuseOverloaded(lease);
             return;
         }
@@ -85,17 +81,22 @@ final class AcquireScheduler implements Waiters {
             return;
         }
         PendingAcquire pending = take(lease);
-        autoExtendedCount += isExtendable ? 1 : 0;
+        keeper.extendableCount += isExtendable ? 1 : 0;
         if (lease.waitNs > 0) {
             long nowNs = services.clock.nanoTime();
             services.telemetry.onAcquireStarted(pending, nowNs);
             pending.deadlineNs = nowNs + Math.min(lease.waitNs, Retries.WAIT_NS_MAX);
-            enqueueWaiter(pending, queue);
         }
         if (queue != null) {
+            retries.append(pending, queue);
             return;
         }
-        if (pending.queue != null && queues.awaitsTurn(pending.queue)) {
+        // Most first attempts for plain locks succeed, so they have no queue. Thrifty ones ask different nodes: a later
+        // one that is refused first would precede the others.
+        if (lease.waitNs > 0 && (lease.key.kind() != LockKind.PLAIN || services.config.attempts().isThrifty())) {
+            queues.enqueue(pending);
+        }
+        if (pending.queue != null && SetTurns.isOfSet(pending.queue) && !queues.setTurns.onArrived(pending.queue)) {
             retries.awaitTurn(pending);
         } else if (fairness.size == 0 || !fairness.pauseIfReturning(pending)) {
             startAttempt(pending);
@@ -105,24 +106,6 @@ final class AcquireScheduler implements Waiters {
     private void refuseOverloaded(LeaseHandle lease) {
         services.telemetry.rare.onAcquireRejected(lease, AcquireOutcome.Kind.OVERLOADED);
         lease.completeAcquire(AcquireOutcome.Kind.OVERLOADED, AcquireOutcome.Kind.OVERLOADED);
-    }
-
-    private void enqueueWaiter(PendingAcquire pending, WaitQueue existing) {
-        if (existing == null) {
-            // Most first attempts for plain locks succeed, so they have no queue. Thrifty ones ask different nodes: a
-            // later one that is refused first would precede the others.
-            if (pending.lease.key.kind() != LockKind.PLAIN || services.config.attempts().isThrifty()) {
-                queues.enqueue(pending);
-            }
-            return;
-        }
-        waiterCount++;
-        pending.state = PendingAcquire.State.QUEUED;
-        existing.append(pending);
-        services.timers.start(pending.timer, pending.deadlineNs);
-        if (existing.hints != null) {
-            permits.followers.start(existing);
-        }
     }
 
     // ---- attempts ---------------------------------------------------------------------------------------------------
@@ -208,7 +191,7 @@ final class AcquireScheduler implements Waiters {
             AcquireOutcome.Kind reason) {
         LeaseHandle lease = pending.lease;
         if (kind != AcquireOutcome.Kind.ACQUIRED && lease.isExtendable()) {
-            autoExtendedCount--;
+            keeper.extendableCount--;
         }
         try {
             leaveQueues(pending, kind == AcquireOutcome.Kind.ACQUIRED ? lease : null);
@@ -257,19 +240,6 @@ final class AcquireScheduler implements Waiters {
             }
             default -> releaseReservedSlot(pending);
         }
-    }
-
-    /** A held lease has ended. */
-    @Override
-    public void onUntracked(LeaseHandle lease) {
-        if (lease.isExtendable()) {
-            autoExtendedCount--;
-        }
-    }
-
-    @Override
-    public void onKept() {
-        autoExtendedCount++;
     }
 
     @Override

@@ -49,7 +49,6 @@ final class Claim extends LockRequest {
     final Round extendRound;
     final Round releaseRound;
     final LateExtensions lateExtensions = new LateExtensions();
-    final Token token;
     /**
      * Why each failed or unknown vote of the acquire round failed, as ordinals of VoteFailure; stale for
      * other votes.
@@ -65,7 +64,6 @@ final class Claim extends LockRequest {
     /** Its owner while the lock is held or being released. */
     LeaseHandle lease;
     LockKey key;
-    long ttlMs;
     /** Local end of the validity if the acquire round wins. */
     long validUntilNs;
     /** Local end of the validity if the extension round wins. */
@@ -87,14 +85,10 @@ final class Claim extends LockRequest {
     int extendSequence;
     /** What it needs beside a quorum of keys; null for nothing. */
     Guest guest;
-    /** Refusals contain the ttl of the holder's key, which takes a script on the nodes. */
-    boolean isRemainingTtlWanted;
     /** The watch of its keys; null if there is none. */
     WatchedLease watched;
     /** The name of the intention that a refused writer or set leaves; null for none. */
     Token intention;
-    /** Each refusal registers for a push, which takes a script on the nodes. */
-    boolean isWakeUpWanted;
     /** Nodes that the acquire was sent to, or could not be sent to, and those that an extension was sent to. */
     long askedMask;
     /** Nodes that voted when the attempt started: it asks no others later. */
@@ -119,10 +113,10 @@ final class Claim extends LockRequest {
 
     Claim(ClaimEvents events, ConductorCounters counters, LeaseTerms terms, Majority majority, byte[] tokenLabel,
             int nodeCount) {
+        super(new Token(tokenLabel));
         this.events = events;
         this.counters = counters;
         this.terms = terms;
-        this.token = new Token(tokenLabel);
         this.acquireRound = new Round(majority);
         this.extendRound = new Round(majority);
         this.releaseRound = new Round(majority);
@@ -279,16 +273,6 @@ final class Claim extends LockRequest {
     }
 
     @Override
-    public boolean isRemainingTtlWanted() {
-        return isRemainingTtlWanted;
-    }
-
-    @Override
-    public boolean isWakeUpWanted() {
-        return isWakeUpWanted;
-    }
-
-    @Override
     public int ticket() {
         if (pending == null || pending.queue == null) {
             return Ticket.NONE;
@@ -317,11 +301,6 @@ final class Claim extends LockRequest {
     }
 
     @Override
-    public Token token() {
-        return token;
-    }
-
-    @Override
     public Token intention() {
         return intention;
     }
@@ -329,10 +308,5 @@ final class Claim extends LockRequest {
     @Override
     public boolean isIntentionLeft() {
         return key.kind() != LockKind.SET || pending != null && pending.intendedNode >= 0;
-    }
-
-    @Override
-    public long ttlMs() {
-        return ttlMs;
     }
 }

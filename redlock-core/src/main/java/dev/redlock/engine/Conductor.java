@@ -1,22 +1,17 @@
 package dev.redlock.engine;
 
 import dev.redlock.api.CloseReport;
-import dev.redlock.api.NodeState;
 import dev.redlock.node.CommandKind;
-import dev.redlock.node.Log;
-import dev.redlock.node.NodeListener;
-import dev.redlock.node.NodeView;
 import dev.redlock.node.VoteFailure;
 import dev.redlock.node.Voter;
 import dev.redlock.quorum.Vote;
 import dev.redlock.telemetry.AcquireTimes;
 import dev.redlock.time.NanoClock;
-import io.netty.buffer.ByteBuf;
 import java.util.concurrent.CompletableFuture;
 
 /**
- * Wires the parts of one event loop together, and passes them the events of nodes and claims, and the requests of
- * leases:
+ * Wires the parts of one event loop together, and passes them the events of claims and the requests of leases.
+ * {@link NodeEvents} passes them the events of nodes.
  *
  * <ul>
  * <li>{@link LoopServices} is what all of them share;
@@ -25,10 +20,10 @@ import java.util.concurrent.CompletableFuture;
  * <li>{@link Shutdown} ends acquisitions, leases and nodes.
  * </ul>
  *
- * @threading event-loop-confined, except {@link #execute}, {@link #isOwnThread}, {@link #isClosed}, {@link #start} and
+ * @threading event-loop-confined, except {@link #execute(Runnable)}, {@link #isOwnThread}, {@link #isClosed}, {@link #start} and
  *            the methods for the client
  */
-final class Conductor implements NodeListener, ClaimEvents, LeaseLoop {
+final class Conductor implements ClaimEvents, LeaseLoop {
 
     private static final long TRIM_PERIOD_NS = 1_000_000_000;
 
@@ -36,15 +31,14 @@ final class Conductor implements NodeListener, ClaimEvents, LeaseLoop {
     final ClaimPool claims;
     final LeaseKeeper keeper;
     final AcquireScheduler scheduler;
-    private final QuorumWatch quorumWatch;
+    final QuorumWatch quorumWatch;
     final Shutdown shutdown;
     private final NextTurn nextTurn;
-    private final CompletableFuture<Void> settled = new CompletableFuture<>();
-    private long settledMask;
+    final CompletableFuture<Void> settled = new CompletableFuture<>();
     private long trimmedNs;
 
     Conductor(ClientConfig config, LoopSetup setup) {
-        this.services = new LoopServices(config, setup, this, this::trimIfDue);
+        this.services = new LoopServices(config, setup, new NodeEvents(this), this::trimIfDue);
         this.trimmedNs = services.clock.nanoTime();
         this.quorumWatch = new QuorumWatch(services);
         this.claims = new ClaimPool(services, this, this::onIdle);
@@ -85,116 +79,21 @@ final class Conductor implements NodeListener, ClaimEvents, LeaseLoop {
         }
     }
 
-    // ---- events of the nodes ----------------------------------------------------------------------------------------
-
-    @Override
-    public void onStateChange(NodeView node, NodeState state) {
-        services.telemetry.rare.onNodeState(node, state);
-        quorumWatch.onChange();
-        if (state == NodeState.READY || state == NodeState.QUARANTINED || state == NodeState.WAITING) {
-            // A restored copy of this process has to reconnect: new entropy keeps its tokens different from the
-            // original's.
-            services.tokens.rekey();
-        }
-        if (state == NodeState.READY || state == NodeState.WAITING) {
-            settle(node.index());
-        }
-        if (state == NodeState.READY) {
-            keeper.lossWatch.onReconnected(node.index());
-        }
-        if (state == NodeState.WAITING) {
-            scheduler.queues.onDisconnected(node.index());
-        }
-        if (state == NodeState.CLOSED) {
-            shutdown.onProgress();
-        }
-    }
-
-    @Override
-    public void onHealthChange(NodeView node) {
-        quorumWatch.onChange();
-    }
-
-    @Override
-    public void onInvalidated(NodeView node, ByteBuf key, int index, int length) {
-        scheduler.queues.onInvalidated(node.index(), key, index, length);
-        keeper.lossWatch.onInvalidated(node.index(), key, index, length);
-    }
-
-    @Override
-    public void onDeliveredLate(NodeView node, ByteBuf key, int index, int length) {
-        scheduler.queues.onDeliveredLate(node.index(), key, index, length);
-    }
-
-    @Override
-    public void onFlushed(NodeView node) {
-        revoke(node, VoteFailure.KEYS_LOST, LossCause.FLUSHED);
-        scheduler.queues.onAllInvalidated(node.index());
-    }
-
-    @Override
-    public void onRestarted(NodeView node) {
-        revoke(node, VoteFailure.KEYS_LOST, LossCause.RESTARTED);
-    }
-
-    @Override
-    public void onQuarantined(NodeView node) {
-        settle(node.index());
-    }
-
-    @Override
-    public void onSlotMap(int voterIndex) {
-        quorumWatch.onChange();
-        settle(voterIndex);
-    }
-
-    private void settle(int voterIndex) {
-        if (services.voters[voterIndex].isSettled()) {
-            settledMask |= 1L << voterIndex;
-        }
-        if (settledMask == services.all && !settled.isDone()) {
-            quorumWatch.onSettled();
-            settled.complete(null);
-        }
-    }
-
-    @Override
-    public void onClockJump(NodeView node) {
-        revoke(node, VoteFailure.CLOCK_JUMPED, LossCause.CLOCK_JUMPED);
-    }
-
-    @Override
-    public void onPromotion(NodeView node) {
-        revoke(node, VoteFailure.PROMOTED, LossCause.PROMOTED);
-    }
-
-    private void revoke(NodeView node, VoteFailure failure, LossCause cause) {
-        scheduler.revoke(node, failure);
-        keeper.loss.revoke(node, cause);
-    }
-
-    @Override
-    public void onLogLine(NodeView node, System.Logger.Level level, String line) {
-        if (!services.isClosing) {
-            // The node is changing its state, and a log handler may re-enter the client.
-            Log.later(services.loop, level, "node {0} ({1}): {2}", node.index(), node.address(), line);
-        }
-    }
-
     // ---- events of the claims ---------------------------------------------------------------------------------------
 
     @Override
     public void onReply(Claim claim, int nodeIndex, CommandKind kind, int sequence, long value) {
-        if (scheduler.queues.registeredCount != 0) {
+        if (scheduler.registrations.count != 0) {
             scheduler.queues.onOwnReply(claim, nodeIndex, kind, value);
         }
         switch (kind) {
             case ACQUIRE, ACQUIRE_FENCED -> scheduler.operation.onReply(claim, nodeIndex, value);
             case ACQUIRE_WITH_TICKET, ACQUIRE_FENCED_WITH_TICKET ->
-                scheduler.operation.onReplyWithTicket(claim, nodeIndex, value);
+                scheduler.operation.onReply(claim, nodeIndex,
+                        value > 0 ? value : scheduler.registrations.onTicket(claim, nodeIndex, value));
             case RAISE -> claim.guest.onReply(nodeIndex, value);
             case REMAINING_TTL -> onRemainingTtl(claim, nodeIndex, value);
-            case TICKETS -> scheduler.queues.onTickets(claim.key, value);
+            case TICKETS -> scheduler.queues.fairness.onTickets(claim.key, value);
             case KEY_TYPE -> scheduler.holderQuery.onType(claim, nodeIndex, sequence, value);
             case EXTEND, EXTEND_MANY -> keeper.extensions.onReply(claim, nodeIndex, sequence, value);
             case CHECK -> keeper.lossWatch.onReply(claim, nodeIndex, value);
@@ -305,23 +204,13 @@ final class Conductor implements NodeListener, ClaimEvents, LeaseLoop {
     // ---- requests of the leases -------------------------------------------------------------------------------------
 
     @Override
-    public void acquire(LeaseHandle lease) {
-        scheduler.acquire(lease);
-    }
-
-    @Override
-    public void cancel(LeaseHandle lease) {
-        scheduler.cancel(lease);
-    }
-
-    @Override
-    public void extend(LeaseHandle lease) {
-        keeper.extend(lease);
-    }
-
-    @Override
-    public void release(LeaseHandle lease) {
-        keeper.releases.release(lease);
+    public void execute(LeaseHandle lease, int request) {
+        switch (request) {
+            case RequestMailbox.ACQUIRE -> scheduler.acquire(lease);
+            case RequestMailbox.CANCEL -> scheduler.cancel(lease);
+            case RequestMailbox.EXTEND -> keeper.extend(lease);
+            default -> keeper.releases.release(lease);
+        }
     }
 
     @Override
@@ -350,11 +239,6 @@ final class Conductor implements NodeListener, ClaimEvents, LeaseLoop {
     }
 
     // ---- the loop ---------------------------------------------------------------------------------------------------
-
-    @Override
-    public ClientConfig config() {
-        return services.config;
-    }
 
     @Override
     public NanoClock clock() {

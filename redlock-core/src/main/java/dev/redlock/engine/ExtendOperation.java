@@ -35,7 +35,6 @@ final class ExtendOperation {
     private final TimerWheel timers;
     private final LoopTelemetry telemetry;
     private final FanOut fanOut;
-    private final long all;
 
     ExtendOperation(LoopServices services, LeaseKeeper keeper) {
         this.services = services;
@@ -44,7 +43,6 @@ final class ExtendOperation {
         this.timers = services.timers;
         this.telemetry = services.telemetry;
         this.fanOut = services.fanOut;
-        this.all = services.all;
     }
 
     /** Starts the extension round of a held lease. */
@@ -66,10 +64,10 @@ final class ExtendOperation {
             timers.start(claim.holdTimer, claim.extendedUntilNs);
         }
         timers.start(claim.extendTimer, t1Ns + lease.times.nodeTimeoutNs(ttlMs));
-        claim.possibleHolderMask = all;
+        claim.possibleHolderMask = services.all;
         claim.continuousMask = claim.holderMask;
         claim.addPendingReplies(services.voters.length);
-        send(claim, all);
+        send(claim, services.all);
     }
 
     /** A batch does not report the nodes that it was sent to, so it is for claims that have asked all nodes before. */

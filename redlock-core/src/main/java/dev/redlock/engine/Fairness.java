@@ -128,6 +128,13 @@ final class Fairness {
         }
     }
 
+    /** A node has answered the question with its count of tickets. */
+    void onTickets(LockKey key, long count) {
+        if (Ticket.isAwaited(count)) {
+            onReported(key);
+        }
+    }
+
     /** A node has reported that another client waits. */
     void onReported(LockKey key) {
         ofOrNew(key, services.clock.nanoTime()).isReported = true;
@@ -161,7 +168,7 @@ final class Fairness {
             return Doorkeeper.NONE;
         }
         Competition competition = of(key);
-        if (competition == null && queues.mayCompete(key)) {
+        if (competition == null && mayCompete(key)) {
             competition = ofOrNew(key, acquiredNs);
         }
         if (competition != null) {
@@ -175,6 +182,13 @@ final class Fairness {
         }
         untilQuestionNs = QUESTION_INTERVAL_NS / 2 + random.nextLong(QUESTION_INTERVAL_NS);
         return services.doorkeeper.of(key);
+    }
+
+    /** Whether a lock may have a competition though no other client is known. */
+    private boolean mayCompete(LockKey key) {
+        return key.kind() == LockKind.SET
+                ? !queues.memberQueues.isEmpty()
+                : queues.get(key) != null && services.doorkeeper.of(key) == Doorkeeper.NONE;
     }
 
     // ---- giving way -------------------------------------------------------------------------------------------------
@@ -209,7 +223,7 @@ final class Fairness {
             pause(competition, queue, PAUSE_NS);
             return true;
         } else {
-            head.plan = queues.mayRegister(queue)
+            head.plan = queues.registrations.isAllowed(queue)
                     ? PendingAcquire.Plan.DOORKEEPER_FIRST
                     : PendingAcquire.Plan.UNCONTENDED;
         }
@@ -247,7 +261,7 @@ final class Fairness {
     /** The doorkeeper must see that a turn has come, or those behind it would wait for this turn. */
     private PendingAcquire.Plan planOfHandoff(WaitQueue queue, PendingAcquire next) {
         boolean isDoorkeeperNeeded = queue.ticket != Ticket.NONE || Intentions.isOfSet(next);
-        return isDoorkeeperNeeded && queues.mayRegister(queue)
+        return isDoorkeeperNeeded && queues.registrations.isAllowed(queue)
                 ? PendingAcquire.Plan.DOORKEEPER_FIRST
                 : PendingAcquire.Plan.UNCONTENDED;
     }
@@ -261,7 +275,7 @@ final class Fairness {
         }
         long intervalNs = mayYield ? YIELD_INTERVAL_NS : PAUSE_MULTIPLE * PAUSE_NS;
         return isLimitReached(competition) && nowNs - competition.sinceNs >= intervalNs
-                && (competition.isKnown || queues.isOverlapping(queue));
+                && (competition.isKnown || SetTurns.isOfSet(queue) && queues.setTurns.isOverlapping(queue));
     }
 
     private boolean isLimitReached(Competition competition) {
@@ -279,7 +293,7 @@ final class Fairness {
     }
 
     private boolean mayYield(WaitQueue queue) {
-        return queue.key.kind() == LockKind.PLAIN && queues.mayRegister(queue);
+        return queue.key.kind() == LockKind.PLAIN && queues.registrations.isAllowed(queue);
     }
 
     /** The next attempt gets the lock only if no other client has a ticket. */

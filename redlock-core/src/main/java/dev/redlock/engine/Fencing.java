@@ -153,7 +153,7 @@ final class Fencing {
                 }
                 return true;
             }
-            if (AcquireOperation.silentMask(claim) == 0) {
+            if (FirstNodes.silentMask(claim) == 0) {
                 dropOutOfRange();
                 raiseOrFail();
             }
@@ -180,7 +180,7 @@ final class Fencing {
                 case WON -> raise();
                 case CONTENDED -> operation.fail(claim, AcquireOutcome.Kind.CONTENDED);
                 // A counter of the first nodes is out of range.
-                case OPEN -> operation.hedge(claim);
+                case OPEN -> operation.firstNodes.hedge(claim);
                 case NO_QUORUM -> operation.fail(claim, AcquireOutcome.Kind.NO_QUORUM);
             }
         }

@@ -1,6 +1,7 @@
 package dev.redlock.engine;
 
 import dev.redlock.api.AcquireOutcome;
+import dev.redlock.api.CommandMode;
 import dev.redlock.node.CommandKind;
 import dev.redlock.node.KeyType;
 import dev.redlock.node.LockKind;
@@ -33,6 +34,40 @@ final class HolderTtlQuery {
         this.claims = claims;
         this.releases = releases;
         this.scheduler = scheduler;
+    }
+
+    /**
+     * Starts if the refusal ends the acquisition and does not contain the holder's ttl, as that of a {@code SET}, or if
+     * the type of a key that no lock can have is not known.
+     *
+     * @return false if it is not due: the rollback follows
+     */
+    boolean startIfDue(Claim claim) {
+        if (!isDue(claim)) {
+            return false;
+        }
+        boolean isRolledBack = claim.shortestRemainingTtlMs < 0 || scheduler.operation.mayHaveSetKeys(claim);
+        if (isRolledBack) {
+            services.counters.add(ConductorCounters.ROLLED_BACK, 1);
+        }
+        start(claim, isRolledBack);
+        return true;
+    }
+
+    private boolean isDue(Claim claim) {
+        if (claim.phase != Claim.Phase.ACQUIRING || claim.pending.lease.key.kind() == LockKind.PERMIT) {
+            return false;
+        }
+        if (claim.shortestRemainingTtlMs >= 0) {
+            return isTypeDue(claim) && hasTimeForQuery(claim.pending);
+        }
+        return services.config.attempts().commandMode() == CommandMode.AUTO && claim.pending.lease.waitNs <= 0
+                && claim.guest == null && !claim.isRemainingTtlWanted;
+    }
+
+    private boolean hasTimeForQuery(PendingAcquire pending) {
+        return pending.lease.waitNs <= 0 || !pending.retryImmediately && !pending.isWoken
+                && pending.deadlineNs - services.clock.nanoTime() > pending.lease.times.nodeTimeoutNs;
     }
 
     /** Sends the query to nodes that refused, then the release to all that may have the token. */

@@ -30,7 +30,7 @@ final class KeptLocks {
     void keep(LeaseHandle lease) {
         Claim claim = lease.claim;
         keeper.untrack(lease);
-        lease.markReleasing();
+        lease.setState(LeaseState.RELEASING);
         lease.recordReleaseOutcome(ReleaseOutcome.KEPT);
         lease.claim = null;
         if (!lease.isKept) {
@@ -42,9 +42,9 @@ final class KeptLocks {
             long nowNs = services.clock.nanoTime();
             shorten(lease, claim, nowNs);
             if (!services.isClosing) {
-                kept = LeaseHandle.keeping(lease);
+                kept = keeping(lease);
                 keeper.track(kept, claim);
-                keeper.waiters.onKept();
+                keeper.extendableCount++;
                 // An extension may be due at once.
                 keeper.scheduleNext(claim, nowNs, Math.max(0, LeaseKeeper.untilThirdNs(kept, nowNs)));
             }
@@ -62,6 +62,23 @@ final class KeptLocks {
         if (lease.useCount() == use && lease.state() == LeaseState.RELEASING) {
             lease.completeRelease(ReleaseOutcome.KEPT);
         }
+    }
+
+    /** A lease without a caller, which keeps the lock of a released one. */
+    private static LeaseHandle keeping(LeaseHandle released) {
+        LeaseHandle kept = new LeaseHandle(released.client());
+        kept.startUse(released.loop());
+        kept.key = released.key;
+        kept.spec = new AcquireSpec(released.ttlMs);
+        kept.spec.holdNsMin = released.spec.holdNsMin;
+        kept.spec.isFenced = released.spec.isFenced;
+        kept.times = released.times;
+        kept.ttlMs = released.ttlMs;
+        kept.acquiredNs = released.acquiredNs;
+        kept.isKept = true;
+        kept.setValidUntilNs(released.validUntilNs());
+        kept.setState(LeaseState.HELD);
+        return kept;
     }
 
     private void shorten(LeaseHandle lease, Claim claim, long nowNs) {

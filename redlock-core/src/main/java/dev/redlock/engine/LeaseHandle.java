@@ -99,23 +99,6 @@ public final class LeaseHandle extends AcquireResult implements Lease {
         super(client);
     }
 
-    /** A lease without a caller, which keeps the lock of a released one. */
-    static LeaseHandle keeping(LeaseHandle released) {
-        LeaseHandle kept = new LeaseHandle(released.client());
-        kept.startUse(released.loop());
-        kept.key = released.key;
-        kept.spec = new AcquireSpec(released.ttlMs);
-        kept.spec.holdNsMin = released.spec.holdNsMin;
-        kept.spec.isFenced = released.spec.isFenced;
-        kept.times = released.times;
-        kept.ttlMs = released.ttlMs;
-        kept.acquiredNs = released.acquiredNs;
-        kept.isKept = true;
-        kept.setValidUntilNs(released.validUntilNs);
-        kept.state = LeaseState.HELD;
-        return kept;
-    }
-
     /**
      * Returns whether a client created this lease.
      *
@@ -290,11 +273,9 @@ public final class LeaseHandle extends AcquireResult implements Lease {
     @Override
     void execute(LeaseLoop owner, int request) {
         switch (request) {
-            case ACQUIRE -> owner.acquire(this);
             case DELIVER -> complete(kind(), lastReason(), LeaseState.NOT_ACQUIRED);
-            case CANCEL -> owner.cancel(this);
-            case EXTEND -> owner.extend(this);
-            default -> release(owner);
+            case RELEASE -> release(owner);
+            default -> owner.execute(this, request);
         }
     }
 
@@ -304,7 +285,7 @@ public final class LeaseHandle extends AcquireResult implements Lease {
             // There is nothing to wait for, and the client never runs a callback inside the call that passed it.
             deferToNextTurn(owner, RELEASE);
         } else {
-            owner.release(this);
+            owner.execute(this, RELEASE);
         }
     }
 
@@ -379,8 +360,9 @@ public final class LeaseHandle extends AcquireResult implements Lease {
         }
     }
 
-    void markReleasing() {
-        STATE.setRelease(this, LeaseState.RELEASING);
+    /** Stores a state for which no caller waits. */
+    void setState(LeaseState next) {
+        STATE.setRelease(this, next);
     }
 
     /** On the event loop: a callback runs in the next turn if its call is still in progress. */

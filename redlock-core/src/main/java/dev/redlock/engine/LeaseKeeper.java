@@ -32,6 +32,8 @@ final class LeaseKeeper {
     private final RenewalSpread spread;
     /** Those who wait for the ends of leases. Set before the first lease. */
     Waiters waiters;
+    /** Leases that the client may have to extend, held or being acquired. */
+    int extendableCount;
     private LeaseHandle firstHeld;
 
     LeaseKeeper(LoopServices services, ClaimPool claims, ReleaseTally tally, RandomGenerator random) {
@@ -100,7 +102,7 @@ final class LeaseKeeper {
         lease.previousHeld = null;
         lease.nextHeld = null;
         counters.add(ConductorCounters.HELD, -1);
-        waiters.onUntracked(lease);
+        extendableCount -= lease.isExtendable() ? 1 : 0;
     }
 
     void scheduleNext(Claim claim, long nowNs, long extendInNs) {

@@ -5,12 +5,10 @@ import dev.redlock.time.NanoClock;
 /**
  * The event loop of a lease, which executes the requests of its callers.
  *
- * @threading event-loop-confined, except {@link #config}, {@link #clock}, {@link #isOwnThread}, {@link #isClosed} and
- *            {@link #execute}
+ * @threading event-loop-confined, except {@link #clock}, {@link #isOwnThread}, {@link #isClosed} and
+ *            {@link #execute(Runnable)}
  */
 interface LeaseLoop {
-
-    ClientConfig config();
 
     NanoClock clock();
 
@@ -34,13 +32,8 @@ interface LeaseLoop {
 
     // ---- requests ---------------------------------------------------------------------------------------------------
 
-    void acquire(LeaseHandle lease);
-
-    void cancel(LeaseHandle lease);
-
-    void extend(LeaseHandle lease);
-
-    void release(LeaseHandle lease);
+    /** Executes a request of a lease, one of the constants of {@link RequestMailbox}. */
+    void execute(LeaseHandle lease, int request);
 
     /** A request of an acquisition threw. */
     void abortAfterFailure(LeaseHandle lease);

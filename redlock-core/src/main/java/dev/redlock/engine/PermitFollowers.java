@@ -169,15 +169,6 @@ final class PermitFollowers {
                 : head.lease.lastReason() != AcquireOutcome.Kind.CONTENDED;
     }
 
-    /**
-     * The head may have seen the slot in use by the attempt that has ended, and the nodes do not push its rollback. Nor
-     * do they push the next change of a slot whose push has started the attempt.
-     */
-    private void searchSoon(WaitQueue queue) {
-        queue.head().hasSearched = false;
-        scheduler.queues.wakeLocally(queue);
-    }
-
     /** A follower has left its queue: it has a permit, or its caller has cancelled. The rollback wakes the head. */
     void onLeft(WaitQueue queue) {
         queue.hints.followerCount--;

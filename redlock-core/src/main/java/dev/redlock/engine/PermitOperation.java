@@ -266,7 +266,7 @@ final class PermitOperation {
             pending.searchCount = 0;
             if (pending.queue != null) {
                 // The attempts have registered for the slots that they asked for alone.
-                scheduler.queues.unregister(pending.queue);
+                scheduler.registrations.remove(pending.queue);
             }
             return false;
         }
@@ -319,13 +319,13 @@ final class PermitOperation {
         claim.pending = pending;
         claim.key = pending.lease.key.searchKey();
         claim.ttlMs = pending.lease.ttlMs;
-        claim.isWakeUpWanted = scheduler.operation.isWakeUpPossible(pending);
+        claim.isWakeUpWanted = scheduler.registrations.isPossible(pending);
         pending.claim = claim;
         claim.guest = takeSearch(claim,
                 1 + (pending.queue == null ? 0 : pending.queue.queuedCount(SlotHints.OTHERS_MAX)));
         if (claim.isWakeUpWanted) {
             // Before the search: a release of this client may follow it, and no node pushes that.
-            scheduler.queues.expectSlots(pending.queue);
+            scheduler.registrations.expectSlots(pending.queue);
         }
         long nowNs = services.clock.nanoTime();
         services.tokens.next(claim.token, nowNs);
@@ -416,7 +416,7 @@ final class PermitOperation {
         int nodeIndex = Long.numberOfTrailingZeros(claim.acquireRound.refused());
         pending.lease.recordVotes(claim);
         if (claim.isWakeUpWanted && services.node(nodeIndex, claim).hasWakeUps()) {
-            scheduler.queues.onRegistered(pending.queue, 1L << nodeIndex);
+            scheduler.registrations.add(pending.queue, 1L << nodeIndex);
             pending.hasSearched = true;
         }
         end(claim);

@@ -248,43 +248,35 @@ final class RareEvents {
 
     /** A push of a node wakes the first waiter for a key. */
     void onWoken(LockKey key, int nodeIndex) {
-        counters.add(ConductorCounters.WOKEN, 1);
-        addWakeup(FlightEvent.WOKEN, nodeIndex, key);
-        if (Jfr.IS_PRESENT && Jfr.WAKEUP.isEnabled()) {
-            commitWakeup(key, addresses[nodeIndex], "WOKEN");
-        }
+        onWakeup(FlightEvent.WOKEN, ConductorCounters.WOKEN, key, nodeIndex, "WOKEN");
     }
 
     /** A push of a node wakes nobody; the key is null if nobody waits for it. */
     void onSpuriousPush(LockKey key, int nodeIndex) {
-        counters.add(ConductorCounters.SPURIOUS_PUSH, 1);
-        addWakeup(FlightEvent.SPURIOUS_PUSH, nodeIndex, key);
-        if (Jfr.IS_PRESENT && Jfr.WAKEUP.isEnabled()) {
-            commitWakeup(key, addresses[nodeIndex], "SPURIOUS");
-        }
+        onWakeup(FlightEvent.SPURIOUS_PUSH, ConductorCounters.SPURIOUS_PUSH, key, nodeIndex, "SPURIOUS");
     }
 
     /** A waiter tries again because no push came. */
     void onBackstop(LockKey key) {
-        counters.add(ConductorCounters.BACKSTOP, 1);
-        addWakeup(FlightEvent.BACKSTOP, 0, key);
-        if (Jfr.IS_PRESENT && Jfr.WAKEUP.isEnabled()) {
-            commitWakeup(key, null, "BACKSTOP");
-        }
+        onWakeup(FlightEvent.BACKSTOP, ConductorCounters.BACKSTOP, key, LossCause.NO_NODE, "BACKSTOP");
     }
 
-    private void addWakeup(FlightEvent event, int nodeIndex, LockKey key) {
+    private void onWakeup(FlightEvent event, int counter, LockKey key, int nodeIndex, String kind) {
+        counters.add(counter, 1);
         if (telemetry.ring != null) {
             telemetry.readTime();
-            telemetry.add(event, 0, nodeIndex, 0, 0, key);
+            telemetry.add(event, 0, Math.max(0, nodeIndex), 0, 0, key);
+        }
+        if (Jfr.IS_PRESENT && Jfr.WAKEUP.isEnabled()) {
+            commitWakeup(key, nodeIndex, kind);
         }
     }
 
-    private static void commitWakeup(LockKey key, String address, String kind) {
+    private void commitWakeup(LockKey key, int nodeIndex, String kind) {
         try {
             WakeupEvent event = new WakeupEvent();
             event.resource = key == null ? null : key.resource();
-            event.node = address;
+            event.node = nodeIndex == LossCause.NO_NODE ? null : addresses[nodeIndex];
             event.kind = kind;
             event.commit();
         } catch (RuntimeException | Error e) {

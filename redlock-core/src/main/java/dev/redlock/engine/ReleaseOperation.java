@@ -3,6 +3,7 @@ package dev.redlock.engine;
 import static dev.redlock.quorum.Validity.NS_PER_MS;
 
 import dev.redlock.api.ExtendOutcome;
+import dev.redlock.api.LeaseState;
 import dev.redlock.api.ReleaseOutcome;
 import dev.redlock.node.CommandKind;
 import dev.redlock.node.FanOut;
@@ -29,7 +30,6 @@ final class ReleaseOperation {
     private final LoopTelemetry telemetry;
     private final ClaimPool claims;
     private final FanOut fanOut;
-    private final long all;
     private final LeaseKeeper keeper;
     private final ReleaseTally tally;
 
@@ -40,7 +40,6 @@ final class ReleaseOperation {
         this.telemetry = services.telemetry;
         this.claims = claims;
         this.fanOut = services.fanOut;
-        this.all = services.all;
         this.keeper = keeper;
         this.tally = tally;
     }
@@ -70,7 +69,7 @@ final class ReleaseOperation {
         LockKey key = lease.key;
         LockKey lockedKey = claim.key;
         keeper.untrack(lease);
-        lease.markReleasing();
+        lease.setState(LeaseState.RELEASING);
         try {
             start(claim, key);
         } finally {
@@ -88,7 +87,7 @@ final class ReleaseOperation {
         LockKey key = lease.key;
         LockKey lockedKey = claim.key;
         keeper.untrack(lease);
-        lease.markReleasing();
+        lease.setState(LeaseState.RELEASING);
         claim.phase = Claim.Phase.RELEASING;
         if (lease.isExtensionAccepted()) {
             lease.completeExtend(ExtendOutcome.NOT_HELD);
@@ -104,7 +103,7 @@ final class ReleaseOperation {
     private void start(Claim claim, LockKey key) {
         claim.phase = Claim.Phase.RELEASING;
         claim.releaseRound.reset();
-        claim.releaseRound.onNotAsked(all & ~claim.askedMask);
+        claim.releaseRound.onNotAsked(services.all & ~claim.askedMask);
         try {
             long nowNs = clock.nanoTime();
             LeaseHandle lease = claim.lease;

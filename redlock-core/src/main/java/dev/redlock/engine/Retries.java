@@ -61,6 +61,10 @@ final class Retries {
             scheduler.finish(pending, AcquireOutcome.Kind.TIMED_OUT, reason);
             return;
         }
+        awaitPromotion(pending);
+    }
+
+    private void awaitPromotion(PendingAcquire pending) {
         scheduler.waiterCount++;
         pending.state = PendingAcquire.State.QUEUED;
         services.timers.start(pending.timer, pending.deadlineNs);
@@ -112,7 +116,7 @@ final class Retries {
             scheduler.finish(pending, AcquireOutcome.Kind.TIMED_OUT, reason);
         } else if (pending.retryImmediately) {
             // The release has followed the refusals.
-            queues.unregister(pending.queue);
+            scheduler.registrations.remove(pending.queue);
             pending.plan = Intentions.isOfSet(pending)
                     ? PendingAcquire.Plan.DOORKEEPER_FIRST
                     : PendingAcquire.Plan.UNCONTENDED;
@@ -149,16 +153,25 @@ final class Retries {
 
     /** The first refusal is that of a plain command, which registers for no push: the doorkeeper is asked at once. */
     private boolean isRegistrationDue(PendingAcquire pending) {
-        return pending.plan == PendingAcquire.Plan.UNCONTENDED && queues.mayRegister(pending.queue)
+        return pending.plan == PendingAcquire.Plan.UNCONTENDED && scheduler.registrations.isAllowed(pending.queue)
                 && services.doorkeeper.of(pending.lease.key) != Doorkeeper.NONE;
     }
 
     // ---- waiting for others of this client --------------------------------------------------------------------------
 
+    /** An acquisition follows others of this client for the same lock. */
+    void append(PendingAcquire pending, WaitQueue queue) {
+        queue.append(pending);
+        awaitPromotion(pending);
+        if (queue.hints != null) {
+            scheduler.permits.followers.start(queue);
+        }
+    }
+
     /** Other sets of this client, or the end of a lease of this client, wake the set. */
     void awaitTurn(PendingAcquire pending) {
         long nowNs = services.clock.nanoTime();
-        long heldUntilNs = queues.heldUntilNs(pending.queue);
+        long heldUntilNs = queues.setTurns.heldUntilNs(pending.queue);
         pending.state = PendingAcquire.State.BACKING_OFF;
         pending.plan = PendingAcquire.Plan.DOORKEEPER_FIRST;
         pending.backstopNs = retryDelays.backstopNs();
@@ -258,7 +271,8 @@ final class Retries {
                 watch(pending, nowNs);
                 return;
             }
-            if (step == PendingAcquire.TimerStep.BACKSTOP && queues.isServed(pending.queue)) {
+            if (step == PendingAcquire.TimerStep.BACKSTOP && SetTurns.isOfSet(pending.queue)
+                    && queues.setTurns.isServed(pending.queue)) {
                 awaitTurn(pending);
                 return;
             }

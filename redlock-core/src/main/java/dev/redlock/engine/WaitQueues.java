@@ -20,24 +20,22 @@ final class WaitQueues {
     private static final int TRIM_CAPACITY_MIN = 4 * LoopServices.POOLED_MIN;
 
     final WaitMarks marks;
+    final Registrations registrations;
     final Fairness fairness;
     private final LoopServices services;
     private final AcquireScheduler scheduler;
     private final RetryDelays retryDelays;
     private final KeyedMap<WaitQueue> queues = new KeyedMap<>();
-    private final MemberQueues memberQueues = new MemberQueues();
-    private final SetTurns setTurns;
+    final MemberQueues memberQueues = new MemberQueues();
+    final SetTurns setTurns;
     private final FreeList<WaitQueue> free = new FreeList<>(LoopServices.POOLED_MIN);
     /**
      * The tickets of queues whose last waiter has given up. The next waiter continues with the ticket: with a new one,
      * this client would wait for the turn of its own earlier waits.
      */
     private final RecentValues recentTickets = new RecentValues();
-    private final int registeredMax;
     /** Queues of all kinds: while it is 0, nobody asks for them. */
     int count;
-    /** Queues with a registration on any node. */
-    int registeredCount;
     /** When the next of the waiters that one event wakes starts its attempt. */
     private long wakeNs;
 
@@ -46,10 +44,10 @@ final class WaitQueues {
         this.scheduler = scheduler;
         this.setTurns = new SetTurns(services, scheduler, memberQueues);
         this.retryDelays = retryDelays;
+        this.registrations = new Registrations(services, queues, memberQueues);
         this.marks = new WaitMarks(services, claims, scheduler);
         Limits limits = services.config.limits();
         this.fairness = new Fairness(services, scheduler, this, retryDelays, limits.localHandoffsMax());
-        this.registeredMax = limits.wakeUpKeysMax();
     }
 
     /** Returns the queue of a resource; null if no acquisition waits for it. */
@@ -102,7 +100,7 @@ final class WaitQueues {
         LeaseHandle blocking = isShared ? null : holder;
         queue.isHeldLocally = blocking != null;
         if (head == null) {
-            unregister(queue);
+            registrations.remove(queue);
             passOnTurn(queue);
             if (queue.ticket != Ticket.NONE) {
                 recentTickets.put(queue.key, queue.ticket);
@@ -130,7 +128,7 @@ final class WaitQueues {
             passOnTurn(queue);
             services.timers.start(head.timer, earlier(queue.pauseEndNs, head.deadlineNs));
         } else {
-            unregister(queue);
+            registrations.remove(queue);
             services.timers.start(head.timer, services.clock.nanoTime());
         }
     }
@@ -140,32 +138,6 @@ final class WaitQueues {
         if (!memberQueues.isEmpty() && key.kind() != LockKind.READ && key.kind() != LockKind.PERMIT) {
             setTurns.onHeld(key, queue, untilNs);
         }
-    }
-
-    /** Returns whether a new acquisition is that of a set that waits for others of this client. */
-    boolean awaitsTurn(WaitQueue queue) {
-        return SetTurns.isOfSet(queue) && !setTurns.onArrived(queue);
-    }
-
-    /** Returns whether a waiter is that of a set that still waits for others of this client. */
-    boolean isServed(WaitQueue queue) {
-        return SetTurns.isOfSet(queue) && setTurns.isServed(queue);
-    }
-
-    /** The doorkeeper alone has refused a set because of a resource, from 1 in the order of the set; 0 if unknown. */
-    void onSetRefused(WaitQueue queue, int number) {
-        boolean isKnown = number > 0 && number <= queue.key.memberCount();
-        queue.awaited = isKnown ? memberQueues.of(queue.key.member(number - 1)) : null;
-    }
-
-    /** Returns whether a waiting set leaves its intention: no older one waits for a resource of it. */
-    boolean isIntentionDue(WaitQueue queue) {
-        return setTurns.isFirst(queue);
-    }
-
-    /** Returns when the last lease of this client with a resource of a set expires; now if there is none. */
-    long heldUntilNs(WaitQueue queue) {
-        return setTurns.heldUntilNs(queue);
     }
 
     /** A waiter makes no attempt for now: if it is a set, the next one may. */
@@ -180,25 +152,6 @@ final class WaitQueues {
     }
 
     // ---- handoffs ---------------------------------------------------------------------------------------------------
-
-    /** A node has answered the question with its count of tickets. */
-    void onTickets(LockKey key, long count) {
-        if (Ticket.isAwaited(count)) {
-            fairness.onReported(key);
-        }
-    }
-
-    /** Whether a lock may have a competition though no other client is known. */
-    boolean mayCompete(LockKey key) {
-        return key.kind() == LockKind.SET
-                ? !memberQueues.isEmpty()
-                : get(key) != null && services.doorkeeper.of(key) == Doorkeeper.NONE;
-    }
-
-    /** Whether another set of this client waits for a resource of a set. */
-    boolean isOverlapping(WaitQueue queue) {
-        return SetTurns.isOfSet(queue) && setTurns.isOverlapping(queue);
-    }
 
     /**
      * A lease of this client has ended: starts the attempt of the first local waiter, or the pause if it is due. Wakes
@@ -266,7 +219,7 @@ final class WaitQueues {
     private void handOff(WaitQueue queue) {
         queue.isHeldLocally = false;
         queue.servedNs = services.clock.nanoTime();
-        unregister(queue);
+        registrations.remove(queue);
         if (!queue.isPausing) {
             fairness.handOff(queue);
         }
@@ -287,49 +240,11 @@ final class WaitQueues {
 
     // ---- wake-ups ---------------------------------------------------------------------------------------------------
 
-    /** Whether attempts of a queue may register for pushes. */
-    boolean mayRegister(WaitQueue queue) {
-        return queue.registeredMask != 0 || registeredCount < registeredMax;
-    }
-
-    /** The slots of a semaphore wake its queue from now on. */
-    void expectSlots(WaitQueue queue) {
-        memberQueues.addSlots(queue);
-    }
-
-    /** The nodes of a mask push the next change of the key. */
-    void onRegistered(WaitQueue queue, long mask) {
-        if (queue.key.kind() == LockKind.PERMIT) {
-            memberQueues.addSlots(queue);
-        }
-        if (queue.registeredMask == 0 && mask != 0) {
-            registeredCount++;
-        }
-        queue.registeredMask |= mask;
-    }
-
     /** A waiter was refused again, and what it does next is decided. */
     void onRefusedAgain(LockKey key) {
         WaitQueue queue = WaitMarks.isKindOf(key) ? queues.get(key) : null;
         if (queue != null) {
             marks.leave(queue);
-        }
-    }
-
-    private void unregister(WaitQueue queue, int nodeIndex) {
-        long left = queue.registeredMask & ~(1L << nodeIndex);
-        if (queue.registeredMask != 0 && left == 0) {
-            registeredCount--;
-        }
-        queue.registeredMask = left;
-    }
-
-    /** Some keys of a queue may have no registration. */
-    void unregister(WaitQueue queue) {
-        queue.awaited = null;
-        if (queue.registeredMask != 0) {
-            registeredCount--;
-            queue.registeredMask = 0;
         }
     }
 
@@ -341,7 +256,7 @@ final class WaitQueues {
 
     /** A key of the queue may have become free without a push. The next attempt registers again. */
     void wakeLocally(WaitQueue queue) {
-        unregister(queue);
+        registrations.remove(queue);
         PendingAcquire head = queue.head();
         if (head.state == PendingAcquire.State.BACKING_OFF && !queue.isHeldLocally && !queue.isPausing) {
             scheduler.retries.wake(head, PendingAcquire.Plan.DOORKEEPER_FIRST, services.clock.nanoTime());
@@ -373,7 +288,7 @@ final class WaitQueues {
         }
         WaitQueue own = claim.pending == null ? null : claim.pending.queue;
         if (own != null && own.key.kind() != LockKind.PERMIT) {
-            unregister(own, nodeIndex);
+            registrations.remove(own, nodeIndex);
         }
         WaitQueue readers = claim.key.kind() == LockKind.READ ? get(claim.key) : null;
         if (readers != null && readers != own) {
@@ -415,7 +330,7 @@ final class WaitQueues {
             boolean isSleepingSet = SetTurns.isOfSet(queue)
                     && queue.head().state == PendingAcquire.State.BACKING_OFF;
             if (isSleepingSet && isRegistered(queue, nodeIndex) && (isTurnGiven || !setTurns.isReady(queue, entry))) {
-                unregister(queue, nodeIndex);
+                registrations.remove(queue, nodeIndex);
             } else if (isSleepingSet && isRegistered(queue, nodeIndex)) {
                 isTurnGiven = true;
                 SetTurns.give(entry, queue);
@@ -435,24 +350,6 @@ final class WaitQueues {
             queue.head().hasSearched = false;
             wakeLocally(queue);
         }
-    }
-
-    /**
-     * Whether a waiter for a resource of a lock, of any kind, has a registration: a command that may end it without a
-     * change of the lock registers again.
-     */
-    boolean isRegistered(LockKey key) {
-        if (registeredCount == 0) {
-            return false;
-        }
-        MemberQueues.Entry entry = memberQueues.of(key.member(0));
-        for (int i = 0; entry != null && i < entry.queues.size(); i++) {
-            if (entry.queues.get(i).registeredMask != 0) {
-                return true;
-            }
-        }
-        WaitQueue plain = get(key.member(0));
-        return plain != null && plain.registeredMask != 0;
     }
 
     /** A node pushes that a key has changed; a push does not say how. */
@@ -477,7 +374,7 @@ final class WaitQueues {
             } else if (other != turn && SetTurns.isOfSet(other)
                     && other.head().state == PendingAcquire.State.BACKING_OFF) {
                 if (!SetTurns.awaitsOther(other, others)) {
-                    unregister(other, nodeIndex);
+                    registrations.remove(other, nodeIndex);
                 }
             } else {
                 onInvalidated(other, nodeIndex);
@@ -500,7 +397,7 @@ final class WaitQueues {
         boolean isOtherSlot = hints.slot != null && hints.slot.number() != number;
         if ((isAttempting || isOtherSlot) && followers.isOneFor(queue, number)) {
             hints.pushed.set(number);
-            unregister(queue, nodeIndex);
+            registrations.remove(queue, nodeIndex);
             services.telemetry.rare.onWoken(queue.key, nodeIndex);
             followers.start(queue);
             return;
@@ -514,7 +411,7 @@ final class WaitQueues {
             hints.isSlotPushed = true;
         }
         if (isAttempting) {
-            unregister(queue, nodeIndex);
+            registrations.remove(queue, nodeIndex);
             services.telemetry.rare.onWoken(queue.key, nodeIndex);
             head.isWoken = true;
         } else {
@@ -523,7 +420,7 @@ final class WaitQueues {
     }
 
     private void onInvalidated(WaitQueue queue, int nodeIndex) {
-        unregister(queue, nodeIndex);
+        registrations.remove(queue, nodeIndex);
         fairness.onPushed(queue);
         PendingAcquire head = queue.head();
         if (head.state == PendingAcquire.State.BACKING_OFF && !queue.isHeldLocally && !queue.isPausing) {
@@ -566,13 +463,13 @@ final class WaitQueues {
     }
 
     private void wakeRegistered(int nodeIndex, long delayNs) {
-        if (registeredCount == 0) {
+        if (registrations.count == 0) {
             return;
         }
         wakeNs = services.clock.nanoTime() + delayNs;
         queues.forEach(queue -> {
             if ((queue.registeredMask & 1L << nodeIndex) != 0) {
-                unregister(queue, nodeIndex);
+                registrations.remove(queue, nodeIndex);
                 wakeUnregistered(queue, nodeIndex);
             }
         });

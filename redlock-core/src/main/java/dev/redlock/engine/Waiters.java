@@ -21,10 +21,4 @@ interface Waiters {
 
     /** A lease has ended: its lock goes to the next waiter of this client. */
     void handOff(LockKey key, LockKey lockedKey);
-
-    /** A lease is tracked no more. */
-    void onUntracked(LeaseHandle lease);
-
-    /** The lock of a lease that has ended is kept. */
-    void onKept();
 }

@@ -12,12 +12,12 @@ final class WatchOperation {
 
     private final LoopServices services;
     private final ClaimPool claims;
-    private final WaitQueues queues;
+    private final Registrations registrations;
 
-    WatchOperation(LoopServices services, ClaimPool claims, WaitQueues queues) {
+    WatchOperation(LoopServices services, ClaimPool claims, Registrations registrations) {
         this.services = services;
         this.claims = claims;
-        this.queues = queues;
+        this.registrations = registrations;
     }
 
     /** Registers the queue on every node on which it is not registered. */
@@ -33,7 +33,7 @@ final class WatchOperation {
         claim.retain();
         claim.addPendingReplies(Long.bitCount(mask));
         long sent = services.fanOut.send(claim, CommandKind.REMAINING_TTL, 0, mask);
-        queues.onRegistered(queue, sent);
+        registrations.add(queue, sent);
         claim.removePendingReply();
     }
 }

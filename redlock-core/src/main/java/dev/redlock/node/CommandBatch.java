@@ -41,7 +41,7 @@ final class CommandBatch extends InFlightRequest {
         sequences[length] = sequence;
         nodeMasks[length++] = nodes;
         keyBytes += request.resourceBulk().length + (kind.hasCounter ? request.counterBulk().length : 0);
-        valueBytes += request.token().bulk.length;
+        valueBytes += request.token.bulk.length;
     }
 
     int length() {
@@ -126,7 +126,7 @@ final class CommandBatch extends InFlightRequest {
             out.writeBytes(requests[Long.numberOfTrailingZeros(left)].counterBulk());
         }
         for (long left = mask; left != 0; left &= left - 1) {
-            out.writeBytes(requests[Long.numberOfTrailingZeros(left)].token().bulk);
+            out.writeBytes(requests[Long.numberOfTrailingZeros(left)].token.bulk);
         }
         for (long left = isFenced ? mask : 0; left != 0; left &= left - 1) {
             RespWriter.bulkInteger(out, requests[Long.numberOfTrailingZeros(left)].highestFence());
@@ -135,7 +135,7 @@ final class CommandBatch extends InFlightRequest {
             RespWriter.bulkInteger(out, requests[0].counterTtlMs());
         }
         for (long left = isExtension ? mask : 0; left != 0; left &= left - 1) {
-            RespWriter.bulkInteger(out, requests[Long.numberOfTrailingZeros(left)].ttlMs());
+            RespWriter.bulkInteger(out, requests[Long.numberOfTrailingZeros(left)].ttlMs);
         }
     }
 

@@ -233,7 +233,7 @@ final class CommandRetries {
         if (out == null) {
             return false;
         }
-        boolean isRegistering = kind.mayRegister && request.isWakeUpWanted() && sender.isPushing;
+        boolean isRegistering = kind.mayRegister && request.isWakeUpWanted && sender.isPushing;
         if (isRegistering) {
             WakeUpRequest.writeTo(out);
         } else if (isAsking) {

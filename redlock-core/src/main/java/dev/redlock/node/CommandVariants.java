@@ -62,7 +62,7 @@ final class CommandVariants implements RejectedSends.Listener {
             fanOut.routes.route(request, false);
         }
         int start = out.writerIndex();
-        boolean isWakeUpWanted = kind.mayRegister && request.isWakeUpWanted();
+        boolean isWakeUpWanted = kind.mayRegister && request.isWakeUpWanted;
         if (isWakeUpWanted) {
             WakeUpRequest.writeTo(out);
         }

@@ -16,6 +16,27 @@ public abstract class LockRequest extends InFlightRequest implements SlotKey {
     /** Reply to a refused acquire without the remaining ttl of the holder's key. */
     public static final long REFUSED_TTL_UNKNOWN = Long.MIN_VALUE;
 
+    /** The token of the claim. */
+    public final Token token;
+    /** The ttl to write, milliseconds. */
+    public long ttlMs;
+    /**
+     * Whether the reply to a refused acquire includes the remaining ttl of the holder's key. If not, the node may get a
+     * cheaper command, whose refusal is {@link #REFUSED_TTL_UNKNOWN}.
+     */
+    public boolean isRemainingTtlWanted;
+    /** Whether the node registers the connection for a push if it refuses an acquire. The acquire is a script then. */
+    public boolean isWakeUpWanted;
+
+    /**
+     * A request.
+     *
+     * @param token of its claim
+     */
+    protected LockRequest(Token token) {
+        this.token = token;
+    }
+
     /** @return the kind of lock, which chooses the scripts */
     public abstract LockKind lockKind();
 
@@ -44,9 +65,6 @@ public abstract class LockRequest extends InFlightRequest implements SlotKey {
      */
     public abstract int resourceHash(int index);
 
-    /** @return the token of the claim */
-    public abstract Token token();
-
     /**
      * The name of the intention that a waiting writer leaves beside readers, and a waiting set beside its keys.
      *
@@ -60,24 +78,6 @@ public abstract class LockRequest extends InFlightRequest implements SlotKey {
      * @return true if it does
      */
     public abstract boolean isIntentionLeft();
-
-    /** @return the ttl to write, milliseconds */
-    public abstract long ttlMs();
-
-    /**
-     * Whether the reply to a refused acquire includes the remaining ttl of the holder's key. If not, the node may get a
-     * cheaper command, whose refusal is {@link #REFUSED_TTL_UNKNOWN}.
-     *
-     * @return true if it does
-     */
-    public abstract boolean isRemainingTtlWanted();
-
-    /**
-     * Whether the node registers the connection for a push if it refuses an acquire. The acquire is a script then.
-     *
-     * @return true if it does
-     */
-    public abstract boolean isWakeUpWanted();
 
     /**
      * @return the counter's key as {@link #resourceBulk} has the resource; borrowed. For commands with a counter or a

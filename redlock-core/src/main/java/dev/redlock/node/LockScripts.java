@@ -37,20 +37,20 @@ final class LockScripts {
         if (kind.hasCounter) {
             out.writeBytes(command.counterBulk());
         }
-        out.writeBytes(command.token().bulk);
+        out.writeBytes(command.token.bulk);
         switch (kind) {
-            case ACQUIRE, EXTEND, SHORTEN -> RespWriter.bulkInteger(out, command.ttlMs());
+            case ACQUIRE, EXTEND, SHORTEN -> RespWriter.bulkInteger(out, command.ttlMs);
             case ACQUIRE_FENCED -> {
-                RespWriter.bulkInteger(out, command.ttlMs());
+                RespWriter.bulkInteger(out, command.ttlMs);
                 RespWriter.bulkInteger(out, command.counterTtlMs());
             }
             case ACQUIRE_WITH_TICKET -> {
-                RespWriter.bulkInteger(out, command.ttlMs());
+                RespWriter.bulkInteger(out, command.ttlMs);
                 RespWriter.bulkInteger(out, command.ticket());
                 out.writeBytes(command.counterBulk());
             }
             case ACQUIRE_FENCED_WITH_TICKET -> {
-                RespWriter.bulkInteger(out, command.ttlMs());
+                RespWriter.bulkInteger(out, command.ttlMs);
                 RespWriter.bulkInteger(out, command.counterTtlMs());
                 RespWriter.bulkInteger(out, command.ticket());
             }

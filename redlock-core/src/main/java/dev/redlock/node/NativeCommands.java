@@ -38,7 +38,7 @@ final class NativeCommands {
         switch (encoding) {
             case SET_IFEQ -> writeSetIfEqual(out, command);
             case MSETEX -> writeSetAllIfAbsent(out, command);
-            case DELEX, DELIFEQ -> writeRelease(out, encoding, command.resourceBulk(), command.token());
+            case DELEX, DELIFEQ -> writeRelease(out, encoding, command.resourceBulk(), command.token);
             case PTTL -> out.writeBytes(PTTL).writeBytes(command.resourceBulk());
             case TYPE -> out.writeBytes(TYPE).writeBytes(command.resourceBulk(sequence));
             case GET -> writeTicketQuery(out, command.counterBulk());
@@ -81,19 +81,19 @@ final class NativeCommands {
         RespWriter.bulkInteger(out, keyCount);
         for (int i = 0; i < keyCount; i++) {
             out.writeBytes(command.resourceBulk(i));
-            out.writeBytes(command.token().bulk);
+            out.writeBytes(command.token.bulk);
         }
         out.writeBytes(PlainCommands.NX_PX);
-        RespWriter.bulkInteger(out, command.ttlMs());
+        RespWriter.bulkInteger(out, command.ttlMs);
     }
 
     /** {@code SET key token IFEQ token PX ttl}. */
     private static void writeSetIfEqual(ByteBuf out, LockRequest command) {
         out.writeBytes(SET_IFEQ).writeBytes(command.resourceBulk());
-        out.writeBytes(command.token().bulk);
+        out.writeBytes(command.token.bulk);
         out.writeBytes(IFEQ);
-        out.writeBytes(command.token().bulk);
+        out.writeBytes(command.token.bulk);
         out.writeBytes(PX);
-        RespWriter.bulkInteger(out, command.ttlMs());
+        RespWriter.bulkInteger(out, command.ttlMs);
     }
 }

@@ -25,7 +25,7 @@ final class PlainCommands {
     /** Whether a command is one of the three. */
     static boolean isPlain(LockRequest command, CommandKind kind) {
         return command.lockKind() == LockKind.PLAIN && switch (kind) {
-            case ACQUIRE -> !command.isRemainingTtlWanted() && !command.isWakeUpWanted();
+            case ACQUIRE -> !command.isRemainingTtlWanted && !command.isWakeUpWanted;
             case EXTEND, RELEASE -> true;
             default -> false;
         };
@@ -43,17 +43,17 @@ final class PlainCommands {
             return CommandEncoding.PLAIN_SET;
         }
         out.writeBytes(ScriptSources.EVALSHA[kind.ordinal()]);
-        out.writeBytes(command.resourceBulk()).writeBytes(command.token().bulk);
+        out.writeBytes(command.resourceBulk()).writeBytes(command.token.bulk);
         if (kind == CommandKind.EXTEND) {
-            writeTtl(out, command.ttlMs());
+            writeTtl(out, command.ttlMs);
         }
         return CommandEncoding.SCRIPT;
     }
 
     /** {@code SET key token NX PX ttl}. */
     void writeSet(ByteBuf out, LockRequest command) {
-        out.writeBytes(SET).writeBytes(command.resourceBulk()).writeBytes(command.token().bulk).writeBytes(NX_PX);
-        writeTtl(out, command.ttlMs());
+        out.writeBytes(SET).writeBytes(command.resourceBulk()).writeBytes(command.token.bulk).writeBytes(NX_PX);
+        writeTtl(out, command.ttlMs);
     }
 
     private void writeTtl(ByteBuf out, long newTtlMs) {

@@ -82,7 +82,7 @@ record ServerCapabilities(CommandEncoding releaseEncoding, CommandEncoding exten
             return encodingOf(command.lockKind(), command, kind);
         }
         return switch (kind) {
-            case ACQUIRE -> command.isRemainingTtlWanted() ? CommandEncoding.SCRIPT : CommandEncoding.PLAIN_SET;
+            case ACQUIRE -> command.isRemainingTtlWanted ? CommandEncoding.SCRIPT : CommandEncoding.PLAIN_SET;
             case RELEASE -> releaseEncoding;
             case EXTEND -> extendEncoding;
             default -> kind.encoding;
@@ -91,7 +91,7 @@ record ServerCapabilities(CommandEncoding releaseEncoding, CommandEncoding exten
 
     /** A key of readers and writers has a ttl, and a writer that does not wait leaves no intention. */
     private CommandEncoding encodingOf(LockKind lock, LockRequest command, CommandKind kind) {
-        if (lock == LockKind.SET && kind == CommandKind.ACQUIRE && !command.isRemainingTtlWanted()) {
+        if (lock == LockKind.SET && kind == CommandKind.ACQUIRE && !command.isRemainingTtlWanted) {
             return setEncoding;
         }
         if (kind == CommandKind.KEY_TYPE) {
@@ -101,7 +101,7 @@ record ServerCapabilities(CommandEncoding releaseEncoding, CommandEncoding exten
             return CommandEncoding.PTTL;
         }
         boolean isPlainWrite = lock == LockKind.WRITE && kind == CommandKind.ACQUIRE
-                && !command.isRemainingTtlWanted() && command.intention() == null;
+                && !command.isRemainingTtlWanted && command.intention() == null;
         return isPlainWrite ? CommandEncoding.PLAIN_SET : CommandEncoding.SCRIPT;
     }
 

@@ -46,7 +46,7 @@ final class UndeliveredRelease extends InFlightRequest implements SlotKey {
         this.lockKind = command.lockKind();
         this.keyCount = command.keyCount();
         this.resourceBulk = command.resourceBulk();
-        this.token = command.token().copy();
+        this.token = command.token.copy();
         this.untilNs = untilNs;
     }
 

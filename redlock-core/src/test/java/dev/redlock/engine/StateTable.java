@@ -166,8 +166,8 @@ final class StateTable {
         }
         checkCount(inFlight, scheduler.inFlight.count, "attempts in flight");
         checkCount(waiters, scheduler.waiterCount, "waiters");
-        checkCount(extended, scheduler.autoExtendedCount(), "leases with automatic extension");
-        checkCount(registered.size(), scheduler.queues.registeredCount, "queues with a registration");
+        checkCount(extended, conductor.keeper.extendableCount, "leases with automatic extension");
+        checkCount(registered.size(), scheduler.registrations.count, "queues with a registration");
     }
 
     private void checkCount(int counted, int limited, String what) {

@@ -90,8 +90,8 @@ public final class TestEngine {
     public boolean isIdle() {
         AcquireScheduler scheduler = conductors[0].scheduler;
         return scheduler.firstPending() == null && scheduler.waiterCount == 0 && scheduler.inFlight.count == 0
-                && scheduler.autoExtendedCount() == 0 && scheduler.queues.isEmpty()
-                && scheduler.queues.registeredCount == 0 && conductors[0].scheduler.permits.isIdle();
+                && conductors[0].keeper.extendableCount == 0 && scheduler.queues.isEmpty()
+                && scheduler.registrations.count == 0 && conductors[0].scheduler.permits.isIdle();
     }
 
     /** @return whether a resource has a queue, with a waiter or without */
@@ -101,7 +101,7 @@ public final class TestEngine {
 
     /** @return queues with a registration on any node */
     public int registeredCount() {
-        return conductors[0].scheduler.queues.registeredCount;
+        return conductors[0].scheduler.registrations.count;
     }
 
     /** @return the queue of a resource, to be compared by identity; null if nobody waits */

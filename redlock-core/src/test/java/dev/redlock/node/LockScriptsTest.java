@@ -31,7 +31,7 @@ class LockScriptsTest {
 
     private static StubRequest request(long ttlMs, String name) {
         StubRequest request = new StubRequest(RESOURCE, ttlMs, name);
-        System.arraycopy(TOKEN.getBytes(StandardCharsets.ISO_8859_1), 0, request.token().bulk, 5, Token.LENGTH);
+        System.arraycopy(TOKEN.getBytes(StandardCharsets.ISO_8859_1), 0, request.token.bulk, 5, Token.LENGTH);
         return request;
     }
 

@@ -8,17 +8,16 @@ import java.util.Arrays;
 class StubRequest extends LockRequest {
 
     private final byte[] resourceBulk;
-    private final Token token;
-    private final long ttlMs;
 
     StubRequest(String resourceBulk, long ttlMs) {
         this(resourceBulk, ttlMs, null);
     }
 
     StubRequest(String resourceBulk, long ttlMs, String name) {
-        this.token = new Token(Token.labelOf(name));
+        super(new Token(Token.labelOf(name)));
         this.resourceBulk = resourceBulk.getBytes(StandardCharsets.UTF_8);
         this.ttlMs = ttlMs;
+        this.isRemainingTtlWanted = true;
     }
 
     @Override
@@ -52,11 +51,6 @@ class StubRequest extends LockRequest {
     }
 
     @Override
-    public boolean isRemainingTtlWanted() {
-        return true;
-    }
-
-    @Override
     public int wantedCount() {
         return 1;
     }
@@ -82,11 +76,6 @@ class StubRequest extends LockRequest {
     }
 
     @Override
-    public Token token() {
-        return token;
-    }
-
-    @Override
     public Token intention() {
         return null;
     }
@@ -94,11 +83,6 @@ class StubRequest extends LockRequest {
     @Override
     public boolean isIntentionLeft() {
         return false;
-    }
-
-    @Override
-    public long ttlMs() {
-        return ttlMs;
     }
 
     @Override
@@ -123,11 +107,6 @@ class StubRequest extends LockRequest {
 
     @Override
     public boolean isSecondTryWanted(CommandKind kind, int sequence) {
-        return false;
-    }
-
-    @Override
-    public boolean isWakeUpWanted() {
         return false;
     }
 }

@@ -20,7 +20,7 @@ class UndeliveredReleasesTest {
 
     private static StubRequest request(long token) {
         StubRequest request = new StubRequest("$1\r\nr\r\n", 1_000);
-        request.token().set(token(token));
+        request.token.set(token(token));
         return request;
     }
 
@@ -108,9 +108,9 @@ class UndeliveredReleasesTest {
     void copiesTheTokenAndBorrowsTheResource() {
         UndeliveredReleases queue = new UndeliveredReleases(10);
         StubRequest request = request(7);
-        Token token = request.token().copy();
+        Token token = request.token.copy();
         queue.add(new UndeliveredRelease(null, request, 1_000));
-        request.token().set(token(8));
+        request.token.set(token(8));
         UndeliveredRelease entry = queue.poll(0);
         assertEquals(token, entry.token());
         assertSame(request.resourceBulk(), entry.resourceBulk());

@@ -1,0 +1,164 @@
+package dev.redlock.engine;
+
+import dev.redlock.api.AcquireOutcome;
+import dev.redlock.node.LockKind;
+import dev.redlock.node.VoteFailure;
+import dev.redlock.quorum.Vote;
+
+/**
+ * Asks some nodes first: the doorkeeper if the attempt is contended, or a quorum of a thrifty client. Then it asks the
+ * others if the first ones do not decide the attempt, or not in time.
+ *
+ * @threading event-loop-confined
+ */
+final class FirstNodes {
+
+    private final LoopServices services;
+    private final AcquireScheduler scheduler;
+    private final AcquireOperation operation;
+    private final long all;
+    private final boolean isThrifty;
+
+    FirstNodes(LoopServices services, AcquireScheduler scheduler, AcquireOperation operation) {
+        this.services = services;
+        this.scheduler = scheduler;
+        this.operation = operation;
+        this.all = services.all;
+        this.isThrifty = services.config.attempts().isThrifty();
+    }
+
+    /** Starts the round of an attempt with the nodes of its plan. */
+    void ask(Claim claim, long t1Ns) {
+        long mask = maskOf(claim, t1Ns);
+        if (mask == all) {
+            operation.askAll(claim, t1Ns);
+            return;
+        }
+        claim.voterMask = services.fanOut.votingMask(claim);
+        services.timers.start(claim.roundTimer, hedgeAtNs(claim, mask, t1Ns));
+        services.telemetry.onAttempt(claim, t1Ns, mask);
+        operation.ask(claim, mask);
+    }
+
+    /** The nodes that the plan of an attempt asks first. */
+    private long maskOf(Claim claim, long t1Ns) {
+        PendingAcquire pending = claim.pending;
+        LockKey key = claim.key;
+        if (scheduler.intentions.isEveryNodeAsked(pending, claim, t1Ns)) {
+            return all;
+        }
+        if (pending.plan == PendingAcquire.Plan.DOORKEEPER_FIRST || pending.plan == PendingAcquire.Plan.YIELDING) {
+            int doorkeeper = services.doorkeeper.of(key);
+            if (doorkeeper != Doorkeeper.NONE) {
+                return 1L << doorkeeper;
+            }
+        }
+        if (!isThrifty || pending.plan == PendingAcquire.Plan.ALL) {
+            return all;
+        }
+        // A search for a permit asks one node, which must have the key of each slot in use.
+        boolean isOrderOfResource = claim.guest != null || pending.plan != PendingAcquire.Plan.UNCONTENDED
+                || pending.lease.key.kind() == LockKind.PERMIT;
+        return isOrderOfResource ? services.firstVoters.of(key) : services.firstVoters.at(t1Ns, key);
+    }
+
+    /** When an attempt asks the other nodes too, unless the first ones have replied. */
+    private long hedgeAtNs(Claim claim, long mask, long nowNs) {
+        long leftNs = Math.max(0, claim.roundEndNs - nowNs);
+        return nowNs + (Long.bitCount(mask) == 1
+                ? services.doorkeeper.timeoutNs(Long.numberOfTrailingZeros(mask), leftNs)
+                : services.firstVoters.delayNs(mask, leftNs));
+    }
+
+    /** Asks more nodes. */
+    private void askMore(Claim claim, long mask) {
+        // The first grants of the attempt may be older than the check that has let these nodes vote.
+        long newVoters = mask & ~claim.voterMask;
+        // Also a cluster that is silent for the key: its silence may end before the send.
+        newVoters &= newVoters == 0 ? 0 : services.readyMask(claim);
+        claim.askedMask |= newVoters;
+        claim.possibleHolderMask |= newVoters;
+        // The decision follows the last send.
+        claim.isFanOutInProgress = true;
+        for (long left = newVoters; left != 0; left &= left - 1) {
+            int i = Long.numberOfTrailingZeros(left);
+            boolean isSilent = services.voters[i].isSilentFor(claim);
+            operation.onNoReply(claim, i, Vote.FAILED, isSilent ? VoteFailure.SLOT_MOVED : VoteFailure.NOT_CONNECTED);
+        }
+        operation.ask(claim, mask & ~newVoters);
+    }
+
+    /** The doorkeeper alone considers the intention of a set, so it alone gets the name. */
+    void send(Claim claim, long mask) {
+        int doorkeeper = services.doorkeeper.of(claim.key);
+        long named = doorkeeper == Doorkeeper.NONE ? 0 : mask & 1L << doorkeeper;
+        if (named != 0) {
+            if (scheduler.queues.setTurns.isFirst(claim.pending.queue)) {
+                claim.pending.intendedNode = doorkeeper;
+            }
+            services.fanOut.send(claim, AcquireOperation.kindOf(claim), 0, named);
+        }
+        // If there is no other node, the name is still needed: the doorkeeper may not know the script yet.
+        if (mask != named) {
+            claim.intention = null;
+            services.fanOut.send(claim, AcquireOperation.kindOf(claim), 0, mask & ~named);
+        }
+    }
+
+    /** The doorkeeper has granted: asks the other first nodes. */
+    private void askFirstVoters(Claim claim) {
+        long others = services.firstVoters.of(claim.key) & ~claim.askedMask;
+        if (!isThrifty || (others | claim.askedMask) == all) {
+            askOthers(claim);
+            return;
+        }
+        services.timers.start(claim.roundTimer, hedgeAtNs(claim, others, services.clock.nanoTime()));
+        services.telemetry.onAskedOthers(claim, others);
+        askMore(claim, others);
+    }
+
+    /** The first nodes have not decided the attempt: asks all others. */
+    void hedge(Claim claim) {
+        services.counters.add(ConductorCounters.HEDGED, 1);
+        askOthers(claim);
+    }
+
+    private void askOthers(Claim claim) {
+        services.timers.start(claim.roundTimer, claim.roundEndNs);
+        long others = all & ~claim.askedMask;
+        services.telemetry.onAskedOthers(claim, others);
+        askMore(claim, others);
+    }
+
+    /** The first nodes have not replied in time. */
+    void onTimeout(Claim claim) {
+        if (!isDoorkeeperAskedOnly(claim)) {
+            services.firstVoters.onLate(silentMask(claim));
+        }
+        hedge(claim);
+    }
+
+    /**
+     * A refusal of the doorkeeper ends the attempt: no other node was asked, and the doorkeeper pushes the next change.
+     * Otherwise, a node that did not vote or a last vote that does not decide makes the attempt ask the others.
+     */
+    void onVote(Claim claim) {
+        boolean isDoorkeeperAskedOnly = isDoorkeeperAskedOnly(claim);
+        if (isDoorkeeperAskedOnly && claim.acquireRound.refused() != 0) {
+            operation.fail(claim, AcquireOutcome.Kind.CONTENDED);
+        } else if (isDoorkeeperAskedOnly && claim.acquireRound.granted() != 0) {
+            askFirstVoters(claim);
+        } else if ((claim.acquireRound.failed() | claim.acquireRound.unknown()) != 0 || silentMask(claim) == 0) {
+            hedge(claim);
+        }
+    }
+
+    private boolean isDoorkeeperAskedOnly(Claim claim) {
+        return operation.isPartlyAsked(claim) && Long.bitCount(claim.askedMask) == 1;
+    }
+
+    /** The nodes that were asked and have not voted, as a mask. */
+    static long silentMask(Claim claim) {
+        return claim.acquireRound.pending() & claim.askedMask;
+    }
+}

@@ -1,0 +1,150 @@
+package dev.redlock.engine;
+
+import dev.redlock.node.LockKind;
+import dev.redlock.node.LockRequest;
+
+/**
+ * The registrations of waiters for pushes, and what else a refusal says. A node pushes the next change of a key after
+ * an attempt that it has refused, if the attempt has asked for that.
+ *
+ * @threading event-loop-confined
+ */
+final class Registrations {
+
+    /** The reply of the script for a key without expiry: the largest exact integer of Lua, negated. */
+    private static final long NO_EXPIRY_REPLY = -9_007_199_254_740_991L;
+    /** The reply to a refused set ends with the number of the resource in use. */
+    private static final int SET_NUMBER_BITS = 7;
+    /** A key without expiry, in the reply to a refused set. */
+    private static final long SET_TTL_MS_MAX = (1L << 53 - SET_NUMBER_BITS) - 1;
+
+    /** Queues with a registration on any node. */
+    int count;
+    private final LoopServices services;
+    private final KeyedMap<WaitQueue> queues;
+    private final MemberQueues memberQueues;
+    private final int max;
+
+    Registrations(LoopServices services, KeyedMap<WaitQueue> queues, MemberQueues memberQueues) {
+        this.services = services;
+        this.queues = queues;
+        this.memberQueues = memberQueues;
+        this.max = services.config.limits().wakeUpKeysMax();
+    }
+
+    /** Whether any node would push a change. A queue beyond the limit of registered keys polls. */
+    boolean isPossible(PendingAcquire pending) {
+        return pending.queue != null && isAllowed(pending.queue)
+                && services.wakeUpMask() != 0;
+    }
+
+    /**
+     * Prepares an attempt for a lock of another kind. The script of a refused reader or writer may change the key: it
+     * removes expired readers, and leaves the intention of a writer. That ends the registrations of other waiters of
+     * the client, unless the attempt registers itself.
+     */
+    void prepare(Claim claim) {
+        LockKey key = claim.key;
+        // Readers always run a script, whose refusal has the ttl.
+        claim.isRemainingTtlWanted |= key.kind() == LockKind.READ;
+        boolean mayEndRegistrations = key.kind() == LockKind.READ || key.kind() == LockKind.WRITE;
+        claim.isWakeUpWanted |= claim.isRemainingTtlWanted && mayEndRegistrations && isAnyFor(key);
+    }
+
+    /** Whether a waiter for a resource of a lock, of any kind, has a registration. */
+    private boolean isAnyFor(LockKey key) {
+        MemberQueues.Entry entry = count == 0 ? null : memberQueues.of(key.member(0));
+        for (int i = 0; entry != null && i < entry.queues.size(); i++) {
+            if (entry.queues.get(i).registeredMask != 0) {
+                return true;
+            }
+        }
+        WaitQueue plain = count == 0 ? null : queues.get(key.member(0));
+        return plain != null && plain.registeredMask != 0;
+    }
+
+    /** Whether attempts of a queue may register for pushes. */
+    boolean isAllowed(WaitQueue queue) {
+        return queue.registeredMask != 0 || count < max;
+    }
+
+    /** The slots of a semaphore wake its queue from now on. */
+    void expectSlots(WaitQueue queue) {
+        memberQueues.addSlots(queue);
+    }
+
+    /** The nodes of a mask push the next change of the key. */
+    void add(WaitQueue queue, long mask) {
+        if (queue.key.kind() == LockKind.PERMIT) {
+            memberQueues.addSlots(queue);
+        }
+        if (queue.registeredMask == 0 && mask != 0) {
+            count++;
+        }
+        queue.registeredMask |= mask;
+    }
+
+    /** A node does not push the next change any more. */
+    void remove(WaitQueue queue, int nodeIndex) {
+        long left = queue.registeredMask & ~(1L << nodeIndex);
+        if (queue.registeredMask != 0 && left == 0) {
+            count--;
+        }
+        queue.registeredMask = left;
+    }
+
+    /** Some keys of a queue may have no registration. */
+    void remove(WaitQueue queue) {
+        queue.awaited = null;
+        if (queue.registeredMask != 0) {
+            count--;
+            queue.registeredMask = 0;
+        }
+    }
+
+    // ---- refusals ---------------------------------------------------------------------------------------------------
+
+    /** A node has refused an attempt, maybe late. The reply of a script has the remaining ttl of the key in use. */
+    void onRefused(Claim claim, int nodeIndex, long value) {
+        if (claim.phase == Claim.Phase.ACQUIRING && claim.isWakeUpWanted && claim.pending.queue != null
+                && services.node(nodeIndex, claim).hasWakeUps()) {
+            add(claim.pending.queue, 1L << nodeIndex);
+        }
+        if (claim.key.kind() == LockKind.SET) {
+            recordRefusalOfSet(claim, value);
+        } else if (value != LockRequest.REFUSED_TTL_UNKNOWN) {
+            claim.recordRemainingTtl(value == NO_EXPIRY_REPLY ? Long.MAX_VALUE : -value);
+        }
+    }
+
+    /** A doorkeeper has refused an attempt with the ticket of its queue. Returns the reply without the ticket. */
+    long onTicket(Claim claim, int nodeIndex, long value) {
+        if (claim.phase == Claim.Phase.ACQUIRING) {
+            long startNs = claim.roundEndNs - claim.pending.lease.times.nodeTimeoutNs;
+            services.doorkeeper.onRefused(nodeIndex, services.clock.nanoTime() - startNs);
+            WaitQueue queue = claim.pending.queue;
+            queue.place = Ticket.placeOf(value);
+            // After its turn, the next refusal gives it another ticket: nobody yields to one whose turn is over.
+            queue.ticket = queue.place == 0 ? Ticket.NONE : Ticket.numberOf(value);
+        }
+        long remainingTtlMs = Ticket.remainingTtlMsOf(value);
+        return remainingTtlMs == Long.MAX_VALUE ? NO_EXPIRY_REPLY : -remainingTtlMs;
+    }
+
+    /** The reply of the script has a ttl and the number of a resource; {@code MSETEX} refuses by 0. */
+    private void recordRefusalOfSet(Claim claim, long value) {
+        if (value == 0 || value == LockRequest.REFUSED_TTL_UNKNOWN) {
+            return;
+        }
+        long remainingTtlMs = -value >>> SET_NUMBER_BITS;
+        claim.recordRemainingTtl(remainingTtlMs == SET_TTL_MS_MAX ? Long.MAX_VALUE : remainingTtlMs);
+        boolean isOfDoorkeeper = claim.phase == Claim.Phase.ACQUIRING && Long.bitCount(claim.askedMask) == 1;
+        WaitQueue queue = isOfDoorkeeper ? claim.pending.queue : null;
+        if (queue != null) {
+            // The number of the resource in use, from 1 in the order of the set; 0 if unknown.
+            int number = (int) (-value & (1 << SET_NUMBER_BITS) - 1);
+            boolean isKnown = number > 0 && number <= queue.key.memberCount();
+            queue.awaited = isKnown ? memberQueues.of(queue.key.member(number - 1)) : null;
+        }
+    }
+}
