@@ -25,8 +25,8 @@ public class CountersStress {
     /** The conductor. */
     @Actor
     public void conductor() {
-        counters.onRolledBack();
-        counters.onRolledBack();
+        counters.add(ConductorCounters.ROLLED_BACK, 1);
+        counters.add(ConductorCounters.ROLLED_BACK, 1);
     }
 
     /** Any other thread. */

@@ -26,7 +26,7 @@ public class LeasePublicationStress {
     /** The conductor. */
     @Actor
     public void conductor() {
-        lease.setFencingToken(1);
+        lease.fencingToken = 1;
         lease.completeAcquire(AcquireOutcome.Kind.ACQUIRED, AcquireOutcome.Kind.ACQUIRED);
     }
 

@@ -27,7 +27,7 @@ public class LeaseReleaseStress {
     /** A lease that is being released. */
     public LeaseReleaseStress() {
         lease.completeAcquire(AcquireOutcome.Kind.ACQUIRED, AcquireOutcome.Kind.ACQUIRED);
-        lease.markReleasing();
+        lease.setState(LeaseState.RELEASING);
     }
 
     /** The conductor. */
@@ -40,6 +40,6 @@ public class LeaseReleaseStress {
     @Actor
     public void reader(II_Result r) {
         r.r1 = lease.state() == LeaseState.RELEASED ? 1 : 0;
-        r.r2 = r.r1 == 0 ? -1 : lease.releaseOutcome() == ReleaseOutcome.RELEASED ? 1 : 0;
+        r.r2 = r.r1 == 0 ? -1 : lease.releaseOutcome == ReleaseOutcome.RELEASED ? 1 : 0;
     }
 }

@@ -252,7 +252,7 @@ final class AcquireOperation {
 
     /** An extended lease outlives the keys that the acquire has set, so a late grant proves too little. */
     private static boolean isExtended(Claim claim) {
-        return claim.phase == Claim.Phase.HELD && claim.lease.validUntilNs() - claim.validUntilNs > 0;
+        return claim.phase == Claim.Phase.HELD && claim.lease.validUntilNs - claim.validUntilNs > 0;
     }
 
     /** A node may have lost the key: revokes its vote in a round that is not decided. */

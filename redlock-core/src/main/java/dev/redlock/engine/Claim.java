@@ -165,6 +165,18 @@ final class Claim extends LockRequest {
         }
     }
 
+    /** Returns the end of the validity of its ttl, usually that of the lease, if it is sent at t1. */
+    long validUntilNs(long t1Ns) {
+        LeaseTimes times = lease.times;
+        return ttlMs == times.ttlMs ? t1Ns + times.validityNs : terms.validUntilNs(t1Ns, ttlMs);
+    }
+
+    /** Returns the timeout of a round for its ttl, usually that of the lease. */
+    long nodeTimeoutNs() {
+        LeaseTimes times = lease.times;
+        return ttlMs == times.ttlMs ? times.nodeTimeoutNs : terms.nodeTimeoutNs(ttlMs);
+    }
+
     void recordRemainingTtl(long remainingTtlMs) {
         if (shortestRemainingTtlMs < 0 || remainingTtlMs < shortestRemainingTtlMs) {
             shortestRemainingTtlMs = remainingTtlMs;

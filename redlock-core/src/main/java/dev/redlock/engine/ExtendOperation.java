@@ -56,14 +56,14 @@ final class ExtendOperation {
         claim.ttlMsMax = Math.max(claim.ttlMsMax, ttlMs);
         long t1Ns = clock.nanoTime();
         telemetry.onExtensionStarted(claim, t1Ns);
-        claim.validBeforeExtensionNs = lease.validUntilNs();
-        claim.extendedUntilNs = lease.times.validUntilNs(t1Ns, ttlMs);
-        if (claim.extendedUntilNs - lease.validUntilNs() < 0) {
+        claim.validBeforeExtensionNs = lease.validUntilNs;
+        claim.extendedUntilNs = claim.validUntilNs(t1Ns);
+        if (claim.extendedUntilNs - lease.validUntilNs < 0) {
             // The new ttl ends earlier, and each node shortens its key as soon as the command arrives.
             lease.setValidUntilNs(claim.extendedUntilNs);
             timers.start(claim.holdTimer, claim.extendedUntilNs);
         }
-        timers.start(claim.extendTimer, t1Ns + lease.times.nodeTimeoutNs(ttlMs));
+        timers.start(claim.extendTimer, t1Ns + claim.nodeTimeoutNs());
         claim.possibleHolderMask = services.all;
         claim.continuousMask = claim.holderMask;
         claim.addPendingReplies(services.voters.length);

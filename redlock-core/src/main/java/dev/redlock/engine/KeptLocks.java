@@ -76,7 +76,7 @@ final class KeptLocks {
         kept.ttlMs = released.ttlMs;
         kept.acquiredNs = released.acquiredNs;
         kept.isKept = true;
-        kept.setValidUntilNs(released.validUntilNs());
+        kept.setValidUntilNs(released.validUntilNs);
         kept.setState(LeaseState.HELD);
         return kept;
     }
@@ -84,7 +84,7 @@ final class KeptLocks {
     private void shorten(LeaseHandle lease, Claim claim, long nowNs) {
         long ttlMs = ttlMsToKeep(lease, nowNs);
         long untilNs = terms.validUntilNs(nowNs, ttlMs);
-        if (untilNs - lease.validUntilNs() < 0) {
+        if (untilNs - lease.validUntilNs < 0) {
             lease.setValidUntilNs(untilNs);
             keeper.extensions.shorten(claim, ttlMs);
         }

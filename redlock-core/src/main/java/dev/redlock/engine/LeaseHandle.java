@@ -67,12 +67,12 @@ public final class LeaseHandle extends AcquireResult implements Lease {
     }
 
     private volatile LeaseState state = LeaseState.IDLE;
-    private volatile long validUntilNs;
-    private volatile ReleaseOutcome releaseOutcome;
+    volatile long validUntilNs;
+    volatile ReleaseOutcome releaseOutcome;
     private volatile ExtendOutcome extendOutcome;
     private volatile ReleaseCallback releaseCallback;
     private volatile ExtendCallback extendCallback;
-    private volatile ExtendState extendState = ExtendState.NONE;
+    volatile ExtendState extendState = ExtendState.NONE;
 
     // The request of the caller.
     LockKey key;
@@ -303,14 +303,6 @@ public final class LeaseHandle extends AcquireResult implements Lease {
         return spec.extensionCountMax > 0 || spec.holdNsMin > 0;
     }
 
-    /** Defers an extension of an ended lease to the next turn if its caller is still inside the call. */
-    boolean deferExtension() {
-        if (isInCall()) {
-            deferToNextTurn(loop(), EXTEND);
-        }
-        return isInCall();
-    }
-
     @Override
     void recover(LeaseLoop owner, int request) {
         LeaseRecovery.recover(this, owner, request);
@@ -409,10 +401,6 @@ public final class LeaseHandle extends AcquireResult implements Lease {
         EXTEND_STATE.setRelease(this, next);
     }
 
-    ExtendState extendState() {
-        return extendState;
-    }
-
     /** Returns whether the event loop has taken a requested extension that has no outcome yet. */
     boolean isExtensionAccepted() {
         ExtendState now = extendState;
@@ -429,18 +417,6 @@ public final class LeaseHandle extends AcquireResult implements Lease {
         if (callback != null) {
             UserCallbacks.run(callback, this, outcome);
         }
-    }
-
-    boolean isExpired() {
-        return state == LeaseState.EXPIRED || state == LeaseState.LOST;
-    }
-
-    ReleaseOutcome releaseOutcome() {
-        return releaseOutcome;
-    }
-
-    long validUntilNs() {
-        return validUntilNs;
     }
 
     void setValidUntilNs(long untilNs) {

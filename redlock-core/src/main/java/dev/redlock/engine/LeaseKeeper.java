@@ -3,6 +3,7 @@ package dev.redlock.engine;
 import static dev.redlock.quorum.Validity.NS_PER_MS;
 
 import dev.redlock.api.ExtendOutcome;
+import dev.redlock.api.LeaseState;
 import dev.redlock.time.NanoClock;
 import dev.redlock.time.TimerWheel;
 import java.util.random.RandomGenerator;
@@ -107,9 +108,9 @@ final class LeaseKeeper {
 
     void scheduleNext(Claim claim, long nowNs, long extendInNs) {
         LeaseHandle lease = claim.lease;
-        long leftNs = lease.validUntilNs() - nowNs;
+        long leftNs = lease.validUntilNs - nowNs;
         // If a caller has extended beyond the ttl, an automatic extension by the ttl would shorten the validity.
-        boolean isBeyondTtl = nowNs + lease.times.validityNs - lease.validUntilNs() < 0;
+        boolean isBeyondTtl = nowNs + lease.times.validityNs - lease.validUntilNs < 0;
         long dueInNs = isBeyondTtl ? Math.max(extendInNs, untilThirdNs(lease, nowNs)) : extendInNs;
         boolean isExtensionFirst = mayExtend(lease, nowNs) && dueInNs < leftNs;
         startHoldTimer(claim, nowNs + (isExtensionFirst ? dueInNs : leftNs));
@@ -118,7 +119,7 @@ final class LeaseKeeper {
     /** Time until a third of the ttl has passed, as seen from the end of the validity. */
     static long untilThirdNs(LeaseHandle lease, long nowNs) {
         long ttlNs = lease.ttlMs * NS_PER_MS;
-        return lease.validUntilNs() - nowNs - (ttlNs - ttlNs / EXTEND_AFTER_DIVISOR);
+        return lease.validUntilNs - nowNs - (ttlNs - ttlNs / EXTEND_AFTER_DIVISOR);
     }
 
     private void startHoldTimer(Claim claim, long atNs) {
@@ -129,7 +130,7 @@ final class LeaseKeeper {
 
     private static boolean mayExtend(LeaseHandle lease, long nowNs) {
         if (lease.isKept) {
-            return lease.validUntilNs() - lease.keepUntilNs() < 0;
+            return lease.validUntilNs - lease.keepUntilNs() < 0;
         }
         return lease.extensionCount < lease.spec.extensionCountMax && nowNs - lease.acquiredNs < lease.spec.holdNsMax;
     }
@@ -140,12 +141,12 @@ final class LeaseKeeper {
             releases.releaseNow(lease);
             return;
         }
-        if (lease.validUntilNs() - nowNs <= 0) {
+        if (lease.validUntilNs - nowNs <= 0) {
             loss.expire(claim);
             return;
         }
         boolean isExtensionDue = !claim.isExtending && mayExtend(lease, nowNs);
-        startHoldTimer(claim, lease.validUntilNs());
+        startHoldTimer(claim, lease.validUntilNs);
         if (isExtensionDue) {
             startExtension(claim, lease.isKept ? kept.ttlMsToKeep(lease, nowNs) : lease.ttlMs);
         }
@@ -155,13 +156,16 @@ final class LeaseKeeper {
     void extend(LeaseHandle lease) {
         Claim claim = lease.claim;
         boolean isHeld = claim != null && claim.phase == Claim.Phase.HELD;
-        boolean isOver = !isHeld || lease.validUntilNs() - clock.nanoTime() <= 0;
-        if (isOver && lease.deferExtension()) {
+        boolean isOver = !isHeld || lease.validUntilNs - clock.nanoTime() <= 0;
+        if (isOver && lease.isInCall()) {
+            // A callback never runs inside the call that passed it.
+            lease.deferToNextTurn(lease.loop(), RequestMailbox.EXTEND);
             return;
         }
         lease.setExtendState(LeaseHandle.ExtendState.ACCEPTED);
         if (!isHeld) {
-            lease.completeExtend(lease.isExpired() ? ExtendOutcome.EXPIRED : ExtendOutcome.NOT_HELD);
+            boolean isLost = lease.storedState() == LeaseState.EXPIRED || lease.storedState() == LeaseState.LOST;
+            lease.completeExtend(isLost ? ExtendOutcome.EXPIRED : ExtendOutcome.NOT_HELD);
         } else if (isOver) {
             loss.expire(claim);
         } else if (!claim.isExtending) {
@@ -190,7 +194,7 @@ final class LeaseKeeper {
         long nowNs = clock.nanoTime();
         boolean isSuccess = outcome == ExtendOutcome.EXTENDED;
         telemetry.onExtensionEnded(claim, outcome, nowNs);
-        boolean isManual = lease.extendState() == LeaseHandle.ExtendState.STARTED;
+        boolean isManual = lease.extendState == LeaseHandle.ExtendState.STARTED;
         if (isSuccess && !isManual) {
             lease.extensionCount++;
         }

@@ -49,7 +49,7 @@ final class LeaseRecovery {
      */
     private static void recoverExtension(LeaseHandle lease, LeaseLoop owner) {
         boolean isStarted = lease.isExtensionAccepted() && lease.claim != null && lease.claim.isExtending;
-        if (lease.extendState() == LeaseHandle.ExtendState.NONE || !lease.isTaken(RequestMailbox.EXTEND) || isStarted) {
+        if (lease.extendState == LeaseHandle.ExtendState.NONE || !lease.isTaken(RequestMailbox.EXTEND) || isStarted) {
             return;
         }
         if (lease.isInCall()) {
@@ -73,7 +73,7 @@ final class LeaseRecovery {
             lease.completeExtend(ExtendOutcome.NOT_HELD);
         }
         if ((requests & RequestMailbox.RELEASE) != 0) {
-            ReleaseOutcome before = lease.releaseOutcome();
+            ReleaseOutcome before = lease.releaseOutcome;
             ReleaseOutcome outcome = before == null ? ReleaseOutcome.UNKNOWN : before;
             if (!lease.storedState().isFinal()) {
                 lease.end(LeaseState.RELEASED, outcome);

@@ -25,14 +25,4 @@ final class LeaseTimes {
         this.minValidityNs = minValidityNs;
         this.nodeTimeoutNs = nodeTimeoutNs;
     }
-
-    /** Returns the end of the validity of a ttl, usually this one, that was sent at t1. */
-    long validUntilNs(long t1Ns, long ofTtlMs) {
-        return ofTtlMs == ttlMs ? t1Ns + validityNs : terms.validUntilNs(t1Ns, ofTtlMs);
-    }
-
-    /** Returns the timeout of a round for a ttl, usually this one. */
-    long nodeTimeoutNs(long ofTtlMs) {
-        return ofTtlMs == ttlMs ? nodeTimeoutNs : terms.nodeTimeoutNs(ofTtlMs);
-    }
 }

@@ -148,7 +148,7 @@ final class RareEvents {
             event.failed = lease.failedCount();
             event.unknown = lease.unknownCount();
             event.fenced = lease.spec.isFenced;
-            event.validity = isAcquired ? lease.validUntilNs() - lease.acquiredNs : 0;
+            event.validity = isAcquired ? lease.validUntilNs - lease.acquiredNs : 0;
             event.commit();
             event.resource = null;
         } catch (RuntimeException | Error e) {

@@ -48,7 +48,7 @@ final class ReleaseOperation {
     void release(LeaseHandle lease) {
         Claim claim = lease.claim;
         if (claim == null) {
-            ReleaseOutcome before = lease.releaseOutcome();
+            ReleaseOutcome before = lease.releaseOutcome;
             lease.completeRelease(before == null ? ReleaseOutcome.EXPIRED : before);
             return;
         }
@@ -109,7 +109,7 @@ final class ReleaseOperation {
             LeaseHandle lease = claim.lease;
             int askedNode = keeper.waiters.onEnding(key, lease.waitNs, lease.acquiredNs, nowNs);
             telemetry.onReleaseStarted(claim, nowNs);
-            timers.start(claim.roundTimer, nowNs + lease.times.nodeTimeoutNs(claim.ttlMs));
+            timers.start(claim.roundTimer, nowNs + claim.nodeTimeoutNs());
             if (askedNode != Doorkeeper.NONE) {
                 ask(claim, key, askedNode);
             }

@@ -123,7 +123,7 @@ final class WaitQueues {
             memberQueues.moveToEnd(queue);
         }
         if (blocking != null) {
-            services.timers.start(head.timer, earlier(blocking.validUntilNs(), head.deadlineNs));
+            services.timers.start(head.timer, earlier(blocking.validUntilNs, head.deadlineNs));
         } else if (queue.isPausing) {
             passOnTurn(queue);
             services.timers.start(head.timer, earlier(queue.pauseEndNs, head.deadlineNs));

@@ -192,7 +192,7 @@ public final class TestEngine {
 
     /** @return the monotonic time at which the validity of a lease ends, whatever its state */
     public static long validUntilNs(Lease lease) {
-        return ((LeaseHandle) lease).validUntilNs();
+        return ((LeaseHandle) lease).validUntilNs;
     }
 
     /** Starts a timer of the conductor. */
