@@ -31,10 +31,6 @@ abstract class AcquireResult extends RequestMailbox implements AcquireOutcome {
         this.client = client;
     }
 
-    final LeaseClient client() {
-        return client;
-    }
-
     final void resetResult() {
         kind = Kind.CANCELLED;
         lastReason = Kind.CONTENDED;

@@ -32,7 +32,7 @@ final class AcquireScheduler implements Waiters {
     private final Limits limits;
     final InFlightLimit inFlight;
     private final FreeList<PendingAcquire> free = new FreeList<>(LoopServices.POOLED_MIN);
-    private PendingAcquire firstActive;
+    PendingAcquire firstActive;
     /** Acquisitions that wait for another one of this client. */
     int waiterCount;
 
@@ -284,15 +284,7 @@ final class AcquireScheduler implements Waiters {
         }
     }
 
-    PendingAcquire firstPending() {
-        return firstActive;
-    }
-
-    void abortFirst(AcquireOutcome.Kind kind) {
-        abort(firstActive, kind);
-    }
-
-    private void abort(PendingAcquire pending, AcquireOutcome.Kind kind) {
+    void abort(PendingAcquire pending, AcquireOutcome.Kind kind) {
         try {
             if (pending.claim != null) {
                 if (pending.claim.phase != Claim.Phase.QUERYING_TTL) {

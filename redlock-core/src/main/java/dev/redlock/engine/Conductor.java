@@ -193,7 +193,7 @@ final class Conductor implements ClaimEvents, LeaseLoop {
 
     @Override
     public void onHoldTimer(Claim claim, long nowNs) {
-        keeper.onHoldTimer(claim, nowNs);
+        keeper.renewals.onHoldTimer(claim, nowNs);
     }
 
     @Override

@@ -34,13 +34,13 @@ final class FlightReports {
 
     void onSlowAcquire(LockKey key, AcquireOutcome.Kind outcome, long durationNs, long nowNs) {
         if (isDue(nowNs)) {
-            report(key, 0, "an acquisition took " + durationNs / NS_PER_MS + " ms and ended as " + outcome);
+            report(key, 0, durationNs, outcome);
         }
     }
 
     void onLost(LockKey key, int number, LossCause cause, long nowNs) {
         if (isDue(nowNs)) {
-            report(key, number, "a lease is lost, " + cause.text());
+            report(key, number, 0, cause);
         }
     }
 
@@ -54,14 +54,24 @@ final class FlightReports {
         return true;
     }
 
-    private void report(LockKey key, int number, String event) {
+    /** A report is lost for want of memory: nothing is thrown, because an event may come in a change of state. */
+    private void report(LockKey key, int number, long durationNs, Enum<?> detail) {
         long leftOut = leftOutCount;
         leftOutCount = 0;
-        loop.execute(() -> deliver(key, number, event, leftOut));
+        try {
+            loop.execute(() -> deliver(key, number, durationNs, detail, leftOut));
+        } catch (RuntimeException | Error e) {
+            RareEvents.drop(e);
+        }
     }
 
-    private void deliver(LockKey key, int number, String event, long leftOut) {
-        StringBuilder text = new StringBuilder("flight record of ").append(key).append(": ").append(event);
+    private void deliver(LockKey key, int number, long durationNs, Enum<?> detail, long leftOut) {
+        StringBuilder text = new StringBuilder("flight record of ").append(key).append(": ");
+        if (detail instanceof LossCause cause) {
+            text.append("a lease is lost, ").append(cause.text());
+        } else {
+            text.append("an acquisition took ").append(durationNs / NS_PER_MS).append(" ms and ended as ").append(detail);
+        }
         if (leftOut > 0) {
             text.append("; ").append(leftOut).append(" reports were left out before this one");
         }

@@ -45,8 +45,7 @@ final class KeptLocks {
                 kept = keeping(lease);
                 keeper.track(kept, claim);
                 keeper.extendableCount++;
-                // An extension may be due at once.
-                keeper.scheduleNext(claim, nowNs, Math.max(0, LeaseKeeper.untilThirdNs(kept, nowNs)));
+                keeper.renewals.startKept(claim, nowNs);
             }
         } catch (RuntimeException | Error e) {
             Log.error("a lock cannot be kept for its shortest hold; it expires with its ttl", e);
@@ -66,7 +65,7 @@ final class KeptLocks {
 
     /** A lease without a caller, which keeps the lock of a released one. */
     private static LeaseHandle keeping(LeaseHandle released) {
-        LeaseHandle kept = new LeaseHandle(released.client());
+        LeaseHandle kept = new LeaseHandle(released.client);
         kept.startUse(released.loop());
         kept.key = released.key;
         kept.spec = new AcquireSpec(released.ttlMs);

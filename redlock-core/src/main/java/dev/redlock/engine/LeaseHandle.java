@@ -106,7 +106,7 @@ public final class LeaseHandle extends AcquireResult implements Lease {
      * @return true if so
      */
     public boolean isOf(LeaseClient other) {
-        return client() == other;
+        return client == other;
     }
 
     // ---- acquiring --------------------------------------------------------------------------------------------------
@@ -151,7 +151,7 @@ public final class LeaseHandle extends AcquireResult implements Lease {
     }
 
     private void await(Awaited awaited, short use, boolean isInterruptible) {
-        LeaseClient owner = client();
+        LeaseClient owner = client;
         await(awaited, use, isInterruptible, owner.spinNs, owner.clock);
     }
 
@@ -166,7 +166,7 @@ public final class LeaseHandle extends AcquireResult implements Lease {
 
     @Override
     public ReleaseOutcome release() {
-        client().refuseOnLoop("release()", "release(callback) or releaseAsync()");
+        client.refuseOnLoop("release()", "release(callback) or releaseAsync()");
         refuseWhileAcquiring();
         short use = useCount();
         if (state == LeaseState.HELD || state == LeaseState.RELEASING) {
@@ -211,7 +211,7 @@ public final class LeaseHandle extends AcquireResult implements Lease {
             cancel();
         } else if (now == LeaseState.HELD || now == LeaseState.RELEASING) {
             submit(RELEASE);
-            if (!client().isOnLoop()) {
+            if (!client.isOnLoop()) {
                 await(Awaited.RELEASED, use, false);
             }
         }
@@ -221,7 +221,7 @@ public final class LeaseHandle extends AcquireResult implements Lease {
 
     @Override
     public ExtendOutcome extend(Duration ttl) {
-        client().refuseOnLoop("extend(ttl)", "extend(ttlMs, callback) or extendAsync(ttl)");
+        client.refuseOnLoop("extend(ttl)", "extend(ttlMs, callback) or extendAsync(ttl)");
         requestExtend(Durations.millisOf("ttl", ttl), null);
         ExtendOutcome outcome;
         do {

@@ -1,7 +1,5 @@
 package dev.redlock.engine;
 
-import static dev.redlock.quorum.Validity.NS_PER_MS;
-
 import dev.redlock.api.ExtendOutcome;
 import dev.redlock.api.LeaseState;
 import dev.redlock.time.NanoClock;
@@ -9,33 +7,28 @@ import dev.redlock.time.TimerWheel;
 import java.util.random.RandomGenerator;
 
 /**
- * Tracks held leases. It ends them with their validity, and extends them automatically within their limits.
- * {@link LeaseLoss} ends those that are lost, {@link KeptLocks} those that have to hold their lock for longer.
+ * Tracks held leases and their extensions. {@link Renewals} extends them automatically, {@link LeaseLoss} ends those that
+ * are lost, {@link KeptLocks} those that have to hold their lock for longer.
  *
  * @threading event-loop-confined
  */
 final class LeaseKeeper {
-
-    /** An automatic extension starts after a third of the ttl. */
-    private static final int EXTEND_AFTER_DIVISOR = 3;
-    /** The client retries a failed automatic extension after a tenth of the ttl. */
-    private static final int EXTEND_AGAIN_DIVISOR = 10;
 
     final ReleaseOperation releases;
     final ExtendOperation extensions;
     final LeaseLoss loss;
     final LossWatch lossWatch;
     final KeptLocks kept;
+    final Renewals renewals;
     private final NanoClock clock;
     private final TimerWheel timers;
     private final LoopTelemetry telemetry;
     private final ConductorCounters counters;
-    private final RenewalSpread spread;
     /** Those who wait for the ends of leases. Set before the first lease. */
     Waiters waiters;
     /** Leases that the client may have to extend, held or being acquired. */
     int extendableCount;
-    private LeaseHandle firstHeld;
+    LeaseHandle firstHeld;
 
     LeaseKeeper(LoopServices services, ClaimPool claims, ReleaseTally tally, RandomGenerator random) {
         this.clock = services.clock;
@@ -47,15 +40,11 @@ final class LeaseKeeper {
         this.kept = new KeptLocks(services, this);
         this.lossWatch = new LossWatch(services, this);
         this.releases = new ReleaseOperation(services, claims, this, tally);
-        this.spread = new RenewalSpread(random);
+        this.renewals = new Renewals(this, timers, new RenewalSpread(random));
     }
 
     int heldCount() {
         return (int) counters.read(ConductorCounters.HELD);
-    }
-
-    LeaseHandle firstHeld() {
-        return firstHeld;
     }
 
     /** Starts to track a lease that is held from now on. */
@@ -64,9 +53,11 @@ final class LeaseKeeper {
         lease.acquiredNs = nowNs;
         lease.setValidUntilNs(claim.validUntilNs);
         track(lease, claim);
-        boolean isExtended = mayExtend(lease, nowNs);
-        long intervalNs = lease.ttlMs * NS_PER_MS / EXTEND_AFTER_DIVISOR;
-        scheduleNext(claim, nowNs, isExtended ? spread.firstInNs(nowNs, intervalNs, heldCount()) : intervalNs);
+        if (lease.isExtendable()) {
+            renewals.start(claim, nowNs);
+        } else {
+            timers.start(claim.holdTimer, lease.validUntilNs);
+        }
         if (lease.spec.isLossWatched) {
             lossWatch.start(claim);
         }
@@ -88,7 +79,9 @@ final class LeaseKeeper {
     void untrack(LeaseHandle lease) {
         Claim claim = lease.claim;
         timers.stop(claim.holdTimer);
-        extensions.stop(claim);
+        if (claim.isExtending) {
+            extensions.stop(claim);
+        }
         if (claim.watched != null) {
             lossWatch.stop(claim);
         }
@@ -104,52 +97,6 @@ final class LeaseKeeper {
         lease.nextHeld = null;
         counters.add(ConductorCounters.HELD, -1);
         extendableCount -= lease.isExtendable() ? 1 : 0;
-    }
-
-    void scheduleNext(Claim claim, long nowNs, long extendInNs) {
-        LeaseHandle lease = claim.lease;
-        long leftNs = lease.validUntilNs - nowNs;
-        // If a caller has extended beyond the ttl, an automatic extension by the ttl would shorten the validity.
-        boolean isBeyondTtl = nowNs + lease.times.validityNs - lease.validUntilNs < 0;
-        long dueInNs = isBeyondTtl ? Math.max(extendInNs, untilThirdNs(lease, nowNs)) : extendInNs;
-        boolean isExtensionFirst = mayExtend(lease, nowNs) && dueInNs < leftNs;
-        startHoldTimer(claim, nowNs + (isExtensionFirst ? dueInNs : leftNs));
-    }
-
-    /** Time until a third of the ttl has passed, as seen from the end of the validity. */
-    static long untilThirdNs(LeaseHandle lease, long nowNs) {
-        long ttlNs = lease.ttlMs * NS_PER_MS;
-        return lease.validUntilNs - nowNs - (ttlNs - ttlNs / EXTEND_AFTER_DIVISOR);
-    }
-
-    private void startHoldTimer(Claim claim, long atNs) {
-        LeaseHandle lease = claim.lease;
-        boolean isKeptLess = lease.isKept && lease.keepUntilNs() - atNs < 0;
-        timers.start(claim.holdTimer, isKeptLess ? lease.keepUntilNs() : atNs);
-    }
-
-    private static boolean mayExtend(LeaseHandle lease, long nowNs) {
-        if (lease.isKept) {
-            return lease.validUntilNs - lease.keepUntilNs() < 0;
-        }
-        return lease.extensionCount < lease.spec.extensionCountMax && nowNs - lease.acquiredNs < lease.spec.holdNsMax;
-    }
-
-    void onHoldTimer(Claim claim, long nowNs) {
-        LeaseHandle lease = claim.lease;
-        if (lease.isKept && lease.keepUntilNs() - nowNs <= 0) {
-            releases.releaseNow(lease);
-            return;
-        }
-        if (lease.validUntilNs - nowNs <= 0) {
-            loss.expire(claim);
-            return;
-        }
-        boolean isExtensionDue = !claim.isExtending && mayExtend(lease, nowNs);
-        startHoldTimer(claim, lease.validUntilNs);
-        if (isExtensionDue) {
-            startExtension(claim, lease.isKept ? kept.ttlMsToKeep(lease, nowNs) : lease.ttlMs);
-        }
     }
 
     /** Starts an extension for a caller; an extension in progress ends first. */
@@ -174,7 +121,7 @@ final class LeaseKeeper {
         }
     }
 
-    private void startExtension(Claim claim, long ttlMs) {
+    void startExtension(Claim claim, long ttlMs) {
         try {
             extensions.start(claim, ttlMs);
         } catch (RuntimeException | Error e) {
@@ -198,10 +145,11 @@ final class LeaseKeeper {
         if (isSuccess && !isManual) {
             lease.extensionCount++;
         }
-        int divisor = isSuccess ? EXTEND_AFTER_DIVISOR : EXTEND_AGAIN_DIVISOR;
-        long intervalNs = lease.ttlMs * NS_PER_MS / divisor;
-        scheduleNext(claim, nowNs, Math.max(NS_PER_MS,
-                lease.isExtendable() ? spread.nextInNs(nowNs, intervalNs, heldCount()) : intervalNs));
+        if (lease.isExtendable()) {
+            renewals.startAgain(claim, nowNs, isSuccess);
+        } else {
+            timers.start(claim.holdTimer, lease.validUntilNs);
+        }
         if (claim.watched != null) {
             lossWatch.onExtended(claim);
         }

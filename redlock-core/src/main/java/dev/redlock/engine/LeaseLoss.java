@@ -72,17 +72,13 @@ final class LeaseLoss {
         }
     }
 
-    /** A failed release of one lease must not keep the keeper from the others. */
-    private void loseGuarded(Claim claim, LossCause cause, int nodeIndex) {
+    /** Ends a lease because of a node. A release that throws must not keep the others back. */
+    void lose(Claim claim, int nodeIndex, LossCause cause) {
         try {
             lose(claim, LeaseState.LOST, ReleaseOutcome.EXPIRED, ExtendOutcome.LOST, cause, nodeIndex);
         } catch (RuntimeException | Error e) {
             Log.error("the release of a lost lease threw; its keys expire with their ttl", e);
         }
-    }
-
-    private static boolean isHeld(LeaseHandle lease) {
-        return lease.claim != null && lease.claim.phase == Claim.Phase.HELD;
     }
 
     /** Removes a holder node of a held lease; without a quorum of holder nodes the lease is lost. */
@@ -92,19 +88,14 @@ final class LeaseLoss {
         }
         claim.holderMask &= ~(1L << nodeIndex);
         if (!services.majority.isReachedBy(claim.holderMask)) {
-            loseGuarded(claim, cause, nodeIndex);
+            lose(claim, nodeIndex, cause);
         }
-    }
-
-    /** Ends a lease that may have been interrupted, because of a node. */
-    void lose(Claim claim, int nodeIndex, LossCause cause) {
-        loseGuarded(claim, cause, nodeIndex);
     }
 
     /** Revokes the grants of a node: leases without a quorum of other holder nodes are lost. */
     void revoke(NodeView node, LossCause cause) {
         int nodeIndex = node.index();
-        LeaseHandle lease = keeper.firstHeld();
+        LeaseHandle lease = keeper.firstHeld;
         while (lease != null) {
             LeaseHandle next = lease.nextHeld;
             Claim claim = lease.claim;
@@ -112,7 +103,8 @@ final class LeaseLoss {
                 keeper.extensions.revoke(claim, nodeIndex, cause);
             }
             // A listener may have released the next lease: then the scan starts again, which is harmless.
-            lease = next != null && !isHeld(next) ? keeper.firstHeld() : next;
+            boolean isNextHeld = next == null || next.claim != null && next.claim.phase == Claim.Phase.HELD;
+            lease = isNextHeld ? next : keeper.firstHeld;
         }
     }
 }

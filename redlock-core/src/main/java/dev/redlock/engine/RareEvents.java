@@ -81,7 +81,7 @@ final class RareEvents {
             telemetry.add(FlightEvent.NOT_ACQUIRED, 0, 0, kind.ordinal(), durationNs, lease.key);
         }
         if (durationNs >= telemetry.slowAcquireNs) {
-            reportSlow(lease.key, kind, durationNs, endNs);
+            reports.onSlowAcquire(lease.key, kind, durationNs, endNs);
         }
         if (pending.start != null) {
             if (acquireStarts.isDue(pending.start, endNs)) {
@@ -99,39 +99,19 @@ final class RareEvents {
         }
     }
 
-    private void reportSlow(LockKey key, AcquireOutcome.Kind outcome, long durationNs, long nowNs) {
-        try {
-            reports.onSlowAcquire(key, outcome, durationNs, nowNs);
-        } catch (RuntimeException | Error e) {
-            drop(e);
-        }
-    }
-
-    private void reportLost(LockKey key, int number, LossCause cause, long nowNs) {
-        try {
-            reports.onLost(key, number, cause, nowNs);
-        } catch (RuntimeException | Error e) {
-            drop(e);
-        }
-    }
-
     /** An acquisition ends before it starts, because a limit is reached. */
     void onAcquireRejected(LeaseHandle lease, AcquireOutcome.Kind kind) {
         counters.add(ConductorCounters.OUTCOME_FIRST + kind.ordinal(), 1);
         addTime(kind, 0);
         if (Jfr.IS_PRESENT && Jfr.ACQUIRE.isEnabled()) {
-            commitRejection(lease, kind);
-        }
-    }
-
-    private static void commitRejection(LeaseHandle lease, AcquireOutcome.Kind kind) {
-        try {
-            AcquireEvent event = new AcquireEvent();
-            if (event.shouldCommit()) {
-                commit(event, lease, kind, kind);
+            try {
+                AcquireEvent event = new AcquireEvent();
+                if (event.shouldCommit()) {
+                    commit(event, lease, kind, kind);
+                }
+            } catch (RuntimeException | Error e) {
+                drop(e);
             }
-        } catch (RuntimeException | Error e) {
-            drop(e);
         }
     }
 
@@ -193,7 +173,7 @@ final class RareEvents {
             long nowNs = telemetry.readTime();
             telemetry.add(FlightEvent.LEASE_ENDED, number, 0, state.ordinal(), nowNs - lease.acquiredNs, key);
             if (state == LeaseState.LOST && cause != LossCause.LOOP_ENDED) {
-                reportLost(key, number, cause, nowNs);
+                reports.onLost(key, number, cause, nowNs);
             }
         }
         if (Jfr.IS_PRESENT && Jfr.LEASE_LOST.isEnabled()) {

@@ -107,7 +107,7 @@ final class Shutdown {
     }
 
     private void endWithoutNodes() {
-        for (LeaseHandle lease = keeper.firstHeld(); lease != null; lease = lease.nextHeld) {
+        for (LeaseHandle lease = keeper.firstHeld; lease != null; lease = lease.nextHeld) {
             tally.record(lease.resource(), ReleaseOutcome.UNKNOWN);
         }
         endAll(AcquireOutcome.Kind.CLOSED, lease -> keeper.loss.loseWithoutNodes(lease.claim));
@@ -161,13 +161,13 @@ final class Shutdown {
 
     /** Ends all acquisitions and leases. If the end of one throws, the others still follow. */
     private void endAll(AcquireOutcome.Kind kind, Consumer<LeaseHandle> end) {
-        while (scheduler.firstPending() != null || keeper.firstHeld() != null) {
+        while (scheduler.firstActive != null || keeper.firstHeld != null) {
             try {
-                while (scheduler.firstPending() != null) {
-                    scheduler.abortFirst(kind);
+                while (scheduler.firstActive != null) {
+                    scheduler.abort(scheduler.firstActive, kind);
                 }
-                while (keeper.firstHeld() != null) {
-                    end.accept(keeper.firstHeld());
+                while (keeper.firstHeld != null) {
+                    end.accept(keeper.firstHeld);
                 }
             } catch (RuntimeException | Error e) {
                 UserCallbacks.logRequestThrown(e);

@@ -42,7 +42,7 @@ final class StateTable {
     static List<String> violations(Conductor conductor, Iterable<? extends Lease> leases) {
         StateTable table = new StateTable(conductor);
         for (PendingAcquire pending = conductor.scheduler
-                .firstPending(); pending != null; pending = pending.nextActive) {
+                .firstActive; pending != null; pending = pending.nextActive) {
             table.checkPending(pending);
         }
         table.checkTracked();
@@ -137,7 +137,7 @@ final class StateTable {
 
     private void checkTracked() {
         int count = 0;
-        for (LeaseHandle lease = conductor.keeper.firstHeld(); lease != null; lease = lease.nextHeld) {
+        for (LeaseHandle lease = conductor.keeper.firstHeld; lease != null; lease = lease.nextHeld) {
             count++;
             check(lease.storedState() == LeaseState.HELD, "a tracked lease is HELD", lease::toString);
             checkLease(lease);
@@ -151,7 +151,7 @@ final class StateTable {
         int waiters = 0;
         int extended = 0;
         Set<WaitQueue> registered = Collections.newSetFromMap(new IdentityHashMap<>());
-        for (PendingAcquire pending = scheduler.firstPending(); pending != null; pending = pending.nextActive) {
+        for (PendingAcquire pending = scheduler.firstActive; pending != null; pending = pending.nextActive) {
             boolean isAttempting = pending.state == PendingAcquire.State.ATTEMPTING;
             inFlight += isAttempting || pending.hasReservedSlot ? 1 : 0;
             waiters += pending.state == PendingAcquire.State.QUEUED
@@ -161,7 +161,7 @@ final class StateTable {
                 registered.add(pending.queue);
             }
         }
-        for (LeaseHandle lease = conductor.keeper.firstHeld(); lease != null; lease = lease.nextHeld) {
+        for (LeaseHandle lease = conductor.keeper.firstHeld; lease != null; lease = lease.nextHeld) {
             extended += lease.isExtendable() ? 1 : 0;
         }
         checkCount(inFlight, scheduler.inFlight.count, "attempts in flight");

@@ -89,7 +89,7 @@ public final class TestEngine {
     /** @return whether nothing waits, and no resource has a queue, a registration, a used slot or a place in a limit */
     public boolean isIdle() {
         AcquireScheduler scheduler = conductors[0].scheduler;
-        return scheduler.firstPending() == null && scheduler.waiterCount == 0 && scheduler.inFlight.count == 0
+        return scheduler.firstActive == null && scheduler.waiterCount == 0 && scheduler.inFlight.count == 0
                 && conductors[0].keeper.extendableCount == 0 && scheduler.queues.isEmpty()
                 && scheduler.registrations.count == 0 && conductors[0].scheduler.permits.isIdle();
     }
@@ -155,7 +155,7 @@ public final class TestEngine {
 
     /** @return one of the held leases; null if there is none */
     public Lease anyHeld() {
-        return conductors[0].keeper.firstHeld();
+        return conductors[0].keeper.firstHeld;
     }
 
     /** @return the value of the keys of a held lease, bytes as chars; empty without a claim */
