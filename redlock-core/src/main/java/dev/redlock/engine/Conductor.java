@@ -20,8 +20,8 @@ import java.util.concurrent.CompletableFuture;
  * <li>{@link Shutdown} ends acquisitions, leases and nodes.
  * </ul>
  *
- * @threading event-loop-confined, except {@link #execute(Runnable)}, {@link #isOwnThread}, {@link #isClosed}, {@link #start} and
- *            the methods for the client
+ * @threading event-loop-confined, except {@link #execute(Runnable)}, {@link #isOwnThread}, {@link #isClosed},
+ *            {@link #start} and the methods for the client
  */
 final class Conductor implements ClaimEvents, LeaseLoop {
 

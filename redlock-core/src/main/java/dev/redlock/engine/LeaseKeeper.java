@@ -7,8 +7,8 @@ import dev.redlock.time.TimerWheel;
 import java.util.random.RandomGenerator;
 
 /**
- * Tracks held leases and their extensions. {@link Renewals} extends them automatically, {@link LeaseLoss} ends those that
- * are lost, {@link KeptLocks} those that have to hold their lock for longer.
+ * Tracks held leases and their extensions. {@link Renewals} extends them automatically, {@link LeaseLoss} ends those
+ * that are lost, {@link KeptLocks} those that have to hold their lock for longer.
  *
  * @threading event-loop-confined
  */

@@ -41,8 +41,7 @@ final class StateTable {
     /** Returns the violations of one conductor and of some leases that used it last. */
     static List<String> violations(Conductor conductor, Iterable<? extends Lease> leases) {
         StateTable table = new StateTable(conductor);
-        for (PendingAcquire pending = conductor.scheduler
-                .firstActive; pending != null; pending = pending.nextActive) {
+        for (PendingAcquire pending = conductor.scheduler.firstActive; pending != null; pending = pending.nextActive) {
             table.checkPending(pending);
         }
         table.checkTracked();
