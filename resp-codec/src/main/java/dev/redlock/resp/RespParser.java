@@ -141,8 +141,9 @@ public final class RespParser {
         int end = in.writerIndex();
         int index = start;
         for (int lineBytes = 1; lineBytes > 0 && end - index >= ONE_DIGIT_LINE_BYTES; index += lineBytes) {
-            long word = wordAt(in, index, end - index);
-            if (SwarIntegers.isTwoOneDigitIntegers(word)) {
+            boolean isWhole = end - index >= SwarIntegers.WORD_BYTES;
+            long word = isWhole ? in.getLongLE(index) : partAt(in, index, end);
+            if (isWhole && SwarIntegers.isTwoOneDigitIntegers(word)) {
                 visitor.onIntegerReply(word >>> 8 & 0xF);
                 visitor.onIntegerReply(word >>> 40 & 0xF);
                 lineBytes = SwarIntegers.WORD_BYTES;
@@ -153,7 +154,7 @@ public final class RespParser {
                 visitor.onIntegerReply(word >>> 8 & 0xF);
                 lineBytes = ONE_DIGIT_LINE_BYTES;
             } else {
-                lineBytes = end - index < SwarIntegers.WORD_BYTES ? 0 : readIntegerReply(in, visitor, index, end, word);
+                lineBytes = isWhole ? readIntegerReply(in, visitor, index, end, word) : 0;
             }
         }
         if (index > start) {
@@ -163,13 +164,10 @@ public final class RespParser {
         }
     }
 
-    /** The next eight bytes, or the first four or five with zeros after them, if no more have arrived. */
-    private static long wordAt(ByteBuf in, int index, int left) {
-        if (left >= SwarIntegers.WORD_BYTES) {
-            return in.getLongLE(index);
-        }
+    /** The last four bytes of a read, or the first five of the last seven, with zeros after them. */
+    private static long partAt(ByteBuf in, int index, int end) {
         long word = in.getUnsignedIntLE(index);
-        return left == ONE_DIGIT_LINE_BYTES ? word : word | (long) in.getUnsignedByte(index + 4) << Integer.SIZE;
+        return end - index == ONE_DIGIT_LINE_BYTES ? word : word | (long) in.getUnsignedByte(index + 4) << Integer.SIZE;
     }
 
     /** Returns the bytes of the line, or 0 if the byte-by-byte path must read it. */
