@@ -56,14 +56,15 @@ abstract class ConnectedClient implements AutoCloseable {
     }
 
     /**
-     * A view of a set of resources as a {@link java.util.concurrent.locks.Lock}, which acquires as {@link #acquireAll}
-     * does. All views of equal sets by one client share their hold. A thread that holds one set waits in vain for
-     * another that shares a resource with it.
+     * A view of a set of resources as a {@link java.util.concurrent.locks.Lock}, which acquires as
+     * {@link Redlock#acquireAll} does. All views of equal sets by one client share their hold. A thread that holds one
+     * set waits in vain for another that shares a resource with it.
      *
      * @param resources the names to lock, 1 to 64
      * @param options   how; the wait budget is that of each method of the view
      * @return the view
-     * @throws IllegalArgumentException as {@link #acquireAll}, and if the options are for reading, writing or a permit
+     * @throws IllegalArgumentException as {@link Redlock#acquireAll}, and if the options are for reading, writing or a
+     *                                  permit
      */
     public RedlockLock asLockOfAll(Collection<String> resources, AcquireOptions options) {
         AcquireSpec spec = specOf(options);

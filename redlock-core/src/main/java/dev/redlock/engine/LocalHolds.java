@@ -22,7 +22,7 @@ public final class LocalHolds {
      */
     public static final class Hold {
         private final ReentrantReadWriteLock lock = new ReentrantReadWriteLock(true);
-        private final Map<Thread, Lease> leases = new ConcurrentHashMap<>();
+        private final Map<Thread, Lease> leases = new ConcurrentHashMap<>(1);
         /** Calls that hold the lock or wait for it. Guarded by the map's entry. */
         private int useCount;
 
