@@ -51,17 +51,7 @@ final class AcquireOperation {
         this.firstNodes = new FirstNodes(services, scheduler, this);
     }
 
-    /** Starts the round of a new attempt, with a new token. */
-    void start(PendingAcquire pending) {
-        LockKey key = pending.lease.key;
-        if (key.kind() == LockKind.PERMIT) {
-            scheduler.permits.start(pending);
-        } else {
-            start(pending, key);
-        }
-    }
-
-    /** Starts the round of a new attempt for a key: that of the lease, or a slot of its semaphore. */
+    /** Starts the round of a new attempt, with a new token. The key is that of the lease, or a slot of a semaphore. */
     void start(PendingAcquire pending, LockKey key) {
         LeaseHandle lease = pending.lease;
         Claim claim = claims.take();
@@ -201,7 +191,7 @@ final class AcquireOperation {
 
     /** The acquire did not set the key, but a later extension may have. */
     private static void recordNotHeld(Claim claim, int nodeIndex) {
-        if (claim.extendSequence == 0) {
+        if (claim.extension.sequence == 0) {
             claim.possibleHolderMask &= ~(1L << nodeIndex);
         }
     }

@@ -64,11 +64,6 @@ abstract class AcquireResult extends RequestMailbox implements AcquireOutcome {
         shortestRemainingTtlMs = ttlMs;
     }
 
-    /** Whether the type of a key in use was asked for. */
-    final boolean isKeyTypeAsked() {
-        return askedKey != null;
-    }
-
     /** Records the type of a key in use; {@link KeyType#NONE} if it is not known yet. */
     final void recordKeyType(LockKey key, KeyType type) {
         askedKey = key;

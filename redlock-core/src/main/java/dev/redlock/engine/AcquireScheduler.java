@@ -134,7 +134,11 @@ final class AcquireScheduler implements Waiters {
         LeaseHandle lease = pending.lease;
         long generation = pending.generation;
         try {
-            operation.start(pending);
+            if (lease.key.kind() == LockKind.PERMIT) {
+                permits.start(pending);
+            } else {
+                operation.start(pending, lease.key);
+            }
         } catch (RuntimeException | Error e) {
             // Its timer has fired or is stopped, so no other event would end it.
             if (pending.generation == generation && lease.pending == pending) {

@@ -4,7 +4,6 @@ import dev.redlock.node.LockRequest;
 import dev.redlock.node.CommandKind;
 import dev.redlock.node.LockKind;
 import dev.redlock.node.VoteFailure;
-import dev.redlock.quorum.LateExtensions;
 import dev.redlock.quorum.Majority;
 import dev.redlock.quorum.Round;
 import dev.redlock.quorum.Token;
@@ -46,16 +45,14 @@ final class Claim extends LockRequest {
     }
 
     final Round acquireRound;
-    final Round extendRound;
+    final Extension extension;
     final Round releaseRound;
-    final LateExtensions lateExtensions = new LateExtensions();
     /**
      * Why each failed or unknown vote of the acquire round failed, as ordinals of VoteFailure; stale for
      * other votes.
      */
     final byte[] failures;
     final DeadlineTimer roundTimer;
-    final DeadlineTimer extendTimer;
     final DeadlineTimer holdTimer;
 
     Phase phase = Phase.FREE;
@@ -66,10 +63,6 @@ final class Claim extends LockRequest {
     LockKey key;
     /** Local end of the validity if the acquire round wins. */
     long validUntilNs;
-    /** Local end of the validity if the extension round wins. */
-    long extendedUntilNs;
-    /** Local end of the validity before the extension round. */
-    long validBeforeExtensionNs;
     long shortestRemainingTtlMs;
     /** Nodes that may have a key with the token. */
     long possibleHolderMask;
@@ -82,7 +75,6 @@ final class Claim extends LockRequest {
     long queriedMask;
     /** The number of the attempt in the flight recorder. */
     int number;
-    int extendSequence;
     /** What it needs beside a quorum of keys; null for nothing. */
     Guest guest;
     /** The watch of its keys; null if there is none. */
@@ -93,13 +85,8 @@ final class Claim extends LockRequest {
     long askedMask;
     /** Nodes that voted when the attempt started: it asks no others later. */
     long voterMask;
-    /** Nodes that the extension round has asked first: a key that they set is no repair. */
-    long firstAskedMask;
-    /** Nodes that have held the key since before the extension round, as far as is known. */
-    long continuousMask;
     /** Local end of the acquire round. */
     long roundEndNs;
-    boolean isExtending;
     /** Commands are being sent to the nodes: the round waits for the last send before it decides. */
     boolean isFanOutInProgress;
     /** The longest ttl that was sent: a node that missed later commands may keep its key for that long. */
@@ -109,7 +96,7 @@ final class Claim extends LockRequest {
     private final ClaimEvents events;
     private final ConductorCounters counters;
     private final LeaseTerms terms;
-    private int pendingReplyCount;
+    int pendingReplyCount;
 
     Claim(ClaimEvents events, ConductorCounters counters, LeaseTerms terms, Majority majority, byte[] tokenLabel,
             int nodeCount) {
@@ -118,11 +105,10 @@ final class Claim extends LockRequest {
         this.counters = counters;
         this.terms = terms;
         this.acquireRound = new Round(majority);
-        this.extendRound = new Round(majority);
+        this.extension = new Extension(majority, nowNs -> events.onExtendTimeout(this));
         this.releaseRound = new Round(majority);
         this.failures = new byte[nodeCount];
         this.roundTimer = new DeadlineTimer(nowNs -> events.onRoundTimeout(this));
-        this.extendTimer = new DeadlineTimer(nowNs -> events.onExtendTimeout(this));
         this.holdTimer = new DeadlineTimer(nowNs -> events.onHoldTimer(this, nowNs));
     }
 
@@ -134,12 +120,10 @@ final class Claim extends LockRequest {
         possibleHolderMask = 0;
         holderMask = 0;
         askedMask = 0;
-        if (extendSequence != 0) {
-            extendSequence = 0;
-            lateExtensions.reset();
+        if (extension.sequence != 0) {
+            extension.reset();
         }
         intention = null;
-        isExtending = false;
     }
 
     /** Call it before the send, because a send may complete with a failure. */
@@ -151,10 +135,6 @@ final class Claim extends LockRequest {
     /** Keeps the claim out of its pool until {@link #removePendingReply}. */
     void retain() {
         pendingReplyCount++;
-    }
-
-    boolean hasPendingReplies() {
-        return pendingReplyCount != 0;
     }
 
     /** One reply less is pending; after the last one, an abandoned claim returns to its pool. */
@@ -208,7 +188,7 @@ final class Claim extends LockRequest {
 
     @Override
     public void onMayShortenLate(int nodeIndex, int sequence) {
-        lateExtensions.onUnanswered(nodeIndex, sequence == extendSequence);
+        extension.late.onUnanswered(nodeIndex, sequence == extension.sequence);
     }
 
     @Override
@@ -236,7 +216,7 @@ final class Claim extends LockRequest {
             case RAISE -> phase == Phase.RAISING;
             case REMAINING_TTL -> isReadByScript() && isReading();
             // Also after the decision: one more holder is worth a message.
-            case EXTEND, EXTEND_MANY -> phase == Phase.HELD && sequence == extendSequence;
+            case EXTEND, EXTEND_MANY -> phase == Phase.HELD && sequence == extension.sequence;
             case TICKETS, KEY_TYPE -> false;
             case CHECK -> phase == Phase.HELD;
             case SHORTEN -> true;

@@ -34,7 +34,7 @@ final class ClaimPool {
     }
 
     void recycleIfDone(Claim claim) {
-        if (claim.phase == Claim.Phase.ABANDONED && !claim.hasPendingReplies()) {
+        if (claim.phase == Claim.Phase.ABANDONED && claim.pendingReplyCount == 0) {
             recycle(claim);
         }
     }

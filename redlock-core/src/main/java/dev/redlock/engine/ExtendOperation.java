@@ -48,36 +48,36 @@ final class ExtendOperation {
     /** Starts the extension round of a held lease. */
     void start(Claim claim, long ttlMs) {
         LeaseHandle lease = claim.lease;
-        claim.isExtending = true;
-        claim.lateExtensions.onSent(ttlMs);
-        claim.extendSequence = claim.extendSequence % SEQUENCE_MAX + 1;
-        claim.extendRound.reset();
+        claim.extension.isInProgress = true;
+        claim.extension.late.onSent(ttlMs);
+        claim.extension.sequence = claim.extension.sequence % SEQUENCE_MAX + 1;
+        claim.extension.round.reset();
         claim.ttlMs = ttlMs;
         claim.ttlMsMax = Math.max(claim.ttlMsMax, ttlMs);
         long t1Ns = clock.nanoTime();
         telemetry.onExtensionStarted(claim, t1Ns);
-        claim.validBeforeExtensionNs = lease.validUntilNs;
-        claim.extendedUntilNs = claim.validUntilNs(t1Ns);
-        if (claim.extendedUntilNs - lease.validUntilNs < 0) {
+        claim.extension.validBeforeNs = lease.validUntilNs;
+        claim.extension.untilNs = claim.validUntilNs(t1Ns);
+        if (claim.extension.untilNs - lease.validUntilNs < 0) {
             // The new ttl ends earlier, and each node shortens its key as soon as the command arrives.
-            lease.setValidUntilNs(claim.extendedUntilNs);
-            timers.start(claim.holdTimer, claim.extendedUntilNs);
+            lease.setValidUntilNs(claim.extension.untilNs);
+            timers.start(claim.holdTimer, claim.extension.untilNs);
         }
-        timers.start(claim.extendTimer, t1Ns + claim.nodeTimeoutNs());
+        timers.start(claim.extension.timer, t1Ns + claim.nodeTimeoutNs());
         claim.possibleHolderMask = services.all;
-        claim.continuousMask = claim.holderMask;
+        claim.extension.continuousMask = claim.holderMask;
         claim.addPendingReplies(services.voters.length);
         send(claim, services.all);
     }
 
     /** A batch does not report the nodes that it was sent to, so it is for claims that have asked all nodes before. */
     private void send(Claim claim, long all) {
-        claim.firstAskedMask = 0;
-        if ((all & ~claim.askedMask) == 0 && fanOut.extend(claim, claim.extendSequence, all)) {
+        claim.extension.firstAskedMask = 0;
+        if ((all & ~claim.askedMask) == 0 && fanOut.extend(claim, claim.extension.sequence, all)) {
             return;
         }
-        long sent = fanOut.send(claim, CommandKind.EXTEND, claim.extendSequence, all);
-        claim.firstAskedMask = sent & ~claim.askedMask;
+        long sent = fanOut.send(claim, CommandKind.EXTEND, claim.extension.sequence, all);
+        claim.extension.firstAskedMask = sent & ~claim.askedMask;
         claim.askedMask |= sent;
     }
 
@@ -93,13 +93,13 @@ final class ExtendOperation {
             vote(claim, nodeIndex, sequence, Vote.GRANTED);
             return;
         }
-        boolean isFirstAsked = (claim.firstAskedMask & 1L << nodeIndex) != 0;
-        if (value == SET_REPLY && isFirstAsked && sequence == claim.extendSequence) {
+        boolean isFirstAsked = (claim.extension.firstAskedMask & 1L << nodeIndex) != 0;
+        if (value == SET_REPLY && isFirstAsked && sequence == claim.extension.sequence) {
             vote(claim, nodeIndex, sequence, Vote.GRANTED);
             return;
         }
         // After an older extension, a later one may have set the key again.
-        if (value == 0 && sequence == claim.extendSequence) {
+        if (value == 0 && sequence == claim.extension.sequence) {
             claim.possibleHolderMask &= ~(1L << nodeIndex);
         }
         onNotHeld(claim, nodeIndex);
@@ -120,10 +120,10 @@ final class ExtendOperation {
      * held the key, it has lost it after that, so the key was not interrupted before the round.
      */
     void revoke(Claim claim, int nodeIndex, LossCause cause) {
-        if (claim.isExtending) {
-            claim.extendRound.revoke(nodeIndex);
+        if (claim.extension.isInProgress) {
+            claim.extension.round.revoke(nodeIndex);
         }
-        claim.continuousMask &= ~(1L << nodeIndex);
+        claim.extension.continuousMask &= ~(1L << nodeIndex);
         keeper.loss.dropHolder(claim, nodeIndex, cause);
     }
 
@@ -132,8 +132,8 @@ final class ExtendOperation {
         if (claim.phase != Claim.Phase.HELD) {
             return;
         }
-        boolean wasContinuous = (claim.continuousMask & 1L << nodeIndex) != 0;
-        claim.continuousMask &= ~(1L << nodeIndex);
+        boolean wasContinuous = (claim.extension.continuousMask & 1L << nodeIndex) != 0;
+        claim.extension.continuousMask &= ~(1L << nodeIndex);
         keeper.loss.dropHolder(claim, nodeIndex, LossCause.KEY_GONE);
         if (wasContinuous && claim.phase == Claim.Phase.HELD && isInterrupted(claim)) {
             keeper.loss.lose(claim, nodeIndex, LossCause.KEY_GONE);
@@ -142,49 +142,49 @@ final class ExtendOperation {
 
     /** Whether too few nodes held the key until the round. A key from before may expire with the validity before it. */
     private boolean isInterrupted(Claim claim) {
-        return !services.majority.isReachedBy(claim.continuousMask)
-                && claim.validBeforeExtensionNs - clock.nanoTime() > 0;
+        return !services.majority.isReachedBy(claim.extension.continuousMask)
+                && claim.extension.validBeforeNs - clock.nanoTime() > 0;
     }
 
     void onTimeout(Claim claim) {
-        claim.extendRound.onTimeout();
+        claim.extension.round.onTimeout();
         decide(claim);
     }
 
     private void vote(Claim claim, int nodeIndex, int sequence, Vote answer) {
-        if (sequence != claim.extendSequence) {
+        if (sequence != claim.extension.sequence) {
             return;
         }
         Vote vote = answer == Vote.GRANTED && !isProof(claim, nodeIndex) ? Vote.UNKNOWN : answer;
         if (claim.phase == Claim.Phase.HELD && vote == Vote.GRANTED) {
             recordHolder(claim, nodeIndex);
         }
-        if (claim.isExtending) {
-            claim.extendRound.onVote(nodeIndex, vote);
+        if (claim.extension.isInProgress) {
+            claim.extension.round.onVote(nodeIndex, vote);
             decide(claim);
         }
     }
 
     private static void recordHolder(Claim claim, int nodeIndex) {
         long bit = 1L << nodeIndex;
-        boolean isFirstAsked = (claim.firstAskedMask & bit) != 0;
-        claim.continuousMask |= isFirstAsked ? 0 : bit;
+        boolean isFirstAsked = (claim.extension.firstAskedMask & bit) != 0;
+        claim.extension.continuousMask |= isFirstAsked ? 0 : bit;
         // Also without a decision: the current validity never exceeds the one that this reply proves. A node that was
         // asked first is a holder by the decision, which the holders from before may still prevent.
-        claim.holderMask |= isFirstAsked && claim.isExtending ? 0 : bit;
+        claim.holderMask |= isFirstAsked && claim.extension.isInProgress ? 0 : bit;
     }
 
     /** Returns whether a renewed key certainly lasts for the ttl. */
     private boolean isProof(Claim claim, int nodeIndex) {
         return (fanOut.isVoting(nodeIndex) || services.voters[nodeIndex].isGrantCounted(claim))
-                && !claim.lateExtensions.mayShorten(nodeIndex, claim.ttlMs);
+                && !claim.extension.late.mayShorten(nodeIndex, claim.ttlMs);
     }
 
     private void decide(Claim claim) {
-        Decision decision = claim.extendRound.decision();
+        Decision decision = claim.extension.round.decision();
         if (decision == Decision.WON) {
             onWon(claim);
-        } else if (decision == Decision.NO_QUORUM || claim.extendRound.pending() == 0) {
+        } else if (decision == Decision.NO_QUORUM || claim.extension.round.pending() == 0) {
             end(claim, ExtendOutcome.NOT_EXTENDED);
         }
     }
@@ -192,12 +192,12 @@ final class ExtendOperation {
     private void onWon(Claim claim) {
         long nowNs = clock.nanoTime();
         LeaseHandle lease = claim.lease;
-        if (claim.validBeforeExtensionNs - nowNs <= 0 || claim.extendedUntilNs - nowNs <= 0) {
+        if (claim.extension.validBeforeNs - nowNs <= 0 || claim.extension.untilNs - nowNs <= 0) {
             keeper.loss.expire(claim);
             return;
         }
-        claim.holderMask = claim.extendRound.granted();
-        lease.setValidUntilNs(claim.extendedUntilNs);
+        claim.holderMask = claim.extension.round.granted();
+        lease.setValidUntilNs(claim.extension.untilNs);
         end(claim, ExtendOutcome.EXTENDED);
     }
 
@@ -208,7 +208,7 @@ final class ExtendOperation {
 
     /** Ends a round without an outcome, because the lease ends: later replies do not count. */
     void stop(Claim claim) {
-        timers.stop(claim.extendTimer);
-        claim.isExtending = false;
+        timers.stop(claim.extension.timer);
+        claim.extension.isInProgress = false;
     }
 }

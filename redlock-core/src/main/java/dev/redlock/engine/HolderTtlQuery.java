@@ -95,7 +95,7 @@ final class HolderTtlQuery {
     /** Whether the key in use lasts longer than a lock can, and its type is not known yet. */
     boolean isTypeDue(Claim claim) {
         return claim.shortestRemainingTtlMs > services.config.terms().maxTtlMs()
-                && !claim.pending.lease.isKeyTypeAsked();
+                && claim.pending.lease.askedKey == null;
     }
 
     /** Asks one node that refused. The keys of a set need a command each. */
@@ -143,7 +143,7 @@ final class HolderTtlQuery {
 
     /** The rollback has found a key that is no string. Returns whether its node is asked for the type. */
     boolean onWrongType(Claim claim, int nodeIndex) {
-        boolean isAsked = claim.phase == Claim.Phase.QUERYING_TTL && !claim.pending.lease.isKeyTypeAsked();
+        boolean isAsked = claim.phase == Claim.Phase.QUERYING_TTL && claim.pending.lease.askedKey == null;
         if (isAsked) {
             askType(claim, 1L << nodeIndex);
         }

@@ -79,7 +79,7 @@ final class LeaseKeeper {
     void untrack(LeaseHandle lease) {
         Claim claim = lease.claim;
         timers.stop(claim.holdTimer);
-        if (claim.isExtending) {
+        if (claim.extension.isInProgress) {
             extensions.stop(claim);
         }
         if (claim.watched != null) {
@@ -115,7 +115,7 @@ final class LeaseKeeper {
             lease.completeExtend(isLost ? ExtendOutcome.EXPIRED : ExtendOutcome.NOT_HELD);
         } else if (isOver) {
             loss.expire(claim);
-        } else if (!claim.isExtending) {
+        } else if (!claim.extension.isInProgress) {
             lease.setExtendState(LeaseHandle.ExtendState.STARTED);
             startExtension(claim, lease.extendTtlMs);
         }
@@ -158,7 +158,7 @@ final class LeaseKeeper {
         } else if (isSuccess && lease.spec.listener != null) {
             UserCallbacks.notifyExtended(lease.spec.listener, lease, lease.extensionCount);
         }
-        if (lease.isExtensionAccepted() && lease.claim == claim && !claim.isExtending) {
+        if (lease.isExtensionAccepted() && lease.claim == claim && !claim.extension.isInProgress) {
             extend(lease);
         }
     }

@@ -48,7 +48,7 @@ final class LeaseRecovery {
      * the extension that threw may have started another one, which has its own end.
      */
     private static void recoverExtension(LeaseHandle lease, LeaseLoop owner) {
-        boolean isStarted = lease.isExtensionAccepted() && lease.claim != null && lease.claim.isExtending;
+        boolean isStarted = lease.isExtensionAccepted() && lease.claim != null && lease.claim.extension.isInProgress;
         if (lease.extendState == LeaseHandle.ExtendState.NONE || !lease.isTaken(RequestMailbox.EXTEND) || isStarted) {
             return;
         }

@@ -124,7 +124,7 @@ final class LossWatch {
             long nodes = lease.dueMask;
             lease.dueMask = 0;
             // The keys are read after an extension anyway.
-            if (lease.claim.watched == lease && !lease.claim.isExtending) {
+            if (lease.claim.watched == lease && !lease.claim.extension.isInProgress) {
                 checkCount++;
                 check(lease.claim, nodes);
             }

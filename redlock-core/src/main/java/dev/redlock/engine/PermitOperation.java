@@ -325,7 +325,7 @@ final class PermitOperation {
                 1 + (pending.queue == null ? 0 : pending.queue.queuedCount(SlotHints.OTHERS_MAX)));
         if (claim.isWakeUpWanted) {
             // Before the search: a release of this client may follow it, and no node pushes that.
-            scheduler.registrations.expectSlots(pending.queue);
+            scheduler.queues.memberQueues.addSlots(pending.queue);
         }
         long nowNs = services.clock.nanoTime();
         services.tokens.next(claim.token, nowNs);

@@ -34,8 +34,7 @@ final class Registrations {
 
     /** Whether any node would push a change. A queue beyond the limit of registered keys polls. */
     boolean isPossible(PendingAcquire pending) {
-        return pending.queue != null && isAllowed(pending.queue)
-                && services.wakeUpMask() != 0;
+        return pending.queue != null && isAllowed(pending.queue) && services.wakeUpMask() != 0;
     }
 
     /**
@@ -66,11 +65,6 @@ final class Registrations {
     /** Whether attempts of a queue may register for pushes. */
     boolean isAllowed(WaitQueue queue) {
         return queue.registeredMask != 0 || count < max;
-    }
-
-    /** The slots of a semaphore wake its queue from now on. */
-    void expectSlots(WaitQueue queue) {
-        memberQueues.addSlots(queue);
     }
 
     /** The nodes of a mask push the next change of the key. */

@@ -147,13 +147,9 @@ final class ReleaseOperation {
                 services.node(Long.numberOfTrailingZeros(left), claim).retainRelease(claim, untilNs);
             }
         } finally {
-            endUnsent(claim);
+            end(claim, ReleaseOutcome.UNKNOWN);
+            claims.recycleIfDone(claim);
         }
-    }
-
-    private void endUnsent(Claim claim) {
-        end(claim, ReleaseOutcome.UNKNOWN);
-        claims.recycleIfDone(claim);
     }
 
     /** Releases a token without an owner: its outcome is not reported. */

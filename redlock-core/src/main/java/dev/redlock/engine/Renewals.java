@@ -87,7 +87,7 @@ final class Renewals {
             keeper.loss.expire(claim);
             return;
         }
-        boolean isExtensionDue = !claim.isExtending && mayExtend(lease, nowNs);
+        boolean isExtensionDue = !claim.extension.isInProgress && mayExtend(lease, nowNs);
         startTimer(claim, lease.validUntilNs);
         if (isExtensionDue) {
             keeper.startExtension(claim, lease.isKept ? keeper.kept.ttlMsToKeep(lease, nowNs) : lease.ttlMs);
