@@ -58,11 +58,11 @@ final class AcquireOperation {
         claim.phase = Claim.Phase.ACQUIRING;
         claim.pending = pending;
         claim.key = key;
-        claim.ttlMs = lease.ttlMs;
+        claim.ttlMs = lease.spec.ttlMs;
         claim.isWakeUpWanted = pending.plan != PendingAcquire.Plan.UNCONTENDED
                 && scheduler.registrations.isPossible(pending);
         claim.isRemainingTtlWanted = claim.isWakeUpWanted || isRemainingTtlWanted(lease);
-        claim.ttlMsMax = lease.ttlMs;
+        claim.ttlMsMax = lease.spec.ttlMs;
         pending.claim = claim;
         if (lease.spec.isFenced) {
             claim.guest = scheduler.fencing.take(claim);

@@ -17,6 +17,8 @@ final class Extension {
     final DeadlineTimer timer;
     /** Of the last round; 0 before the first. */
     int sequence;
+    /** Automatic extensions that have succeeded. */
+    int automaticCount;
     boolean isInProgress;
     /** Local end of the validity if the round wins. */
     long untilNs;
@@ -35,6 +37,7 @@ final class Extension {
     /** Forgets the rounds of another token. */
     void reset() {
         sequence = 0;
+        automaticCount = 0;
         isInProgress = false;
         late.reset();
     }

@@ -80,7 +80,7 @@ final class Intentions {
     }
 
     private static long ttlNs(PendingAcquire pending) {
-        return pending.lease.ttlMs * NS_PER_MS;
+        return pending.lease.spec.ttlMs * NS_PER_MS;
     }
 
     /** Returns whether the doorkeeper must see the next grant of a set, or others would give way to its intention. */
@@ -136,8 +136,8 @@ final class Intentions {
         Claim claim = claims.take();
         claim.key = key;
         claim.token.set(pending.intention);
-        claim.ttlMs = pending.lease.ttlMs;
-        claim.ttlMsMax = pending.lease.ttlMs;
+        claim.ttlMs = pending.lease.spec.ttlMs;
+        claim.ttlMsMax = pending.lease.spec.ttlMs;
         claim.askedMask = mask;
         claim.possibleHolderMask = retainedMask;
         releases.abandon(claim);

@@ -68,11 +68,10 @@ final class KeptLocks {
         LeaseHandle kept = new LeaseHandle(released.client);
         kept.startUse(released.loop());
         kept.key = released.key;
-        kept.spec = new AcquireSpec(released.ttlMs);
+        kept.spec = new AcquireSpec(released.spec.ttlMs);
         kept.spec.holdNsMin = released.spec.holdNsMin;
         kept.spec.isFenced = released.spec.isFenced;
         kept.times = released.times;
-        kept.ttlMs = released.ttlMs;
         kept.acquiredNs = released.acquiredNs;
         kept.isKept = true;
         kept.setValidUntilNs(released.validUntilNs);
@@ -91,6 +90,6 @@ final class KeptLocks {
 
     /** Returns the ttl with which the lock lasts until the end of its shortest hold. */
     long ttlMsToKeep(LeaseHandle lease, long nowNs) {
-        return terms.ttlMsUntil(nowNs, lease.keepUntilNs(), lease.ttlMs);
+        return terms.ttlMsUntil(nowNs, lease.keepUntilNs(), lease.spec.ttlMs);
     }
 }

@@ -78,7 +78,6 @@ public final class LeaseHandle extends AcquireResult implements Lease {
     LockKey key;
     AcquireSpec spec;
     LeaseTimes times;
-    long ttlMs;
     long waitNs;
     long extendTtlMs;
     private AcquireCallback acquireCallback;
@@ -89,7 +88,6 @@ public final class LeaseHandle extends AcquireResult implements Lease {
     LeaseHandle previousHeld;
     LeaseHandle nextHeld;
     long acquiredNs;
-    int extensionCount;
     /** Its holder has released it before {@link AcquireSpec#holdNsMin}: no caller has this handle. */
     boolean isKept;
     /** The acquisition runs inside the call of its caller, so an outcome now is delivered in the next turn. */
@@ -118,7 +116,6 @@ public final class LeaseHandle extends AcquireResult implements Lease {
         key = newKey;
         spec = newSpec;
         times = newTimes;
-        ttlMs = newSpec.ttlMs;
         waitNs = newWaitNs;
         acquireCallback = callback;
         startUse(owner);
@@ -250,7 +247,7 @@ public final class LeaseHandle extends AcquireResult implements Lease {
         if (loop() == null) {
             throw new IllegalStateException("this lease was never used for an acquisition: there is nothing to extend");
         }
-        if (newTtlMs != ttlMs) {
+        if (newTtlMs != spec.ttlMs) {
             times.terms.checkTtl(newTtlMs, 0);
         }
         if (!EXTEND_STATE.compareAndSet(this, ExtendState.NONE, ExtendState.REQUESTED)) {

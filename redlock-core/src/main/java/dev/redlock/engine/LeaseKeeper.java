@@ -49,7 +49,6 @@ final class LeaseKeeper {
 
     /** Starts to track a lease that is held from now on. */
     void hold(LeaseHandle lease, Claim claim, long nowNs) {
-        lease.extensionCount = 0;
         lease.acquiredNs = nowNs;
         lease.setValidUntilNs(claim.validUntilNs);
         track(lease, claim);
@@ -143,7 +142,7 @@ final class LeaseKeeper {
         telemetry.onExtensionEnded(claim, outcome, nowNs);
         boolean isManual = lease.extendState == LeaseHandle.ExtendState.STARTED;
         if (isSuccess && !isManual) {
-            lease.extensionCount++;
+            claim.extension.automaticCount++;
         }
         if (lease.isExtendable()) {
             renewals.startAgain(claim, nowNs, isSuccess);
@@ -156,7 +155,7 @@ final class LeaseKeeper {
         if (isManual) {
             lease.completeExtend(outcome);
         } else if (isSuccess && lease.spec.listener != null) {
-            UserCallbacks.notifyExtended(lease.spec.listener, lease, lease.extensionCount);
+            UserCallbacks.notifyExtended(lease.spec.listener, lease, claim.extension.automaticCount);
         }
         if (lease.isExtensionAccepted() && lease.claim == claim && !claim.extension.isInProgress) {
             extend(lease);

@@ -318,7 +318,7 @@ final class PermitOperation {
         claim.phase = Claim.Phase.SEARCHING;
         claim.pending = pending;
         claim.key = pending.lease.key.searchKey();
-        claim.ttlMs = pending.lease.ttlMs;
+        claim.ttlMs = pending.lease.spec.ttlMs;
         claim.isWakeUpWanted = scheduler.registrations.isPossible(pending);
         pending.claim = claim;
         claim.guest = takeSearch(claim,

@@ -30,7 +30,7 @@ final class Renewals {
     /** A lease is held from now on. */
     void start(Claim claim, long nowNs) {
         LeaseHandle lease = claim.lease;
-        long intervalNs = lease.ttlMs * NS_PER_MS / EXTEND_AFTER_DIVISOR;
+        long intervalNs = lease.spec.ttlMs * NS_PER_MS / EXTEND_AFTER_DIVISOR;
         startNext(claim, nowNs, mayExtend(lease, nowNs)
                 ? spread.firstInNs(nowNs, intervalNs, keeper.heldCount())
                 : intervalNs);
@@ -39,7 +39,7 @@ final class Renewals {
     /** An extension has ended. */
     void startAgain(Claim claim, long nowNs, boolean isExtended) {
         int divisor = isExtended ? EXTEND_AFTER_DIVISOR : EXTEND_AGAIN_DIVISOR;
-        long intervalNs = claim.lease.ttlMs * NS_PER_MS / divisor;
+        long intervalNs = claim.lease.spec.ttlMs * NS_PER_MS / divisor;
         startNext(claim, nowNs, Math.max(NS_PER_MS, spread.nextInNs(nowNs, intervalNs, keeper.heldCount())));
     }
 
@@ -60,7 +60,7 @@ final class Renewals {
 
     /** Time until a third of the ttl has passed, as seen from the end of the validity. */
     private static long untilThirdNs(LeaseHandle lease, long nowNs) {
-        long ttlNs = lease.ttlMs * NS_PER_MS;
+        long ttlNs = lease.spec.ttlMs * NS_PER_MS;
         return lease.validUntilNs - nowNs - (ttlNs - ttlNs / EXTEND_AFTER_DIVISOR);
     }
 
@@ -74,7 +74,8 @@ final class Renewals {
         if (lease.isKept) {
             return lease.validUntilNs - lease.keepUntilNs() < 0;
         }
-        return lease.extensionCount < lease.spec.extensionCountMax && nowNs - lease.acquiredNs < lease.spec.holdNsMax;
+        return lease.claim.extension.automaticCount < lease.spec.extensionCountMax
+                && nowNs - lease.acquiredNs < lease.spec.holdNsMax;
     }
 
     void onHoldTimer(Claim claim, long nowNs) {
@@ -90,7 +91,7 @@ final class Renewals {
         boolean isExtensionDue = !claim.extension.isInProgress && mayExtend(lease, nowNs);
         startTimer(claim, lease.validUntilNs);
         if (isExtensionDue) {
-            keeper.startExtension(claim, lease.isKept ? keeper.kept.ttlMsToKeep(lease, nowNs) : lease.ttlMs);
+            keeper.startExtension(claim, lease.isKept ? keeper.kept.ttlMsToKeep(lease, nowNs) : lease.spec.ttlMs);
         }
     }
 }
