@@ -24,7 +24,7 @@ public final class ScriptContract {
     private static final long EXACT_MAX = 9_007_199_254_740_991L;
     private static final String NEVER = Long.toString(-EXACT_MAX);
     /** The second key of a set never expires. */
-    private static final String SET_NEVER = Long.toString(-((EXACT_MAX >> 7) * 128 + 2));
+    private static final String SET_NEVER = Long.toString(-((EXACT_MAX >> 22 << 22) + 2 * 32));
     private static final long MINUTE_MS = 60_000;
     private static final long INTENTION_MS = 300;
 
@@ -42,9 +42,13 @@ public final class ScriptContract {
             tickets(bench, "acquire_fenced_with_ticket");
             fencedCountersEnd(bench, "acquire_fenced_with_ticket", "k c", "a 60000 90000 0");
         });
-        CASES.put("acquire_set", bench -> acquireSet(bench, "acquire_set"));
+        CASES.put("acquire_set", bench -> {
+            acquireSet(bench, "acquire_set");
+            ticketsOfSet(bench, "acquire_set");
+        });
         CASES.put("acquire_fenced_set", bench -> {
             acquireSet(bench, "acquire_fenced_set");
+            ticketsOfSet(bench, "acquire_fenced_set");
             fencedSet(bench);
             fencedCountersEnd(bench, "acquire_fenced_set", "k c", "a 60000 90000 -");
         });
@@ -187,9 +191,9 @@ public final class ScriptContract {
         /** Refuses a set because of a key, from 1. */
         void assertSetRefused(long leftMs, int key, String script, String keys, String arguments) {
             long reply = -number(script, keys, arguments);
-            long ttlMs = reply >> 7;
-            assertTrue(ttlMs <= leftMs && ttlMs > leftMs - Math.min(leftMs, ROUNDING_MS) && (reply & 127) == key,
-                    () -> script + " " + keys + " " + arguments + ": " + ttlMs + " ms by key " + (reply & 127));
+            long ttlMs = reply >> 22;
+            assertTrue(ttlMs <= leftMs && ttlMs > leftMs - Math.min(leftMs, ROUNDING_MS) && (reply >> 5 & 127) == key,
+                    () -> script + " " + keys + " " + arguments + ": " + ttlMs + " ms by key " + (reply >> 5 & 127));
         }
 
         void pass(long ms) {
@@ -452,6 +456,42 @@ public final class ScriptContract {
         bench.with("k1:redlock:intention foreign 90000");
         assertTrue(bench.number(script, keys, "a" + ttls + " i") > 0);
         bench.assertKey("k1:redlock:intention", "foreign 90000");
+    }
+
+    /** As those of plain locks, but for one of the keys; -(ttl * 2^22 + ticket * 2^12 + key * 2^5 + place) refuses. */
+    private static void ticketsOfSet(Bench bench, String script) {
+        boolean isFenced = script.contains("fenced");
+        String keys = isFenced ? "k1 k2 c1 c2" : "k1 k2";
+        String ttls = isFenced ? " 60000 90000 " : " 60000 ";
+        bench.with("k2 other 40000");
+        assertSetTicket(bench, 0, 0, script, keys, "a" + ttls + "-");
+        assertSetTicket(bench, 2, 1, script, keys, "b" + ttls + "? 0 0");
+        assertSetTicket(bench, 3, 2, script, keys, "c" + ttls + "j 0 0");
+        bench.assertKey("k1:redlock:intention", "j 10000");
+        bench.assertKey("k2:redlock:intention", "nothing");
+        assertSetTicket(bench, 4, 3, script, keys, "d" + ttls + "? 7 0");
+        assertSetTicket(bench, 3, 1, script, keys, "c" + ttls + "j 0 3");
+        bench.assertKey("k2:redlock:intention", "j 10000");
+        bench.assertReply("1", "release", "k2", "other");
+        assertTrue(bench.number(script, keys, "b" + ttls + "- 0 2") > 0);
+        bench.assertReply("1", "release", "k1", "b");
+        assertSetTicket(bench, 3, 1, script, keys, "c" + ttls + "- 0 3");
+        assertSetTicket(bench, 4, 2, script, keys, "d" + ttls + "- 0 4");
+        assertSetTicket(bench, 2, 1, script, keys, "b" + ttls + "- 0 2");
+        bench.assertReply("1", "release", "k2", "b");
+        assertTrue(bench.number(script, keys, "d" + ttls + "- 0 4") > 0);
+        bench.assertReply("1", "release", "k1", "d");
+        assertSetTicket(bench, 5, 1, script, keys, "e" + ttls + "- 0 0");
+        // Another key of that name costs the order only.
+        bench.with("k2 other 40000", "k2:redlock:intention:tickets text");
+        assertSetTicket(bench, 0, 0, script, keys, "a" + ttls + "- 0 0");
+    }
+
+    private static void assertSetTicket(Bench bench, long ticket, long place, String script, String keys,
+            String arguments) {
+        long reply = -bench.number(script, keys, arguments);
+        assertEquals(ticket + " at " + place, (reply >> 12 & 1023) + " at " + (reply & 31), arguments);
+        assertTrue(reply >> 22 > 20_000 && (reply >> 5 & 127) == 2, () -> "key " + (reply >> 5 & 127));
     }
 
     private static void fencedSet(Bench bench) {

@@ -104,10 +104,27 @@ class SetTurnsTest extends VirtualTest {
         assertFewAreRefused(2, 50, 3);
     }
 
-    /** Sets have no tickets: a release wakes one of each client. */
+    /** A release wakes one of each client: they have an order, and do not ask all at once. */
     @Test
     void aHundredSetsOfTenClients() {
-        assertFewAreRefused(10, 10, 10.5);
+        assertFewAreRefused(10, 10, 3);
+    }
+
+    @Test
+    void fiftySetsOfFiveClients() {
+        assertFewAreRefused(5, 10, 3);
+    }
+
+    @Test
+    void tenSetsOfTenClients() {
+        assertFewAreRefused(10, 1, 3);
+    }
+
+    /** The client in the first place goes on while the others wait for their turns. */
+    @Test
+    void aHundredSetsThatAreHeldForNoTime() {
+        holdNs = () -> 0;
+        assertFewAreRefused(10, 10, 3);
     }
 
     private void assertShortWaits(int clientCount, int callerCount, IntFunction<List<String>> resources, long maxMs) {

@@ -112,7 +112,7 @@ final class AcquireOperation {
 
     /** A client that waits for a plain lock has a ticket of the doorkeeper, or gets one. */
     static CommandKind kindOf(Claim claim) {
-        boolean isForDoorkeeper = claim.isWakeUpWanted && Long.bitCount(claim.askedMask) == 1
+        boolean isForDoorkeeper = claim.isDoorkeeperAskedToWait()
                 && claim.pending.lease.key.kind() == LockKind.PLAIN;
         if (claim.guest != null) {
             return claim.guest.acquireKind(isForDoorkeeper);

@@ -266,10 +266,23 @@ final class Claim extends LockRequest {
 
     @Override
     public int ticket() {
+        if (key.kind() == LockKind.SET) {
+            return pending != null && isDoorkeeperAskedToWait() ? Ticket.NONE : Ticket.NOT_WANTED;
+        }
         if (pending == null || pending.queue == null) {
             return Ticket.NONE;
         }
         return pending.plan == PendingAcquire.Plan.YIELDING ? Ticket.YIELDING : pending.queue.ticket;
+    }
+
+    @Override
+    public int ticket(int index) {
+        return pending.queue.members.get(index).ticket;
+    }
+
+    /** The doorkeeper alone is asked, and pushes the next change if it refuses. */
+    boolean isDoorkeeperAskedToWait() {
+        return isWakeUpWanted && Long.bitCount(askedMask) == 1;
     }
 
     @Override

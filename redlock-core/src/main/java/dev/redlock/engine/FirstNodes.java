@@ -47,7 +47,7 @@ final class FirstNodes {
         if (scheduler.intentions.isEveryNodeAsked(pending, claim, t1Ns)) {
             return all;
         }
-        if (pending.plan == PendingAcquire.Plan.DOORKEEPER_FIRST || pending.plan == PendingAcquire.Plan.YIELDING) {
+        if (pending.isDoorkeeperFirst()) {
             int doorkeeper = services.doorkeeper.of(key);
             if (doorkeeper != Doorkeeper.NONE) {
                 return 1L << doorkeeper;

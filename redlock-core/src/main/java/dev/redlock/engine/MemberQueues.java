@@ -14,6 +14,8 @@ import java.util.List;
 final class MemberQueues {
 
     private final KeyedMap<Entry> entries = new KeyedMap<>();
+    /** As those of {@link WaitQueues}, of resources for which no set waits any more. */
+    private final RecentValues recentTickets = new RecentValues();
 
     /**
      * The queues of one resource.
@@ -27,6 +29,8 @@ final class MemberQueues {
         WaitQueue turn;
         /** It has the turn before older ones, because its client has released the same set. */
         boolean isTurnEarly;
+        /** Orders this client among those whose sets wait for the resource; {@link Ticket#NONE} without one. */
+        int ticket;
         /** A lease of this client has the resource, until then at most unless it is extended. */
         boolean isHeld;
         long heldUntilNs;
@@ -39,7 +43,7 @@ final class MemberQueues {
     void add(WaitQueue queue) {
         LockKey key = queue.key;
         for (int i = 0; hasMembers(key) && i < key.memberCount(); i++) {
-            add(queue, key.member(i));
+            queue.members.add(add(queue, key.member(i)));
         }
     }
 
@@ -52,44 +56,46 @@ final class MemberQueues {
         queue.hasSlotEntries = true;
     }
 
-    private void add(WaitQueue queue, LockKey member) {
+    private Entry add(WaitQueue queue, LockKey member) {
         Entry entry = entries.get(member);
         if (entry == null) {
             entry = new Entry();
             entry.key = member;
+            entry.ticket = (int) recentTickets.take(member, Ticket.NONE);
             entries.add(entry);
         }
         entry.queues.add(queue);
+        return entry;
     }
 
     void remove(WaitQueue queue) {
         LockKey key = queue.key;
-        for (int i = 0; hasMembers(key) && i < key.memberCount(); i++) {
-            remove(queue, key.member(i));
-        }
+        queue.members.forEach(entry -> remove(queue, entry));
+        queue.members.clear();
         if (queue.hasSlotEntries) {
             PermitKey semaphore = (PermitKey) key;
             for (int i = 0; i < semaphore.slotCount(); i++) {
-                remove(queue, semaphore.slotKey(i));
+                remove(queue, entries.get(semaphore.slotKey(i)));
             }
         }
         queue.hasSlotEntries = false;
     }
 
-    private void remove(WaitQueue queue, LockKey member) {
-        Entry entry = entries.get(member);
+    private void remove(WaitQueue queue, Entry entry) {
         entry.queues.remove(queue);
         if (entry.queues.isEmpty()) {
+            if (entry.ticket != Ticket.NONE) {
+                recentTickets.put(entry.key, entry.ticket);
+            }
             entries.remove(entry);
         }
     }
 
     /** The next waiter of a set is younger than those of other sets. */
     void moveToEnd(WaitQueue queue) {
-        for (int i = 0; i < queue.key.memberCount(); i++) {
-            List<WaitQueue> some = entries.get(queue.key.member(i)).queues;
-            some.remove(queue);
-            some.add(queue);
+        for (Entry entry : queue.members) {
+            entry.queues.remove(queue);
+            entry.queues.add(queue);
         }
     }
 

@@ -149,4 +149,9 @@ final class PendingAcquire {
         startNs = NOT_STARTED;
         generation++;
     }
+
+    /** Whether the plan asks the doorkeeper alone at first. */
+    boolean isDoorkeeperFirst() {
+        return plan == Plan.DOORKEEPER_FIRST || plan == Plan.YIELDING;
+    }
 }

@@ -13,10 +13,6 @@ final class Registrations {
 
     /** The reply of the script for a key without expiry: the largest exact integer of Lua, negated. */
     private static final long NO_EXPIRY_REPLY = -9_007_199_254_740_991L;
-    /** The reply to a refused set ends with the number of the resource in use. */
-    private static final int SET_NUMBER_BITS = 7;
-    /** A key without expiry, in the reply to a refused set. */
-    private static final long SET_TTL_MS_MAX = (1L << 53 - SET_NUMBER_BITS) - 1;
 
     /** Queues with a registration on any node. */
     int count;
@@ -105,7 +101,7 @@ final class Registrations {
             add(claim.pending.queue, 1L << nodeIndex);
         }
         if (claim.key.kind() == LockKind.SET) {
-            recordRefusalOfSet(claim, value);
+            recordRefusalOfSet(claim, nodeIndex, value);
         } else if (value != LockRequest.REFUSED_TTL_UNKNOWN) {
             claim.recordRemainingTtl(value == NO_EXPIRY_REPLY ? Long.MAX_VALUE : -value);
         }
@@ -114,8 +110,7 @@ final class Registrations {
     /** A doorkeeper has refused an attempt with the ticket of its queue. Returns the reply without the ticket. */
     long onTicket(Claim claim, int nodeIndex, long value) {
         if (claim.phase == Claim.Phase.ACQUIRING) {
-            long startNs = claim.roundEndNs - claim.pending.lease.times.nodeTimeoutNs;
-            services.doorkeeper.onRefused(nodeIndex, services.clock.nanoTime() - startNs);
+            onAnswered(claim, nodeIndex);
             WaitQueue queue = claim.pending.queue;
             queue.place = Ticket.placeOf(value);
             // After its turn, the next refusal gives it another ticket: nobody yields to one whose turn is over.
@@ -125,20 +120,32 @@ final class Registrations {
         return remainingTtlMs == Long.MAX_VALUE ? NO_EXPIRY_REPLY : -remainingTtlMs;
     }
 
+    private void onAnswered(Claim claim, int doorkeeper) {
+        long startNs = claim.roundEndNs - claim.pending.lease.times.nodeTimeoutNs;
+        services.doorkeeper.onRefused(doorkeeper, services.clock.nanoTime() - startNs);
+    }
+
     /** The reply of the script has a ttl and the number of a resource; {@code MSETEX} refuses by 0. */
-    private void recordRefusalOfSet(Claim claim, long value) {
+    private void recordRefusalOfSet(Claim claim, int nodeIndex, long value) {
         if (value == 0 || value == LockRequest.REFUSED_TTL_UNKNOWN) {
             return;
         }
-        long remainingTtlMs = -value >>> SET_NUMBER_BITS;
-        claim.recordRemainingTtl(remainingTtlMs == SET_TTL_MS_MAX ? Long.MAX_VALUE : remainingTtlMs);
+        claim.recordRemainingTtl(Ticket.remainingTtlMsOfSet(value));
         boolean isOfDoorkeeper = claim.phase == Claim.Phase.ACQUIRING && Long.bitCount(claim.askedMask) == 1;
         WaitQueue queue = isOfDoorkeeper ? claim.pending.queue : null;
-        if (queue != null) {
-            // The number of the resource in use, from 1 in the order of the set; 0 if unknown.
-            int number = (int) (-value & (1 << SET_NUMBER_BITS) - 1);
-            boolean isKnown = number > 0 && number <= queue.key.memberCount();
-            queue.awaited = isKnown ? memberQueues.of(queue.key.member(number - 1)) : null;
+        if (queue == null) {
+            return;
+        }
+        onAnswered(claim, nodeIndex);
+        int number = Ticket.resourceOf(value);
+        boolean isKnown = number > 0 && number <= queue.members.size();
+        queue.awaited = isKnown ? queue.members.get(number - 1) : null;
+        queue.place = Ticket.placeOf(value);
+        if (isKnown && queue.awaited.ticket == Ticket.NONE) {
+            queue.awaited.ticket = Ticket.ofSet(value);
+        } else if (isKnown && queue.awaited.ticket != Ticket.ofSet(value)) {
+            // Another set of this client was refused meanwhile, and got an earlier ticket.
+            queue.place = Ticket.FIRST_PLACE;
         }
     }
 }

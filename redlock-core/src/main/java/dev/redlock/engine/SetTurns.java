@@ -41,8 +41,7 @@ final class SetTurns {
         if (isServed(queue)) {
             return false;
         }
-        for (int i = 0; i < queue.key.memberCount(); i++) {
-            MemberQueues.Entry entry = queues.of(queue.key.member(i));
+        for (MemberQueues.Entry entry : queue.members) {
             if (entry.turn == null) {
                 give(entry, queue);
             }
@@ -52,8 +51,7 @@ final class SetTurns {
 
     /** Whether a set needs no attempt: a lease of this client has a resource, or an older set is about to ask. */
     boolean isServed(WaitQueue queue) {
-        for (int i = 0; i < queue.key.memberCount(); i++) {
-            MemberQueues.Entry entry = queues.of(queue.key.member(i));
+        for (MemberQueues.Entry entry : queue.members) {
             if (entry.turn != null && entry.turn != queue && isAsking(entry)
                     && entry.queues.indexOf(entry.turn) < entry.queues.indexOf(queue)) {
                 return true;
@@ -85,8 +83,8 @@ final class SetTurns {
 
     /** Whether another set of this client waits for a resource of a set. */
     boolean isOverlapping(WaitQueue queue) {
-        for (int i = 0; i < queue.key.memberCount(); i++) {
-            for (WaitQueue other : queues.of(queue.key.member(i)).queues) {
+        for (MemberQueues.Entry entry : queue.members) {
+            for (WaitQueue other : entry.queues) {
                 if (other != queue && isOfSet(other)) {
                     return true;
                 }
@@ -97,8 +95,7 @@ final class SetTurns {
 
     /** Whether no older set waits for a resource of a set. */
     boolean isFirst(WaitQueue queue) {
-        for (int i = 0; i < queue.key.memberCount(); i++) {
-            MemberQueues.Entry entry = queues.of(queue.key.member(i));
+        for (MemberQueues.Entry entry : queue.members) {
             for (WaitQueue older : entry.queues) {
                 if (older == queue) {
                     break;
@@ -119,8 +116,7 @@ final class SetTurns {
     /** Returns when the last lease of this client with a resource of a set expires; now if there is none. */
     long heldUntilNs(WaitQueue queue) {
         long untilNs = services.clock.nanoTime();
-        for (int i = 0; i < queue.key.memberCount(); i++) {
-            MemberQueues.Entry entry = queues.of(queue.key.member(i));
+        for (MemberQueues.Entry entry : queue.members) {
             if (entry.isHeld && entry.heldUntilNs - untilNs > 0) {
                 untilNs = entry.heldUntilNs;
             }
@@ -130,12 +126,14 @@ final class SetTurns {
 
     /** A lock is granted to this client. */
     void onHeld(LockKey key, WaitQueue queue, long untilNs) {
+        boolean isTicketUsed = queue != null && isOfSet(queue) && queue.head().isDoorkeeperFirst();
         for (int i = 0; i < key.memberCount(); i++) {
             MemberQueues.Entry entry = queues.of(key.member(i));
             if (entry != null) {
                 entry.isHeld = true;
                 entry.heldUntilNs = untilNs;
                 entry.turn = entry.turn == queue ? null : entry.turn;
+                entry.ticket = isTicketUsed ? Ticket.NONE : entry.ticket;
             }
         }
     }
@@ -206,9 +204,7 @@ final class SetTurns {
 
     /** A set makes no attempt for now: it keeps the turn of the resource that it awaits, and passes on the others. */
     void passOn(WaitQueue queue) {
-        LockKey key = queue.key;
-        for (int i = 0; i < key.memberCount(); i++) {
-            MemberQueues.Entry entry = queues.of(key.member(i));
+        for (MemberQueues.Entry entry : queue.members) {
             if (entry.turn == queue) {
                 int start = entry.isTurnEarly ? 0 : entry.queues.indexOf(queue) + 1;
                 WaitQueue next = awaits(queue, entry)

@@ -15,12 +15,17 @@ final class Ticket {
     static final int NONE = 0;
     /** The client has no ticket, and yields: it takes the lock only if no other client has a ticket. */
     static final int YIELDING = -1;
+    /** A set that does not ask its doorkeeper alone. */
+    static final int NOT_WANTED = -1;
     /** The place of a client whose turn is next. */
     static final int FIRST_PLACE = 1;
     private static final int PLACE_BITS = 5;
     private static final int TICKET_BITS = 15;
     private static final int GRANTED_BITS = 16;
     private static final long TTL_MS_MAX = (1L << 32) - 1;
+    private static final int RESOURCE_BITS = 7;
+    private static final int SET_TICKET_BITS = 10;
+    private static final long SET_TTL_MS_MAX = (1L << 31) - 1;
     private static final long NO_EXPIRY = Long.MAX_VALUE;
 
     private Ticket() {
@@ -45,5 +50,21 @@ final class Ticket {
     static long remainingTtlMsOf(long refusal) {
         long ttlMs = -refusal >>> PLACE_BITS + TICKET_BITS;
         return ttlMs >= TTL_MS_MAX ? NO_EXPIRY : ttlMs;
+    }
+
+    /** Returns the number of the ticket for the resource that has refused a set. */
+    static int ofSet(long refusal) {
+        return (int) (-refusal >>> PLACE_BITS + RESOURCE_BITS & (1 << SET_TICKET_BITS) - 1);
+    }
+
+    /** Returns the number of the resource that has refused a set, from 1; 0 if it is unknown. */
+    static int resourceOf(long refusal) {
+        return (int) (-refusal >>> PLACE_BITS & (1 << RESOURCE_BITS) - 1);
+    }
+
+    /** Returns the {@link #remainingTtlMsOf} the reply to a set, whose other part is longer. */
+    static long remainingTtlMsOfSet(long refusal) {
+        long ttlMs = -refusal >>> PLACE_BITS + RESOURCE_BITS + SET_TICKET_BITS;
+        return ttlMs >= SET_TTL_MS_MAX ? NO_EXPIRY : ttlMs;
     }
 }

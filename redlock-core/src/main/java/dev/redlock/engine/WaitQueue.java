@@ -1,5 +1,8 @@
 package dev.redlock.engine;
 
+import java.util.ArrayList;
+import java.util.List;
+
 /**
  * Queues the acquisitions of one event loop that wait for one resource, in order of arrival. Only the head makes
  * attempts, except for permits of a semaphore ({@link PermitFollowers}).
@@ -21,6 +24,8 @@ final class WaitQueue extends Keyed {
     int place;
     /** A lease of this client holds the lock: its end starts the next attempt, and pushes do not. */
     boolean isHeldLocally;
+    /** The resources of a set, in its order; empty for another kind. */
+    final List<MemberQueues.Entry> members = new ArrayList<>(0);
     /** The resource in use that has refused the head, which is a set: its pushes alone wake it. Null if unknown. */
     MemberQueues.Entry awaited;
     /** The pushes of the slots of its semaphore reach it. */

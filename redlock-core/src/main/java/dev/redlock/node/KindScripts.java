@@ -57,7 +57,8 @@ final class KindScripts {
 
     /** {@code EVALSHA <sha> K key1 ... keyK token arguments}, or {@code EVAL} with the source. */
     void write(ByteBuf out, CommandKind kind, LockRequest command, boolean isEval) {
-        writeHead(out, kind, command.keyCount() * (kind.hasCounter ? 2 : 1), isEval);
+        int ticketCount = lock == LockKind.SET && kind.isAcquire && command.ticket() >= 0 ? command.keyCount() : 0;
+        writeHead(out, kind, command.keyCount() * (kind.hasCounter ? 2 : 1), ticketCount, isEval);
         LockScripts.writeArguments(out, kind, command);
         if (lock.hasIntention(kind) && command.intention() == null) {
             out.writeBytes(EMPTY);
@@ -68,18 +69,21 @@ final class KindScripts {
         } else if (lock == LockKind.PERMIT) {
             RespWriter.bulkInteger(out, command.wantedCount());
         }
+        for (int i = 0; i < ticketCount; i++) {
+            RespWriter.bulkInteger(out, command.ticket(i));
+        }
     }
 
     /** The same for a release that was kept. */
     void writeRelease(ByteBuf out, UndeliveredRelease release, boolean isEval) {
-        writeHead(out, CommandKind.RELEASE, release.keyCount(), isEval);
+        writeHead(out, CommandKind.RELEASE, release.keyCount(), 0, isEval);
         out.writeBytes(release.resourceBulk());
         out.writeBytes(release.token().bulk);
     }
 
-    private void writeHead(ByteBuf out, CommandKind kind, int keyCount, boolean isEval) {
+    private void writeHead(ByteBuf out, CommandKind kind, int keyCount, int ticketCount, boolean isEval) {
         boolean hasArgumentOfKind = lock.hasIntention(kind) || lock == LockKind.PERMIT;
-        int argumentCount = 1 + kind.argumentCount + (hasArgumentOfKind ? 1 : 0);
+        int argumentCount = 1 + kind.argumentCount + (hasArgumentOfKind ? 1 : 0) + ticketCount;
         RespWriter.arrayHeader(out, 3 + keyCount + argumentCount);
         out.writeBytes((isEval ? eval : evalSha)[kind.ordinal()]);
         RespWriter.bulkInteger(out, keyCount);

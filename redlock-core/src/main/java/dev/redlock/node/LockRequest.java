@@ -87,9 +87,17 @@ public abstract class LockRequest extends InFlightRequest implements SlotKey {
 
     /**
      * @return the number of the client's ticket, which orders it among the waiting clients; 0 for none; -1 for a client
-     *         without one that yields to those that have one
+     *         without one that yields to those that have one; of a set, -1 if the node gives none
      */
     public abstract int ticket();
+
+    /**
+     * The number of the client's ticket for one resource of a set.
+     *
+     * @param index which of the {@link #keyCount} resources
+     * @return the ticket; 0 for none
+     */
+    public abstract int ticket(int index);
 
     /** @return the number of free slots that a search for a permit wants to know */
     public abstract int wantedCount();

@@ -66,6 +66,11 @@ class StubRequest extends LockRequest {
     }
 
     @Override
+    public int ticket(int index) {
+        return 0;
+    }
+
+    @Override
     public long counterTtlMs() {
         return 86_400_000;
     }

@@ -533,7 +533,7 @@ public final class FakeRedis {
     /** @return the existing keys of locks, without fencing counters and marks of the restart guard */
     public Set<String> keys() {
         Set<String> locks = new TreeSet<>(keys.keySet());
-        locks.removeIf(key -> key.contains(COUNTER_MARK) || get(key) == null);
+        locks.removeIf(key -> key.contains(COUNTER_MARK) || key.endsWith(TICKETS_NAME) || get(key) == null);
         return locks;
     }
 
@@ -888,7 +888,7 @@ public final class FakeRedis {
         String token = words.get(isFenced ? 5 : 4);
         long ttlMs = Long.parseLong(words.get(isFenced ? 6 : 5));
         long ticket = Long.parseLong(words.get(isFenced ? 8 : 6));
-        FakeTickets tickets = new FakeTickets(this, words.get(isFenced ? 4 : 7) + ":tickets");
+        FakeTickets tickets = new FakeTickets(this, words.get(isFenced ? 4 : 7) + TICKETS_NAME, 32_767);
         long reply;
         if (tickets.isYielding(ticket)) {
             // Of a lock that is free, 0.

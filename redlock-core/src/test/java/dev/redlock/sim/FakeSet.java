@@ -8,8 +8,11 @@ final class FakeSet {
 
     private static final String INTENTION_MARK = ":redlock:intention";
     private static final long INTENTION_MS = 300;
-    private static final int NUMBER_BITS = 7;
-    private static final long TTL_MAX = (1L << 53 - NUMBER_BITS) - 1;
+    private static final long TTL_MAX = (1L << 31) - 1;
+    private static final int ORDER_BITS = 22;
+    private static final int TICKET_BITS = 12;
+    private static final int PLACE_BITS = 5;
+    private static final long TICKETS = 1023;
 
     private final FakeRedis redis;
     private final List<String> keys;
@@ -57,6 +60,7 @@ final class FakeSet {
             return refusal();
         }
         take(token);
+        endTurn();
         return 1;
     }
 
@@ -74,7 +78,7 @@ final class FakeSet {
     }
 
     private String intention() {
-        return arguments.get(arguments.size() - 1);
+        return arguments.get(counters.isEmpty() ? 1 : 2);
     }
 
     /** The remaining ttl of the intention of somebody else; 0 if there is none, or the ttl of a foreign key. */
@@ -97,10 +101,10 @@ final class FakeSet {
         return keysOfIntention().stream().mapToLong(this::intentionLeft).max().orElse(0);
     }
 
-    /** On the keys before the first one with the intention of somebody else. */
-    private void leaveIntention() {
+    /** On the keys before the first one with the intention of somebody else, or for which another client precedes. */
+    private void leaveIntention(int awaited) {
         for (String key : isIntentionLeft() ? keys : List.<String>of()) {
-            if (intentionLeft(key) > 0) {
+            if (intentionLeft(key) > 0 || keys.indexOf(key) == awaited - 1) {
                 return;
             }
             if (redis.get(key + INTENTION_MARK) == null) {
@@ -111,14 +115,43 @@ final class FakeSet {
 
     private long refusal() {
         long longest = remainingTtl();
-        if (longest == -1) {
-            return -(TTL_MAX << NUMBER_BITS | number(key -> redis.pttl(key) == -1));
+        if (longest == -1 || longest >= TTL_MAX) {
+            int number = number(key -> redis.pttl(key) == -1 || redis.pttl(key) >= TTL_MAX);
+            return -(TTL_MAX << ORDER_BITS | number << PLACE_BITS);
         }
         int taken = number(key -> redis.get(key) != null);
         int number = taken > 0 ? taken : number(key -> keysOfIntention().contains(key) && intentionLeft(key) > 0);
         long left = Math.max(0, Math.max(longest, intentionLeft()));
-        leaveIntention();
-        return -(left << NUMBER_BITS | number);
+        long order = order(number);
+        leaveIntention(order % 32 > 1 && ticket(number) == 0 ? number : 0);
+        boolean isFirst = order > 0 && intention().equals(redis.get(keys.get(number - 1) + INTENTION_MARK));
+        order = isFirst ? order / 32 * 32 + 1 : order;
+        return -((left << ORDER_BITS) + (number << PLACE_BITS) + order);
+    }
+
+    private FakeTickets tickets(int number) {
+        return new FakeTickets(redis, keys.get(number - 1) + INTENTION_MARK + ":tickets", TICKETS);
+    }
+
+    /** The ticket for the key that refuses, and the place. */
+    private long order(int number) {
+        if (number == 0 || ticket(number) < 0) {
+            return 0;
+        }
+        boolean isFirst = intention().equals(redis.get(keys.get(number - 1) + INTENTION_MARK));
+        long found = tickets(number).ofSet(ticket(number), isFirst);
+        return found / 32 * (1 << TICKET_BITS) + found % 32;
+    }
+
+    private void endTurn() {
+        for (int number = 1; number <= keys.size(); number++) {
+            tickets(number).onGrant(ticket(number));
+        }
+    }
+
+    private long ticket(int number) {
+        int index = (counters.isEmpty() ? 1 : 2) + number;
+        return index < arguments.size() ? argument(index) : -1;
     }
 
     /** The number of the first key of some, from 1; 0 for none. */
@@ -156,6 +189,7 @@ final class FakeSet {
         }
         writeCounters(value, 1);
         take(token);
+        endTurn();
         return redis.fenced(value);
     }
 

@@ -5,19 +5,21 @@ final class FakeTickets {
 
     private static final long EXPIRY_MS = 60_000;
     private static final long GRANTED_SIZE = 65_536;
-    private static final long TICKETS = 32_767;
     private static final long COUNT_MAX = (1L << 52) - 1;
     private static final long TTL_MS_MAX = (1L << 32) - 1;
     private static final long PLACE_MAX = 31;
 
     private final FakeRedis redis;
     private final String key;
+    /** How many numbers there are: 32767, or 1023 for sets. */
+    private final long tickets;
     private long last;
     private long granted;
 
-    FakeTickets(FakeRedis redis, String key) {
+    FakeTickets(FakeRedis redis, String key, long tickets) {
         this.redis = redis;
         this.key = key;
+        this.tickets = tickets;
     }
 
     /** @return the reply of a script whose lock is held for a time */
@@ -26,9 +28,21 @@ final class FakeTickets {
         if (!add(ticket < 1 ? GRANTED_SIZE : 0)) {
             return -(ttl << 20);
         }
-        long number = ticket < 1 ? last % TICKETS + 1 : ticket;
+        return -((ttl << 20) + withPlace(ticket < 1 ? last % tickets + 1 : ticket));
+    }
+
+    private long withPlace(long number) {
         long place = placeOf(number);
-        return -((ttl << 20) + number * 32 + (place > waiting() ? 0 : Math.min(place, PLACE_MAX)));
+        return number * 32 + (place > waiting() ? 0 : Math.min(place, PLACE_MAX));
+    }
+
+    /** The ticket of a set for its resource, and the place: 0 if the key is no count. */
+    long ofSet(long ticket, boolean isFirst) {
+        if (!add(ticket < 1 ? GRANTED_SIZE : 0)) {
+            return 0;
+        }
+        long found = withPlace(ticket < 1 ? last % tickets + 1 : ticket);
+        return isFirst || found % 32 == 0 ? found / 32 * 32 + 1 : found;
     }
 
     /** @return true if a client without a ticket lets those with one precede */
@@ -43,11 +57,11 @@ final class FakeTickets {
     }
 
     private long placeOf(long ticket) {
-        return Math.floorMod(ticket - 1 - granted, TICKETS);
+        return Math.floorMod(ticket - 1 - granted, tickets);
     }
 
     private long waiting() {
-        return Math.floorMod(last - granted, TICKETS);
+        return Math.floorMod(last - granted, tickets);
     }
 
     private boolean add(long change) {
