@@ -45,7 +45,7 @@ abstract class LockSettings extends ConnectionSettings {
      * @return this
      * @throws IllegalArgumentException if it starts or ends inside a character, or contains {@code :redlock:fence},
      *                                  which names fencing counters, {@code :redlock:permit}, which names permits, or
-     *                                  {@code :redlock:intention}, which names the intentions of waiting sets
+     *                                  {@code :redlock:reservation}, which names the reservations of waiting sets
      */
     public RedlockContext keyPrefix(String prefix) {
         checkOpen();
@@ -53,7 +53,7 @@ abstract class LockSettings extends ConnectionSettings {
         KeyText.checkEncodable("key prefix", prefix);
         checkPrefixMark(prefix, KeyText.COUNTER_MARK, "fencing counters");
         checkPrefixMark(prefix, KeyText.PERMIT_MARK, "permits");
-        checkPrefixMark(prefix, KeyText.INTENTION_MARK, "intentions");
+        checkPrefixMark(prefix, KeyText.RESERVATION_MARK, "reservations");
         keyPrefix = prefix;
         return self();
     }
@@ -216,7 +216,7 @@ abstract class LockSettings extends ConnectionSettings {
 
     /**
      * Limits the acquisitions that talk to the nodes at the same time, per event loop. At the limit an acquisition
-     * without a wait budget ends as {@link AcquireOutcome.Kind#OVERLOADED}. One with a budget waits for a slot, first
+     * without a wait budget ends as {@link AcquireOutcome.Kind#OVERLOADED}. One with a budget waits for a place, first
      * come, first served, and counts as a waiter ({@link #waitersMax}) meanwhile.
      *
      * @param count default 16 384, at least 1
@@ -230,7 +230,7 @@ abstract class LockSettings extends ConnectionSettings {
     }
 
     /**
-     * Limits the acquisitions that wait behind another one of this client or for a slot of {@link #inFlightMax}, per
+     * Limits the acquisitions that wait behind another one of this client or for a place of {@link #inFlightMax}, per
      * event loop. A new one beyond the limit ends as {@link AcquireOutcome.Kind#OVERLOADED}.
      *
      * @param count default 65 536, at least 0

@@ -26,7 +26,7 @@ class ForeignKeyTest extends VirtualTest {
     private static final String ADVICE = "the key of resource \"orders\" has the type hash, and a lock has the type"
             + " string, or zset for readers: delete it if no other program uses it, or choose another name or"
             + " RedlockContext.keyPrefix";
-    private static final String SLOT = KeyText.counterName("orders")
+    private static final String PERMIT = KeyText.counterName("orders")
             .replace(KeyText.COUNTER_MARK, KeyText.PERMIT_MARK);
 
     private VirtualWorld.Client client;
@@ -114,16 +114,16 @@ class ForeignKeyTest extends VirtualTest {
         client = client();
         eachNode(node -> {
             node.redis().set("orders", "a string, which does not matter", -1);
-            node.redis().set(SLOT + ":0", FakeRedis.HASH, -1);
-            node.redis().set(SLOT + ":1", FakeRedis.HASH, -1);
+            node.redis().set(PERMIT + ":0", FakeRedis.HASH, -1);
+            node.redis().set(PERMIT + ":1", FakeRedis.HASH, -1);
         });
         AcquireOptions permit = options().forPermitOf(2);
-        String advice = ADVICE.replace("orders", SLOT + ":0");
+        String advice = ADVICE.replace("orders", PERMIT + ":0");
         assertEquals(advice, acquire(client, permit).advice());
         assertEquals("the wait budget ended: " + advice,
                 acquire(client, permit.waitUpTo(Duration.ofSeconds(2))).advice());
         assertEquals(2, askedCount());
-        eachNode(node -> node.redis().delete(SLOT + ":1"));
+        eachNode(node -> node.redis().delete(PERMIT + ":1"));
         release(acquired(acquire(client, permit)));
     }
 

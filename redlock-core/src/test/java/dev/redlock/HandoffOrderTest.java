@@ -71,7 +71,7 @@ class HandoffOrderTest extends VirtualTest {
         return longest;
     }
 
-    /** The owner has met nobody yet. It asks the doorkeeper at an interval of 20 pauses, and pauses after 100. */
+    /** The owner has met nobody yet. It asks the coordinator at an interval of 20 pauses, and pauses after 100. */
     @Test
     void anOwnerThatHasMetNobodyFindsTheFirstWaiter() {
         connect(2_500_000);

@@ -26,7 +26,7 @@ import org.junit.jupiter.params.provider.ValueSource;
 
 /**
  * A caller that returns to its lock, or the next local waiter, leaves the lock to other clients: by a pause, or by an
- * attempt that the doorkeeper refuses if another client waits. Links take no time here, so each pause has its minimum.
+ * attempt that the coordinator refuses if another client waits. Links take no time here, so each pause has its minimum.
  */
 class HandoffPauseTest extends VirtualTest {
 
@@ -146,7 +146,7 @@ class HandoffPauseTest extends VirtualTest {
             lease = acquire(kind);
             pauses[i / 500] += world.nowNs() > releasedNs ? 1 : 0;
         }
-        // The intention of a set ends with its waiter.
+        // The reservation of a set ends with its waiter.
         assertEquals(kind == Kind.SET, pauses[0] == 0);
         assertTrue(pauses[0] <= 500 / 20, () -> pauses[0] + " pauses");
         assertEquals(0, pauses[1]);
@@ -406,26 +406,26 @@ class HandoffPauseTest extends VirtualTest {
 
     // ---- the pause of a queue ---------------------------------------------------------------------------------------
 
-    /** Another client may have taken the released slot in the pause, so the waiter does not ask for that one. */
+    /** Another client may have taken the released permit in the pause, so the waiter does not ask for that one. */
     @Test
     void aWaiterForAPermitSearchesAfterItsPause() {
         ownerThatPausesAfterOneHandoff();
         VirtualWorld.Client other = client();
         AcquireOptions permit = options().forPermitOf(1);
         Lease lease = leaseBesideAMark(permit);
-        String slot = TestEngine.lockedResource(lease);
+        String key = TestEngine.lockedResource(lease);
         CompletableFuture<AcquireOutcome> third = acquireAsync(owner, permit.waitUpTo(WAIT));
         world.runMs(1);
         release(lease);
         assertFalse(third.isDone(), "pauses");
         Lease theirs = acquired(acquire(other, permit));
-        assertEquals(slot, TestEngine.lockedResource(theirs));
+        assertEquals(key, TestEngine.lockedResource(theirs));
         List<String> requests = new ArrayList<>();
         eachNode(node -> node.redis().listener((client, command, reply) -> requests.add(command)));
         int searchesBefore = searches();
         runNs(4 * PAUSE_NS);
         assertEquals(searchesBefore + 1, searches());
-        assertEquals(List.of(), requests, "no attempt for the slot");
+        assertEquals(List.of(), requests, "no attempt for the permit");
         release(theirs);
         acquired(get(third));
     }
@@ -434,9 +434,9 @@ class HandoffPauseTest extends VirtualTest {
         return world.nodes().stream().map(FakeNode::redis).mapToInt(node -> node.commandCount("find_permit")).sum();
     }
 
-    /** The waiter has a slot for its next attempt when the pause starts, and other acquisitions use it meanwhile. */
+    /** The waiter has a place for its next attempt when the pause starts, and other acquisitions use it meanwhile. */
     @Test
-    void aPauseDoesNotUseASlotOfAnAttempt() {
+    void aPauseDoesNotUseAPlaceOfAnAttempt() {
         world = new VirtualWorld(3);
         owner = client(context().localHandoffsMax(1).inFlightMax(1));
         AcquireOptions writing = options().forWriting().waitUpTo(WAIT);
@@ -445,7 +445,7 @@ class HandoffPauseTest extends VirtualTest {
         CompletableFuture<AcquireOutcome> busy = owner.redlock().acquireAsync("busy", options()).toCompletableFuture();
         CompletableFuture<AcquireOutcome> third = acquireAsync(owner, writing);
         busy.thenRun(lease::releaseAsync);
-        world.await("the slot", 100, busy::isDone);
+        world.await("the place", 100, busy::isDone);
         assertNull(third.getNow(null), "pauses");
         acquired(get(owner.redlock().acquireAsync("stock", options())));
         acquired(get(third));

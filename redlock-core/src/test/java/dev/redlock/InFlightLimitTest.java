@@ -13,14 +13,14 @@ import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import org.junit.jupiter.api.Test;
 
-/** The limit of attempts in flight: an acquisition with a wait budget waits for a slot. */
+/** The limit of attempts in flight: an acquisition with a wait budget waits for a place. */
 class InFlightLimitTest extends VirtualTest {
 
     private static final Duration WAIT = Duration.ofSeconds(10);
 
     private VirtualWorld.Client client;
 
-    private void clientWithSlots(int places, int waitersMax) {
+    private void clientWithPlaces(int places, int waitersMax) {
         world = new VirtualWorld(3);
         client = client(context().inFlightMax(places).waitersMax(waitersMax));
     }
@@ -29,8 +29,8 @@ class InFlightLimitTest extends VirtualTest {
         return client.redlock().acquireAsync(resource, options).toCompletableFuture();
     }
 
-    /** Takes slots until the node timeout passes. */
-    private List<CompletableFuture<AcquireOutcome>> takeSlots(int count) {
+    /** Takes places until the node timeout passes. */
+    private List<CompletableFuture<AcquireOutcome>> takePlaces(int count) {
         List<CompletableFuture<AcquireOutcome>> taken = new ArrayList<>();
         for (int i = 0; i < count; i++) {
             taken.add(ask("place/" + i, options()));
@@ -44,16 +44,16 @@ class InFlightLimitTest extends VirtualTest {
 
     @Test
     void aWaiterThatHasMadeAnAttemptKeepsWaiting() {
-        clientWithSlots(2, 100);
+        clientWithPlaces(2, 100);
         eachNode(node -> node.redis().set("orders", "foreign", 500));
         CompletableFuture<AcquireOutcome> waiting = acquireAsync(client, options().waitUpTo(WAIT));
         CompletableFuture<AcquireOutcome> second = acquireAsync(client, options().waitUpTo(WAIT));
         world.runMs(2);
         assertFalse(waiting.isDone());
         eachNode(node -> node.pause());
-        takeSlots(2);
+        takePlaces(2);
         world.runMs(49);
-        takeSlots(2);
+        takePlaces(2);
         world.runMs(30);
         assertFalse(waiting.isDone(), () -> waiting.join().toString());
         eachNode(node -> node.resume());
@@ -62,10 +62,10 @@ class InFlightLimitTest extends VirtualTest {
     }
 
     @Test
-    void aFirstAttemptWaitsForASlotAndTakesItImmediately() {
-        clientWithSlots(1, 100);
+    void aFirstAttemptWaitsForAPlaceAndTakesItImmediately() {
+        clientWithPlaces(1, 100);
         eachNode(node -> node.delay(() -> 1_000_000));
-        List<CompletableFuture<AcquireOutcome>> taken = takeSlots(1);
+        List<CompletableFuture<AcquireOutcome>> taken = takePlaces(1);
         long startMs = nowMs();
         CompletableFuture<AcquireOutcome> waiting = acquireAsync(client, options().waitUpTo(WAIT));
         acquired(get(waiting));
@@ -75,10 +75,10 @@ class InFlightLimitTest extends VirtualTest {
     }
 
     @Test
-    void slotsAreTakenInOrderOfArrival() {
-        clientWithSlots(1, 100);
+    void placesAreTakenInOrderOfArrival() {
+        clientWithPlaces(1, 100);
         eachNode(node -> node.delay(() -> 1_000_000));
-        takeSlots(1);
+        takePlaces(1);
         List<String> order = new ArrayList<>();
         for (int i = 0; i < 5; i++) {
             String resource = "r" + i;
@@ -92,10 +92,10 @@ class InFlightLimitTest extends VirtualTest {
     }
 
     @Test
-    void theWaitBudgetEndsTheWaitForASlot() {
-        clientWithSlots(1, 100);
+    void theWaitBudgetEndsTheWaitForAPlace() {
+        clientWithPlaces(1, 100);
         eachNode(node -> node.pause());
-        takeSlots(1);
+        takePlaces(1);
         long startMs = nowMs();
         AcquireOutcome outcome = acquire(client, options().waitUpTo(Duration.ofMillis(20)));
         assertEquals(20, nowMs() - startMs);
@@ -105,10 +105,10 @@ class InFlightLimitTest extends VirtualTest {
     }
 
     @Test
-    void waitersForASlotCountAgainstTheWaiterLimit() {
-        clientWithSlots(1, 2);
+    void waitersForAPlaceCountAgainstTheWaiterLimit() {
+        clientWithPlaces(1, 2);
         eachNode(node -> node.pause());
-        takeSlots(1);
+        takePlaces(1);
         List<CompletableFuture<AcquireOutcome>> all = new ArrayList<>();
         for (int i = 0; i < 3; i++) {
             all.add(ask("r" + i, options().waitUpTo(WAIT)));
@@ -124,10 +124,10 @@ class InFlightLimitTest extends VirtualTest {
     }
 
     @Test
-    void aReservedSlotOfACancelledWaiterGoesToTheNext() {
-        clientWithSlots(1, 100);
+    void aReservedPlaceOfACancelledWaiterGoesToTheNext() {
+        clientWithPlaces(1, 100);
         eachNode(node -> node.delay(() -> 1_000_000));
-        List<CompletableFuture<AcquireOutcome>> taken = takeSlots(1);
+        List<CompletableFuture<AcquireOutcome>> taken = takePlaces(1);
         CompletableFuture<AcquireOutcome> first = ask("first", options().waitUpTo(WAIT));
         CompletableFuture<AcquireOutcome> second = ask("second", options().waitUpTo(WAIT));
         CompletableFuture<AcquireOutcome> third = ask("third", options().waitUpTo(WAIT));
@@ -135,15 +135,15 @@ class InFlightLimitTest extends VirtualTest {
         taken.get(0).thenRun(() -> first.cancel(true));
         acquired(get(third));
         world.runMs(100);
-        assertEquals(AcquireOutcome.Kind.ACQUIRED, get(ask("last", options())).kind(), "the slot is free");
+        assertEquals(AcquireOutcome.Kind.ACQUIRED, get(ask("last", options())).kind(), "the place is free");
         assertTrue(first.isCancelled() && second.isCancelled());
     }
 
     @Test
-    void thousandsOfWaitersForASlotEndWithoutADeepStack() {
-        clientWithSlots(1, 20_000);
+    void thousandsOfWaitersForAPlaceEndWithoutADeepStack() {
+        clientWithPlaces(1, 20_000);
         eachNode(node -> node.pause());
-        takeSlots(1);
+        takePlaces(1);
         List<CompletableFuture<AcquireOutcome>> all = new ArrayList<>();
         for (int i = 0; i < 10_000; i++) {
             all.add(ask("r" + i, options().waitUpTo(Duration.ofMillis(200))));
@@ -155,10 +155,10 @@ class InFlightLimitTest extends VirtualTest {
     }
 
     @Test
-    void closeEndsWaitersForASlot() {
-        clientWithSlots(1, 100);
+    void closeEndsWaitersForAPlace() {
+        clientWithPlaces(1, 100);
         eachNode(node -> node.pause());
-        takeSlots(1);
+        takePlaces(1);
         CompletableFuture<AcquireOutcome> waiting = acquireAsync(client, options().waitUpTo(WAIT));
         client.engine().close(Duration.ofMillis(10));
         world.runMs(20);

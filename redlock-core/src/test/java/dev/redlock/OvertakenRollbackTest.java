@@ -18,7 +18,7 @@ import org.junit.jupiter.api.Test;
 class OvertakenRollbackTest extends VirtualTest {
 
     private void waiterIsWoken(FakeRedis.Kind kind, List<String> resources) {
-        for (int doorkeeper = 0; doorkeeper < 3; doorkeeper++) {
+        for (int coordinator = 0; coordinator < 3; coordinator++) {
             world = new VirtualWorld(3);
             eachNode(node -> node.redis().kind(kind));
             VirtualWorld.Client client = client();
@@ -26,7 +26,7 @@ class OvertakenRollbackTest extends VirtualTest {
             world.runMs(1_100);
             eachNode(node -> node.redis().flushScripts());
             for (int i = 0; i < 3; i++) {
-                if (i != doorkeeper) {
+                if (i != coordinator) {
                     node(i).redis().set("b", "foreign", 60_000);
                 }
             }

@@ -22,7 +22,7 @@ import org.junit.jupiter.api.Test;
 class OwnChangeTest extends VirtualTest {
 
     private static final Duration WAIT = Duration.ofSeconds(60);
-    /** Three round trips: a push or a reply, an attempt at the doorkeeper and one at the other nodes. */
+    /** Three round trips: a push or a reply, an attempt at the coordinator and one at the other nodes. */
     private static final long WOKEN_US = 700;
 
     private VirtualWorld.Client client;
@@ -58,7 +58,7 @@ class OwnChangeTest extends VirtualTest {
         assertEquals(0, client.redlock().counters().backstopCount());
     }
 
-    /** The reader of this client waits for the intention of a writer of another client. */
+    /** The reader of this client waits for the reservation of a writer of another client. */
     private void assertReaderIsWoken(CompletableFuture<AcquireOutcome> writing,
             CompletableFuture<AcquireOutcome> reader) {
         long startNs = world.nowNs();
@@ -96,7 +96,7 @@ class OwnChangeTest extends VirtualTest {
         assertReaderIsWoken(writing, waiting);
     }
 
-    /** The first attempt of the reader meets the intention before its removal. */
+    /** The first attempt of the reader meets the reservation before its removal. */
     @Test
     void anOwnWriterThatGivesUpDuringAnAttemptOfAReaderWakesIt() {
         acquired(acquire(other, reading()));
@@ -130,13 +130,13 @@ class OwnChangeTest extends VirtualTest {
         Lease holder = lease(other);
         CompletableFuture<AcquireOutcome> waiting = acquireAsync(client, options().waitUpTo(WAIT));
         world.runUntilNs(world.nowNs() + 450_000);
-        FakeNode doorkeeper = world.nodes()
+        FakeNode coordinator = world.nodes()
                 .stream()
                 .filter(node -> node.redis().commandCount("acquire") > 0)
                 .findFirst()
                 .orElseThrow();
-        doorkeeper.redis().delete("orders");
-        // Granted by the doorkeeper, before the attempt that its push has started.
+        coordinator.redis().delete("orders");
+        // Granted by the coordinator, before the attempt that its push has started.
         world.runUntilNs(world.nowNs() + 50_000);
         acquireAsync(client, options());
         world.runUntilNs(world.nowNs() + 350_000);

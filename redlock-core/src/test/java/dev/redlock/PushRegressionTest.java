@@ -21,9 +21,9 @@ import org.junit.jupiter.params.provider.CsvSource;
 class PushRegressionTest extends VirtualTest {
 
     private static final Duration WAIT = Duration.ofSeconds(60);
-    /** A push of another node than the doorkeeper, its grace of a millisecond, and one round trip. */
-    private static final long WITHOUT_DOORKEEPER_US = 2_000;
-    /** A push, an attempt at the doorkeeper and one at the other nodes; 200 us for the timers. */
+    /** A push of another node than the coordinator, its grace of a millisecond, and one round trip. */
+    private static final long WITHOUT_COORDINATOR_US = 2_000;
+    /** A push, an attempt at the coordinator and one at the other nodes; 200 us for the timers. */
     private static final long WOKEN_US = 700;
     /** A waiter that has been refused registers with the other nodes within 50 ms. */
     private static final long REGISTERED_MS = 100;
@@ -59,14 +59,14 @@ class PushRegressionTest extends VirtualTest {
     }
 
     /** The node that has got the only script of an attempt since the start. */
-    private int doorkeeper() {
+    private int coordinator() {
         List<Integer> asked = new ArrayList<>();
         for (int i = 0; i < world.nodes().size(); i++) {
             if (acquires(node(i)) > 0) {
                 asked.add(i);
             }
         }
-        assertEquals(1, asked.size(), () -> "the doorkeeper alone is asked, not " + asked);
+        assertEquals(1, asked.size(), () -> "the coordinator alone is asked, not " + asked);
         return asked.get(0);
     }
 
@@ -97,24 +97,24 @@ class PushRegressionTest extends VirtualTest {
         Lease holder = lease(client);
         CompletableFuture<AcquireOutcome> waiting = waiter(other);
         world.runMs(3);
-        int doorkeeper = doorkeeper();
+        int coordinator = coordinator();
         world.runMs(REGISTERED_MS);
         assertEquals(ExtendOutcome.EXTENDED, extend(holder, Duration.ofSeconds(20)));
         world.runMs(REGISTERED_MS);
-        node(doorkeeper).pause();
+        node(coordinator).pause();
         long tookUs = handoffUs(holder, waiting);
-        assertTrue(tookUs <= WITHOUT_DOORKEEPER_US, () -> "woken by the others after " + tookUs + " us");
+        assertTrue(tookUs <= WITHOUT_COORDINATOR_US, () -> "woken by the others after " + tookUs + " us");
     }
 
-    /** The next doorkeeper may stop too. */
+    /** The next coordinator may stop too. */
     @Test
-    void aWaiterThatHasLostTheDoorkeeperIsRegisteredOnAllOtherNodes() {
+    void aWaiterThatHasLostTheCoordinatorIsRegisteredOnAllOtherNodes() {
         VirtualWorld.Client client = slowWorld(5);
         VirtualWorld.Client other = client();
         Lease holder = lease(client);
         CompletableFuture<AcquireOutcome> waiting = waiter(other);
         world.runMs(3);
-        int first = doorkeeper();
+        int first = coordinator();
         int[] before = world.nodes().stream().mapToInt(PushRegressionTest::acquires).toArray();
         node(first).crash();
         world.runMs(2 * REGISTERED_MS);
@@ -124,7 +124,7 @@ class PushRegressionTest extends VirtualTest {
         }
         node(next).pause();
         long tookUs = handoffUs(holder, waiting);
-        assertTrue(tookUs <= WITHOUT_DOORKEEPER_US, () -> "woken by three nodes after " + tookUs + " us");
+        assertTrue(tookUs <= WITHOUT_COORDINATOR_US, () -> "woken by three nodes after " + tookUs + " us");
     }
 
     // ---- pushes -----------------------------------------------------------------------------------------------------
@@ -146,22 +146,22 @@ class PushRegressionTest extends VirtualTest {
         release(acquired(get(waiting)));
     }
 
-    /** Returns the doorkeeper of the resource, and leaves the lock free. */
-    private int doorkeeperOfFreeLock(VirtualWorld.Client client, VirtualWorld.Client other) {
+    /** Returns the coordinator of the resource, and leaves the lock free. */
+    private int coordinatorOfFreeLock(VirtualWorld.Client client, VirtualWorld.Client other) {
         Lease holder = lease(client);
         CompletableFuture<AcquireOutcome> waiting = waiter(other);
         world.runMs(3);
-        int doorkeeper = doorkeeper();
+        int coordinator = coordinator();
         handoffUs(holder, waiting);
         release(waiting.join().lease());
         world.runMs(REGISTERED_MS);
-        return doorkeeper;
+        return coordinator;
     }
 
-    /** The doorkeeper grants each attempt, and the others refuse it. */
-    private void setForeignKeysExceptAt(int doorkeeper) {
+    /** The coordinator grants each attempt, and the others refuse it. */
+    private void setForeignKeysExceptAt(int coordinator) {
         for (int i = 0; i < 3; i++) {
-            if (i != doorkeeper) {
+            if (i != coordinator) {
                 node(i).redis().set("orders", "foreign", -1);
             }
         }
@@ -172,17 +172,17 @@ class PushRegressionTest extends VirtualTest {
     void aPushDuringAnAttemptCountsAfterTheRefusalOfItsNode() {
         VirtualWorld.Client client = slowWorld(3);
         VirtualWorld.Client other = client();
-        int doorkeeper = doorkeeperOfFreeLock(client, other);
-        int free = doorkeeper == 2 ? 1 : 2;
-        int slow = 3 - doorkeeper - free;
+        int coordinator = coordinatorOfFreeLock(client, other);
+        int free = coordinator == 2 ? 1 : 2;
+        int slow = 3 - coordinator - free;
         long[] before = pushes(other);
-        setForeignKeysExceptAt(doorkeeper);
+        setForeignKeysExceptAt(coordinator);
         CompletableFuture<AcquireOutcome> waiting = waiter(other);
-        // The plain attempt, the script at the doorkeeper, and the requests to the other nodes.
+        // The plain attempt, the script at the coordinator, and the requests to the other nodes.
         runUs(450);
         node(slow).delay(() -> 5_000_000);
         runUs(200);
-        node(doorkeeper).pushInvalidation(other::isNamed, "orders");
+        node(coordinator).pushInvalidation(other::isNamed, "orders");
         runUs(110);
         assertArrayEquals(new long[]{before[0], before[1] + 1}, pushes(other), "before a refusal");
         node(free).redis().delete("orders");
@@ -202,14 +202,14 @@ class PushRegressionTest extends VirtualTest {
 
     /** It has granted the last attempt, so it pushes nothing. */
     @Test
-    void aWokenWaiterDoesNotExpectAPushOfADoorkeeperThatHasGranted() {
+    void aWokenWaiterDoesNotExpectAPushOfACoordinatorThatHasGranted() {
         VirtualWorld.Client client = slowWorld(3);
         VirtualWorld.Client other = client();
-        int doorkeeper = doorkeeperOfFreeLock(client, other);
-        setForeignKeysExceptAt(doorkeeper);
+        int coordinator = coordinatorOfFreeLock(client, other);
+        setForeignKeysExceptAt(coordinator);
         CompletableFuture<AcquireOutcome> waiting = waiter(other);
         world.runMs(10);
-        node(doorkeeper == 2 ? 1 : 2).redis().delete("orders");
+        node(coordinator == 2 ? 1 : 2).redis().delete("orders");
         long startNs = world.nowNs();
         world.await("the lock", 10_000, waiting::isDone);
         long tookUs = (world.nowNs() - startNs) / 1_000;
@@ -228,13 +228,13 @@ class PushRegressionTest extends VirtualTest {
             world.runMs(REGISTERED_MS);
             node(i % 3).breakConnections(other::isNamed);
             long tookUs = handoffUs(holder, waiting);
-            assertTrue(tookUs <= WITHOUT_DOORKEEPER_US, () -> "woken after " + tookUs + " us");
+            assertTrue(tookUs <= WITHOUT_COORDINATOR_US, () -> "woken after " + tookUs + " us");
             nothingIsLeft();
         }
         world = null;
     }
 
-    /** The client wakes its own waiters when it removes an intention, but not one that waits for another resource. */
+    /** The client wakes its own waiters when it removes a reservation, but not one that waits for another resource. */
     @Test
     void waitersThatGiveUpDoNotWakeASetThatWaitsForAnotherResource() {
         VirtualWorld.Client client = slowWorld(1);
@@ -264,13 +264,13 @@ class PushRegressionTest extends VirtualTest {
         lease(client);
         waiter(other);
         world.runMs(10);
-        int doorkeeper = doorkeeper();
+        int coordinator = coordinator();
         int before = acquires();
-        node((doorkeeper + 1) % 3).breakConnections(other::isNamed);
+        node((coordinator + 1) % 3).breakConnections(other::isNamed);
         world.runMs(10);
-        assertEquals(0, other.redlock().counters().wokenCount(), "it waits for the doorkeeper alone");
+        assertEquals(0, other.redlock().counters().wokenCount(), "it waits for the coordinator alone");
         assertEquals(before, acquires());
-        node(doorkeeper).breakConnections(other::isNamed);
+        node(coordinator).breakConnections(other::isNamed);
         world.runMs(26);
         assertEquals(1, other.redlock().counters().wokenCount());
         assertTrue(acquires() > before);

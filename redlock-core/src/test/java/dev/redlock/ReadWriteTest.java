@@ -87,21 +87,21 @@ class ReadWriteTest extends VirtualTest {
         acquired(acquire(readers.get(0), reading(TTL)));
     }
 
-    /** A writer whose ttl is shorter than the leases of the readers renews its intention. */
+    /** A writer whose ttl is shorter than the leases of the readers renews its reservation. */
     @Test
-    void theIntentionLastsForAsLongAsTheWriterWaits() {
-        theIntentionLasts(AcquireOptions.ofTtl(SHORT).forWriting());
+    void theReservationLastsForAsLongAsTheWriterWaits() {
+        theReservationLasts(AcquireOptions.ofTtl(SHORT).forWriting());
     }
 
     /** Neither the policy nor a push starts an attempt while the writer waits: only the renewal does. */
     @Test
-    void theIntentionLastsAlthoughTheRetryPolicyWaitsForLonger() {
-        theIntentionLasts(AcquireOptions.ofTtl(SHORT)
+    void theReservationLastsAlthoughTheRetryPolicyWaitsForLonger() {
+        theReservationLasts(AcquireOptions.ofTtl(SHORT)
                 .forWriting()
                 .retryPolicy((attempts, reason, ttl, random) -> Duration.ofHours(1).toNanos()));
     }
 
-    private void theIntentionLasts(AcquireOptions writing) {
+    private void theReservationLasts(AcquireOptions writing) {
         VirtualWorld.Client reader = world(3);
         Lease read = acquired(acquire(reader, reading(Duration.ofSeconds(30))));
         VirtualWorld.Client writer = client();
@@ -127,7 +127,7 @@ class ReadWriteTest extends VirtualTest {
     }
 
     @Test
-    void theIntentionOfADeadWriterExpires() {
+    void theReservationOfADeadWriterExpires() {
         VirtualWorld.Client reader = world(3);
         acquired(acquire(reader, reading(Duration.ofSeconds(30))));
         VirtualWorld.Client writer = client();

@@ -64,7 +64,7 @@ class RedlockMetricsTest extends VirtualTest {
         assertEquals(expected, lines.getOrDefault(line, Double.NEGATIVE_INFINITY), 1e-9, () -> line + " in " + lines);
     }
 
-    /** Asserts a value that is rounded up to the end of its slot. */
+    /** Asserts a value that is rounded up to the end of its bucket. */
     private static void assertRounded(double expected, Map<String, Double> lines, String line) {
         double value = lines.getOrDefault(line, Double.NEGATIVE_INFINITY);
         assertTrue(value >= expected && value <= expected * 33 / 32 + 2e-6, () -> line + " in " + lines);

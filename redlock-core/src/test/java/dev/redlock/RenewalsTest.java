@@ -19,10 +19,10 @@ import org.junit.jupiter.api.Test;
 class RenewalsTest extends VirtualTest {
 
     private static final Duration LONG = Duration.ofSeconds(30);
-    private static final int SLOTS = 100;
-    private static final int SLOT_MS = 100;
+    private static final int PARTS = 100;
+    private static final int PART_MS = 100;
 
-    private final int[] extensions = new int[3 * SLOTS];
+    private final int[] extensions = new int[3 * PARTS];
     private final List<LeaseState> losses = new ArrayList<>();
     private long startNs;
 
@@ -34,7 +34,7 @@ class RenewalsTest extends VirtualTest {
 
         @Override
         public void onExtended(Lease lease, int extensionCount) {
-            extensions[(int) ((world.nowNs() - startNs) / 1_000_000 / SLOT_MS)]++;
+            extensions[(int) ((world.nowNs() - startNs) / 1_000_000 / PART_MS)]++;
         }
     };
 
@@ -63,12 +63,12 @@ class RenewalsTest extends VirtualTest {
         world.runMs(29_990);
         assertEquals(List.of(), losses);
         leases.forEach(lease -> assertTrue(lease.remainingValidityNs() > 19_000_000_000L, lease::toString));
-        int first = sum(extensions, 0, SLOTS);
+        int first = sum(extensions, 0, PARTS);
         assertTrue(first > 1_900 && first < 2_300, () -> "each lease about once in an interval: " + first);
         for (int interval = 0; interval < 3; interval++) {
-            int[] counts = Arrays.copyOfRange(extensions, interval * SLOTS, (interval + 1) * SLOTS);
+            int[] counts = Arrays.copyOfRange(extensions, interval * PARTS, (interval + 1) * PARTS);
             int most = Arrays.stream(counts).max().orElseThrow();
-            assertTrue(most < 100, () -> "of 2000 in one slot: " + Arrays.toString(counts));
+            assertTrue(most < 100, () -> "of 2000 in one part: " + Arrays.toString(counts));
         }
     }
 
@@ -81,11 +81,11 @@ class RenewalsTest extends VirtualTest {
         world.runMs(5_000);
         client.resume();
         world.runMs(10);
-        int burst = extensions[SLOTS];
+        int burst = extensions[PARTS];
         assertTrue(burst > 700, () -> "precondition, half of the leases are due: " + burst);
         world.runMs(19_900);
         assertEquals(List.of(), losses);
-        int[] last = Arrays.copyOfRange(extensions, 2 * SLOTS, 3 * SLOTS);
+        int[] last = Arrays.copyOfRange(extensions, 2 * PARTS, 3 * PARTS);
         int most = Arrays.stream(last).max().orElseThrow();
         assertTrue(most < burst / 5, () -> Arrays.toString(extensions));
     }

@@ -26,7 +26,7 @@ public final class ScriptContract {
     /** The second key of a set never expires. */
     private static final String SET_NEVER = Long.toString(-((EXACT_MAX >> 22 << 22) + 2 * 32));
     private static final long MINUTE_MS = 60_000;
-    private static final long INTENTION_MS = 300;
+    private static final long RESERVATION_MS = 300;
 
     /** The cases of each script. */
     private static final Map<String, Consumer<Bench>> CASES = new TreeMap<>();
@@ -425,37 +425,37 @@ public final class ScriptContract {
         bench.assertSetRefused(40_000, 2, script, keys, "a" + ttls + " -");
         bench.assertKey("k1", "nothing");
         bench.assertKey("k2", "other 40000");
-        bench.assertKey("k1:redlock:intention", "nothing");
+        bench.assertKey("k1:redlock:reservation", "nothing");
         bench.with("k1 other 40000", "k2 other 30000");
         bench.assertSetRefused(40_000, 1, script, keys, "a" + ttls + " -");
         bench.with("k1 other 40000", "k2 other");
         bench.assertReply(SET_NEVER, script, keys, "a" + ttls + " -");
-        // It may respect intentions and leave none.
+        // It may respect reservations and leave none.
         bench.with("k2 other 40000");
         bench.assertSetRefused(40_000, 2, script, keys, "a" + ttls + " ?");
-        bench.assertKey("k1:redlock:intention", "nothing");
-        bench.with("k2:redlock:intention i 200");
+        bench.assertKey("k1:redlock:reservation", "nothing");
+        bench.with("k2:redlock:reservation i 200");
         bench.assertSetRefused(200, 2, script, keys, "a" + ttls + " ?");
-        // A refused set leaves its intention, which refuses others that wait; one that tries once ignores it.
+        // A refused set leaves its reservation, which refuses others that wait; one that tries once ignores it.
         bench.with("k2 other 40000");
         bench.assertSetRefused(40_000, 2, script, keys, "a" + ttls + " i");
-        bench.assertKey("k1:redlock:intention", "i 10000");
+        bench.assertKey("k1:redlock:reservation", "i 10000");
         bench.assertSetRefused(40_000, 2, script, keys, "b" + ttls + " j");
-        bench.assertKey("k1:redlock:intention", "i 10000");
+        bench.assertKey("k1:redlock:reservation", "i 10000");
         bench.assertReply("1", "release", "k2", "other");
-        bench.assertSetRefused(INTENTION_MS, 1, script, keys, "b" + ttls + " j");
+        bench.assertSetRefused(RESERVATION_MS, 1, script, keys, "b" + ttls + " j");
         bench.assertKey("k1", "nothing");
         assertTrue(bench.number(script, keys, "a" + ttls + " i") > 0);
-        bench.assertKey("k1:redlock:intention", "nothing");
+        bench.assertKey("k1:redlock:reservation", "nothing");
         bench.assertKey("k1", "a 60000");
         bench.with("k2 other 40000");
         bench.assertSetRefused(40_000, 2, script, keys, "a" + ttls + " i");
         bench.assertReply("1", "release", "k2", "other");
         assertTrue(bench.number(script, keys, "b" + ttls + " -") > 0);
-        // A key of that name which lasts longer is no intention.
-        bench.with("k1:redlock:intention foreign 90000");
+        // A key of that name which lasts longer is no reservation.
+        bench.with("k1:redlock:reservation foreign 90000");
         assertTrue(bench.number(script, keys, "a" + ttls + " i") > 0);
-        bench.assertKey("k1:redlock:intention", "foreign 90000");
+        bench.assertKey("k1:redlock:reservation", "foreign 90000");
     }
 
     /** As those of plain locks, but for one of the keys; -(ttl * 2^22 + ticket * 2^12 + key * 2^5 + place) refuses. */
@@ -467,11 +467,11 @@ public final class ScriptContract {
         assertSetTicket(bench, 0, 0, script, keys, "a" + ttls + "-");
         assertSetTicket(bench, 2, 1, script, keys, "b" + ttls + "? 0 0");
         assertSetTicket(bench, 3, 2, script, keys, "c" + ttls + "j 0 0");
-        bench.assertKey("k1:redlock:intention", "j 10000");
-        bench.assertKey("k2:redlock:intention", "nothing");
+        bench.assertKey("k1:redlock:reservation", "j 10000");
+        bench.assertKey("k2:redlock:reservation", "nothing");
         assertSetTicket(bench, 4, 3, script, keys, "d" + ttls + "? 7 0");
         assertSetTicket(bench, 3, 1, script, keys, "c" + ttls + "j 0 3");
-        bench.assertKey("k2:redlock:intention", "j 10000");
+        bench.assertKey("k2:redlock:reservation", "j 10000");
         bench.assertReply("1", "release", "k2", "other");
         assertTrue(bench.number(script, keys, "b" + ttls + "- 0 2") > 0);
         bench.assertReply("1", "release", "k1", "b");
@@ -483,7 +483,7 @@ public final class ScriptContract {
         bench.assertReply("1", "release", "k1", "d");
         assertSetTicket(bench, 5, 1, script, keys, "e" + ttls + "- 0 0");
         // Another key of that name costs the order only.
-        bench.with("k2 other 40000", "k2:redlock:intention:tickets text");
+        bench.with("k2 other 40000", "k2:redlock:reservation:tickets text");
         assertSetTicket(bench, 0, 0, script, keys, "a" + ttls + "- 0 0");
     }
 
@@ -565,7 +565,7 @@ public final class ScriptContract {
 
     // ---- semaphores -------------------------------------------------------------------------------------------------
 
-    /** The search starts after the slot that the last two bytes of the token choose: here after the first. */
+    /** The search starts after the permit that the last two bytes of the token choose: here after the first. */
     private static void findPermit(Bench bench) {
         String token = "a".repeat(18) + "\0\0";
         bench.with();
@@ -590,8 +590,8 @@ public final class ScriptContract {
         bench.assertReply("1", "acquire_read", "k", token + " " + ttlMs);
     }
 
-    /** A writer is refused, and leaves its intention. */
-    private static void intention(Bench bench, long ttlMs) {
+    /** A writer is refused, and leaves its reservation. */
+    private static void reservation(Bench bench, long ttlMs) {
         assertTrue(bench.number("acquire_write", "k", "w " + ttlMs + " i") < 0);
     }
 
@@ -605,7 +605,7 @@ public final class ScriptContract {
         for (String token : List.of("r", "s", "t")) {
             bench.assertReply("1", "check_read", "k", token);
         }
-        intention(bench, 20_000);
+        reservation(bench, 20_000);
         bench.assertRefused(20_000, "acquire_read", "k", "u 60000");
         bench.assertReply("0", "check_read", "k", "u");
         bench.with("k writer 60000");
@@ -615,7 +615,7 @@ public final class ScriptContract {
         bench.assertReply(NEVER, "acquire_read", "k", "r 60000");
         bench.with();
         reader(bench, "r", MINUTE_MS);
-        intention(bench, 20);
+        reservation(bench, 20);
         bench.pass(30);
         reader(bench, "s", MINUTE_MS);
     }
@@ -638,7 +638,7 @@ public final class ScriptContract {
         reader(bench, "s", 20_000);
         bench.assertRefused(30_000, script, keys, "w" + ttls + "i");
         bench.assertRefused(MINUTE_MS, "acquire_read", "k", "t 60000");
-        assertEquals("WRONGTYPE 60000", bench.key("k"), "it expires with the intention");
+        assertEquals("WRONGTYPE 60000", bench.key("k"), "it expires with the reservation");
         bench.assertReply("1", "release_read", "k", "r");
         bench.assertReply("1", "release_read", "k", "s");
         assertTrue(bench.number(script, keys, "w" + ttls + "i") > 0, "the last reader has left");
@@ -649,7 +649,7 @@ public final class ScriptContract {
         assertTrue(bench.number(script, keys, "w" + ttls + "-") > 0, "the reader has expired");
         bench.with();
         reader(bench, "r", 20);
-        intention(bench, MINUTE_MS);
+        reservation(bench, MINUTE_MS);
         bench.pass(30);
         assertTrue(bench.number(script, keys, "w" + ttls + "i") > 0, "the reader has expired");
         bench.assertKey("k", "w 60000");
@@ -662,7 +662,7 @@ public final class ScriptContract {
         bench.assertReply("1", "check_read", "k", "r");
         bench.assertReply("0", "check_read", "k", "t");
         bench.assertReply("0", "check_read", "j", "r");
-        intention(bench, MINUTE_MS);
+        reservation(bench, MINUTE_MS);
         bench.assertReply("0", "check_read", "k", "i");
         bench.pass(30);
         bench.assertReply("0", "check_read", "k", "s");
@@ -682,7 +682,7 @@ public final class ScriptContract {
         bench.assertReply("1", "check_read", "k", "s");
         bench.assertReply("2", "extend_read", "k", "t 60000");
         bench.assertReply("1", "check_read", "k", "t");
-        intention(bench, MINUTE_MS);
+        reservation(bench, MINUTE_MS);
         bench.assertReply("1", "extend_read", "k", "r 90000");
         bench.assertReply("0", "extend_read", "k", "u 60000");
         bench.assertReply("0", "check_read", "k", "u");
@@ -703,10 +703,10 @@ public final class ScriptContract {
         reader(bench, "u", 20);
         bench.pass(30);
         bench.assertReply("-1", "release_read", "k", "u");
-        // The intention of a writer outlives the readers, and keeps new ones away.
-        intention(bench, MINUTE_MS);
+        // The reservation of a writer outlives the readers, and keeps new ones away.
+        reservation(bench, MINUTE_MS);
         bench.assertReply("1", "release_read", "k", "s");
-        assertEquals("WRONGTYPE 60000", bench.key("k"), "it expires with the intention");
+        assertEquals("WRONGTYPE 60000", bench.key("k"), "it expires with the reservation");
         bench.assertRefused(MINUTE_MS, "acquire_read", "k", "v 60000");
         bench.with("k r 60000");
         bench.assertReply("0", "release_read", "k", "r");
@@ -722,9 +722,9 @@ public final class ScriptContract {
         bench.assertReply("1", "shorten_read", "k", "s 60000");
         assertEquals("WRONGTYPE 40000", bench.key("k"), "no entry is extended");
         bench.assertReply("0", "shorten_read", "k", "t 10000");
-        intention(bench, MINUTE_MS);
+        reservation(bench, MINUTE_MS);
         bench.assertReply("1", "shorten_read", "k", "r 20");
-        assertEquals("WRONGTYPE 60000", bench.key("k"), "it expires with the intention");
+        assertEquals("WRONGTYPE 60000", bench.key("k"), "it expires with the reservation");
         bench.pass(30);
         bench.assertReply("0", "check_read", "k", "r");
         bench.assertReply("1", "check_read", "k", "s");
@@ -742,7 +742,7 @@ public final class ScriptContract {
         bench.assertKey("k", "nothing");
         bench.with();
         reader(bench, "r", MINUTE_MS);
-        intention(bench, MINUTE_MS);
+        reservation(bench, MINUTE_MS);
         bench.assertReply("0", "release_write", "k", "w");
         bench.assertRefused(MINUTE_MS, "acquire_read", "k", "s 60000");
         bench.assertReply("-1", "release_write", "k", "i");

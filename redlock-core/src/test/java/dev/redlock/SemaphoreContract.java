@@ -31,20 +31,20 @@ public abstract class SemaphoreContract extends ContractNodes {
         return permitOf(count).waitUpTo(LONG);
     }
 
-    private String slot(int number) {
+    private String permit(int number) {
         return resource + ":redlock:permit:{" + resource + "}:" + number;
     }
 
-    private int slotKeyCount(int count) {
+    private int permitKeyCount(int count) {
         int keys = 0;
         for (int i = 0; i < count; i++) {
-            keys += keyCount(slot(i));
+            keys += keyCount(permit(i));
         }
         return keys;
     }
 
-    private void awaitNoSlot(int count) {
-        Await.until(() -> slotKeyCount(count) + " keys are left", () -> slotKeyCount(count) == 0);
+    private void awaitNoPermit(int count) {
+        Await.until(() -> permitKeyCount(count) + " keys are left", () -> permitKeyCount(count) == 0);
     }
 
     private static void assertContended(AcquireOutcome outcome) {
@@ -70,18 +70,18 @@ public abstract class SemaphoreContract extends ContractNodes {
                 assertEquals(ReleaseOutcome.RELEASED, lease.release());
                 acquired(other.acquire(resource, waitingForPermitOf(count))).release();
             }
-            awaitNoSlot(count);
+            awaitNoPermit(count);
         }
     }
 
     @Test
-    void aPermitIsOneSlotWithTheTokenOfItsHolder() throws InterruptedException {
+    void aPermitIsOnePermitWithTheTokenOfItsHolder() throws InterruptedException {
         Lease lease = acquired(client().acquire(resource, permitOf(1)));
-        Await.until("a quorum has the key", () -> keyCount(slot(0)) >= quorum());
-        assertEquals(1, tokensOf(slot(0)).size(), "one token");
+        Await.until("a quorum has the key", () -> keyCount(permit(0)) >= quorum());
+        assertEquals(1, tokensOf(permit(0)).size(), "one token");
         assertEquals(0, keyCount(resource), "no key of a plain lock");
         assertEquals(ReleaseOutcome.RELEASED, lease.release());
-        awaitNoSlot(1);
+        awaitNoPermit(1);
     }
 
     @Test
@@ -100,20 +100,20 @@ public abstract class SemaphoreContract extends ContractNodes {
         Redlock client = client();
         AcquireOptions brief = AcquireOptions.ofTtl(Duration.ofSeconds(5)).forPermitOf(1).tryOnce();
         Lease lease = acquired(client.acquire(resource, brief));
-        Await.until("a quorum has the key", () -> keyCount(slot(0)) >= quorum());
+        Await.until("a quorum has the key", () -> keyCount(permit(0)) >= quorum());
         assertEquals(ExtendOutcome.EXTENDED, lease.extend(LONG));
         assertTrue(lease.remainingValidity().toMillis() > 10_000);
-        deleteEverywhere(slot(0));
+        deleteEverywhere(permit(0));
         Lease next = acquired(client().acquire(resource, permitOf(1)));
         assertEquals(ExtendOutcome.LOST, lease.extend(LONG));
         assertFalse(lease.isHeld());
         assertTrue(next.isHeld());
         assertEquals(ReleaseOutcome.RELEASED, next.release());
-        awaitNoSlot(1);
+        awaitNoPermit(1);
     }
 
     @Test
-    void waitersAreWokenByAnySlot() throws InterruptedException {
+    void waitersAreWokenByAnyPermit() throws InterruptedException {
         Redlock client = client();
         for (Redlock waiter : List.of(client, client())) {
             for (int released = 0; released < 3; released++) {
@@ -128,13 +128,13 @@ public abstract class SemaphoreContract extends ContractNodes {
                 leases.remove(released).release();
                 leases.add(acquired(waiting.join()));
                 leases.forEach(Lease::release);
-                awaitNoSlot(3);
+                awaitNoPermit(3);
             }
         }
     }
 
     @Test
-    void aSmallerNumberUsesTheFirstSlots() throws InterruptedException {
+    void aSmallerNumberUsesTheFirstPermits() throws InterruptedException {
         Redlock client = client();
         Lease first = acquired(client.acquire(resource, permitOf(1)));
         Lease second = acquired(client().acquire(resource, permitOf(2)));
@@ -143,7 +143,7 @@ public abstract class SemaphoreContract extends ContractNodes {
         first.release();
         acquired(client.acquire(resource, waitingForPermitOf(1))).release();
         second.release();
-        awaitNoSlot(2);
+        awaitNoPermit(2);
     }
 
     @Test
@@ -162,7 +162,7 @@ public abstract class SemaphoreContract extends ContractNodes {
         }
         acquired(client.acquireAsync(key, waitingForPermitOf(2)).toCompletableFuture().join()).release();
         other.release();
-        awaitNoSlot(2);
+        awaitNoPermit(2);
     }
 
     @Test
@@ -194,7 +194,7 @@ public abstract class SemaphoreContract extends ContractNodes {
         }
         assertEquals(0, holders.get(), "all have left");
         assertTrue(most.get() <= permits, most + " holders of " + permits + " permits");
-        awaitNoSlot(permits);
+        awaitNoPermit(permits);
     }
 
     @Test
@@ -212,7 +212,7 @@ public abstract class SemaphoreContract extends ContractNodes {
         leases.forEach(lease -> lease.release((ended, outcome) -> {
         }));
         last.release();
-        awaitNoSlot(256);
+        awaitNoPermit(256);
     }
 
     @Test
@@ -241,7 +241,7 @@ public abstract class SemaphoreContract extends ContractNodes {
         view.release();
         view.release();
         assertNull(view.lease());
-        awaitNoSlot(2);
+        awaitNoPermit(2);
         client.close();
         assertThrows(IllegalStateException.class, view::acquire);
         assertThrows(IllegalStateException.class, view::tryAcquire);
@@ -261,9 +261,9 @@ public abstract class SemaphoreContract extends ContractNodes {
         assertThrows(IllegalArgumentException.class, () -> client.asSemaphore(resource, 2, options.fenced()));
         assertThrows(IllegalArgumentException.class,
                 () -> client.acquireAll(List.of(resource, resource + "/2"), permitOf(2)));
-        assertThrows(IllegalArgumentException.class, () -> client.tryAcquire(slot(0), LONG), "the name of a slot");
+        assertThrows(IllegalArgumentException.class, () -> client.tryAcquire(permit(0), LONG), "the name of a permit");
         assertThrows(NullPointerException.class, () -> client.asSemaphore(null, 2, options));
         assertThrows(NullPointerException.class, () -> client.asSemaphore(resource, 2, null));
-        assertEquals(0, slotKeyCount(2), "nothing was sent");
+        assertEquals(0, permitKeyCount(2), "nothing was sent");
     }
 }

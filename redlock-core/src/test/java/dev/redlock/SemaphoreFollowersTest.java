@@ -28,11 +28,11 @@ class SemaphoreFollowersTest extends VirtualTest {
     private static final long SOON_MS = 100;
 
     private VirtualWorld.Client client;
-    private FakeNode doorkeeper;
+    private FakeNode coordinator;
     private List<FakeNode> others;
-    /** The slot that the head asks for, in vain. */
+    /** The permit that the head asks for, in vain. */
     private String taken;
-    /** The slot that the other waiter asks for. */
+    /** The permit that the other waiter asks for. */
     private String free;
     private final List<CompletableFuture<AcquireOutcome>> waiting = new ArrayList<>();
 
@@ -44,7 +44,7 @@ class SemaphoreFollowersTest extends VirtualTest {
         return node.redis().commandCount("find_permit");
     }
 
-    private static String slotOf(Lease lease) {
+    private static String permitOf(Lease lease) {
         return TestEngine.lockedResource(lease);
     }
 
@@ -57,8 +57,8 @@ class SemaphoreFollowersTest extends VirtualTest {
         world.runMs(1_100);
     }
 
-    /** Finds the doorkeeper by a search, which has its script from then on. */
-    private void findDoorkeeper(int permits) {
+    /** Finds the coordinator by a search, which has its script from then on. */
+    private void findCoordinator(int permits) {
         List<Integer> before = world.nodes().stream().map(SemaphoreFollowersTest::searches).toList();
         assertFalse(acquire(client, permitOf(permits)).isAcquired());
         List<FakeNode> asked = new ArrayList<>();
@@ -68,8 +68,8 @@ class SemaphoreFollowersTest extends VirtualTest {
             }
         }
         assertEquals(1, asked.size(), "one node searches");
-        doorkeeper = asked.get(0);
-        others = world.nodes().stream().filter(node -> node != doorkeeper).toList();
+        coordinator = asked.get(0);
+        others = world.nodes().stream().filter(node -> node != coordinator).toList();
     }
 
     private void runUs(long us) {
@@ -77,28 +77,28 @@ class SemaphoreFollowersTest extends VirtualTest {
     }
 
     /**
-     * The doorkeeper pushes two slots. The head asks for one of them, which is still in use, and the waiter behind it
-     * for the other one, which is free. Ends when the doorkeeper has refused the head, and before it executes the
+     * The coordinator pushes two permits. The head asks for one of them, which is still in use, and the waiter behind
+     * it for the other one, which is free. Ends when the coordinator has refused the head, and before it executes the
      * attempt of the other waiter.
      */
     private void startBoth() {
         slowLinks();
         VirtualWorld.Client holder = client();
         List<Lease> leases = List.of(acquired(acquire(holder, permitOf(2))), acquired(acquire(holder, permitOf(2))));
-        taken = slotOf(leases.get(0));
-        free = slotOf(leases.get(1));
-        findDoorkeeper(2);
+        taken = permitOf(leases.get(0));
+        free = permitOf(leases.get(1));
+        findCoordinator(2);
         for (int i = 0; i < 2; i++) {
             waiting.add(acquireAsync(client, permitOf(2).waitUpTo(WAIT)));
         }
         world.runMs(5);
-        int refused = doorkeeper.redis().commandCount("acquire");
+        int refused = coordinator.redis().commandCount("acquire");
         leases.get(1).releaseAsync();
         runUs(50);
         // As an extension by its holder does.
-        doorkeeper.redis().set(taken, doorkeeper.redis().get(taken), 10_000);
+        coordinator.redis().set(taken, coordinator.redis().get(taken), 10_000);
         runUs(225);
-        assertEquals(refused + 1, doorkeeper.redis().commandCount("acquire"), "the head has been refused");
+        assertEquals(refused + 1, coordinator.redis().commandCount("acquire"), "the head has been refused");
         others.forEach(node -> assertEquals(null, node.redis().get(free), "released"));
     }
 
@@ -108,7 +108,7 @@ class SemaphoreFollowersTest extends VirtualTest {
         long tookMs = nowMs() - startMs;
         assertTrue(tookMs <= SOON_MS, () -> reason + ": waited for " + tookMs + " ms");
         Lease lease = acquired(waiting.stream().filter(CompletableFuture::isDone).findFirst().orElseThrow().join());
-        assertEquals(free, slotOf(lease));
+        assertEquals(free, permitOf(lease));
         assertEquals(0, client.redlock().counters().backstopCount());
     }
 
@@ -117,7 +117,7 @@ class SemaphoreFollowersTest extends VirtualTest {
         startBoth();
         others.forEach(node -> node.delay(() -> 10_000_000));
         world.runMs(5);
-        assertTrue(doorkeeper.redis().get(free) != null, "granted by the doorkeeper alone");
+        assertTrue(coordinator.redis().get(free) != null, "granted by the coordinator alone");
         waiting.remove(1).cancel(false);
         assertPermitSoon("cancelled");
     }
@@ -137,11 +137,11 @@ class SemaphoreFollowersTest extends VirtualTest {
         assertPermitSoon("rolled back");
     }
 
-    /** The doorkeeper has refused nothing, so it does not push the next change. */
+    /** The coordinator has refused nothing, so it does not push the next change. */
     @Test
     void anAttemptThatMeetsARefusalAndErrorsBehindASleepingHead() {
         startBoth();
-        doorkeeper.redis().failNext("acquire", OOM, 1);
+        coordinator.redis().failNext("acquire", OOM, 1);
         others.get(0).redis().set(free, "foreign", 10_000);
         others.get(1).redis().failNext("acquire", OOM, 1);
         assertPermitSoon("a refusal and errors");
@@ -151,17 +151,17 @@ class SemaphoreFollowersTest extends VirtualTest {
     @Test
     void anAttemptThatMeetsSilenceBehindASleepingHead() {
         startBoth();
-        doorkeeper.pause();
+        coordinator.pause();
         others.get(0).pause();
         world.runMs(NODE_TIMEOUT_MS + 5);
-        doorkeeper.resume();
+        coordinator.resume();
         others.get(0).resume();
         assertPermitSoon("silence");
     }
 
-    /** A node that has lost keys names their slots, and the client knows that it has them. */
+    /** A node that has lost keys names their permits, and the client knows that it has them. */
     @Test
-    void waitersDoNotAskForSlotsThatTheirClientHas() {
+    void waitersDoNotAskForPermitsThatTheirClientHas() {
         slowLinks();
         List<Lease> own = new ArrayList<>();
         VirtualWorld.Client holder = client();
@@ -169,23 +169,23 @@ class SemaphoreFollowersTest extends VirtualTest {
             own.add(acquired(acquire(client, permitOf(6))));
             acquired(acquire(holder, permitOf(6)));
         }
-        findDoorkeeper(6);
+        findCoordinator(6);
         for (int i = 0; i < 3; i++) {
             waiting.add(acquireAsync(client, permitOf(6).waitUpTo(WAIT)));
         }
         world.runMs(5);
         int before = others.get(0).redis().commandCount("acquire");
-        int searchesBefore = searches(doorkeeper);
-        own.forEach(lease -> doorkeeper.redis().delete(slotOf(lease)));
+        int searchesBefore = searches(coordinator);
+        own.forEach(lease -> coordinator.redis().delete(permitOf(lease)));
         runUs(450);
-        assertEquals(searchesBefore + 1, searches(doorkeeper));
+        assertEquals(searchesBefore + 1, searches(coordinator));
         assertEquals(before + 1, others.get(0).redis().commandCount("acquire"), "only the head tries one of them");
         own.forEach(lease -> assertTrue(lease.isHeld()));
     }
 
     /**
-     * The client reads three pushes at once: of a slot for each waiter, and of one that it has, which makes it forget
-     * the first one. The slot that it still asks for is refused, and it must not rely on a push of the forgotten one.
+     * The client reads three pushes at once: of a permit for each waiter, and of one that it has, which makes it forget
+     * the first one. The permit that it still asks for is refused, and it must not rely on a push of the forgotten one.
      */
     @Test
     void aPushThatIsForgottenIsReplacedByASearch() {
@@ -194,8 +194,8 @@ class SemaphoreFollowersTest extends VirtualTest {
         VirtualWorld.Client holder = client();
         VirtualWorld.Client next = client();
         List<Lease> leases = List.of(acquired(acquire(holder, permitOf(3))), acquired(acquire(holder, permitOf(3))));
-        String forgotten = slotOf(leases.get(0));
-        findDoorkeeper(3);
+        String forgotten = permitOf(leases.get(0));
+        findCoordinator(3);
         for (int i = 0; i < 2; i++) {
             waiting.add(acquireAsync(client, permitOf(3).waitUpTo(WAIT)));
         }
@@ -203,33 +203,33 @@ class SemaphoreFollowersTest extends VirtualTest {
         client.pause();
         leases.forEach(Lease::releaseAsync);
         runUs(150);
-        doorkeeper.redis().delete(slotOf(own));
+        coordinator.redis().delete(permitOf(own));
         List<Lease> taken = List.of(acquired(acquire(next, permitOf(3))), acquired(acquire(next, permitOf(3))));
         client.resume();
         world.runMs(5);
         assertFalse(waiting.get(0).isDone() || waiting.get(1).isDone());
-        taken.stream().filter(lease -> slotOf(lease).equals(forgotten)).findFirst().orElseThrow().releaseAsync();
+        taken.stream().filter(lease -> permitOf(lease).equals(forgotten)).findFirst().orElseThrow().releaseAsync();
         free = forgotten;
         assertPermitSoon("forgotten");
     }
 
     /** A node has lost the key of a permit, so the head asks for it while the client still has it. */
     @Test
-    void aReleasedSlotThatTheHeadAsksForIsAskedForOnce() {
+    void aReleasedPermitThatTheHeadAsksForIsAskedForOnce() {
         assertAskedForOnce(0);
     }
 
-    /** An attempt without a queue asks for the same slot, and ends first. */
+    /** An attempt without a queue asks for the same permit, and ends first. */
     @Test
-    void aSlotIsInUseUntilTheLastOfItsUsesEnds() {
+    void aPermitIsInUseUntilTheLastOfItsUsesEnds() {
         assertAskedForOnce(1);
     }
 
     private void assertAskedForOnce(int attemptsWithoutQueue) {
         slowLinks();
         Lease own = acquired(acquire(client, permitOf(1)));
-        free = slotOf(own);
-        findDoorkeeper(1);
+        free = permitOf(own);
+        findCoordinator(1);
         for (int i = 0; i < 2; i++) {
             waiting.add(acquireAsync(client, permitOf(1).waitUpTo(WAIT)));
         }
@@ -240,7 +240,7 @@ class SemaphoreFollowersTest extends VirtualTest {
             acquireAsync(client, permitOf(1));
         }
         runUs(50);
-        doorkeeper.redis().delete(free);
+        coordinator.redis().delete(free);
         runUs(380);
         own.releaseAsync();
         runUs(110);

@@ -16,13 +16,13 @@ import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import org.junit.jupiter.api.Test;
 
-/** How the waiters of one client share the slots that searches, pushes and releases have named. */
-class SemaphoreHintsTest extends SlotsTest {
+/** How the waiters of one client share the permits that searches, pushes and releases have named. */
+class SemaphoreHintsTest extends PermitsTest {
 
     private static final long ROUND_TRIP_US = 2 * LINK_US;
 
     private VirtualWorld.Client client;
-    private FakeNode doorkeeper;
+    private FakeNode coordinator;
     private List<FakeNode> others;
     private final List<CompletableFuture<AcquireOutcome>> waiting = new ArrayList<>();
 
@@ -42,26 +42,26 @@ class SemaphoreHintsTest extends SlotsTest {
         return ((world.nowNs() - startNs) / 1_000 + ROUND_TRIP_US / 2) / ROUND_TRIP_US;
     }
 
-    private Set<String> slots() {
-        Set<String> slots = new HashSet<>();
+    private Set<String> permits() {
+        Set<String> permits = new HashSet<>();
         waiting.stream()
                 .filter(CompletableFuture::isDone)
-                .forEach(done -> slots.add(TestEngine.lockedResource(acquired(done.join()))));
-        return slots;
+                .forEach(done -> permits.add(TestEngine.lockedResource(acquired(done.join()))));
+        return permits;
     }
 
-    /** Another client finds the doorkeeper by a search, which has the script of searches from then on. */
-    private void findDoorkeeper(int count) {
+    /** Another client finds the coordinator by a search, which has the script of searches from then on. */
+    private void findCoordinator(int count) {
         assertFalse(acquire(client(), permitOf(count)).isAcquired());
-        doorkeeper = world.nodes().stream().filter(node -> searches(node) == 1).findFirst().orElseThrow();
-        others = world.nodes().stream().filter(node -> node != doorkeeper).toList();
-        doorkeeper.redis().startLog();
+        coordinator = world.nodes().stream().filter(node -> searches(node) == 1).findFirst().orElseThrow();
+        others = world.nodes().stream().filter(node -> node != coordinator).toList();
+        coordinator.redis().startLog();
     }
 
     /** All permits are in use, and waiters sleep until a push. */
     private void sleepingWaiters(int waiters, int count) {
         client = fullWorld(count);
-        findDoorkeeper(count);
+        findCoordinator(count);
         wait(waiters, count);
         world.runMs(RETRY_MS / 2);
         assertEquals(0, doneCount());
@@ -69,7 +69,7 @@ class SemaphoreHintsTest extends SlotsTest {
 
     /** The waiters search at once, as after the pushes that a node has lost. */
     private void wakeWithoutHints() {
-        doorkeeper.pushInvalidation(name -> true, null);
+        coordinator.pushInvalidation(name -> true, null);
     }
 
     private void losePushes() {
@@ -80,7 +80,7 @@ class SemaphoreHintsTest extends SlotsTest {
     // ---- searches ---------------------------------------------------------------------------------------------------
 
     @Test
-    void allSlotsOfASearchAreTakenTogether() {
+    void allPermitsOfASearchAreTakenTogether() {
         sleepingWaiters(4, 8);
         losePushes();
         List.of(1, 2, 5, 7).forEach(this::free);
@@ -89,7 +89,7 @@ class SemaphoreHintsTest extends SlotsTest {
         wakeWithoutHints();
         runUs(LINK_US + ROUND_TRIP_US + ROUND_TRIP_US + LINK_US / 2);
         assertEquals(4, doneCount(), "after the push, the search and the attempts");
-        assertEquals(Set.of(slot(1), slot(2), slot(5), slot(7)), slots());
+        assertEquals(Set.of(permit(1), permit(2), permit(5), permit(7)), permits());
         assertEquals(1, searches() - searches);
         assertEquals(4 * 3, attempts() - attempts);
     }
@@ -98,7 +98,7 @@ class SemaphoreHintsTest extends SlotsTest {
     @Test
     void waitersThatAreServedLaterDoNotSearchAgain() {
         client = fullWorld(8, 1);
-        findDoorkeeper(8);
+        findCoordinator(8);
         searchReply(1 + 512 * 0b111);
         wait(4, 8);
         runUs(ROUND_TRIP_US + LINK_US / 2);
@@ -108,12 +108,12 @@ class SemaphoreHintsTest extends SlotsTest {
     }
 
     /**
-     * A search has named slots 0 to 3. The head asks for the first, and the votes of two nodes, a grant and an error,
+     * A search has named permits 0 to 3. The head asks for the first, and the votes of two nodes, a grant and an error,
      * do not decide. The third node is slow.
      */
     private void startHeadBesideSlowNode() {
         client = fullWorld(4);
-        findDoorkeeper(4);
+        findCoordinator(4);
         searchReply(1 + 512 * 0b111);
         wait(1, 4);
         runUs(ROUND_TRIP_US + LINK_US / 2);
@@ -125,20 +125,20 @@ class SemaphoreHintsTest extends SlotsTest {
         assertFalse(waiting.get(0).isDone());
     }
 
-    /** A refusal says nothing about the other slots of the search. */
+    /** A refusal says nothing about the other permits of the search. */
     @Test
-    void aSlotOfTheSearchIsAskedForAfterARefusalOfAnother() {
+    void aPermitOfTheSearchIsAskedForAfterARefusalOfAnother() {
         startHeadBesideSlowNode();
         free(2);
         wait(1, 4);
-        assertEquals(2, roundTripsUntil(1), "slot 1 is refused, and slot 2 is granted");
-        assertEquals(Set.of(slot(2)), slots());
+        assertEquals(2, roundTripsUntil(1), "permit 1 is refused, and permit 2 is granted");
+        assertEquals(Set.of(permit(2)), permits());
         assertFalse(waiting.get(0).isDone(), "the head is still attempting");
     }
 
     /** The next attempt would probably meet the same errors. */
     @Test
-    void theSlotsOfTheSearchAreForgottenAfterErrors() {
+    void thePermitsOfTheSearchAreForgottenAfterErrors() {
         startHeadBesideSlowNode();
         eachNode(node -> node.redis().failNext("acquire", OOM, 100));
         wait(1, 4);
@@ -149,9 +149,9 @@ class SemaphoreHintsTest extends SlotsTest {
 
     /** A later search has found none of them free. */
     @Test
-    void theSlotsOfASearchAreForgottenAfterTheNext() {
+    void thePermitsOfASearchAreForgottenAfterTheNext() {
         client = fullWorld(4);
-        findDoorkeeper(4);
+        findCoordinator(4);
         searchReply(1 + 512);
         wait(1, 4);
         runUs(2 * ROUND_TRIP_US + LINK_US / 2);
@@ -160,38 +160,38 @@ class SemaphoreHintsTest extends SlotsTest {
         honestSearches();
         world.runMs(2 * RETRY_MS);
         assertEquals(1, client.redlock().counters().noQuorumAttemptCount());
-        int attempts = attempts(doorkeeper);
+        int attempts = attempts(coordinator);
         client.pause();
         free(2);
         setForeign(2);
         runUs(ROUND_TRIP_US);
         client.resume();
         world.runMs(RETRY_MS / 2);
-        assertEquals(1, attempts(doorkeeper) - attempts, "the slot of the push only");
+        assertEquals(1, attempts(coordinator) - attempts, "the permit of the push only");
     }
 
     // ---- pushes -----------------------------------------------------------------------------------------------------
 
     @Test
-    void twoSlotsThatArePushedTogetherAreTakenTogether() {
+    void twoPermitsThatArePushedTogetherAreTakenTogether() {
         sleepingWaiters(2, 4);
         client.pause();
         free(1);
         free(2);
         runUs(ROUND_TRIP_US);
         client.resume();
-        assertEquals(2, roundTripsUntil(2), "the doorkeeper, then the other nodes");
-        assertEquals(Set.of(slot(1), slot(2)), slots());
+        assertEquals(2, roundTripsUntil(2), "the coordinator, then the other nodes");
+        assertEquals(Set.of(permit(1), permit(2)), permits());
     }
 
-    /** The doorkeeper has granted it, so it does not push the next change. */
+    /** The coordinator has granted it, so it does not push the next change. */
     @Test
-    void aPushedSlotThatOtherNodesRefuseIsFollowedByASearch() {
+    void aPushedPermitThatOtherNodesRefuseIsFollowedByASearch() {
         sleepingWaiters(1, 2);
         int searches = searches();
-        doorkeeper.redis().delete(slot(0));
+        coordinator.redis().delete(permit(0));
         runUs(LINK_US + 2 * ROUND_TRIP_US + LINK_US + LINK_US / 2);
-        assertEquals(1, searches() - searches, "after the push, the doorkeeper and the others");
+        assertEquals(1, searches() - searches, "after the push, the coordinator and the others");
     }
 
     /** It cannot ask for both, and one of them is taken again. */
@@ -206,61 +206,61 @@ class SemaphoreHintsTest extends SlotsTest {
         runUs(ROUND_TRIP_US);
         client.resume();
         assertEquals(2, roundTripsUntil(1), "the search, then all nodes");
-        assertEquals(Set.of(slot(2)), slots());
+        assertEquals(Set.of(permit(2)), permits());
         assertEquals(1, searches() - searches);
     }
 
-    /** The doorkeeper still pushes all slots, as after any refusal of a slot that it has pushed. */
+    /** The coordinator still pushes all permits, as after any refusal of a permit that it has pushed. */
     @Test
-    void aPushedSlotThatIsTakenAgainCostsNoSearch() {
+    void aPushedPermitThatIsTakenAgainCostsNoSearch() {
         client = slowLinks();
         Lease own = acquired(acquire(client, permitOf(3)));
         List<Integer> taken = new ArrayList<>(List.of(0, 1, 2));
-        taken.removeIf(number -> slot(number).equals(TestEngine.lockedResource(own)));
+        taken.removeIf(number -> permit(number).equals(TestEngine.lockedResource(own)));
         taken.forEach(this::setForeign);
-        findDoorkeeper(3);
+        findCoordinator(3);
         wait(2, 3);
         world.runMs(RETRY_MS / 2);
         int searches = searches();
         int attempts = attempts();
         client.pause();
         // The head would ask for this one, which the client has.
-        doorkeeper.redis().delete(TestEngine.lockedResource(own));
+        coordinator.redis().delete(TestEngine.lockedResource(own));
         free(taken.get(0));
         setForeign(taken.get(0));
         runUs(ROUND_TRIP_US);
         client.resume();
         world.runMs(RETRY_MS / 2);
-        assertEquals(1, attempts() - attempts, "refused by the doorkeeper");
+        assertEquals(1, attempts() - attempts, "refused by the coordinator");
         assertEquals(searches, searches());
         free(taken.get(0));
-        assertEquals(3, roundTripsUntil(1), "the push, the doorkeeper, and the others");
+        assertEquals(3, roundTripsUntil(1), "the push, the coordinator, and the others");
     }
 
     // ---- attempts behind the head -----------------------------------------------------------------------------------
 
-    /** The waiter behind the head asks the doorkeeper, and then two slow nodes, while the head searches. */
+    /** The waiter behind the head asks the coordinator, and then two slow nodes, while the head searches. */
     private int startSearchBesideAttempt() {
         client = fullWorld(3);
-        findDoorkeeper(3);
+        findCoordinator(3);
         wait(1, 3);
         runUs(LINK_US + LINK_US / 2);
         others.forEach(node -> node.delay(() -> RETRY_MS * 1_000_000));
-        int before = askedSlots(doorkeeper).size();
+        int before = askedPermits(coordinator).size();
         wait(1, 3);
         runUs(LINK_US + LINK_US / 4);
-        List<Integer> asked = askedSlots(doorkeeper);
+        List<Integer> asked = askedPermits(coordinator);
         assertEquals(before + 1, asked.size(), "the waiter behind the head has asked");
         return asked.get(before);
     }
 
     @Test
-    void theHeadDoesNotAskForTheSlotOfTheWaiterBehindIt() {
-        int slot = startSearchBesideAttempt();
-        searchReply(1 + slot);
-        int attempts = attempts(doorkeeper);
+    void theHeadDoesNotAskForThePermitOfTheWaiterBehindIt() {
+        int permit = startSearchBesideAttempt();
+        searchReply(1 + permit);
+        int attempts = attempts(coordinator);
         runUs(4 * ROUND_TRIP_US);
-        assertEquals(attempts, attempts(doorkeeper));
+        assertEquals(attempts, attempts(coordinator));
         honestSearches();
         eachNode(node -> node.delay(() -> LINK_US * 1_000));
         List.of(0, 1, 2).forEach(this::free);
@@ -268,28 +268,28 @@ class SemaphoreHintsTest extends SlotsTest {
     }
 
     @Test
-    void theHeadAsksForAnotherSlotThanTheWaiterBehindIt() {
-        int slot = startSearchBesideAttempt();
-        int other = (slot + 1) % 3;
+    void theHeadAsksForAnotherPermitThanTheWaiterBehindIt() {
+        int permit = startSearchBesideAttempt();
+        int other = (permit + 1) % 3;
         searchReply(1 + other);
         runUs(4 * ROUND_TRIP_US);
-        List<Integer> asked = askedSlots(doorkeeper);
+        List<Integer> asked = askedPermits(coordinator);
         assertEquals(other, asked.get(asked.size() - 1), asked::toString);
     }
 
-    /** The waiter behind the head takes the slot, so the refusal of the head is no reason for another attempt. */
+    /** The waiter behind the head takes the permit, so the refusal of the head is no reason for another attempt. */
     @Test
-    void aReleasedSlotIsGivenToOneWaiter() {
+    void aReleasedPermitIsGivenToOneWaiter() {
         client = slowLinks();
         Lease own = acquired(acquire(client, permitOf(2)));
-        String slot = TestEngine.lockedResource(own);
-        setForeign(slot.equals(slot(0)) ? 1 : 0);
+        String permit = TestEngine.lockedResource(own);
+        setForeign(permit.equals(permit(0)) ? 1 : 0);
         int attempts = attempts();
         wait(2, 2);
         runUs(LINK_US / 2);
         own.releaseAsync();
         runUs(5 * ROUND_TRIP_US);
-        assertEquals(Set.of(slot), slots());
+        assertEquals(Set.of(permit), permits());
         assertEquals(3 + 3, attempts() - attempts, "of the head and of the waiter behind it");
     }
 
@@ -330,7 +330,7 @@ class SemaphoreHintsTest extends SlotsTest {
         client = slowLinks(2);
         wait(8, 8);
         assertEquals(4, roundTripsUntil(8));
-        assertEquals(8, slots().size());
+        assertEquals(8, permits().size());
     }
 
     // ---- errors -----------------------------------------------------------------------------------------------------
@@ -370,26 +370,26 @@ class SemaphoreHintsTest extends SlotsTest {
         assertEquals(searches, searches());
     }
 
-    /** The doorkeeper has seen the slot of the failed attempt in use, and does not push that it is free again. */
+    /** The coordinator has seen the permit of the failed attempt in use, and does not push that it is free again. */
     @Test
     void aSearchThatOverlapsAFailedAttemptIsRepeated() {
         client = fullWorld(2);
-        findDoorkeeper(2);
+        findCoordinator(2);
         wait(1, 2);
         runUs(LINK_US + LINK_US / 2);
-        List<Integer> asked = askedSlots(doorkeeper);
+        List<Integer> asked = askedPermits(coordinator);
         int next = 1 - asked.get(asked.size() - 1);
         free(next);
         others.forEach(node -> node.redis().failNext("SET", OOM, 1));
         others.forEach(node -> node.delay(() -> 2 * LINK_US * 1_000));
         wait(1, 2);
         runUs(LINK_US + LINK_US / 4);
-        doorkeeper.delay(() -> RETRY_MS * 1_000_000 / 4);
+        coordinator.delay(() -> RETRY_MS * 1_000_000 / 4);
         runUs(LINK_US / 2);
         eachNode(node -> node.delay(() -> LINK_US * 1_000));
         world.await("the search of the head", 1, () -> client.redlock().counters().noQuorumAttemptCount() == 1);
         assertEquals(0, doneCount());
         world.runMs(RETRY_MS / 2);
-        assertEquals(Set.of(slot(next)), slots());
+        assertEquals(Set.of(permit(next)), permits());
     }
 }

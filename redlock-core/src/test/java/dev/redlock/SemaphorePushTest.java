@@ -15,7 +15,7 @@ import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import org.junit.jupiter.api.Test;
 
-/** Pushes of several slots of one semaphore: which slot its waiters ask for, and when they search. */
+/** Pushes of several permits of one semaphore: which permit its waiters ask for, and when they search. */
 class SemaphorePushTest extends VirtualTest {
 
     private static final Duration WAIT = Duration.ofSeconds(60);
@@ -25,7 +25,7 @@ class SemaphorePushTest extends VirtualTest {
     private VirtualWorld.Client client;
     private final List<Lease> permits = new ArrayList<>();
     private final List<CompletableFuture<AcquireOutcome>> waiting = new ArrayList<>();
-    private FakeNode doorkeeper;
+    private FakeNode coordinator;
     private List<FakeNode> others;
 
     private static int searches(FakeNode node) {
@@ -36,7 +36,7 @@ class SemaphorePushTest extends VirtualTest {
         return node.redis().commandCount("acquire");
     }
 
-    /** Another client has all permits. The doorkeeper alone has refused the head, and pushes each slot. */
+    /** Another client has all permits. The coordinator alone has refused the head, and pushes each permit. */
     private void start(int permitCount, int waiterCount) {
         world = new VirtualWorld(3);
         // Direct commands release there, which a node does not push to their own connection.
@@ -52,8 +52,8 @@ class SemaphorePushTest extends VirtualTest {
             waiting.add(acquireAsync(client, options().forPermitOf(permitCount).waitUpTo(WAIT)));
         }
         world.runMs(5);
-        doorkeeper = world.nodes().stream().filter(node -> searches(node) > 0).findFirst().orElseThrow();
-        others = world.nodes().stream().filter(node -> node != doorkeeper).toList();
+        coordinator = world.nodes().stream().filter(node -> searches(node) > 0).findFirst().orElseThrow();
+        others = world.nodes().stream().filter(node -> node != coordinator).toList();
         others.forEach(node -> assertEquals(0, searches(node), "one node searches"));
     }
 
@@ -61,59 +61,59 @@ class SemaphorePushTest extends VirtualTest {
         world.runUntilNs(world.nowNs() + us * 1_000);
     }
 
-    private String slot(int number) {
+    private String permit(int number) {
         return TestEngine.lockedResource(permits.get(number));
     }
 
     /** Changes a key as an extension by its holder does. */
     private void renew(FakeNode node, int number) {
-        node.redis().set(slot(number), node.redis().get(slot(number)), 10_000);
+        node.redis().set(permit(number), node.redis().get(permit(number)), 10_000);
     }
 
     @Test
-    void theSlotThatIsPushedDuringAnAttemptForAnotherIsAskedForNext() {
+    void thePermitThatIsPushedDuringAnAttemptForAnotherIsAskedForNext() {
         start(2, 1);
-        int before = searches(doorkeeper);
-        String free = slot(1);
-        renew(doorkeeper, 0);
+        int before = searches(coordinator);
+        String free = permit(1);
+        renew(coordinator, 0);
         runUs(50);
         permits.get(1).releaseAsync();
         Lease found = acquired(get(waiting.get(0)));
         assertEquals(free, TestEngine.lockedResource(found));
-        assertEquals(before, searches(doorkeeper), "the push names the slot");
+        assertEquals(before, searches(coordinator), "the push names the permit");
     }
 
-    /** The client reads three pushes at once, and can ask for one slot at a time. */
+    /** The client reads three pushes at once, and can ask for one permit at a time. */
     @Test
-    void aWaiterSearchesAfterPushesOfSeveralSlots() {
+    void aWaiterSearchesAfterPushesOfSeveralPermits() {
         start(3, 1);
-        int searchesBefore = searches(doorkeeper);
-        int attemptsBefore = attempts(doorkeeper);
+        int searchesBefore = searches(coordinator);
+        int attemptsBefore = attempts(coordinator);
         client.pause();
         for (int i = 0; i < 3; i++) {
-            renew(doorkeeper, i);
+            renew(coordinator, i);
         }
         runUs(200);
         client.resume();
         world.runMs(5);
-        assertEquals(1, searches(doorkeeper) - searchesBefore);
-        assertEquals(attemptsBefore, attempts(doorkeeper), "the search finds no free slot");
+        assertEquals(1, searches(coordinator) - searchesBefore);
+        assertEquals(attemptsBefore, attempts(coordinator), "the search finds no free permit");
     }
 
-    /** Its pushes of other slots may be lost. */
+    /** Its pushes of other permits may be lost. */
     @Test
-    void aWaiterThatLosesANodeSearchesInsteadOfAskingForAPushedSlot() {
+    void aWaiterThatLosesANodeSearchesInsteadOfAskingForAPushedPermit() {
         start(2, 1);
         world.runMs(REGISTERED_MS);
-        int searchesBefore = searches(doorkeeper);
-        int attemptsBefore = attempts(doorkeeper);
-        // The waiter leaves the doorkeeper a millisecond for its own push.
+        int searchesBefore = searches(coordinator);
+        int attemptsBefore = attempts(coordinator);
+        // The waiter leaves the coordinator a millisecond for its own push.
         renew(others.get(0), 0);
         runUs(200);
         others.get(1).breakConnections(client::isNamed);
         world.runMs(5);
-        assertEquals(1, searches(doorkeeper) - searchesBefore);
-        assertEquals(attemptsBefore, attempts(doorkeeper), "the search finds no free slot");
+        assertEquals(1, searches(coordinator) - searchesBefore);
+        assertEquals(attemptsBefore, attempts(coordinator), "the search finds no free permit");
     }
 
     /** Each push ends a registration, of any waiter, so the head asks every node for the next one. */
@@ -121,14 +121,14 @@ class SemaphorePushTest extends VirtualTest {
     void waitersAreRegisteredOnEveryNodeAgainAfterPushesDuringAnAttempt() {
         start(2, 2);
         world.runMs(REGISTERED_MS);
-        renew(doorkeeper, 0);
+        renew(coordinator, 0);
         runUs(50);
         // The first of them starts an attempt of the second waiter, and the other one another attempt of the head.
         others.forEach(node -> renew(node, 1));
         runUs(200);
         assertEquals(3, client.redlock().counters().wokenCount());
         world.runMs(REGISTERED_MS);
-        doorkeeper.pause();
+        coordinator.pause();
         long startMs = nowMs();
         permits.get(1).releaseAsync();
         world.await("the permit", 10_000, () -> waiting.stream().anyMatch(CompletableFuture::isDone));

@@ -12,7 +12,7 @@ import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import org.junit.jupiter.api.Test;
 
-/** Waiters for permits that slept though a slot was free. */
+/** Waiters for permits that slept though a permit was free. */
 class SemaphoreRegressionTest extends VirtualTest {
 
     private static final Duration WAIT = Duration.ofSeconds(60);
@@ -21,16 +21,16 @@ class SemaphoreRegressionTest extends VirtualTest {
         return options().forPermitOf(count);
     }
 
-    /** The first search was in progress when the client freed the slot, and nodes do not push its own changes. */
+    /** The first search was in progress when the client freed the permit, and nodes do not push its own changes. */
     @Test
-    void aSlotThatIsFreedDuringTheFirstSearchWakesAQueueWithAnotherNumber() {
+    void aPermitThatIsFreedDuringTheFirstSearchWakesAQueueWithAnotherNumber() {
         world = new VirtualWorld(3);
         eachNode(node -> node.redis().kind(FakeRedis.Kind.REDIS_8_4));
         VirtualWorld.Client client = client();
         eachNode(node -> node.delay(() -> 100_000));
         world.runMs(1_100);
         List<Lease> two = List.of(acquired(acquire(client, permitOf(2))), acquired(acquire(client, permitOf(2))));
-        // The doorkeeper has the script of searches from now on.
+        // The coordinator has the script of searches from now on.
         assertFalse(acquire(client, permitOf(2)).isAcquired());
         CompletableFuture<AcquireOutcome> waiting = acquireAsync(client, permitOf(1).waitUpTo(WAIT));
         world.after(20_000, () -> two.forEach(Lease::releaseAsync));

@@ -19,11 +19,11 @@ import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import org.junit.jupiter.api.Test;
 
-/** How semaphores choose slots, and which event wakes their waiters. */
+/** How semaphores choose permits, and which event wakes their waiters. */
 class SemaphoreTest extends VirtualTest {
 
     private static final Duration WAIT = Duration.ofSeconds(60);
-    /** A push, an attempt at the doorkeeper and one at the other nodes; 200 us for the timers. */
+    /** A push, an attempt at the coordinator and one at the other nodes; 200 us for the timers. */
     private static final long WOKEN_US = 700;
 
     private static AcquireOptions permitOf(int count) {
@@ -49,45 +49,45 @@ class SemaphoreTest extends VirtualTest {
     @Test
     void aClientTakesItsPermitsWithOneRoundTripEach() {
         VirtualWorld.Client client = slowWorld(3);
-        Set<String> slots = new HashSet<>();
+        Set<String> permits = new HashSet<>();
         for (int i = 0; i < 16; i++) {
             long startNs = world.nowNs();
             Lease lease = acquired(acquire(client, permitOf(16)));
             assertEquals(2 * LINK_NS, world.nowNs() - startNs, 20_000, "a round trip");
-            slots.add(TestEngine.lockedResource(lease));
+            permits.add(TestEngine.lockedResource(lease));
         }
-        assertEquals(16, slots.size(), "it does not ask for a slot that it uses");
+        assertEquals(16, permits.size(), "it does not ask for a permit that it uses");
         assertEquals(0, searches());
     }
 
-    /** Different clients start with different slots, so they rarely meet. */
+    /** Different clients start with different permits, so they rarely meet. */
     @Test
-    void theFirstSlotIsRandom() {
+    void theFirstPermitIsRandom() {
         world(3);
-        Set<String> slots = new HashSet<>();
+        Set<String> permits = new HashSet<>();
         for (int i = 0; i < 8; i++) {
             Lease lease = acquired(acquire(client(), permitOf(256)));
-            slots.add(TestEngine.lockedResource(lease));
+            permits.add(TestEngine.lockedResource(lease));
             release(lease);
         }
-        assertTrue(slots.size() > 4, slots::toString);
+        assertTrue(permits.size() > 4, permits::toString);
     }
 
     /** Also of those that it does not use, and without a search for the last one. */
     @Test
-    void theNextSlotIsRandom() {
+    void theNextPermitIsRandom() {
         world(3);
-        Set<String> slots = new HashSet<>();
+        Set<String> permits = new HashSet<>();
         for (int i = 0; i < 8; i++) {
             VirtualWorld.Client client = client();
             Lease first = acquired(acquire(client, permitOf(256)));
             Lease next = acquired(acquire(client, permitOf(256)));
-            slots.add(TestEngine.lockedResource(next));
+            permits.add(TestEngine.lockedResource(next));
             release(first);
             release(next);
             allPermits(client, 2).forEach(this::release);
         }
-        assertTrue(slots.size() > 4, slots::toString);
+        assertTrue(permits.size() > 4, permits::toString);
         assertEquals(0, searches());
     }
 
@@ -153,7 +153,7 @@ class SemaphoreTest extends VirtualTest {
     }
 
     @Test
-    void theReleaseOfAnySlotWakesTheWaiterOfAnotherClient() {
+    void theReleaseOfAnyPermitWakesTheWaiterOfAnotherClient() {
         VirtualWorld.Client client = slowWorld(3);
         VirtualWorld.Client other = client();
         List<Lease> leases = allPermits(client, 4);
@@ -163,7 +163,7 @@ class SemaphoreTest extends VirtualTest {
             int before = searches();
             long tookUs = handoffUs(leases.get(i), waiting);
             assertTrue(tookUs <= WOKEN_US, () -> "woken after " + tookUs + " us");
-            assertEquals(before, searches(), "the push names the slot");
+            assertEquals(before, searches(), "the push names the permit");
             release(waiting.join().lease());
             world.runMs(1);
             leases.set(i, acquired(acquire(client, permitOf(4))));
@@ -172,15 +172,15 @@ class SemaphoreTest extends VirtualTest {
     }
 
     @Test
-    void aReleaseGivesTheSlotToALocalWaiterInOneRoundTrip() {
+    void aReleaseGivesThePermitToALocalWaiterInOneRoundTrip() {
         VirtualWorld.Client client = slowWorld(3);
         List<Lease> leases = allPermits(client, 3);
         CompletableFuture<AcquireOutcome> waiting = acquireAsync(client, waitingForPermitOf(3));
         world.runMs(200);
-        String slot = TestEngine.lockedResource(leases.get(1));
+        String permit = TestEngine.lockedResource(leases.get(1));
         long tookUs = handoffUs(leases.get(1), waiting);
         assertEquals(200, tookUs, 20, "us");
-        assertEquals(slot, TestEngine.lockedResource(waiting.join().lease()));
+        assertEquals(permit, TestEngine.lockedResource(waiting.join().lease()));
     }
 
     @Test
@@ -203,7 +203,7 @@ class SemaphoreTest extends VirtualTest {
         assertEquals(List.of(0, 1, 2, 3, 4, 5), order);
     }
 
-    /** Several slots become free before the waiter asks for the first. */
+    /** Several permits become free before the waiter asks for the first. */
     @Test
     void allReleasedPermitsFindTheirWaiters() {
         VirtualWorld.Client client = slowWorld(3);
@@ -229,7 +229,7 @@ class SemaphoreTest extends VirtualTest {
         dead.pause();
         long startMs = nowMs();
         CompletableFuture<AcquireOutcome> waiting = acquireAsync(client(), waitingForPermitOf(3));
-        // A push of another slot in between does not hide the expiry.
+        // A push of another permit in between does not hide the expiry.
         world.runMs(1_000);
         release(living.get(0));
         acquired(get(waiting));
@@ -324,7 +324,7 @@ class SemaphoreTest extends VirtualTest {
     }
 
     @Test
-    void theFlightRecordOfALostPermitHasTheEventsOfItsSlot() {
+    void theFlightRecordOfALostPermitHasTheEventsOfItsPermit() {
         VirtualWorld.Client client = world(3);
         world.runMs(3_000);
         Lease lease = acquired(acquire(client, permitOf(1)));
@@ -339,7 +339,7 @@ class SemaphoreTest extends VirtualTest {
     }
 
     @Test
-    void aNumberThatChangesSharesTheSlots() {
+    void aNumberThatChangesSharesThePermits() {
         VirtualWorld.Client client = world(3);
         List<Lease> three = allPermits(client, 3);
         CompletableFuture<AcquireOutcome> smaller = acquireAsync(client(), waitingForPermitOf(2));
@@ -347,13 +347,13 @@ class SemaphoreTest extends VirtualTest {
         Lease fourth = acquired(get(local));
         assertNotEquals(TestEngine.lockedResource(three.get(0)), TestEngine.lockedResource(fourth));
         world.runMs(1_000);
-        assertFalse(smaller.isDone(), "the first two slots are in use");
+        assertFalse(smaller.isDone(), "the first two permits are in use");
         three.forEach(Lease::releaseAsync);
         acquired(get(smaller));
     }
 
     @Test
-    void otherQueuesOfTheClientLearnOfASlotThatItFrees() {
+    void otherQueuesOfTheClientLearnOfAPermitThatItFrees() {
         for (CommandMode mode : List.of(CommandMode.AUTO, CommandMode.SCRIPTS)) {
             world = new VirtualWorld(3);
             VirtualWorld.Client client = client(context().commands(mode));

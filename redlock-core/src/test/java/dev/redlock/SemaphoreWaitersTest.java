@@ -76,12 +76,12 @@ class SemaphoreWaitersTest extends VirtualTest {
         return (tookUs + ROUND_TRIP_US / 2) / ROUND_TRIP_US;
     }
 
-    private static Set<String> slots(List<CompletableFuture<AcquireOutcome>> waiting) {
-        Set<String> slots = new HashSet<>();
+    private static Set<String> permits(List<CompletableFuture<AcquireOutcome>> waiting) {
+        Set<String> permits = new HashSet<>();
         waiting.stream()
                 .filter(CompletableFuture::isDone)
-                .forEach(done -> slots.add(TestEngine.lockedResource(acquired(done.join()))));
-        return slots;
+                .forEach(done -> permits.add(TestEngine.lockedResource(acquired(done.join()))));
+        return permits;
     }
 
     private int searches() {
@@ -100,7 +100,7 @@ class SemaphoreWaitersTest extends VirtualTest {
         VirtualWorld.Client client = slowLinks();
         List<CompletableFuture<AcquireOutcome>> waiting = waiters(client, 8, 8);
         assertEquals(1, roundTripsUntil(waiting, 8));
-        assertEquals(8, slots(waiting).size(), "each has a slot of its own");
+        assertEquals(8, permits(waiting).size(), "each has a permit of its own");
         assertEquals(List.of(0, 1, 2, 3, 4, 5, 6, 7), order);
         assertEquals(0, searches());
     }
@@ -111,10 +111,10 @@ class SemaphoreWaitersTest extends VirtualTest {
         List<CompletableFuture<AcquireOutcome>> waiting = waiters(client, 200, 256);
         long roundTrips = roundTripsUntil(waiting, 200);
         assertTrue(roundTrips <= 6, () -> roundTrips + " round trips");
-        assertEquals(200, slots(waiting).size(), "each has a slot of its own");
+        assertEquals(200, permits(waiting).size(), "each has a permit of its own");
     }
 
-    /** The head searches once, and the node names all free slots. */
+    /** The head searches once, and the node names all free permits. */
     @Test
     void waitersTakeThePermitsThatOthersLeaveFree() {
         VirtualWorld.Client client = slowLinks();
@@ -125,7 +125,7 @@ class SemaphoreWaitersTest extends VirtualTest {
         assertTrue(roundTrips <= 5, () -> roundTrips + " round trips");
         world.runMs(100);
         assertEquals(20, doneCount(waiting));
-        assertEquals(20, slots(waiting).size());
+        assertEquals(20, permits(waiting).size());
         assertTrue(attempts() - before <= 3 * (20 + 12), () -> attempts() - before + " commands");
     }
 
@@ -158,7 +158,7 @@ class SemaphoreWaitersTest extends VirtualTest {
         assertEquals(0, client.redlock().counters().backstopCount());
     }
 
-    /** The doorkeeper pushes the next change of each slot, also of the one that it has refused. */
+    /** The coordinator pushes the next change of each permit, also of the one that it has refused. */
     @Test
     void aReleaseCostsEachWaitingClientOneRefusalAndNoSearch() {
         for (long waitMs : new long[]{5, 200}) {
@@ -190,7 +190,7 @@ class SemaphoreWaitersTest extends VirtualTest {
         world.runMs(20);
         leases.forEach(Lease::releaseAsync);
         assertEquals(1, roundTripsUntil(waiting, 4));
-        assertEquals(4, slots(waiting).size());
+        assertEquals(4, permits(waiting).size());
         assertEquals(List.of(0, 1, 2, 3), order);
     }
 
@@ -205,13 +205,13 @@ class SemaphoreWaitersTest extends VirtualTest {
             assertTrue(roundTrips <= 12, () -> roundTrips + " round trips");
             world.runMs(100);
             assertEquals(8, doneCount(waiting));
-            assertEquals(8, slots(waiting).size());
+            assertEquals(8, permits(waiting).size());
             nothingIsLeft();
             world = null;
         }
     }
 
-    /** Its slot is free again, and no node pushes that. */
+    /** Its permit is free again, and no node pushes that. */
     @Test
     void thePermitOfACancelledAttemptGoesToTheNextWaiter() {
         for (int cancelled = 0; cancelled < 3; cancelled++) {
@@ -228,7 +228,7 @@ class SemaphoreWaitersTest extends VirtualTest {
                 int number = cancelled;
                 long us = afterUs;
                 assertEquals(left, done, () -> "permits, waiter " + number + " cancelled after " + us + " us");
-                assertEquals(left, slots(waiting).size());
+                assertEquals(left, permits(waiting).size());
                 nothingIsLeft();
                 world = null;
             }
@@ -274,7 +274,7 @@ class SemaphoreWaitersTest extends VirtualTest {
         List<CompletableFuture<AcquireOutcome>> waiting = waiters(client, 8, 8);
         long roundTrips = roundTripsUntil(waiting, 8);
         assertTrue(roundTrips >= 4, () -> roundTrips + " round trips");
-        assertEquals(8, slots(waiting).size());
+        assertEquals(8, permits(waiting).size());
     }
 
     @Test
@@ -297,7 +297,7 @@ class SemaphoreWaitersTest extends VirtualTest {
         assertFalse(waiting.stream().anyMatch(CompletableFuture::isDone));
         eachNode(FakeNode::resume);
         world.await("permits", 10_000, () -> doneCount(waiting) == 8);
-        assertEquals(8, slots(waiting).size());
+        assertEquals(8, permits(waiting).size());
     }
 
     /** The head is cancelled just when the budget of the next waiter ends. */
@@ -317,9 +317,9 @@ class SemaphoreWaitersTest extends VirtualTest {
         assertEquals(AcquireOutcome.Kind.NO_QUORUM, outcome.lastReason());
     }
 
-    /** Three use one slot: a lease, and two attempts for which no node has searched in time. */
+    /** Three use one permit: a lease, and two attempts for which no node has searched in time. */
     @Test
-    void aSlotIsUsedUntilItsLastUserHasLeft() {
+    void aPermitIsUsedUntilItsLastUserHasLeft() {
         VirtualWorld.Client client = slowLinks();
         Lease held = permits(client, 1, 1).get(0);
         eachNode(FakeNode::pause);

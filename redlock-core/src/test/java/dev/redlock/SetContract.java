@@ -27,7 +27,7 @@ import org.junit.jupiter.api.Test;
 public abstract class SetContract extends ReadWriteContract {
 
     private static final AcquireOptions ONCE = AcquireOptions.ofTtl(LONG).tryOnce();
-    private static final String INTENTION = ":redlock:intention";
+    private static final String RESERVATION = ":redlock:reservation";
     private static final AcquireOptions WAITING = AcquireOptions.ofTtl(LONG).waitUpTo(LONG);
 
     /** Names with one hash tag, as voters that are clusters need them. */
@@ -311,26 +311,26 @@ public abstract class SetContract extends ReadWriteContract {
 
     /** Clients that use native commands only leave none. */
     @Test
-    void aSetThatWaitsLeavesItsIntentionUntilItsGrant() throws Exception {
+    void aSetThatWaitsLeavesItsReservationUntilItsGrant() throws Exception {
         List<String> names = names(3);
         for (int i = 0; i < voterCount(); i++) {
             node(i).setIfAbsent(names.get(1), "foreign", 60_000);
         }
         CompletableFuture<AcquireOutcome> waiting = client().acquireAllAsync(names, WAITING).toCompletableFuture();
         if (isRemainingTtlReported()) {
-            awaitKeyCount(names.get(0) + INTENTION, 1);
-            awaitKeyCount(names.get(2) + INTENTION, 1);
+            awaitKeyCount(names.get(0) + RESERVATION, 1);
+            awaitKeyCount(names.get(2) + RESERVATION, 1);
         }
         deleteEverywhere(names.get(1));
         acquired(waiting.get(LONG.toMillis(), TimeUnit.MILLISECONDS)).release();
-        awaitNone(names.stream().map(name -> name + INTENTION).toList());
+        awaitNone(names.stream().map(name -> name + RESERVATION).toList());
         awaitNone(names);
     }
 
     @Test
-    void aForeignKeyWithTheNameOfAnIntentionStaysAndDelaysNobodyForLong() throws Exception {
+    void aForeignKeyWithTheNameOfAReservationStaysAndDelaysNobodyForLong() throws Exception {
         List<String> names = names(2);
-        String foreign = names.get(0) + INTENTION;
+        String foreign = names.get(0) + RESERVATION;
         for (int i = 0; i < voterCount(); i++) {
             node(i).setIfAbsent(foreign, "foreign", 60_000);
         }

@@ -209,7 +209,7 @@ class ThriftyQuorumsTest extends VirtualTest {
     }
 
     @Test
-    void aWaiterAsksTheDoorkeeperThenAQuorum() {
+    void aWaiterAsksTheCoordinatorThenAQuorum() {
         VirtualWorld.Client client = thriftyWorld();
         VirtualWorld.Client other = client(thrifty());
         Lease lease = lease(client);
@@ -434,7 +434,7 @@ class ThriftyQuorumsTest extends VirtualTest {
     }
 
     @Test
-    void theOtherFirstNodesHaveTheirDelayAfterASlowDoorkeeper() {
+    void theOtherFirstNodesHaveTheirDelayAfterASlowCoordinator() {
         VirtualWorld.Client client = thriftyWorld();
         VirtualWorld.Client other = client(thrifty());
         Lease lease = lease(client);
@@ -533,7 +533,7 @@ class ThriftyQuorumsTest extends VirtualTest {
             acquiring = acquireAsync(other, options().fenced());
             node(first.get(0)).pause();
         } else {
-            // The waiter asks the doorkeeper first, 200 ms after the release.
+            // The waiter asks the coordinator first, 200 ms after the release.
             Lease lease = acquired(acquire(client, options().fenced()));
             acquiring = acquireAsync(other, options().fenced().waitUpTo(Duration.ofSeconds(60)));
             world.runMs(1_000);
@@ -743,7 +743,7 @@ class ThriftyQuorumsTest extends VirtualTest {
         assertEquals(3 * QUORUM, commands(client), "acquire, shorten, release");
     }
 
-    /** The node that searches has the key of each slot in use: else it would name slots that are not free. */
+    /** The node that searches has the key of each permit in use: else it would name permits that are not free. */
     @Test
     void theLastFreePermitIsFound() {
         VirtualWorld.Client one = thriftyWorld();

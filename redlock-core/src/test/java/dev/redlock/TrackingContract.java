@@ -324,9 +324,9 @@ public abstract class TrackingContract {
     static Stream<OwnScript> ownScripts() {
         List<String> reader = script("acquire_read", "1 k r 60000");
         List<String> dying = script("acquire_read", "1 k dying " + DYING_MS);
-        List<String> intention = script("acquire_write", "1 k w 60000 i");
+        List<String> reservation = script("acquire_write", "1 k w 60000 i");
         List<String> refused = script("acquire_read", "1 k other 1000");
-        List<List<String>> three = List.of(reader, dying, intention);
+        List<List<String>> three = List.of(reader, dying, reservation);
         List<List<String>> set = List.of(HOLD, words("SET j foreign"));
         return Stream.of(
                 new OwnScript("grant to a reader", List.of(reader), refused, 1, false),
@@ -335,16 +335,17 @@ public abstract class TrackingContract {
                         script("release_read", "1 k dying"), -1, false),
                 new OwnScript("release of nobody", List.of(reader), script("release_read", "1 k other"), 0, true),
                 new OwnScript("extension of a reader", List.of(reader), script("extend_read", "1 k r 90000"), 1, false),
-                new OwnScript("refused extension of a reader", List.of(reader, intention),
+                new OwnScript("refused extension of a reader", List.of(reader, reservation),
                         script("extend_read", "1 k other 90000"), 0, true),
-                new OwnScript("refused reader", List.of(reader, intention), false, refused, true),
+                new OwnScript("refused reader", List.of(reader, reservation), false, refused, true),
                 new OwnScript("refused reader that removes an expired one", three, false, refused, false),
                 new OwnScript("the same that registers", three, true, refused, true),
-                new OwnScript("intention", List.of(reader), false, intention, false),
-                new OwnScript("intention that registers", List.of(reader), true, intention, true),
-                new OwnScript("removal of an intention", List.of(reader, intention), script("release_write", "1 k i"),
+                new OwnScript("reservation", List.of(reader), false, reservation, false),
+                new OwnScript("reservation that registers", List.of(reader), true, reservation, true),
+                new OwnScript("removal of a reservation", List.of(reader, reservation),
+                        script("release_write", "1 k i"),
                         -1, false),
-                new OwnScript("removal of no intention", List.of(reader), script("release_write", "1 k i"), 0, true),
+                new OwnScript("removal of no reservation", List.of(reader), script("release_write", "1 k i"), 0, true),
                 new OwnScript("release of a part of a set", set, script("release_set", "2 k j holder"), -1, false),
                 new OwnScript("fenced release of a part of a set", set,
                         script("release_fenced_set", "4 k j kc jc holder 1 60000"), -1, false),

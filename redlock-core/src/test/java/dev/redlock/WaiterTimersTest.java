@@ -50,8 +50,8 @@ class WaiterTimersTest extends VirtualTest {
         AcquireOptions permit = options().forPermitOf(2);
         Lease extended = acquired(acquire(client(), permit));
         Lease expiring = acquired(acquire(dead, AcquireOptions.ofTtl(Duration.ofMillis(200)).forPermitOf(2).tryOnce()));
-        String slot = TestEngine.lockedResource(expiring);
-        long endMs = nowMs() + node(0).redis().pttl(slot);
+        String key = TestEngine.lockedResource(expiring);
+        long endMs = nowMs() + node(0).redis().pttl(key);
         dead.pause();
         VirtualWorld.Client client = client();
         CompletableFuture<AcquireOutcome> waiting = acquireAsync(client, permit.waitUpTo(WAIT));
@@ -61,7 +61,7 @@ class WaiterTimersTest extends VirtualTest {
         world.runMs(10);
         assertTrue(client.redlock().counters().wokenCount() > wokenBefore, "it has asked for the extended permit");
         assertFalse(waiting.isDone());
-        assertEquals(slot, TestEngine.lockedResource(acquired(get(waiting))));
+        assertEquals(key, TestEngine.lockedResource(acquired(get(waiting))));
         assertTrue(nowMs() - endMs <= SOON_MS, () -> "late by " + (nowMs() - endMs) + " ms");
     }
 

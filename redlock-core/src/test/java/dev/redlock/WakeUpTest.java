@@ -20,11 +20,11 @@ import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import org.junit.jupiter.api.Test;
 
-/** Waiters that the nodes wake: registration, pushes, doorkeeper, and what happens without them. */
+/** Waiters that the nodes wake: registration, pushes, coordinator, and what happens without them. */
 class WakeUpTest extends VirtualTest {
 
     private static final Duration WAIT = Duration.ofSeconds(60);
-    /** A push, an attempt at the doorkeeper and one at the other nodes. */
+    /** A push, an attempt at the coordinator and one at the other nodes. */
     private static final long WOKEN_US = 700;
     private static final long BACKSTOP_MS_MAX = 500;
     private static final String TICKETS = KeyText.counterName("orders") + ":tickets";
@@ -66,7 +66,7 @@ class WakeUpTest extends VirtualTest {
         int before = attempts();
         long tookUs = handoffUs(holder, waiting);
         assertTrue(tookUs <= WOKEN_US, () -> "woken after " + tookUs + " us");
-        assertEquals(3, attempts() - before, "the doorkeeper once, then the others");
+        assertEquals(3, attempts() - before, "the coordinator once, then the others");
         assertEquals(0, other.redlock().counters().backstopCount());
         assertTrue(other.redlock().counters().wokenCount() >= 1);
     }
@@ -99,7 +99,7 @@ class WakeUpTest extends VirtualTest {
     }
 
     @Test
-    void aRefusedWaiterAsksTheDoorkeeperAlone() {
+    void aRefusedWaiterAsksTheCoordinatorAlone() {
         VirtualWorld.Client client = slowWorld(5);
         VirtualWorld.Client other = client();
         lease(client);
@@ -108,11 +108,11 @@ class WakeUpTest extends VirtualTest {
         world.runMs(3);
         int[] perNode = world.nodes().stream().mapToInt(WakeUpTest::acquireCount).toArray();
         int sum = java.util.Arrays.stream(perNode).sum();
-        assertEquals(1, sum - before, "the plain attempt is a SET; the doorkeeper gets the script");
+        assertEquals(1, sum - before, "the plain attempt is a SET; the coordinator gets the script");
     }
 
     @Test
-    void allClientsChooseTheSameDoorkeeper() {
+    void allClientsChooseTheSameCoordinator() {
         slowWorld(5);
         VirtualWorld.Client holder = client();
         lease(holder);
@@ -154,7 +154,7 @@ class WakeUpTest extends VirtualTest {
         holder.releaseAsync();
         world.runMs(5);
         assertEquals(1, waiting.stream().filter(each -> each.redlock().counters().acquiredCount() == 1).count());
-        // The winner asks three nodes, the others the doorkeeper. Its own acquire is another change for those waiters
+        // The winner asks three nodes, the others the coordinator. Its own acquire is another change for those waiters
         // that registered again before it.
         int spent = attempts() - before;
         assertTrue(spent <= 3 + 2 * 31, () -> "attempts " + spent);
@@ -281,41 +281,41 @@ class WakeUpTest extends VirtualTest {
     }
 
     @Test
-    void aWaiterOfAPausedDoorkeeperIsWokenByTheOthers() {
+    void aWaiterOfAPausedCoordinatorIsWokenByTheOthers() {
         VirtualWorld.Client client = slowWorld(3);
         VirtualWorld.Client other = client();
         Lease holder = lease(client);
         CompletableFuture<AcquireOutcome> waiting = waiter(other);
         world.runMs(3);
-        int doorkeeper = doorkeeper();
+        int coordinator = coordinator();
         world.runMs(100);
-        node(doorkeeper).pause();
+        node(coordinator).pause();
         long tookUs = handoffUs(holder, waiting);
         assertTrue(tookUs <= 4_000, () -> "woken after " + tookUs + " us");
     }
 
     @Test
-    void aDoorkeeperThatCrashesBeforeOthersAreRegisteredCostsABackoff() {
+    void aCoordinatorThatCrashesBeforeOthersAreRegisteredCostsABackoff() {
         VirtualWorld.Client client = slowWorld(3);
         VirtualWorld.Client other = client();
         Lease holder = lease(client);
         CompletableFuture<AcquireOutcome> waiting = waiter(other);
         world.runMs(3);
-        node(doorkeeper()).crash();
+        node(coordinator()).crash();
         long tookUs = handoffUs(holder, waiting);
         assertTrue(tookUs <= 60_000, () -> "woken after " + tookUs + " us");
     }
 
     /** The node that got the script of a contended attempt. */
-    private int doorkeeper() {
+    private int coordinator() {
         int found = -1;
         for (int i = 0; i < world.nodes().size(); i++) {
             if (acquireCount(node(i)) > 0) {
-                assertEquals(-1, found, "one doorkeeper");
+                assertEquals(-1, found, "one coordinator");
                 found = i;
             }
         }
-        assertTrue(found >= 0, "a doorkeeper");
+        assertTrue(found >= 0, "a coordinator");
         return found;
     }
 
@@ -344,7 +344,7 @@ class WakeUpTest extends VirtualTest {
         int before = attempts();
         world.runMs(3_000);
         assertEquals(before, attempts(), "no attempt without a push");
-        node(doorkeeper()).pause();
+        node(coordinator()).pause();
         long tookUs = handoffUs(holder, waiting);
         assertTrue(tookUs <= 4_000, () -> "woken by the other nodes after " + tookUs + " us");
     }
@@ -472,33 +472,33 @@ class WakeUpTest extends VirtualTest {
     }
 
     @Test
-    void aDoorkeeperWithAnotherKeyDoesNotHideARelease() {
+    void aCoordinatorWithAnotherKeyDoesNotHideARelease() {
         VirtualWorld.Client client = slowWorld(3);
         VirtualWorld.Client other = client();
         Lease holder = lease(client);
         CompletableFuture<AcquireOutcome> waiting = waiter(other);
         world.runMs(3);
-        node(doorkeeper()).redis().set("orders", "foreign", -1);
+        node(coordinator()).redis().set("orders", "foreign", -1);
         world.runMs(100);
         long tookUs = handoffUs(holder, waiting);
         assertTrue(tookUs <= 3_000, () -> "woken after " + tookUs + " us");
     }
 
     @Test
-    void aDoorkeeperThatRefusesAndPushesForEverStarvesNobody() {
+    void aCoordinatorThatRefusesAndPushesForEverStarvesNobody() {
         VirtualWorld.Client client = slowWorld(3);
         VirtualWorld.Client other = client();
         Lease holder = lease(client);
         CompletableFuture<AcquireOutcome> waiting = waiter(other);
         world.runMs(3);
-        FakeNode doorkeeper = node(doorkeeper());
-        doorkeeper.redis().set("orders", "foreign", -1);
-        doorkeeper.redis().listener((who, command, reply) -> {
+        FakeNode coordinator = node(coordinator());
+        coordinator.redis().set("orders", "foreign", -1);
+        coordinator.redis().listener((who, command, reply) -> {
             if (command.startsWith("acquire")) {
-                world.after(LINK_NS, () -> doorkeeper.pushInvalidation(name -> true, "orders"));
+                world.after(LINK_NS, () -> coordinator.pushInvalidation(name -> true, "orders"));
             }
         });
-        doorkeeper.pushInvalidation(name -> true, "orders");
+        coordinator.pushInvalidation(name -> true, "orders");
         release(holder);
         world.runMs(50);
         assertTrue(waiting.isDone(), "acquired from the other nodes");
@@ -551,29 +551,29 @@ class WakeUpTest extends VirtualTest {
     }
 
     @Test
-    void theDoorkeeperGetsAReleaseLast() {
+    void theCoordinatorGetsAReleaseLast() {
         VirtualWorld.Client client = slowWorld(3);
         VirtualWorld.Client other = client();
-        Set<Integer> doorkeepers = new HashSet<>();
+        Set<Integer> coordinators = new HashSet<>();
         for (int i = 0; i < 8; i++) {
             String name = "r" + i;
             Lease holder = acquired(get(client.redlock().acquireAsync(name, options())));
             int[] before = world.nodes().stream().mapToInt(WakeUpTest::acquireCount).toArray();
             var waiting = other.redlock().acquireAsync(name, options().waitUpTo(WAIT)).toCompletableFuture();
             world.runMs(3);
-            int doorkeeper = 0;
-            while (acquireCount(node(doorkeeper)) == before[doorkeeper]) {
-                doorkeeper++;
+            int coordinator = 0;
+            while (acquireCount(node(coordinator)) == before[coordinator]) {
+                coordinator++;
             }
-            doorkeepers.add(doorkeeper);
+            coordinators.add(coordinator);
             List<Integer> order = orderOfRequests();
             holder.releaseAsync();
             world.runMs(0);
-            assertEquals(doorkeeper, order.get(2), () -> "sent to " + order);
+            assertEquals(coordinator, order.get(2), () -> "sent to " + order);
             world.await("handoff", 10_000, waiting::isDone);
             release(waiting.join().lease());
         }
-        assertTrue(doorkeepers.size() > 1, "the order of the nodes alone would do");
+        assertTrue(coordinators.size() > 1, "the order of the nodes alone would do");
     }
 
     /** The indexes of the nodes, in the order in which they get requests from now on. */

@@ -24,7 +24,7 @@ final class LockNode implements AutoCloseable {
     private static final String RELEASE = "if redis.call('GET', KEYS[1]) == ARGV[1] then "
             + "return redis.call('DEL', KEYS[1]) end return 0";
     private static final byte[] COUNTER_MARK = bytes(KeyText.COUNTER_MARK);
-    private static final byte[] INTENTION_MARK = bytes(KeyText.INTENTION_MARK);
+    private static final byte[] RESERVATION_MARK = bytes(KeyText.RESERVATION_MARK);
     /** More than any value of a lock has; a longer one is cut, so that it costs no more. */
     private static final int VALUE_LENGTH_MAX = 1024;
     private static final int SCAN_COUNT = 1_000;
@@ -93,7 +93,7 @@ final class LockNode implements AutoCloseable {
             }
             cursor = page.cursor();
             for (byte[] name : page.names()) {
-                if (contains(name, COUNTER_MARK) || contains(name, INTENTION_MARK)) {
+                if (contains(name, COUNTER_MARK) || contains(name, RESERVATION_MARK)) {
                     continue;
                 }
                 if (found++ == limit) {
@@ -178,7 +178,7 @@ final class LockNode implements AutoCloseable {
                 : new KeyReading(LockValue.of(bytes), ttlMs, fence, null);
     }
 
-    /** A sorted set is the key of readers, some of which may have expired; the intentions of writers precede them. */
+    /** A sorted set is the key of readers, some of which may have expired; the reservations of writers precede them. */
     private static String readers(long readerCount, long writerCount) {
         return "locked for reading by " + readerCount + (readerCount == 1 ? " reader" : " readers")
                 + (writerCount == 0 ? "" : ", " + writerCount + " waiting to write");

@@ -56,7 +56,7 @@ public class AcquireTimesBenchmark {
 
     /** The buckets of an event loop. */
     @Benchmark
-    public void slots() {
+    public void buckets() {
         times.add(0, nextNs());
     }
 

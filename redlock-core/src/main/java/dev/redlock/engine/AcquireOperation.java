@@ -51,7 +51,9 @@ final class AcquireOperation {
         this.firstNodes = new FirstNodes(services, scheduler, this);
     }
 
-    /** Starts the round of a new attempt, with a new token. The key is that of the lease, or a slot of a semaphore. */
+    /**
+     * Starts the round of a new attempt, with a new token. The key is that of the lease, or a permit of a semaphore.
+     */
     void start(PendingAcquire pending, LockKey key) {
         LeaseHandle lease = pending.lease;
         Claim claim = claims.take();
@@ -72,7 +74,7 @@ final class AcquireOperation {
         services.tokens.next(claim.token, t1Ns);
         if (key.kind() != LockKind.PLAIN) {
             scheduler.registrations.prepare(claim);
-            scheduler.intentions.prepare(pending, claim, t1Ns);
+            scheduler.reservations.prepare(pending, claim, t1Ns);
         }
         claim.validUntilNs = t1Ns + lease.times.validityNs;
         if (lease.waitNs <= 0) {
@@ -101,7 +103,7 @@ final class AcquireOperation {
         claim.addPendingReplies(Long.bitCount(mask));
         // The decision waits for the last send, so that a rollback has the result of every send.
         claim.isFanOutInProgress = true;
-        if (claim.intention != null && claim.key.kind() == LockKind.SET) {
+        if (claim.reservation != null && claim.key.kind() == LockKind.SET) {
             firstNodes.send(claim, mask);
         } else {
             fanOut.send(claim, kindOf(claim), 0, mask);
@@ -110,14 +112,14 @@ final class AcquireOperation {
         decide(claim);
     }
 
-    /** A client that waits for a plain lock has a ticket of the doorkeeper, or gets one. */
+    /** A client that waits for a plain lock has a ticket of the coordinator, or gets one. */
     static CommandKind kindOf(Claim claim) {
-        boolean isForDoorkeeper = claim.isDoorkeeperAskedToWait()
+        boolean isForCoordinator = claim.isCoordinatorAskedToWait()
                 && claim.pending.lease.key.kind() == LockKind.PLAIN;
         if (claim.guest != null) {
-            return claim.guest.acquireKind(isForDoorkeeper);
+            return claim.guest.acquireKind(isForCoordinator);
         }
-        return isForDoorkeeper ? CommandKind.ACQUIRE_WITH_TICKET : CommandKind.ACQUIRE;
+        return isForCoordinator ? CommandKind.ACQUIRE_WITH_TICKET : CommandKind.ACQUIRE;
     }
 
     boolean isPartlyAsked(Claim claim) {
@@ -160,8 +162,8 @@ final class AcquireOperation {
     }
 
     private void onGrant(Claim claim, int nodeIndex, long value) {
-        if (claim.phase == Claim.Phase.ACQUIRING && claim.pending.isIntending) {
-            scheduler.intentions.onGrant(claim, nodeIndex);
+        if (claim.phase == Claim.Phase.ACQUIRING && claim.pending.isReserving) {
+            scheduler.reservations.onGrant(claim, nodeIndex);
         }
         if (claim.guest == null || claim.guest.onGrant(nodeIndex, value)) {
             vote(claim, nodeIndex, Vote.GRANTED, VoteFailure.NONE);

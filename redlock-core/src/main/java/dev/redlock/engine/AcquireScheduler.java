@@ -21,7 +21,7 @@ final class AcquireScheduler implements Waiters {
     final Registrations registrations;
     final AcquireOperation operation;
     final PermitOperation permits;
-    final Intentions intentions;
+    final Reservations reservations;
     final HolderTtlQuery holderQuery;
     final Fencing fencing;
     final Retries retries;
@@ -44,7 +44,7 @@ final class AcquireScheduler implements Waiters {
         RetryDelays retryDelays = new RetryDelays(random, services.config.attempts().retryPolicy());
         this.operation = new AcquireOperation(services, claims, releases, this);
         this.permits = new PermitOperation(services, claims, this, random);
-        this.intentions = new Intentions(services, claims, releases);
+        this.reservations = new Reservations(services, claims, releases);
         this.holderQuery = new HolderTtlQuery(services, claims, releases, this);
         this.fencing = new Fencing(services, operation);
         this.queues = new WaitQueues(services, claims, this, retryDelays);
@@ -96,8 +96,8 @@ final class AcquireScheduler implements Waiters {
         if (lease.waitNs > 0 && (lease.key.kind() != LockKind.PLAIN || services.config.attempts().isThrifty())) {
             queues.enqueue(pending);
         }
-        if (pending.queue != null && SetTurns.isOfSet(pending.queue) && !queues.setTurns.onArrived(pending.queue)) {
-            retries.awaitTurn(pending);
+        if (pending.queue != null && SetOrder.isOfSet(pending.queue) && !queues.setOrder.onArrived(pending.queue)) {
+            retries.awaitOthers(pending);
         } else if (fairness.size == 0 || !fairness.pauseIfReturning(pending)) {
             startAttempt(pending);
         }
@@ -118,12 +118,12 @@ final class AcquireScheduler implements Waiters {
         if (pending.queue != null) {
             pending.queue.isPausing = false;
         }
-        if (pending.hasReservedSlot) {
-            pending.hasReservedSlot = false;
+        if (pending.hasReservedPlace) {
+            pending.hasReservedPlace = false;
         } else if (inFlight.count < inFlight.max) {
             inFlight.count++;
         } else {
-            retries.awaitSlot(pending);
+            retries.awaitPlace(pending);
             return;
         }
         pending.state = PendingAcquire.State.ATTEMPTING;
@@ -149,18 +149,18 @@ final class AcquireScheduler implements Waiters {
     }
 
     /** An attempt has ended. */
-    void releaseSlot() {
+    void releasePlace() {
         if (inFlight.first == null) {
             inFlight.count--;
         } else {
-            retries.passOnSlot();
+            retries.passOnPlace();
         }
     }
 
-    void releaseReservedSlot(PendingAcquire pending) {
-        if (pending.hasReservedSlot) {
-            pending.hasReservedSlot = false;
-            releaseSlot();
+    void releaseReservedPlace(PendingAcquire pending) {
+        if (pending.hasReservedPlace) {
+            pending.hasReservedPlace = false;
+            releasePlace();
         }
     }
 
@@ -201,20 +201,20 @@ final class AcquireScheduler implements Waiters {
             leaveQueues(pending, kind == AcquireOutcome.Kind.ACQUIRED ? lease : null);
         } finally {
             services.telemetry.onAcquireEnded(pending, kind, reason);
-            if (pending.isIntending) {
-                withdrawIntention(pending);
+            if (pending.isReserving) {
+                withdrawReservation(pending);
             }
             recycle(pending);
             lease.completeAcquire(kind, reason);
         }
     }
 
-    /** Without it, others wait until the intention expires. */
-    private void withdrawIntention(PendingAcquire pending) {
+    /** Without it, others wait until the reservation expires. */
+    private void withdrawReservation(PendingAcquire pending) {
         try {
-            intentions.withdraw(pending);
+            reservations.withdraw(pending);
         } catch (RuntimeException | Error e) {
-            Log.error("the intention of a waiter cannot be removed; it expires", e);
+            Log.error("the reservation of a waiter cannot be removed; it expires", e);
         }
     }
 
@@ -233,16 +233,16 @@ final class AcquireScheduler implements Waiters {
         }
     }
 
-    /** Frees the slot of an acquisition, or its place among the waiters. */
+    /** Frees the place of an attempt, or that of a waiter. */
     private void releaseLimits(PendingAcquire pending) {
         switch (pending.state) {
-            case ATTEMPTING -> releaseSlot();
+            case ATTEMPTING -> releasePlace();
             case QUEUED -> waiterCount--;
-            case AWAITING_SLOT -> {
+            case AWAITING_PLACE -> {
                 waiterCount--;
                 inFlight.remove(pending);
             }
-            default -> releaseReservedSlot(pending);
+            default -> releaseReservedPlace(pending);
         }
     }
 
@@ -252,7 +252,7 @@ final class AcquireScheduler implements Waiters {
             countUse(nowNs - acquiredNs);
         }
         boolean isAnyoneConcerned = queues.count != 0 || fairness.size != 0 || fairness.untilQuestionNs <= 0;
-        return isAnyoneConcerned ? fairness.onEnding(key, waitNs, acquiredNs, nowNs) : Doorkeeper.NONE;
+        return isAnyoneConcerned ? fairness.onEnding(key, waitNs, acquiredNs, nowNs) : Coordinator.NONE;
     }
 
     /** This client has acquired or held a lock for a time. A lock that is held for no time may be taken for ever. */

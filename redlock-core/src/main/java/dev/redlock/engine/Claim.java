@@ -34,7 +34,7 @@ final class Claim extends LockRequest {
         RAISING,
         /** The attempt is refused and released; a query for the ttl or the type of the holder's key is in progress. */
         QUERYING_TTL,
-        /** A node is asked for a free slot of a semaphore; the attempt follows with another claim. */
+        /** A node is asked for a free permit of a semaphore; the attempt follows with another claim. */
         SEARCHING,
         /** A lease holds the lock. */
         HELD,
@@ -79,8 +79,8 @@ final class Claim extends LockRequest {
     Guest guest;
     /** The watch of its keys; null if there is none. */
     WatchedLease watched;
-    /** The name of the intention that a refused writer or set leaves; null for none. */
-    Token intention;
+    /** The name of the reservation that a refused writer or set leaves; null for none. */
+    Token reservation;
     /** Nodes that the acquire was sent to, or could not be sent to, and those that an extension was sent to. */
     long askedMask;
     /** Nodes that voted when the attempt started: it asks no others later. */
@@ -123,7 +123,7 @@ final class Claim extends LockRequest {
         if (extension.sequence != 0) {
             extension.reset();
         }
-        intention = null;
+        reservation = null;
     }
 
     /** Call it before the send, because a send may complete with a failure. */
@@ -241,7 +241,7 @@ final class Claim extends LockRequest {
 
     @Override
     public byte[] resourceBulk(int index) {
-        return key.member(index).bulk();
+        return key.resourceKey(index).bulk();
     }
 
     @Override
@@ -251,12 +251,12 @@ final class Claim extends LockRequest {
 
     @Override
     public int keyCount() {
-        return key.memberCount();
+        return key.resourceCount();
     }
 
     @Override
     public int resourceHash(int index) {
-        return key.member(index).hashCode();
+        return key.resourceKey(index).hashCode();
     }
 
     @Override
@@ -267,7 +267,7 @@ final class Claim extends LockRequest {
     @Override
     public int ticket() {
         if (key.kind() == LockKind.SET) {
-            return pending != null && isDoorkeeperAskedToWait() ? Ticket.NONE : Ticket.NOT_WANTED;
+            return pending != null && isCoordinatorAskedToWait() ? Ticket.NONE : Ticket.NOT_WANTED;
         }
         if (pending == null || pending.queue == null) {
             return Ticket.NONE;
@@ -277,11 +277,11 @@ final class Claim extends LockRequest {
 
     @Override
     public int ticket(int index) {
-        return pending.queue.members.get(index).ticket;
+        return pending.queue.resources.get(index).ticket;
     }
 
-    /** The doorkeeper alone is asked, and pushes the next change if it refuses. */
-    boolean isDoorkeeperAskedToWait() {
+    /** The coordinator alone is asked, and pushes the next change if it refuses. */
+    boolean isCoordinatorAskedToWait() {
         return isWakeUpWanted && Long.bitCount(askedMask) == 1;
     }
 
@@ -306,12 +306,12 @@ final class Claim extends LockRequest {
     }
 
     @Override
-    public Token intention() {
-        return intention;
+    public Token reservation() {
+        return reservation;
     }
 
     @Override
-    public boolean isIntentionLeft() {
-        return key.kind() != LockKind.SET || pending != null && pending.intendedNode >= 0;
+    public boolean isReservationLeft() {
+        return key.kind() != LockKind.SET || pending != null && pending.reservedNode >= 0;
     }
 }

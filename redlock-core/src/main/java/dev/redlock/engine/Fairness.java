@@ -9,12 +9,12 @@ import java.util.random.RandomGenerator;
  * each connection, so it would always win against the waiters of others, which the release has to wake first.
  *
  * <ol>
- * <li>A lock that nobody else wants has no {@link Competition}. One release in 10 ms of use asks the doorkeeper
+ * <li>A lock that nobody else wants has no {@link Competition}. One release in 10 ms of use asks the coordinator
  * whether another client waits.
  * <li>That answer, or a push after another client has changed the lock, starts a competition.
  * <li>The next attempt after such an answer gives way. So does the first one after more than
  * {@link Limits#localHandoffsMax} leases in a row and some milliseconds.
- * <li>To give way for a plain lock is an attempt that the doorkeeper refuses if another client has a ticket. For other
+ * <li>To give way for a plain lock is an attempt that the coordinator refuses if another client has a ticket. For other
  * kinds of lock it is a pause.
  * <li>A client that gave way, and got the lock, knows no other client any more.
  * </ol>
@@ -29,7 +29,7 @@ final class Fairness {
     private static final int CAPACITY = 256;
     /** The mean time of use between two questions. It varies, because locks may alternate in a fixed order. */
     private static final long QUESTION_INTERVAL_NS = 10_000_000;
-    /** A plain lock gives way at this interval: the time of a turn. */
+    /** A plain lock gives way at this interval: the time of one lease of another client. */
     private static final long YIELD_INTERVAL_NS = 2_000_000;
     /** How long a client leaves a lock free for waiters without tickets. */
     private static final long PAUSE_NS = 2_000_000;
@@ -161,11 +161,11 @@ final class Fairness {
      *
      * @param waitNs     the wait budget of its acquisition; without one, it does not ask
      * @param acquiredNs when it began
-     * @return the node to ask whether another client waits; {@link Doorkeeper#NONE} for none
+     * @return the node to ask whether another client waits; {@link Coordinator#NONE} for none
      */
     int onEnding(LockKey key, long waitNs, long acquiredNs, long nowNs) {
         if (key.kind() == LockKind.READ) {
-            return Doorkeeper.NONE;
+            return Coordinator.NONE;
         }
         Competition competition = of(key);
         if (competition == null && mayCompete(key)) {
@@ -178,24 +178,24 @@ final class Fairness {
             competition.lastNs = nowNs;
         }
         if (waitNs <= 0 || handoffsMax == 0 || untilQuestionNs > 0 || competition != null && competition.isKnown) {
-            return Doorkeeper.NONE;
+            return Coordinator.NONE;
         }
         untilQuestionNs = QUESTION_INTERVAL_NS / 2 + random.nextLong(QUESTION_INTERVAL_NS);
-        return services.doorkeeper.of(key);
+        return services.coordinator.of(key);
     }
 
     /** Whether a lock may have a competition though no other client is known. */
     private boolean mayCompete(LockKey key) {
         return key.kind() == LockKind.SET
-                ? !queues.memberQueues.isEmpty()
-                : queues.get(key) != null && services.doorkeeper.of(key) == Doorkeeper.NONE;
+                ? !queues.resourceQueues.isEmpty()
+                : queues.get(key) != null && services.coordinator.of(key) == Coordinator.NONE;
     }
 
     // ---- giving way -------------------------------------------------------------------------------------------------
 
     /**
      * A new acquisition has no local waiter before it. If it follows a lease of this client soon, and another client
-     * wants the lock, it may give way. Otherwise it asks the doorkeeper first, as the others do: the votes of an
+     * wants the lock, it may give way. Otherwise it asks the coordinator first, as the others do: the votes of an
      * attempt at all nodes would be split with those of a woken waiter.
      *
      * @return true if it pauses
@@ -208,9 +208,9 @@ final class Fairness {
         long nowNs = services.clock.nanoTime();
         long freeNs = nowNs - competition.releasedNs;
         boolean isLate = freeNs > LATE_NS;
-        boolean isKnown = competition.isKnown || !isLate && (competition.isReported || Intentions.isOfSet(head));
+        boolean isKnown = competition.isKnown || !isLate && (competition.isReported || Reservations.isOfSet(head));
         if (freeNs > MEMORY_NS || !isKnown
-                || services.doorkeeper.of(competition.key) == Doorkeeper.NONE) {
+                || services.coordinator.of(competition.key) == Coordinator.NONE) {
             return false;
         }
         WaitQueue queue = head.queue == null ? queues.enqueue(head) : head.queue;
@@ -224,7 +224,7 @@ final class Fairness {
             return true;
         } else {
             head.plan = queues.registrations.isAllowed(queue)
-                    ? PendingAcquire.Plan.DOORKEEPER_FIRST
+                    ? PendingAcquire.Plan.COORDINATOR_FIRST
                     : PendingAcquire.Plan.UNCONTENDED;
         }
         return false;
@@ -235,7 +235,7 @@ final class Fairness {
         PendingAcquire head = queue.head();
         long generation = head.generation;
         Competition competition = of(queue.key);
-        boolean hasPushes = competition == null || services.doorkeeper.of(queue.key) != Doorkeeper.NONE;
+        boolean hasPushes = competition == null || services.coordinator.of(queue.key) != Coordinator.NONE;
         long nowNs = services.clock.nanoTime();
         boolean isDue = competition != null
                 && (hasPushes ? isDue(queue, competition, nowNs) : isDrawnPauseDue(competition, head.lease, nowNs));
@@ -258,11 +258,11 @@ final class Fairness {
         }
     }
 
-    /** The doorkeeper must see that a turn has come, or those behind it would wait for this turn. */
+    /** The coordinator must see that a ticket is served, or those behind it would wait for it. */
     private PendingAcquire.Plan planOfHandoff(WaitQueue queue, PendingAcquire next) {
-        boolean isDoorkeeperNeeded = queue.ticket != Ticket.NONE || Intentions.isOfSet(next);
-        return isDoorkeeperNeeded && queues.registrations.isAllowed(queue)
-                ? PendingAcquire.Plan.DOORKEEPER_FIRST
+        boolean isCoordinatorNeeded = queue.ticket != Ticket.NONE || Reservations.isOfSet(next);
+        return isCoordinatorNeeded && queues.registrations.isAllowed(queue)
+                ? PendingAcquire.Plan.COORDINATOR_FIRST
                 : PendingAcquire.Plan.UNCONTENDED;
     }
 
@@ -275,7 +275,7 @@ final class Fairness {
         }
         long intervalNs = mayYield ? YIELD_INTERVAL_NS : PAUSE_MULTIPLE * PAUSE_NS;
         return isLimitReached(competition) && nowNs - competition.sinceNs >= intervalNs
-                && (competition.isKnown || SetTurns.isOfSet(queue) && queues.setTurns.isOverlapping(queue));
+                && (competition.isKnown || SetOrder.isOfSet(queue) && queues.setOrder.isOverlapping(queue));
     }
 
     private boolean isLimitReached(Competition competition) {

@@ -6,7 +6,7 @@ import dev.redlock.node.VoteFailure;
 import dev.redlock.quorum.Vote;
 
 /**
- * Asks some nodes first: the doorkeeper if the attempt is contended, or a quorum of a thrifty client. Then it asks the
+ * Asks some nodes first: the coordinator if the attempt is contended, or a quorum of a thrifty client. Then it asks the
  * others if the first ones do not decide the attempt, or not in time.
  *
  * @threading event-loop-confined
@@ -44,19 +44,19 @@ final class FirstNodes {
     private long maskOf(Claim claim, long t1Ns) {
         PendingAcquire pending = claim.pending;
         LockKey key = claim.key;
-        if (scheduler.intentions.isEveryNodeAsked(pending, claim, t1Ns)) {
+        if (scheduler.reservations.isEveryNodeAsked(pending, claim, t1Ns)) {
             return all;
         }
-        if (pending.isDoorkeeperFirst()) {
-            int doorkeeper = services.doorkeeper.of(key);
-            if (doorkeeper != Doorkeeper.NONE) {
-                return 1L << doorkeeper;
+        if (pending.isCoordinatorFirst()) {
+            int coordinator = services.coordinator.of(key);
+            if (coordinator != Coordinator.NONE) {
+                return 1L << coordinator;
             }
         }
         if (!isThrifty || pending.plan == PendingAcquire.Plan.ALL) {
             return all;
         }
-        // A search for a permit asks one node, which must have the key of each slot in use.
+        // A search for a permit asks one node, which must have the key of each permit in use.
         boolean isOrderOfResource = claim.guest != null || pending.plan != PendingAcquire.Plan.UNCONTENDED
                 || pending.lease.key.kind() == LockKind.PERMIT;
         return isOrderOfResource ? services.firstVoters.of(key) : services.firstVoters.at(t1Ns, key);
@@ -66,7 +66,7 @@ final class FirstNodes {
     private long hedgeAtNs(Claim claim, long mask, long nowNs) {
         long leftNs = Math.max(0, claim.roundEndNs - nowNs);
         return nowNs + (Long.bitCount(mask) == 1
-                ? services.doorkeeper.timeoutNs(Long.numberOfTrailingZeros(mask), leftNs)
+                ? services.coordinator.timeoutNs(Long.numberOfTrailingZeros(mask), leftNs)
                 : services.firstVoters.delayNs(mask, leftNs));
     }
 
@@ -88,24 +88,24 @@ final class FirstNodes {
         operation.ask(claim, mask & ~newVoters);
     }
 
-    /** The doorkeeper alone considers the intention of a set, so it alone gets the name. */
+    /** The coordinator alone considers the reservation of a set, so it alone gets the name. */
     void send(Claim claim, long mask) {
-        int doorkeeper = services.doorkeeper.of(claim.key);
-        long named = doorkeeper == Doorkeeper.NONE ? 0 : mask & 1L << doorkeeper;
+        int coordinator = services.coordinator.of(claim.key);
+        long named = coordinator == Coordinator.NONE ? 0 : mask & 1L << coordinator;
         if (named != 0) {
-            if (scheduler.queues.setTurns.isFirst(claim.pending.queue)) {
-                claim.pending.intendedNode = doorkeeper;
+            if (scheduler.queues.setOrder.isFirst(claim.pending.queue)) {
+                claim.pending.reservedNode = coordinator;
             }
             services.fanOut.send(claim, AcquireOperation.kindOf(claim), 0, named);
         }
-        // If there is no other node, the name is still needed: the doorkeeper may not know the script yet.
+        // If there is no other node, the name is still needed: the coordinator may not know the script yet.
         if (mask != named) {
-            claim.intention = null;
+            claim.reservation = null;
             services.fanOut.send(claim, AcquireOperation.kindOf(claim), 0, mask & ~named);
         }
     }
 
-    /** The doorkeeper has granted: asks the other first nodes. */
+    /** The coordinator has granted: asks the other first nodes. */
     private void askFirstVoters(Claim claim) {
         long others = services.firstVoters.of(claim.key) & ~claim.askedMask;
         if (!isThrifty || (others | claim.askedMask) == all) {
@@ -132,28 +132,28 @@ final class FirstNodes {
 
     /** The first nodes have not replied in time. */
     void onTimeout(Claim claim) {
-        if (!isDoorkeeperAskedOnly(claim)) {
+        if (!isCoordinatorAskedOnly(claim)) {
             services.firstVoters.onLate(silentMask(claim));
         }
         hedge(claim);
     }
 
     /**
-     * A refusal of the doorkeeper ends the attempt: no other node was asked, and the doorkeeper pushes the next change.
-     * Otherwise, a node that did not vote or a last vote that does not decide makes the attempt ask the others.
+     * A refusal of the coordinator ends the attempt: no other node was asked, and the coordinator pushes the next
+     * change. Otherwise, a node that did not vote or a last vote that does not decide makes the attempt ask the others.
      */
     void onVote(Claim claim) {
-        boolean isDoorkeeperAskedOnly = isDoorkeeperAskedOnly(claim);
-        if (isDoorkeeperAskedOnly && claim.acquireRound.refused() != 0) {
+        boolean isCoordinatorAskedOnly = isCoordinatorAskedOnly(claim);
+        if (isCoordinatorAskedOnly && claim.acquireRound.refused() != 0) {
             operation.fail(claim, AcquireOutcome.Kind.CONTENDED);
-        } else if (isDoorkeeperAskedOnly && claim.acquireRound.granted() != 0) {
+        } else if (isCoordinatorAskedOnly && claim.acquireRound.granted() != 0) {
             askFirstVoters(claim);
         } else if ((claim.acquireRound.failed() | claim.acquireRound.unknown()) != 0 || silentMask(claim) == 0) {
             hedge(claim);
         }
     }
 
-    private boolean isDoorkeeperAskedOnly(Claim claim) {
+    private boolean isCoordinatorAskedOnly(Claim claim) {
         return operation.isPartlyAsked(claim) && Long.bitCount(claim.askedMask) == 1;
     }
 

@@ -27,7 +27,7 @@ final class FirstVoters {
     private static final long DELAY_NS_MAX = 1_000_000_000;
 
     private final FanOut fanOut;
-    private final Doorkeeper doorkeeper;
+    private final Coordinator coordinator;
     private final Majority majority;
     private final int[] weights;
     private final long[] delaysNs;
@@ -35,9 +35,9 @@ final class FirstVoters {
     private final int offset;
     private long lateMask;
 
-    FirstVoters(int nodeCount, FanOut fanOut, Majority majority, Doorkeeper doorkeeper, int offset) {
+    FirstVoters(int nodeCount, FanOut fanOut, Majority majority, Coordinator coordinator, int offset) {
         this.fanOut = fanOut;
-        this.doorkeeper = doorkeeper;
+        this.coordinator = coordinator;
         this.majority = majority;
         this.weights = new int[nodeCount];
         this.delaysNs = new long[nodeCount];
@@ -60,7 +60,7 @@ final class FirstVoters {
     long of(LockKey key) {
         long mask = fanOut.votingMask(key);
         for (int i = 0; i < weights.length; i++) {
-            weights[i] = Doorkeeper.weightOf(key.orderHash(), fanOut.identityHash(i));
+            weights[i] = Coordinator.weightOf(key.orderHash(), fanOut.identityHash(i));
         }
         return firstQuorum(mask);
     }
@@ -92,7 +92,7 @@ final class FirstVoters {
         int last = Long.numberOfTrailingZeros(mask);
         for (long left = mask & mask - 1; left != 0; left &= left - 1) {
             int i = Long.numberOfTrailingZeros(left);
-            // As the doorkeeper, the first of two nodes with one weight precedes.
+            // As the coordinator, the first of two nodes with one weight precedes.
             last = weights[i] <= weights[last] ? i : last;
         }
         return last;
@@ -108,7 +108,7 @@ final class FirstVoters {
     }
 
     private long delayNs(int nodeIndex) {
-        return Math.max(doorkeeper.graceNs(nodeIndex), delaysNs[nodeIndex]);
+        return Math.max(coordinator.graceNs(nodeIndex), delaysNs[nodeIndex]);
     }
 
     /** An attempt needed no other nodes. */

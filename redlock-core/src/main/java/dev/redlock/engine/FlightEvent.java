@@ -8,7 +8,7 @@ package dev.redlock.engine;
 enum FlightEvent {
     /** An attempt starts. Number; value: the asked nodes as a mask; subject: the key. */
     ATTEMPT,
-    /** The doorkeeper has not refused, so the attempt asks more nodes. Number; value: their mask. */
+    /** The coordinator has not refused, so the attempt asks more nodes. Number; value: their mask. */
     ASKED_OTHERS,
     /** A node votes. Number, node. */
     GRANTED,

@@ -110,13 +110,13 @@ final class HolderTtlQuery {
     }
 
     private static int typeCount(LockKey key) {
-        return key.kind() == LockKind.SET ? key.memberCount() : 1;
+        return key.kind() == LockKind.SET ? key.resourceCount() : 1;
     }
 
     void onType(Claim claim, int nodeIndex, int sequence, long value) {
         KeyType type = KeyType.of((int) value);
         if (claim.phase == Claim.Phase.QUERYING_TTL && type.isForeign()) {
-            claim.pending.lease.recordKeyType(claim.key.member(sequence), type);
+            claim.pending.lease.recordKeyType(claim.key.resourceKey(sequence), type);
         }
         onNoType(claim, nodeIndex, sequence);
     }

@@ -1,7 +1,7 @@
 package dev.redlock.engine;
 
 /**
- * Limits the attempts in flight, and queues the acquisitions that wait for a slot. A free slot is reserved for the
+ * Limits the attempts in flight, and queues the acquisitions that wait for a place. A free place is reserved for the
  * first waiter, so no later acquisition overtakes it.
  *
  * @threading event-loop-confined
@@ -9,7 +9,7 @@ package dev.redlock.engine;
 final class InFlightLimit {
 
     final int max;
-    /** Slots in use or reserved. */
+    /** Places in use or reserved. */
     int count;
     /** The first waiter; null if none waits. */
     PendingAcquire first;
@@ -19,37 +19,37 @@ final class InFlightLimit {
         this.max = max;
     }
 
-    /** Reserves the slot of an ended attempt for the first waiter, and returns it. It has left the queue. */
+    /** Reserves the place of an ended attempt for the first waiter, and returns it. It has left the queue. */
     PendingAcquire reserve() {
         PendingAcquire next = first;
         remove(next);
-        next.hasReservedSlot = true;
+        next.hasReservedPlace = true;
         return next;
     }
 
     void append(PendingAcquire pending) {
-        pending.previousForSlot = last;
-        pending.nextForSlot = null;
+        pending.previousForPlace = last;
+        pending.nextForPlace = null;
         if (last == null) {
             first = pending;
         } else {
-            last.nextForSlot = pending;
+            last.nextForPlace = pending;
         }
         last = pending;
     }
 
     void remove(PendingAcquire pending) {
-        if (pending.previousForSlot == null) {
-            first = pending.nextForSlot;
+        if (pending.previousForPlace == null) {
+            first = pending.nextForPlace;
         } else {
-            pending.previousForSlot.nextForSlot = pending.nextForSlot;
+            pending.previousForPlace.nextForPlace = pending.nextForPlace;
         }
-        if (pending.nextForSlot == null) {
-            last = pending.previousForSlot;
+        if (pending.nextForPlace == null) {
+            last = pending.previousForPlace;
         } else {
-            pending.nextForSlot.previousForSlot = pending.previousForSlot;
+            pending.nextForPlace.previousForPlace = pending.previousForPlace;
         }
-        pending.previousForSlot = null;
-        pending.nextForSlot = null;
+        pending.previousForPlace = null;
+        pending.nextForPlace = null;
     }
 }

@@ -22,11 +22,11 @@ public final class KeyText {
     /** Follows the lock's key in the counter's key. No lock's key may contain it, so no lock's key is a counter. */
     public static final String COUNTER_MARK = MARKS + "fence";
 
-    /** Follows the semaphore's key in the key of each slot. No lock's key may contain it, so no lock is a slot. */
+    /** Follows the semaphore's key in the key of each permit. No lock's key may contain it, so no lock is a permit. */
     public static final String PERMIT_MARK = MARKS + "permit";
 
-    /** Follows a resource in the key of the intention of a waiting set. No lock's key may contain it. */
-    public static final String INTENTION_MARK = MARKS + "intention";
+    /** Follows a resource in the key of the reservation of a waiting set. No lock's key may contain it. */
+    public static final String RESERVATION_MARK = MARKS + "reservation";
 
     /** Follows the counter's key in the key of the mark of a waiter. */
     static final String WAITING_MARK = ":waiting";
@@ -120,7 +120,7 @@ public final class KeyText {
     private static void checkMarks(String key, String resource) {
         checkMark(key, resource, COUNTER_MARK, "fencing counters");
         checkMark(key, resource, PERMIT_MARK, "permits");
-        checkMark(key, resource, INTENTION_MARK, "intentions");
+        checkMark(key, resource, RESERVATION_MARK, "reservations");
     }
 
     private static void checkMark(String key, String resource, String mark, String owners) {
@@ -163,11 +163,11 @@ public final class KeyText {
         }
     }
 
-    /** Returns the length of the name of a resource in the name of a key: that of an intention has more. */
+    /** Returns the length of the name of a resource in the name of a key: that of a reservation has more. */
     static int resourceLengthOf(ByteBuf name, int index, int length) {
-        int left = length - INTENTION_MARK.length();
-        for (int i = INTENTION_MARK.length() - 1; i >= 0; i--) {
-            if (left <= 0 || name.getByte(index + left + i) != INTENTION_MARK.charAt(i)) {
+        int left = length - RESERVATION_MARK.length();
+        for (int i = RESERVATION_MARK.length() - 1; i >= 0; i--) {
+            if (left <= 0 || name.getByte(index + left + i) != RESERVATION_MARK.charAt(i)) {
                 return length;
             }
         }

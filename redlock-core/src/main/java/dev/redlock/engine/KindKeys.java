@@ -39,12 +39,12 @@ final class KindKeys {
 
     /** The key of a reader or writer: the same keys on the nodes, and a lock of its own in this client. */
     private LockKey made(LockKind kind) {
-        return new MembersKey(plain.text(), kind, plain.hashCode() * 31 + kind.ordinal(), plain.orderHash(), plain);
+        return new ResourcesKey(plain.text(), kind, plain.hashCode() * 31 + kind.ordinal(), plain.orderHash(), plain);
     }
 
     private PermitKey permit(int permitCount) {
         PermitKey known = permit;
-        if (known == null || known.slotCount() != permitCount) {
+        if (known == null || known.permitCount() != permitCount) {
             known = new PermitKey(plain, permitCount);
             permit = known;
         }

@@ -156,7 +156,7 @@ public final class LockEngine extends LeaseClient {
         if (conductors.length == 1) {
             return conductors[0];
         }
-        int spread = key.member(0).hashCode() * 0x9E3779B9;
+        int spread = key.resourceKey(0).hashCode() * 0x9E3779B9;
         return conductors[(spread >>> 1) % conductors.length];
     }
 

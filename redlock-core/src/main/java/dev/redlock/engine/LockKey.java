@@ -127,31 +127,33 @@ public class LockKey implements SlotKey {
     // ---- what other kinds of lock override --------------------------------------------------------------------------
 
     /** Returns the number of resources. */
-    int memberCount() {
+    int resourceCount() {
         return 1;
     }
 
     /** Returns the key of one of the resources. */
-    LockKey member(int index) {
+    LockKey resourceKey(int index) {
         return this;
     }
 
-    /** Whether a key is this one, or a slot of this semaphore. */
+    /** Whether a key is this one, or a permit of this semaphore. */
     boolean includes(LockKey other) {
         return equals(other);
     }
 
-    /** Returns the key of the command that reads whether the lock is free: all slots of a semaphore. */
+    /** Returns the key of the command that reads whether the lock is free: all permits of a semaphore. */
     LockKey searchKey() {
         return this;
     }
 
-    /** Returns the key that a waiter leaves at the doorkeeper: its mark or, of a set, its intention; null for none. */
+    /**
+     * Returns the key that a waiter leaves at the coordinator: its mark or, of a set, its reservation; null for none.
+     */
     LockKey markKey() {
         return null;
     }
 
-    /** Returns the key of the lock that a change of this key concerns: of a mark or an intention, that of its lock. */
+    /** Returns the key of the lock that a change of this key concerns: of a mark or a reservation, that of its lock. */
     LockKey lock() {
         return this;
     }

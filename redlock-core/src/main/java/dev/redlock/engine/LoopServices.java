@@ -53,7 +53,7 @@ final class LoopServices {
     final byte[] tokenLabel;
     final ConductorCounters counters = new ConductorCounters();
     final LoopTelemetry telemetry;
-    final Doorkeeper doorkeeper;
+    final Coordinator coordinator;
     final FirstVoters firstVoters;
     /** The client closes, or the loop ends: nothing new starts. */
     volatile boolean isClosing;
@@ -90,8 +90,8 @@ final class LoopServices {
         for (int i = 0; i < voters.length; i++) {
             voters[i] = newVoter(i, config.nodes().addresses().get(i), context);
         }
-        this.doorkeeper = new Doorkeeper(voters, fanOut);
-        this.firstVoters = new FirstVoters(voters.length, fanOut, majority, doorkeeper,
+        this.coordinator = new Coordinator(voters, fanOut);
+        this.firstVoters = new FirstVoters(voters.length, fanOut, majority, coordinator,
                 config.attempts().isThrifty() ? setup.random().nextInt(voters.length) : 0);
     }
 

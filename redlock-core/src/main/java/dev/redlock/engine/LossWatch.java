@@ -40,8 +40,8 @@ final class LossWatch {
     /** Starts to watch the keys of a lease that is held from now on. */
     void start(Claim claim) {
         long all = services.all;
-        for (int i = 0; i < claim.key.memberCount(); i++) {
-            WatchedLease lease = new WatchedLease(claim, claim.key.member(i), claim.watched);
+        for (int i = 0; i < claim.key.resourceCount(); i++) {
+            WatchedLease lease = new WatchedLease(claim, claim.key.resourceKey(i), claim.watched);
             WatchedLease newest = watched.get(lease.key);
             if (newest == null) {
                 watched.add(lease);

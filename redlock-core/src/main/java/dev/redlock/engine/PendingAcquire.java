@@ -26,8 +26,8 @@ final class PendingAcquire {
         QUEUED,
         /** An attempt is in progress. */
         ATTEMPTING,
-        /** Waits for a slot of {@link InFlightLimit}. */
-        AWAITING_SLOT,
+        /** Waits for a place of {@link InFlightLimit}. */
+        AWAITING_PLACE,
         /** Waits for its timer, which starts the next attempt. */
         BACKING_OFF
     }
@@ -56,9 +56,9 @@ final class PendingAcquire {
     enum Plan {
         /** All nodes at once, with the cheapest command: the lock is probably free. */
         UNCONTENDED,
-        /** The doorkeeper, then the others. Each refusal registers for a push. */
-        DOORKEEPER_FIRST,
-        /** As {@link #DOORKEEPER_FIRST}, but the doorkeeper refuses a plain lock if another client waits. */
+        /** The coordinator, then the others. Each refusal registers for a push. */
+        COORDINATOR_FIRST,
+        /** As {@link #COORDINATOR_FIRST}, but the coordinator refuses a plain lock if another client waits. */
         YIELDING,
         /** All nodes at once. Each refusal registers for a push. */
         ALL
@@ -74,8 +74,8 @@ final class PendingAcquire {
     WaitQueue queue;
     PendingAcquire previousInQueue;
     PendingAcquire nextInQueue;
-    PendingAcquire previousForSlot;
-    PendingAcquire nextForSlot;
+    PendingAcquire previousForPlace;
+    PendingAcquire nextForPlace;
     PendingAcquire previousActive;
     PendingAcquire nextActive;
     /** When the engine took the call, monotonic; {@link #NOT_STARTED} before its only attempt. */
@@ -95,30 +95,32 @@ final class PendingAcquire {
     long expiryNs;
     /** The plan of the current or next attempt. */
     Plan plan = Plan.UNCONTENDED;
-    /** A slot of {@link InFlightLimit} is reserved for its next attempt. */
-    boolean hasReservedSlot;
+    /** A place of {@link InFlightLimit} is reserved for its next attempt. */
+    boolean hasReservedPlace;
     /** Counts attempts and uses: a change during a callback shows that the callback has started or ended an attempt. */
     long generation;
 
-    /** It leaves its {@linkplain Intentions intention} on nodes that refuse it; {@link #intention} is its name. */
-    boolean isIntending;
-    /** The current attempt contains the name of its intention; stale without an intention. */
-    boolean isIntentionSent;
-    /** The node that has the intention of a waiting set, as far as is known; -1 for none. */
-    int intendedNode;
-    /** When the writer last left its intention on all nodes, or the set first left its own, monotonic. */
-    long intendedNs;
-    /** The name of the intention of a waiting writer or set; stale if {@link #isIntending} is false. */
-    Token intention;
+    /**
+     * It leaves its {@linkplain Reservations reservation} on nodes that refuse it; {@link #reservation} is its name.
+     */
+    boolean isReserving;
+    /** The current attempt contains the name of its reservation; stale without a reservation. */
+    boolean isReservationSent;
+    /** The node that has the reservation of a waiting set, as far as is known; -1 for none. */
+    int reservedNode;
+    /** When the writer last left its reservation on all nodes, or the set first left its own, monotonic. */
+    long reservedNs;
+    /** The name of the reservation of a waiting writer or set; stale if {@link #isReserving} is false. */
+    Token reservation;
 
     // Of an acquisition of a permit; stale for another kind.
-    /** The slot that an attempt behind the head of the queue asks for. */
-    PermitKey.Slot slot;
-    /** The slot of the current attempt comes from a push. */
-    boolean isSlotPushed;
-    /** The last search has found no free slot, so the node pushes the next change of each slot. */
+    /** The permit that an attempt behind the head of the queue asks for. */
+    PermitKey.Permit permit;
+    /** The permit of the current attempt comes from a push. */
+    boolean isPermitPushed;
+    /** The last search has found no free permit, so the node pushes the next change of each permit. */
     boolean hasSearched;
-    /** Searches for a free slot since the last one that found none. */
+    /** Searches for a free permit since the last one that found none. */
     int searchCount;
 
     /** Times the acquisition for JFR; null if its event is off. */
@@ -143,15 +145,15 @@ final class PendingAcquire {
         timerStep = TimerStep.ATTEMPT;
         expiryNs = 0;
         plan = Plan.UNCONTENDED;
-        hasReservedSlot = false;
-        isIntending = false;
-        intendedNode = -1;
+        hasReservedPlace = false;
+        isReserving = false;
+        reservedNode = -1;
         startNs = NOT_STARTED;
         generation++;
     }
 
-    /** Whether the plan asks the doorkeeper alone at first. */
-    boolean isDoorkeeperFirst() {
-        return plan == Plan.DOORKEEPER_FIRST || plan == Plan.YIELDING;
+    /** Whether the plan asks the coordinator alone at first. */
+    boolean isCoordinatorFirst() {
+        return plan == Plan.COORDINATOR_FIRST || plan == Plan.YIELDING;
     }
 }

@@ -5,21 +5,21 @@ import java.util.BitSet;
 
 /**
  * Starts attempts of the waiters behind the head of a semaphore's queue, so that several free permits are taken at the
- * same time. Such a follower makes one attempt for one slot, and then waits again, at its place in the queue: the head
- * alone searches, backs off and awaits pushes.
+ * same time. Such a follower makes one attempt for one permit, and then waits again, at its place in the queue: the
+ * head alone searches, backs off and awaits pushes.
  *
  * <ul>
  * <li>A follower starts while the head has an attempt or a search in progress, and after the waiters before it.
- * <li>It asks for a slot that a search has found free, that a node has pushed, or that this client has released. Until
- * a first refusal, it may also ask for a random one that this client does not use.
- * <li>Two attempts of the client do not ask for one slot at the same time.
+ * <li>It asks for a permit that a search has found free, that a node has pushed, or that this client has released.
+ * Until a first refusal, it may also ask for a random one that this client does not use.
+ * <li>Two attempts of the client do not ask for one permit at the same time.
  * </ul>
  *
  * @threading event-loop-confined
  */
 final class PermitFollowers {
 
-    /** Followers that ask for random slots at the same time, unless the client has more permits than this. */
+    /** Followers that ask for random permits at the same time, unless the client has more permits than this. */
     private static final int GUESSES_MIN = 7;
 
     private final LoopServices services;
@@ -32,17 +32,17 @@ final class PermitFollowers {
         this.permits = permits;
     }
 
-    /** Starts as many followers as there may be free slots for. */
+    /** Starts as many followers as there may be free permits for. */
     void start(WaitQueue queue) {
         LockKey key = queue.key;
         // An attempt may end at once, and its callback may empty the queue.
         while (key != null && queue.key == key && mayStart(queue)) {
             PendingAcquire next = queue.firstQueued();
-            PermitKey.Slot slot = next == null ? null : nextSlot(queue, next);
-            if (slot == null) {
+            PermitKey.Permit permit = next == null ? null : nextPermit(queue, next);
+            if (permit == null) {
                 return;
             }
-            start(next, slot);
+            start(next, permit);
         }
     }
 
@@ -51,8 +51,8 @@ final class PermitFollowers {
                 && scheduler.inFlight.count < scheduler.inFlight.max && !services.isClosing;
     }
 
-    private void start(PendingAcquire next, PermitKey.Slot slot) {
-        next.slot = slot;
+    private void start(PendingAcquire next, PermitKey.Permit permit) {
+        next.permit = permit;
         next.queue.hints.followerCount++;
         try {
             scheduler.startAttempt(next);
@@ -63,37 +63,37 @@ final class PermitFollowers {
     }
 
     /** Takes the best hint, and sets the plan for it; null, and no change, if an attempt would probably be refused. */
-    PermitKey.Slot nextSlot(WaitQueue queue, PendingAcquire pending) {
-        SlotHints hints = queue.hints;
+    PermitKey.Permit nextPermit(WaitQueue queue, PendingAcquire pending) {
+        PermitHints hints = queue.hints;
         int number = takeUnused((PermitKey) queue.key, hints.pushed);
         if (number >= 0) {
-            return chosen(pending, ((PermitKey) queue.key).slotKey(number), PendingAcquire.Plan.DOORKEEPER_FIRST);
+            return chosen(pending, ((PermitKey) queue.key).permitKey(number), PendingAcquire.Plan.COORDINATOR_FIRST);
         }
         number = takeUnused((PermitKey) queue.key, hints.found);
         if (number >= 0) {
-            return chosen(pending, ((PermitKey) queue.key).slotKey(number), PendingAcquire.Plan.ALL);
+            return chosen(pending, ((PermitKey) queue.key).permitKey(number), PendingAcquire.Plan.ALL);
         }
-        PermitKey.Slot guessed = mayGuess(queue) ? permits.unusedSlot((PermitKey) queue.key) : null;
+        PermitKey.Permit guessed = mayGuess(queue) ? permits.unusedPermit((PermitKey) queue.key) : null;
         return guessed == null ? null : chosen(pending, guessed, PendingAcquire.Plan.UNCONTENDED);
     }
 
-    private static PermitKey.Slot chosen(PendingAcquire pending, PermitKey.Slot slot, PendingAcquire.Plan plan) {
-        pending.isSlotPushed = plan == PendingAcquire.Plan.DOORKEEPER_FIRST;
+    private static PermitKey.Permit chosen(PendingAcquire pending, PermitKey.Permit permit, PendingAcquire.Plan plan) {
+        pending.isPermitPushed = plan == PendingAcquire.Plan.COORDINATOR_FIRST;
         pending.plan = plan;
-        return slot;
+        return permit;
     }
 
     /** While nobody competes, each round of attempts may be as large as all earlier ones together. */
     private boolean mayGuess(WaitQueue queue) {
-        SlotHints hints = queue.hints;
+        PermitHints hints = queue.hints;
         return !hints.isDisputed && hints.followerCount < Math.max(GUESSES_MIN,
                 permits.usedCount((PermitKey) queue.key) - hints.followerCount);
     }
 
-    /** Removes slots from a set until one is not used by this client; returns its number, or -1. */
-    int takeUnused(PermitKey semaphore, BitSet slots) {
-        for (int number = slots.nextSetBit(0); number >= 0; number = slots.nextSetBit(number)) {
-            slots.clear(number);
+    /** Removes numbers from a set until the permit is not used by this client; returns its number, or -1. */
+    int takeUnused(PermitKey semaphore, BitSet numbers) {
+        for (int number = numbers.nextSetBit(0); number >= 0; number = numbers.nextSetBit(number)) {
+            numbers.clear(number);
             if (!permits.isUsed(semaphore, number)) {
                 return number;
             }
@@ -101,19 +101,19 @@ final class PermitFollowers {
         return -1;
     }
 
-    /** Whether a follower can ask for a slot, now or when the head starts its attempt. */
+    /** Whether a follower can ask for a permit, now or when the head starts its attempt. */
     boolean isOneFor(WaitQueue queue, int number) {
         return !queue.isPausing && !permits.isUsed((PermitKey) queue.key, number) && queue.firstQueued() != null
                 && scheduler.inFlight.count < scheduler.inFlight.max;
     }
 
-    /** Whether the attempt of a follower asks for a slot. */
+    /** Whether the attempt of a follower asks for a permit. */
     boolean isAskedFor(WaitQueue queue, int number) {
         int left = queue.hints.followerCount;
         for (PendingAcquire next = queue.head().nextInQueue; left > 0 && next != null; next = next.nextInQueue) {
             if (next.state == PendingAcquire.State.ATTEMPTING) {
                 left--;
-                if (next.slot.number() == number) {
+                if (next.permit.number() == number) {
                     return true;
                 }
             }
@@ -122,20 +122,20 @@ final class PermitFollowers {
     }
 
     /**
-     * This client has released the next slot of the head, which is busy: starts a follower for it, unless an attempt
+     * This client has released the next permit of the head, which is busy: starts a follower for it, unless an attempt
      * asks for it already.
      */
     boolean handOff(WaitQueue queue) {
-        PermitKey.Slot slot = queue.hints.slot;
-        boolean isFree = slot != null && !permits.isUsed((PermitKey) queue.key, slot.number());
+        PermitKey.Permit permit = queue.hints.permit;
+        boolean isFree = permit != null && !permits.isUsed((PermitKey) queue.key, permit.number());
         PendingAcquire next = isFree && mayStart(queue) ? queue.firstQueued() : null;
         if (next == null) {
             return false;
         }
-        queue.hints.slot = null;
+        queue.hints.permit = null;
         next.plan = PendingAcquire.Plan.UNCONTENDED;
-        next.isSlotPushed = false;
-        start(next, slot);
+        next.isPermitPushed = false;
+        start(next, permit);
         return true;
     }
 
@@ -147,7 +147,7 @@ final class PermitFollowers {
         if (reason != AcquireOutcome.Kind.CONTENDED) {
             queue.hints.forget();
         }
-        // Nodes that refuse push the next change, or the slot was guessed. Other nodes may have used up their push.
+        // Nodes that refuse push the next change, or the permit was guessed. Other nodes may have used up their push.
         LeaseHandle votes = pending.lease;
         if (votes.grantedCount() + votes.failedCount() + votes.unknownCount() > 0) {
             queue.head().hasSearched = false;

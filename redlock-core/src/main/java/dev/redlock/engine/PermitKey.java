@@ -8,35 +8,35 @@ import java.util.stream.IntStream;
 
 /**
  * The key of a semaphore. No command has its bulk string, which differs from those with another number of permits; the
- * commands have the keys of its slots.
+ * commands have the keys of its permits.
  *
  * @threading immutable
  */
-public final class PermitKey extends MembersKey {
+public final class PermitKey extends ResourcesKey {
 
     /** Permits of a semaphore at most. One command looks at all of them, and blocks its node meanwhile. */
     public static final int PERMITS_MAX = 256;
 
     /** Each null until it is needed. Any thread may make one. */
-    private final Slot[] slots;
-    /** The key of the command that looks at all slots; null until it is needed. */
+    private final Permit[] permits;
+    /** The key of the command that looks at all permits; null until it is needed. */
     private LockKey search;
 
     /**
-     * The key of a slot: that of a plain lock.
+     * The key of a permit: that of a plain lock.
      *
      * @threading immutable
      */
-    static final class Slot extends LockKey {
+    static final class Permit extends LockKey {
 
         private final int number;
 
-        private Slot(KeyText text, int orderHash, int number) {
+        private Permit(KeyText text, int orderHash, int number) {
             super(text, LockKind.PLAIN, hashOf(text), orderHash);
             this.number = number;
         }
 
-        /** Returns the number of this slot in its semaphore. */
+        /** Returns the number of this permit in its semaphore. */
         int number() {
             return number;
         }
@@ -48,7 +48,7 @@ public final class PermitKey extends MembersKey {
 
     private PermitKey(LockKey plain, KeyText text, int permitCount) {
         super(text, LockKind.PERMIT, Arrays.hashCode(text.bulk), plain.orderHash(), plain);
-        this.slots = new Slot[permitCount];
+        this.permits = new Permit[permitCount];
     }
 
     private static KeyText withCount(KeyText plain, int permitCount) {
@@ -57,30 +57,31 @@ public final class PermitKey extends MembersKey {
         return new KeyText(plain.prefix, plain.resource, bulk, null, plain.nameLength);
     }
 
-    /** Returns the number of slots. */
-    int slotCount() {
-        return slots.length;
+    /** Returns the number of permits. */
+    int permitCount() {
+        return permits.length;
     }
 
     /**
-     * Returns a slot. Its name does not contain the number of permits, so that clients with different numbers share the
-     * slots. Its hash tag keeps all slots in the cluster slot of the semaphore's name, as that of a counter does.
+     * Returns a permit. Its name does not contain the number of permits, so that clients with different numbers share
+     * the permits. Its hash tag keeps all permits in the cluster slot of the semaphore's name, as that of a counter
+     * does.
      */
-    Slot slotKey(int number) {
-        Slot known = slots[number];
+    Permit permitKey(int number) {
+        Permit known = permits[number];
         if (known == null) {
             String name = prefix() + resource();
             String suffix = KeyText.counterName(name)
                     .substring(name.length())
                     .replace(KeyText.COUNTER_MARK, KeyText.PERMIT_MARK) + ":" + number;
-            known = new Slot(KeyText.of(prefix(), resource() + suffix, ""), orderHash(), number);
-            slots[number] = known;
+            known = new Permit(KeyText.of(prefix(), resource() + suffix, ""), orderHash(), number);
+            permits[number] = known;
         }
         return known;
     }
 
-    /** Returns the number of a slot of a semaphore from its name, which ends with it. */
-    static int slotNumberOf(ByteBuf name, int index, int length) {
+    /** Returns the number of a permit of a semaphore from its name, which ends with it. */
+    static int permitNumberOf(ByteBuf name, int index, int length) {
         int number = 0;
         int unit = 1;
         for (int i = index + length - 1; name.getByte(i) != ':'; i--) {
@@ -92,17 +93,17 @@ public final class PermitKey extends MembersKey {
 
     @Override
     boolean includes(LockKey other) {
-        return equals(other) || other instanceof Slot slot && slot.number < slots.length
-                && slotKey(slot.number).equals(slot);
+        return equals(other) || other instanceof Permit permit && permit.number < permits.length
+                && permitKey(permit.number).equals(permit);
     }
 
     @Override
     LockKey searchKey() {
         LockKey known = search;
         if (known == null) {
-            LockKey[] all = IntStream.range(0, slots.length).mapToObj(this::slotKey).toArray(LockKey[]::new);
+            LockKey[] all = IntStream.range(0, permits.length).mapToObj(this::permitKey).toArray(LockKey[]::new);
             KeyText text = KeyText.ofAll(all, resource(), false);
-            known = new MembersKey(text, LockKind.PERMIT, Arrays.hashCode(text.bulk), orderHash(), all);
+            known = new ResourcesKey(text, LockKind.PERMIT, Arrays.hashCode(text.bulk), orderHash(), all);
             search = known;
         }
         return known;

@@ -10,31 +10,32 @@ import java.util.BitSet;
 import java.util.random.RandomGenerator;
 
 /**
- * Takes permits of semaphores. A semaphore has a slot for each permit, and a slot is a plain lock: this class chooses
- * the slot that an attempt asks for, and no vote, lease or release is different from that of a plain lock.
+ * Takes permits of semaphores. Each is a plain lock: this class chooses
+ * the permit that an attempt asks for, and no vote, lease or release is different from that of a plain lock.
  *
  * <ul>
- * <li>The first attempt asks for a random slot that this client does not use.
- * <li>If another client has it, a search follows: one node looks at all slots, and names free ones. The next attempts
+ * <li>The first attempt asks for a random permit that this client does not use.
+ * <li>If another client has it, a search follows: one node looks at all permits, and names free ones. The next attempts
  * ask for them: {@link PermitFollowers} has those of the waiters behind the head of a queue.
- * <li>If none is free, the node pushes the next change of each slot. The next attempt asks for the slot of the push.
+ * <li>If none is free, the node pushes the next change of each permit. The next attempt asks for the permit of the
+ * push.
  * </ul>
  *
- * <p>The doorkeeper of the semaphore searches, which is that of each slot. In doubt any other node does.
+ * <p>The coordinator of the semaphore searches, which is that of each permit. In doubt any other node does.
  *
  * @threading event-loop-confined
  */
 final class PermitOperation {
 
-    /** Slots that a search has named and another client has taken, before an attempt fails. */
+    /** Permits that a search has named and another client has taken, before an attempt fails. */
     private static final int SEARCHES_MAX = 8;
     /** An acquisition without a wait budget makes attempts for this many node timeouts. */
     private static final int TRY_TIMEOUTS = 3;
-    /** A search takes a node longer than a doorkeeper's refusal. */
+    /** A search takes a node longer than a coordinator's refusal. */
     private static final int GRACES = 4;
-    /** The reply of the script has the first free slot below this unit. */
+    /** The reply of the script has the first free permit below this unit. */
     private static final int FIRST_UNIT = 512;
-    /** The reply of the script if no slot expires: the largest exact integer of Lua, negated. */
+    /** The reply of the script if no permit expires: the largest exact integer of Lua, negated. */
     private static final long NO_EXPIRY_REPLY = -9_007_199_254_740_991L;
 
     final PermitFollowers followers;
@@ -42,20 +43,20 @@ final class PermitOperation {
     private final ClaimPool claims;
     private final AcquireScheduler scheduler;
     private final RandomGenerator random;
-    private final KeyedMap<UsedSlots> used = new KeyedMap<>();
+    private final KeyedMap<UsedPermits> used = new KeyedMap<>();
     private final FreeList<Search> searches = new FreeList<>(LoopServices.POOLED_MIN);
 
     /**
-     * The slots of the semaphores of one name that attempts and leases of this event loop use.
+     * The permits of the semaphores of one name that attempts and leases of this event loop use.
      *
      * @threading event-loop-confined
      */
-    private static final class UsedSlots extends Keyed {
-        private static final int SLOTS_MIN = 8;
+    private static final class UsedPermits extends Keyed {
+        private static final int PERMITS_MIN = 8;
 
         private final BitSet numbers = new BitSet();
-        /** By slot. Attempts in doubt ask for a slot that a lease of this client has. */
-        private int[] userCounts = new int[SLOTS_MIN];
+        /** By permit. Attempts in doubt ask for a permit that a lease of this client has. */
+        private int[] userCounts = new int[PERMITS_MIN];
 
         void add(int number) {
             if (number >= userCounts.length) {
@@ -71,14 +72,14 @@ final class PermitOperation {
     }
 
     /**
-     * A question to one node for free slots.
+     * A question to one node for free permits.
      *
      * @threading event-loop-confined
      */
     private final class Search implements Guest {
 
         private Claim claim;
-        /** Free slots that it wants to know. */
+        /** Free permits that it wants to know. */
         private int wantedCount;
 
         @Override
@@ -120,7 +121,7 @@ final class PermitOperation {
         searches.trim();
     }
 
-    /** Starts an attempt for a slot, or searches for one first. */
+    /** Starts an attempt for a permit, or searches for one first. */
     void start(PendingAcquire pending) {
         WaitQueue queue = pending.queue;
         boolean isFollower = queue != null && queue.head() != pending;
@@ -129,101 +130,103 @@ final class PermitOperation {
             pending.searchCount = 0;
         }
         if (isFollower) {
-            attempt(pending, pending.slot);
+            attempt(pending, pending.permit);
             return;
         }
         if (pending.lease.waitNs <= 0) {
             pending.deadlineNs = services.clock.nanoTime() + TRY_TIMEOUTS * nodeTimeoutNs(pending);
         }
-        PermitKey.Slot slot = queue == null ? unusedSlot((PermitKey) pending.lease.key) : slotOfHead(pending, queue);
-        if (slot == null) {
+        PermitKey.Permit permit = queue == null
+                ? unusedPermit((PermitKey) pending.lease.key)
+                : permitOfHead(pending, queue);
+        if (permit == null) {
             search(pending);
         } else {
-            attempt(pending, slot);
+            attempt(pending, permit);
         }
         if (queue != null) {
             followers.start(queue);
         }
     }
 
-    /** Chooses the slot that the head of a queue asks for; null if it has to search. */
-    private PermitKey.Slot slotOfHead(PendingAcquire head, WaitQueue queue) {
+    /** Chooses the permit that the head of a queue asks for; null if it has to search. */
+    private PermitKey.Permit permitOfHead(PendingAcquire head, WaitQueue queue) {
         boolean isUncontended = head.plan == PendingAcquire.Plan.UNCONTENDED;
         if (queue.hints == null) {
-            queue.hints = new SlotHints(!isUncontended);
+            queue.hints = new PermitHints(!isUncontended);
         }
-        PermitKey.Slot slot = queue.hints.slot;
-        queue.hints.slot = null;
-        if (slot != null && !isUsed((PermitKey) queue.key, slot.number())) {
-            head.isSlotPushed = queue.hints.isSlotPushed;
-            return slot;
+        PermitKey.Permit permit = queue.hints.permit;
+        queue.hints.permit = null;
+        if (permit != null && !isUsed((PermitKey) queue.key, permit.number())) {
+            head.isPermitPushed = queue.hints.isPermitPushed;
+            return permit;
         }
-        head.isSlotPushed = false;
+        head.isPermitPushed = false;
         if (isUncontended) {
-            return unusedSlot((PermitKey) queue.key);
+            return unusedPermit((PermitKey) queue.key);
         }
-        return head.plan == PendingAcquire.Plan.DOORKEEPER_FIRST ? followers.nextSlot(queue, head) : null;
+        return head.plan == PendingAcquire.Plan.COORDINATOR_FIRST ? followers.nextPermit(queue, head) : null;
     }
 
-    private void attempt(PendingAcquire pending, PermitKey.Slot slot) {
+    private void attempt(PendingAcquire pending, PermitKey.Permit permit) {
         PermitKey semaphore = (PermitKey) pending.lease.key;
-        UsedSlots slots = used.get(semaphore.member(0));
-        if (slots == null) {
-            slots = new UsedSlots();
-            slots.key = semaphore.member(0);
-            used.add(slots);
+        UsedPermits permits = used.get(semaphore.resourceKey(0));
+        if (permits == null) {
+            permits = new UsedPermits();
+            permits.key = semaphore.resourceKey(0);
+            used.add(permits);
         }
-        slots.add(slot.number());
-        scheduler.operation.start(pending, slot);
+        permits.add(permit.number());
+        scheduler.operation.start(pending, permit);
     }
 
-    /** Whether an attempt or a lease of this client uses a slot. */
+    /** Whether an attempt or a lease of this client uses a permit. */
     boolean isUsed(PermitKey semaphore, int number) {
-        UsedSlots slots = used.get(semaphore.member(0));
-        return slots != null && slots.numbers.get(number);
+        UsedPermits permits = used.get(semaphore.resourceKey(0));
+        return permits != null && permits.numbers.get(number);
     }
 
-    /** Returns whether no attempt and no lease of this client uses a slot of any semaphore. */
+    /** Returns whether no attempt and no lease of this client uses a permit of any semaphore. */
     boolean isIdle() {
         return used.size() == 0;
     }
 
-    /** Counts the slots that attempts and leases of this client use. */
+    /** Counts the permits that attempts and leases of this client use. */
     int usedCount(PermitKey semaphore) {
-        UsedSlots slots = used.get(semaphore.member(0));
-        return slots == null ? 0 : slots.numbers.cardinality();
+        UsedPermits permits = used.get(semaphore.resourceKey(0));
+        return permits == null ? 0 : permits.numbers.cardinality();
     }
 
-    /** Returns a random slot that this client does not use; null if it uses all. */
-    PermitKey.Slot unusedSlot(PermitKey semaphore) {
-        int count = semaphore.slotCount();
+    /** Returns a random permit that this client does not use; null if it uses all. */
+    PermitKey.Permit unusedPermit(PermitKey semaphore) {
+        int count = semaphore.permitCount();
         int first = random.nextInt(count);
-        UsedSlots slots = used.get(semaphore.member(0));
-        if (slots == null) {
-            return semaphore.slotKey(first);
+        UsedPermits permits = used.get(semaphore.resourceKey(0));
+        if (permits == null) {
+            return semaphore.permitKey(first);
         }
-        int number = slots.numbers.nextClearBit(first);
+        int number = permits.numbers.nextClearBit(first);
         if (number >= count) {
-            number = slots.numbers.nextClearBit(0);
+            number = permits.numbers.nextClearBit(0);
         }
-        return number >= count ? null : semaphore.slotKey(number);
+        return number >= count ? null : semaphore.permitKey(number);
     }
 
     /** An attempt of any kind of lock is rolled back. */
     void onAttemptEnded(Claim claim) {
         LockKey key = claim.pending.lease.key;
         if (key.kind() == LockKind.PERMIT) {
-            onSlotFree((PermitKey) key, (PermitKey.Slot) claim.key);
+            onPermitFree((PermitKey) key, (PermitKey.Permit) claim.key);
         }
     }
 
-    /** This client does not use a slot any more. */
-    void onSlotFree(PermitKey semaphore, PermitKey.Slot slot) {
-        UsedSlots slots = used.get(semaphore.member(0));
-        if (slots != null) {
-            slots.remove(slot.number());
-            if (slots.numbers.isEmpty()) {
-                used.remove(slots);
+    /** This client does not use a permit any more. */
+    void onPermitFree(PermitKey semaphore, PermitKey.Permit permit) {
+        UsedPermits permits = used.get(semaphore.resourceKey(0));
+        if (permits != null) {
+            permits.remove(permit.number());
+            if (permits.numbers.isEmpty()) {
+                used.remove(permits);
             }
         }
     }
@@ -231,7 +234,7 @@ final class PermitOperation {
     // ---- search -----------------------------------------------------------------------------------------------------
 
     /**
-     * An attempt has failed. A refusal says nothing about the other slots.
+     * An attempt has failed. A refusal says nothing about the other permits.
      *
      * @return false if the acquisition has to wait for its next attempt, or to end
      */
@@ -248,24 +251,24 @@ final class PermitOperation {
     }
 
     /**
-     * Searches for a free slot, unless the next attempt is due for another reason or the nodes push changes of all
-     * slots.
+     * Searches for a free permit, unless the next attempt is due for another reason or the nodes push changes of all
+     * permits.
      */
     private boolean searchAgain(PendingAcquire pending) {
         boolean isNextDue = pending.retryImmediately || pending.isWoken;
         if (!isNextDue && !isOver(pending) && attemptNextHint(pending)) {
             return true;
         }
-        // A push ends the registration of its slot, and the refusal of its node starts it again.
-        pending.hasSearched &= isRegistered(pending, services.doorkeeper.of(pending.lease.key));
-        boolean isEachSlotRegistered = pending.isSlotPushed && pending.hasSearched;
-        if (isNextDue || isEachSlotRegistered || isOver(pending)) {
+        // A push ends the registration of its permit, and the refusal of its node starts it again.
+        pending.hasSearched &= isRegistered(pending, services.coordinator.of(pending.lease.key));
+        boolean isEachPermitRegistered = pending.isPermitPushed && pending.hasSearched;
+        if (isNextDue || isEachPermitRegistered || isOver(pending)) {
             return false;
         }
         if (pending.searchCount >= SEARCHES_MAX) {
             pending.searchCount = 0;
             if (pending.queue != null) {
-                // The attempts have registered for the slots that they asked for alone.
+                // The attempts have registered for the permits that they asked for alone.
                 scheduler.registrations.remove(pending.queue);
             }
             return false;
@@ -276,14 +279,14 @@ final class PermitOperation {
         return true;
     }
 
-    /** Asks for a slot that no waiter behind the head has asked for; false if there is none. */
+    /** Asks for a permit that no waiter behind the head has asked for; false if there is none. */
     private boolean attemptNextHint(PendingAcquire head) {
-        PermitKey.Slot slot = head.queue == null ? null : followers.nextSlot(head.queue, head);
-        if (slot == null) {
+        PermitKey.Permit permit = head.queue == null ? null : followers.nextPermit(head.queue, head);
+        if (permit == null) {
             return false;
         }
         onRefused(head);
-        runGuarded(head, () -> attempt(head, slot));
+        runGuarded(head, () -> attempt(head, permit));
         return true;
     }
 
@@ -303,7 +306,7 @@ final class PermitOperation {
     }
 
     private static boolean isRegistered(PendingAcquire pending, int nodeIndex) {
-        return pending.queue != null && nodeIndex != Doorkeeper.NONE
+        return pending.queue != null && nodeIndex != Coordinator.NONE
                 && (pending.queue.registeredMask & 1L << nodeIndex) != 0;
     }
 
@@ -322,36 +325,38 @@ final class PermitOperation {
         claim.isWakeUpWanted = scheduler.registrations.isPossible(pending);
         pending.claim = claim;
         claim.guest = takeSearch(claim,
-                1 + (pending.queue == null ? 0 : pending.queue.queuedCount(SlotHints.OTHERS_MAX)));
+                1 + (pending.queue == null ? 0 : pending.queue.queuedCount(PermitHints.OTHERS_MAX)));
         if (claim.isWakeUpWanted) {
             // Before the search: a release of this client may follow it, and no node pushes that.
-            scheduler.queues.memberQueues.addSlots(pending.queue);
+            scheduler.queues.resourceQueues.addPermits(pending.queue);
         }
         long nowNs = services.clock.nanoTime();
         services.tokens.next(claim.token, nowNs);
         int nodeIndex = nodeFor(claim, isDoubted);
-        if (nodeIndex == Doorkeeper.NONE) {
+        if (nodeIndex == Coordinator.NONE) {
             onNoReply(claim);
             return;
         }
         services.timers.start(claim.roundTimer,
-                nowNs + Math.min(nodeTimeoutNs(pending) / 2, GRACES * services.doorkeeper.graceNs(nodeIndex)));
+                nowNs + Math.min(nodeTimeoutNs(pending) / 2, GRACES * services.coordinator.graceNs(nodeIndex)));
         claim.addPendingReplies(1);
         services.fanOut.send(claim, CommandKind.REMAINING_TTL, 0, 1L << nodeIndex);
     }
 
-    /** Chooses the node that searches: the doorkeeper, or a random one of those that vote and are asked for permits. */
+    /**
+     * Chooses the node that searches: the coordinator, or a random one of those that vote and are asked for permits.
+     */
     private int nodeFor(Claim claim, boolean isDoubted) {
-        int doorkeeper = services.doorkeeper.of(claim.key);
-        if (doorkeeper != Doorkeeper.NONE && !isDoubted) {
-            return doorkeeper;
+        int coordinator = services.coordinator.of(claim.key);
+        if (coordinator != Coordinator.NONE && !isDoubted) {
+            return coordinator;
         }
         long voting = services.fanOut.votingMask(claim);
         voting &= services.config.attempts().isThrifty() ? services.firstVoters.of(claim.key) : voting;
         for (int skipped = voting == 0 ? 0 : random.nextInt(Long.bitCount(voting)); skipped > 0; skipped--) {
             voting &= voting - 1;
         }
-        return voting == 0 ? Doorkeeper.NONE : Long.numberOfTrailingZeros(voting);
+        return voting == 0 ? Coordinator.NONE : Long.numberOfTrailingZeros(voting);
     }
 
     private Search takeSearch(Claim claim, int wantedCount) {
@@ -364,12 +369,12 @@ final class PermitOperation {
 
     private void onReply(Claim claim, int nodeIndex, long value) {
         PendingAcquire pending = claim.pending;
-        int count = ((PermitKey) pending.lease.key).slotCount();
+        int count = ((PermitKey) pending.lease.key).permitCount();
         int first = (int) (value % FIRST_UNIT) - 1;
         long others = value / FIRST_UNIT;
         if (value <= 0) {
             onNoneFree(claim, nodeIndex, value);
-        } else if (first < 0 || first >= count || others >>> Math.min(SlotHints.OTHERS_MAX, count - 1) != 0) {
+        } else if (first < 0 || first >= count || others >>> Math.min(PermitHints.OTHERS_MAX, count - 1) != 0) {
             onNoReply(claim);
         } else {
             onFound(claim, first, others);
@@ -382,7 +387,7 @@ final class PermitOperation {
         WaitQueue queue = pending.queue;
         int number = first;
         if (queue != null) {
-            queue.hints.onFound(first, others, semaphore.slotCount());
+            queue.hints.onFound(first, others, semaphore.permitCount());
         }
         if (queue != null && isUsed(semaphore, first)) {
             int other = followers.takeUnused(semaphore, queue.hints.found);
@@ -390,11 +395,11 @@ final class PermitOperation {
         }
         end(claim);
         if (queue != null && followers.isAskedFor(queue, number)) {
-            // Other attempts of this client ask for all slots that the node has found.
+            // Other attempts of this client ask for all permits that the node has found.
             scheduler.retries.onAttemptFailed(pending, AcquireOutcome.Kind.CONTENDED);
             return;
         }
-        attemptAtAllNodes(pending, semaphore.slotKey(number));
+        attemptAtAllNodes(pending, semaphore.permitKey(number));
         if (queue != null) {
             followers.start(queue);
         }
@@ -410,7 +415,7 @@ final class PermitOperation {
         }
     }
 
-    /** No slot is free, as one node says. */
+    /** No permit is free, as one node says. */
     void onNoneFree(Claim claim) {
         PendingAcquire pending = claim.pending;
         int nodeIndex = Long.numberOfTrailingZeros(claim.acquireRound.refused());
@@ -421,7 +426,7 @@ final class PermitOperation {
         }
         end(claim);
         pending.searchCount = 0;
-        pending.isSlotPushed = false;
+        pending.isPermitPushed = false;
         if (pending.queue != null) {
             pending.queue.hints.found.clear();
             pending.queue.hints.isDisputed = true;
@@ -430,7 +435,7 @@ final class PermitOperation {
         scheduler.retries.onLockTaken(pending, AcquireOutcome.Kind.CONTENDED);
     }
 
-    /** The node has not replied in time, or there is none: asks all nodes for a random slot. */
+    /** The node has not replied in time, or there is none: asks all nodes for a random permit. */
     private void onNoReply(Claim claim) {
         PendingAcquire pending = claim.pending;
         end(claim);
@@ -438,14 +443,15 @@ final class PermitOperation {
         if (pending.lease.attemptCount() == 0) {
             pending.lease.recordReason(AcquireOutcome.Kind.NO_QUORUM);
         }
-        PermitKey.Slot slot = unusedSlot(semaphore);
+        PermitKey.Permit permit = unusedPermit(semaphore);
         // If this client uses all, the refusal of one says how long at most.
-        attemptAtAllNodes(pending, slot == null ? semaphore.slotKey(random.nextInt(semaphore.slotCount())) : slot);
+        attemptAtAllNodes(pending,
+                permit == null ? semaphore.permitKey(random.nextInt(semaphore.permitCount())) : permit);
     }
 
-    private void attemptAtAllNodes(PendingAcquire pending, PermitKey.Slot slot) {
-        if (pending.queue != null && followers.isAskedFor(pending.queue, slot.number())) {
-            // Another attempt of this client asks for the slot.
+    private void attemptAtAllNodes(PendingAcquire pending, PermitKey.Permit permit) {
+        if (pending.queue != null && followers.isAskedFor(pending.queue, permit.number())) {
+            // Another attempt of this client asks for the permit.
             scheduler.retries.onLockTaken(pending, AcquireOutcome.Kind.CONTENDED);
             return;
         }
@@ -454,7 +460,7 @@ final class PermitOperation {
             scheduler.retries.onLockTaken(pending, pending.lease.lastReason());
             return;
         }
-        runGuarded(pending, () -> attempt(pending, slot));
+        runGuarded(pending, () -> attempt(pending, permit));
     }
 
     /** The step follows a reply, so no other event would end the acquisition if it throws. */

@@ -18,13 +18,13 @@ final class Registrations {
     int count;
     private final LoopServices services;
     private final KeyedMap<WaitQueue> queues;
-    private final MemberQueues memberQueues;
+    private final ResourceQueues resourceQueues;
     private final int max;
 
-    Registrations(LoopServices services, KeyedMap<WaitQueue> queues, MemberQueues memberQueues) {
+    Registrations(LoopServices services, KeyedMap<WaitQueue> queues, ResourceQueues resourceQueues) {
         this.services = services;
         this.queues = queues;
-        this.memberQueues = memberQueues;
+        this.resourceQueues = resourceQueues;
         this.max = services.config.limits().wakeUpKeysMax();
     }
 
@@ -35,7 +35,7 @@ final class Registrations {
 
     /**
      * Prepares an attempt for a lock of another kind. The script of a refused reader or writer may change the key: it
-     * removes expired readers, and leaves the intention of a writer. That ends the registrations of other waiters of
+     * removes expired readers, and leaves the reservation of a writer. That ends the registrations of other waiters of
      * the client, unless the attempt registers itself.
      */
     void prepare(Claim claim) {
@@ -48,13 +48,13 @@ final class Registrations {
 
     /** Whether a waiter for a resource of a lock, of any kind, has a registration. */
     private boolean isAnyFor(LockKey key) {
-        MemberQueues.Entry entry = count == 0 ? null : memberQueues.of(key.member(0));
+        ResourceQueues.Entry entry = count == 0 ? null : resourceQueues.of(key.resourceKey(0));
         for (int i = 0; entry != null && i < entry.queues.size(); i++) {
             if (entry.queues.get(i).registeredMask != 0) {
                 return true;
             }
         }
-        WaitQueue plain = count == 0 ? null : queues.get(key.member(0));
+        WaitQueue plain = count == 0 ? null : queues.get(key.resourceKey(0));
         return plain != null && plain.registeredMask != 0;
     }
 
@@ -66,7 +66,7 @@ final class Registrations {
     /** The nodes of a mask push the next change of the key. */
     void add(WaitQueue queue, long mask) {
         if (queue.key.kind() == LockKind.PERMIT) {
-            memberQueues.addSlots(queue);
+            resourceQueues.addPermits(queue);
         }
         if (queue.registeredMask == 0 && mask != 0) {
             count++;
@@ -107,22 +107,22 @@ final class Registrations {
         }
     }
 
-    /** A doorkeeper has refused an attempt with the ticket of its queue. Returns the reply without the ticket. */
+    /** A coordinator has refused an attempt with the ticket of its queue. Returns the reply without the ticket. */
     long onTicket(Claim claim, int nodeIndex, long value) {
         if (claim.phase == Claim.Phase.ACQUIRING) {
             onAnswered(claim, nodeIndex);
             WaitQueue queue = claim.pending.queue;
             queue.place = Ticket.placeOf(value);
-            // After its turn, the next refusal gives it another ticket: nobody yields to one whose turn is over.
+            // Once its ticket has passed, the next refusal gives it another: nobody yields to one that has passed.
             queue.ticket = queue.place == 0 ? Ticket.NONE : Ticket.numberOf(value);
         }
         long remainingTtlMs = Ticket.remainingTtlMsOf(value);
         return remainingTtlMs == Long.MAX_VALUE ? NO_EXPIRY_REPLY : -remainingTtlMs;
     }
 
-    private void onAnswered(Claim claim, int doorkeeper) {
+    private void onAnswered(Claim claim, int coordinator) {
         long startNs = claim.roundEndNs - claim.pending.lease.times.nodeTimeoutNs;
-        services.doorkeeper.onRefused(doorkeeper, services.clock.nanoTime() - startNs);
+        services.coordinator.onRefused(coordinator, services.clock.nanoTime() - startNs);
     }
 
     /** The reply of the script has a ttl and the number of a resource; {@code MSETEX} refuses by 0. */
@@ -131,15 +131,15 @@ final class Registrations {
             return;
         }
         claim.recordRemainingTtl(Ticket.remainingTtlMsOfSet(value));
-        boolean isOfDoorkeeper = claim.phase == Claim.Phase.ACQUIRING && Long.bitCount(claim.askedMask) == 1;
-        WaitQueue queue = isOfDoorkeeper ? claim.pending.queue : null;
+        boolean isOfCoordinator = claim.phase == Claim.Phase.ACQUIRING && Long.bitCount(claim.askedMask) == 1;
+        WaitQueue queue = isOfCoordinator ? claim.pending.queue : null;
         if (queue == null) {
             return;
         }
         onAnswered(claim, nodeIndex);
         int number = Ticket.resourceOf(value);
-        boolean isKnown = number > 0 && number <= queue.members.size();
-        queue.awaited = isKnown ? queue.members.get(number - 1) : null;
+        boolean isKnown = number > 0 && number <= queue.resources.size();
+        queue.awaited = isKnown ? queue.resources.get(number - 1) : null;
         queue.place = Ticket.placeOf(value);
         if (isKnown && queue.awaited.ticket == Ticket.NONE) {
             queue.awaited.ticket = Ticket.ofSet(value);

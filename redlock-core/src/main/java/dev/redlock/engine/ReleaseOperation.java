@@ -110,7 +110,7 @@ final class ReleaseOperation {
             int askedNode = keeper.waiters.onEnding(key, lease.waitNs, lease.acquiredNs, nowNs);
             telemetry.onReleaseStarted(claim, nowNs);
             timers.start(claim.roundTimer, nowNs + claim.nodeTimeoutNs());
-            if (askedNode != Doorkeeper.NONE) {
+            if (askedNode != Coordinator.NONE) {
                 ask(claim, key, askedNode);
             }
             send(claim);
@@ -171,7 +171,7 @@ final class ReleaseOperation {
         claim.retain();
         claim.addPendingReplies(Long.bitCount(claim.askedMask));
         if (!fanOut.isLastNodeChosen()) {
-            fanOut.flushLast(services.doorkeeper.of(claim.key));
+            fanOut.flushLast(services.coordinator.of(claim.key));
         }
         CommandKind kind = claim.guest == null ? CommandKind.RELEASE : claim.guest.releaseKind();
         fanOut.release(claim, kind, claim.askedMask);

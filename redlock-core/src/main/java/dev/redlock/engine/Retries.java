@@ -7,7 +7,7 @@ import dev.redlock.node.LockKind;
 
 /**
  * Decides when an acquisition makes its next attempt. A refused one makes it at once, when a node pushes a change, when
- * the ttl of the holder ends, or after a delay of the retry policy. Others wait for their turn or their slot first.
+ * the ttl of the holder ends, or after a delay of the retry policy. Others wait in their queue or for a place first.
  *
  * @threading event-loop-confined
  */
@@ -50,13 +50,13 @@ final class Retries {
     /** The attempt of a waiter behind the head has failed: it waits again, at its place in the queue. */
     void queueAgain(PendingAcquire pending, AcquireOutcome.Kind reason) {
         pending.state = PendingAcquire.State.BACKING_OFF;
-        scheduler.releaseSlot();
+        scheduler.releasePlace();
         services.counters.onAttemptFailed(reason);
         pending.lease.recordReason(reason);
-        awaitLocalTurn(pending, reason);
+        queueBehind(pending, reason);
     }
 
-    private void awaitLocalTurn(PendingAcquire pending, AcquireOutcome.Kind reason) {
+    private void queueBehind(PendingAcquire pending, AcquireOutcome.Kind reason) {
         if (pending.deadlineNs - services.clock.nanoTime() <= 0) {
             scheduler.finish(pending, AcquireOutcome.Kind.TIMED_OUT, reason);
             return;
@@ -70,10 +70,10 @@ final class Retries {
         services.timers.start(pending.timer, pending.deadlineNs);
     }
 
-    /** An attempt has failed; for a semaphore, no slot is free or the attempt has failed otherwise. */
+    /** An attempt has failed; for a semaphore, no permit is free or the attempt has failed otherwise. */
     void onLockTaken(PendingAcquire pending, AcquireOutcome.Kind reason) {
         pending.state = PendingAcquire.State.BACKING_OFF;
-        scheduler.releaseSlot();
+        scheduler.releasePlace();
         services.counters.onAttemptFailed(reason);
         if (services.loop.isShuttingDown()) {
             // The shutdown of the loop has closed the connections.
@@ -90,7 +90,7 @@ final class Retries {
             if (scheduler.waiterCount >= waitersMax) {
                 scheduler.finish(pending, AcquireOutcome.Kind.OVERLOADED, AcquireOutcome.Kind.OVERLOADED);
             } else {
-                awaitLocalTurn(pending, reason);
+                queueBehind(pending, reason);
             }
             return;
         }
@@ -117,14 +117,14 @@ final class Retries {
         } else if (pending.retryImmediately) {
             // The release has followed the refusals.
             scheduler.registrations.remove(pending.queue);
-            pending.plan = Intentions.isOfSet(pending)
-                    ? PendingAcquire.Plan.DOORKEEPER_FIRST
+            pending.plan = Reservations.isOfSet(pending)
+                    ? PendingAcquire.Plan.COORDINATOR_FIRST
                     : PendingAcquire.Plan.UNCONTENDED;
             services.timers.start(pending.timer, nowNs);
         } else if (pending.isWoken) {
-            wake(pending, PendingAcquire.Plan.DOORKEEPER_FIRST, nowNs);
+            wake(pending, PendingAcquire.Plan.COORDINATOR_FIRST, nowNs);
         } else if (reason == AcquireOutcome.Kind.CONTENDED && isRegistrationDue(pending)) {
-            pending.plan = PendingAcquire.Plan.DOORKEEPER_FIRST;
+            pending.plan = PendingAcquire.Plan.COORDINATOR_FIRST;
             services.timers.start(pending.timer, nowNs);
         } else {
             long generation = pending.generation;
@@ -137,7 +137,7 @@ final class Retries {
                 } else {
                     startTimer(pending, PendingAcquire.TimerStep.ATTEMPT, nowNs + Math.min(leftNs, pauseNs));
                 }
-                queues.passOnTurn(pending.queue);
+                queues.passOnPriority(pending.queue);
             }
         }
     }
@@ -151,10 +151,10 @@ final class Retries {
         return Math.max(delayNs, Math.min(pauseNs, QUARANTINE_RETRY_NS));
     }
 
-    /** The first refusal is that of a plain command, which registers for no push: the doorkeeper is asked at once. */
+    /** The first refusal is that of a plain command, which registers for no push: the coordinator is asked at once. */
     private boolean isRegistrationDue(PendingAcquire pending) {
         return pending.plan == PendingAcquire.Plan.UNCONTENDED && scheduler.registrations.isAllowed(pending.queue)
-                && services.doorkeeper.of(pending.lease.key) != Doorkeeper.NONE;
+                && services.coordinator.of(pending.lease.key) != Coordinator.NONE;
     }
 
     // ---- waiting for others of this client --------------------------------------------------------------------------
@@ -169,18 +169,18 @@ final class Retries {
     }
 
     /** Other sets of this client, or the end of a lease of this client, wake the set. */
-    void awaitTurn(PendingAcquire pending) {
+    void awaitOthers(PendingAcquire pending) {
         long nowNs = services.clock.nanoTime();
-        long heldUntilNs = queues.setTurns.heldUntilNs(pending.queue);
+        long heldUntilNs = queues.setOrder.heldUntilNs(pending.queue);
         pending.state = PendingAcquire.State.BACKING_OFF;
-        pending.plan = PendingAcquire.Plan.DOORKEEPER_FIRST;
+        pending.plan = PendingAcquire.Plan.COORDINATOR_FIRST;
         pending.backstopNs = retryDelays.backstopNs();
         pending.expiryNs = heldUntilNs - nowNs > 0 ? heldUntilNs : nowNs + WAIT_NS_MAX;
         startTimer(pending, PendingAcquire.TimerStep.BACKSTOP, nowNs + pending.backstopNs);
     }
 
-    /** Waits for a slot until the wait budget ends. A new acquisition also needs room for one more waiter. */
-    void awaitSlot(PendingAcquire pending) {
+    /** Waits for a place until the wait budget ends. A new acquisition also needs room for one more waiter. */
+    void awaitPlace(PendingAcquire pending) {
         LeaseHandle lease = pending.lease;
         if (lease.waitNs <= 0 || lease.isStarting && scheduler.waiterCount >= waitersMax) {
             pending.state = PendingAcquire.State.BACKING_OFF;
@@ -188,14 +188,14 @@ final class Retries {
             return;
         }
         scheduler.waiterCount++;
-        pending.state = PendingAcquire.State.AWAITING_SLOT;
+        pending.state = PendingAcquire.State.AWAITING_PLACE;
         scheduler.inFlight.append(pending);
         lease.recordReason(AcquireOutcome.Kind.OVERLOADED);
         services.timers.start(pending.timer, pending.deadlineNs);
     }
 
-    /** Passes the slot of an ended attempt to the first waiter. It starts by timer, after the current call. */
-    void passOnSlot() {
+    /** Passes the place of an ended attempt to the first waiter. It starts by timer, after the current call. */
+    void passOnPlace() {
         PendingAcquire next = scheduler.inFlight.reserve();
         scheduler.waiterCount--;
         next.state = PendingAcquire.State.BACKING_OFF;
@@ -206,14 +206,14 @@ final class Retries {
     void onPromoted(PendingAcquire head) {
         scheduler.waiterCount--;
         head.state = PendingAcquire.State.BACKING_OFF;
-        head.plan = PendingAcquire.Plan.DOORKEEPER_FIRST;
+        head.plan = PendingAcquire.Plan.COORDINATOR_FIRST;
     }
 
     // ---- waiting for pushes -----------------------------------------------------------------------------------------
 
     /**
      * A push wakes the acquisition when the lock is released. The timer covers the rest: the end of the holder's ttl,
-     * which servers notice late; a doorkeeper that stops; and lost pushes.
+     * which servers notice late; a coordinator that stops; and lost pushes.
      */
     private void awaitPush(PendingAcquire pending, long nowNs, long delayNs) {
         long remainingTtlMs = pending.lease.shortestRemainingTtlMs();
@@ -221,9 +221,9 @@ final class Retries {
         long expiryNs = nowNs
                 + (remainingTtlMs < 0 || remainingTtlMs > TTL_MS_MAX ? WAIT_NS_MAX : (remainingTtlMs + 1) * NS_PER_MS);
         expiryNs += turnDelayNs(pending, expiryNs);
-        // The other slots of a semaphore expire as the last search has said.
-        boolean isOneOfSlots = pending.lease.key.kind() == LockKind.PERMIT && pending.isSlotPushed;
-        pending.expiryNs = isOneOfSlots ? WaitQueues.earlier(pending.expiryNs, expiryNs) : expiryNs;
+        // The other permits of a semaphore expire as the last search has said.
+        boolean isOneOfPermits = pending.lease.key.kind() == LockKind.PERMIT && pending.isPermitPushed;
+        pending.expiryNs = isOneOfPermits ? WaitQueues.earlier(pending.expiryNs, expiryNs) : expiryNs;
         long drawnNs = retryDelays.backstopNs();
         pending.backstopNs = Math.max(delayNs, drawnNs);
         if (Long.bitCount(pending.queue.registeredMask) == 1 && services.voters.length > 1) {
@@ -240,22 +240,23 @@ final class Retries {
     }
 
     /**
-     * A push has reported a change of the key: starts the next attempt at a time. A doorkeeper that pushes and refuses
+     * A push has reported a change of the key: starts the next attempt at a time. A coordinator that pushes and refuses
      * again and again is asked together with the others from time to time: it may be wrong.
      */
     void wake(PendingAcquire head, PendingAcquire.Plan plan, long atNs) {
-        boolean isDoorkeeperDoubted = head.lossCount % LOSSES_MAX == LOSSES_MAX - 1;
-        head.plan = isDoorkeeperDoubted ? PendingAcquire.Plan.ALL : plan;
+        boolean isCoordinatorDoubted = head.lossCount % LOSSES_MAX == LOSSES_MAX - 1;
+        head.plan = isCoordinatorDoubted ? PendingAcquire.Plan.ALL : plan;
         long turnNs = atNs + turnDelayNs(head, atNs);
-        // A later push does not postpone the turn: other waiters of the client may register for the key all the time.
+        // A later push does not postpone the attempt: other waiters of the client may register for the key all the
+        // time.
         boolean isTurnKnown = head.timerStep == PendingAcquire.TimerStep.WAKE;
         startTimer(head, PendingAcquire.TimerStep.WAKE,
                 isTurnKnown ? WaitQueues.earlier(turnNs, head.timer.deadlineNs()) : turnNs);
     }
 
-    /** At most half of the time that is left, so that a short budget is not spent on the turns of others. */
+    /** At most half of the time that is left, so that a short budget is not spent behind others. */
     private long turnDelayNs(PendingAcquire head, long atNs) {
-        long delayNs = services.doorkeeper.turnDelayNs(head.queue.key, head.queue.place);
+        long delayNs = services.coordinator.turnDelayNs(head.queue.key, head.queue.place);
         return Math.max(0, Math.min(delayNs, (head.deadlineNs - atNs) / 2));
     }
 
@@ -271,9 +272,9 @@ final class Retries {
                 watch(pending, nowNs);
                 return;
             }
-            if (step == PendingAcquire.TimerStep.BACKSTOP && SetTurns.isOfSet(pending.queue)
-                    && queues.setTurns.isServed(pending.queue)) {
-                awaitTurn(pending);
+            if (step == PendingAcquire.TimerStep.BACKSTOP && SetOrder.isOfSet(pending.queue)
+                    && queues.setOrder.isServed(pending.queue)) {
+                awaitOthers(pending);
                 return;
             }
             if (step == PendingAcquire.TimerStep.BACKSTOP) {
@@ -290,12 +291,12 @@ final class Retries {
         boolean isAwaitingPush = step == PendingAcquire.TimerStep.WATCH || step == PendingAcquire.TimerStep.BACKSTOP;
         if (isAwaitingPush && pending.expiryNs - dueNs < 0) {
             pending.timerStep = PendingAcquire.TimerStep.ATTEMPT;
-            pending.plan = PendingAcquire.Plan.DOORKEEPER_FIRST;
+            pending.plan = PendingAcquire.Plan.COORDINATOR_FIRST;
             dueNs = pending.expiryNs;
         }
-        if (scheduler.intentions.isRenewedBefore(pending, dueNs)) {
+        if (scheduler.reservations.isRenewedBefore(pending, dueNs)) {
             pending.timerStep = PendingAcquire.TimerStep.ATTEMPT;
-            dueNs = scheduler.intentions.renewalNs(pending);
+            dueNs = scheduler.reservations.renewalNs(pending);
         }
         services.timers.start(pending.timer, dueNs);
     }

@@ -8,28 +8,28 @@ import java.util.Comparator;
 import java.util.List;
 
 /**
- * The key of a set of resources: the plain keys of its members, in the order of their names.
+ * The key of a set of resources: the plain keys of its resources, in the order of their names.
  *
  * @threading immutable
  */
-public final class SetKey extends MembersKey {
+public final class SetKey extends ResourcesKey {
 
     /** Resources of a set at most. The scripts pass twice as many keys to one command. */
-    public static final int MEMBERS_MAX = 64;
+    public static final int RESOURCES_MAX = 64;
 
-    /** The keys of its intention; null until they are needed. Any thread may make them again. */
-    private SetKey intention;
-    /** The set whose intention this is; null for another key. */
-    private final SetKey intending;
+    /** The keys of its reservation; null until they are needed. Any thread may make them again. */
+    private SetKey reservation;
+    /** The set whose reservation this is; null for another key. */
+    private final SetKey reserving;
 
-    private SetKey(LockKey[] members) {
-        this(KeyText.ofAll(members, Arrays.stream(members).map(LockKey::resource).toList().toString(), true),
-                orderHashOf(members), null, members);
+    private SetKey(LockKey[] resourceKeys) {
+        this(KeyText.ofAll(resourceKeys, Arrays.stream(resourceKeys).map(LockKey::resource).toList().toString(), true),
+                orderHashOf(resourceKeys), null, resourceKeys);
     }
 
-    private SetKey(KeyText text, int orderHash, SetKey intending, LockKey[] members) {
-        super(text, LockKind.SET, Arrays.hashCode(text.bulk), orderHash, members);
-        this.intending = intending;
+    private SetKey(KeyText text, int orderHash, SetKey reserving, LockKey[] resourceKeys) {
+        super(text, LockKind.SET, Arrays.hashCode(text.bulk), orderHash, resourceKeys);
+        this.reserving = reserving;
     }
 
     /**
@@ -45,9 +45,9 @@ public final class SetKey extends MembersKey {
         if (resources == null) {
             throw new NullPointerException("resources are null: give the names of the resources to lock");
         }
-        if (resources.isEmpty() || resources.size() > MEMBERS_MAX) {
+        if (resources.isEmpty() || resources.size() > RESOURCES_MAX) {
             throw new IllegalArgumentException(resources.size() + " resources are out of range: a set has 1 to "
-                    + MEMBERS_MAX + "; lock "
+                    + RESOURCES_MAX + "; lock "
                     + (resources.isEmpty() ? "at least one" : "one name for several resources"));
         }
         List<LockKey> keys = new ArrayList<>();
@@ -68,42 +68,45 @@ public final class SetKey extends MembersKey {
      * Overlapping sets must ask the same node first, and only one node for all sets does that: sets overlap in chains.
      * Resources with one hash tag cannot overlap those of another tag, so each tag has a node of its own.
      */
-    private static int orderHashOf(LockKey[] members) {
-        String tag = tagOf(members[0]);
-        for (LockKey member : members) {
-            if (tag == null || !tag.equals(tagOf(member))) {
+    private static int orderHashOf(LockKey[] resourceKeys) {
+        String tag = tagOf(resourceKeys[0]);
+        for (LockKey key : resourceKeys) {
+            if (tag == null || !tag.equals(tagOf(key))) {
                 return 0;
             }
         }
         return tag.hashCode();
     }
 
-    private static String tagOf(LockKey member) {
-        return KeyText.hashTagOf(member.prefix() + member.resource());
+    private static String tagOf(LockKey key) {
+        return KeyText.hashTagOf(key.prefix() + key.resource());
     }
 
-    /** Returns the keys on which a waiting set leaves its intention, as a set. Each is in the slot of its resource. */
-    SetKey intentionKey() {
-        SetKey known = intention;
+    /**
+     * Returns the keys on which a waiting set leaves its reservation, as a set. Each is in the slot of its resource.
+     */
+    SetKey reservationKey() {
+        SetKey known = reservation;
         if (known == null) {
-            LockKey[] keys = new LockKey[memberCount()];
+            LockKey[] keys = new LockKey[resourceCount()];
             for (int i = 0; i < keys.length; i++) {
-                keys[i] = LockKey.plain(KeyText.of(member(i).prefix(), member(i).resource() + KeyText.INTENTION_MARK,
-                        ""));
+                LockKey resource = resourceKey(i);
+                keys[i] = LockKey.plain(
+                        KeyText.of(resource.prefix(), resource.resource() + KeyText.RESERVATION_MARK, ""));
             }
             known = new SetKey(KeyText.ofAll(keys, resource(), true), orderHash(), this, keys);
-            intention = known;
+            reservation = known;
         }
         return known;
     }
 
     @Override
     LockKey markKey() {
-        return intentionKey();
+        return reservationKey();
     }
 
     @Override
     LockKey lock() {
-        return intending == null ? this : intending;
+        return reserving == null ? this : reserving;
     }
 }

@@ -1,10 +1,10 @@
 package dev.redlock.engine;
 
 /**
- * Reads the refusal of an acquire with a ticket. The doorkeeper numbers the clients that wait for a resource, in order
+ * Reads the refusal of an acquire with a ticket. The coordinator numbers the clients that wait for a resource, in order
  * of their first refusals, and each refusal contains the place of the client. After a release, the client in the first
  * place starts at once and each of the others later, so that the first one meets no competitor. A client that has a
- * later place and takes the lock has not harmed anybody: no safety depends on tickets, which the doorkeeper may lose,
+ * later place and takes the lock has not harmed anybody: no safety depends on tickets, which the coordinator may lose,
  * repeat or reorder, and which clients of earlier versions do not take.
  *
  * @threading immutable
@@ -15,9 +15,9 @@ final class Ticket {
     static final int NONE = 0;
     /** The client has no ticket, and yields: it takes the lock only if no other client has a ticket. */
     static final int YIELDING = -1;
-    /** A set that does not ask its doorkeeper alone. */
+    /** A set that does not ask its coordinator alone. */
     static final int NOT_WANTED = -1;
-    /** The place of a client whose turn is next. */
+    /** The place of the client that is next. */
     static final int FIRST_PLACE = 1;
     private static final int PLACE_BITS = 5;
     private static final int TICKET_BITS = 15;
@@ -31,17 +31,17 @@ final class Ticket {
     private Ticket() {
     }
 
-    /** Returns the number of the ticket; {@link #NONE} if the doorkeeper cannot keep tickets. */
+    /** Returns the number of the ticket; {@link #NONE} if the coordinator cannot keep tickets. */
     static int numberOf(long refusal) {
         return (int) (-refusal >>> PLACE_BITS & (1 << TICKET_BITS) - 1);
     }
 
-    /** Returns the place; 0 if the turn of the ticket is over. It is exact below 31, and the clients after share 31. */
+    /** Returns the place; 0 if the ticket has been passed. It is exact below 31, and the clients after share 31. */
     static int placeOf(long refusal) {
         return (int) (-refusal & (1 << PLACE_BITS) - 1);
     }
 
-    /** Returns whether a client waits for its turn, by the count that the doorkeeper keeps; 0 without one. */
+    /** Returns whether a client waits, by the count that the coordinator keeps; 0 without one. */
     static boolean isAwaited(long count) {
         return Math.floorMod((count >>> GRANTED_BITS) - (count & (1 << GRANTED_BITS) - 1), (1 << TICKET_BITS) - 1) > 0;
     }

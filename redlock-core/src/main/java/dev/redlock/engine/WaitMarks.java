@@ -6,8 +6,8 @@ import dev.redlock.node.CommandKind;
  * Shows a client that has a lock many times in a row whether another one waits, for the kinds of lock without tickets.
  *
  * <ol>
- * <li>A refused waiter leaves a mark at the doorkeeper: a key that expires after half a second. A set needs none,
- * because it leaves its intention there.
+ * <li>A refused waiter leaves a mark at the coordinator: a key that expires after half a second. A set needs none,
+ * because it leaves its reservation there.
  * <li>A release that asks reads how long the mark still exists.
  * <li>If there is one, the client leaves the lock free for a moment ({@link Fairness}).
  * </ol>
@@ -18,7 +18,7 @@ import dev.redlock.node.CommandKind;
  */
 final class WaitMarks {
 
-    /** A waiter is refused again as often, by its backstop. An intention is shorter. */
+    /** A waiter is refused again as often, by its backstop. A reservation is shorter. */
     private static final long MARK_MS = 500;
     /** Between the attempts of a queue to leave a mark: each of its refusals is one if it is rare. */
     private static final long TRY_INTERVAL_NS = 100_000_000;
@@ -38,7 +38,7 @@ final class WaitMarks {
         this.scheduler = scheduler;
     }
 
-    /** Whether waiters of a kind of lock leave a mark or an intention, and no ticket. */
+    /** Whether waiters of a kind of lock leave a mark or a reservation, and no ticket. */
     static boolean isKindOf(LockKey key) {
         return key.markKey() != null;
     }
@@ -46,25 +46,25 @@ final class WaitMarks {
     /** A waiter of a queue was refused: leaves a mark. */
     void leave(WaitQueue queue) {
         LockKey key = queue.key;
-        if (SetTurns.isOfSet(queue)) {
+        if (SetOrder.isOfSet(queue)) {
             return;
         }
         long nowNs = services.clock.nanoTime();
         boolean isDue = !isWithin(triedNs.get(key, NEVER), nowNs, TRY_INTERVAL_NS)
                 && !isWithin(queue.servedNs, nowNs, SERVED_NS) && !isRefusedByOwnLeases(key);
-        int doorkeeper = isDue ? services.doorkeeper.of(key) : Doorkeeper.NONE;
-        if (doorkeeper == Doorkeeper.NONE) {
+        int coordinator = isDue ? services.coordinator.of(key) : Coordinator.NONE;
+        if (coordinator == Coordinator.NONE) {
             return;
         }
         triedNs.put(key, nowNs);
         Claim claim = take(key);
         services.tokens.next(claim.token, nowNs);
         claim.ttlMs = MARK_MS;
-        send(claim, CommandKind.ACQUIRE, doorkeeper);
+        send(claim, CommandKind.ACQUIRE, coordinator);
     }
 
     private boolean isRefusedByOwnLeases(LockKey key) {
-        return key instanceof PermitKey semaphore && scheduler.permits.usedCount(semaphore) >= semaphore.slotCount();
+        return key instanceof PermitKey semaphore && scheduler.permits.usedCount(semaphore) >= semaphore.permitCount();
     }
 
     /** Asks a node for the mark; {@link #onAnswer} gets the answer. */

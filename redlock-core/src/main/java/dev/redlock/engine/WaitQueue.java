@@ -25,13 +25,13 @@ final class WaitQueue extends Keyed {
     /** A lease of this client holds the lock: its end starts the next attempt, and pushes do not. */
     boolean isHeldLocally;
     /** The resources of a set, in its order; empty for another kind. */
-    final List<MemberQueues.Entry> members = new ArrayList<>(0);
+    final List<ResourceQueues.Entry> resources = new ArrayList<>(0);
     /** The resource in use that has refused the head, which is a set: its pushes alone wake it. Null if unknown. */
-    MemberQueues.Entry awaited;
-    /** The pushes of the slots of its semaphore reach it. */
-    boolean hasSlotEntries;
-    /** Facts about the slots of its semaphore; null for another kind, and before the first attempt. */
-    SlotHints hints;
+    ResourceQueues.Entry awaited;
+    /** The pushes of the permits of its semaphore reach it. */
+    boolean hasPermitEntries;
+    /** Facts about the permits of its semaphore; null for another kind, and before the first attempt. */
+    PermitHints hints;
     private PendingAcquire head;
     private PendingAcquire tail;
 

@@ -26,12 +26,12 @@ final class WaitQueues {
     private final AcquireScheduler scheduler;
     private final RetryDelays retryDelays;
     private final KeyedMap<WaitQueue> queues = new KeyedMap<>();
-    final MemberQueues memberQueues = new MemberQueues();
-    final SetTurns setTurns;
+    final ResourceQueues resourceQueues = new ResourceQueues();
+    final SetOrder setOrder;
     private final FreeList<WaitQueue> free = new FreeList<>(LoopServices.POOLED_MIN);
     /**
      * The tickets of queues whose last waiter has given up. The next waiter continues with the ticket: with a new one,
-     * this client would wait for the turn of its own earlier waits.
+     * this client would wait behind its own earlier waits.
      */
     private final RecentValues recentTickets = new RecentValues();
     /** Queues of all kinds: while it is 0, nobody asks for them. */
@@ -42,9 +42,9 @@ final class WaitQueues {
     WaitQueues(LoopServices services, ClaimPool claims, AcquireScheduler scheduler, RetryDelays retryDelays) {
         this.services = services;
         this.scheduler = scheduler;
-        this.setTurns = new SetTurns(services, scheduler, memberQueues);
+        this.setOrder = new SetOrder(services, scheduler, resourceQueues);
         this.retryDelays = retryDelays;
-        this.registrations = new Registrations(services, queues, memberQueues);
+        this.registrations = new Registrations(services, queues, resourceQueues);
         this.marks = new WaitMarks(services, claims, scheduler);
         Limits limits = services.config.limits();
         this.fairness = new Fairness(services, scheduler, this, retryDelays, limits.localHandoffsMax());
@@ -65,12 +65,12 @@ final class WaitQueues {
 
     /** Returns whether nobody waits. */
     boolean isEmpty() {
-        return queues.size() == 0 && memberQueues.isEmpty();
+        return queues.size() == 0 && resourceQueues.isEmpty();
     }
 
     /** Returns how much memory is kept: the queues in the pool, and the buckets of both tables. */
     int capacity() {
-        return free.length() + queues.capacity() + memberQueues.capacity();
+        return free.length() + queues.capacity() + resourceQueues.capacity();
     }
 
     /** Creates the queue of a resource. */
@@ -85,7 +85,7 @@ final class WaitQueues {
         queue.place = Ticket.FIRST_PLACE;
         count++;
         queues.add(queue);
-        memberQueues.add(queue);
+        resourceQueues.add(queue);
         return queue;
     }
 
@@ -101,13 +101,13 @@ final class WaitQueues {
         queue.isHeldLocally = blocking != null;
         if (head == null) {
             registrations.remove(queue);
-            passOnTurn(queue);
+            passOnPriority(queue);
             if (queue.ticket != Ticket.NONE) {
                 recentTickets.put(queue.key, queue.ticket);
             }
             count--;
             queues.remove(queue);
-            memberQueues.remove(queue);
+            resourceQueues.remove(queue);
             queue.key = null;
             queue.hints = null;
             free.push(queue);
@@ -119,13 +119,13 @@ final class WaitQueues {
             return;
         }
         scheduler.retries.onPromoted(head);
-        if (holder != null && SetTurns.isOfSet(queue)) {
-            memberQueues.moveToEnd(queue);
+        if (holder != null && SetOrder.isOfSet(queue)) {
+            resourceQueues.moveToEnd(queue);
         }
         if (blocking != null) {
             services.timers.start(head.timer, earlier(blocking.validUntilNs, head.deadlineNs));
         } else if (queue.isPausing) {
-            passOnTurn(queue);
+            passOnPriority(queue);
             services.timers.start(head.timer, earlier(queue.pauseEndNs, head.deadlineNs));
         } else {
             registrations.remove(queue);
@@ -135,15 +135,15 @@ final class WaitQueues {
 
     /** A lock is granted to this client; the queue is null without a wait budget. */
     void onHeld(LockKey key, WaitQueue queue, long untilNs) {
-        if (!memberQueues.isEmpty() && key.kind() != LockKind.READ && key.kind() != LockKind.PERMIT) {
-            setTurns.onHeld(key, queue, untilNs);
+        if (!resourceQueues.isEmpty() && key.kind() != LockKind.READ && key.kind() != LockKind.PERMIT) {
+            setOrder.onHeld(key, queue, untilNs);
         }
     }
 
     /** A waiter makes no attempt for now: if it is a set, the next one may. */
-    void passOnTurn(WaitQueue queue) {
-        if (SetTurns.isOfSet(queue)) {
-            setTurns.passOn(queue);
+    void passOnPriority(WaitQueue queue) {
+        if (SetOrder.isOfSet(queue)) {
+            setOrder.passOn(queue);
         }
     }
 
@@ -158,12 +158,12 @@ final class WaitQueues {
      * the first waiters for other locks with the same resources, without waiting for {@link #onOwnReply}.
      *
      * @param key       the lock of the lease
-     * @param lockedKey the key that it had on the nodes: of a semaphore, one of its slots
+     * @param lockedKey the key that it had on the nodes: of a semaphore, one of its permits
      */
     void handOff(LockKey key, LockKey lockedKey) {
         WaitQueue queue = get(key);
-        if (!memberQueues.isEmpty()) {
-            setTurns.onEnded(lockedKey);
+        if (!resourceQueues.isEmpty()) {
+            setOrder.onEnded(lockedKey);
         }
         if (key.kind() != LockKind.PLAIN) {
             prepareHandOff(key, lockedKey, queue);
@@ -171,8 +171,8 @@ final class WaitQueues {
         if (queue != null && key.kind() != LockKind.READ) {
             handOff(queue);
         }
-        for (int i = 0; !memberQueues.isEmpty() && i < lockedKey.memberCount(); i++) {
-            MemberQueues.Entry entry = memberQueues.of(lockedKey.member(i));
+        for (int i = 0; !resourceQueues.isEmpty() && i < lockedKey.resourceCount(); i++) {
+            ResourceQueues.Entry entry = resourceQueues.of(lockedKey.resourceKey(i));
             if (entry != null) {
                 wakeLocally(entry, key);
             }
@@ -180,18 +180,18 @@ final class WaitQueues {
     }
 
     /** A lease of this client with a resource has ended. The next waiter for the same lock starts its attempt first. */
-    private void wakeLocally(MemberQueues.Entry entry, LockKey ended) {
+    private void wakeLocally(ResourceQueues.Entry entry, LockKey ended) {
         WaitQueue own = get(ended);
-        boolean isOwnTurn = own != null && SetTurns.isOfSet(own)
+        boolean isOwnFirst = own != null && SetOrder.isOfSet(own)
                 && own.head().state != PendingAcquire.State.BACKING_OFF;
-        WaitQueue turn = isOwnTurn ? own : setTurns.restart(entry);
-        if (isOwnTurn) {
-            SetTurns.giveEarly(entry, own);
+        WaitQueue first = isOwnFirst ? own : setOrder.restart(entry);
+        if (isOwnFirst) {
+            SetOrder.giveEarly(entry, own);
         }
         for (WaitQueue other : entry.queues) {
-            boolean isLater = SetTurns.isOfSet(other) && other != turn
+            boolean isLater = SetOrder.isOfSet(other) && other != first
                     && other.head().state == PendingAcquire.State.BACKING_OFF;
-            boolean isStarted = other.key.equals(ended) && (isOwnTurn || other != turn);
+            boolean isStarted = other.key.equals(ended) && (isOwnFirst || other != first);
             if (!isLater && !isStarted) {
                 wakeLocally(other);
             }
@@ -200,16 +200,16 @@ final class WaitQueues {
 
     private void prepareHandOff(LockKey key, LockKey lockedKey, WaitQueue queue) {
         if (key.kind() == LockKind.PERMIT) {
-            PermitKey.Slot slot = (PermitKey.Slot) lockedKey;
-            scheduler.permits.onSlotFree((PermitKey) key, slot);
+            PermitKey.Permit permit = (PermitKey.Permit) lockedKey;
+            scheduler.permits.onPermitFree((PermitKey) key, permit);
             if (queue != null && queue.hints != null) {
-                queue.hints.slot = slot;
-                queue.hints.isSlotPushed = false;
+                queue.hints.permit = permit;
+                queue.hints.isPermitPushed = false;
             }
             return;
         }
-        for (int i = 0; i < key.memberCount(); i++) {
-            WaitQueue plain = get(key.member(i));
+        for (int i = 0; i < key.resourceCount(); i++) {
+            WaitQueue plain = get(key.resourceKey(i));
             if (plain != null) {
                 wakeLocally(plain);
             }
@@ -229,13 +229,13 @@ final class WaitQueues {
     void pause(WaitQueue queue, long untilNs) {
         PendingAcquire head = queue.head();
         queue.isPausing = true;
-        forgetSlots(queue);
+        forgetPermits(queue);
         queue.pauseEndNs = untilNs;
         head.plan = PendingAcquire.Plan.YIELDING;
         head.timerStep = PendingAcquire.TimerStep.ATTEMPT;
-        scheduler.releaseReservedSlot(head);
+        scheduler.releaseReservedPlace(head);
         services.timers.start(head.timer, earlier(untilNs, head.deadlineNs));
-        passOnTurn(queue);
+        passOnPriority(queue);
     }
 
     // ---- wake-ups ---------------------------------------------------------------------------------------------------
@@ -248,7 +248,7 @@ final class WaitQueues {
         }
     }
 
-    private static void forgetSlots(WaitQueue queue) {
+    private static void forgetPermits(WaitQueue queue) {
         if (queue.hints != null) {
             queue.hints.forget();
         }
@@ -259,7 +259,7 @@ final class WaitQueues {
         registrations.remove(queue);
         PendingAcquire head = queue.head();
         if (head.state == PendingAcquire.State.BACKING_OFF && !queue.isHeldLocally && !queue.isPausing) {
-            scheduler.retries.wake(head, PendingAcquire.Plan.DOORKEEPER_FIRST, services.clock.nanoTime());
+            scheduler.retries.wake(head, PendingAcquire.Plan.COORDINATOR_FIRST, services.clock.nanoTime());
         } else {
             head.isWoken = true;
         }
@@ -271,9 +271,9 @@ final class WaitQueues {
      * so a registration that is known here precedes the change. A waiter without one asks later and sees the change.
      *
      * <ul>
-     * <li>A release, also that of an attempt or of an intention, wakes the waiters for its keys.
+     * <li>A release, also that of an attempt or of a reservation, wakes the waiters for its keys.
      * <li>A grant and a new expiry wake nobody: the release of the lock follows, by this client. A reader does not wait
-     * for that, but for the end of a writer's intention beside it.
+     * for that, but for the end of a writer's reservation beside it.
      * </ul>
      */
     void onOwnReply(Claim claim, int nodeIndex, CommandKind kind, long value) {
@@ -297,12 +297,12 @@ final class WaitQueues {
     }
 
     private void wakeRegistered(LockKey lockedKey, int nodeIndex) {
-        for (int i = 0; i < lockedKey.memberCount(); i++) {
-            WaitQueue plain = get(lockedKey.member(i));
+        for (int i = 0; i < lockedKey.resourceCount(); i++) {
+            WaitQueue plain = get(lockedKey.resourceKey(i));
             if (plain != null) {
                 wakeRegistered(plain, nodeIndex);
             }
-            wakeRegistered(memberQueues.of(lockedKey.member(i)), nodeIndex);
+            wakeRegistered(resourceQueues.of(lockedKey.resourceKey(i)), nodeIndex);
         }
     }
 
@@ -313,27 +313,28 @@ final class WaitQueues {
         if (plain != null) {
             wakeRegistered(plain, nodeIndex);
         }
-        wakeRegistered(memberQueues.of(name, index, length), nodeIndex);
+        wakeRegistered(resourceQueues.of(name, index, length), nodeIndex);
     }
 
-    /** Of the sets, the oldest has the turn, unless a still older one has it. */
-    private void wakeRegistered(MemberQueues.Entry entry, int nodeIndex) {
+    /** Of the sets, the oldest has priority, unless a still older one has it. */
+    private void wakeRegistered(ResourceQueues.Entry entry, int nodeIndex) {
         if (entry == null) {
             return;
         }
-        boolean isTurnGiven = false;
+        boolean isPriorityGiven = false;
         for (WaitQueue queue : entry.queues) {
-            isTurnGiven |= entry.turn == queue && !isRegistered(queue, nodeIndex);
-            if (SetTurns.awaitsOther(queue, entry)) {
+            isPriorityGiven |= entry.priority == queue && !isRegistered(queue, nodeIndex);
+            if (SetOrder.awaitsOther(queue, entry)) {
                 continue;
             }
-            boolean isSleepingSet = SetTurns.isOfSet(queue)
+            boolean isSleepingSet = SetOrder.isOfSet(queue)
                     && queue.head().state == PendingAcquire.State.BACKING_OFF;
-            if (isSleepingSet && isRegistered(queue, nodeIndex) && (isTurnGiven || !setTurns.isReady(queue, entry))) {
+            if (isSleepingSet && isRegistered(queue, nodeIndex)
+                    && (isPriorityGiven || !setOrder.isReady(queue, entry))) {
                 registrations.remove(queue, nodeIndex);
             } else if (isSleepingSet && isRegistered(queue, nodeIndex)) {
-                isTurnGiven = true;
-                SetTurns.give(entry, queue);
+                isPriorityGiven = true;
+                SetOrder.give(entry, queue);
                 wakeLocally(queue);
             } else {
                 wakeRegistered(queue, nodeIndex);
@@ -356,7 +357,7 @@ final class WaitQueues {
     void onInvalidated(int nodeIndex, ByteBuf name, int index, int nameLength) {
         int length = KeyText.resourceLengthOf(name, index, nameLength);
         WaitQueue queue = queues.get(name, index, length);
-        MemberQueues.Entry others = memberQueues.isEmpty() ? null : memberQueues.of(name, index, length);
+        ResourceQueues.Entry others = resourceQueues.isEmpty() ? null : resourceQueues.of(name, index, length);
         if (queue == null && others == null) {
             // Nobody waits any more.
             services.telemetry.rare.onSpuriousPush(null, nodeIndex);
@@ -367,13 +368,13 @@ final class WaitQueues {
         if (others == null) {
             return;
         }
-        WaitQueue turn = setTurns.restart(others);
+        WaitQueue first = setOrder.restart(others);
         for (WaitQueue other : others.queues) {
             if (other.key.kind() == LockKind.PERMIT) {
-                onSlotInvalidated(other, nodeIndex, PermitKey.slotNumberOf(name, index, length));
-            } else if (other != turn && SetTurns.isOfSet(other)
+                onPermitInvalidated(other, nodeIndex, PermitKey.permitNumberOf(name, index, length));
+            } else if (other != first && SetOrder.isOfSet(other)
                     && other.head().state == PendingAcquire.State.BACKING_OFF) {
-                if (!SetTurns.awaitsOther(other, others)) {
+                if (!SetOrder.awaitsOther(other, others)) {
                     registrations.remove(other, nodeIndex);
                 }
             } else {
@@ -383,32 +384,32 @@ final class WaitQueues {
     }
 
     /**
-     * A slot of a semaphore has changed: the next attempt asks for it, or the next waiter does if the head is busy with
-     * another slot. The node does not push the next change of this slot, but still those of the other ones. So if a
-     * second one has changed and there is only one waiter, the client searches again.
+     * A permit of a semaphore has changed: the next attempt asks for it, or the next waiter does if the head is busy
+     * with another permit. The node does not push the next change of this permit, but still those of the other ones. So
+     * if a second one has changed and there is only one waiter, the client searches again.
      */
-    private void onSlotInvalidated(WaitQueue queue, int nodeIndex, int number) {
+    private void onPermitInvalidated(WaitQueue queue, int nodeIndex, int number) {
         PendingAcquire head = queue.head();
-        SlotHints hints = queue.hints;
+        PermitHints hints = queue.hints;
         PermitFollowers followers = scheduler.permits.followers;
         boolean isAttempting = head.claim != null && head.claim.phase == Claim.Phase.ACQUIRING;
         boolean isSearching = head.claim != null && head.claim.phase == Claim.Phase.SEARCHING;
         boolean isWoken = isAttempting ? head.isWoken : head.timerStep == PendingAcquire.TimerStep.WAKE;
-        boolean isOtherSlot = hints.slot != null && hints.slot.number() != number;
-        if ((isAttempting || isOtherSlot) && followers.isOneFor(queue, number)) {
+        boolean isOtherPermit = hints.permit != null && hints.permit.number() != number;
+        if ((isAttempting || isOtherPermit) && followers.isOneFor(queue, number)) {
             hints.pushed.set(number);
             registrations.remove(queue, nodeIndex);
             services.telemetry.rare.onWoken(queue.key, nodeIndex);
             followers.start(queue);
             return;
         }
-        if (isOtherSlot) {
-            hints.slot = null;
-            // Also after an attempt for a slot that a waiter behind the head was to ask for.
+        if (isOtherPermit) {
+            hints.permit = null;
+            // Also after an attempt for a permit that a waiter behind the head was to ask for.
             head.hasSearched = false;
         } else if (!isWoken && !isSearching && !queue.isPausing) {
-            hints.slot = ((PermitKey) queue.key).slotKey(number);
-            hints.isSlotPushed = true;
+            hints.permit = ((PermitKey) queue.key).permitKey(number);
+            hints.isPermitPushed = true;
         }
         if (isAttempting) {
             registrations.remove(queue, nodeIndex);
@@ -435,20 +436,21 @@ final class WaitQueues {
     }
 
     /**
-     * The push of the doorkeeper starts an attempt. That of another node starts it if the doorkeeper's does not follow
-     * soon. An earlier attempt would be refused by a doorkeeper that is a little slower. A later push of the doorkeeper
-     * may not come: it is slow, or has another key than the other nodes. So the attempt asks all nodes at once.
+     * The push of the coordinator starts an attempt. That of another node starts it if the coordinator's does not
+     * follow soon. An earlier attempt would be refused by a coordinator that is a little slower. A later push of the
+     * coordinator may not come: it is slow, or has another key than the other nodes. So the attempt asks all nodes at
+     * once.
      */
     private void onWoken(WaitQueue queue, PendingAcquire head, int nodeIndex) {
         services.telemetry.rare.onWoken(queue.key, nodeIndex);
-        int doorkeeper = services.doorkeeper.of(queue.key);
-        boolean isExpected = doorkeeper != nodeIndex && doorkeeper != Doorkeeper.NONE
-                && (queue.registeredMask & 1L << doorkeeper) != 0;
+        int coordinator = services.coordinator.of(queue.key);
+        boolean isExpected = coordinator != nodeIndex && coordinator != Coordinator.NONE
+                && (queue.registeredMask & 1L << coordinator) != 0;
         long nowNs = services.clock.nanoTime();
         if (!isExpected) {
-            scheduler.retries.wake(head, PendingAcquire.Plan.DOORKEEPER_FIRST, nowNs);
+            scheduler.retries.wake(head, PendingAcquire.Plan.COORDINATOR_FIRST, nowNs);
         } else if (head.timerStep != PendingAcquire.TimerStep.WAKE) {
-            scheduler.retries.wake(head, PendingAcquire.Plan.ALL, nowNs + services.doorkeeper.graceNs(doorkeeper));
+            scheduler.retries.wake(head, PendingAcquire.Plan.ALL, nowNs + services.coordinator.graceNs(coordinator));
         }
     }
 
@@ -479,8 +481,8 @@ final class WaitQueues {
         PendingAcquire head = queue.head();
         if (head.state == PendingAcquire.State.BACKING_OFF && !queue.isHeldLocally && !queue.isPausing) {
             services.telemetry.rare.onWoken(queue.key, nodeIndex);
-            forgetSlots(queue);
-            scheduler.retries.wake(head, PendingAcquire.Plan.DOORKEEPER_FIRST, wakeNs);
+            forgetPermits(queue);
+            scheduler.retries.wake(head, PendingAcquire.Plan.COORDINATOR_FIRST, wakeNs);
             wakeNs += WAKE_INTERVAL_NS;
         }
     }
@@ -489,6 +491,6 @@ final class WaitQueues {
         free.trim();
         fairness.trim();
         queues.trim(TRIM_CAPACITY_MIN);
-        memberQueues.trim(TRIM_CAPACITY_MIN);
+        resourceQueues.trim(TRIM_CAPACITY_MIN);
     }
 }

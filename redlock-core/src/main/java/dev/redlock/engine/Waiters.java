@@ -12,7 +12,7 @@ interface Waiters {
      *
      * @param waitNs     the wait budget of its acquisition
      * @param acquiredNs when it began
-     * @return the node to ask whether another client waits; {@link Doorkeeper#NONE} for none
+     * @return the node to ask whether another client waits; {@link Coordinator#NONE} for none
      */
     int onEnding(LockKey key, long waitNs, long acquiredNs, long nowNs);
 

@@ -3,7 +3,7 @@ package dev.redlock.engine;
 import dev.redlock.node.CommandKind;
 
 /**
- * Registers a local queue for the pushes of further nodes: the doorkeeper, which has refused an attempt, may stop. The
+ * Registers a local queue for the pushes of further nodes: the coordinator, which has refused an attempt, may stop. The
  * command reads the key of the lock and changes nothing, so nothing has to be rolled back.
  *
  * @threading event-loop-confined

@@ -1,7 +1,7 @@
 package dev.redlock.node;
 
 /**
- * The reply to a {@link CommandBatch}: an integer or an error for each member that the node got, in their order. Used
+ * The reply to a {@link CommandBatch}: an integer or an error for each request that the node got, in their order. Used
  * again for each batch of a connection.
  *
  * @threading event-loop-confined

@@ -16,7 +16,7 @@ final class KindScripts {
     private static final KindScripts[] LOADED = new KindScripts[LockKind.values().length];
     /** {@code $0}, an empty bulk string. */
     private static final byte[] EMPTY = {'$', '0', '\r', '\n', '\r', '\n'};
-    /** {@code $1 ?}: the script respects the intentions of others. */
+    /** {@code $1 ?}: the script respects the reservations of others. */
     private static final byte[] NONE_LEFT = {'$', '1', '\r', '\n', '?', '\r', '\n'};
 
     private final byte[][] sources = new byte[CommandKind.values().length][];
@@ -60,12 +60,12 @@ final class KindScripts {
         int ticketCount = lock == LockKind.SET && kind.isAcquire && command.ticket() >= 0 ? command.keyCount() : 0;
         writeHead(out, kind, command.keyCount() * (kind.hasCounter ? 2 : 1), ticketCount, isEval);
         LockScripts.writeArguments(out, kind, command);
-        if (lock.hasIntention(kind) && command.intention() == null) {
+        if (lock.hasReservation(kind) && command.reservation() == null) {
             out.writeBytes(EMPTY);
-        } else if (lock.hasIntention(kind) && !command.isIntentionLeft()) {
+        } else if (lock.hasReservation(kind) && !command.isReservationLeft()) {
             out.writeBytes(NONE_LEFT);
-        } else if (lock.hasIntention(kind)) {
-            out.writeBytes(command.intention().bulk);
+        } else if (lock.hasReservation(kind)) {
+            out.writeBytes(command.reservation().bulk);
         } else if (lock == LockKind.PERMIT) {
             RespWriter.bulkInteger(out, command.wantedCount());
         }
@@ -82,7 +82,7 @@ final class KindScripts {
     }
 
     private void writeHead(ByteBuf out, CommandKind kind, int keyCount, int ticketCount, boolean isEval) {
-        boolean hasArgumentOfKind = lock.hasIntention(kind) || lock == LockKind.PERMIT;
+        boolean hasArgumentOfKind = lock.hasReservation(kind) || lock == LockKind.PERMIT;
         int argumentCount = 1 + kind.argumentCount + (hasArgumentOfKind ? 1 : 0) + ticketCount;
         RespWriter.arrayHeader(out, 3 + keyCount + argumentCount);
         out.writeBytes((isEval ? eval : evalSha)[kind.ordinal()]);

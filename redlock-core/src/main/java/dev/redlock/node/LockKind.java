@@ -49,8 +49,8 @@ public enum LockKind {
         };
     }
 
-    /** Whether a command has the name of an intention after the other arguments. */
-    boolean hasIntention(CommandKind command) {
+    /** Whether a command has the name of a reservation after the other arguments. */
+    boolean hasReservation(CommandKind command) {
         return (this == WRITE || this == SET) && command.isAcquire;
     }
 }

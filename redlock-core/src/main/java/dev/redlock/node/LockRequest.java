@@ -66,18 +66,18 @@ public abstract class LockRequest extends InFlightRequest implements SlotKey {
     public abstract int resourceHash(int index);
 
     /**
-     * The name of the intention that a waiting writer leaves beside readers, and a waiting set beside its keys.
+     * The name of the reservation that a waiting writer leaves beside readers, and a waiting set beside its keys.
      *
      * @return the name; null for none
      */
-    public abstract Token intention();
+    public abstract Token reservation();
 
     /**
-     * Whether a refused command leaves its intention. If not, it still respects those of others.
+     * Whether a refused command leaves its reservation. If not, it still respects those of others.
      *
      * @return true if it does
      */
-    public abstract boolean isIntentionLeft();
+    public abstract boolean isReservationLeft();
 
     /**
      * @return the counter's key as {@link #resourceBulk} has the resource; borrowed. For commands with a counter or a
@@ -99,7 +99,7 @@ public abstract class LockRequest extends InFlightRequest implements SlotKey {
      */
     public abstract int ticket(int index);
 
-    /** @return the number of free slots that a search for a permit wants to know */
+    /** @return the number of free permits that a search for a permit wants to know */
     public abstract int wantedCount();
 
     /** @return the expiry of the counter, milliseconds. For fenced commands only. */

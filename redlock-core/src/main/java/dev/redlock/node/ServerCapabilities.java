@@ -89,7 +89,7 @@ record ServerCapabilities(CommandEncoding releaseEncoding, CommandEncoding exten
         };
     }
 
-    /** A key of readers and writers has a ttl, and a writer that does not wait leaves no intention. */
+    /** A key of readers and writers has a ttl, and a writer that does not wait leaves no reservation. */
     private CommandEncoding encodingOf(LockKind lock, LockRequest command, CommandKind kind) {
         if (lock == LockKind.SET && kind == CommandKind.ACQUIRE && !command.isRemainingTtlWanted) {
             return setEncoding;
@@ -101,7 +101,7 @@ record ServerCapabilities(CommandEncoding releaseEncoding, CommandEncoding exten
             return CommandEncoding.PTTL;
         }
         boolean isPlainWrite = lock == LockKind.WRITE && kind == CommandKind.ACQUIRE
-                && !command.isRemainingTtlWanted && command.intention() == null;
+                && !command.isRemainingTtlWanted && command.reservation() == null;
         return isPlainWrite ? CommandEncoding.PLAIN_SET : CommandEncoding.SCRIPT;
     }
 

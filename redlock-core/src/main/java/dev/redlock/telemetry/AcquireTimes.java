@@ -19,7 +19,7 @@ public final class AcquireTimes {
     /** Longer durations, from 73 minutes on, share the last bucket. */
     private static final long UNITS_MAX = 0xFFFF_FFFFL;
     /** Buckets of one outcome. */
-    static final int BUCKET_COUNT = slotOf(Long.MAX_VALUE) + 1;
+    static final int BUCKET_COUNT = bucketOf(Long.MAX_VALUE) + 1;
     private static final int STRIDE = BUCKET_COUNT + 1;
 
     private static final VarHandle NUMBERS = MethodHandles.arrayElementVarHandle(long[].class);
@@ -46,7 +46,7 @@ public final class AcquireTimes {
         int sum = outcome * STRIDE;
         long countedNs = Math.max(0, durationNs);
         increase(sum, countedNs);
-        increase(sum + 1 + slotOf(countedNs), 1);
+        increase(sum + 1 + bucketOf(countedNs), 1);
     }
 
     private void increase(int index, long by) {
@@ -61,7 +61,7 @@ public final class AcquireTimes {
         return (long) NUMBERS.getOpaque(numbers, outcome * STRIDE + 1 + bucket);
     }
 
-    static int slotOf(long durationNs) {
+    static int bucketOf(long durationNs) {
         long units = Math.min(durationNs >>> UNIT_SHIFT, UNITS_MAX);
         int shift = Math.max(0, Long.SIZE - 1 - FINE_BITS - Long.numberOfLeadingZeros(units));
         return shift * FINE_COUNT + (int) (units >>> shift);

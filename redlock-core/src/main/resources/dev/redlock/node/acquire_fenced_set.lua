@@ -1,7 +1,7 @@
 -- Takes every key of a set if all are free, or none, and counts the grant: every counter of the set gets one number,
 -- which is greater than each of them was.
 -- KEYS[i] resource   KEYS[n + i] counter, n being half of the keys
--- ARGV[1] token   ARGV[2] ttl in ms   ARGV[3] expiry of the counters in ms   ARGV[4] intention, as
+-- ARGV[1] token   ARGV[2] ttl in ms   ARGV[3] expiry of the counters in ms   ARGV[4] reservation, as
 --         ARGV[3] of acquire_set   ARGV[4 + i] tickets, as ARGV[3 + i] of acquire_set
 -- reply   v > 0               granted: every counter is v; a missing counter counts as (seconds since the epoch) * 2^20
 --         -(n * 2^22 + ticket * 2^12 + i * 2^5 + place)
@@ -10,7 +10,7 @@
 -- The counters come first: an error about them leaves no lock behind.
 local n = #KEYS / 2
 local function tickets(i, change)
-  local key = KEYS[i] .. ':redlock:intention:tickets'
+  local key = KEYS[i] .. ':redlock:reservation:tickets'
   local count = redis.pcall('INCRBY', key, change)
   if type(count) ~= 'number' or count < 0 then
     return nil
@@ -29,11 +29,11 @@ local own = {}
 local other = {}
 if ARGV[4] ~= '' then
   for i = 1, n do
-    local found = redis.pcall('GET', KEYS[i] .. ':redlock:intention')
+    local found = redis.pcall('GET', KEYS[i] .. ':redlock:reservation')
     if found == ARGV[4] then
       own[i] = true
     elseif type(found) == 'string' then
-      local ttl = redis.call('PTTL', KEYS[i] .. ':redlock:intention')
+      local ttl = redis.call('PTTL', KEYS[i] .. ':redlock:reservation')
       if ttl > 0 and ttl <= 300 then
         other[i] = true
         reserved = reserved or i
@@ -70,7 +70,7 @@ if reserved or redis.call('EXISTS', unpack(KEYS, 1, n)) > 0 then
     if other[i] or new and i == first and place > 1 then
       break
     end
-    own[i] = own[i] or redis.pcall('SET', KEYS[i] .. ':redlock:intention', ARGV[4], 'NX', 'PX', 300)
+    own[i] = own[i] or redis.pcall('SET', KEYS[i] .. ':redlock:reservation', ARGV[4], 'NX', 'PX', 300)
   end
   if last and own[first] then
     place = 1
@@ -104,7 +104,7 @@ end
 for i = 1, n do
   redis.call('SET', KEYS[i], ARGV[1], 'PX', ARGV[2])
   if own[i] then
-    redis.pcall('DEL', KEYS[i] .. ':redlock:intention')
+    redis.pcall('DEL', KEYS[i] .. ':redlock:reservation')
   end
   local ticket = tonumber(ARGV[4 + i] or 0)
   local last, latest
@@ -112,7 +112,7 @@ for i = 1, n do
     last, latest = tickets(i, 0)
   end
   if last and (ticket - 1 - latest) % 1023 <= (last - latest) % 1023 then
-    redis.pcall('INCRBY', KEYS[i] .. ':redlock:intention:tickets', ticket - 1 - latest)
+    redis.pcall('INCRBY', KEYS[i] .. ':redlock:reservation:tickets', ticket - 1 - latest)
   end
 end
 return value

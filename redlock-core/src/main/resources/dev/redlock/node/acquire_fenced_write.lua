@@ -1,7 +1,7 @@
 -- Takes the lock for a writer as acquire_write does, and counts the grant as acquire_fenced does.
 -- KEYS[1] resource, as in acquire_read   KEYS[2] counter
 -- ARGV[1] token   ARGV[2] ttl in ms   ARGV[3] expiry of the counter in ms
--- ARGV[4] name of the intention; empty for none
+-- ARGV[4] name of the reservation; empty for none
 -- reply   v > 0               granted: the counter is v now; a missing counter starts at
 --                             (seconds since the epoch) * 2^20
 --         -n, n >= 0          refused: the key of a writer, or the last entry of a reader, expires in n ms

@@ -3,7 +3,7 @@
 --                   with its expiry, or that of a waiting writer with its expiry negated, both in ms since the epoch
 -- ARGV[1] token   ARGV[2] ttl in ms
 -- reply   1                   granted: the reader has an entry that expires after ttl
---         -n, n >= 0          refused: the key of the writer expires in n ms, or its intention does
+--         -n, n >= 0          refused: the key of the writer expires in n ms, or its reservation does
 --         -9007199254740991   refused: a key exists that never expires
 -- One expiry for each reader: a reader that dies does not stay for as long as others come. Entries from -now to now
 -- have expired. The key expires with its last entry.

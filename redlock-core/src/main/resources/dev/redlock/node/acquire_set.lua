@@ -1,26 +1,26 @@
--- Takes every key of a set if all are free, or none. A client that waits leaves its intention beside the keys, which
+-- Takes every key of a set if all are free, or none. A client that waits leaves its reservation beside the keys, which
 -- refuses other clients that wait or give way, for 300 ms.
 -- KEYS[i] resource
--- ARGV[1] token   ARGV[2] ttl in ms   ARGV[3] name of the client's intention; ? to leave none, but to respect those of
---         others; empty to ignore them too   ARGV[3 + i] ticket of the client for KEYS[i], 0 without one; no
---         such argument for a client that gets none
--- reply   1                   granted: each key now holds the token and expires after ttl; the client's intention ends
+-- ARGV[1] token   ARGV[2] ttl in ms   ARGV[3] name of the client's reservation; ? to leave none, but to respect those
+--         of others; empty to ignore them too   ARGV[3 + i] ticket of the client for KEYS[i], 0 without one; no such
+--         argument for a client that gets none
+-- reply   1                   granted: each key has the token and expires after ttl; the client's reservation ends
 --         -(n * 2^22 + ticket * 2^12 + i * 2^5 + place)
---                             refused: the last of the keys that exist, or another client's intention, expires in n ms;
+--                             refused: the last of the keys in use, or another client's reservation, expires in n ms;
 --                             24 days or never if n is 2^31 - 1. i is the number of the first key that exists, or with
---                             an intention if none exists. The ticket orders the clients that wait for that key, as in
+--                             a reservation if none exists. The ticket orders the clients that wait for that key, as in
 --                             acquire_with_ticket: it is 1 to 1023, 0 for none; place - 1 clients precede, place is 31
---                             at most, 1 after a missed turn or with the client's intention on the key, and 0 without
---                             a ticket
--- An intention is a key of its own: that of a resource with the ending :redlock:intention. It is not in KEYS, because a
--- server before Redis 7.2 registers all of KEYS for a push. A key of that name that lasts for longer than 300 ms is
--- foreign: it stays and refuses nobody.
--- The resources are sorted, and a client leaves its intention on those before the first one with that of another: so
--- clients never wait for the intentions of each other in a circle. The first refusal behind other clients leaves none
+--                             at most, 1 for a ticket that has passed or with the client's reservation on the key, and
+--                             0 without a ticket
+-- A reservation is a key of its own: that of a resource with the ending :redlock:reservation. It is not in KEYS,
+-- because a server before Redis 7.2 registers all of KEYS for a push. A key of that name that lasts for more than
+-- 300 ms is foreign: it stays and refuses nobody.
+-- The resources are sorted, and a client leaves its reservation on those before the first one with that of another: so
+-- clients never wait for the reservations of each other in a circle. The first refusal behind other clients leaves none
 -- on that key: these may be about to ask.
 -- The tickets of a resource are a key of its own too, as that of acquire_with_ticket.
 local function tickets(i, change)
-  local key = KEYS[i] .. ':redlock:intention:tickets'
+  local key = KEYS[i] .. ':redlock:reservation:tickets'
   local count = redis.pcall('INCRBY', key, change)
   if type(count) ~= 'number' or count < 0 then
     return nil
@@ -39,11 +39,11 @@ local own = {}
 local other = {}
 if ARGV[3] ~= '' then
   for i = 1, #KEYS do
-    local found = redis.pcall('GET', KEYS[i] .. ':redlock:intention')
+    local found = redis.pcall('GET', KEYS[i] .. ':redlock:reservation')
     if found == ARGV[3] then
       own[i] = true
     elseif type(found) == 'string' then
-      local ttl = redis.call('PTTL', KEYS[i] .. ':redlock:intention')
+      local ttl = redis.call('PTTL', KEYS[i] .. ':redlock:reservation')
       if ttl > 0 and ttl <= 300 then
         other[i] = true
         reserved = reserved or i
@@ -80,7 +80,7 @@ if reserved or redis.call('EXISTS', unpack(KEYS)) > 0 then
     if other[i] or new and i == first and place > 1 then
       break
     end
-    own[i] = own[i] or redis.pcall('SET', KEYS[i] .. ':redlock:intention', ARGV[3], 'NX', 'PX', 300)
+    own[i] = own[i] or redis.pcall('SET', KEYS[i] .. ':redlock:reservation', ARGV[3], 'NX', 'PX', 300)
   end
   if last and own[first] then
     place = 1
@@ -90,7 +90,7 @@ end
 for i = 1, #KEYS do
   redis.call('SET', KEYS[i], ARGV[1], 'PX', ARGV[2])
   if own[i] then
-    redis.pcall('DEL', KEYS[i] .. ':redlock:intention')
+    redis.pcall('DEL', KEYS[i] .. ':redlock:reservation')
   end
   local ticket = tonumber(ARGV[3 + i] or 0)
   local last, latest
@@ -98,7 +98,7 @@ for i = 1, #KEYS do
     last, latest = tickets(i, 0)
   end
   if last and (ticket - 1 - latest) % 1023 <= (last - latest) % 1023 then
-    redis.pcall('INCRBY', KEYS[i] .. ':redlock:intention:tickets', ticket - 1 - latest)
+    redis.pcall('INCRBY', KEYS[i] .. ':redlock:reservation:tickets', ticket - 1 - latest)
   end
 end
 return 1

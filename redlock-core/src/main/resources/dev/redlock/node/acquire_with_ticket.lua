@@ -9,7 +9,7 @@
 --                             refused: another key exists for n ms more, 49 days or more if n is 2^32 - 1,
 --                             and 0 if the client yields;
 --                             the ticket is 1 to 32767, 0 for none; place - 1 clients precede, place is 31 at most,
---                             and 0 for a ticket whose turn is over
+--                             and 0 for a ticket that has passed
 -- The key of the tickets is a count: the last ticket times 2^16, plus the last ticket that was granted. The key is not
 -- in KEYS, because a server before Redis 7.2 registers all of KEYS for a push; and INCRBY reads it, because newer
 -- servers register what a read-only command reads. pcall: a missing right, a foreign key or a cluster with the key

@@ -51,14 +51,14 @@ class LockKeyTest {
     }
 
     @Test
-    void keysAndPrefixesWithTheMarkOfAnIntentionAreRejected() {
+    void keysAndPrefixesWithTheMarkOfAReservationAreRejected() {
         Refusal.ofArgument(
-                "resource \"a:redlock:intention\" contains \":redlock:intention\" with its prefix, which only"
-                        + " names of intentions may: choose another name",
-                () -> LockKey.of("", "a:redlock:intention", 512));
-        Refusal.ofArgument("key prefix \"a:redlock:intention\" contains \":redlock:intention\", which only names of"
-                + " intentions may: choose another prefix",
-                () -> new RedlockContext().keyPrefix("a:redlock:intention"));
+                "resource \"a:redlock:reservation\" contains \":redlock:reservation\" with its prefix, which only"
+                        + " names of reservations may: choose another name",
+                () -> LockKey.of("", "a:redlock:reservation", 512));
+        Refusal.ofArgument("key prefix \"a:redlock:reservation\" contains \":redlock:reservation\", which only names of"
+                + " reservations may: choose another prefix",
+                () -> new RedlockContext().keyPrefix("a:redlock:reservation"));
     }
 
     @Test
@@ -129,7 +129,7 @@ class LockKeyTest {
 
     @Test
     void aSetHasOneTo64Resources() {
-        assertEquals(64, SetKey.of("", names(64), 512).memberCount());
+        assertEquals(64, SetKey.of("", names(64), 512).resourceCount());
         Refusal.ofArgument("65 resources are out of range: a set has 1 to 64; lock one name for several resources",
                 () -> SetKey.of("", names(65), 512));
         Refusal.ofArgument("0 resources are out of range: a set has 1 to 64; lock at least one",
@@ -161,21 +161,21 @@ class LockKeyTest {
         LockKey plain = LockKey.of("", "orders", 512);
         LockKey three = plain.as(LockKind.PERMIT, 3);
         assertSame(three, plain.as(LockKind.PERMIT, 3));
-        assertEquals(4, ((PermitKey) plain.as(LockKind.PERMIT, 4)).slotCount());
+        assertEquals(4, ((PermitKey) plain.as(LockKind.PERMIT, 4)).permitCount());
         assertEquals(three, plain.as(LockKind.PERMIT, 3));
     }
 
     @Test
-    void aSemaphoreIncludesItselfAndItsSlots() {
+    void aSemaphoreIncludesItselfAndItsPermits() {
         LockKey three = semaphore("orders", 3);
         PermitKey four = semaphore("orders", 4);
         for (int i = 0; i < 3; i++) {
-            assertTrue(three.includes(four.slotKey(i)), "semaphores of one name share their slots");
+            assertTrue(three.includes(four.permitKey(i)), "semaphores of one name share their permits");
         }
         assertTrue(three.includes(three));
         assertTrue(three.includes(semaphore("orders", 3)));
-        assertFalse(three.includes(four.slotKey(3)), "it has no such slot");
-        assertFalse(three.includes(semaphore("invoices", 3).slotKey(1)));
+        assertFalse(three.includes(four.permitKey(3)), "it has no such permit");
+        assertFalse(three.includes(semaphore("invoices", 3).permitKey(1)));
         assertFalse(three.includes(LockKey.of("", "orders", 512)), "the plain lock of its name is another lock");
     }
 
@@ -184,25 +184,25 @@ class LockKeyTest {
         LockKey plain = LockKey.of("", "orders", 512);
         assertTrue(plain.includes(LockKey.of("", "orders", 512)));
         assertFalse(plain.includes(LockKey.of("", "invoices", 512)));
-        assertFalse(plain.includes(semaphore("orders", 3).slotKey(0)));
+        assertFalse(plain.includes(semaphore("orders", 3).permitKey(0)));
     }
 
     @Test
-    void theNumberOfASlotIsTheEndOfItsName() {
+    void theNumberOfAPermitIsTheEndOfItsName() {
         PermitKey semaphore = semaphore("orders", PermitKey.PERMITS_MAX);
         for (int number : new int[]{0, 9, 10, 99, 100, 255}) {
-            ByteBuf name = Unpooled.copiedBuffer("$" + semaphore.slotKey(number).resource(), StandardCharsets.UTF_8);
-            assertEquals(number, PermitKey.slotNumberOf(name, 1, name.readableBytes() - 1));
+            ByteBuf name = Unpooled.copiedBuffer("$" + semaphore.permitKey(number).resource(), StandardCharsets.UTF_8);
+            assertEquals(number, PermitKey.permitNumberOf(name, 1, name.readableBytes() - 1));
         }
     }
 
     @ParameterizedTest
-    @CsvSource({"orders:redlock:intention, 6", "a:redlock:intention, 1", "orders, 6", "o, 1",
-        // Another name that ends as an intention does, but for its first character.
-        "orders/redlock:intention, 24",
-        // The mark alone is the intention of no resource.
-        ":redlock:intention, 18", "redlock:intention, 17"})
-    void theNameOfAnIntentionContainsThatOfItsResource(String name, int lengthBytes) {
+    @CsvSource({"orders:redlock:reservation, 6", "a:redlock:reservation, 1", "orders, 6", "o, 1",
+        // Another name that ends as a reservation does, but for its first character.
+        "orders/redlock:reservation, 26",
+        // The mark alone is the reservation of no resource.
+        ":redlock:reservation, 20", "redlock:reservation, 19"})
+    void theNameOfAReservationContainsThatOfItsResource(String name, int lengthBytes) {
         ByteBuf pushed = Unpooled.copiedBuffer("$" + name, StandardCharsets.UTF_8);
         assertEquals(lengthBytes, KeyText.resourceLengthOf(pushed, 1, name.length()));
     }

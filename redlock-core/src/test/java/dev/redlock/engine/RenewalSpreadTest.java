@@ -35,27 +35,27 @@ class RenewalSpreadTest {
 
     @Test
     void firstExtensionsOfManyLeasesFillTheInterval() {
-        int[] slots = slots(() -> spread.firstInNs(0, INTERVAL_NS, 100_000));
-        assertTrue(Arrays.stream(slots).min().orElseThrow() > 800, () -> Arrays.toString(slots));
-        assertTrue(Arrays.stream(slots).max().orElseThrow() < 1_200, () -> Arrays.toString(slots));
+        int[] parts = parts(() -> spread.firstInNs(0, INTERVAL_NS, 100_000));
+        assertTrue(Arrays.stream(parts).min().orElseThrow() > 800, () -> Arrays.toString(parts));
+        assertTrue(Arrays.stream(parts).max().orElseThrow() < 1_200, () -> Arrays.toString(parts));
     }
 
     @Test
     void laterExtensionsOfManyLeasesAreAtMostAnEighthEarlier() {
-        int[] slots = slots(() -> spread.nextInNs(0, INTERVAL_NS, 100_000));
-        assertEquals(0, Arrays.stream(slots, 0, 87).sum(), () -> Arrays.toString(slots));
-        assertTrue(Arrays.stream(slots, 88, 100).min().orElseThrow() > 7_000, () -> Arrays.toString(slots));
+        int[] parts = parts(() -> spread.nextInNs(0, INTERVAL_NS, 100_000));
+        assertEquals(0, Arrays.stream(parts, 0, 87).sum(), () -> Arrays.toString(parts));
+        assertTrue(Arrays.stream(parts, 88, 100).min().orElseThrow() > 7_000, () -> Arrays.toString(parts));
     }
 
     /** Draws 100 000 times, and counts them in hundredths of the interval. */
-    private static int[] slots(LongSupplier draw) {
-        int[] slots = new int[100];
+    private static int[] parts(LongSupplier draw) {
+        int[] parts = new int[100];
         for (int i = 0; i < 100_000; i++) {
             long inNs = draw.getAsLong();
             assertTrue(inNs >= 0 && inNs <= INTERVAL_NS, () -> inNs + " ns");
-            slots[(int) Math.min(99, inNs * 100 / INTERVAL_NS)]++;
+            parts[(int) Math.min(99, inNs * 100 / INTERVAL_NS)]++;
         }
-        return slots;
+        return parts;
     }
 
     @ParameterizedTest

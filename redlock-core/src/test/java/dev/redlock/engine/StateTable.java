@@ -18,7 +18,7 @@ import java.util.function.Supplier;
  * <pre>
  * LeaseState  PendingAcquire.State  Claim.Phase                        running timers
  * ACQUIRING   QUEUED                -                                  pending
- * ACQUIRING   AWAITING_SLOT         -                                  pending
+ * ACQUIRING   AWAITING_PLACE         -                                  pending
  * ACQUIRING   BACKING_OFF           -                                  pending
  * ACQUIRING   ATTEMPTING            ACQUIRING, RAISING, QUERYING_TTL   round
  * ACQUIRING   -                     -                                  - (a request to the event loop is pending)
@@ -87,7 +87,7 @@ final class StateTable {
         check(claim.pending == pending && claim.lease == null, "the pending acquire alone owns the claim", attempt);
         check(claim.roundTimer.isStarted() && !pending.timer.isStarted(),
                 "an attempt ends by its round timer, not by the timer of the pending acquire", attempt);
-        check(!pending.hasReservedSlot, "an attempt uses its slot and has none reserved", attempt);
+        check(!pending.hasReservedPlace, "an attempt uses its place and has none reserved", attempt);
         if (pending.queue == null || pending.lease.key.kind() != LockKind.PERMIT) {
             checkHead(pending, attempt);
         } else {
@@ -95,7 +95,7 @@ final class StateTable {
         }
     }
 
-    /** The waiters behind the head make attempts too, each for another slot. */
+    /** The waiters behind the head make attempts too, each for another permit. */
     private void checkFollowers(PendingAcquire pending, Supplier<String> attempt) {
         int count = 0;
         for (PendingAcquire other = pending.queue.head(); other != null; other = other.nextInQueue) {
@@ -103,7 +103,7 @@ final class StateTable {
                 count += other == pending.queue.head() ? 0 : 1;
                 check(other == pending || !other.claim.key.equals(pending.claim.key)
                         || pending.claim.phase == Claim.Phase.SEARCHING,
-                        "two attempts of one queue ask for different slots", attempt);
+                        "two attempts of one queue ask for different permits", attempt);
             }
         }
         int counted = count;
@@ -123,8 +123,8 @@ final class StateTable {
         } else {
             checkHead(pending, subject);
         }
-        check(!pending.hasReservedSlot || pending.state == PendingAcquire.State.BACKING_OFF,
-                "a slot is reserved for a BACKING_OFF acquire only", subject);
+        check(!pending.hasReservedPlace || pending.state == PendingAcquire.State.BACKING_OFF,
+                "a place is reserved for a BACKING_OFF acquire only", subject);
     }
 
     private void checkHead(PendingAcquire pending, Supplier<String> subject) {
@@ -152,9 +152,9 @@ final class StateTable {
         Set<WaitQueue> registered = Collections.newSetFromMap(new IdentityHashMap<>());
         for (PendingAcquire pending = scheduler.firstActive; pending != null; pending = pending.nextActive) {
             boolean isAttempting = pending.state == PendingAcquire.State.ATTEMPTING;
-            inFlight += isAttempting || pending.hasReservedSlot ? 1 : 0;
+            inFlight += isAttempting || pending.hasReservedPlace ? 1 : 0;
             waiters += pending.state == PendingAcquire.State.QUEUED
-                    || pending.state == PendingAcquire.State.AWAITING_SLOT ? 1 : 0;
+                    || pending.state == PendingAcquire.State.AWAITING_PLACE ? 1 : 0;
             extended += pending.lease.isExtendable() ? 1 : 0;
             if (pending.queue != null && pending.queue.registeredMask != 0) {
                 registered.add(pending.queue);

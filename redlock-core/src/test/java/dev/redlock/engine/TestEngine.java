@@ -86,7 +86,9 @@ public final class TestEngine {
         return conductors[0].claims.outCount();
     }
 
-    /** @return whether nothing waits, and no resource has a queue, a registration, a used slot or a place in a limit */
+    /**
+     * @return whether nothing waits, and no resource has a queue, a registration, a used permit or a place in a limit
+     */
     public boolean isIdle() {
         AcquireScheduler scheduler = conductors[0].scheduler;
         return scheduler.firstActive == null && scheduler.waiterCount == 0 && scheduler.inFlight.count == 0
@@ -114,9 +116,9 @@ public final class TestEngine {
         return conductors[0].claims.pooledCount();
     }
 
-    /** Returns a doorkeeper of the nodes that has seen no attempt. */
-    Doorkeeper newDoorkeeper() {
-        return new Doorkeeper(conductors[0].services.voters, conductors[0].services.fanOut);
+    /** Returns a coordinator of the nodes that has seen no attempt. */
+    Coordinator newCoordinator() {
+        return new Coordinator(conductors[0].services.voters, conductors[0].services.fanOut);
     }
 
     FirstVoters firstVoters() {
@@ -168,7 +170,7 @@ public final class TestEngine {
         return bulk.substring(bulk.indexOf('\n') + 1, bulk.length() - 2);
     }
 
-    /** @return the resource of the keys of a held lease: of a permit, its slot; empty without a claim */
+    /** @return the resource of the keys of a held lease: of a permit, its permit; empty without a claim */
     public static String lockedResource(Lease lease) {
         Claim claim = ((LeaseHandle) lease).claim;
         return claim == null ? "" : claim.key.resource();

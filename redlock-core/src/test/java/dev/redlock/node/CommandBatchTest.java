@@ -6,7 +6,7 @@ import java.util.ArrayList;
 import java.util.List;
 import org.junit.jupiter.api.Test;
 
-/** Releases of one turn that are for different nodes: the members that each node gets. */
+/** Releases of one turn that are for different nodes: the requests that each node gets. */
 class CommandBatchTest {
 
     private final List<String> failed = new ArrayList<>();
@@ -29,7 +29,7 @@ class CommandBatchTest {
     }
 
     @Test
-    void eachNodeHasItsOwnMembers() {
+    void eachNodeHasItsOwnRequests() {
         CommandBatch batch = batch();
         assertEquals(0b101, batch.requestsOf(0));
         assertEquals(0b111, batch.requestsOf(1));
@@ -40,7 +40,7 @@ class CommandBatchTest {
     }
 
     @Test
-    void aMemberIsLeftOutOnOneNode() {
+    void aRequestIsLeftOutOnOneNode() {
         CommandBatch batch = batch();
         batch.remove(0b101, 0);
         assertEquals(0, batch.requestsOf(0));
@@ -48,13 +48,13 @@ class CommandBatchTest {
     }
 
     @Test
-    void aFailureOfANodeConcernsItsMembers() {
+    void aFailureOfANodeConcernsItsRequests() {
         batch().onError(0, VoteFailure.OOM);
         assertEquals(List.of("a 0", "c 0"), failed);
     }
 
     @Test
-    void aFullBatchKeepsItsLastMember() {
+    void aFullBatchKeepsItsLastRequest() {
         CommandBatch batch = new CommandBatch(CommandKind.RELEASE_MANY);
         for (int i = 0; i < CommandBatch.LENGTH_MAX; i++) {
             batch.add(request("a"), 0, 1L << 62 | i % 2);

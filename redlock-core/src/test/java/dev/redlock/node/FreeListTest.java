@@ -51,7 +51,7 @@ class FreeListTest {
             pool.trim();
         }
         assertEquals(KEPT, pool.length());
-        assertTrue(pool.capacity() <= 4 * KEPT, pool.capacity() + " slots");
+        assertTrue(pool.capacity() <= 4 * KEPT, pool.capacity() + " entries");
         take(KEPT);
         assertNull(pool.poll());
     }

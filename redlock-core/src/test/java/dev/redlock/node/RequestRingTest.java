@@ -185,14 +185,14 @@ class RequestRingTest {
     }
 
     @Test
-    void reusesTheSlotOfARemovedRequest() {
+    void reusesTheEntryOfARemovedRequest() {
         RequestRing ring = new RequestRing(1);
         InFlightRequest request = request(1);
         ring.add(request, 0);
         assertSame(request, ring.head());
         ring.take();
         ring.add(request(7), 0);
-        assertEquals(7, numberOf(ring.head()), "the slot was free");
+        assertEquals(7, numberOf(ring.head()), "the entry was free");
     }
 
     @ParameterizedTest

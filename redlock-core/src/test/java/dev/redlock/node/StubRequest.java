@@ -81,12 +81,12 @@ class StubRequest extends LockRequest {
     }
 
     @Override
-    public Token intention() {
+    public Token reservation() {
         return null;
     }
 
     @Override
-    public boolean isIntentionLeft() {
+    public boolean isReservationLeft() {
         return false;
     }
 

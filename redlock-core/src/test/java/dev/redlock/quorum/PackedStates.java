@@ -1,9 +1,9 @@
 package dev.redlock.quorum;
 
-/** A set of states of two longs each, the first of which is never 0: an open table of 16 bytes a slot. */
+/** A set of states of two longs each, the first of which is never 0: an open table of 16 bytes a permit. */
 final class PackedStates {
 
-    private static final int INITIAL_SLOTS_BITS = 16;
+    private static final int INITIAL_PERMITS_BITS = 16;
 
     private long[] firsts;
     private long[] seconds;
@@ -11,13 +11,13 @@ final class PackedStates {
     private int size;
 
     PackedStates() {
-        allocate(1 << INITIAL_SLOTS_BITS);
+        allocate(1 << INITIAL_PERMITS_BITS);
     }
 
-    private void allocate(int slots) {
-        firsts = new long[slots];
-        seconds = new long[slots];
-        mask = slots - 1;
+    private void allocate(int permits) {
+        firsts = new long[permits];
+        seconds = new long[permits];
+        mask = permits - 1;
     }
 
     long size() {
@@ -36,15 +36,15 @@ final class PackedStates {
     }
 
     private boolean put(long first, long second) {
-        int slot = (int) mixed(first, second) & mask;
-        while (firsts[slot] != 0) {
-            if (firsts[slot] == first && seconds[slot] == second) {
+        int permit = (int) mixed(first, second) & mask;
+        while (firsts[permit] != 0) {
+            if (firsts[permit] == first && seconds[permit] == second) {
                 return false;
             }
-            slot = slot + 1 & mask;
+            permit = permit + 1 & mask;
         }
-        firsts[slot] = first;
-        seconds[slot] = second;
+        firsts[permit] = first;
+        seconds[permit] = second;
         return true;
     }
 

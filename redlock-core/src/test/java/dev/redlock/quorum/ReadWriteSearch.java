@@ -7,7 +7,7 @@ import java.util.Arrays;
  * <ul>
  * <li>no writer holds the lock beside a reader or another writer,
  * <li>no entry of a reader outlives the last command of this reader by more than the ttl,
- * <li>no reader that starts while a majority of nodes has the intention of a writer gets the lock before it ends.
+ * <li>no reader that starts while a majority of nodes has the reservation of a writer gets the lock before it ends.
  * </ul>
  *
  * <p>Events in any order and at any time: a client starts an attempt or an extension, decides on any quorum of grants,
@@ -42,12 +42,12 @@ final class ReadWriteSearch extends LockSearch {
         PRODUCT,
         /** Wrong: the entries of all readers have one expiry, which each of them renews. */
         SHARED_EXPIRY,
-        /** Wrong: new readers do not wait for the intention of a writer. */
-        INTENTION_IGNORED,
+        /** Wrong: new readers do not wait for the reservation of a writer. */
+        RESERVATION_IGNORED,
         /** Wrong: one grant is enough for a reader. */
         ONE_NODE_READS,
-        /** Wrong: a writer takes a node beside readers if the node has its intention. */
-        INTENTION_TAKES
+        /** Wrong: a writer takes a node beside readers if the node has its reservation. */
+        RESERVATION_TAKES
     }
 
     // A client's part of the head.
@@ -67,12 +67,12 @@ final class ReadWriteSearch extends LockSearch {
     private static final int NODE_HEAD = 1;
     /** The rest of the ttl of the reader's entry, or of the writer's key. */
     private static final int ENTRY = 0;
-    /** The rest of the ttl since the last command of the client itself; for a writer, of its intention. */
+    /** The rest of the ttl since the last command of the client itself; for a writer, of its reservation. */
     private static final int OWN = 1;
     private static final int IS_OPEN = 2;
     private static final int IS_GRANTED = 3;
     private static final int IS_LATE = 4;
-    /** The node has had the intention of a writer since the round of this reader started. */
+    /** The node has had the reservation of a writer since the round of this reader started. */
     private static final int IS_BEHIND = 5;
     private static final int CELL_LENGTH = 6;
 
@@ -182,13 +182,13 @@ final class ReadWriteSearch extends LockSearch {
         next[client + PHASE] = isDead ? DEAD : ACQUIRING;
         next[client + ROUND] = isDead ? 0 : TTL;
         for (int i = 0; i < NODES && !isWriter(c); i++) {
-            next[cell(i, c) + IS_BEHIND] = (byte) (isIntended(next, i) ? 1 : 0);
+            next[cell(i, c) + IS_BEHIND] = (byte) (isReserved(next, i) ? 1 : 0);
         }
         send(next, c);
         visit(next);
     }
 
-    private boolean isIntended(byte[] state, int i) {
+    private boolean isReserved(byte[] state, int i) {
         for (int c = 0; c < clients.length; c++) {
             if (isWriter(c) && state[cell(i, c) + OWN] > 0) {
                 return true;
@@ -236,23 +236,23 @@ final class ReadWriteSearch extends LockSearch {
         visit(next);
     }
 
-    /** A release or a rollback. The intention of a writer may stay. */
-    private void end(byte[] next, int c, boolean isIntentionLeft) {
+    /** A release or a rollback. The reservation of a writer may stay. */
+    private void end(byte[] next, int c, boolean isReservationLeft) {
         Arrays.fill(next, client(c), client(c) + CLIENT_LENGTH, (byte) 0);
         for (int i = 0; i < NODES; i++) {
             int cell = cell(i, c);
             byte own = next[cell + OWN];
             Arrays.fill(next, cell, cell + CELL_LENGTH, (byte) 0);
-            next[cell + OWN] = isIntentionLeft ? own : 0;
+            next[cell + OWN] = isReservationLeft ? own : 0;
         }
         clearBehind(next);
         visit(next);
     }
 
-    /** A reader may get a node once the intention of the writers there has ended. */
+    /** A reader may get a node once the reservation of the writers there has ended. */
     private void clearBehind(byte[] next) {
         for (int i = 0; i < NODES; i++) {
-            for (int c = 0; c < clients.length && !isIntended(next, i); c++) {
+            for (int c = 0; c < clients.length && !isReserved(next, i); c++) {
                 next[cell(i, c) + IS_BEHIND] = 0;
             }
         }
@@ -332,17 +332,17 @@ final class ReadWriteSearch extends LockSearch {
             return false;
         }
         if (!isWriter(c)) {
-            if (isIntended(next, i) && rule != Rule.INTENTION_IGNORED) {
+            if (isReserved(next, i) && rule != Rule.RESERVATION_IGNORED) {
                 return false;
             }
             writeEntry(next, i, c);
             return true;
         }
-        if (isRead(next, i) && (rule != Rule.INTENTION_TAKES || next[cell(i, c) + OWN] == 0)) {
+        if (isRead(next, i) && (rule != Rule.RESERVATION_TAKES || next[cell(i, c) + OWN] == 0)) {
             next[cell(i, c) + OWN] = TTL;
             return false;
         }
-        // The key replaces the intentions of all writers.
+        // The key replaces the reservations of all writers.
         for (int other = 0; other < clients.length; other++) {
             next[cell(i, other) + OWN] = isWriter(other) ? 0 : next[cell(i, other) + OWN];
         }
@@ -362,7 +362,7 @@ final class ReadWriteSearch extends LockSearch {
 
     private boolean extend(byte[] next, int i, int c) {
         boolean isOurs = next[cell(i, c) + ENTRY] > 0;
-        if (isWritten(next, i, c) || !isOurs && (isWriter(c) && isRead(next, i) || isIntended(next, i))) {
+        if (isWritten(next, i, c) || !isOurs && (isWriter(c) && isRead(next, i) || isReserved(next, i))) {
             return false;
         }
         if (isWriter(c)) {

@@ -63,7 +63,7 @@ class ReadWriteSearchTest {
 
     @Test
     void findsTheWriterThatReadersOvertake() {
-        assertFound("a reader overtakes a writer", Rule.INTENTION_IGNORED);
+        assertFound("a reader overtakes a writer", Rule.RESERVATION_IGNORED);
     }
 
     @Test
@@ -72,7 +72,7 @@ class ReadWriteSearchTest {
     }
 
     @Test
-    void findsThatAnIntentionIsNoLock() {
-        assertFound("a writer beside a reader", Rule.INTENTION_TAKES);
+    void findsThatAReservationIsNoLock() {
+        assertFound("a writer beside a reader", Rule.RESERVATION_TAKES);
     }
 }

@@ -8,8 +8,8 @@ import java.util.List;
  * Visits every state that some clients of a semaphore can reach, and checks in each that they hold no more permits than
  * the semaphore has. Events in any order and at any time:
  * <ul>
- * <li>A client starts an attempt for any slot, and decides on any quorum of grants. An attempt or a lease ends, also by
- * a crash of its client.
+ * <li>A client starts an attempt for any permit, and decides on any quorum of grants. An attempt or a lease ends, also
+ * by a crash of its client.
  * <li>A node grants, and its reply arrives or is lost. A node refuses, also without a key of these clients: a late
  * command or a crashed client may have left one.
  * <li>An extension renews the keys of any quorum of nodes that have them. It may set a missing key again, which does
@@ -18,19 +18,19 @@ import java.util.List;
  * count it are over. Attempts from before that do not ask it.
  * </ul>
  *
- * <p>Nodes are interchangeable, and so are clients with the same number of permits and the slots of equal semaphores:
+ * <p>Nodes are interchangeable, and so are clients with the same number of permits and the permits of equal semaphores:
  * states that differ in their order alone are one state.
  */
 final class SemaphoreSearch {
 
     /** What a permit is. */
     enum Rule {
-        /** The rule of the client: a permit is a slot, and a slot is a lock of its own. */
-        SLOTS,
+        /** The rule of the client: a permit is a permit, and a permit is a lock of its own. */
+        PERMITS,
         /** Wrong: a node grants as many permits as there are, and a majority of nodes makes a permit. */
         MAJORITY_COUNT,
-        /** Wrong: the names of slots contain the number of permits, so another number has other slots. */
-        SLOTS_NAMED_BY_COUNT
+        /** Wrong: the names of permits contain the number of permits, so another number has other permits. */
+        PERMITS_NAMED_BY_COUNT
     }
 
     // The phase of a client.
@@ -49,7 +49,7 @@ final class SemaphoreSearch {
 
     private static final int STATUS_BITS = 2;
     private static final int PHASE_BITS = 2;
-    private static final int SLOT_BITS = 2;
+    private static final int PERMIT_BITS = 2;
 
     private final Rule rule;
     private final int nodes;
@@ -68,19 +68,19 @@ final class SemaphoreSearch {
     private String violation;
 
     /**
-     * A state, unpacked: of each client its phase and slot, of each node whether it is silent and what it has of each
+     * A state, unpacked: of each client its phase and permit, of each node whether it is silent and what it has of each
      * client.
      */
     private final class State {
         final byte[] phase = new byte[clients];
-        final byte[] slot = new byte[clients];
+        final byte[] permit = new byte[clients];
         final boolean[] isSilent = new boolean[nodes];
         final byte[][] status = new byte[nodes][clients];
 
         State copy() {
             State copy = new State();
             System.arraycopy(phase, 0, copy.phase, 0, clients);
-            System.arraycopy(slot, 0, copy.slot, 0, clients);
+            System.arraycopy(permit, 0, copy.permit, 0, clients);
             System.arraycopy(isSilent, 0, copy.isSilent, 0, nodes);
             for (int i = 0; i < nodes; i++) {
                 System.arraycopy(status[i], 0, copy.status[i], 0, clients);
@@ -94,7 +94,7 @@ final class SemaphoreSearch {
 
         @Override
         public String toString() {
-            return "phases " + Arrays.toString(phase) + ", slots " + Arrays.toString(slot) + ", nodes "
+            return "phases " + Arrays.toString(phase) + ", permits " + Arrays.toString(permit) + ", nodes "
                     + Arrays.deepToString(status);
         }
     }
@@ -114,7 +114,7 @@ final class SemaphoreSearch {
         this.isRestarting = isRestarting;
         this.isOneKind = Arrays.stream(permits).allMatch(count -> count == permitsMax);
         addOrders(new int[clients], 0);
-        assert clients * (PHASE_BITS + SLOT_BITS) + nodes * nodeBits() < Long.SIZE : "a state fits into a long";
+        assert clients * (PHASE_BITS + PERMIT_BITS) + nodes * nodeBits() < Long.SIZE : "a state fits into a long";
     }
 
     private int nodeBits() {
@@ -172,8 +172,8 @@ final class SemaphoreSearch {
     private void expand(State state) {
         for (int c = 0; c < clients; c++) {
             if (state.phase[c] == IDLE) {
-                for (int slot = 0; slot < (rule == Rule.MAJORITY_COUNT ? 1 : permits[c]); slot++) {
-                    start(state.copy(), c, slot);
+                for (int permit = 0; permit < (rule == Rule.MAJORITY_COUNT ? 1 : permits[c]); permit++) {
+                    start(state.copy(), c, permit);
                 }
                 continue;
             }
@@ -193,9 +193,9 @@ final class SemaphoreSearch {
         }
     }
 
-    private void start(State next, int c, int slot) {
+    private void start(State next, int c, int permit) {
         next.phase[c] = TRYING;
-        next.slot[c] = (byte) slot;
+        next.permit[c] = (byte) permit;
         for (int i = 0; i < nodes; i++) {
             next.status[i][c] = next.isSilent[i] ? OVER : NOTHING;
         }
@@ -205,7 +205,7 @@ final class SemaphoreSearch {
     /** The keys that it leaves can only refuse others, as any node may. */
     private void end(State next, int c) {
         next.phase[c] = IDLE;
-        next.slot[c] = 0;
+        next.permit[c] = 0;
         for (int i = 0; i < nodes; i++) {
             next.status[i][c] = NOTHING;
         }
@@ -269,8 +269,8 @@ final class SemaphoreSearch {
     private boolean isFree(State state, int i, int c) {
         int keyCount = 0;
         for (int other = 0; other < clients; other++) {
-            boolean isCompeting = rule == Rule.MAJORITY_COUNT || state.slot[other] == state.slot[c]
-                    && (rule != Rule.SLOTS_NAMED_BY_COUNT || permits[other] == permits[c]);
+            boolean isCompeting = rule == Rule.MAJORITY_COUNT || state.permit[other] == state.permit[c]
+                    && (rule != Rule.PERMITS_NAMED_BY_COUNT || permits[other] == permits[c]);
             keyCount += other != c && isCompeting && state.hasKey(i, other) ? 1 : 0;
         }
         return keyCount < (rule == Rule.MAJORITY_COUNT ? permits[c] : 1);
@@ -310,18 +310,18 @@ final class SemaphoreSearch {
 
     private long packed(State state, int[] order) {
         long packed = 0;
-        int[] names = new int[1 << SLOT_BITS];
+        int[] names = new int[1 << PERMIT_BITS];
         int nameCount = 0;
         for (int c : order) {
-            int slot = state.slot[c];
+            int permit = state.permit[c];
             if (isOneKind && state.phase[c] != IDLE) {
-                // The slots are named in the order of the clients that use them.
-                if (names[slot] == 0) {
-                    names[slot] = ++nameCount;
+                // The permits are named in the order of the clients that use them.
+                if (names[permit] == 0) {
+                    names[permit] = ++nameCount;
                 }
-                slot = names[slot] - 1;
+                permit = names[permit] - 1;
             }
-            packed = (packed << PHASE_BITS | state.phase[c]) << SLOT_BITS | slot;
+            packed = (packed << PHASE_BITS | state.phase[c]) << PERMIT_BITS | permit;
         }
         long[] parts = new long[nodes];
         for (int i = 0; i < nodes; i++) {
@@ -349,8 +349,8 @@ final class SemaphoreSearch {
             left >>>= 1;
         }
         for (int c = clients - 1; c >= 0; c--) {
-            state.slot[c] = (byte) (left & (1 << SLOT_BITS) - 1);
-            left >>>= SLOT_BITS;
+            state.permit[c] = (byte) (left & (1 << PERMIT_BITS) - 1);
+            left >>>= PERMIT_BITS;
             state.phase[c] = (byte) (left & (1 << PHASE_BITS) - 1);
             left >>>= PHASE_BITS;
         }

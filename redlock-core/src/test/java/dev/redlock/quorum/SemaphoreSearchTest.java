@@ -10,12 +10,14 @@ import java.util.Arrays;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
-/** The proof that slots never grant more permits than a semaphore has: a search through all states of a small model. */
+/**
+ * The proof that permits never grant more permits than a semaphore has: a search through all states of a small model.
+ */
 class SemaphoreSearchTest {
 
     /** The number of states is part of the proof: a change of the model shows in it. */
     private static void assertClean(long stateCount, int nodes, boolean isRestarting, int... permits) {
-        SemaphoreSearch search = new SemaphoreSearch(Rule.SLOTS, nodes, isRestarting, permits);
+        SemaphoreSearch search = new SemaphoreSearch(Rule.PERMITS, nodes, isRestarting, permits);
         long startNs = System.nanoTime();
         assertNull(search.run());
         System.out.println("semaphore search, " + nodes + " nodes, permits of clients " + Arrays.toString(permits)
@@ -43,7 +45,7 @@ class SemaphoreSearchTest {
 
     /** While the number changes, there are never more permits than the greater number. */
     @Test
-    void clientsWithDifferentNumbersOfPermitsShareTheSlots() {
+    void clientsWithDifferentNumbersOfPermitsShareThePermits() {
         assertClean(71_290, 3, true, 1, 2, 2);
     }
 
@@ -61,7 +63,7 @@ class SemaphoreSearchTest {
     }
 
     @Test
-    void findsThatAnotherNumberMustNotHaveOtherSlots() {
-        assertFound(Rule.SLOTS_NAMED_BY_COUNT, 3, 1, 2, 2);
+    void findsThatAnotherNumberMustNotHaveOtherPermits() {
+        assertFound(Rule.PERMITS_NAMED_BY_COUNT, 3, 1, 2, 2);
     }
 }

@@ -65,7 +65,7 @@ final class FakeReadWrite {
         redis.setEntries(key, entries, lastMs);
     }
 
-    private boolean isIntended(Map<String, Long> entries) {
+    private boolean isReserved(Map<String, Long> entries) {
         return entries.values().stream().anyMatch(score -> score < -redis.wallMs());
     }
 
@@ -78,7 +78,7 @@ final class FakeReadWrite {
         if (entries == null) {
             return redis.refusal(key);
         }
-        if (isIntended(entries)) {
+        if (isReserved(entries)) {
             return Collections.min(entries.values()) + redis.wallMs();
         }
         entries.put(token, redis.wallMs() + ttlMs());
@@ -89,7 +89,7 @@ final class FakeReadWrite {
     private long extendRead(String token) {
         Map<String, Long> entries = redis.entries(key);
         redis.read(key);
-        if (entries == null || !isHeld(entries, token) && isIntended(entries)) {
+        if (entries == null || !isHeld(entries, token) && isReserved(entries)) {
             return 0;
         }
         boolean isHeld = isHeld(entries, token);
@@ -136,9 +136,9 @@ final class FakeReadWrite {
             redis.set(key, token, ttlMs());
             return 1;
         }
-        String intention = arguments.get(arguments.size() - 1);
-        if (!intention.isEmpty() && -entries.getOrDefault(intention, 0L) < redis.wallMs() + ttlMs() / 2) {
-            entries.put(intention, -(redis.wallMs() + ttlMs()));
+        String reservation = arguments.get(arguments.size() - 1);
+        if (!reservation.isEmpty() && -entries.getOrDefault(reservation, 0L) < redis.wallMs() + ttlMs() / 2) {
+            entries.put(reservation, -(redis.wallMs() + ttlMs()));
             write(entries);
             redis.read(key);
         }

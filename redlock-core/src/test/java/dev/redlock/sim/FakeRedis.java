@@ -127,7 +127,7 @@ public final class FakeRedis {
         private final FakeTracking.Subscriber subscriber;
         private boolean isResp3;
         private boolean isIn;
-        /** The next command is for a slot that the server imports. */
+        /** The next command is for a permit that the server imports. */
         private boolean isAsking;
 
         private Session(String client, Consumer<RespValue> onPush) {
@@ -352,7 +352,7 @@ public final class FakeRedis {
         fencedReply = newReply;
     }
 
-    /** Replaces the reply to each search for a free slot. */
+    /** Replaces the reply to each search for a free permit. */
     public void searchReply(LongUnaryOperator newReply) {
         searchReply = newReply;
     }
@@ -941,21 +941,21 @@ public final class FakeRedis {
         return RespValue.array(replies.toArray(RespValue[]::new));
     }
 
-    private long findPermit(List<String> slots, String token, int wanted) {
+    private long findPermit(List<String> permits, String token, int wanted) {
         int low = token.charAt(18) * 256 + token.charAt(19);
         long shortestMs = COUNTER_MAX;
         long reply = 0;
         int left = wanted;
         int sinceFirst = 0;
-        for (int i = 1; i <= slots.size() && (reply == 0 || left > 0 && sinceFirst < 40); i++) {
-            int number = (low + i) % slots.size();
+        for (int i = 1; i <= permits.size() && (reply == 0 || left > 0 && sinceFirst < 40); i++) {
+            int number = (low + i) % permits.size();
             sinceFirst += reply == 0 ? 0 : 1;
-            if (read(slots.get(number)) == null) {
+            if (read(permits.get(number)) == null) {
                 reply += reply == 0 ? number + 1 : 512L << sinceFirst - 1;
                 left--;
                 continue;
             }
-            long leftMs = pttl(slots.get(number));
+            long leftMs = pttl(permits.get(number));
             shortestMs = leftMs < 0 ? shortestMs : Math.min(shortestMs, leftMs);
         }
         return reply > 0 ? reply : -shortestMs;

@@ -6,8 +6,8 @@ import java.util.function.Predicate;
 /** A command of a set of resources on a model node: what the scripts {@code *_set.lua} do. */
 final class FakeSet {
 
-    private static final String INTENTION_MARK = ":redlock:intention";
-    private static final long INTENTION_MS = 300;
+    private static final String RESERVATION_MARK = ":redlock:reservation";
+    private static final long RESERVATION_MS = 300;
     private static final long TTL_MAX = (1L << 31) - 1;
     private static final int ORDER_BITS = 22;
     private static final int TICKET_BITS = 12;
@@ -65,50 +65,50 @@ final class FakeSet {
     }
 
     private boolean mayTake() {
-        return isFree() && intentionLeft() < 1;
+        return isFree() && reservationLeft() < 1;
     }
 
     private void take(String token) {
         for (String key : keys) {
             redis.set(key, token, argument(0));
-            if (intention().equals(redis.get(key + INTENTION_MARK))) {
-                redis.delete(key + INTENTION_MARK);
+            if (reservation().equals(redis.get(key + RESERVATION_MARK))) {
+                redis.delete(key + RESERVATION_MARK);
             }
         }
     }
 
-    private String intention() {
+    private String reservation() {
         return arguments.get(counters.isEmpty() ? 1 : 2);
     }
 
-    /** The remaining ttl of the intention of somebody else; 0 if there is none, or the ttl of a foreign key. */
-    private long intentionLeft(String key) {
-        String found = redis.read(key + INTENTION_MARK);
-        long left = found == null || found.equals(intention()) ? 0 : redis.pttl(key + INTENTION_MARK);
-        return left <= INTENTION_MS ? Math.max(0, left) : 0;
+    /** The remaining ttl of the reservation of somebody else; 0 if there is none, or the ttl of a foreign key. */
+    private long reservationLeft(String key) {
+        String found = redis.read(key + RESERVATION_MARK);
+        long left = found == null || found.equals(reservation()) ? 0 : redis.pttl(key + RESERVATION_MARK);
+        return left <= RESERVATION_MS ? Math.max(0, left) : 0;
     }
 
     /** Whether it leaves its own one: if not, it may still respect those of others. */
-    private boolean isIntentionLeft() {
-        return !intention().isEmpty() && !intention().equals("?");
+    private boolean isReservationLeft() {
+        return !reservation().isEmpty() && !reservation().equals("?");
     }
 
-    private List<String> keysOfIntention() {
-        return intention().isEmpty() ? List.of() : keys;
+    private List<String> keysOfReservation() {
+        return reservation().isEmpty() ? List.of() : keys;
     }
 
-    private long intentionLeft() {
-        return keysOfIntention().stream().mapToLong(this::intentionLeft).max().orElse(0);
+    private long reservationLeft() {
+        return keysOfReservation().stream().mapToLong(this::reservationLeft).max().orElse(0);
     }
 
-    /** On the keys before the first one with the intention of somebody else, or for which another client precedes. */
-    private void leaveIntention(int awaited) {
-        for (String key : isIntentionLeft() ? keys : List.<String>of()) {
-            if (intentionLeft(key) > 0 || keys.indexOf(key) == awaited - 1) {
+    /** On the keys before the first one with the reservation of somebody else, or for which another client precedes. */
+    private void leaveReservation(int awaited) {
+        for (String key : isReservationLeft() ? keys : List.<String>of()) {
+            if (reservationLeft(key) > 0 || keys.indexOf(key) == awaited - 1) {
                 return;
             }
-            if (redis.get(key + INTENTION_MARK) == null) {
-                redis.set(key + INTENTION_MARK, intention(), INTENTION_MS);
+            if (redis.get(key + RESERVATION_MARK) == null) {
+                redis.set(key + RESERVATION_MARK, reservation(), RESERVATION_MS);
             }
         }
     }
@@ -120,17 +120,17 @@ final class FakeSet {
             return -(TTL_MAX << ORDER_BITS | number << PLACE_BITS);
         }
         int taken = number(key -> redis.get(key) != null);
-        int number = taken > 0 ? taken : number(key -> keysOfIntention().contains(key) && intentionLeft(key) > 0);
-        long left = Math.max(0, Math.max(longest, intentionLeft()));
+        int number = taken > 0 ? taken : number(key -> keysOfReservation().contains(key) && reservationLeft(key) > 0);
+        long left = Math.max(0, Math.max(longest, reservationLeft()));
         long order = order(number);
-        leaveIntention(order % 32 > 1 && ticket(number) == 0 ? number : 0);
-        boolean isFirst = order > 0 && intention().equals(redis.get(keys.get(number - 1) + INTENTION_MARK));
+        leaveReservation(order % 32 > 1 && ticket(number) == 0 ? number : 0);
+        boolean isFirst = order > 0 && reservation().equals(redis.get(keys.get(number - 1) + RESERVATION_MARK));
         order = isFirst ? order / 32 * 32 + 1 : order;
         return -((left << ORDER_BITS) + (number << PLACE_BITS) + order);
     }
 
     private FakeTickets tickets(int number) {
-        return new FakeTickets(redis, keys.get(number - 1) + INTENTION_MARK + ":tickets", TICKETS);
+        return new FakeTickets(redis, keys.get(number - 1) + RESERVATION_MARK + ":tickets", TICKETS);
     }
 
     /** The ticket for the key that refuses, and the place. */
@@ -138,7 +138,7 @@ final class FakeSet {
         if (number == 0 || ticket(number) < 0) {
             return 0;
         }
-        boolean isFirst = intention().equals(redis.get(keys.get(number - 1) + INTENTION_MARK));
+        boolean isFirst = reservation().equals(redis.get(keys.get(number - 1) + RESERVATION_MARK));
         long found = tickets(number).ofSet(ticket(number), isFirst);
         return found / 32 * (1 << TICKET_BITS) + found % 32;
     }

@@ -31,8 +31,8 @@ class FlightRecorderSimTest {
     private static final String NODES = NODE + "(, " + NODE + ")*";
     private static final String MS = "\\d+\\.\\d{3} ms";
     /** A set of resources is in brackets. */
-    private static final String SLOT = ":redlock:permit:\\{resource-\\d\\}:\\d+";
-    private static final String RESOURCES = "resource-\\d(?:" + SLOT + ")?|\\[resource-\\d(?:, resource-\\d)*\\]";
+    private static final String PERMIT = ":redlock:permit:\\{resource-\\d\\}:\\d+";
+    private static final String RESOURCES = "resource-\\d(?:" + PERMIT + ")?|\\[resource-\\d(?:, resource-\\d)*\\]";
     private static final Pattern LINE = Pattern.compile(" *(-?\\d+\\.\\d{3}) ms  (?:" + NODE
             + "  [A-Z]+ -> [A-Z]+(?:: .+)?|(a lock whose name is overwritten|a lock without waiters|" + RESOURCES + ")"
             + "(?: #(\\d+))?  (" + String.join("|", "attempt, asks " + NODES, "also asks " + NODES,

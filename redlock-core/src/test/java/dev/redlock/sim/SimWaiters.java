@@ -31,7 +31,7 @@ final class SimWaiters {
     /** Since when each lock is free for each use. */
     private final Map<String, long[]> freeSinceNs = new HashMap<>();
     private final long limitNs;
-    /** A server before Redis 7.2 does not push the end of an intention of a set. */
+    /** A server before Redis 7.2 does not push the end of a reservation of a set. */
     private final long limitOfSetNs;
 
     SimWaiters(Simulation simulation, List<String> names) {
@@ -43,10 +43,10 @@ final class SimWaiters {
             freeSinceNs.put(name, never);
         }
         SimPlan plan = simulation.plan;
-        boolean isIntentionPushed = plan.kinds.size() == plan.nodeCount
+        boolean isReservationPushed = plan.kinds.size() == plan.nodeCount
                 && !plan.kinds.contains(FakeRedis.Kind.REDIS_7);
         this.limitNs = plan.isEveryPushSent() ? WOKEN_NS : BACKSTOP_NS;
-        this.limitOfSetNs = isIntentionPushed ? limitNs : BACKSTOP_NS;
+        this.limitOfSetNs = isReservationPushed ? limitNs : BACKSTOP_NS;
     }
 
     /** Called after each event: the locks were free until now, whatever the event has changed. */
@@ -73,7 +73,7 @@ final class SimWaiters {
         long freeNs = Math.min(waitedNs, nowNs - freeSinceNs(worker, worker.resources()));
         boolean isAsleep = freeNs > (isOfSet ? BACKSTOP_NS : limitNs);
         if (isOfSet) {
-            // It may wait for the intention of another set, unless no resource is in use.
+            // It may wait for the reservation of another set, unless no resource is in use.
             isAsleep |= Math.min(waitedNs, nowNs - freeSinceNs(worker, names)) > limitOfSetNs;
         }
         if (isAsleep) {
@@ -84,7 +84,7 @@ final class SimWaiters {
 
     private long freeSinceNs(SimWorker worker, List<String> resources) {
         if (worker.isPermit()) {
-            return slots(worker.resource).min().orElse(NEVER);
+            return permits(worker.resource).min().orElse(NEVER);
         }
         Use use = worker.isReading() ? Use.READ : worker.isWriting() ? Use.WRITE : Use.PLAIN;
         long latestNs = Long.MIN_VALUE;
@@ -94,7 +94,7 @@ final class SimWaiters {
         return latestNs;
     }
 
-    private LongStream slots(String resource) {
+    private LongStream permits(String resource) {
         return names.stream()
                 .filter(name -> !name.equals(resource) && name.startsWith(resource))
                 .mapToLong(name -> freeSinceNs.get(name)[Use.PLAIN.ordinal()]);

@@ -197,7 +197,7 @@ final class SimWorker implements LeaseListener {
         isCancelled = false;
         // A fenced acquire may need a second round to raise counters, and one without a wait budget a holder ttl query.
         requestedNs = simulation.world.nowNs();
-        // One for a permit makes attempts for several slots.
+        // One for a permit makes attempts for several permits.
         int rounds = isPermit && waitMs == 0 ? 5 : plan.isFenced || waitMs == 0 ? 2 : 1;
         startOperation(Doing.ACQUIRING, waitMs * MS + nodeTimeoutNs() * rounds);
         acquireStartNs = simulation.world.nowNs();
@@ -216,7 +216,7 @@ final class SimWorker implements LeaseListener {
     private int[] extensionPushes() {
         List<String> keys = isPermit
                 ? IntStream.range(0, simulation.plan.permitCount)
-                        .mapToObj(number -> Simulation.slotName(resource, number))
+                        .mapToObj(number -> Simulation.permitName(resource, number))
                         .toList()
                 : resources;
         return simulation.refusals.extensionPushes(client.name(), keys);
@@ -243,7 +243,7 @@ final class SimWorker implements LeaseListener {
         if (isPermit) {
             isReading = false;
             isWriting = false;
-            // The grant names the slot.
+            // The grant names the permit.
             resources = List.of();
             return options.forPermitOf(plan.permitCount);
         }

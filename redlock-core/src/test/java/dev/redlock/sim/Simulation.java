@@ -345,35 +345,35 @@ public final class Simulation {
         }
     }
 
-    /** Each resource, followed by the slots of its semaphore. */
+    /** Each resource, followed by the permits of its semaphore. */
     private List<String> lockNames() {
         List<String> names = new ArrayList<>();
         for (int r = 0; r < plan.resourceCount; r++) {
             names.add("resource-" + r);
             for (int i = 0; plan.permitTenths > 0 && i < plan.permitCount; i++) {
-                names.add(slotName("resource-" + r, i));
+                names.add(permitName("resource-" + r, i));
             }
         }
         return names;
     }
 
-    static String slotName(String resource, int number) {
+    static String permitName(String resource, int number) {
         return resource + ":redlock:permit:{" + resource + "}:" + number;
     }
 
-    /** No more holders than permits, unless two have one slot, which is judged as with plain locks. */
+    /** No more holders than permits, unless two have one permit, which is judged as with plain locks. */
     private void checkPermits(String resource) {
         int holders = 0;
         for (int i = 0; i < inside.size(); i++) {
             holders += inside.get(i).isPermit() && inside.get(i).resource.equals(resource) ? 1 : 0;
         }
         if (holders > plan.permitCount) {
-            Set<List<String>> slots = new HashSet<>();
+            Set<List<String>> permits = new HashSet<>();
             inside.stream()
                     .filter(worker -> worker.isPermit() && worker.resource.equals(resource))
-                    .forEach(worker -> slots.add(worker.resources()));
-            if (slots.size() > plan.permitCount) {
-                violate(slots.size() + " permits of " + plan.permitCount + " are held: " + slots);
+                    .forEach(worker -> permits.add(worker.resources()));
+            if (permits.size() > plan.permitCount) {
+                violate(permits.size() + " permits of " + plan.permitCount + " are held: " + permits);
             }
         }
     }

@@ -11,7 +11,7 @@ import java.util.concurrent.CountDownLatch;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
-/** The slots of acquire times, and the percentiles that are read from them. */
+/** The buckets of acquire times, and the percentiles that are read from them. */
 @Timeout(60)
 class AcquireTimesTest {
 
@@ -24,17 +24,17 @@ class AcquireTimesTest {
         return new AcquireTimesReader(List.of(loops), 2, 0);
     }
 
-    /** The slots follow each other without a gap, and none is wide. */
+    /** The buckets follow each other without a gap, and none is wide. */
     @Test
-    void everyDurationHasOneNarrowSlot() {
-        for (int slot = 0; slot < AcquireTimes.BUCKET_COUNT - 1; slot++) {
-            long startNs = slot == 0 ? 0 : AcquireTimes.endNs(slot - 1);
-            long endNs = AcquireTimes.endNs(slot);
-            assertEquals(slot, AcquireTimes.slotOf(startNs), "start of slot " + slot);
-            assertEquals(slot, AcquireTimes.slotOf(endNs - 1), "end of slot " + slot);
-            assertTrue(endNs - startNs <= Math.max(1024, startNs / 32), "width of slot " + slot);
+    void everyDurationHasOneNarrowBucket() {
+        for (int bucket = 0; bucket < AcquireTimes.BUCKET_COUNT - 1; bucket++) {
+            long startNs = bucket == 0 ? 0 : AcquireTimes.endNs(bucket - 1);
+            long endNs = AcquireTimes.endNs(bucket);
+            assertEquals(bucket, AcquireTimes.bucketOf(startNs), "start of bucket " + bucket);
+            assertEquals(bucket, AcquireTimes.bucketOf(endNs - 1), "end of bucket " + bucket);
+            assertTrue(endNs - startNs <= Math.max(1024, startNs / 32), "width of bucket " + bucket);
         }
-        assertEquals(AcquireTimes.BUCKET_COUNT - 1, AcquireTimes.slotOf(Long.MAX_VALUE));
+        assertEquals(AcquireTimes.BUCKET_COUNT - 1, AcquireTimes.bucketOf(Long.MAX_VALUE));
         assertTrue(AcquireTimes.endNs(AcquireTimes.BUCKET_COUNT - 1) > 4_000 * SECOND_NS, "more than an hour");
     }
 
@@ -109,7 +109,7 @@ class AcquireTimesTest {
         started.await();
         long before = 0;
         while (loop.isAlive()) {
-            assertEquals(AcquireTimes.endNs(AcquireTimes.slotOf(2_000)), reader.percentileNs(0, 0.99, 0));
+            assertEquals(AcquireTimes.endNs(AcquireTimes.bucketOf(2_000)), reader.percentileNs(0, 0.99, 0));
             long now = reader.count(0);
             assertTrue(now >= before && now <= count, now + " after " + before);
             before = now;

@@ -38,7 +38,7 @@ class FlightRingTest {
         assertEquals(expected, new FlightRing(asked).capacity());
     }
 
-    /** A quiet copy of a full ring leaves one event out, whose slot the writer may be changing. */
+    /** A quiet copy of a full ring leaves one event out, whose entry the writer may be changing. */
     @ParameterizedTest
     @ValueSource(ints = {0, 1, 7, 8, 9, 100, 1_000_003})
     void aCopyHasTheLastEvents(int count) {

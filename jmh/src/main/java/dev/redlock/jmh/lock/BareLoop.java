@@ -23,7 +23,7 @@ import java.util.concurrent.ArrayBlockingQueue;
 import java.util.function.Consumer;
 
 /**
- * The minimum of work for a lock: one thread, a selector, a bare socket to each node. A slot draws a token, sends the
+ * The minimum of work for a lock: one thread, a selector, a bare socket to each node. A lane draws a token, sends the
  * acquire command to all nodes, counts to a majority, and sends the release command to all nodes and counts again. The
  * commands of one selector turn leave in one write for each node; replies are matched in their order. No timeouts, no
  * reconnects. A cycle allocates nothing.
@@ -42,17 +42,17 @@ final class BareLoop implements LockSession {
     private final IdlePolicy idlePolicy;
     private final boolean isSet;
     private final BareNode[] nodes;
-    private final BareSlot[] slots;
-    private final Map<String, BareSlot> slotsByResource = new HashMap<>();
+    private final BareLane[] lanes;
+    private final Map<String, BareLane> lanesByResource = new HashMap<>();
     private final int majority;
     private final Selector selector;
     private final ByteBuffer batch;
-    /** The slot and its round for each command by number; all nodes get the same commands. */
+    /** The lane and its round for each command by number; all nodes get the same commands. */
     private final long[] sent;
     private final SplittableRandom random = new SplittableRandom();
     private final Consumer<SelectionKey> onReady = this::onReady;
     /** Calls of other threads. */
-    private final ArrayBlockingQueue<BareSlot> submitted;
+    private final ArrayBlockingQueue<BareLane> submitted;
     private final Thread thread = new Thread(this::run, THREAD_NAME);
     private String acquireSha = "";
     private String releaseSha = "";
@@ -73,7 +73,7 @@ final class BareLoop implements LockSession {
         this.isSet = isSet;
         this.nodes = new BareNode[addresses.length];
         this.majority = nodes.length / 2 + 1;
-        this.slots = new BareSlot[outstanding];
+        this.lanes = new BareLane[outstanding];
         this.submitted = new ArrayBlockingQueue<>(outstanding);
         this.sent = new long[Math.max(SENT_LENGTH_MIN, Integer.highestOneBit(outstanding) * 16)];
         for (int i = 0; i < nodes.length; i++) {
@@ -105,31 +105,31 @@ final class BareLoop implements LockSession {
     /** Returns the same handle for the same resource. */
     @Override
     public LockHandle handle(LockSpec spec, LockListener listener) {
-        BareSlot slot = slotsByResource.computeIfAbsent(spec.resource(),
-                name -> newSlot(name, Long.toString(spec.ttl().toMillis())));
-        slot.listener = listener;
-        return slot;
+        BareLane lane = lanesByResource.computeIfAbsent(spec.resource(),
+                name -> newLane(name, Long.toString(spec.ttl().toMillis())));
+        lane.listener = listener;
+        return lane;
     }
 
-    private BareSlot newSlot(String resource, String ttlMs) {
-        int index = slotsByResource.size();
-        slots[index] = new BareSlot(this, index,
+    private BareLane newLane(String resource, String ttlMs) {
+        int index = lanesByResource.size();
+        lanes[index] = new BareLane(this, index,
                 isSet
                         ? BareCommand.setIfAbsent(resource, ttlMs)
                         : BareCommand.script(acquireSha, resource, ttlMs),
                 BareCommand.script(releaseSha, resource));
-        if (Math.max(slots[index].acquire.length(), slots[index].release.length()) > COMMAND_BYTES_MAX) {
+        if (Math.max(lanes[index].acquire.length(), lanes[index].release.length()) > COMMAND_BYTES_MAX) {
             throw new IllegalArgumentException(resource + " is too long: a command has at most " + COMMAND_BYTES_MAX
                     + " bytes");
         }
-        return slots[index];
+        return lanes[index];
     }
 
-    void submit(BareSlot slot) {
+    void submit(BareLane lane) {
         if (Thread.currentThread() == thread) {
-            send(slot);
+            send(lane);
         } else {
-            submitted.add(slot);
+            submitted.add(lane);
             selector.wakeup();
         }
     }
@@ -174,8 +174,8 @@ final class BareLoop implements LockSession {
     private void run() {
         try {
             while (!isClosing || !isAnswered()) {
-                for (BareSlot slot = submitted.poll(); slot != null; slot = submitted.poll()) {
-                    send(slot);
+                for (BareLane lane = submitted.poll(); lane != null; lane = submitted.poll()) {
+                    send(lane);
                 }
                 flush();
                 select();
@@ -229,22 +229,22 @@ final class BareLoop implements LockSession {
         batch.clear();
     }
 
-    private void send(BareSlot slot) {
-        if (slot.isReleasing) {
-            send(slot, slot.release);
+    private void send(BareLane lane) {
+        if (lane.isReleasing) {
+            send(lane, lane.release);
             return;
         }
-        slot.high = random.nextLong();
-        slot.middle = random.nextLong();
-        slot.low = random.nextInt();
-        send(slot, slot.acquire);
+        lane.high = random.nextLong();
+        lane.middle = random.nextLong();
+        lane.low = random.nextInt();
+        send(lane, lane.acquire);
     }
 
-    private void send(BareSlot slot, BareCommand command) {
-        slot.goodCount = 0;
-        slot.badCount = 0;
-        command.write(batch, slot.high, slot.middle, slot.low);
-        sent[(int) sentCount++ & sent.length - 1] = (long) slot.epoch << 32 | slot.index;
+    private void send(BareLane lane, BareCommand command) {
+        lane.goodCount = 0;
+        lane.badCount = 0;
+        command.write(batch, lane.high, lane.middle, lane.low);
+        sent[(int) sentCount++ & sent.length - 1] = (long) lane.epoch << 32 | lane.index;
     }
 
     void onError(BareNode node, String reply) {
@@ -256,32 +256,32 @@ final class BareLoop implements LockSession {
             node.lostVoteCount++;
         }
         long round = sent[(int) node.answered++ & sent.length - 1];
-        BareSlot slot = slots[(int) round];
-        if (slot.epoch != (int) (round >>> 32)) {
+        BareLane lane = lanes[(int) round];
+        if (lane.epoch != (int) (round >>> 32)) {
             return;
         }
         if (isVote) {
-            slot.goodCount++;
+            lane.goodCount++;
         } else {
-            slot.badCount++;
+            lane.badCount++;
         }
-        if (slot.goodCount == majority || slot.badCount > nodes.length - majority) {
-            slot.epoch++;
-            onDecided(slot, slot.goodCount == majority);
+        if (lane.goodCount == majority || lane.badCount > nodes.length - majority) {
+            lane.epoch++;
+            onDecided(lane, lane.goodCount == majority);
         }
     }
 
-    private void onDecided(BareSlot slot, boolean isGood) {
-        if (slot.isRollback) {
-            slot.isRollback = false;
-            slot.listener.onAcquire(AcquireOutcome.Kind.CONTENDED, 0);
-        } else if (slot.isReleasing) {
-            slot.listener.onRelease(isGood ? ReleaseOutcome.RELEASED : ReleaseOutcome.UNKNOWN);
+    private void onDecided(BareLane lane, boolean isGood) {
+        if (lane.isRollback) {
+            lane.isRollback = false;
+            lane.listener.onAcquire(AcquireOutcome.Kind.CONTENDED, 0);
+        } else if (lane.isReleasing) {
+            lane.listener.onRelease(isGood ? ReleaseOutcome.RELEASED : ReleaseOutcome.UNKNOWN);
         } else if (isGood) {
-            slot.listener.onAcquire(AcquireOutcome.Kind.ACQUIRED, 0);
+            lane.listener.onAcquire(AcquireOutcome.Kind.ACQUIRED, 0);
         } else {
-            slot.isRollback = true;
-            send(slot, slot.release);
+            lane.isRollback = true;
+            send(lane, lane.release);
         }
     }
 }

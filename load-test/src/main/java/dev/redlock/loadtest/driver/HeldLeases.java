@@ -21,8 +21,8 @@ import java.util.concurrent.atomic.LongAdder;
  * @threading any thread
  */
 public final class HeldLeases implements LeaseListener {
-    /** The length of a slot of {@link #renewalsOf}. */
-    public static final long SLOT_NS = TimeUnit.MILLISECONDS.toNanos(100);
+    /** The length of an interval of {@link #renewalsOf}. */
+    public static final long INTERVAL_NS = TimeUnit.MILLISECONDS.toNanos(100);
 
     private static final int IN_FLIGHT_MAX = 256;
     private static final int PROBLEMS_MAX = 5;
@@ -32,7 +32,7 @@ public final class HeldLeases implements LeaseListener {
     private final String keyPrefix;
     private final Lease[] leases;
     private final long startNs = System.nanoTime();
-    private final AtomicIntegerArray slots;
+    private final AtomicIntegerArray intervals;
     private final LongAdder renewals = new LongAdder();
     private final LongAdder lost = new LongAdder();
     private final Queue<String> problems = new ConcurrentLinkedQueue<>();
@@ -42,14 +42,14 @@ public final class HeldLeases implements LeaseListener {
     /**
      * Leases that are not yet acquired.
      *
-     * @param countedMs the time from now for which renewals are counted by slot, milliseconds
+     * @param countedMs the time from now for which renewals are counted by interval, milliseconds
      */
     HeldLeases(Redlock redlock, AcquireOptions options, String keyPrefix, int count, long countedMs) {
         this.redlock = redlock;
         this.options = options.autoExtend().listener(this);
         this.keyPrefix = keyPrefix;
         this.leases = new Lease[count];
-        this.slots = new AtomicIntegerArray((int) (TimeUnit.MILLISECONDS.toNanos(countedMs) / SLOT_NS) + 1);
+        this.intervals = new AtomicIntegerArray((int) (TimeUnit.MILLISECONDS.toNanos(countedMs) / INTERVAL_NS) + 1);
         this.ended = new CountDownLatch(count);
     }
 
@@ -93,19 +93,19 @@ public final class HeldLeases implements LeaseListener {
     @Override
     public void onExtended(Lease lease, int extensionCount) {
         renewals.increment();
-        int slot = slotAt(System.nanoTime());
-        if (slot < slots.length()) {
-            slots.incrementAndGet(slot);
+        int interval = intervalAt(System.nanoTime());
+        if (interval < intervals.length()) {
+            intervals.incrementAndGet(interval);
         }
     }
 
-    /** The slot of a time on the clock of {@link System#nanoTime}. */
-    public int slotAt(long ns) {
-        return (int) ((ns - startNs) / SLOT_NS);
+    /** The interval of a time on the clock of {@link System#nanoTime}. */
+    public int intervalAt(long ns) {
+        return (int) ((ns - startNs) / INTERVAL_NS);
     }
 
-    public int renewalsOf(int slot) {
-        return slots.get(slot);
+    public int renewalsOf(int interval) {
+        return intervals.get(interval);
     }
 
     public long renewalCount() {

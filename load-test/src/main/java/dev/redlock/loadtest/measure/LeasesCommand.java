@@ -193,8 +193,8 @@ public final class LeasesCommand extends LabCommand {
         private void addRates(Map<String, Double> figures, Usage usage) {
             double perSecond = (last.renewals - start.renewals) * 1e9 / (last.ns - start.ns);
             figures.put(RENEWALS_PER_SECOND, perSecond);
-            // The first and the last slot are not complete.
-            int[] counts = IntStream.range(leases.slotAt(start.ns) + 1, leases.slotAt(last.ns))
+            // The first and the last interval are not complete.
+            int[] counts = IntStream.range(leases.intervalAt(start.ns) + 1, leases.intervalAt(last.ns))
                     .map(leases::renewalsOf)
                     .sorted()
                     .toArray();

@@ -42,7 +42,7 @@ class ScriptContractOnNodesTest {
     /** Starts one server for all cases. */
     @TestInstance(TestInstance.Lifecycle.PER_CLASS)
     abstract static class OnARealNode {
-        /** Intentions and some entries expire while a case uses them, if the machine is slow. */
+        /** Reservations and some entries expire while a case uses them, if the machine is slow. */
         private static final long SLOW_NS = TimeUnit.MILLISECONDS.toNanos(15);
         private static final int TRIES_MAX = 20;
 

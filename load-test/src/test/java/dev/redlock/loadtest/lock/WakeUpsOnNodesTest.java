@@ -65,7 +65,7 @@ class WakeUpsOnNodesTest {
         return redlock.nodes().stream().mapToLong(NodeStatus::refusedCount).sum();
     }
 
-    /** The connection that removes the intention gets no push. */
+    /** The connection that removes the reservation gets no push. */
     @ParameterizedTest
     @EnumSource(value = Source.class, names = {"PATH", "EMBEDDED"})
     void aWriterThatGivesUpWakesTheReaderOfItsClient(Source source) throws Exception {
@@ -86,7 +86,7 @@ class WakeUpsOnNodesTest {
             throws Exception {
         long refused = refusedCount(redlock);
         CompletableFuture<AcquireOutcome> waiting = redlock.acquireAsync("orders", options).toCompletableFuture();
-        Await.until("refused by a quorum and by the doorkeeper", () -> refusedCount(redlock) >= refused + 3);
+        Await.until("refused by a quorum and by the coordinator", () -> refusedCount(redlock) >= refused + 3);
         return waiting;
     }
 

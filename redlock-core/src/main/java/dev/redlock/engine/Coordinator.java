@@ -4,13 +4,13 @@ import dev.redlock.node.FanOut;
 import dev.redlock.node.Voter;
 
 /**
- * Chooses the doorkeeper of a resource: the node that contended attempts ask first. All clients choose the same node,
+ * Chooses the coordinator of a resource: the node that contended attempts ask first. All clients choose the same node,
  * by a rendezvous hash of the resource and the identities of the servers, so one waiter wins there and the others cost
  * one node one refusal each. No safety depends on the choice.
  *
  * @threading event-loop-confined
  */
-final class Doorkeeper {
+final class Coordinator {
 
     static final int NONE = -1;
     private static final int GRACE_ROUND_TRIPS = 3;
@@ -29,26 +29,26 @@ final class Doorkeeper {
     /** The shortest round trips of recent contended attempts, which rise slowly; 0 before the first. */
     private final long[] shortestNs;
 
-    Doorkeeper(Voter[] voters, FanOut fanOut) {
+    Coordinator(Voter[] voters, FanOut fanOut) {
         this.voters = voters;
         this.fanOut = fanOut;
         this.shortestNs = new long[voters.length];
     }
 
-    /** A doorkeeper has refused an attempt, this long after its start. */
-    void onRefused(int doorkeeper, long afterNs) {
-        long shortest = shortestNs[doorkeeper];
+    /** A coordinator has refused an attempt, this long after its start. */
+    void onRefused(int coordinator, long afterNs) {
+        long shortest = shortestNs[coordinator];
         boolean isShorter = shortest == 0 || afterNs < shortest;
-        shortestNs[doorkeeper] = isShorter ? afterNs : shortest + (afterNs - shortest >> RISE_SHIFT);
+        shortestNs[coordinator] = isShorter ? afterNs : shortest + (afterNs - shortest >> RISE_SHIFT);
     }
 
     /**
      * A clock sample is rare, and the first one follows the connect: it may take ten times as long as an attempt. The
-     * delays of later places would be as much too long, and these clients would miss their turns again and again.
+     * delays of later places would be as much too long, and these clients would come too late again and again.
      */
-    private long roundTripNs(int doorkeeper) {
-        long sampleNs = voters[doorkeeper].roundTripNs();
-        long attemptNs = shortestNs[doorkeeper];
+    private long roundTripNs(int coordinator) {
+        long sampleNs = voters[coordinator].roundTripNs();
+        long attemptNs = shortestNs[coordinator];
         return attemptNs == 0 || sampleNs < attemptNs ? sampleNs : attemptNs;
     }
 
@@ -71,14 +71,14 @@ final class Doorkeeper {
         return best != NONE && fanOut.isPushing(best) ? best : NONE;
     }
 
-    /** Returns how long an attempt waits for the doorkeeper alone: some round trips, at most half of the time. */
-    long timeoutNs(int doorkeeper, long roundNs) {
-        return Math.min(roundNs / 2, graceNs(doorkeeper));
+    /** Returns how long an attempt waits for the coordinator alone: some round trips, at most half of the time. */
+    long timeoutNs(int coordinator, long roundNs) {
+        return Math.min(roundNs / 2, graceNs(coordinator));
     }
 
-    /** Returns how long the doorkeeper may be slower than the other nodes. */
-    long graceNs(int doorkeeper) {
-        return Math.max(GRACE_NS_MIN, GRACE_ROUND_TRIPS * roundTripNs(doorkeeper));
+    /** Returns how long the coordinator may be slower than the other nodes. */
+    long graceNs(int coordinator) {
+        return Math.max(GRACE_NS_MIN, GRACE_ROUND_TRIPS * roundTripNs(coordinator));
     }
 
     /**
@@ -89,12 +89,12 @@ final class Doorkeeper {
      */
     long turnDelayNs(LockKey key, int place) {
         int preceding = place - Ticket.FIRST_PLACE;
-        int doorkeeper = preceding > 0 ? of(key) : NONE;
-        return doorkeeper == NONE ? 0 : Math.min(TURN_DELAY_NS_MAX, preceding * turnNs(doorkeeper));
+        int coordinator = preceding > 0 ? of(key) : NONE;
+        return coordinator == NONE ? 0 : Math.min(TURN_DELAY_NS_MAX, preceding * turnNs(coordinator));
     }
 
-    private long turnNs(int doorkeeper) {
-        return Math.max(TURN_NS_MIN, TURN_ROUND_TRIPS * roundTripNs(doorkeeper));
+    private long turnNs(int coordinator) {
+        return Math.max(TURN_NS_MIN, TURN_ROUND_TRIPS * roundTripNs(coordinator));
     }
 
     /** Mixes both hashes so that each bit of either changes about half of the result (finalizer of MurmurHash3). */

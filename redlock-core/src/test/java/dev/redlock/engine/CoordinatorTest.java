@@ -9,7 +9,7 @@ import java.util.List;
 import java.util.Random;
 import org.junit.jupiter.api.Test;
 
-class DoorkeeperTest extends VirtualTest {
+class CoordinatorTest extends VirtualTest {
 
     private static final int KEYS = 10_000;
     private static final long MS = 1_000_000;
@@ -18,7 +18,7 @@ class DoorkeeperTest extends VirtualTest {
         int keyHash = LockKey.of("", resource, 512).hashCode();
         int first = 0;
         for (int i = 1; i < identityHashes.length; i++) {
-            if (Doorkeeper.weightOf(keyHash, identityHashes[i]) > Doorkeeper.weightOf(keyHash,
+            if (Coordinator.weightOf(keyHash, identityHashes[i]) > Coordinator.weightOf(keyHash,
                     identityHashes[first])) {
                 first = i;
             }
@@ -41,7 +41,7 @@ class DoorkeeperTest extends VirtualTest {
     }
 
     @Test
-    void aMissingNodeChangesTheDoorkeeperOfItsOwnResourcesOnly() {
+    void aMissingNodeChangesTheCoordinatorOfItsOwnResourcesOnly() {
         int[] all = new Random(7).ints(5).toArray();
         int[] four = java.util.Arrays.copyOf(all, 4);
         for (int i = 0; i < KEYS; i++) {
@@ -55,14 +55,14 @@ class DoorkeeperTest extends VirtualTest {
     /** Clients of all versions must choose the same node. These are published values of the hash. */
     @Test
     void weightsAreThoseOfMurmurHash3() {
-        assertEquals(0x514E28B7, Doorkeeper.weightOf(0, 1));
-        assertEquals(0x81F16F39, Doorkeeper.weightOf(0, 0xFFFFFFFF));
-        assertEquals(0x514E28B7, Doorkeeper.weightOf(1, 0x9E3779B9 ^ 1));
+        assertEquals(0x514E28B7, Coordinator.weightOf(0, 1));
+        assertEquals(0x81F16F39, Coordinator.weightOf(0, 0xFFFFFFFF));
+        assertEquals(0x514E28B7, Coordinator.weightOf(1, 0x9E3779B9 ^ 1));
     }
 
     /** Otherwise a thrifty attempt asks one node more. The hashes of two servers may be equal. */
     @Test
-    void theDoorkeeperIsOneOfTheFirstVoters() {
+    void theCoordinatorIsOneOfTheFirstVoters() {
         world = new VirtualWorld(3);
         List<String> equalHashes = List.of("AaAa", "AaBB", "BBBB");
         for (int i = 0; i < 3; i++) {
@@ -70,36 +70,36 @@ class DoorkeeperTest extends VirtualTest {
         }
         TestEngine engine = client().engine().engine();
         LockKey key = LockKey.of("", "orders", 512);
-        assertEquals(0, engine.newDoorkeeper().of(key));
+        assertEquals(0, engine.newCoordinator().of(key));
         assertEquals(0b011, engine.firstVoters().of(key));
     }
 
-    /** Returns a doorkeeper of nodes whose last clock samples took 40 ms. */
-    private Doorkeeper slowDoorkeeper() {
+    /** Returns a coordinator of nodes whose last clock samples took 40 ms. */
+    private Coordinator slowCoordinator() {
         VirtualWorld.Client client = world(3);
         eachNode(node -> node.delay(() -> 20 * MS));
         world.runMs(3_000);
-        return client.engine().engine().newDoorkeeper();
+        return client.engine().engine().newCoordinator();
     }
 
     /** A clock sample is rare, and may be much longer than an attempt. */
     @Test
     void theGraceFollowsTheShortestRefusalsWhichRiseSlowly() {
-        Doorkeeper doorkeeper = slowDoorkeeper();
-        assertEquals(120 * MS, doorkeeper.graceNs(0), "three round trips of a clock sample");
-        doorkeeper.onRefused(0, 8 * MS);
-        assertEquals(24 * MS, doorkeeper.graceNs(0), "three times the first refusal");
-        doorkeeper.onRefused(0, 16 * MS);
-        assertEquals(27 * MS, doorkeeper.graceNs(0), "an eighth of the way to a longer one");
-        doorkeeper.onRefused(0, 4 * MS);
-        assertEquals(12 * MS, doorkeeper.graceNs(0), "a shorter one at once");
-        assertEquals(120 * MS, doorkeeper.graceNs(1), "another node");
+        Coordinator coordinator = slowCoordinator();
+        assertEquals(120 * MS, coordinator.graceNs(0), "three round trips of a clock sample");
+        coordinator.onRefused(0, 8 * MS);
+        assertEquals(24 * MS, coordinator.graceNs(0), "three times the first refusal");
+        coordinator.onRefused(0, 16 * MS);
+        assertEquals(27 * MS, coordinator.graceNs(0), "an eighth of the way to a longer one");
+        coordinator.onRefused(0, 4 * MS);
+        assertEquals(12 * MS, coordinator.graceNs(0), "a shorter one at once");
+        assertEquals(120 * MS, coordinator.graceNs(1), "another node");
     }
 
     @Test
-    void anAttemptWaitsForTheDoorkeeperForHalfOfItsTimeAtMost() {
-        Doorkeeper doorkeeper = slowDoorkeeper();
-        assertEquals(25 * MS, doorkeeper.timeoutNs(0, 50 * MS));
-        assertEquals(120 * MS, doorkeeper.timeoutNs(0, 1_000 * MS));
+    void anAttemptWaitsForTheCoordinatorForHalfOfItsTimeAtMost() {
+        Coordinator coordinator = slowCoordinator();
+        assertEquals(25 * MS, coordinator.timeoutNs(0, 50 * MS));
+        assertEquals(120 * MS, coordinator.timeoutNs(0, 1_000 * MS));
     }
 }

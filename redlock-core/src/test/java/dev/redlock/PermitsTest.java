@@ -6,8 +6,8 @@ import dev.redlock.sim.VirtualWorld;
 import java.time.Duration;
 import java.util.List;
 
-/** The base of tests that choose which slots of a semaphore are in use, on nodes with slow links. */
-abstract class SlotsTest extends VirtualTest {
+/** The base of tests that choose which permits of a semaphore are in use, on nodes with slow links. */
+abstract class PermitsTest extends VirtualTest {
 
     protected static final Duration WAIT = Duration.ofSeconds(60);
     /** Delay of each request and of each reply. */
@@ -26,13 +26,13 @@ abstract class SlotsTest extends VirtualTest {
                 .retryPolicy((attempts, reason, remainingTtlMs, random) -> RETRY_MS * 1_000_000);
     }
 
-    protected static String slot(int number) {
+    protected static String permit(int number) {
         return "orders:redlock:permit:{orders}:" + number;
     }
 
-    /** A slot is in use, by a client that does not matter. */
+    /** A permit is in use, by a client that does not matter. */
     protected static void setForeign(FakeNode node, int number) {
-        node.redis().set(slot(number), "foreign", LONG_MS);
+        node.redis().set(permit(number), "foreign", LONG_MS);
     }
 
     protected void setForeign(int number) {
@@ -40,11 +40,11 @@ abstract class SlotsTest extends VirtualTest {
     }
 
     protected void free(int number) {
-        eachNode(node -> node.redis().delete(slot(number)));
+        eachNode(node -> node.redis().delete(permit(number)));
     }
 
-    /** @return the slots that attempts have asked a node for, in order; the node must have a log */
-    protected static List<Integer> askedSlots(FakeNode node) {
+    /** @return the permits that attempts have asked a node for, in order; the node must have a log */
+    protected static List<Integer> askedPermits(FakeNode node) {
         return node.redis()
                 .log()
                 .stream()
@@ -62,11 +62,11 @@ abstract class SlotsTest extends VirtualTest {
     }
 
     protected int searches() {
-        return world.nodes().stream().mapToInt(SlotsTest::searches).sum();
+        return world.nodes().stream().mapToInt(PermitsTest::searches).sum();
     }
 
     protected int attempts() {
-        return world.nodes().stream().mapToInt(SlotsTest::attempts).sum();
+        return world.nodes().stream().mapToInt(PermitsTest::attempts).sum();
     }
 
     protected void searchReply(long reply) {

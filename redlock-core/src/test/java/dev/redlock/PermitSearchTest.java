@@ -19,14 +19,14 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
-/** Searches for a free slot whose reply is wrong, late, or does not come. */
-class SlotSearchTest extends SlotsTest {
+/** Searches for a free permit whose reply is wrong, late, or does not come. */
+class PermitSearchTest extends PermitsTest {
 
     private static final int SEARCHES_MAX = 8;
     /** A search is given up after four times this, on a fast link. */
     private static final long GRACE_MS = 1;
 
-    private List<Integer> slotsAskedAfterSearches(int count, long reply) {
+    private List<Integer> permitsAskedAfterSearches(int count, long reply) {
         VirtualWorld.Client client = fullWorld(count);
         searchReply(reply);
         node(0).redis().startLog();
@@ -36,35 +36,35 @@ class SlotSearchTest extends SlotsTest {
         // Each node needs the script once.
         long roundTripsMax = 1 + 2 * SEARCHES_MAX + 3;
         assertTrue(world.nowNs() - startNs <= 2 * LINK_US * 1_000 * roundTripsMax, "no search times out");
-        List<Integer> asked = askedSlots(node(0));
+        List<Integer> asked = askedPermits(node(0));
         asked.forEach(number -> assertTrue(number >= 0 && number < count, asked::toString));
         return asked.subList(1, asked.size());
     }
 
     // ---- replies ----------------------------------------------------------------------------------------------------
 
-    /** The nodes name a slot that is in use, again and again. */
+    /** The nodes name a permit that is in use, again and again. */
     @ParameterizedTest
     @CsvSource({"4, 1, 0", "4, 4, 3", "4, 3585, 0", "256, 256, 255", "256, 562949953420801, 0"})
-    void theNextAttemptAsksForTheSlotOfTheReply(int count, long reply, int expected) {
-        List<Integer> asked = slotsAskedAfterSearches(count, reply);
+    void theNextAttemptAsksForThePermitOfTheReply(int count, long reply, int expected) {
+        List<Integer> asked = permitsAskedAfterSearches(count, reply);
         assertEquals(SEARCHES_MAX, asked.size());
         assertEquals(Set.of(expected), new HashSet<>(asked));
     }
 
-    /** The first slot or another one does not exist, so the client trusts no part of the reply. */
+    /** The first permit or another one does not exist, so the client trusts no part of the reply. */
     @ParameterizedTest
     @CsvSource({"4, 5", "4, 511", "4, 512", "4, 4097", "256, 257", "256, 562949953421313",
         "256, 9007199254740991", "256, 9223372036854775807"})
-    void aReplyOutOfRangeIsReplacedByARandomSlot(int count, long reply) {
-        List<Integer> asked = slotsAskedAfterSearches(count, reply);
+    void aReplyOutOfRangeIsReplacedByARandomPermit(int count, long reply) {
+        List<Integer> asked = permitsAskedAfterSearches(count, reply);
         assertEquals(SEARCHES_MAX, asked.size());
         assertTrue(new HashSet<>(asked).size() > 1, asked::toString);
     }
 
     @ParameterizedTest
     @CsvSource({"0, 0", "-1, 1", "-4096, 4096", "-9007199254740991, 9223372036854775807"})
-    void aReplyWithoutASlotEndsTheAttempt(long reply, long remainingTtlMs) {
+    void aReplyWithoutAPermitEndsTheAttempt(long reply, long remainingTtlMs) {
         VirtualWorld.Client client = fullWorld(4);
         searchReply(reply);
         AcquireOutcome outcome = acquire(client, permitOf(4));
@@ -74,7 +74,7 @@ class SlotSearchTest extends SlotsTest {
         assertEquals(3, attempts(), "one attempt");
     }
 
-    /** Their slots are taken each time. Every second search asks any node, because the doorkeeper may be wrong. */
+    /** Their permits are taken each time. Every second search asks any node, because the coordinator may be wrong. */
     @Test
     void anAttemptEndsAfterSomeSearchesAndTheWaiterRetries() {
         VirtualWorld.Client client = fullWorld(4);
@@ -82,28 +82,28 @@ class SlotSearchTest extends SlotsTest {
         CompletableFuture<AcquireOutcome> waiting = acquireAsync(client, waitingForPermitOf(4));
         world.runMs(RETRY_MS);
         assertEquals(SEARCHES_MAX, searches());
-        assertTrue(world.nodes().stream().anyMatch(node -> searches(node) >= SEARCHES_MAX / 2), "the doorkeeper");
+        assertTrue(world.nodes().stream().anyMatch(node -> searches(node) >= SEARCHES_MAX / 2), "the coordinator");
         assertTrue(world.nodes().stream().filter(node -> searches(node) > 0).count() > 1, "and others");
         assertEquals(3 * (1 + SEARCHES_MAX), attempts());
         assertEquals(1 + SEARCHES_MAX, client.redlock().counters().contendedAttemptCount());
-        // No node pushes this: each has pushed the last change of the slot, or has refused it before the search.
+        // No node pushes this: each has pushed the last change of the permit, or has refused it before the search.
         eachNode(node -> node.pushFault((name, delivery) -> {
         }));
-        eachNode(node -> node.redis().delete(slot(0)));
+        eachNode(node -> node.redis().delete(permit(0)));
         world.runMs(RETRY_MS);
         acquired(waiting.getNow(null));
     }
 
-    /** The waiter asks for a slot that it knows before it searches again. */
+    /** The waiter asks for a permit that it knows before it searches again. */
     @Test
-    void eachSlotOfTheReplyIsAskedForBeforeTheNextSearch() {
+    void eachPermitOfTheReplyIsAskedForBeforeTheNextSearch() {
         VirtualWorld.Client client = fullWorld(4);
         searchReply(1 + 512 * 0b11);
         node(0).redis().startLog();
         acquireAsync(client, waitingForPermitOf(4));
         world.runMs(RETRY_MS);
         assertEquals(SEARCHES_MAX, searches());
-        List<Integer> asked = askedSlots(node(0));
+        List<Integer> asked = askedPermits(node(0));
         assertEquals(1 + 3 * SEARCHES_MAX, asked.size());
         for (int i = 1; i < asked.size(); i++) {
             assertEquals((i - 1) % 3, asked.get(i), asked::toString);
@@ -112,7 +112,7 @@ class SlotSearchTest extends SlotsTest {
 
     /** All clients ask the same node, which has their registrations. */
     @Test
-    void theFirstSearchAsksTheDoorkeeper() {
+    void theFirstSearchAsksTheCoordinator() {
         fullWorld(4);
         for (int i = 0; i < 8; i++) {
             assertEquals(AcquireOutcome.Kind.CONTENDED, acquire(client(), permitOf(4)).kind());
@@ -121,7 +121,7 @@ class SlotSearchTest extends SlotsTest {
         assertEquals(1, world.nodes().stream().filter(node -> searches(node) > 0).count());
     }
 
-    /** The doorkeeper may have failed. */
+    /** The coordinator may have failed. */
     @Test
     void theSearchAfterAFailedAttemptAsksAnyNode() {
         fullWorld(4);
@@ -136,35 +136,35 @@ class SlotSearchTest extends SlotsTest {
 
     /** So that clients that search at the same time rarely meet. */
     @Test
-    void searchesStartAtRandomSlots() {
+    void searchesStartAtRandomPermits() {
         fullWorld(64);
-        Set<String> slots = new HashSet<>();
+        Set<String> permits = new HashSet<>();
         for (int i = 0; i < 32; i++) {
             int number = i;
-            eachNode(node -> node.redis().delete(slot(number)));
+            eachNode(node -> node.redis().delete(permit(number)));
         }
         for (int i = 0; i < 16; i++) {
             AcquireOutcome outcome = acquire(client(), permitOf(64));
             if (outcome.attemptCount() == 2) {
-                slots.add(TestEngine.lockedResource(outcome.lease()));
+                permits.add(TestEngine.lockedResource(outcome.lease()));
             }
             release(acquired(outcome));
         }
-        assertTrue(slots.size() > 4, slots::toString);
+        assertTrue(permits.size() > 4, permits::toString);
     }
 
-    /** A node that has lost the key of this client's permit names it before the free slot. */
+    /** A node that has lost the key of this client's permit names it before the free permit. */
     @Test
-    void theFirstFreeSlotThatTheClientDoesNotUseIsAskedFor() {
+    void theFirstFreePermitThatTheClientDoesNotUseIsAskedFor() {
         VirtualWorld.Client client = slowLinks();
         eachNode(node -> setForeign(node, 0));
         Lease own = acquired(acquire(client, permitOf(2)));
-        assertEquals(slot(1), TestEngine.lockedResource(own));
+        assertEquals(permit(1), TestEngine.lockedResource(own));
         searchReply(2 + 512);
         node(0).redis().startLog();
         acquireAsync(client, waitingForPermitOf(2));
         world.runMs(RETRY_MS / 2);
-        assertEquals(Set.of(0), new HashSet<>(askedSlots(node(0))));
+        assertEquals(Set.of(0), new HashSet<>(askedPermits(node(0))));
     }
 
     // ---- no reply ---------------------------------------------------------------------------------------------------
@@ -190,14 +190,14 @@ class SlotSearchTest extends SlotsTest {
         long startMs = nowMs();
         CompletableFuture<AcquireOutcome> acquiring = acquireAsync(client, permitOf(2));
         world.await("the search", NODE_TIMEOUT_MS, () -> searches() == 1);
-        FakeNode doorkeeper = world.nodes().stream().filter(node -> searches(node) == 1).findFirst().orElseThrow();
-        doorkeeper.loseReplies(name -> true);
-        eachNode(node -> List.of(0, 1).forEach(number -> node.redis().delete(slot(number))));
+        FakeNode coordinator = world.nodes().stream().filter(node -> searches(node) == 1).findFirst().orElseThrow();
+        coordinator.loseReplies(name -> true);
+        eachNode(node -> List.of(0, 1).forEach(number -> node.redis().delete(permit(number))));
         acquired(get(acquiring));
         assertEquals(startMs + 2 * linkMs + NODE_TIMEOUT_MS / 2 + 2 * linkMs, nowMs());
     }
 
-    /** The search of the waiter at the head fails while a waiter behind it asks for the only slot. */
+    /** The search of the waiter at the head fails while a waiter behind it asks for the only permit. */
     @Test
     void aHeadWhoseSearchFailsWaitsForTheWaiterBehindIt() {
         VirtualWorld.Client client = slowLinks();
@@ -210,7 +210,7 @@ class SlotSearchTest extends SlotsTest {
         own.releaseAsync();
         Lease first = acquired(get(next));
         assertFalse(head.isDone());
-        assertEquals(2 * 3, attempts(), "the head does not ask for the same slot");
+        assertEquals(2 * 3, attempts(), "the head does not ask for the same permit");
         release(first);
         acquired(get(head));
     }

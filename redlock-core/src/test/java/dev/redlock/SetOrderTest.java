@@ -17,7 +17,7 @@ import java.util.function.LongSupplier;
 import org.junit.jupiter.api.Test;
 
 /** Many waiting sets of one client with a common resource: one at a time makes attempts. */
-class SetTurnsTest extends VirtualTest {
+class SetOrderTest extends VirtualTest {
 
     private static final long HOLD_NS = 1_000_000;
     private static final long BREAK_NS = 30_000;
@@ -134,7 +134,7 @@ class SetTurnsTest extends VirtualTest {
         assertTrue(longestWaitNs <= maxMs * 1_000_000, () -> "one waited for " + longestWaitNs / 1_000 + " us");
     }
 
-    /** A younger set does not leave an intention that refuses an older one of its client. */
+    /** A younger set does not leave a reservation that refuses an older one of its client. */
     @Test
     void equalSetsAndOverlappingOnesOfTwoClients() {
         assertShortWaits(2, 24, i -> i % 4 < 2 ? List.of("a", "b") : List.of("b", "own/" + i), 300);
@@ -166,7 +166,7 @@ class SetTurnsTest extends VirtualTest {
         acquired(get(other.redlock().acquireAsync("own/1", options())));
         CompletableFuture<AcquireOutcome> older = waiting(client, "shared", "own/1");
         CompletableFuture<AcquireOutcome> younger = waiting(client, "shared", "own/2");
-        // The older set pauses with its intention.
+        // The older set pauses with its reservation.
         world.runMs(350);
         long startNs = world.nowNs();
         shared.releaseAsync();

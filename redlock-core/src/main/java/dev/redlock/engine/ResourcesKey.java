@@ -10,9 +10,9 @@ import java.util.List;
  *
  * @threading immutable
  */
-class MembersKey extends LockKey {
+class ResourcesKey extends LockKey {
 
-    private final LockKey[] members;
+    private final LockKey[] resourceKeys;
     /** The mark of a waiter; null until it is needed. Any thread may make it again. */
     private LockKey mark;
 
@@ -36,33 +36,33 @@ class MembersKey extends LockKey {
         }
     }
 
-    MembersKey(KeyText text, LockKind kind, int hash, int orderHash, LockKey... members) {
+    ResourcesKey(KeyText text, LockKind kind, int hash, int orderHash, LockKey... resourceKeys) {
         super(text, kind, hash, orderHash);
-        this.members = members;
+        this.resourceKeys = resourceKeys;
     }
 
     @Override
     public List<String> resources() {
-        return Arrays.stream(members).map(LockKey::resource).toList();
+        return Arrays.stream(resourceKeys).map(LockKey::resource).toList();
     }
 
     @Override
-    int memberCount() {
-        return members.length;
+    int resourceCount() {
+        return resourceKeys.length;
     }
 
     @Override
-    LockKey member(int index) {
-        return members[index];
+    LockKey resourceKey(int index) {
+        return resourceKeys[index];
     }
 
     @Override
     LockKey markKey() {
         LockKey known = mark;
         if (known == null) {
-            String name = prefix() + members[0].resource();
+            String name = prefix() + resourceKeys[0].resource();
             String suffix = KeyText.counterName(name).substring(name.length()) + KeyText.WAITING_MARK;
-            known = new Mark(KeyText.of(prefix(), members[0].resource() + suffix, ""), this);
+            known = new Mark(KeyText.of(prefix(), resourceKeys[0].resource() + suffix, ""), this);
             mark = known;
         }
         return known;
@@ -70,18 +70,18 @@ class MembersKey extends LockKey {
 
     @Override
     public int slot() {
-        return members[0].slot();
+        return resourceKeys[0].slot();
     }
 
     @Override
     void checkSlots(boolean isFenced) {
-        for (LockKey member : members) {
-            if (member.slot() != slot()) {
+        for (LockKey key : resourceKeys) {
+            if (key.slot() != slot()) {
                 throw new IllegalArgumentException("resources " + this + " are in different slots of a cluster: \""
-                        + members[0] + "\" in " + slot() + ", \"" + member + "\" in " + member.slot()
+                        + resourceKeys[0] + "\" in " + slot() + ", \"" + key + "\" in " + key.slot()
                         + "; give all resources of a set one hash tag, such as {tag}");
             }
-            member.checkSlots(isFenced);
+            key.checkSlots(isFenced);
         }
     }
 }

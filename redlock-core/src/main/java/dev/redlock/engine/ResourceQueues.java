@@ -11,7 +11,7 @@ import java.util.List;
  *
  * @threading event-loop-confined
  */
-final class MemberQueues {
+final class ResourceQueues {
 
     private final KeyedMap<Entry> entries = new KeyedMap<>();
     /** As those of {@link WaitQueues}, of resources for which no set waits any more. */
@@ -25,10 +25,10 @@ final class MemberQueues {
     static final class Entry extends Keyed {
         /** In order of arrival. */
         final List<WaitQueue> queues = new ArrayList<>();
-        /** The set whose turn it is; null for none. See {@link SetTurns}. */
-        WaitQueue turn;
-        /** It has the turn before older ones, because its client has released the same set. */
-        boolean isTurnEarly;
+        /** The set that has priority; null for none. See {@link SetOrder}. */
+        WaitQueue priority;
+        /** It has priority before older ones, because its client has released the same set. */
+        boolean isPriorityEarly;
         /** Orders this client among those whose sets wait for the resource; {@link Ticket#NONE} without one. */
         int ticket;
         /** A lease of this client has the resource, until then at most unless it is extended. */
@@ -37,31 +37,31 @@ final class MemberQueues {
     }
 
     /**
-     * Adds a queue, unless its lock is plain: {@link WaitQueues} finds that by its own key. A semaphore has many slots,
-     * so its queue is added by {@link #addSlots} when it needs pushes.
+     * Adds a queue, unless its lock is plain: {@link WaitQueues} finds that by its own key. A semaphore has many
+     * permits, so its queue is added by {@link #addPermits} when it needs pushes.
      */
     void add(WaitQueue queue) {
         LockKey key = queue.key;
-        for (int i = 0; hasMembers(key) && i < key.memberCount(); i++) {
-            queue.members.add(add(queue, key.member(i)));
+        for (int i = 0; hasEntries(key) && i < key.resourceCount(); i++) {
+            queue.resources.add(add(queue, key.resourceKey(i)));
         }
     }
 
-    /** Adds the queue of a semaphore, which the pushes of its slots wake from now on. */
-    void addSlots(WaitQueue queue) {
+    /** Adds the queue of a semaphore, which the pushes of its permits wake from now on. */
+    void addPermits(WaitQueue queue) {
         PermitKey semaphore = (PermitKey) queue.key;
-        for (int i = 0; !queue.hasSlotEntries && i < semaphore.slotCount(); i++) {
-            add(queue, semaphore.slotKey(i));
+        for (int i = 0; !queue.hasPermitEntries && i < semaphore.permitCount(); i++) {
+            add(queue, semaphore.permitKey(i));
         }
-        queue.hasSlotEntries = true;
+        queue.hasPermitEntries = true;
     }
 
-    private Entry add(WaitQueue queue, LockKey member) {
-        Entry entry = entries.get(member);
+    private Entry add(WaitQueue queue, LockKey resource) {
+        Entry entry = entries.get(resource);
         if (entry == null) {
             entry = new Entry();
-            entry.key = member;
-            entry.ticket = (int) recentTickets.take(member, Ticket.NONE);
+            entry.key = resource;
+            entry.ticket = (int) recentTickets.take(resource, Ticket.NONE);
             entries.add(entry);
         }
         entry.queues.add(queue);
@@ -70,15 +70,15 @@ final class MemberQueues {
 
     void remove(WaitQueue queue) {
         LockKey key = queue.key;
-        queue.members.forEach(entry -> remove(queue, entry));
-        queue.members.clear();
-        if (queue.hasSlotEntries) {
+        queue.resources.forEach(entry -> remove(queue, entry));
+        queue.resources.clear();
+        if (queue.hasPermitEntries) {
             PermitKey semaphore = (PermitKey) key;
-            for (int i = 0; i < semaphore.slotCount(); i++) {
-                remove(queue, entries.get(semaphore.slotKey(i)));
+            for (int i = 0; i < semaphore.permitCount(); i++) {
+                remove(queue, entries.get(semaphore.permitKey(i)));
             }
         }
-        queue.hasSlotEntries = false;
+        queue.hasPermitEntries = false;
     }
 
     private void remove(WaitQueue queue, Entry entry) {
@@ -93,13 +93,13 @@ final class MemberQueues {
 
     /** The next waiter of a set is younger than those of other sets. */
     void moveToEnd(WaitQueue queue) {
-        for (Entry entry : queue.members) {
+        for (Entry entry : queue.resources) {
             entry.queues.remove(queue);
             entry.queues.add(queue);
         }
     }
 
-    private static boolean hasMembers(LockKey key) {
+    private static boolean hasEntries(LockKey key) {
         return key.kind() != LockKind.PLAIN && key.kind() != LockKind.PERMIT;
     }
 

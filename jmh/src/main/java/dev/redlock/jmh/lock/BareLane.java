@@ -8,7 +8,7 @@ import dev.redlock.loadtest.driver.LockListener;
  *
  * @threading caller-confined between a call and its outcome; the rest is event-loop-confined
  */
-final class BareSlot implements LockHandle {
+final class BareLane implements LockHandle {
 
     final int index;
     final BareCommand acquire;
@@ -28,7 +28,7 @@ final class BareSlot implements LockHandle {
 
     private final BareLoop loop;
 
-    BareSlot(BareLoop loop, int index, BareCommand acquire, BareCommand release) {
+    BareLane(BareLoop loop, int index, BareCommand acquire, BareCommand release) {
         this.loop = loop;
         this.index = index;
         this.acquire = acquire;

@@ -19,7 +19,7 @@ import java.util.concurrent.CompletableFuture;
 import org.junit.jupiter.api.Test;
 
 /** Overlapping sets of several clients take turns. */
-class SetIntentionsTest extends VirtualTest {
+class SetReservationsTest extends VirtualTest {
 
     private static final long US = 1_000;
     private static final int CLIENTS = 4;
@@ -53,7 +53,7 @@ class SetIntentionsTest extends VirtualTest {
         });
     }
 
-    /** Without intentions, the sets of two clients keep the others out until all their meals are over: for 900 ms. */
+    /** Without reservations, the sets of two clients keep the others out until all their meals are over: for 900 ms. */
     @Test
     void noClientWaitsUntilTheOthersHaveFinished() {
         world = new VirtualWorld(3);
@@ -72,12 +72,12 @@ class SetIntentionsTest extends VirtualTest {
         nothingIsLeft();
     }
 
-    private static boolean hasIntention(FakeNode node) {
-        return node.redis().keys().stream().anyMatch(key -> key.endsWith(":redlock:intention"));
+    private static boolean hasReservation(FakeNode node) {
+        return node.redis().keys().stream().anyMatch(key -> key.endsWith(":redlock:reservation"));
     }
 
-    private boolean isIntentionLeft() {
-        return world.nodes().stream().anyMatch(SetIntentionsTest::hasIntention);
+    private boolean isReservationLeft() {
+        return world.nodes().stream().anyMatch(SetReservationsTest::hasReservation);
     }
 
     private CompletableFuture<AcquireOutcome> waiting(VirtualWorld.Client client, String... resources) {
@@ -97,30 +97,30 @@ class SetIntentionsTest extends VirtualTest {
     }
 
     @Test
-    void aWaiterThatGivesUpRemovesItsIntentionAndWakesTheOthers() {
-        aWaiterThatGivesUpRemovesItsIntention(FakeRedis.Kind.REDIS_8_4, 2);
+    void aWaiterThatGivesUpRemovesItsReservationAndWakesTheOthers() {
+        aWaiterThatGivesUpRemovesItsReservation(FakeRedis.Kind.REDIS_8_4, 2);
     }
 
-    /** It does not register the keys of intentions, which the script does not declare. */
+    /** It does not register the keys of reservations, which the script does not declare. */
     @Test
     void aServerBeforeRedis72WakesNobodyThenSoTheOthersWaitUntilItWouldHaveExpired() {
-        aWaiterThatGivesUpRemovesItsIntention(FakeRedis.Kind.REDIS_7, 300);
+        aWaiterThatGivesUpRemovesItsReservation(FakeRedis.Kind.REDIS_7, 300);
     }
 
-    private void aWaiterThatGivesUpRemovesItsIntention(FakeRedis.Kind kind, long limitMs) {
-        aWaiterThatGivesUpRemovesItsIntention(threeClients(kind), limitMs);
+    private void aWaiterThatGivesUpRemovesItsReservation(FakeRedis.Kind kind, long limitMs) {
+        aWaiterThatGivesUpRemovesItsReservation(threeClients(kind), limitMs);
     }
 
     /** A node does not push what the connection itself has changed. */
     @Test
     void aWaiterThatGivesUpWakesTheWaitersOfItsOwnClient() {
         List<VirtualWorld.Client> clients = threeClients(FakeRedis.Kind.REDIS_8_4);
-        aWaiterThatGivesUpRemovesItsIntention(List.of(clients.get(0), clients.get(1), clients.get(1)), 2);
+        aWaiterThatGivesUpRemovesItsReservation(List.of(clients.get(0), clients.get(1), clients.get(1)), 2);
     }
 
     /** As without memory: the clock throws. The other waiter of the client is not woken then, and asks later. */
     @Test
-    void aWaiterEndsAlthoughTheRemovalOfItsIntentionThrows() {
+    void aWaiterEndsAlthoughTheRemovalOfItsReservationThrows() {
         List<VirtualWorld.Client> clients = threeClients(FakeRedis.Kind.REDIS_8_4);
         VirtualWorld.Client client = clients.get(1);
         Lease a = acquired(get(clients.get(0).redlock().acquireAsync("a", options())));
@@ -131,7 +131,7 @@ class SetIntentionsTest extends VirtualTest {
         client.clockListener(() -> {
             List<String> methods = StackWalker.getInstance()
                     .walk(all -> all.map(StackWalker.StackFrame::getMethodName).toList());
-            if (methods.contains("withdrawIntention")) {
+            if (methods.contains("withdrawReservation")) {
                 throw new OutOfMemoryError("thrown by a test");
             }
         });
@@ -146,7 +146,7 @@ class SetIntentionsTest extends VirtualTest {
         acquired(get(waiting));
     }
 
-    private void aWaiterThatGivesUpRemovesItsIntention(List<VirtualWorld.Client> clients, long limitMs) {
+    private void aWaiterThatGivesUpRemovesItsReservation(List<VirtualWorld.Client> clients, long limitMs) {
         Lease a = acquired(get(clients.get(0).redlock().acquireAsync("a", options())));
         Lease c = acquired(get(clients.get(0).redlock().acquireAsync("c", options())));
         CompletableFuture<AcquireOutcome> givesUp = waiting(clients.get(1), "a", "b");
@@ -155,28 +155,28 @@ class SetIntentionsTest extends VirtualTest {
         world.runMs(20);
         c.releaseAsync();
         world.runMs(20);
-        assertFalse(waiting.isDone(), "the intention of the first waiter keeps the second one out");
+        assertFalse(waiting.isDone(), "the reservation of the first waiter keeps the second one out");
         givesUp.cancel(true);
         world.runMs(limitMs);
-        assertTrue(waiting.isDone(), "the end of the intention wakes the second waiter");
+        assertTrue(waiting.isDone(), "the end of the reservation wakes the second waiter");
         acquired(waiting.join()).releaseAsync();
-        assertFalse(isIntentionLeft());
+        assertFalse(isReservationLeft());
         a.releaseAsync();
         world.runMs(5);
         nothingIsLeft();
     }
 
     @Test
-    void aGrantOfTheDoorkeeperEndsTheIntentionWithoutAnotherCommand() {
+    void aGrantOfTheCoordinatorEndsTheReservationWithoutAnotherCommand() {
         List<VirtualWorld.Client> clients = threeClients(FakeRedis.Kind.REDIS_7);
         Lease a = acquired(get(clients.get(0).redlock().acquireAsync("a", options())));
         CompletableFuture<AcquireOutcome> waiting = waiting(clients.get(1), "a", "b");
         world.runMs(20);
-        assertTrue(isIntentionLeft());
+        assertTrue(isReservationLeft());
         long before = clients.get(1).redlock().counters().commandCount();
         a.releaseAsync();
         world.runMs(20);
-        assertFalse(isIntentionLeft());
+        assertFalse(isReservationLeft());
         assertEquals(3, clients.get(1).redlock().counters().commandCount() - before, "an acquire on each node");
         acquired(waiting.join()).releaseAsync();
         world.runMs(5);
@@ -184,23 +184,23 @@ class SetIntentionsTest extends VirtualTest {
     }
 
     @Test
-    void aGrantWithoutTheDoorkeeperRemovesTheIntention() {
-        for (int doorkeeper = 0; doorkeeper < 3; doorkeeper++) {
+    void aGrantWithoutTheCoordinatorRemovesTheReservation() {
+        for (int coordinator = 0; coordinator < 3; coordinator++) {
             VirtualWorld.Client client = threeClients(FakeRedis.Kind.REDIS_7).get(0);
             eachNode(node -> node.redis().set("a", "foreign", 60_000));
             CompletableFuture<AcquireOutcome> waiting = waiting(client, "a", "b");
             world.runMs(20);
-            assertTrue(isIntentionLeft());
+            assertTrue(isReservationLeft());
             for (int i = 0; i < 3; i++) {
-                if (i != doorkeeper) {
+                if (i != coordinator) {
                     node(i).redis().delete("a");
                 }
             }
-            // At most until the backstop: it is registered at the doorkeeper alone.
+            // At most until the backstop: it is registered at the coordinator alone.
             world.await("grant by two nodes", 600, waiting::isDone);
             world.runMs(2);
-            assertFalse(isIntentionLeft(), "the lock is held");
-            node(doorkeeper).redis().delete("a");
+            assertFalse(isReservationLeft(), "the lock is held");
+            node(coordinator).redis().delete("a");
             acquired(waiting.join()).releaseAsync();
             world.runMs(5);
             nothingIsLeft();
@@ -208,28 +208,28 @@ class SetIntentionsTest extends VirtualTest {
         world = null;
     }
 
-    /** The pushes of the other nodes start an attempt that leaves the intention once more, and that they grant. */
+    /** The pushes of the other nodes start an attempt that leaves the reservation once more, and that they grant. */
     @Test
-    void aGrantWithoutTheDoorkeeperRemovesTheIntentionThatItsOwnAttemptHasLeft() {
+    void aGrantWithoutTheCoordinatorRemovesTheReservationThatItsOwnAttemptHasLeft() {
         VirtualWorld.Client client = threeClients(FakeRedis.Kind.REDIS_8_4).get(0);
-        Set<Integer> doorkeepers = new HashSet<>();
+        Set<Integer> coordinators = new HashSet<>();
         for (int i = 0; i < 10; i++) {
             String held = "{" + i + "}a";
             eachNode(node -> node.redis().set(held, "foreign", 60_000));
             CompletableFuture<AcquireOutcome> waiting = waiting(client, held, "{" + i + "}b");
             // All nodes push by now.
             world.runMs(100);
-            List<FakeNode> intended = world.nodes().stream().filter(SetIntentionsTest::hasIntention).toList();
-            assertEquals(1, intended.size(), "the doorkeeper alone has the intention");
-            doorkeepers.add(world.nodes().indexOf(intended.get(0)));
-            world.nodes().stream().filter(node -> !intended.contains(node)).forEach(node -> node.redis().delete(held));
+            List<FakeNode> reserved = world.nodes().stream().filter(SetReservationsTest::hasReservation).toList();
+            assertEquals(1, reserved.size(), "the coordinator alone has the reservation");
+            coordinators.add(world.nodes().indexOf(reserved.get(0)));
+            world.nodes().stream().filter(node -> !reserved.contains(node)).forEach(node -> node.redis().delete(held));
             world.runMs(10);
             assertTrue(waiting.isDone(), "granted by two nodes");
-            assertFalse(isIntentionLeft(), "the lock is held");
+            assertFalse(isReservationLeft(), "the lock is held");
             acquired(waiting.join()).releaseAsync();
             world.runMs(5);
         }
-        assertEquals(Set.of(0, 1, 2), doorkeepers);
+        assertEquals(Set.of(0, 1, 2), coordinators);
     }
 
     private void share(VirtualWorld.Client client, ResourceKey key) {
