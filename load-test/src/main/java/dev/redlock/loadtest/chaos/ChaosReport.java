@@ -74,7 +74,8 @@ final class ChaosReport {
                 if (ttlMs == -1 && !name.equals(GUARD_MARK)) {
                     keyFailures.add(node + " has the key " + name + " without expiry");
                 }
-                if (!name.contains(COUNTER_MARK) && ttlMs != -2) {
+                boolean isOfLock = !name.contains(COUNTER_MARK) && !name.contains(":redlock:reservation");
+                if (isOfLock && ttlMs != -2) {
                     keys.add(name);
                     if (ttlMs > lifeMsMax()) {
                         keyFailures.add(node + " keeps " + name + " for " + ttlMs + " ms, longer than any ttl");
