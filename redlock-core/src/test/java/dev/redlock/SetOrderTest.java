@@ -120,7 +120,7 @@ class SetOrderTest extends VirtualTest {
         assertFewAreRefused(10, 1, 3);
     }
 
-    /** The client in the first place goes on while the others wait for their turns. */
+    /** The client in the first place starts, and the others wait. */
     @Test
     void aHundredSetsThatAreHeldForNoTime() {
         holdNs = () -> 0;

@@ -4,7 +4,7 @@ import dev.redlock.node.LockKind;
 import dev.redlock.node.LockRequest;
 
 /**
- * The registrations of waiters for pushes, and what else a refusal says. A node pushes the next change of a key after
+ * The registrations of waiters for pushes, and the rest of a refusal. A node pushes the next change of a key after
  * an attempt that it has refused, if the attempt has asked for that.
  *
  * @threading event-loop-confined

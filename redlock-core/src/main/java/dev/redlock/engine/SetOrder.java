@@ -11,8 +11,8 @@ import dev.redlock.node.LockKind;
  * <p>The oldest one also asks while a lease of this client has one of its resources, to leave its reservation: its
  * neighbours that alternate would keep it out. The younger ones respect reservations and leave none.
  *
- * <p>A set that arrives waits too, if an older one has priority or a lease of this client has a resource. So
- * whoever makes no attempt has a registration, or waits for the end of a priority or of a lease of this client.
+ * <p>A set that arrives waits too, if an older one has priority or a lease of this client has a resource. So a
+ * set that makes no attempt has a registration, or waits for an older one or for the end of a lease of this client.
  *
  * @threading event-loop-confined
  */
