@@ -87,7 +87,7 @@ final class Coordinator {
      * then only the time without an attempt that would be refused. A client that precedes and does not come any more
      * costs its time once.
      */
-    long turnDelayNs(LockKey key, int place) {
+    long placeDelayNs(LockKey key, int place) {
         int preceding = place - Ticket.FIRST_PLACE;
         int coordinator = preceding > 0 ? of(key) : NONE;
         return coordinator == NONE ? 0 : Math.min(TURN_DELAY_NS_MAX, preceding * turnNs(coordinator));

@@ -220,7 +220,7 @@ final class Retries {
         // One millisecond more than the node said, because it rounds down.
         long expiryNs = nowNs
                 + (remainingTtlMs < 0 || remainingTtlMs > TTL_MS_MAX ? WAIT_NS_MAX : (remainingTtlMs + 1) * NS_PER_MS);
-        expiryNs += turnDelayNs(pending, expiryNs);
+        expiryNs += placeDelayNs(pending, expiryNs);
         // The other permits of a semaphore expire as the last search has said.
         boolean isOneOfPermits = pending.lease.key.kind() == LockKind.PERMIT && pending.isPermitPushed;
         pending.expiryNs = isOneOfPermits ? WaitQueues.earlier(pending.expiryNs, expiryNs) : expiryNs;
@@ -246,17 +246,17 @@ final class Retries {
     void wake(PendingAcquire head, PendingAcquire.Plan plan, long atNs) {
         boolean isCoordinatorDoubted = head.lossCount % LOSSES_MAX == LOSSES_MAX - 1;
         head.plan = isCoordinatorDoubted ? PendingAcquire.Plan.ALL : plan;
-        long turnNs = atNs + turnDelayNs(head, atNs);
+        long startNs = atNs + placeDelayNs(head, atNs);
         // A later push does not postpone the attempt: other waiters of the client may register for the key all the
         // time.
-        boolean isTurnKnown = head.timerStep == PendingAcquire.TimerStep.WAKE;
+        boolean isStartKnown = head.timerStep == PendingAcquire.TimerStep.WAKE;
         startTimer(head, PendingAcquire.TimerStep.WAKE,
-                isTurnKnown ? WaitQueues.earlier(turnNs, head.timer.deadlineNs()) : turnNs);
+                isStartKnown ? WaitQueues.earlier(startNs, head.timer.deadlineNs()) : startNs);
     }
 
     /** At most half of the time that is left, so that a short budget is not spent behind others. */
-    private long turnDelayNs(PendingAcquire head, long atNs) {
-        long delayNs = services.coordinator.turnDelayNs(head.queue.key, head.queue.place);
+    private long placeDelayNs(PendingAcquire head, long atNs) {
+        long delayNs = services.coordinator.placeDelayNs(head.queue.key, head.queue.place);
         return Math.max(0, Math.min(delayNs, (head.deadlineNs - atNs) / 2));
     }
 
