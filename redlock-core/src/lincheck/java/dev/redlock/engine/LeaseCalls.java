@@ -38,7 +38,7 @@ public abstract class LeaseCalls {
     private static final AcquireOptions OPTIONS = AcquireOptions.ofTtl(TTL).tryOnce();
     /** Lincheck switches threads between accesses in these classes. */
     private static final Set<String> EXPLORED = Set.of(LeaseHandle.class.getName(), RequestMailbox.class.getName(),
-            AcquireResult.class.getName(), Shutdown.class.getName(),
+            LeaseView.class.getName(), Shutdown.class.getName(),
             LeaseOperations.class.getName(), ClosingOperations.class.getName());
     /** A field, because a logger without references loses its level. */
     private static final Logger LOG = Logger.getLogger("dev.redlock");

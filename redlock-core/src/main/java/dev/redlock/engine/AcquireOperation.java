@@ -157,7 +157,7 @@ final class AcquireOperation {
         return switch (commandMode) {
             case SCRIPTS -> true;
             case NATIVE -> false;
-            case AUTO -> lease.attemptCount() > 0;
+            case AUTO -> lease.attemptCount > 0;
         };
     }
 

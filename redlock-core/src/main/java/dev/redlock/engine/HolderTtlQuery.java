@@ -102,7 +102,8 @@ final class HolderTtlQuery {
     private void askType(Claim claim, long nodeBit) {
         int count = typeCount(claim.key);
         claim.queriedMask |= nodeBit;
-        claim.pending.lease.recordKeyType(claim.key, KeyType.NONE);
+        claim.pending.lease.askedKey = claim.key;
+        claim.pending.lease.keyType = KeyType.NONE;
         claim.addPendingReplies(Long.bitCount(nodeBit) * count);
         for (int i = 0; i < count; i++) {
             services.fanOut.send(claim, CommandKind.KEY_TYPE, i, nodeBit);
@@ -116,7 +117,8 @@ final class HolderTtlQuery {
     void onType(Claim claim, int nodeIndex, int sequence, long value) {
         KeyType type = KeyType.of((int) value);
         if (claim.phase == Claim.Phase.QUERYING_TTL && type.isForeign()) {
-            claim.pending.lease.recordKeyType(claim.key.resourceKey(sequence), type);
+            claim.pending.lease.askedKey = claim.key.resourceKey(sequence);
+            claim.pending.lease.keyType = type;
         }
         onNoType(claim, nodeIndex, sequence);
     }
@@ -179,7 +181,7 @@ final class HolderTtlQuery {
             scheduler.permits.onNoneFree(claim);
             return;
         }
-        pending.lease.recordRemainingTtl(claim.shortestRemainingTtlMs);
+        pending.lease.shortestRemainingTtlMs = claim.shortestRemainingTtlMs;
         untrack(claim);
         scheduler.retries.onAttemptFailed(pending, AcquireOutcome.Kind.CONTENDED);
     }

@@ -13,14 +13,13 @@ import dev.redlock.time.NanoClock;
 import java.lang.invoke.MethodHandles;
 import java.lang.invoke.VarHandle;
 import java.time.Duration;
-import java.util.List;
 import java.util.Objects;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 
 /**
  * Implements a lease and the outcome of its acquisition in one object. A lock costs one allocation, or none if the
- * caller reuses the handle. Its layers are {@link RequestMailbox} and {@link AcquireResult}.
+ * caller reuses the handle. Its layers are {@link RequestMailbox} and {@link LeaseView}.
  *
  * <p>The caller writes the request fields before it sets a request bit. The event loop writes all other fields, the
  * volatile state last. Fields written before the state use release stores: a full barrier at each of a dozen stores
@@ -29,7 +28,7 @@ import java.util.concurrent.CompletionStage;
  *
  * @threading any thread; only the event loop uses the fields without volatile
  */
-public final class LeaseHandle extends AcquireResult implements Lease {
+public final class LeaseHandle extends LeaseView {
 
     private static final VarHandle STATE;
     private static final VarHandle EXTEND_STATE;
@@ -40,9 +39,9 @@ public final class LeaseHandle extends AcquireResult implements Lease {
     static {
         try {
             MethodHandles.Lookup lookup = MethodHandles.lookup();
-            STATE = lookup.findVarHandle(LeaseHandle.class, "state", LeaseState.class);
+            STATE = lookup.findVarHandle(LeaseView.class, "state", LeaseState.class);
             EXTEND_STATE = lookup.findVarHandle(LeaseHandle.class, "extendState", ExtendState.class);
-            VALID_UNTIL = lookup.findVarHandle(LeaseHandle.class, "validUntilNs", long.class);
+            VALID_UNTIL = lookup.findVarHandle(LeaseView.class, "validUntilNs", long.class);
             RELEASE_OUTCOME = lookup.findVarHandle(LeaseHandle.class, "releaseOutcome", ReleaseOutcome.class);
             RELEASE_CALLBACK = lookup.findVarHandle(LeaseHandle.class, "releaseCallback", ReleaseCallback.class);
         } catch (ReflectiveOperationException e) {
@@ -66,8 +65,6 @@ public final class LeaseHandle extends AcquireResult implements Lease {
         STARTED
     }
 
-    private volatile LeaseState state = LeaseState.IDLE;
-    volatile long validUntilNs;
     volatile ReleaseOutcome releaseOutcome;
     private volatile ExtendOutcome extendOutcome;
     private volatile ReleaseCallback releaseCallback;
@@ -75,8 +72,6 @@ public final class LeaseHandle extends AcquireResult implements Lease {
     volatile ExtendState extendState = ExtendState.NONE;
 
     // The request of the caller.
-    LockKey key;
-    AcquireSpec spec;
     LeaseTimes times;
     long waitNs;
     long extendTtlMs;
@@ -137,6 +132,18 @@ public final class LeaseHandle extends AcquireResult implements Lease {
         resetResult();
     }
 
+    private void resetResult() {
+        kind = Kind.CANCELLED;
+        lastReason = Kind.CONTENDED;
+        attemptCount = 0;
+        grantedMask = 0;
+        refusedMask = 0;
+        failedMask = 0;
+        unknownMask = 0;
+        shortestRemainingTtlMs = -1;
+        askedKey = null;
+    }
+
     /** Blocks until the outcome; an interrupt cancels the acquisition. */
     AcquireOutcome awaitAcquired() throws InterruptedException {
         await(Awaited.ACQUIRED, useCount(), true);
@@ -150,6 +157,15 @@ public final class LeaseHandle extends AcquireResult implements Lease {
     private void await(Awaited awaited, short use, boolean isInterruptible) {
         LeaseClient owner = client;
         await(awaited, use, isInterruptible, owner.spinNs, owner.clock);
+    }
+
+    @Override
+    public Lease lease() {
+        refuseWhileAcquiring();
+        if (kind != Kind.ACQUIRED) {
+            throw new IllegalStateException("\"" + key + "\" was not acquired: " + this + "; " + advice());
+        }
+        return this;
     }
 
     /** A handle that another thread reserves for its first acquisition has no loop yet: this call precedes it. */
@@ -166,7 +182,7 @@ public final class LeaseHandle extends AcquireResult implements Lease {
         client.refuseOnLoop("release()", "release(callback) or releaseAsync()");
         refuseWhileAcquiring();
         short use = useCount();
-        if (state == LeaseState.HELD || state == LeaseState.RELEASING) {
+        if (isToBeReleased()) {
             submit(RELEASE);
             await(Awaited.RELEASED, use, false);
         }
@@ -176,6 +192,11 @@ public final class LeaseHandle extends AcquireResult implements Lease {
         }
         // Another thread may have released and reused the lease meanwhile, which clears the outcome.
         return useCount() == use ? ReleaseOutcome.EXPIRED : ReleaseOutcome.UNKNOWN;
+    }
+
+    private boolean isToBeReleased() {
+        LeaseState now = state;
+        return now == LeaseState.HELD || now == LeaseState.RELEASING;
     }
 
     @Override
@@ -203,10 +224,9 @@ public final class LeaseHandle extends AcquireResult implements Lease {
     @Override
     public void close() {
         short use = useCount();
-        LeaseState now = state;
-        if (now == LeaseState.ACQUIRING) {
+        if (state == LeaseState.ACQUIRING) {
             cancel();
-        } else if (now == LeaseState.HELD || now == LeaseState.RELEASING) {
+        } else if (isToBeReleased()) {
             submit(RELEASE);
             if (!client.isOnLoop()) {
                 await(Awaited.RELEASED, use, false);
@@ -259,7 +279,8 @@ public final class LeaseHandle extends AcquireResult implements Lease {
         submit(EXTEND);
     }
 
-    private void refuseWhileAcquiring() {
+    @Override
+    void refuseWhileAcquiring() {
         if (state == LeaseState.ACQUIRING) {
             throw new IllegalStateException("lease of \"" + key + "\" is being acquired: wait for the outcome first");
         }
@@ -270,7 +291,7 @@ public final class LeaseHandle extends AcquireResult implements Lease {
     @Override
     void execute(LeaseLoop owner, int request) {
         switch (request) {
-            case DELIVER -> complete(kind(), lastReason(), LeaseState.NOT_ACQUIRED);
+            case DELIVER -> complete(kind, lastReason, LeaseState.NOT_ACQUIRED);
             case RELEASE -> release(owner);
             default -> owner.execute(this, request);
         }
@@ -320,18 +341,35 @@ public final class LeaseHandle extends AcquireResult implements Lease {
         return switch (awaited) {
             case ACQUIRED -> state != LeaseState.ACQUIRING;
             // A release callback may reuse the lease before the blocked thread reads its state.
-            case RELEASED -> state.isFinal() || useCount() != use;
+            case RELEASED -> !isToBeReleased() || useCount() != use;
             case EXTENDED -> extendOutcome != null;
         };
     }
 
     // ---- outcomes ---------------------------------------------------------------------------------------------------
 
+    /** Records the votes of an attempt that has ended. */
+    void recordVotes(Claim decided) {
+        attemptCount++;
+        grantedMask = decided.acquireRound.granted();
+        refusedMask = decided.acquireRound.refused();
+        failedMask = decided.acquireRound.failed();
+        unknownMask = decided.acquireRound.unknown();
+        shortestRemainingTtlMs = decided.shortestRemainingTtlMs;
+        if ((failedMask | unknownMask) != 0) {
+            if (failures == null) {
+                failures = new byte[decided.failures.length];
+            }
+            System.arraycopy(decided.failures, 0, failures, 0, failures.length);
+        }
+    }
+
     /** Ends the acquisition. During the call of its caller, it defers the outcome to the next turn. */
     void completeAcquire(Kind outcome, Kind reason) {
         pending = null;
         if (isStarting) {
-            recordOutcome(outcome, reason);
+            kind = outcome;
+            lastReason = reason;
             deferToNextTurn(loop(), DELIVER);
         } else {
             complete(outcome, reason, outcome == Kind.ACQUIRED ? LeaseState.HELD : LeaseState.NOT_ACQUIRED);
@@ -339,7 +377,8 @@ public final class LeaseHandle extends AcquireResult implements Lease {
     }
 
     void complete(Kind outcome, Kind reason, LeaseState next) {
-        recordOutcome(outcome, reason);
+        kind = outcome;
+        lastReason = reason;
         AcquireCallback callback = acquireCallback;
         acquireCallback = null;
         state = next;
@@ -418,75 +457,5 @@ public final class LeaseHandle extends AcquireResult implements Lease {
 
     void setValidUntilNs(long untilNs) {
         VALID_UNTIL.setRelease(this, untilNs);
-    }
-
-    // ---- views ------------------------------------------------------------------------------------------------------
-
-    @Override
-    public String resource() {
-        return key == null ? null : key.resource();
-    }
-
-    @Override
-    public List<String> resources() {
-        return key == null ? List.of() : key.resources();
-    }
-
-    /** The event loop ends the lease some time after its validity: until then a read of the state shows the end. */
-    @Override
-    public LeaseState state() {
-        boolean isOver = state == LeaseState.HELD && !isHeld();
-        LeaseState now = state;
-        return isOver && now == LeaseState.HELD ? LeaseState.EXPIRED : now;
-    }
-
-    /** The state as the event loop has stored it. */
-    LeaseState storedState() {
-        return state;
-    }
-
-    @Override
-    public boolean isHeld() {
-        return remainingValidityNs() > 0;
-    }
-
-    @Override
-    public long remainingValidityNs() {
-        while (state == LeaseState.HELD) {
-            long untilNs = validUntilNs;
-            long leftNs = Math.max(0, untilNs - loop().clock().nanoTime());
-            // Both are read again: a lost lease must not look held, and the state must belong to the same use.
-            if (state == LeaseState.HELD && untilNs == validUntilNs) {
-                return leftNs;
-            }
-        }
-        return 0;
-    }
-
-    @Override
-    public Lease lease() {
-        refuseWhileAcquiring();
-        if (!isAcquired()) {
-            throw new IllegalStateException("\"" + key + "\" was not acquired: " + this + "; " + advice());
-        }
-        return this;
-    }
-
-    @Override
-    public long fencingToken() {
-        refuseWhileAcquiring();
-        if (!isAcquired()) {
-            throw new IllegalStateException("\"" + key + "\" was not acquired, it has no fencing token: " + this);
-        }
-        if (!spec.isFenced) {
-            throw new IllegalStateException("the lease of \"" + key
-                    + "\" is not fenced: acquire it with AcquireOptions.fenced() to get a fencing token");
-        }
-        return fencingToken;
-    }
-
-    @Override
-    public String toString() {
-        return ResultText.of(this);
     }
 }

@@ -293,7 +293,7 @@ final class PermitOperation {
     /** An attempt has been refused, and the acquisition continues without a delay. */
     private void onRefused(PendingAcquire pending) {
         services.counters.onAttemptFailed(AcquireOutcome.Kind.CONTENDED);
-        pending.lease.recordReason(AcquireOutcome.Kind.CONTENDED);
+        pending.lease.lastReason = AcquireOutcome.Kind.CONTENDED;
         pending.generation++;
     }
 
@@ -441,7 +441,7 @@ final class PermitOperation {
         end(claim);
         PermitKey semaphore = (PermitKey) pending.lease.key;
         if (pending.lease.attemptCount() == 0) {
-            pending.lease.recordReason(AcquireOutcome.Kind.NO_QUORUM);
+            pending.lease.lastReason = AcquireOutcome.Kind.NO_QUORUM;
         }
         PermitKey.Permit permit = unusedPermit(semaphore);
         // If this client uses all, the refusal of one says how long at most.

@@ -27,7 +27,7 @@ final class ResultText {
     }
 
     /** Returns a lease, or the outcome of its acquisition, with its state. */
-    static String of(LeaseHandle lease) {
+    static String of(LeaseView lease) {
         StringBuilder text = new StringBuilder(160);
         LeaseState now = lease.state();
         // A handle without the lock is printed as the outcome of its acquisition.
@@ -46,7 +46,7 @@ final class ResultText {
     }
 
     /** Returns what the caller can do. */
-    static String advice(AcquireResult result) {
+    static String advice(LeaseView result) {
         boolean hasReason = result.kind == AcquireOutcome.Kind.TIMED_OUT && result.lastReason != result.kind;
         AcquireOutcome.Kind reason = hasReason ? result.lastReason : result.kind;
         String advice = switch (reason) {
@@ -57,7 +57,7 @@ final class ResultText {
         return hasReason ? "the wait budget ended: " + advice : advice;
     }
 
-    private static String contendedAdvice(AcquireResult result) {
+    private static String contendedAdvice(LeaseView result) {
         // While the acquisition has waited, another key may have replaced it.
         boolean isCurrent = result.kind == AcquireOutcome.Kind.CONTENDED
                 || result.shortestRemainingTtlMs > result.client.config.terms().maxTtlMs();
@@ -73,7 +73,7 @@ final class ResultText {
                 : AcquireOutcome.Kind.CONTENDED.advice();
     }
 
-    private static String noQuorumAdvice(AcquireResult result) {
+    private static String noQuorumAdvice(LeaseView result) {
         long quarantinedMask = 0;
         for (long mask = result.failedMask; mask != 0; mask &= mask - 1) {
             VoteFailure failure = VoteFailure.of(result.failures[Long.numberOfTrailingZeros(mask)]);
@@ -85,7 +85,7 @@ final class ResultText {
     }
 
     /** Returns the vote of a node. */
-    static String vote(AcquireResult result, int nodeIndex) {
+    static String vote(LeaseView result, int nodeIndex) {
         if (nodeIndex < 0 || nodeIndex >= result.client.nodeCount()) {
             throw new IndexOutOfBoundsException("node index " + nodeIndex + " is out of range: 0 to "
                     + (result.client.nodeCount() - 1) + " are the nodes in configured order");
@@ -105,7 +105,7 @@ final class ResultText {
     }
 
     /** The reason of a vote that was not given, and the cause if the node has the problem still. */
-    private static String reasonText(AcquireResult result, int nodeIndex) {
+    private static String reasonText(LeaseView result, int nodeIndex) {
         VoteFailure failure = VoteFailure.of(result.failures[nodeIndex]);
         String cause = failure.isOfNode() ? result.client.problemOf(nodeIndex) : null;
         if (cause == null) {
@@ -114,7 +114,7 @@ final class ResultText {
         return cause.startsWith(failure.text()) ? cause : failure.text() + ": " + cause;
     }
 
-    private static void appendResult(StringBuilder text, AcquireResult result) {
+    private static void appendResult(StringBuilder text, LeaseView result) {
         text.append(", outcome ").append(result.kind);
         if (result.lastReason != result.kind) {
             text.append(" after ").append(result.lastReason);

@@ -52,7 +52,7 @@ final class Retries {
         pending.state = PendingAcquire.State.BACKING_OFF;
         scheduler.releasePlace();
         services.counters.onAttemptFailed(reason);
-        pending.lease.recordReason(reason);
+        pending.lease.lastReason = reason;
         queueBehind(pending, reason);
     }
 
@@ -80,7 +80,7 @@ final class Retries {
             scheduler.finish(pending, AcquireOutcome.Kind.CLOSED, AcquireOutcome.Kind.CLOSED);
             return;
         }
-        pending.lease.recordReason(reason);
+        pending.lease.lastReason = reason;
         if (pending.lease.waitNs <= 0) {
             scheduler.finish(pending, reason, reason);
             return;
@@ -190,7 +190,7 @@ final class Retries {
         scheduler.waiterCount++;
         pending.state = PendingAcquire.State.AWAITING_PLACE;
         scheduler.inFlight.append(pending);
-        lease.recordReason(AcquireOutcome.Kind.OVERLOADED);
+        lease.lastReason = AcquireOutcome.Kind.OVERLOADED;
         services.timers.start(pending.timer, pending.deadlineNs);
     }
 
