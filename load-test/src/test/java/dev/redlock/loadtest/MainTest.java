@@ -4,15 +4,20 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import dev.redlock.loadtest.nodes.RedisNodes;
-import dev.redlock.loadtest.nodes.RedisNodesContext;
-import dev.redlock.loadtest.nodes.RequiredNodes;
-import dev.redlock.loadtest.nodes.Source;
-import dev.redlock.loadtest.nodes.TemporaryFolders;
+import dev.redlock.cli.ExitCodes;
+import dev.redlock.trial.nodes.RedisNodes;
+import dev.redlock.trial.nodes.RedisNodesContext;
+import dev.redlock.trial.nodes.RequiredNodes;
+import dev.redlock.trial.nodes.Source;
+import dev.redlock.trial.nodes.TemporaryFolders;
+import java.io.File;
 import java.io.IOException;
 import java.io.PrintWriter;
 import java.io.StringWriter;
+import java.lang.reflect.Method;
 import java.net.Socket;
+import java.net.URL;
+import java.net.URLClassLoader;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
@@ -171,6 +176,30 @@ class MainTest {
             int code = program.awaitExit();
             assertTrue(code == 1 || code == 3, () -> code + program.err());
         }
+    }
+
+    /** As for someone who has copied load-test.jar alone. */
+    @Test
+    void containersWithoutTheirLibrariesAreRefused() throws Exception {
+        List<URL> urls = new ArrayList<>();
+        for (String entry : System.getProperty("surefire.test.class.path", System.getProperty("java.class.path"))
+                .split(File.pathSeparator)) {
+            if (!entry.contains("testcontainers")) {
+                urls.add(Path.of(entry).toUri().toURL());
+            }
+        }
+        StringWriter err = new StringWriter();
+        PrintWriter printer = new PrintWriter(err, true);
+        try (URLClassLoader loader = new URLClassLoader(urls.toArray(URL[]::new),
+                ClassLoader.getPlatformClassLoader())) {
+            Method run = loader.loadClass(Main.class.getName())
+                    .getDeclaredMethod("run", PrintWriter.class, PrintWriter.class, String[].class);
+            run.setAccessible(true);
+            Object code = run.invoke(null, printer, printer, new String[]{"nodes", "1", "--source", "container"});
+            assertEquals(ExitCodes.NO_NODES, code, err::toString);
+        }
+        assertTrue(err.toString().contains("there is no Testcontainers on the class path"),
+                err::toString);
     }
 
     @Test

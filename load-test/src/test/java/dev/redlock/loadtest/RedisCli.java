@@ -1,6 +1,6 @@
 package dev.redlock.loadtest;
 
-import dev.redlock.loadtest.nodes.RedisNode;
+import dev.redlock.trial.nodes.RedisNode;
 import java.io.IOException;
 import java.util.ArrayList;
 import java.util.Arrays;

@@ -6,11 +6,11 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import dev.redlock.cli.ClientTls;
 import dev.redlock.cli.TlsFileOptions;
-import dev.redlock.loadtest.nodes.RedisNodes;
-import dev.redlock.loadtest.nodes.RedisNodesContext;
-import dev.redlock.loadtest.nodes.RequiredNodes;
-import dev.redlock.loadtest.nodes.Source;
 import dev.redlock.tls.TestCertificates;
+import dev.redlock.trial.nodes.RedisNodes;
+import dev.redlock.trial.nodes.RedisNodesContext;
+import dev.redlock.trial.nodes.RequiredNodes;
+import dev.redlock.trial.nodes.Source;
 import io.netty.pkitesting.X509Bundle;
 import java.io.PrintWriter;
 import java.io.StringWriter;

@@ -5,11 +5,11 @@ import static org.junit.jupiter.api.Assertions.assertNull;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import dev.redlock.cli.AdminClient;
-import dev.redlock.loadtest.nodes.RedisNodes;
-import dev.redlock.loadtest.nodes.RedisNodesContext;
-import dev.redlock.loadtest.nodes.RequiredNodes;
-import dev.redlock.loadtest.nodes.Source;
 import dev.redlock.resp.RespValue;
+import dev.redlock.trial.nodes.RedisNodes;
+import dev.redlock.trial.nodes.RedisNodesContext;
+import dev.redlock.trial.nodes.RequiredNodes;
+import dev.redlock.trial.nodes.Source;
 import io.netty.buffer.Unpooled;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;

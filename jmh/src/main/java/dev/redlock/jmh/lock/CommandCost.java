@@ -1,11 +1,11 @@
 package dev.redlock.jmh.lock;
 
 import dev.redlock.cli.AdminClient;
-import dev.redlock.loadtest.nodes.RedisNode;
-import dev.redlock.loadtest.nodes.RedisNodes;
-import dev.redlock.loadtest.nodes.RedisNodesContext;
 import dev.redlock.loadtest.rig.CostMeter;
 import dev.redlock.transport.NodeAddress;
+import dev.redlock.trial.nodes.RedisNode;
+import dev.redlock.trial.nodes.RedisNodes;
+import dev.redlock.trial.nodes.RedisNodesContext;
 import java.io.BufferedInputStream;
 import java.io.EOFException;
 import java.io.IOException;

@@ -1,6 +1,6 @@
 package dev.redlock.jmh.lock;
 
-import dev.redlock.loadtest.nodes.TemporaryFolders;
+import dev.redlock.trial.nodes.TemporaryFolders;
 import java.io.ByteArrayOutputStream;
 import java.io.File;
 import java.io.IOException;

@@ -1,11 +1,11 @@
 package dev.redlock.jmh.lock;
 
 import dev.redlock.api.IdlePolicy;
-import dev.redlock.loadtest.nodes.RedisCluster;
-import dev.redlock.loadtest.nodes.RedisNode;
-import dev.redlock.loadtest.nodes.RedisNodes;
-import dev.redlock.loadtest.nodes.RedisNodesContext;
 import dev.redlock.loadtest.rig.LoadPlan;
+import dev.redlock.trial.nodes.RedisCluster;
+import dev.redlock.trial.nodes.RedisNode;
+import dev.redlock.trial.nodes.RedisNodes;
+import dev.redlock.trial.nodes.RedisNodesContext;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;

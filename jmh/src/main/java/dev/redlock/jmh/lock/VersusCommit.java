@@ -1,10 +1,10 @@
 package dev.redlock.jmh.lock;
 
 import dev.redlock.cli.AdminClient;
-import dev.redlock.loadtest.nodes.FreePorts;
-import dev.redlock.loadtest.nodes.RedisNode;
-import dev.redlock.loadtest.nodes.RedisNodes;
-import dev.redlock.loadtest.nodes.RedisNodesContext;
+import dev.redlock.trial.nodes.FreePorts;
+import dev.redlock.trial.nodes.RedisNode;
+import dev.redlock.trial.nodes.RedisNodes;
+import dev.redlock.trial.nodes.RedisNodesContext;
 import java.io.IOException;
 import java.io.PrintWriter;
 import java.nio.file.Files;

@@ -1,9 +1,9 @@
 package dev.redlock.loadtest.chaos;
 
-import dev.redlock.loadtest.nodes.RedisCluster;
-import dev.redlock.loadtest.nodes.RedisNode;
-import dev.redlock.loadtest.nodes.RedisNodes;
-import dev.redlock.loadtest.nodes.RedisNodesContext;
+import dev.redlock.trial.nodes.RedisCluster;
+import dev.redlock.trial.nodes.RedisNode;
+import dev.redlock.trial.nodes.RedisNodes;
+import dev.redlock.trial.nodes.RedisNodesContext;
 import java.io.IOException;
 import java.util.ArrayList;
 import java.util.List;

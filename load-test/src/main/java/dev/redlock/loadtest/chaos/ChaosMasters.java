@@ -1,12 +1,12 @@
 package dev.redlock.loadtest.chaos;
 
-import dev.redlock.loadtest.faults.FaultProxy;
-import dev.redlock.loadtest.faults.NodeNetwork;
-import dev.redlock.loadtest.nodes.Data;
-import dev.redlock.loadtest.nodes.NodeUris;
-import dev.redlock.loadtest.nodes.RedisNode;
-import dev.redlock.loadtest.nodes.RedisNodes;
 import dev.redlock.transport.NodeAddress;
+import dev.redlock.trial.faults.FaultProxy;
+import dev.redlock.trial.faults.NodeNetwork;
+import dev.redlock.trial.nodes.Data;
+import dev.redlock.trial.nodes.NodeUris;
+import dev.redlock.trial.nodes.RedisNode;
+import dev.redlock.trial.nodes.RedisNodes;
 import java.io.IOException;
 import java.time.Duration;
 import java.util.ArrayList;

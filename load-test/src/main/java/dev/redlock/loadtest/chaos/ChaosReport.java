@@ -1,8 +1,8 @@
 package dev.redlock.loadtest.chaos;
 
 import dev.redlock.cli.AdminClient;
-import dev.redlock.loadtest.nodes.RedisNode;
-import dev.redlock.loadtest.nodes.RedisNodes;
+import dev.redlock.trial.nodes.RedisNode;
+import dev.redlock.trial.nodes.RedisNodes;
 import java.io.IOException;
 import java.io.PrintWriter;
 import java.util.ArrayList;

@@ -2,10 +2,10 @@ package dev.redlock.loadtest.chaos;
 
 import dev.redlock.cli.Counted;
 import dev.redlock.loadtest.history.HistoryFile;
-import dev.redlock.loadtest.nodes.RedisNodes;
-import dev.redlock.loadtest.nodes.TemporaryFolders;
 import dev.redlock.loadtest.result.IntervalLog;
 import dev.redlock.loadtest.result.SeriesResult;
+import dev.redlock.trial.nodes.RedisNodes;
+import dev.redlock.trial.nodes.TemporaryFolders;
 import java.io.IOException;
 import java.io.PrintWriter;
 import java.nio.file.Files;

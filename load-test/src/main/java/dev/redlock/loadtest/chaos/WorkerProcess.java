@@ -1,7 +1,7 @@
 package dev.redlock.loadtest.chaos;
 
 import dev.redlock.loadtest.cli.ChildJvm;
-import dev.redlock.loadtest.nodes.Shell;
+import dev.redlock.trial.nodes.Shell;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;

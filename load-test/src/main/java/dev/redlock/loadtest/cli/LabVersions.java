@@ -2,10 +2,10 @@ package dev.redlock.loadtest.cli;
 
 import dev.redlock.cli.AdminClient;
 import dev.redlock.loadtest.driver.LockDriver;
-import dev.redlock.loadtest.nodes.RedisNode;
-import dev.redlock.loadtest.nodes.RedisNodes;
 import dev.redlock.loadtest.result.LibraryVersion;
 import dev.redlock.loadtest.result.Versions;
+import dev.redlock.trial.nodes.RedisNode;
+import dev.redlock.trial.nodes.RedisNodes;
 import java.io.IOException;
 import java.util.LinkedHashMap;
 import java.util.List;

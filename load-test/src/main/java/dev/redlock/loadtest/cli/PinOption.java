@@ -1,7 +1,7 @@
 package dev.redlock.loadtest.cli;
 
 import dev.redlock.cli.Options;
-import dev.redlock.loadtest.nodes.CorePin;
+import dev.redlock.trial.nodes.CorePin;
 import picocli.CommandLine;
 import picocli.CommandLine.Option;
 

@@ -1,12 +1,12 @@
 package dev.redlock.loadtest.cli;
 
 import dev.redlock.cli.ExitCodes;
-import dev.redlock.loadtest.nodes.RedisNodes;
-import dev.redlock.loadtest.nodes.RedisNodesContext;
 import dev.redlock.loadtest.report.HtmlReport;
 import dev.redlock.loadtest.result.RunFolder;
 import dev.redlock.loadtest.result.RunResult;
 import dev.redlock.loadtest.result.Verdict;
+import dev.redlock.trial.nodes.RedisNodes;
+import dev.redlock.trial.nodes.RedisNodesContext;
 import java.io.IOException;
 import java.io.PrintWriter;
 import java.nio.file.Files;

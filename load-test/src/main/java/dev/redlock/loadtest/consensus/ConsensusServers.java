@@ -1,8 +1,8 @@
 package dev.redlock.loadtest.consensus;
 
-import dev.redlock.loadtest.nodes.OrphanGuard;
-import dev.redlock.loadtest.nodes.TemporaryFolders;
 import dev.redlock.transport.NodeAddress;
+import dev.redlock.trial.nodes.OrphanGuard;
+import dev.redlock.trial.nodes.TemporaryFolders;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.nio.charset.StandardCharsets;

@@ -1,7 +1,7 @@
 package dev.redlock.loadtest.consensus;
 
-import dev.redlock.loadtest.nodes.FreePorts;
 import dev.redlock.transport.NodeAddress;
+import dev.redlock.trial.nodes.FreePorts;
 import java.io.IOException;
 import java.net.InetSocketAddress;
 import java.net.Socket;

@@ -1,6 +1,6 @@
 package dev.redlock.loadtest.consensus;
 
-import dev.redlock.loadtest.nodes.Shell;
+import dev.redlock.trial.nodes.Shell;
 import java.io.IOException;
 import java.io.InputStream;
 import java.net.HttpURLConnection;

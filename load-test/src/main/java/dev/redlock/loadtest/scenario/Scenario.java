@@ -1,6 +1,6 @@
 package dev.redlock.loadtest.scenario;
 
-import dev.redlock.loadtest.nodes.ClockLibrary;
+import dev.redlock.trial.nodes.ClockLibrary;
 import java.util.Optional;
 
 /**

@@ -3,10 +3,10 @@ package dev.redlock.loadtest.chaos;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 
 import dev.redlock.loadtest.Await;
-import dev.redlock.loadtest.nodes.RedisNode;
-import dev.redlock.loadtest.nodes.RedisNodes;
-import dev.redlock.loadtest.nodes.RedisNodesContext;
-import dev.redlock.loadtest.nodes.RequiredNodes;
+import dev.redlock.trial.nodes.RedisNode;
+import dev.redlock.trial.nodes.RedisNodes;
+import dev.redlock.trial.nodes.RedisNodesContext;
+import dev.redlock.trial.nodes.RequiredNodes;
 import java.util.List;
 import org.junit.jupiter.api.Test;
 import picocli.CommandLine;

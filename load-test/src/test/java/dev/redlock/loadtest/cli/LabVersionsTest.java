@@ -3,10 +3,10 @@ package dev.redlock.loadtest.cli;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 
 import dev.redlock.loadtest.driver.Drivers;
-import dev.redlock.loadtest.nodes.RedisNodes;
-import dev.redlock.loadtest.nodes.RedisNodesContext;
-import dev.redlock.loadtest.nodes.RequiredNodes;
 import dev.redlock.loadtest.result.Versions;
+import dev.redlock.trial.nodes.RedisNodes;
+import dev.redlock.trial.nodes.RedisNodesContext;
+import dev.redlock.trial.nodes.RequiredNodes;
 import io.netty.util.Version;
 import java.util.List;
 import org.junit.jupiter.api.Test;

@@ -2,11 +2,11 @@ package dev.redlock.loadtest.docs;
 
 import dev.redlock.Redlock;
 import dev.redlock.RedlockContext;
-import dev.redlock.loadtest.nodes.RedisNode;
-import dev.redlock.loadtest.nodes.RedisNodes;
-import dev.redlock.loadtest.nodes.RedisNodesContext;
-import dev.redlock.loadtest.nodes.RequiredNodes;
 import dev.redlock.transport.NodeAddress;
+import dev.redlock.trial.nodes.RedisNode;
+import dev.redlock.trial.nodes.RedisNodes;
+import dev.redlock.trial.nodes.RedisNodesContext;
+import dev.redlock.trial.nodes.RequiredNodes;
 import java.io.IOException;
 import java.nio.file.Path;
 import java.time.Duration;

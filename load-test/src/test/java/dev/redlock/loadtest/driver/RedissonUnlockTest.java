@@ -7,10 +7,10 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import dev.redlock.loadtest.Await;
-import dev.redlock.loadtest.nodes.RedisNode;
-import dev.redlock.loadtest.nodes.RedisNodes;
-import dev.redlock.loadtest.nodes.RedisNodesContext;
-import dev.redlock.loadtest.nodes.RequiredNodes;
+import dev.redlock.trial.nodes.RedisNode;
+import dev.redlock.trial.nodes.RedisNodes;
+import dev.redlock.trial.nodes.RedisNodesContext;
+import dev.redlock.trial.nodes.RequiredNodes;
 import java.io.IOException;
 import java.util.ArrayList;
 import java.util.List;

@@ -5,13 +5,13 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import dev.redlock.api.AcquireOutcome;
 import dev.redlock.api.ReleaseOutcome;
-import dev.redlock.loadtest.nodes.RedisNodes;
-import dev.redlock.loadtest.nodes.RedisNodesContext;
-import dev.redlock.loadtest.nodes.RequiredNodes;
 import dev.redlock.loadtest.rig.LoadPlan;
 import dev.redlock.loadtest.rig.LoadResult;
 import dev.redlock.loadtest.rig.LoadTestRig;
 import dev.redlock.transport.NodeAddress;
+import dev.redlock.trial.nodes.RedisNodes;
+import dev.redlock.trial.nodes.RedisNodesContext;
+import dev.redlock.trial.nodes.RequiredNodes;
 import java.time.Duration;
 import java.util.List;
 import org.junit.jupiter.api.Test;

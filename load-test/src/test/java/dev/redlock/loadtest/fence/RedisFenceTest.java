@@ -9,10 +9,10 @@ import dev.redlock.Redlock;
 import dev.redlock.RedlockContext;
 import dev.redlock.api.Lease;
 import dev.redlock.api.RestartGuardMode;
-import dev.redlock.loadtest.nodes.RedisNode;
-import dev.redlock.loadtest.nodes.RedisNodes;
-import dev.redlock.loadtest.nodes.RedisNodesContext;
-import dev.redlock.loadtest.nodes.RequiredNodes;
+import dev.redlock.trial.nodes.RedisNode;
+import dev.redlock.trial.nodes.RedisNodes;
+import dev.redlock.trial.nodes.RedisNodesContext;
+import dev.redlock.trial.nodes.RequiredNodes;
 import java.time.Duration;
 import org.junit.jupiter.api.Test;
 

@@ -5,9 +5,9 @@ import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import dev.redlock.api.TransportKind;
-import dev.redlock.loadtest.nodes.RedisNodes;
-import dev.redlock.loadtest.nodes.RedisNodesContext;
-import dev.redlock.loadtest.nodes.RequiredNodes;
+import dev.redlock.trial.nodes.RedisNodes;
+import dev.redlock.trial.nodes.RedisNodesContext;
+import dev.redlock.trial.nodes.RequiredNodes;
 import java.io.File;
 import java.io.IOException;
 import java.nio.file.Files;

@@ -2,10 +2,10 @@ package dev.redlock.loadtest.lock;
 
 import dev.redlock.TrackingContract;
 import dev.redlock.cli.AdminClient;
-import dev.redlock.loadtest.nodes.RedisNodes;
-import dev.redlock.loadtest.nodes.RedisNodesContext;
-import dev.redlock.loadtest.nodes.RequiredNodes;
-import dev.redlock.loadtest.nodes.Source;
+import dev.redlock.trial.nodes.RedisNodes;
+import dev.redlock.trial.nodes.RedisNodesContext;
+import dev.redlock.trial.nodes.RequiredNodes;
+import dev.redlock.trial.nodes.Source;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import org.junit.jupiter.api.AfterAll;

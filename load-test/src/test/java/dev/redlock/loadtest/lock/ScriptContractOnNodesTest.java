@@ -4,13 +4,13 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import dev.redlock.ScriptContract;
 import dev.redlock.cli.AdminClient;
-import dev.redlock.loadtest.nodes.RedisNodes;
-import dev.redlock.loadtest.nodes.RedisNodesContext;
-import dev.redlock.loadtest.nodes.RequiredNodes;
-import dev.redlock.loadtest.nodes.Source;
 import dev.redlock.mutants.Mutant;
 import dev.redlock.node.ScriptNames;
 import dev.redlock.resp.RespValue;
+import dev.redlock.trial.nodes.RedisNodes;
+import dev.redlock.trial.nodes.RedisNodesContext;
+import dev.redlock.trial.nodes.RequiredNodes;
+import dev.redlock.trial.nodes.Source;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.util.ArrayList;

@@ -1,5 +1,0 @@
-/**
- * Faults between a client and a node: a {@link dev.redlock.loadtest.faults.FaultProxy} on loopback that slows, stalls,
- * mutes or cuts the connections through it.
- */
-package dev.redlock.loadtest.faults;

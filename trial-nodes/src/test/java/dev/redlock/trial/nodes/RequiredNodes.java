@@ -1,0 +1,33 @@
+package dev.redlock.trial.nodes;
+
+import org.junit.jupiter.api.Assumptions;
+
+/**
+ * Nodes for a test, or a skipped test where this machine has no such server. With {@code -Dredlock.requireServers=true}
+ * nothing is skipped: a missing server fails the test. Containers have a switch of their own,
+ * {@code -Dredlock.requireContainers=true}, because a Docker engine cannot be had everywhere.
+ */
+public final class RequiredNodes {
+    private RequiredNodes() {
+    }
+
+    public static RedisNodes start(Source source, int count) {
+        return start(new RedisNodesContext().source(source).count(count));
+    }
+
+    public static RedisNodes start(RedisNodesContext context) {
+        try {
+            return RedisNodes.start(context);
+        } catch (NodesUnavailableException e) {
+            if (isRequired(context)) {
+                throw e;
+            }
+            return Assumptions.abort(e.getMessage());
+        }
+    }
+
+    private static boolean isRequired(RedisNodesContext context) {
+        boolean isContainer = context.source().filter(Source.CONTAINER::equals).isPresent();
+        return Boolean.getBoolean(isContainer ? "redlock.requireContainers" : "redlock.requireServers");
+    }
+}
