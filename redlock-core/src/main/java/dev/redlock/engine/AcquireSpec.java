@@ -40,7 +40,7 @@ public final class AcquireSpec {
     public int permitCount;
 
     /** For the client that has used these options last; null if none has. Any thread may compute it again. */
-    private LeaseTimes times;
+    LeaseTimes times;
 
     /**
      * The defaults: no wait budget, automatic extension or fencing token.
@@ -66,21 +66,6 @@ public final class AcquireSpec {
         copy.kind = kind;
         copy.permitCount = permitCount;
         return copy;
-    }
-
-    /**
-     * The times of these options for a client, computed and checked once.
-     *
-     * @throws IllegalArgumentException if the ttl is out of range
-     */
-    LeaseTimes timesBy(LeaseTerms terms) {
-        LeaseTimes known = times;
-        if (known == null || known.terms != terms) {
-            terms.checkTtl(ttlMs, minValidityNs);
-            known = terms.timesOf(ttlMs, minValidityNs);
-            times = known;
-        }
-        return known;
     }
 
     /**

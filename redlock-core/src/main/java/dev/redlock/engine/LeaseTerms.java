@@ -67,10 +67,14 @@ public record LeaseTerms(long maxTtlMs, long nodeTimeoutNs, long minValidityNs, 
         return Math.max(NS_PER_MS, Math.min(NODE_TIMEOUT_NS_MAX, ttlMs * NS_PER_MS / 20));
     }
 
-    /** Returns the times of a ttl in range. */
-    LeaseTimes timesOf(long ttlMs, long ownMinValidityNs) {
-        return new LeaseTimes(this, ttlMs, validUntilNs(0, ttlMs), minValidityNs(ttlMs, ownMinValidityNs),
-                nodeTimeoutNs(ttlMs));
+    /** Checks the ttl of options, and keeps their times with them. */
+    LeaseTimes timesOf(AcquireSpec spec) {
+        checkTtl(spec.ttlMs, spec.minValidityNs);
+        LeaseTimes times = new LeaseTimes(this, spec.ttlMs, validUntilNs(0, spec.ttlMs),
+                minValidityNs(spec.ttlMs, spec.minValidityNs), nodeTimeoutNs(spec.ttlMs));
+        // Another client may overwrite the field.
+        spec.times = times;
+        return times;
     }
 
     /** Returns the shortest ttl whose validity, if sent at t1, lasts until a time; the maximum if that is less. */

@@ -129,7 +129,10 @@ public final class LockEngine extends LeaseClient {
      */
     public void acquire(LeaseHandle lease, LockKey key, AcquireSpec spec, long waitNs,
             AcquireCallback callback) {
-        LeaseTimes times = spec.timesBy(terms);
+        LeaseTimes times = spec.times;
+        if (times == null || times.terms != terms) {
+            times = terms.timesOf(spec);
+        }
         LockKey lockKey = key;
         if (spec.kind != LockKind.PLAIN) {
             spec.check(key);
@@ -148,7 +151,7 @@ public final class LockEngine extends LeaseClient {
      * @throws IllegalArgumentException if the ttl is out of range
      */
     public void check(AcquireSpec spec) {
-        spec.timesBy(terms);
+        terms.timesOf(spec);
     }
 
     /** A resource always maps to the same event loop, whose local queue serves all its waiters. */
