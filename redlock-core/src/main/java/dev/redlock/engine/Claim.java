@@ -260,6 +260,11 @@ final class Claim extends LockRequest {
     }
 
     @Override
+    public int orderHash() {
+        return key.orderHash();
+    }
+
+    @Override
     public int slot() {
         return key.slot();
     }

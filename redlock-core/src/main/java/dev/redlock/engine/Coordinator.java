@@ -57,18 +57,7 @@ final class Coordinator {
      * push changes of keys: an attempt that it refuses could not wait for a push.
      */
     int of(LockKey key) {
-        int best = NONE;
-        int bestWeight = 0;
-        int orderHash = key.orderHash();
-        for (long left = fanOut.votingMask(key); left != 0; left &= left - 1) {
-            int i = Long.numberOfTrailingZeros(left);
-            int weight = weightOf(orderHash, fanOut.identityHash(i));
-            if (best == NONE || weight > bestWeight) {
-                best = i;
-                bestWeight = weight;
-            }
-        }
-        return best != NONE && fanOut.isPushing(best) ? best : NONE;
+        return fanOut.coordinatorOf(key, key.orderHash());
     }
 
     /** Returns how long an attempt waits for the coordinator alone: some round trips, at most half of the time. */
@@ -95,13 +84,5 @@ final class Coordinator {
 
     private long turnNs(int coordinator) {
         return Math.max(TURN_NS_MIN, TURN_ROUND_TRIPS * roundTripNs(coordinator));
-    }
-
-    /** Mixes both hashes so that each bit of either changes about half of the result (finalizer of MurmurHash3). */
-    static int weightOf(int keyHash, int identityHash) {
-        int mixed = keyHash * 0x9E3779B9 ^ identityHash;
-        mixed = (mixed ^ mixed >>> 16) * 0x85EBCA6B;
-        mixed = (mixed ^ mixed >>> 13) * 0xC2B2AE35;
-        return mixed ^ mixed >>> 16;
     }
 }

@@ -170,9 +170,6 @@ final class ReleaseOperation {
     void send(Claim claim) {
         claim.retain();
         claim.addPendingReplies(Long.bitCount(claim.askedMask));
-        if (!fanOut.isLastNodeChosen()) {
-            fanOut.flushLast(services.coordinator.of(claim.key));
-        }
         CommandKind kind = claim.guest == null ? CommandKind.RELEASE : claim.guest.releaseKind();
         fanOut.release(claim, kind, claim.askedMask);
         claim.removePendingReply();

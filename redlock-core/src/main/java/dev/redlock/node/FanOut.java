@@ -190,6 +190,10 @@ public final class FanOut {
      * @param mask    the nodes, node i as bit i
      */
     public void release(LockRequest request, CommandKind kind, long mask) {
+        if (batch.lastNode == SharedBatch.ANY_NODE) {
+            // Its push wakes the waiters. One node for all releases: most turns with a contended one have no other.
+            batch.lastNode = coordinatorOf(request, request.orderHash());
+        }
         if (isBatched(request, kind)) {
             collect(request, kind, 0, mask);
         } else {
@@ -288,21 +292,6 @@ public final class FanOut {
         batches.onOutcome(commands);
     }
 
-    /** Whether {@link #flushLast} was called since the last flush. */
-    public boolean isLastNodeChosen() {
-        return batch.lastNode != SharedBatch.ANY_NODE;
-    }
-
-    /**
-     * Chooses the node that gets the commands of this turn last: the one whose push wakes the waiters of a
-     * released lock. One node for all releases, because most turns with a contended release have no other.
-     *
-     * @param nodeIndex -1 for any
-     */
-    public void flushLast(int nodeIndex) {
-        batch.lastNode = nodeIndex;
-    }
-
     // ---- the end of a turn ------------------------------------------------------------------------------------------
 
     /** Flushes at the end of this turn. */
@@ -361,13 +350,38 @@ public final class FanOut {
     }
 
     /**
-     * Whether a server pushes changes of keys.
+     * The first voting node in the order of a resource, which contended attempts ask first.
      *
-     * @param nodeIndex as for {@link #identityHash}
-     * @return true if it does
+     * @param key       the key
+     * @param orderHash a hash of the resource
+     * @return the node; -1 for none, also if that node does not push changes of keys
      */
-    public boolean isPushing(int nodeIndex) {
-        return senders[nodeIndex].isPushing;
+    public int coordinatorOf(SlotKey key, int orderHash) {
+        int best = SharedBatch.ANY_NODE;
+        int bestWeight = 0;
+        for (long left = votingMask(key); left != 0; left &= left - 1) {
+            int i = Long.numberOfTrailingZeros(left);
+            int weight = weightOf(orderHash, senders[i].identityHash);
+            if (best == SharedBatch.ANY_NODE || weight > bestWeight) {
+                best = i;
+                bestWeight = weight;
+            }
+        }
+        return best != SharedBatch.ANY_NODE && senders[best].isPushing ? best : SharedBatch.ANY_NODE;
+    }
+
+    /**
+     * Mixes two hashes so that each bit of either changes about half of the result (finalizer of MurmurHash3).
+     *
+     * @param orderHash    of the resource
+     * @param identityHash of the server
+     * @return the weight of the server in the order of the resource
+     */
+    public static int weightOf(int orderHash, int identityHash) {
+        int mixed = orderHash * 0x9E3779B9 ^ identityHash;
+        mixed = (mixed ^ mixed >>> 16) * 0x85EBCA6B;
+        mixed = (mixed ^ mixed >>> 13) * 0xC2B2AE35;
+        return mixed ^ mixed >>> 16;
     }
 
     private void flush() {
