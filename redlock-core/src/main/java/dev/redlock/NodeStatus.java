@@ -84,42 +84,42 @@ public final class NodeStatus {
 
     /** @return acquires that it granted */
     public long grantedCount() {
-        return node.statistics().read(NodeCounter.GRANTED);
+        return node.count(NodeCounter.GRANTED);
     }
 
     /** @return acquires that it refused */
     public long refusedCount() {
-        return node.statistics().read(NodeCounter.REFUSED);
+        return node.count(NodeCounter.REFUSED);
     }
 
     /** @return error replies that it gave to lock commands */
     public long errorCount() {
-        return node.statistics().read(NodeCounter.ERRORS);
+        return node.count(NodeCounter.ERRORS);
     }
 
     /** @return connections to it that were lost */
     public long disconnectCount() {
-        return node.statistics().read(NodeCounter.DISCONNECTS);
+        return node.count(NodeCounter.DISCONNECTS);
     }
 
     /** @return jumps of its clock */
     public long clockJumpCount() {
-        return node.statistics().read(NodeCounter.CLOCK_JUMPS);
+        return node.count(NodeCounter.CLOCK_JUMPS);
     }
 
     /** @return releases that are retained until the node can be reached */
     public long undeliveredReleaseCount() {
-        return node.statistics().read(NodeCounter.UNDELIVERED);
+        return node.count(NodeCounter.UNDELIVERED);
     }
 
     /** @return retained releases that were discarded; their keys expire */
     public long undeliveredReleaseDroppedCount() {
-        return node.statistics().read(NodeCounter.UNDELIVERED_DROPPED);
+        return node.count(NodeCounter.UNDELIVERED_DROPPED);
     }
 
     /** @return retained releases that the node has answered */
     public long undeliveredReleaseDeliveredCount() {
-        return node.statistics().read(NodeCounter.UNDELIVERED_DELIVERED);
+        return node.count(NodeCounter.UNDELIVERED_DELIVERED);
     }
 
     /**
@@ -128,7 +128,7 @@ public final class NodeStatus {
      * @return the number
      */
     public long undeliveredReleaseRefusedCount() {
-        return node.statistics().read(NodeCounter.UNDELIVERED_REFUSED);
+        return node.count(NodeCounter.UNDELIVERED_REFUSED);
     }
 
     @Override

@@ -2,16 +2,14 @@ package dev.redlock.engine;
 
 import dev.redlock.api.AcquireOutcome;
 import dev.redlock.api.ReleaseOutcome;
-import java.lang.invoke.MethodHandles;
-import java.lang.invoke.VarHandle;
+import dev.redlock.telemetry.Counters;
 
 /**
- * Counts the outcomes, held locks and running acquisitions of one conductor. One thread writes, any thread reads;
- * neither allocates nor blocks.
+ * Counts the outcomes, held locks and running acquisitions of one conductor.
  *
  * @threading any thread may read
  */
-public final class ConductorCounters {
+public final class ConductorCounters extends Counters {
 
     /** Index of the first acquire outcome; the others follow by ordinal. The constants below are indexes too. */
     public static final int OUTCOME_FIRST = 0;
@@ -34,17 +32,8 @@ public final class ConductorCounters {
     public static final int HEDGED = EXTENDED + 9;
     public static final int COMMANDS = EXTENDED + 10;
 
-    private static final VarHandle COUNTS = MethodHandles.arrayElementVarHandle(long[].class);
-
-    private final long[] counts = new long[COMMANDS + 1];
-
-    /** Adds to a counter; a current number may fall. */
-    void add(int counter, int change) {
-        COUNTS.setOpaque(counts, counter, counts[counter] + change);
-    }
-
-    long read(int counter) {
-        return (long) COUNTS.getOpaque(counts, counter);
+    ConductorCounters() {
+        super(COMMANDS + 1);
     }
 
     void onAttemptFailed(AcquireOutcome.Kind reason) {

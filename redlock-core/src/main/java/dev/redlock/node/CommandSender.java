@@ -1,6 +1,7 @@
 package dev.redlock.node;
 
 import dev.redlock.resp.RespWriter;
+import dev.redlock.telemetry.Counters;
 import dev.redlock.time.NanoClock;
 import io.netty.buffer.ByteBuf;
 import java.lang.System.Logger.Level;
@@ -40,7 +41,7 @@ final class CommandSender implements InvalidationReader.Listener {
 
     private final int nodeIndex;
     private final NodeView view;
-    private final NodeStatistics statistics;
+    private final Counters counters;
     private final NodeHealth health;
     private final NodeListener listener;
     final Arrivals arrivals;
@@ -64,7 +65,7 @@ final class CommandSender implements InvalidationReader.Listener {
         this.cluster = cluster;
         this.nodeIndex = view.index();
         this.view = view;
-        this.statistics = view.statistics();
+        this.counters = view.counters;
         this.health = view.health();
         this.listener = context.listener();
         this.arrivals = context.platform().arrivals();
@@ -251,7 +252,7 @@ final class CommandSender implements InvalidationReader.Listener {
     void onReply(LockRequest request, int tag, long value) {
         CommandKind kind = RequestRing.kindOf(tag);
         if (kind.isAcquire) {
-            statistics.add(value > 0 ? NodeCounter.GRANTED : NodeCounter.REFUSED);
+            counters.add((value > 0 ? NodeCounter.GRANTED : NodeCounter.REFUSED).ordinal(), 1);
         }
         String recovery = recordRecovery(kind, value);
         request.onReply(nodeIndex, kind, RequestRing.sequenceOf(tag), value);
@@ -368,7 +369,7 @@ final class CommandSender implements InvalidationReader.Listener {
 
     /** Counts an error; returns the problem if the node is found to fail with it, else null. */
     String recordError(CommandKind kind, String errorCode) {
-        statistics.add(NodeCounter.ERRORS);
+        counters.add(NodeCounter.ERRORS.ordinal(), 1);
         String problem = health.onError(kind, errorCode, nowNs());
         isSuspicious = health.isSuspicious();
         return problem;

@@ -395,7 +395,7 @@ final class NodeLifecycle {
             if (!isJump || options.guards().clockSampleMs() <= 0) {
                 return;
             }
-            view.statistics().add(NodeCounter.CLOCK_JUMPS);
+            view.counters.add(NodeCounter.CLOCK_JUMPS.ordinal(), 1);
             if (state != NodeState.DRAINING && state != NodeState.CLOSED) {
                 voteGuard.onClockJump();
                 if (isConnected()) {
@@ -470,7 +470,7 @@ final class NodeLifecycle {
                 if (state == NodeState.DRAINING || state == NodeState.CLOSED) {
                     setState(NodeState.CLOSED);
                 } else {
-                    view.statistics().add(NodeCounter.DISCONNECTS);
+                    view.counters.add(NodeCounter.DISCONNECTS.ordinal(), 1);
                     connectAgain(Level.INFO, reason, 0);
                 }
             }

@@ -4,6 +4,7 @@ import static dev.redlock.quorum.Validity.NS_PER_MS;
 
 import dev.redlock.api.NodeState;
 import dev.redlock.resp.SafeText;
+import dev.redlock.telemetry.Counters;
 import dev.redlock.time.NanoClock;
 import dev.redlock.transport.NodeAddress;
 import java.lang.System.Logger.Level;
@@ -23,7 +24,7 @@ public final class NodeView {
     private final NodeAddress address;
     private final NanoClock clock;
     private final NodeListener listener;
-    private final NodeStatistics statistics = new NodeStatistics();
+    final Counters counters = new Counters(NodeCounter.values().length);
     private final NodeHealth health = new NodeHealth();
     private final ProblemLog problemLog = new ProblemLog();
     /** Null unless the voter is a cluster. */
@@ -111,9 +112,14 @@ public final class NodeView {
         return isQuarantineReported ? Math.max(0, quarantineEndNs - clock.nanoTime()) : 0;
     }
 
-    /** @return the node's counters */
-    public NodeStatistics statistics() {
-        return statistics;
+    /**
+     * A recent count; allocates nothing.
+     *
+     * @param counter which one
+     * @return the count
+     */
+    public long count(NodeCounter counter) {
+        return counters.read(counter.ordinal());
     }
 
     // ---- event loop -------------------------------------------------------------------------------------------------

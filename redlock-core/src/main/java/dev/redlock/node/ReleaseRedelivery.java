@@ -1,5 +1,6 @@
 package dev.redlock.node;
 
+import dev.redlock.telemetry.Counters;
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.Unpooled;
 import java.util.function.Function;
@@ -16,13 +17,13 @@ final class ReleaseRedelivery implements UndeliveredRelease.Owner {
 
     private final UndeliveredReleases queue;
     private final CommandSender sender;
-    private final NodeStatistics statistics;
+    private final Counters counters;
     private final NodeContext context;
 
     ReleaseRedelivery(NodeView view, NodeContext context, CommandSender sender) {
         this.queue = new UndeliveredReleases(context.options().limits().undeliveredReleasesMax());
         this.sender = sender;
-        this.statistics = view.statistics();
+        this.counters = view.counters;
         this.context = context;
     }
 
@@ -65,7 +66,7 @@ final class ReleaseRedelivery implements UndeliveredRelease.Owner {
     @Override
     public void onReply(UndeliveredRelease release, long value) {
         String recovery = sender.recordRecovery(CommandKind.RELEASE, value);
-        statistics.add(NodeCounter.UNDELIVERED_DELIVERED);
+        counters.add(NodeCounter.UNDELIVERED_DELIVERED.ordinal(), 1);
         if (value != 0) {
             onDeliveredLate(release);
         }
@@ -117,7 +118,7 @@ final class ReleaseRedelivery implements UndeliveredRelease.Owner {
             sender.retries().loadScript(release.lockKind(), CommandKind.RELEASE);
         }
         String problem = sender.recordError(CommandKind.RELEASE, errorCode);
-        statistics.add(NodeCounter.UNDELIVERED_REFUSED);
+        counters.add(NodeCounter.UNDELIVERED_REFUSED.ordinal(), 1);
         sender.logHealth(problem);
     }
 
@@ -128,8 +129,8 @@ final class ReleaseRedelivery implements UndeliveredRelease.Owner {
     }
 
     private void publishCounts() {
-        statistics.set(NodeCounter.UNDELIVERED, queue.length());
-        statistics.set(NodeCounter.UNDELIVERED_DROPPED, queue.droppedCount());
+        counters.set(NodeCounter.UNDELIVERED.ordinal(), queue.length());
+        counters.set(NodeCounter.UNDELIVERED_DROPPED.ordinal(), queue.droppedCount());
     }
 
     private long nowNs() {

@@ -1,5 +1,6 @@
 package dev.redlock.node;
 
+import dev.redlock.telemetry.Counters;
 import io.netty.buffer.ByteBuf;
 
 /**
@@ -11,12 +12,12 @@ import io.netty.buffer.ByteBuf;
 final class ShortReplies extends ReplyReader {
 
     private final int nodeIndex;
-    private final NodeStatistics statistics;
+    private final Counters counters;
 
     ShortReplies(RequestRing ring, CommandSender sender) {
         super(ring, sender);
         this.nodeIndex = sender.nodeIndex();
-        this.statistics = sender.view().statistics();
+        this.counters = sender.view().counters;
     }
 
     @Override
@@ -43,7 +44,7 @@ final class ShortReplies extends ReplyReader {
         int tag = ring.take();
         CommandKind kind = RequestRing.kindOf(tag);
         if (kind.isAcquire) {
-            statistics.add(value > 0 ? NodeCounter.GRANTED : NodeCounter.REFUSED);
+            counters.add((value > 0 ? NodeCounter.GRANTED : NodeCounter.REFUSED).ordinal(), 1);
         }
         request.onReply(nodeIndex, kind, RequestRing.sequenceOf(tag), value);
     }
