@@ -204,7 +204,7 @@ final class AcquireOperation {
             return;
         }
         long pendingMask = claim.acquireRound.pending();
-        telemetry.onSilent(claim, pendingMask);
+        telemetry.rare.onSilent(claim, pendingMask);
         for (; pendingMask != 0; pendingMask &= pendingMask - 1) {
             claim.recordFailure(Long.numberOfTrailingZeros(pendingMask), VoteFailure.SILENT);
         }
@@ -306,7 +306,7 @@ final class AcquireOperation {
     }
 
     void fail(Claim claim, AcquireOutcome.Kind reason) {
-        telemetry.onAttemptFailing(claim, reason);
+        telemetry.rare.onAttemptFailing(claim, reason);
         PendingAcquire pending = claim.pending;
         // Before the rollback: a fenced one may leave a grant out.
         pending.lease.recordVotes(claim);

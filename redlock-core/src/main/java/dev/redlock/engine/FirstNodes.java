@@ -113,7 +113,7 @@ final class FirstNodes {
             return;
         }
         services.timers.start(claim.roundTimer, hedgeAtNs(claim, others, services.clock.nanoTime()));
-        services.telemetry.onAskedOthers(claim, others);
+        services.telemetry.rare.onAskedOthers(claim, others);
         askMore(claim, others);
     }
 
@@ -126,7 +126,7 @@ final class FirstNodes {
     private void askOthers(Claim claim) {
         services.timers.start(claim.roundTimer, claim.roundEndNs);
         long others = all & ~claim.askedMask;
-        services.telemetry.onAskedOthers(claim, others);
+        services.telemetry.rare.onAskedOthers(claim, others);
         askMore(claim, others);
     }
 

@@ -35,7 +35,7 @@ final class KeptLocks {
         lease.claim = null;
         if (!lease.isKept) {
             claim.releaseRound.reset();
-            services.telemetry.onKept(claim);
+            services.telemetry.rare.onKept(claim);
         }
         LeaseHandle kept = null;
         try {

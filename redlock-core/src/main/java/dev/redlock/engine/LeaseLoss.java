@@ -84,7 +84,7 @@ final class LeaseLoss {
     /** Removes a holder node of a held lease; without a quorum of holder nodes the lease is lost. */
     void dropHolder(Claim claim, int nodeIndex, LossCause cause) {
         if ((claim.holderMask & 1L << nodeIndex) != 0) {
-            services.telemetry.onHolderDropped(claim, nodeIndex, cause);
+            services.telemetry.rare.onHolderDropped(claim, nodeIndex, cause);
         }
         claim.holderMask &= ~(1L << nodeIndex);
         if (!services.majority.isReachedBy(claim.holderMask)) {

@@ -41,7 +41,7 @@ final class LoopTelemetry {
     private final NanoClock clock;
     private final ConductorCounters counters;
     private final Arrivals arrivals;
-    private long lastNs;
+    long lastNs;
     private int attemptNumber;
 
     LoopTelemetry(ClientConfig config, ConductorCounters counters, NanoClock clock, Arrivals arrivals,
@@ -57,18 +57,13 @@ final class LoopTelemetry {
 
     // ---- the flight recorder ----------------------------------------------------------------------------------------
 
-    /** Adds an event at the last time that was read. */
-    void add(FlightEvent event, int number, int nodeIndex, int detail, long value, Object subject) {
-        ring.add(lastNs, event.ordinal(), number, nodeIndex, detail, value, kept(subject));
-    }
-
     /** Adds an event of a claim and its key, at a time that the engine has read. */
     private void addAt(long nowNs, FlightEvent event, Claim claim, int detail, long value) {
         setTime(nowNs);
         ring.add(nowNs, event.ordinal(), claim.number, 0, detail, value, kept(claim.key));
     }
 
-    private static Object kept(Object subject) {
+    static Object kept(Object subject) {
         return subject instanceof LockKey key && key.nameLength() > KEPT_NAME_BYTES_MAX ? LONG_NAME : subject;
     }
 
@@ -123,14 +118,6 @@ final class LoopTelemetry {
         }
     }
 
-    /** An attempt asks more nodes. */
-    void onAskedOthers(Claim claim, long askedMask) {
-        if (ring != null) {
-            readTime();
-            add(FlightEvent.ASKED_OTHERS, claim.number, 0, 0, askedMask, null);
-        }
-    }
-
     /** A node votes on an acquire, maybe after the decision. */
     void onVote(Claim claim, int nodeIndex, Vote vote, VoteFailure failure) {
         if (ring != null) {
@@ -147,26 +134,10 @@ final class LoopTelemetry {
         }
     }
 
-    /** The node timeout of an attempt has passed. */
-    void onSilent(Claim claim, long silentMask) {
-        if (ring != null && silentMask != 0) {
-            readTime();
-            add(FlightEvent.SILENT, claim.number, 0, 0, silentMask, null);
-        }
-    }
-
     /** An attempt has the lock since a time. */
     void onAcquired(Claim claim, long nowNs) {
         if (ring != null) {
             addAt(nowNs, FlightEvent.ACQUIRED, claim, 0, claim.validUntilNs - nowNs);
-        }
-    }
-
-    /** An attempt fails; its rollback follows. */
-    void onAttemptFailing(Claim claim, AcquireOutcome.Kind reason) {
-        if (ring != null) {
-            readTime();
-            add(FlightEvent.ATTEMPT_FAILED, claim.number, 0, reason.ordinal(), 0, claim.key);
         }
     }
 
@@ -179,15 +150,6 @@ final class LoopTelemetry {
         }
         if (Jfr.IS_PRESENT && Jfr.RELEASE.isEnabled()) {
             claim.releaseStart = rare.releaseStarts.start(nowNs);
-        }
-    }
-
-    /** A node has not deleted the key of a lease: it had another token or none, or it did not answer. */
-    void onNotDeleted(Claim claim, int nodeIndex, Vote vote) {
-        if (ring != null) {
-            readTime();
-            add(vote == Vote.REFUSED ? FlightEvent.NOT_DELETED : FlightEvent.RELEASE_UNANSWERED, claim.number,
-                    nodeIndex, 0, 0, null);
         }
     }
 
@@ -209,12 +171,6 @@ final class LoopTelemetry {
         }
     }
 
-    /** A lease is released, and its lock stays for now: no node is asked. */
-    void onKept(Claim claim) {
-        onReleaseStarted(claim, clockNs());
-        onReleaseEnded(claim, ReleaseOutcome.KEPT);
-    }
-
     // ---- held leases ------------------------------------------------------------------------------------------------
 
     /** An extension starts at a time. */
@@ -231,14 +187,6 @@ final class LoopTelemetry {
         }
         if (ring != null) {
             addAt(nowNs, FlightEvent.EXTENSION_ENDED, claim, outcome.ordinal(), 0);
-        }
-    }
-
-    /** A node is no holder of a lease any more. */
-    void onHolderDropped(Claim claim, int nodeIndex, LossCause cause) {
-        if (ring != null) {
-            readTime();
-            add(FlightEvent.HOLDER_DROPPED, claim.number, nodeIndex, cause.ordinal(), 0, claim.key);
         }
     }
 }

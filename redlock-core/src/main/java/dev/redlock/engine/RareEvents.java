@@ -6,6 +6,7 @@ import dev.redlock.api.NodeState;
 import dev.redlock.api.ReleaseOutcome;
 import dev.redlock.node.NodeView;
 import dev.redlock.quorum.Round;
+import dev.redlock.quorum.Vote;
 import dev.redlock.telemetry.AcquireEvent;
 import dev.redlock.telemetry.AcquireTimes;
 import dev.redlock.telemetry.Jfr;
@@ -70,6 +71,35 @@ final class RareEvents {
 
     // ---- acquiring --------------------------------------------------------------------------------------------------
 
+    /** Adds an event at the last time that was read. */
+    private void add(FlightEvent event, int number, int nodeIndex, int detail, long value, Object subject) {
+        telemetry.ring.add(telemetry.lastNs, event.ordinal(), number, nodeIndex, detail, value, LoopTelemetry.kept(subject));
+    }
+
+    /** An attempt asks more nodes. */
+    void onAskedOthers(Claim claim, long askedMask) {
+        if (telemetry.ring != null) {
+            telemetry.readTime();
+            add(FlightEvent.ASKED_OTHERS, claim.number, 0, 0, askedMask, null);
+        }
+    }
+
+    /** The node timeout of an attempt has passed. */
+    void onSilent(Claim claim, long silentMask) {
+        if (telemetry.ring != null && silentMask != 0) {
+            telemetry.readTime();
+            add(FlightEvent.SILENT, claim.number, 0, 0, silentMask, null);
+        }
+    }
+
+    /** An attempt fails; its rollback follows. */
+    void onAttemptFailing(Claim claim, AcquireOutcome.Kind reason) {
+        if (telemetry.ring != null) {
+            telemetry.readTime();
+            add(FlightEvent.ATTEMPT_FAILED, claim.number, 0, reason.ordinal(), 0, claim.key);
+        }
+    }
+
     /** An acquisition has failed, or a receiver waits for the end of any. */
     void onAcquireEnded(PendingAcquire pending, AcquireOutcome.Kind kind, AcquireOutcome.Kind reason) {
         LeaseHandle lease = pending.lease;
@@ -79,7 +109,7 @@ final class RareEvents {
         addTime(kind, durationNs);
         if (telemetry.ring != null && !isAcquired) {
             telemetry.setTime(endNs);
-            telemetry.add(FlightEvent.NOT_ACQUIRED, 0, 0, kind.ordinal(), durationNs, lease.key);
+            add(FlightEvent.NOT_ACQUIRED, 0, 0, kind.ordinal(), durationNs, lease.key);
         }
         if (durationNs >= telemetry.slowAcquireNs) {
             reports.onSlowAcquire(lease.key, kind, durationNs, endNs);
@@ -139,6 +169,21 @@ final class RareEvents {
 
     // ---- releasing --------------------------------------------------------------------------------------------------
 
+    /** A node has not deleted the key of a lease: it had another token or none, or it did not answer. */
+    void onNotDeleted(Claim claim, int nodeIndex, Vote vote) {
+        if (telemetry.ring != null) {
+            telemetry.readTime();
+            add(vote == Vote.REFUSED ? FlightEvent.NOT_DELETED : FlightEvent.RELEASE_UNANSWERED, claim.number,
+                    nodeIndex, 0, 0, null);
+        }
+    }
+
+    /** A lease is released, and its lock stays for now: no node is asked. */
+    void onKept(Claim claim) {
+        telemetry.onReleaseStarted(claim, telemetry.clockNs());
+        telemetry.onReleaseEnded(claim, ReleaseOutcome.KEPT);
+    }
+
     /** A release that JFR times has ended. */
     void onTimedRelease(Claim claim, ReleaseOutcome outcome, long nowNs) {
         if (releaseStarts.isDue(claim.releaseStart, nowNs)) {
@@ -166,13 +211,21 @@ final class RareEvents {
 
     // ---- held leases ------------------------------------------------------------------------------------------------
 
+    /** A node is no holder of a lease any more. */
+    void onHolderDropped(Claim claim, int nodeIndex, LossCause cause) {
+        if (telemetry.ring != null) {
+            telemetry.readTime();
+            add(FlightEvent.HOLDER_DROPPED, claim.number, nodeIndex, cause.ordinal(), 0, claim.key);
+        }
+    }
+
     /** A held lease is lost or expired. */
     void onLeaseLost(LeaseHandle lease, LockKey key, int number, LeaseState state, LossCause cause,
             int nodeIndex) {
         counters.add(state == LeaseState.LOST ? ConductorCounters.LOST : ConductorCounters.EXPIRED, 1);
         if (telemetry.ring != null) {
             long nowNs = telemetry.readTime();
-            telemetry.add(FlightEvent.LEASE_ENDED, number, 0, state.ordinal(), nowNs - lease.acquiredNs, key);
+            add(FlightEvent.LEASE_ENDED, number, 0, state.ordinal(), nowNs - lease.acquiredNs, key);
             if (state == LeaseState.LOST && cause != LossCause.LOOP_ENDED) {
                 reports.onLost(key, number, cause, nowNs);
             }
@@ -204,7 +257,7 @@ final class RareEvents {
         nodeStates[node.index()] = state;
         if (telemetry.ring != null) {
             telemetry.readTime();
-            telemetry.add(FlightEvent.NODE_STATE, 0, node.index(), state.ordinal(), before.ordinal(),
+            add(FlightEvent.NODE_STATE, 0, node.index(), state.ordinal(), before.ordinal(),
                     state == NodeState.READY ? null : node.problem());
         }
         if (Jfr.IS_PRESENT && Jfr.NODE_STATE.isEnabled()) {
@@ -246,7 +299,7 @@ final class RareEvents {
         counters.add(counter, 1);
         if (telemetry.ring != null) {
             telemetry.readTime();
-            telemetry.add(event, 0, Math.max(0, nodeIndex), 0, 0, key);
+            add(event, 0, Math.max(0, nodeIndex), 0, 0, key);
         }
         if (Jfr.IS_PRESENT && Jfr.WAKEUP.isEnabled()) {
             commitWakeup(key, nodeIndex, kind);

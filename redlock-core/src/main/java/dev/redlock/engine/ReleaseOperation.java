@@ -199,7 +199,7 @@ final class ReleaseOperation {
     private void vote(Claim claim, int nodeIndex, Vote vote) {
         if (claim.phase == Claim.Phase.RELEASING) {
             if (vote != Vote.GRANTED) {
-                telemetry.onNotDeleted(claim, nodeIndex, vote);
+                telemetry.rare.onNotDeleted(claim, nodeIndex, vote);
             }
             claim.releaseRound.onVote(nodeIndex, vote);
             decide(claim);
