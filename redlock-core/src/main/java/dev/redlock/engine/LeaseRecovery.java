@@ -4,15 +4,29 @@ import dev.redlock.api.AcquireOutcome;
 import dev.redlock.api.ExtendOutcome;
 import dev.redlock.api.LeaseState;
 import dev.redlock.api.ReleaseOutcome;
+import java.util.concurrent.CompletableFuture;
 
 /**
  * Gives callers of requests an outcome if the request threw, or if the event loop has ended before it.
  *
- * @threading event-loop-confined, except {@link #completeWithoutLoop}
+ * @threading event-loop-confined, except {@link #onRejected} and {@link #completeWithoutLoop}
  */
 final class LeaseRecovery {
 
     private LeaseRecovery() {
+    }
+
+    /** A request threw. Logs after the outcome, because a log handler may throw. */
+    static void recover(RequestMailbox lease, LeaseLoop owner, short use, int request, Throwable thrown) {
+        try {
+            if (lease.useCount() == use) {
+                lease.recover(owner, request);
+            }
+        } catch (RuntimeException | Error e) {
+            thrown.addSuppressed(e);
+        } finally {
+            UserCallbacks.logRequestThrown(thrown);
+        }
     }
 
     /** Gives the caller of a request that threw its outcome. */
@@ -57,6 +71,28 @@ final class LeaseRecovery {
             lease.deferToNextTurn(owner, RequestMailbox.EXTEND);
         } else {
             lease.completeExtend(ExtendOutcome.NOT_EXTENDED);
+        }
+    }
+
+    /** The loop has ended: the calling thread completes the requests itself, unless one has a callback. */
+    static void onRejected(RequestMailbox lease, int requests) {
+        if (lease.hasCallback()) {
+            completeElsewhere(lease, requests);
+        } else {
+            lease.completeWithoutLoop(requests);
+        }
+    }
+
+    /** Completes requests on another thread, because this thread may be inside the call that passed the callback. */
+    static void completeElsewhere(RequestMailbox lease, int requests) {
+        if (requests == 0) {
+            return;
+        }
+        try {
+            CompletableFuture.runAsync(() -> lease.completeWithoutLoop(requests));
+        } catch (RuntimeException | Error e) {
+            // No other thread is available.
+            lease.completeWithoutLoop(requests);
         }
     }
 

@@ -51,7 +51,7 @@ final class NextTurn {
     void add(RequestMailbox lease) {
         if (services.isClosed && services.loop.isShuttingDown()) {
             // The next turn may never come, and requests from its callbacks could keep the loop from ending.
-            lease.completeElsewhere();
+            LeaseRecovery.completeElsewhere(lease, lease.takeRequests());
             return;
         }
         deferred.add(lease);
@@ -77,7 +77,8 @@ final class NextTurn {
     /** The loop is ending: completes the deferred requests without it. */
     void completeElsewhere() {
         while (!deferred.isEmpty()) {
-            deferred.remove().completeElsewhere();
+            RequestMailbox lease = deferred.remove();
+            LeaseRecovery.completeElsewhere(lease, lease.takeRequests());
         }
     }
 }

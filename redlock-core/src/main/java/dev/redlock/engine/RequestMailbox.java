@@ -3,7 +3,6 @@ package dev.redlock.engine;
 import dev.redlock.time.NanoClock;
 import java.lang.invoke.MethodHandles;
 import java.lang.invoke.VarHandle;
-import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.locks.LockSupport;
 
@@ -112,7 +111,7 @@ abstract class RequestMailbox implements Runnable {
         } else if ((int) REQUESTED.getAndBitwiseOr(this, request) == 0) {
             submitTo(owner);
         } else if (owner.isClosed()) {
-            onRejected();
+            LeaseRecovery.onRejected(this, takeRequests());
         }
     }
 
@@ -146,43 +145,17 @@ abstract class RequestMailbox implements Runnable {
         try {
             owner.execute(this);
         } catch (RejectedExecutionException e) {
-            onRejected();
+            LeaseRecovery.onRejected(this, takeRequests());
             return;
         }
         if (owner.isClosed()) {
-            onRejected();
+            LeaseRecovery.onRejected(this, takeRequests());
         }
     }
 
-    /** The loop has ended: the calling thread completes the requests itself, unless one has a callback. */
-    private void onRejected() {
-        int requests = (int) REQUESTED.getAndSet(this, 0);
-        if (hasCallback()) {
-            completeElsewhere(requests);
-        } else {
-            completeWithoutLoop(requests);
-        }
-    }
-
-    /** As above, on the thread of a loop that is ending. */
-    final void completeElsewhere() {
-        completeElsewhere((int) REQUESTED.getAndSet(this, 0));
-    }
-
-    /**
-     * Completes the requests on another thread, because this thread may be inside the call that passed
-     * the callback.
-     */
-    private void completeElsewhere(int requests) {
-        if (requests == 0) {
-            return;
-        }
-        try {
-            CompletableFuture.runAsync(() -> completeWithoutLoop(requests));
-        } catch (RuntimeException | Error e) {
-            // No other thread is available.
-            completeWithoutLoop(requests);
-        }
+    /** Takes the requests that no loop has taken. */
+    final int takeRequests() {
+        return (int) REQUESTED.getAndSet(this, 0);
     }
 
     /**
@@ -218,21 +191,8 @@ abstract class RequestMailbox implements Runnable {
             try {
                 execute(owner, request);
             } catch (RuntimeException | Error e) {
-                recover(owner, use, request, e);
+                LeaseRecovery.recover(this, owner, use, request, e);
             }
-        }
-    }
-
-    /** Logs after the outcome, because a log handler may throw. */
-    private void recover(LeaseLoop owner, short use, int request, Throwable thrown) {
-        try {
-            if (useCount == use) {
-                recover(owner, request);
-            }
-        } catch (RuntimeException | Error e) {
-            thrown.addSuppressed(e);
-        } finally {
-            UserCallbacks.logRequestThrown(thrown);
         }
     }
 
