@@ -72,7 +72,7 @@ final class AcquireOperation {
         // t1: read before the first byte goes to a socket.
         long t1Ns = clock.nanoTime();
         services.tokens.next(claim.token, t1Ns);
-        if (key.kind() != LockKind.PLAIN) {
+        if (key.kind != LockKind.PLAIN) {
             scheduler.registrations.prepare(claim);
             scheduler.reservations.prepare(pending, claim, t1Ns);
         }
@@ -103,7 +103,7 @@ final class AcquireOperation {
         claim.addPendingReplies(Long.bitCount(mask));
         // The decision waits for the last send, so that a rollback has the result of every send.
         claim.isFanOutInProgress = true;
-        if (claim.reservation != null && claim.key.kind() == LockKind.SET) {
+        if (claim.reservation != null && claim.key.kind == LockKind.SET) {
             firstNodes.send(claim, mask);
         } else {
             fanOut.send(claim, kindOf(claim), 0, mask);
@@ -115,7 +115,7 @@ final class AcquireOperation {
     /** A client that waits for a plain lock has a ticket of the coordinator, or gets one. */
     static CommandKind kindOf(Claim claim) {
         boolean isForCoordinator = claim.isCoordinatorAskedToWait()
-                && claim.pending.lease.key.kind() == LockKind.PLAIN;
+                && claim.pending.lease.key.kind == LockKind.PLAIN;
         if (claim.guest != null) {
             return claim.guest.acquireKind(isForCoordinator);
         }

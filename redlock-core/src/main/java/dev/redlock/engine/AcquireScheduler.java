@@ -93,7 +93,7 @@ final class AcquireScheduler implements Waiters {
         }
         // Most first attempts for plain locks succeed, so they have no queue. Thrifty ones ask different nodes: a later
         // one that is refused first would precede the others.
-        if (lease.waitNs > 0 && (lease.key.kind() != LockKind.PLAIN || services.config.attempts().isThrifty())) {
+        if (lease.waitNs > 0 && (lease.key.kind != LockKind.PLAIN || services.config.attempts().isThrifty())) {
             queues.enqueue(pending);
         }
         if (pending.queue != null && SetOrder.isOfSet(pending.queue) && !queues.setOrder.onArrived(pending.queue)) {
@@ -134,7 +134,7 @@ final class AcquireScheduler implements Waiters {
         LeaseHandle lease = pending.lease;
         long generation = pending.generation;
         try {
-            if (lease.key.kind() == LockKind.PERMIT) {
+            if (lease.key.kind == LockKind.PERMIT) {
                 permits.start(pending);
             } else {
                 operation.start(pending, lease.key);
@@ -248,7 +248,7 @@ final class AcquireScheduler implements Waiters {
 
     @Override
     public int onEnding(LockKey key, long waitNs, long acquiredNs, long nowNs) {
-        if (waitNs > 0 && key.kind() != LockKind.READ) {
+        if (waitNs > 0 && key.kind != LockKind.READ) {
             countUse(nowNs - acquiredNs);
         }
         boolean isAnyoneConcerned = queues.count != 0 || fairness.size != 0 || fairness.untilQuestionNs <= 0;
@@ -267,7 +267,7 @@ final class AcquireScheduler implements Waiters {
 
     @Override
     public void handOff(LockKey key, LockKey lockedKey) {
-        if (queues.count != 0 || key.kind() != LockKind.PLAIN) {
+        if (queues.count != 0 || key.kind != LockKind.PLAIN) {
             queues.handOff(key, lockedKey);
         }
     }

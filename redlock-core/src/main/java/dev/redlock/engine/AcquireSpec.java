@@ -109,7 +109,7 @@ public final class AcquireSpec {
      * @throws IllegalArgumentException if they do
      */
     public void check(LockKey key) {
-        if (kind != LockKind.PLAIN && key.kind() != LockKind.PLAIN) {
+        if (kind != LockKind.PLAIN && key.kind != LockKind.PLAIN) {
             throw new IllegalArgumentException("resources " + key + " are a set, which cannot be locked for reading or"
                     + " writing and is no semaphore: use options without forReading(), forWriting() and"
                     + " forPermitOf(), or one resource");

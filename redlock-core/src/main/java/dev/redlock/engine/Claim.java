@@ -231,22 +231,22 @@ final class Claim extends LockRequest {
 
     /** Whether a script reads its remaining ttl, as for some kinds of lock. */
     private boolean isReadByScript() {
-        return key.kind() == LockKind.SET || key.kind() == LockKind.PERMIT;
+        return key.kind == LockKind.SET || key.kind == LockKind.PERMIT;
     }
 
     @Override
     public byte[] resourceBulk() {
-        return key.bulk();
+        return key.bulk;
     }
 
     @Override
     public byte[] resourceBulk(int index) {
-        return key.resourceKey(index).bulk();
+        return key.resourceKey(index).bulk;
     }
 
     @Override
     public LockKind lockKind() {
-        return key.kind();
+        return key.kind;
     }
 
     @Override
@@ -261,7 +261,7 @@ final class Claim extends LockRequest {
 
     @Override
     public int orderHash() {
-        return key.orderHash();
+        return key.orderHash;
     }
 
     @Override
@@ -271,7 +271,7 @@ final class Claim extends LockRequest {
 
     @Override
     public int ticket() {
-        if (key.kind() == LockKind.SET) {
+        if (key.kind == LockKind.SET) {
             return pending != null && isCoordinatorAskedToWait() ? Ticket.NONE : Ticket.NOT_WANTED;
         }
         if (pending == null || pending.queue == null) {
@@ -297,7 +297,7 @@ final class Claim extends LockRequest {
 
     @Override
     public byte[] counterBulk() {
-        return key.counterBulk();
+        return key.counterBulk;
     }
 
     @Override
@@ -317,6 +317,6 @@ final class Claim extends LockRequest {
 
     @Override
     public boolean isReservationLeft() {
-        return key.kind() != LockKind.SET || pending != null && pending.reservedNode >= 0;
+        return key.kind != LockKind.SET || pending != null && pending.reservedNode >= 0;
     }
 }

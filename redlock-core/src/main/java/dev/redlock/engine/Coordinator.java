@@ -57,7 +57,7 @@ final class Coordinator {
      * push changes of keys: an attempt that it refuses could not wait for a push.
      */
     int of(LockKey key) {
-        return fanOut.coordinatorOf(key, key.orderHash());
+        return fanOut.coordinatorOf(key, key.orderHash);
     }
 
     /** Returns how long an attempt waits for the coordinator alone: some round trips, at most half of the time. */

@@ -123,7 +123,7 @@ final class Fairness {
     void onPushed(WaitQueue queue) {
         LockKey key = queue.key;
         // The permits of a semaphore are many, and a reader does not hold up the next one.
-        if (key.kind() != LockKind.READ && key.kind() != LockKind.PERMIT) {
+        if (key.kind != LockKind.READ && key.kind != LockKind.PERMIT) {
             ofOrNew(key, services.clock.nanoTime()).isKnown = true;
         }
     }
@@ -164,7 +164,7 @@ final class Fairness {
      * @return the node to ask whether another client waits; {@link Coordinator#NONE} for none
      */
     int onEnding(LockKey key, long waitNs, long acquiredNs, long nowNs) {
-        if (key.kind() == LockKind.READ) {
+        if (key.kind == LockKind.READ) {
             return Coordinator.NONE;
         }
         Competition competition = of(key);
@@ -186,7 +186,7 @@ final class Fairness {
 
     /** Whether a lock may have a competition though no other client is known. */
     private boolean mayCompete(LockKey key) {
-        return key.kind() == LockKind.SET
+        return key.kind == LockKind.SET
                 ? !queues.resourceQueues.isEmpty()
                 : queues.get(key) != null && services.coordinator.of(key) == Coordinator.NONE;
     }
@@ -293,7 +293,7 @@ final class Fairness {
     }
 
     private boolean mayYield(WaitQueue queue) {
-        return queue.key.kind() == LockKind.PLAIN && queues.registrations.isAllowed(queue);
+        return queue.key.kind == LockKind.PLAIN && queues.registrations.isAllowed(queue);
     }
 
     /** The next attempt gets the lock only if no other client has a ticket. */

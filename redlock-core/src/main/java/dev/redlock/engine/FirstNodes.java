@@ -58,7 +58,7 @@ final class FirstNodes {
         }
         // A search for a permit asks one node, which must have the key of each permit in use.
         boolean isOrderOfResource = claim.guest != null || pending.plan != PendingAcquire.Plan.UNCONTENDED
-                || pending.lease.key.kind() == LockKind.PERMIT;
+                || pending.lease.key.kind == LockKind.PERMIT;
         return isOrderOfResource ? services.firstVoters.of(key) : services.firstVoters.at(t1Ns, key);
     }
 

@@ -55,7 +55,7 @@ final class HolderTtlQuery {
     }
 
     private boolean isDue(Claim claim) {
-        if (claim.phase != Claim.Phase.ACQUIRING || claim.pending.lease.key.kind() == LockKind.PERMIT) {
+        if (claim.phase != Claim.Phase.ACQUIRING || claim.pending.lease.key.kind == LockKind.PERMIT) {
             return false;
         }
         if (claim.shortestRemainingTtlMs >= 0) {
@@ -111,7 +111,7 @@ final class HolderTtlQuery {
     }
 
     private static int typeCount(LockKey key) {
-        return key.kind() == LockKind.SET ? key.resourceCount() : 1;
+        return key.kind == LockKind.SET ? key.resourceCount() : 1;
     }
 
     void onType(Claim claim, int nodeIndex, int sequence, long value) {
@@ -177,7 +177,7 @@ final class HolderTtlQuery {
     /** Ends the query after the last reply or the timeout, with the shortest ttl so far. */
     void end(Claim claim) {
         PendingAcquire pending = claim.pending;
-        if (claim.key.kind() == LockKind.PERMIT) {
+        if (claim.key.kind == LockKind.PERMIT) {
             scheduler.permits.onNoneFree(claim);
             return;
         }

@@ -64,11 +64,11 @@ public final class KeyText {
     /** The texts of keys, one after another. */
     static KeyText ofAll(LockKey[] keys, String resource, boolean hasCounters) {
         byte[] counters = hasCounters
-                ? concatenated(Arrays.stream(keys).map(LockKey::counterBulk).toList())
+                ? concatenated(Arrays.stream(keys).map(key -> key.counterBulk).toList())
                 : null;
         return new KeyText(keys[0].prefix(), resource,
-                concatenated(Arrays.stream(keys).map(LockKey::bulk).toList()), counters,
-                Arrays.stream(keys).mapToInt(LockKey::nameLength).sum());
+                concatenated(Arrays.stream(keys).map(key -> key.bulk).toList()), counters,
+                Arrays.stream(keys).mapToInt(key -> key.text.nameLength).sum());
     }
 
     private static byte[] concatenated(Collection<byte[]> parts) {

@@ -39,7 +39,7 @@ final class KindKeys {
 
     /** The key of a reader or writer: the same keys on the nodes, and a lock of its own in this client. */
     private LockKey made(LockKind kind) {
-        return new ResourcesKey(plain.text(), kind, plain.hashCode() * 31 + kind.ordinal(), plain.orderHash(), plain);
+        return new ResourcesKey(plain.text, kind, plain.hashCode() * 31 + kind.ordinal(), plain.orderHash, plain);
     }
 
     private PermitKey permit(int permitCount) {

@@ -9,19 +9,22 @@ import java.util.Arrays;
 import java.util.List;
 
 /**
- * The key of a lock and of its fencing counter, each encoded once as a RESP bulk string. This class is the key of a
- * plain lock; other kinds of lock have keys of their own, which refer to those of their resources.
+ * The key of a lock and of its fencing counter, each encoded once as a RESP bulk string. Each kind of lock has keys of
+ * its own, which refer to the {@link PlainKey plain keys} of their resources; the defaults here are those of a plain key.
  *
  * @threading immutable
  */
-public class LockKey implements SlotKey {
+public abstract class LockKey implements SlotKey {
 
-    private final KeyText text;
-    private final byte[] bulk;
-    private final byte[] counterBulk;
-    private final LockKind kind;
+    final KeyText text;
+    /** The key as a complete bulk string, borrowed. */
+    final byte[] bulk;
+    /** The counter's key as a complete bulk string, borrowed. */
+    final byte[] counterBulk;
+    final LockKind kind;
+    /** By which all clients order the nodes for the lock. */
+    final int orderHash;
     private final int hash;
-    private final int orderHash;
     /** The slot of a cluster + 1; 0 until it is computed. */
     private int clusterSlot;
     /** The keys of other kinds of lock of the resource; null until one is needed. Any thread may make them again. */
@@ -34,36 +37,6 @@ public class LockKey implements SlotKey {
         this.kind = kind;
         this.hash = hash;
         this.orderHash = orderHash;
-    }
-
-    /** A plain key with a text, which orders the nodes by its own name or by another one. */
-    static LockKey plain(KeyText text) {
-        int hash = hashOf(text);
-        return new LockKey(text, LockKind.PLAIN, hash, hash);
-    }
-
-    static int hashOf(KeyText text) {
-        int hash = 1;
-        byte[] bulk = text.bulk;
-        int start = text.nameStart();
-        for (int i = 0; i < text.nameLength; i++) {
-            hash = 31 * hash + bulk[start + i];
-        }
-        return hash;
-    }
-
-    /**
-     * Encodes the keys of a resource.
-     *
-     * @param  prefix                   prefix of every key of the client
-     * @param  resource                 name of the resource
-     * @param  lengthBytesMax           limit of both together, bytes
-     * @return                          the key
-     * @throws IllegalArgumentException if it is empty or too long, is not valid UTF-16, or names a fencing counter
-     */
-    public static LockKey of(String prefix, String resource, int lengthBytesMax) {
-        String key = KeyText.checkedKey(prefix, resource, lengthBytesMax);
-        return plain(KeyText.of(prefix, resource, KeyText.counterName(key)));
     }
 
     /**
@@ -92,19 +65,6 @@ public class LockKey implements SlotKey {
 
     String prefix() {
         return text.prefix;
-    }
-
-    KeyText text() {
-        return text;
-    }
-
-    /** Returns the length of the name with its prefix, bytes; of a set, that of all names. */
-    int nameLength() {
-        return text.nameLength;
-    }
-
-    LockKind kind() {
-        return kind;
     }
 
     /**
@@ -176,7 +136,7 @@ public class LockKey implements SlotKey {
     public int slot() {
         int known = clusterSlot;
         if (known == 0) {
-            known = KeySlot.of(bulk, text.nameStart(), nameLength()) + 1;
+            known = KeySlot.of(bulk, text.nameStart(), text.nameLength) + 1;
             clusterSlot = known;
         }
         return known - 1;
@@ -184,24 +144,9 @@ public class LockKey implements SlotKey {
 
     // ---- the encoded keys -------------------------------------------------------------------------------------------
 
-    /** Returns a hash by which all clients order the nodes for the lock. */
-    final int orderHash() {
-        return orderHash;
-    }
-
-    /** Returns the key as a complete bulk string, borrowed. */
-    final byte[] bulk() {
-        return bulk;
-    }
-
-    /** Returns the counter's key as a complete bulk string, borrowed. */
-    final byte[] counterBulk() {
-        return counterBulk;
-    }
-
     /** Whether the name of the key, with its prefix, has these bytes. */
     boolean hasName(ByteBuf name, int index, int length) {
-        if (length != nameLength() || kind != LockKind.PLAIN) {
+        if (length != text.nameLength || kind != LockKind.PLAIN) {
             return false;
         }
         int nameStart = text.nameStart();

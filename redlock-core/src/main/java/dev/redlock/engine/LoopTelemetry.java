@@ -64,7 +64,7 @@ final class LoopTelemetry {
     }
 
     static Object kept(Object subject) {
-        return subject instanceof LockKey key && key.nameLength() > KEPT_NAME_BYTES_MAX ? LONG_NAME : subject;
+        return subject instanceof LockKey key && key.text.nameLength > KEPT_NAME_BYTES_MAX ? LONG_NAME : subject;
     }
 
     /** For rare events, which need not follow a read. */

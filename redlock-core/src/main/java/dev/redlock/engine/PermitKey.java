@@ -27,12 +27,12 @@ public final class PermitKey extends ResourcesKey {
      *
      * @threading immutable
      */
-    static final class Permit extends LockKey {
+    static final class Permit extends PlainKey {
 
         private final int number;
 
         private Permit(KeyText text, int orderHash, int number) {
-            super(text, LockKind.PLAIN, hashOf(text), orderHash);
+            super(text, hashOf(text), orderHash);
             this.number = number;
         }
 
@@ -43,11 +43,11 @@ public final class PermitKey extends ResourcesKey {
     }
 
     PermitKey(LockKey plain, int permitCount) {
-        this(plain, withCount(plain.text(), permitCount), permitCount);
+        this(plain, withCount(plain.text, permitCount), permitCount);
     }
 
     private PermitKey(LockKey plain, KeyText text, int permitCount) {
-        super(text, LockKind.PERMIT, Arrays.hashCode(text.bulk), plain.orderHash(), plain);
+        super(text, LockKind.PERMIT, Arrays.hashCode(text.bulk), plain.orderHash, plain);
         this.permits = new Permit[permitCount];
     }
 
@@ -74,7 +74,7 @@ public final class PermitKey extends ResourcesKey {
             String suffix = KeyText.counterName(name)
                     .substring(name.length())
                     .replace(KeyText.COUNTER_MARK, KeyText.PERMIT_MARK) + ":" + number;
-            known = new Permit(KeyText.of(prefix(), resource() + suffix, ""), orderHash(), number);
+            known = new Permit(KeyText.of(prefix(), resource() + suffix, ""), orderHash, number);
             permits[number] = known;
         }
         return known;
@@ -103,7 +103,7 @@ public final class PermitKey extends ResourcesKey {
         if (known == null) {
             LockKey[] all = IntStream.range(0, permits.length).mapToObj(this::permitKey).toArray(LockKey[]::new);
             KeyText text = KeyText.ofAll(all, resource(), false);
-            known = new ResourcesKey(text, LockKind.PERMIT, Arrays.hashCode(text.bulk), orderHash(), all);
+            known = new ResourcesKey(text, LockKind.PERMIT, Arrays.hashCode(text.bulk), orderHash, all);
             search = known;
         }
         return known;

@@ -215,7 +215,7 @@ final class PermitOperation {
     /** An attempt of any kind of lock is rolled back. */
     void onAttemptEnded(Claim claim) {
         LockKey key = claim.pending.lease.key;
-        if (key.kind() == LockKind.PERMIT) {
+        if (key.kind == LockKind.PERMIT) {
             onPermitFree((PermitKey) key, (PermitKey.Permit) claim.key);
         }
     }

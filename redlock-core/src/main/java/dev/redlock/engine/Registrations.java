@@ -41,8 +41,8 @@ final class Registrations {
     void prepare(Claim claim) {
         LockKey key = claim.key;
         // Readers always run a script, whose refusal has the ttl.
-        claim.isRemainingTtlWanted |= key.kind() == LockKind.READ;
-        boolean mayEndRegistrations = key.kind() == LockKind.READ || key.kind() == LockKind.WRITE;
+        claim.isRemainingTtlWanted |= key.kind == LockKind.READ;
+        boolean mayEndRegistrations = key.kind == LockKind.READ || key.kind == LockKind.WRITE;
         claim.isWakeUpWanted |= claim.isRemainingTtlWanted && mayEndRegistrations && isAnyFor(key);
     }
 
@@ -65,7 +65,7 @@ final class Registrations {
 
     /** The nodes of a mask push the next change of the key. */
     void add(WaitQueue queue, long mask) {
-        if (queue.key.kind() == LockKind.PERMIT) {
+        if (queue.key.kind == LockKind.PERMIT) {
             resourceQueues.addPermits(queue);
         }
         if (queue.registeredMask == 0 && mask != 0) {
@@ -100,7 +100,7 @@ final class Registrations {
                 && services.node(nodeIndex, claim).hasWakeUps()) {
             add(claim.pending.queue, 1L << nodeIndex);
         }
-        if (claim.key.kind() == LockKind.SET) {
+        if (claim.key.kind == LockKind.SET) {
             recordRefusalOfSet(claim, nodeIndex, value);
         } else if (value != LockRequest.REFUSED_TTL_UNKNOWN) {
             claim.recordRemainingTtl(value == NO_EXPIRY_REPLY ? Long.MAX_VALUE : -value);

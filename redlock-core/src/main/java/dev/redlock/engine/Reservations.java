@@ -38,7 +38,7 @@ final class Reservations {
 
     /** Gives the claim of a contended attempt that waits the name of its reservation. */
     void prepare(PendingAcquire pending, Claim claim, long nowNs) {
-        boolean isWaiting = switch (claim.key.kind()) {
+        boolean isWaiting = switch (claim.key.kind) {
             // Without a wait budget the only attempt is uncontended.
             case WRITE -> pending.plan != PendingAcquire.Plan.UNCONTENDED;
             case SET -> claim.isWakeUpWanted;
@@ -50,14 +50,14 @@ final class Reservations {
         if (!pending.isReserving) {
             pending.reservation = pending.reservation == null ? new Token(services.tokenLabel) : pending.reservation;
             services.tokens.next(pending.reservation, nowNs);
-            pending.reservedNs = claim.key.kind() == LockKind.SET ? nowNs : nowNs - ttlNs(pending);
+            pending.reservedNs = claim.key.kind == LockKind.SET ? nowNs : nowNs - ttlNs(pending);
             pending.isReserving = true;
         }
-        if (claim.key.kind() == LockKind.SET) {
+        if (claim.key.kind == LockKind.SET) {
             // What the last refusal has said.
             pending.queue.awaited = null;
         }
-        pending.isReservationSent = claim.key.kind() != LockKind.SET || isPeriodOfSet(nowNs - pending.reservedNs);
+        pending.isReservationSent = claim.key.kind != LockKind.SET || isPeriodOfSet(nowNs - pending.reservedNs);
         claim.reservation = pending.isReservationSent ? pending.reservation : null;
     }
 
@@ -99,7 +99,7 @@ final class Reservations {
     }
 
     private static boolean isOfWriter(PendingAcquire pending) {
-        return pending.isReserving && pending.lease.key.kind() == LockKind.WRITE;
+        return pending.isReserving && pending.lease.key.kind == LockKind.WRITE;
     }
 
     /** Returns whether an attempt of a writer has to ask all nodes at once, and notes that it does. */

@@ -100,7 +100,7 @@ final class ResourceQueues {
     }
 
     private static boolean hasEntries(LockKey key) {
-        return key.kind() != LockKind.PLAIN && key.kind() != LockKind.PERMIT;
+        return key.kind != LockKind.PLAIN && key.kind != LockKind.PERMIT;
     }
 
     boolean isEmpty() {

@@ -21,12 +21,12 @@ class ResourcesKey extends LockKey {
      *
      * @threading immutable
      */
-    private static final class Mark extends LockKey {
+    private static final class Mark extends PlainKey {
 
         private final LockKey lock;
 
         Mark(KeyText text, LockKey lock) {
-            super(text, LockKind.PLAIN, hashOf(text), lock.orderHash());
+            super(text, hashOf(text), lock.orderHash);
             this.lock = lock;
         }
 

@@ -41,7 +41,7 @@ final class Retries {
 
     /** An attempt has ended without the lock. */
     void onAttemptFailed(PendingAcquire pending, AcquireOutcome.Kind reason) {
-        boolean isPermit = pending.lease.key.kind() == LockKind.PERMIT && !services.loop.isShuttingDown();
+        boolean isPermit = pending.lease.key.kind == LockKind.PERMIT && !services.loop.isShuttingDown();
         if (!isPermit || !scheduler.permits.continueAfter(pending, reason)) {
             onLockTaken(pending, reason);
         }
@@ -222,7 +222,7 @@ final class Retries {
                 + (remainingTtlMs < 0 || remainingTtlMs > TTL_MS_MAX ? WAIT_NS_MAX : (remainingTtlMs + 1) * NS_PER_MS);
         expiryNs += placeDelayNs(pending, expiryNs);
         // The other permits of a semaphore expire as the last search has said.
-        boolean isOneOfPermits = pending.lease.key.kind() == LockKind.PERMIT && pending.isPermitPushed;
+        boolean isOneOfPermits = pending.lease.key.kind == LockKind.PERMIT && pending.isPermitPushed;
         pending.expiryNs = isOneOfPermits ? WaitQueues.earlier(pending.expiryNs, expiryNs) : expiryNs;
         long drawnNs = retryDelays.backstopNs();
         pending.backstopNs = Math.max(delayNs, drawnNs);

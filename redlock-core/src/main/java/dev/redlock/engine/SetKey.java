@@ -52,7 +52,7 @@ public final class SetKey extends ResourcesKey {
         }
         List<LockKey> keys = new ArrayList<>();
         for (String resource : resources) {
-            keys.add(LockKey.of(prefix, resource, lengthBytesMax));
+            keys.add(PlainKey.of(prefix, resource, lengthBytesMax));
         }
         keys.sort(Comparator.comparing(LockKey::resource));
         for (int i = 1; i < keys.size(); i++) {
@@ -91,10 +91,10 @@ public final class SetKey extends ResourcesKey {
             LockKey[] keys = new LockKey[resourceCount()];
             for (int i = 0; i < keys.length; i++) {
                 LockKey resource = resourceKey(i);
-                keys[i] = LockKey.plain(
+                keys[i] = PlainKey.plain(
                         KeyText.of(resource.prefix(), resource.resource() + KeyText.RESERVATION_MARK, ""));
             }
-            known = new SetKey(KeyText.ofAll(keys, resource(), true), orderHash(), this, keys);
+            known = new SetKey(KeyText.ofAll(keys, resource(), true), orderHash, this, keys);
             reservation = known;
         }
         return known;

@@ -29,7 +29,7 @@ final class SetOrder {
     }
 
     static boolean isOfSet(WaitQueue queue) {
-        return queue.key.kind() == LockKind.SET;
+        return queue.key.kind == LockKind.SET;
     }
 
     /**

@@ -96,7 +96,7 @@ final class WaitQueues {
     void promoteNext(WaitQueue queue, LeaseHandle holder) {
         PendingAcquire head = queue.head();
         // A reader does not hold up the next one, nor does the holder of a permit.
-        boolean isShared = queue.key.kind() == LockKind.READ || queue.key.kind() == LockKind.PERMIT;
+        boolean isShared = queue.key.kind == LockKind.READ || queue.key.kind == LockKind.PERMIT;
         LeaseHandle blocking = isShared ? null : holder;
         queue.isHeldLocally = blocking != null;
         if (head == null) {
@@ -135,7 +135,7 @@ final class WaitQueues {
 
     /** A lock is granted to this client; the queue is null without a wait budget. */
     void onHeld(LockKey key, WaitQueue queue, long untilNs) {
-        if (!resourceQueues.isEmpty() && key.kind() != LockKind.READ && key.kind() != LockKind.PERMIT) {
+        if (!resourceQueues.isEmpty() && key.kind != LockKind.READ && key.kind != LockKind.PERMIT) {
             setOrder.onHeld(key, queue, untilNs);
         }
     }
@@ -165,10 +165,10 @@ final class WaitQueues {
         if (!resourceQueues.isEmpty()) {
             setOrder.onEnded(lockedKey);
         }
-        if (key.kind() != LockKind.PLAIN) {
+        if (key.kind != LockKind.PLAIN) {
             prepareHandOff(key, lockedKey, queue);
         }
-        if (queue != null && key.kind() != LockKind.READ) {
+        if (queue != null && key.kind != LockKind.READ) {
             handOff(queue);
         }
         for (int i = 0; !resourceQueues.isEmpty() && i < lockedKey.resourceCount(); i++) {
@@ -199,7 +199,7 @@ final class WaitQueues {
     }
 
     private void prepareHandOff(LockKey key, LockKey lockedKey, WaitQueue queue) {
-        if (key.kind() == LockKind.PERMIT) {
+        if (key.kind == LockKind.PERMIT) {
             PermitKey.Permit permit = (PermitKey.Permit) lockedKey;
             scheduler.permits.onPermitFree((PermitKey) key, permit);
             if (queue != null && queue.hints != null) {
@@ -287,10 +287,10 @@ final class WaitQueues {
             return;
         }
         WaitQueue own = claim.pending == null ? null : claim.pending.queue;
-        if (own != null && own.key.kind() != LockKind.PERMIT) {
+        if (own != null && own.key.kind != LockKind.PERMIT) {
             registrations.remove(own, nodeIndex);
         }
-        WaitQueue readers = claim.key.kind() == LockKind.READ ? get(claim.key) : null;
+        WaitQueue readers = claim.key.kind == LockKind.READ ? get(claim.key) : null;
         if (readers != null && readers != own) {
             wakeRegistered(readers, nodeIndex);
         }
@@ -370,7 +370,7 @@ final class WaitQueues {
         }
         WaitQueue first = setOrder.restart(others);
         for (WaitQueue other : others.queues) {
-            if (other.key.kind() == LockKind.PERMIT) {
+            if (other.key.kind == LockKind.PERMIT) {
                 onPermitInvalidated(other, nodeIndex, PermitKey.permitNumberOf(name, index, length));
             } else if (other != first && SetOrder.isOfSet(other)
                     && other.head().state == PendingAcquire.State.BACKING_OFF) {

@@ -88,7 +88,7 @@ final class StateTable {
         check(claim.roundTimer.isStarted() && !pending.timer.isStarted(),
                 "an attempt ends by its round timer, not by the timer of the pending acquire", attempt);
         check(!pending.hasReservedPlace, "an attempt uses its place and has none reserved", attempt);
-        if (pending.queue == null || pending.lease.key.kind() != LockKind.PERMIT) {
+        if (pending.queue == null || pending.lease.key.kind != LockKind.PERMIT) {
             checkHead(pending, attempt);
         } else {
             checkFollowers(pending, attempt);
