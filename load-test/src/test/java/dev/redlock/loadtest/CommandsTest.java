@@ -38,7 +38,7 @@ class CommandsTest {
 
     @Test
     void throughputReportsTheSaturationStep() throws IOException {
-        JsonNode root = run("throughput", "--nodes", "1", "--outstanding", "1,8,32", "--duration", "200ms", "--warmup",
+        JsonNode root = run("throughput", "--nodes", "1", "--in-flight", "1,8,32", "--duration", "200ms", "--warmup",
                 "50ms", "--jvm-warmup", "100ms");
         assertTrue(out.toString().matches("(?s).*redlock, N = 1: (not )?saturated.* at \\d+ in flight, .*"),
                 out::toString);
@@ -52,7 +52,7 @@ class CommandsTest {
 
     @Test
     void missedRateEndsTheSearchWithoutFailingTheRun() throws IOException {
-        JsonNode root = run("throughput", "--nodes", "1", "--driver", "set-nx", "--outstanding", "1", "--rate",
+        JsonNode root = run("throughput", "--nodes", "1", "--driver", "set-nx", "--in-flight", "1", "--rate",
                 "100,1000000", "--duration", "300ms", "--warmup", "50ms", "--jvm-warmup", "100ms");
         assertTrue(out.toString().contains("the next rate was missed")
                 || out.toString().contains("the lowest rate was missed"), out::toString);
@@ -63,7 +63,7 @@ class CommandsTest {
 
     @Test
     void missedRateFailsALatencyRunAndMarksItsFiles() throws IOException {
-        JsonNode root = run(1, "latency", "--repetitions", "1", "--nodes", "1", "--outstanding", "1", "--rate",
+        JsonNode root = run(1, "latency", "--repetitions", "1", "--nodes", "1", "--in-flight", "1", "--rate",
                 "1000000", "--duration",
                 "200ms", "--warmup", "0ms", "--jvm-warmup", "100ms");
         assertEquals("FAIL", root.get("verdict").asText());
@@ -77,7 +77,7 @@ class CommandsTest {
 
     @Test
     void contentionMeasuresHandoffFairnessAndSuccess() throws IOException {
-        JsonNode root = run("contention", "--nodes", "3", "--outstanding", "6", "--duration", "500ms", "--warmup",
+        JsonNode root = run("contention", "--nodes", "3", "--in-flight", "6", "--duration", "500ms", "--warmup",
                 "50ms", "--jvm-warmup", "100ms", "--fenced");
         JsonNode series = root.at("/series/0");
         assertTrue(series.at("/operations/handoff/count").asLong() > 0, series::toString);
@@ -88,7 +88,7 @@ class CommandsTest {
 
     @Test
     void rigRetriesForDriversThatCannotWait() throws IOException {
-        JsonNode root = run("contention", "--nodes", "1", "--driver", "set-nx", "--outstanding", "4", "--duration",
+        JsonNode root = run("contention", "--nodes", "1", "--driver", "set-nx", "--in-flight", "4", "--duration",
                 "300ms", "--warmup", "50ms", "--jvm-warmup", "0ms");
         assertTrue(root.at("/series/0/figures/refusedAttempts").asDouble() > 0, root::toString);
         assertTrue(root.get("notes").toString().contains("the rig tries again"), root::toString);
@@ -113,7 +113,7 @@ class CommandsTest {
 
     @Test
     void soakSamplesMemoryAndCounters() throws IOException {
-        JsonNode root = run("soak", "--nodes", "1", "--outstanding", "1", "--duration", "1500ms", "--sample", "100ms",
+        JsonNode root = run("soak", "--nodes", "1", "--in-flight", "1", "--duration", "1500ms", "--sample", "100ms",
                 "--warmup", "100ms", "--jvm-warmup", "100ms");
         JsonNode samples = root.at("/series/0/samples");
         assertTrue(samples.size() >= 3, samples::toString);
@@ -128,7 +128,7 @@ class CommandsTest {
 
     @Test
     void interruptedSoakWritesItsResultsSoFar() throws Exception {
-        try (ChildProgram program = ChildProgram.start("soak", "--nodes", "1", "--outstanding", "1", "--duration", "1h",
+        try (ChildProgram program = ChildProgram.start("soak", "--nodes", "1", "--in-flight", "1", "--duration", "1h",
                 "--sample", "100ms", "--warmup", "0ms", "--jvm-warmup", "0ms")) {
             program.awaitLine("heap");
             program.signal("INT");
@@ -140,7 +140,7 @@ class CommandsTest {
 
     @Test
     void delayedNodesAreSlowerByTheDelay() throws IOException {
-        JsonNode root = run("latency", "--repetitions", "1", "--nodes", "1", "--outstanding", "1", "--delay", "5ms",
+        JsonNode root = run("latency", "--repetitions", "1", "--nodes", "1", "--in-flight", "1", "--delay", "5ms",
                 "--duration", "500ms",
                 "--warmup", "50ms", "--jvm-warmup", "0ms");
         assertTrue(root.at("/series/0/operations/acquire/minUs").asDouble() >= 10_000, root::toString);
@@ -151,7 +151,7 @@ class CommandsTest {
     @Test
     void oneSlowNodeIsComparedWithNoneInTurns() throws IOException {
         JsonNode root = run("latency", "--nodes", "3", "--versus-delay", "2=20ms", "--repetitions", "2",
-                "--outstanding", "1", "--duration", "300ms", "--warmup", "50ms", "--jvm-warmup", "0ms");
+                "--in-flight", "1", "--duration", "300ms", "--warmup", "50ms", "--jvm-warmup", "0ms");
         List<String> titles = new ArrayList<>();
         root.get("series").forEach(series -> titles.add(series.get("title").asText()));
         assertEquals(List.of("redlock, N = 3, 1 in flight", "redlock+2=20ms, N = 3, 1 in flight",
@@ -178,7 +178,7 @@ class CommandsTest {
 
     @Test
     void nodesOnUnixSocketsAreMeasured() throws IOException {
-        JsonNode root = run("latency", "--repetitions", "1", "--nodes", "3", "--unix-sockets", "--outstanding", "2",
+        JsonNode root = run("latency", "--repetitions", "1", "--nodes", "3", "--unix-sockets", "--in-flight", "2",
                 "--duration", "200ms",
                 "--warmup", "50ms", "--jvm-warmup", "0ms");
         assertTrue(root.at("/series/0/tally/cycles").asLong() > 0, root::toString);
@@ -186,7 +186,7 @@ class CommandsTest {
 
     @Test
     void nodesThatAreClustersAreMeasured() throws IOException {
-        JsonNode root = run("throughput", "--nodes", "3", "--cluster-shards", "2", "--outstanding", "4", "--duration",
+        JsonNode root = run("throughput", "--nodes", "3", "--cluster-shards", "2", "--in-flight", "4", "--duration",
                 "200ms", "--warmup", "50ms", "--jvm-warmup", "0ms");
         assertTrue(root.at("/series/0/tally/cycles").asLong() > 0, root::toString);
     }
@@ -194,7 +194,7 @@ class CommandsTest {
     @Test
     void keysAndRepetitionsAndDriversMakeSeriesThatTakeTurns() throws IOException {
         JsonNode root = run("latency", "--nodes", "1", "--driver", "redlock@nio,set-nx", "--repetitions", "2",
-                "--outstanding", "2", "--keys", "20", "--hot-share", "0.2", "--duration", "300ms", "--warmup", "0ms",
+                "--in-flight", "2", "--keys", "20", "--hot-share", "0.2", "--duration", "300ms", "--warmup", "0ms",
                 "--jvm-warmup", "0ms");
         List<String> titles = new ArrayList<>();
         root.get("series").forEach(series -> titles.add(series.get("title").asText()));
@@ -223,7 +223,7 @@ class CommandsTest {
     private void runPrinted(String command) throws IOException {
         assertTrue(command.startsWith(Invocation.PROGRAM.start() + " latency "), command);
         String arguments = command.substring(Invocation.PROGRAM.start().length()).strip()
-                + " --nodes 2 --outstanding 1 --repetitions 1 --duration 50ms --warmup 0ms --jvm-warmup 0ms";
+                + " --nodes 2 --in-flight 1 --repetitions 1 --duration 50ms --warmup 0ms --jvm-warmup 0ms";
         run(arguments.split(" "));
     }
 

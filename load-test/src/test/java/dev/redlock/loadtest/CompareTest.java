@@ -40,7 +40,7 @@ class CompareTest {
     void driversTakeTurnsInProcessesOfTheirOwn(@TempDir Path folder) throws Exception {
         RequiredNodes.start(new RedisNodesContext().count(1)).close();
         int code = run(folder.resolve("run"), "--driver", "redlock,set-nx", "--nodes", "3",
-                "--outstanding", "4", "--repetitions", "2");
+                "--in-flight", "4", "--repetitions", "2");
         assertEquals(0, code, () -> out.toString() + err);
         assertTrue(out.toString().contains("PASS: every call succeeded"), out::toString);
         for (String driver : List.of("redlock", "set-nx")) {
@@ -71,7 +71,7 @@ class CompareTest {
             String dead = nodes.addresses()[0];
             nodes.node(0).kill();
             String addresses = String.join(",", dead, nodes.addresses()[1], nodes.addresses()[2]);
-            int code = run(folder.resolve("run"), "--driver", "set-nx,jedis", "--nodes", "3", "--outstanding", "2",
+            int code = run(folder.resolve("run"), "--driver", "set-nx,jedis", "--nodes", "3", "--in-flight", "2",
                     "--repetitions", "1", "--addresses", addresses);
             assertEquals(1, code, () -> out.toString() + err);
             assertTrue(out.toString().contains("FAIL: set-nx, N = 3, 2 in flight: "), out::toString);
@@ -91,7 +91,7 @@ class CompareTest {
         RequiredNodes.start(new RedisNodesContext().count(1)).close();
         Path data = Files.createDirectory(folder.resolve("data"));
         int code = run(folder.resolve("run"), "--driver", "redlock-blocking," + driver, "--nodes", "3",
-                "--outstanding", "2", "--repetitions", "1", "--consensus-data", data.toString());
+                "--in-flight", "2", "--repetitions", "1", "--consensus-data", data.toString());
         assertEquals(0, code, () -> out.toString() + err);
         String figures = "(?m)^" + driver + " +[0-9]+ +\\([0-9]+ - [0-9]+\\)( +[0-9.]+){8}$";
         assertTrue(Pattern.compile(figures).matcher(out.toString()).find(), out::toString);
@@ -109,7 +109,7 @@ class CompareTest {
         RequiredNodes.start(Source.EMBEDDED, 1).close();
         List<String> args = new ArrayList<>(
                 List.of("compare", "--driver", "set-nx,etcd", "--source", "embedded", "--nodes", "1",
-                        "--outstanding", "1", "--repetitions", "1"));
+                        "--in-flight", "1", "--repetitions", "1"));
         args.addAll(List.of(SHORT));
         try (ChildProgram program = ChildProgram.start(Main.class, Map.of("PATH", "/nowhere"), args)) {
             assertEquals(0, program.awaitExit(), program::err);

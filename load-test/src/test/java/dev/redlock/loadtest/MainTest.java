@@ -49,7 +49,7 @@ class MainTest {
     @Test
     void shortSweepPrintsItsTableAndLeavesNothingBehind() throws Exception {
         RequiredNodes.start(new RedisNodesContext().count(1)).close();
-        try (ChildProgram program = ChildProgram.start("--nodes", "1,3", "--outstanding", "1,8", "--duration", "200ms",
+        try (ChildProgram program = ChildProgram.start("--nodes", "1,3", "--in-flight", "1,8", "--duration", "200ms",
                 "--warmup", "50ms", "--jvm-warmup", "100ms", "--repetitions", "2")) {
             program.awaitLine("N = 3");
             List<ProcessHandle> servers = program.servers();
@@ -138,7 +138,7 @@ class MainTest {
     @Test
     void givenAddressesAreMeasuredAndLeftRunning() throws Exception {
         try (RedisNodes nodes = RequiredNodes.start(new RedisNodesContext().count(1).config("requirepass s3cr3t"))) {
-            int code = run("--addresses", nodes.addresses()[0], "--driver", "set-nx", "--outstanding", "2",
+            int code = run("--addresses", nodes.addresses()[0], "--driver", "set-nx", "--in-flight", "2",
                     "--duration", "100ms", "--warmup", "0ms", "--jvm-warmup", "0ms", "--repetitions", "1", "--output",
                     output.resolve("given").toString());
             String json = Files.readString(output.resolve("given/results.json"));
@@ -158,7 +158,7 @@ class MainTest {
             assertTrue(err.toString().contains("too few nodes vote yet: up are " + nodes.node(0).address() + " for "),
                     err::toString);
             assertFalse(Files.exists(output.resolve("young")), "an empty folder was left behind");
-            assertEquals(0, run("--addresses", nodes.addresses()[0], "--fresh", "--outstanding", "1", "--duration",
+            assertEquals(0, run("--addresses", nodes.addresses()[0], "--fresh", "--in-flight", "1", "--duration",
                     "500ms", "--warmup", "0ms", "--jvm-warmup", "0ms", "--repetitions", "1", "--output",
                     output.resolve("fresh").toString()),
                     () -> out.toString() + err);
@@ -169,7 +169,7 @@ class MainTest {
     void nodeThatDiesUnderASingleNodeLockFailsTheRun() throws Exception {
         try (RedisNodes nodes = RequiredNodes.start(new RedisNodesContext().count(1));
                 ChildProgram program = ChildProgram.start("--addresses", nodes.addresses()[0], "--driver", "set-nx",
-                        "--outstanding", "4", "--duration", "1s", "--jvm-warmup", "0s")) {
+                        "--in-flight", "4", "--duration", "1s", "--jvm-warmup", "0s")) {
             program.awaitLine("N = 1, 4 in flight");
             nodes.node(0).pause();
             nodes.node(0).kill();
@@ -213,7 +213,7 @@ class MainTest {
     @ParameterizedTest
     @CsvSource(delimiter = '|', value = {"--nodes 0|--nodes is [0]: expected counts of 1 to 63",
         "--nodes 1,64|--nodes is [1, 64]: expected counts of 1 to 63", "--nodes x|'x' is not an int",
-        "--outstanding 0|--outstanding is [0]: expected 1 to 4096",
+        "--in-flight 0|--in-flight is [0]: expected 1 to 4096",
         "--duration 5|'5' is not a duration: expected a number and a unit",
         "--duration 1ms|--duration is 1ms: expected at least 10ms", "--ttl 99ms|--ttl is 99ms: expected at least",
         "--driver none|--driver: 'none': expected one of", "--driver redlock,redlock|--driver names one twice",
@@ -239,9 +239,9 @@ class MainTest {
         "history src|src cannot be read: expected a file of chaos --history",
         "--transport tcp|expected one of [AUTO, IO_URING, EPOLL, KQUEUE, NIO]",
         "--event-loops 0|--event-loops is 0: expected 1 to 64", "--clients 65|--clients is 65: expected 1 to 64",
-        "--nodes 3,1,3|--nodes names one twice: 3,1,3", "--outstanding 1,1|--outstanding names one twice: 1,1",
+        "--nodes 3,1,3|--nodes names one twice: 3,1,3", "--in-flight 1,1|--in-flight names one twice: 1,1",
         "--rate 5,5|--rate names one twice", "--rate 1000001|at most a million",
-        "--rate 0|--rate is [0.0]: expected more than 0", "--rate 5 --outstanding 1,2|with --rate, give one number",
+        "--rate 0|--rate is [0.0]: expected more than 0", "--rate 5 --in-flight 1,2|with --rate, give one number",
         "--hot-share 1.5|--hot-share is 1.5: expected 0 to 1", "--errors-max -1|--errors-max is -1.0: expected 0 to 1",
         "--keys 0|--keys is 0: expected 1 to 1000000", "--ttl 61s|--ttl is 61s: expected at most 60s",
         "--hold 30s|--hold is 30s: expected less than --ttl, 30s", "--repetitions 0|--repetitions is 0: expected 1 to",
@@ -265,7 +265,7 @@ class MainTest {
         "throughput --rate 5 --rate-from 5|--rate and --rate-from exclude each other",
         "throughput --rate-from 0|--rate-from is 0.0: expected 1 to 1000000",
         "contention --rate 5|contention is measured in a closed loop",
-        "soak --outstanding 1,2|soak keeps up one load", "soak --sample 2h|expected less than --duration",
+        "soak --in-flight 1,2|soak keeps up one load", "soak --sample 2h|expected less than --duration",
         "leases --count 0|--count is 0: expected 1 to 1048576", "leases --rate 1,2|leases are held by one client",
         "leases --driver jedis|which does not renew leases", "leases --idle 1ms|--idle is 1ms: expected at least 100ms",
         "soak --sample 1ms|--sample is 1ms: expected at least 100ms",

@@ -191,7 +191,7 @@ class TlsCommandsTest {
 
     private void assertMeasured(List<String> drivers, List<String> args) {
         List<String> all = new ArrayList<>(args);
-        all.addAll(List.of("--outstanding", "2", "--repetitions", "1", "--duration", "300ms", "--warmup", "50ms",
+        all.addAll(List.of("--in-flight", "2", "--repetitions", "1", "--duration", "300ms", "--warmup", "50ms",
                 "--jvm-warmup", "50ms", "--output", folder.resolve("run-" + runCount++).toString()));
         assertEquals(0, run(all), () -> out + "\n" + err);
         for (String driver : drivers) {

@@ -64,24 +64,24 @@ final class BareLoop implements LockSession {
     /**
      * Connects.
      *
-     * @param outstanding the number of handles
+     * @param inFlight the number of handles
      * @param isSet       acquire by plain {@code SET} instead of the script
      * @throws IOException if a node cannot be reached
      */
-    BareLoop(String[] addresses, int outstanding, IdlePolicy idlePolicy, boolean isSet) throws IOException {
+    BareLoop(String[] addresses, int inFlight, IdlePolicy idlePolicy, boolean isSet) throws IOException {
         this.idlePolicy = idlePolicy;
         this.isSet = isSet;
         this.nodes = new BareNode[addresses.length];
         this.majority = nodes.length / 2 + 1;
-        this.lanes = new BareLane[outstanding];
-        this.submitted = new ArrayBlockingQueue<>(outstanding);
-        this.sent = new long[Math.max(SENT_LENGTH_MIN, Integer.highestOneBit(outstanding) * 16)];
+        this.lanes = new BareLane[inFlight];
+        this.submitted = new ArrayBlockingQueue<>(inFlight);
+        this.sent = new long[Math.max(SENT_LENGTH_MIN, Integer.highestOneBit(inFlight) * 16)];
         for (int i = 0; i < nodes.length; i++) {
             nodes[i] = BareNode.connect(addresses[i]);
             acquireSha = nodes[i].load(script("acquire"));
             releaseSha = nodes[i].load(script("release"));
         }
-        this.batch = ByteBuffer.allocateDirect(outstanding * COMMAND_BYTES_MAX * TURNS_OF_BATCH);
+        this.batch = ByteBuffer.allocateDirect(inFlight * COMMAND_BYTES_MAX * TURNS_OF_BATCH);
         this.selector = Selector.open();
         for (BareNode node : nodes) {
             node.register(selector, batch);

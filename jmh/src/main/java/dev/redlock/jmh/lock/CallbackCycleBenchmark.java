@@ -41,7 +41,7 @@ import org.openjdk.jmh.annotations.Warmup;
 @Fork(1)
 public class CallbackCycleBenchmark {
 
-    private static final int OUTSTANDING = 64;
+    private static final int IN_FLIGHT = 64;
     private static final int CYCLES = 100;
     private static final long TTL_MS = 30_000;
 
@@ -63,7 +63,7 @@ public class CallbackCycleBenchmark {
     private CallbackLane extending;
     private CallbackLane refused;
     private CallbackLane late;
-    private final CallbackLane[] lanes = new CallbackLane[OUTSTANDING];
+    private final CallbackLane[] lanes = new CallbackLane[IN_FLIGHT];
 
     /** Starts nodes, connects and creates all reused objects. */
     @Setup
@@ -89,7 +89,7 @@ public class CallbackCycleBenchmark {
         late = lane("late",
                 AcquireOptions.ofTtl(Duration.ofSeconds(10)).tryOnce().minValidity(Duration.ofNanos(8_695_999_999L)),
                 AcquireOutcome.Kind.TOO_SLOW, 0);
-        for (int i = 0; i < OUTSTANDING; i++) {
+        for (int i = 0; i < IN_FLIGHT; i++) {
             lanes[i] = lane("lane/" + i, options, AcquireOutcome.Kind.ACQUIRED, 0);
         }
     }
@@ -111,20 +111,20 @@ public class CallbackCycleBenchmark {
     /** One in flight, each cycle started on the event loop. */
     @Benchmark
     @OperationsPerInvocation(CYCLES)
-    public void oneOutstanding() {
+    public void oneInFlight() {
         single.runOnLoop(CYCLES);
     }
 
     /** One in flight, each cycle started by this thread, which parks until its end. */
     @Benchmark
-    public void oneOutstandingFromCaller() {
+    public void oneInFlightFromCaller() {
         single.runOnLoop(1);
     }
 
     /** 64 in flight. */
     @Benchmark
-    @OperationsPerInvocation(OUTSTANDING * CYCLES)
-    public void sixtyFourOutstanding() {
+    @OperationsPerInvocation(IN_FLIGHT * CYCLES)
+    public void sixtyFourInFlight() {
         for (CallbackLane lane : lanes) {
             lane.begin(CYCLES);
         }

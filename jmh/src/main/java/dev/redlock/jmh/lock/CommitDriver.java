@@ -37,7 +37,7 @@ import org.HdrHistogram.Histogram;
 public final class CommitDriver {
 
     private static final long LIMIT_NS = TimeUnit.SECONDS.toNanos(10);
-    private static final int OUTSTANDING_MAX = 1024;
+    private static final int IN_FLIGHT_MAX = 1024;
     private static final double US_PER_TICK = 10_000;
 
     private final Redlock redlock;
@@ -52,7 +52,7 @@ public final class CommitDriver {
     private CommitDriver(Redlock redlock, List<Long> serverPids) {
         this.redlock = redlock;
         costs = new CostMeter(() -> 0, new CostMeter.Scope("redlock-", serverPids));
-        lanes = IntStream.range(0, OUTSTANDING_MAX).mapToObj(Lane::new).toList();
+        lanes = IntStream.range(0, IN_FLIGHT_MAX).mapToObj(Lane::new).toList();
     }
 
     /**
@@ -85,13 +85,13 @@ public final class CommitDriver {
         }
     }
 
-    private String measure(int outstanding, double seconds) throws IOException, InterruptedException {
+    private String measure(int inFlight, double seconds) throws IOException, InterruptedException {
         cycles.reset();
-        ended = new CountDownLatch(outstanding);
+        ended = new CountDownLatch(inFlight);
         isRunning = true;
         long[] ticks = ticks();
         costs.begin();
-        lanes.subList(0, outstanding).forEach(Lane::begin);
+        lanes.subList(0, inFlight).forEach(Lane::begin);
         TimeUnit.MICROSECONDS.sleep((long) (seconds * 1e6));
         isRunning = false;
         boolean hasEnded = ended.await(LIMIT_NS, TimeUnit.NANOSECONDS);

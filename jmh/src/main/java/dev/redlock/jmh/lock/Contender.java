@@ -16,7 +16,7 @@ import java.util.stream.IntStream;
 interface Contender extends AutoCloseable {
 
     /** Runs a closed loop; returns the figures in the order of the CSV. */
-    double[] measure(int outstanding, double seconds) throws IOException;
+    double[] measure(int inFlight, double seconds) throws IOException;
 
     @Override
     void close();
@@ -46,8 +46,8 @@ interface Contender extends AutoCloseable {
         }
 
         @Override
-        public double[] measure(int outstanding, double seconds) throws IOException {
-            process.outputWriter().write(outstanding + " " + seconds + "\n");
+        public double[] measure(int inFlight, double seconds) throws IOException {
+            process.outputWriter().write(inFlight + " " + seconds + "\n");
             process.outputWriter().flush();
             return Arrays.stream(line(name, process).split(",")).mapToDouble(Double::parseDouble).toArray();
         }
@@ -74,13 +74,13 @@ interface Contender extends AutoCloseable {
         private static final int FAILED = 25;
 
         @Override
-        public double[] measure(int outstanding, double seconds) throws IOException {
+        public double[] measure(int inFlight, double seconds) throws IOException {
             for (AdminClient node : nodes) {
                 // It leaves its last locks behind.
                 node.call("FLUSHALL");
             }
             ProcessBuilder builder = new ProcessBuilder(program.toString(), "epoll", "evalsha",
-                    Integer.toString(nodes.size()), Integer.toString(outstanding), Double.toString(seconds))
+                    Integer.toString(nodes.size()), Integer.toString(inFlight), Double.toString(seconds))
                     .redirectError(ProcessBuilder.Redirect.INHERIT);
             builder.environment().put("WARMUP", "0.5");
             builder.environment().put("BASE_PORT", Integer.toString(basePort));

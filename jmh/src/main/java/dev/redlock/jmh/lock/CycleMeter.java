@@ -95,7 +95,7 @@ final class CycleMeter {
         Usage usage = result.usage();
         out.printf(Locale.ROOT, "%-28s n=%d out=%-3d %9.0f cycles/s  acquire %s us  cycle %s us"
                 + "  client cpu %.2f us (loops %.2f)  servers %.2f us  heap %.1f B  other cores %.2f%s%s%n",
-                label, options.addresses().length, options.outstanding(), result.tally().cyclesPerSecond(),
+                label, options.addresses().length, options.inFlight(), result.tally().cyclesPerSecond(),
                 percentiles(result.operations().get(SeriesResult.ACQUIRE)),
                 percentiles(result.operations().get(SeriesResult.CYCLE)), usage.clientCpuNs() / 1e3 / count,
                 usage.loopCpuNs() / 1e3 / count, usage.serverCpuNs() / 1e3 / count, usage.heapBytes() / count,

@@ -24,7 +24,7 @@ import picocli.CommandLine;
 final class CycleOptions {
 
     private static final int CLUSTER_NODE_TIMEOUT_MS = 15_000;
-    private static final int OUTSTANDING_MAX = 16_384;
+    private static final int IN_FLIGHT_MAX = 16_384;
     private static final double SECONDS_MIN = 0.1;
     private static final int SECONDS_MAX = 3_600;
     private static final double RATE_MAX = 1_000_000;
@@ -49,9 +49,9 @@ final class CycleOptions {
             + "not needed with --start")
     private List<Long> serverPids = List.of();
 
-    @Option(names = "--outstanding", defaultValue = "64", description = "cycles in flight, with --rate at most "
+    @Option(names = "--in-flight", defaultValue = "64", description = "cycles in flight, with --rate at most "
             + "(${DEFAULT-VALUE})")
-    private int outstanding;
+    private int inFlight;
 
     @Option(names = "--rate", description = "open loop: start this many cycles a second, regardless of "
             + "unfinished ones; latency counts from the intended time. Default: closed loop")
@@ -105,8 +105,8 @@ final class CycleOptions {
         require(!isUnix || startCount > 0, "--unix-sockets is for --start: with --nodes, write unix:///path");
         require(serverPids.isEmpty() || !nodes.isEmpty(),
                 "--server-pids is for --nodes: --start knows its own, and --in-process has none");
-        require(outstanding >= 1 && outstanding <= OUTSTANDING_MAX,
-                "--outstanding is " + outstanding + ": expected 1 to " + OUTSTANDING_MAX);
+        require(inFlight >= 1 && inFlight <= IN_FLIGHT_MAX,
+                "--in-flight is " + inFlight + ": expected 1 to " + IN_FLIGHT_MAX);
         require(rate >= 0 && rate <= RATE_MAX,
                 "--rate is " + rate + ": expected more than 0 cycles a second, at most " + (long) RATE_MAX);
         require(warmupSeconds >= 0 && warmupSeconds <= SECONDS_MAX,
@@ -173,7 +173,7 @@ final class CycleOptions {
     /** The load, without its warm-up. It is not audited, so that the CPU time is that of the client. */
     LoadPlan load() {
         Duration measured = duration(seconds);
-        LoadPlan plan = isOpen() ? LoadPlan.open(rate, outstanding) : LoadPlan.closed(outstanding);
+        LoadPlan plan = isOpen() ? LoadPlan.open(rate, inFlight) : LoadPlan.closed(inFlight);
         return plan.duration(measured).interval(measured).audited(false).names(this::resource);
     }
 
@@ -191,8 +191,8 @@ final class CycleOptions {
         return keyPrefix + String.format(Locale.ROOT, "%06d", index);
     }
 
-    int outstanding() {
-        return outstanding;
+    int inFlight() {
+        return inFlight;
     }
 
     boolean isOpen() {

@@ -146,7 +146,7 @@ public final class CycleRun implements Callable<Integer> {
         if (loops == 1) {
             return options::resource;
         }
-        int share = (options.outstanding() + loops - 1) / loops;
+        int share = (options.inFlight() + loops - 1) / loops;
         List<List<String>> names = LoopShares.of(redlock, loops, share, options::resource);
         return i -> names.get(i % loops).get(i / loops);
     }

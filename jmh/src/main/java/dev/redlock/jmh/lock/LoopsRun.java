@@ -47,7 +47,7 @@ public final class LoopsRun implements Callable<Integer> {
     private static final Duration SETTLE = Duration.ofMillis(50);
     private static final int LOOPS_MAX = 64;
     private static final int NODES_MAX = 63;
-    private static final int OUTSTANDING_MAX = 1024;
+    private static final int IN_FLIGHT_MAX = 1024;
 
     @Option(names = "--in-process", defaultValue = "3", description = "model nodes inside each loop (${DEFAULT-VALUE})")
     private int nodeCount;
@@ -55,9 +55,9 @@ public final class LoopsRun implements Callable<Integer> {
     @Option(names = "--loops", defaultValue = "2", description = "event loops (${DEFAULT-VALUE})")
     private int loops;
 
-    @Option(names = "--outstanding", defaultValue = "64", description = "cycles in flight on each loop "
+    @Option(names = "--in-flight", defaultValue = "64", description = "cycles in flight on each loop "
             + "(${DEFAULT-VALUE})")
-    private int outstanding;
+    private int inFlight;
 
     @Option(names = "--commands", defaultValue = "AUTO", description = "${COMPLETION-CANDIDATES}")
     private CommandMode commands;
@@ -125,7 +125,7 @@ public final class LoopsRun implements Callable<Integer> {
     private void check() {
         inRange("--in-process", nodeCount, 1, NODES_MAX);
         inRange("--loops", loops, 1, LOOPS_MAX);
-        inRange("--outstanding", outstanding, 1, OUTSTANDING_MAX);
+        inRange("--in-flight", inFlight, 1, IN_FLIGHT_MAX);
         inRange("--warmup", warmupSeconds, 0, 3_600);
         inRange("--seconds", seconds, 0.1, 3_600);
         inRange("--repetitions", repetitions, 1, 1_000);
@@ -231,13 +231,13 @@ public final class LoopsRun implements Callable<Integer> {
         for (LoopClient client : clients) {
             sessions.add(session(client));
         }
-        return new LoopLoad(sessions, IntStream.range(0, loops * outstanding).mapToObj(LoopsRun::resource).toList());
+        return new LoopLoad(sessions, IntStream.range(0, loops * inFlight).mapToObj(LoopsRun::resource).toList());
     }
 
     /** The load of each loop of a client. */
     private List<LoopLoad> loads(LoopClient client) throws IOException, InterruptedException {
         List<LockSession> sessions = List.of(session(client));
-        return LoopShares.of(client.redlock(), loops, outstanding, LoopsRun::resource)
+        return LoopShares.of(client.redlock(), loops, inFlight, LoopsRun::resource)
                 .stream()
                 .map(names -> new LoopLoad(sessions, names))
                 .toList();
@@ -284,7 +284,7 @@ public final class LoopsRun implements Callable<Integer> {
     private void report(List<Repetition> all, PrintWriter out) {
         for (Repetition one : all) {
             out.printf(Locale.ROOT, "n=%d loops=%d out=%d each  alone %s  together %s, ratio %.2f  apart %s, ratio %.2f"
-                    + "  other cores %.2f%n", nodeCount, loops, outstanding, one.alone, one.together, one.ratio(),
+                    + "  other cores %.2f%n", nodeCount, loops, inFlight, one.alone, one.together, one.ratio(),
                     one.apart, one.apartRatio(), one.otherCores());
         }
         if (!all.isEmpty()) {

@@ -53,9 +53,9 @@ public final class VersusCommit implements Callable<Integer> {
     @Option(names = "--nodes", split = ",", defaultValue = "3,5", description = "node counts (${DEFAULT-VALUE})")
     private List<Integer> nodeCounts;
 
-    @Option(names = "--outstanding", split = ",", defaultValue = "64,1", description = "cycles in flight; the first "
+    @Option(names = "--in-flight", split = ",", defaultValue = "64,1", description = "cycles in flight; the first "
             + "number is that of the warm-up (${DEFAULT-VALUE})")
-    private List<Integer> outstanding;
+    private List<Integer> inFlightCounts;
 
     @Option(names = "--commands", split = ",", defaultValue = "AUTO/64,SCRIPTS/1", description = "command modes, each "
             + "with the most releases in one call (${DEFAULT-VALUE})")
@@ -179,11 +179,11 @@ public final class VersusCommit implements Callable<Integer> {
                     warmUp(client, load, one.getKey());
                 }
             }
-            reportWarmUp(contenders.keySet(), load + outstanding.get(0), out);
+            reportWarmUp(contenders.keySet(), load + inFlightCounts.get(0), out);
             if (floor != null) {
                 contenders.put("floor", new Contender.Floor(floor, admins, basePort, arguments.get(2)));
             }
-            for (int inFlight : outstanding) {
+            for (int inFlight : inFlightCounts) {
                 takeTurns(contenders, load, inFlight);
                 reportTurns(contenders.keySet(), load + inFlight, out);
             }
@@ -212,7 +212,7 @@ public final class VersusCommit implements Callable<Integer> {
     }
 
     private void warmUp(Contender client, String load, String name) throws IOException {
-        int inFlight = outstanding.get(0);
+        int inFlight = inFlightCounts.get(0);
         for (int second = 1; second <= CURVE_SECONDS; second++) {
             double[] figures = client.measure(inFlight, Math.min(1, warmupSeconds / CURVE_SECONDS));
             rows.add(new Row(load + inFlight, name, WARM_UP, second, figures));

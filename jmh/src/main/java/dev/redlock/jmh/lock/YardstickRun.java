@@ -84,7 +84,7 @@ public final class YardstickRun implements Callable<Integer> {
             options.startNodes();
             CycleMeter meter = new CycleMeter(options, "yardstick " + commands.name().toLowerCase(Locale.ROOT),
                     BareLoop.THREAD_NAME, spec.commandLine().getOut());
-            try (BareLoop loop = new BareLoop(options.addresses(), options.outstanding(), options.idlePolicy(),
+            try (BareLoop loop = new BareLoop(options.addresses(), options.inFlight(), options.idlePolicy(),
                     commands == Commands.SET)) {
                 return meter.run(loop, options.load(), loop::problems, turns);
             }

@@ -83,7 +83,7 @@ class CycleRunsTest {
     @ParameterizedTest
     @ValueSource(booleans = {true, false})
     void aClosedLoopPrintsItsFiguresAndLeavesNoKey(boolean isYardstick) throws IOException {
-        assertEquals(0, run(isYardstick, "--outstanding", "8", "--server-pids",
+        assertEquals(0, run(isYardstick, "--in-flight", "8", "--server-pids",
                 Long.toString(nodes.node(0).pid().orElseThrow()), "--keys", "closed:"), out::toString);
         assertTrue(cyclesPerSecond() > 0, out::toString);
         assertTrue(out.toString()
@@ -101,7 +101,7 @@ class CycleRunsTest {
     @CsvSource({"true, ''", "false, ''", "true, --rate=200", "false, --rate=200", "false, --blocking"})
     void eachInputLineStartsOneMeasuredTurn(boolean isYardstick, String option) {
         InputStream turns = new ByteArrayInputStream("\n\n\n".getBytes(StandardCharsets.UTF_8));
-        assertEquals(0, run(isYardstick, turns, option.isEmpty() ? "--outstanding=8" : option, "--turns", "--label",
+        assertEquals(0, run(isYardstick, turns, option.isEmpty() ? "--in-flight=8" : option, "--turns", "--label",
                 "turn"), out::toString);
         assertTrue(out.toString().matches("ready\\R(turn +n=3 .* cycles/s .*\\R){3}"), out::toString);
         double[] perSecond = out.toString()
@@ -119,7 +119,7 @@ class CycleRunsTest {
     void failedTurnEndsTheRun(boolean isYardstick) throws IOException {
         InputStream turns = new ByteArrayInputStream("\n\n\n".getBytes(StandardCharsets.UTF_8));
         hold(2, "turns:000000");
-        assertEquals(1, run(isYardstick, turns, "--outstanding", "8", "--turns", "--keys", "turns:"), out::toString);
+        assertEquals(1, run(isYardstick, turns, "--in-flight", "8", "--turns", "--keys", "turns:"), out::toString);
         assertFalse(out.toString().contains("ready"), out::toString);
         assertTrue(out.toString().matches("(?s).*FAIL: .* votes were lost.*"), out::toString);
     }
@@ -139,7 +139,7 @@ class CycleRunsTest {
             bytes[i] = asked("total_net_input_bytes");
             commands[i] = asked("total_commands_processed");
             if (i < 2) {
-                assertEquals(0, run(isYardstick, "--warmup", i == 0 ? "0" : "0.5", "--outstanding", "8", "--commands",
+                assertEquals(0, run(isYardstick, "--warmup", i == 0 ? "0" : "0.5", "--in-flight", "8", "--commands",
                         "scripts", option), out::toString);
             }
         }
@@ -149,7 +149,7 @@ class CycleRunsTest {
     @ParameterizedTest
     @ValueSource(booleans = {true, false})
     void anOpenLoopKeepsItsRate(boolean isYardstick) {
-        assertEquals(0, run(isYardstick, "--warmup", "0.5", "--rate", "200", "--outstanding", "50"), out::toString);
+        assertEquals(0, run(isYardstick, "--warmup", "0.5", "--rate", "200", "--in-flight", "50"), out::toString);
         assertEquals(200, cyclesPerSecond(), 200 * 0.02, out::toString);
         assertTrue(out.toString().contains("rate 200/s, begun late p50 "), out::toString);
     }
@@ -157,7 +157,7 @@ class CycleRunsTest {
     @ParameterizedTest
     @ValueSource(booleans = {true, false})
     void aRateThatIsMissedFailsTheRun(boolean isYardstick) {
-        assertEquals(1, run(isYardstick, "--rate", "1000000", "--outstanding", "1"), out::toString);
+        assertEquals(1, run(isYardstick, "--rate", "1000000", "--in-flight", "1"), out::toString);
         assertTrue(out.toString().contains("missed the rate: of 300000 cycles"), out::toString);
     }
 
@@ -166,7 +166,7 @@ class CycleRunsTest {
     void aRefusedAcquireFailsTheRun(boolean isYardstick) throws IOException {
         hold(0, "refused:000003");
         hold(1, "refused:000003");
-        assertEquals(1, run(isYardstick, "--outstanding", "8", "--keys", "refused:"), out::toString);
+        assertEquals(1, run(isYardstick, "--in-flight", "8", "--keys", "refused:"), out::toString);
         assertTrue(out.toString().matches("(?s).*FAIL: .*(acquires were refused|CONTENDED).*"), out::toString);
     }
 
@@ -174,7 +174,7 @@ class CycleRunsTest {
     @ValueSource(booleans = {true, false})
     void missingVoteFailsTheRunDespiteAMajority(boolean isYardstick) throws IOException {
         hold(2, "held:000000");
-        assertEquals(1, run(isYardstick, "--outstanding", "8", "--keys", "held:"), out::toString);
+        assertEquals(1, run(isYardstick, "--in-flight", "8", "--keys", "held:"), out::toString);
         assertTrue(out.toString().matches("(?s).*FAIL: .* votes were lost.*"), out::toString);
     }
 
@@ -182,7 +182,7 @@ class CycleRunsTest {
     void yardstickRunsOverUnixSocketsWithPlainSetAndBusySpin() {
         assertEquals(0, YardstickRun.commandLine()
                 .setOut(new PrintWriter(out, true))
-                .execute("--start", "1", "--unix-sockets", "--commands", "set", "--idle", "busy_spin", "--outstanding",
+                .execute("--start", "1", "--unix-sockets", "--commands", "set", "--idle", "busy_spin", "--in-flight",
                         "8", "--warmup", "0", "--seconds", "0.2", "--label", "one node"),
                 out::toString);
         assertTrue(out.toString().startsWith("one node "), out::toString);
@@ -191,7 +191,7 @@ class CycleRunsTest {
 
     @Test
     void severalLoopsGetTheSameShareOfTheLanes() {
-        assertEquals(0, run(false, "--loops", "2", "--outstanding", "8"), out::toString);
+        assertEquals(0, run(false, "--loops", "2", "--in-flight", "8"), out::toString);
         assertTrue(out.toString().matches("(?s).*by loop \\d+ %, \\d+ %.*"), out::toString);
     }
 
@@ -204,7 +204,7 @@ class CycleRunsTest {
 
     @ParameterizedTest
     @ValueSource(strings = {"--commands=auto", "--commands=scripts --release-batch=1",
-        "--commands=scripts --outstanding=1", "--blocking --outstanding=4", "--rate=200"})
+        "--commands=scripts --in-flight=1", "--blocking --in-flight=4", "--rate=200"})
     void inProcessNodesReplyLikeServers(String options) {
         assertEquals(0, runInProcess(options.split(" ")), out::toString);
         assertTrue(cyclesPerSecond() > 0, out::toString);
@@ -213,7 +213,7 @@ class CycleRunsTest {
 
     @Test
     void eachLoopHasItsOwnInProcessNodes() {
-        assertEquals(0, runInProcess("--loops", "2", "--outstanding", "8"), out::toString);
+        assertEquals(0, runInProcess("--loops", "2", "--in-flight", "8"), out::toString);
         assertTrue(out.toString().matches("(?s).*n=3 out=8 .*by loop \\d+ %, \\d+ %.*"), out::toString);
     }
 
@@ -239,7 +239,7 @@ class CycleRunsTest {
     }
 
     @ParameterizedTest
-    @ValueSource(strings = {"--seconds=0", "--outstanding=0", "--rate=-1", "--start=3", "--unix-sockets",
+    @ValueSource(strings = {"--seconds=0", "--in-flight=0", "--rate=-1", "--start=3", "--unix-sockets",
         "--warmup=-1", "--idle=back_off",
         "--nodes=127.0.0.1:1"})
     void optionsOutOfRangeAreRejected(String option) {

@@ -27,7 +27,7 @@ class LoopsRunTest {
     @ParameterizedTest
     @ValueSource(strings = {"--in-process=3", "--loops=3 --commands=scripts --release-batch=1"})
     void loopsWorkAloneAndTogether(String options) {
-        String[] more = (options + " --outstanding=4 --warmup=0.5 --seconds=0.3 --repetitions=1").split(" ");
+        String[] more = (options + " --in-flight=4 --warmup=0.5 --seconds=0.3 --repetitions=1").split(" ");
         assertEquals(0, run(more), () -> out.toString() + err);
         assertTrue(out.toString()
                 .matches("(?s)n=3 loops=\\d out=4 each  alone \\d+ cycles/s, [0-9.]+ us  together \\d+ cycles/s, .*"
@@ -36,7 +36,7 @@ class LoopsRunTest {
     }
 
     @ParameterizedTest
-    @ValueSource(strings = {"--in-process=0", "--loops=65", "--outstanding=0", "--warmup=-1", "--seconds=0.01",
+    @ValueSource(strings = {"--in-process=0", "--loops=65", "--in-flight=0", "--warmup=-1", "--seconds=0.01",
         "--repetitions=0"})
     void optionsOutOfRangeAreRejected(String option) {
         assertEquals(2, run(option), err::toString);

@@ -71,7 +71,7 @@ class VersusCommitTest {
 
     @Test
     void contendersTakeTurnsOnTheSameNodes() throws IOException {
-        assertEquals(0, run(CLASS_PATH, "--floor=" + floor(0), "--outstanding=8,1", "--turns=3", "--starts=2"),
+        assertEquals(0, run(CLASS_PATH, "--floor=" + floor(0), "--in-flight=8,1", "--turns=3", "--starts=2"),
                 out::toString);
         Map<String, List<double[]>> turns = rows("turn");
         assertEquals(Set.of("8 commit", "8 working tree", "8 floor", "1 commit", "1 working tree", "1 floor"),
@@ -167,7 +167,7 @@ class VersusCommitTest {
             assertTrue(Files.exists(classes.resolve("dev/redlock/Redlock.class")));
             assertTrue(Files.exists(classes.resolve("dev/redlock/node/acquire.lua")));
             assertEquals(1, CommitBuild.git(folder, "worktree", "list").lines().count());
-            assertEquals(0, run(classPath, "--outstanding=8", "--turns=1", "--starts=1"), out::toString);
+            assertEquals(0, run(classPath, "--in-flight=8", "--turns=1", "--starts=1"), out::toString);
             Exception failure = assertThrows(IllegalStateException.class, build::workingTree);
             assertTrue(failure.getMessage().contains("Redlock.java:1: error"), failure::getMessage);
         }

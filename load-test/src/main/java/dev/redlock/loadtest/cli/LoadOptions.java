@@ -21,8 +21,8 @@ import picocli.CommandLine.Option;
  * @threading caller-confined
  */
 public final class LoadOptions {
-    private static final int OUTSTANDING_MAX = 4096;
-    private static final int OPEN_OUTSTANDING = 256;
+    private static final int IN_FLIGHT_MAX = 4096;
+    private static final int OPEN_IN_FLIGHT = 256;
     private static final int KEYS_MAX = 1_000_000;
     private static final int REPETITIONS_MAX = 100;
     private static final double RATE_MAX = 1_000_000;
@@ -31,10 +31,10 @@ public final class LoadOptions {
     private static final Duration TTL_MAX = Duration.ofSeconds(60);
     private static final Duration DURATION_MIN = Duration.ofMillis(10);
 
-    @Option(names = "--outstanding", split = ",", paramLabel = "K",
+    @Option(names = "--in-flight", split = ",", paramLabel = "K",
             description = "Closed loop: cycles in flight at a time, 1 to 4096 (default: ${DEFAULT-VALUE}). Open loop: "
                     + "one number, the most in flight (default: 256).")
-    private List<Integer> outstanding;
+    private List<Integer> inFlight;
 
     @Option(names = "--rate", split = ",", paramLabel = "R",
             description = "Open loop: start this many cycles per second, regardless of unfinished ones; latency "
@@ -98,19 +98,19 @@ public final class LoadOptions {
                     + "load-test-results.")
     public Path output;
 
-    private boolean isOutstandingGiven;
+    private boolean isInFlightGiven;
 
     public void check(CommandLine line) {
-        isOutstandingGiven = line.getParseResult().hasMatchedOption("--outstanding");
+        isInFlightGiven = line.getParseResult().hasMatchedOption("--in-flight");
         Options.require(line,
-                !outstanding.isEmpty() && outstanding.stream().allMatch(k -> k >= 1 && k <= OUTSTANDING_MAX),
-                "--outstanding is " + outstanding + ": expected 1 to " + OUTSTANDING_MAX);
+                !inFlight.isEmpty() && inFlight.stream().allMatch(k -> k >= 1 && k <= IN_FLIGHT_MAX),
+                "--in-flight is " + inFlight + ": expected 1 to " + IN_FLIGHT_MAX);
         Options.require(line, rates.stream().allMatch(rate -> rate > 0 && rate <= RATE_MAX),
                 "--rate is " + rates + ": expected more than 0 cycles per second, at most a million");
-        Options.requireDistinct(line, "--outstanding", outstanding);
+        Options.requireDistinct(line, "--in-flight", inFlight);
         Options.requireDistinct(line, "--rate", rates);
-        Options.require(line, rates.isEmpty() || !isOutstandingGiven || outstanding.size() == 1,
-                "--outstanding is " + outstanding + ": with --rate, give one number, the most in flight");
+        Options.require(line, rates.isEmpty() || !isInFlightGiven || inFlight.size() == 1,
+                "--in-flight is " + inFlight + ": with --rate, give one number, the most in flight");
         Options.requireAtLeast(line, "--duration", duration, DURATION_MIN);
         Options.requireAtLeast(line, "--ttl", ttl, TTL_MIN);
         Options.require(line, ttl.compareTo(TTL_MAX) <= 0, "--ttl is " + DurationConverter.text(ttl)
@@ -132,7 +132,7 @@ public final class LoadOptions {
     public List<SeriesSpec> steps(String driver, int nodes, int repetition) {
         List<SeriesSpec> steps = new ArrayList<>();
         if (rates.isEmpty()) {
-            outstanding.forEach(k -> steps.add(new SeriesSpec(driver, nodes, LoopKind.CLOSED, k, 0, repetition)));
+            inFlight.forEach(k -> steps.add(new SeriesSpec(driver, nodes, LoopKind.CLOSED, k, 0, repetition)));
         } else {
             rates.forEach(rate -> steps.add(openStep(driver, nodes, rate, repetition)));
         }
@@ -140,18 +140,18 @@ public final class LoadOptions {
     }
 
     public SeriesSpec openStep(String driver, int nodes, double rate, int repetition) {
-        return new SeriesSpec(driver, nodes, LoopKind.OPEN, openOutstanding(), rate, repetition);
+        return new SeriesSpec(driver, nodes, LoopKind.OPEN, openInFlight(), rate, repetition);
     }
 
     public int stepCount() {
-        return rates.isEmpty() ? outstanding.size() : rates.size();
+        return rates.isEmpty() ? inFlight.size() : rates.size();
     }
 
     public LoadPlan plan(SeriesSpec spec, LockDriver driver, boolean isFenced) {
         LoadPlan plan = spec.loop() == LoopKind.CLOSED
-                ? LoadPlan.closed(spec.outstanding())
-                : LoadPlan.open(spec.ratePerSecond(), spec.outstanding());
-        return contended(plan, driver, spec.outstanding())
+                ? LoadPlan.closed(spec.inFlight())
+                : LoadPlan.open(spec.ratePerSecond(), spec.inFlight());
+        return contended(plan, driver, spec.inFlight())
                 .hold(hold)
                 .fenced(isFenced)
                 .warmup(warmup)
@@ -161,8 +161,8 @@ public final class LoadOptions {
                 .seed(seed);
     }
 
-    private LoadPlan contended(LoadPlan plan, LockDriver driver, int outstandingCount) {
-        return plan.resources(keys == null ? outstandingCount : keys)
+    private LoadPlan contended(LoadPlan plan, LockDriver driver, int inFlightCount) {
+        return plan.resources(keys == null ? inFlightCount : keys)
                 .hotShare(hotShare)
                 .waitUpTo(wait, driver.options().contains(DriverOption.WAIT) && !wait.isZero());
     }
@@ -174,12 +174,12 @@ public final class LoadOptions {
      */
     public List<LoadPlan> warmUpPlans(boolean isFenced) {
         List<Integer> loads = rates.isEmpty()
-                ? outstanding.stream()
-                        .map(k -> Math.min(k, OPEN_OUTSTANDING))
+                ? inFlight.stream()
+                        .map(k -> Math.min(k, OPEN_IN_FLIGHT))
                         .distinct()
                         .sorted(Comparator.reverseOrder())
                         .toList()
-                : List.of(Math.min(outstandingMax(), OPEN_OUTSTANDING));
+                : List.of(Math.min(inFlightMax(), OPEN_IN_FLIGHT));
         Duration part = jvmWarmup.dividedBy(loads.size());
         return loads.stream()
                 .map(k -> LoadPlan.closed(k).fenced(isFenced).duration(part).ttl(ttl))
@@ -188,16 +188,16 @@ public final class LoadOptions {
 
     /** Load on the same resources as in the measurement that is not recorded; a lock is held for no time. */
     public LoadPlan contendedWarmUpPlan(LockDriver driver, boolean isFenced) {
-        int most = outstandingMax();
+        int most = inFlightMax();
         return contended(LoadPlan.closed(most), driver, most).fenced(isFenced).duration(jvmWarmup).ttl(ttl);
     }
 
-    private int outstandingMax() {
-        return outstanding.stream().mapToInt(Integer::intValue).max().orElseThrow();
+    private int inFlightMax() {
+        return inFlight.stream().mapToInt(Integer::intValue).max().orElseThrow();
     }
 
-    public int openOutstanding() {
-        return isOutstandingGiven ? outstanding.get(0) : OPEN_OUTSTANDING;
+    public int openInFlight() {
+        return isInFlightGiven ? inFlight.get(0) : OPEN_IN_FLIGHT;
     }
 
     public boolean isOpen() {

@@ -46,7 +46,7 @@ import picocli.CommandLine.Option;
                     + "shown, and the ratio to the first driver."},
         footer = {"  load-test compare                                  about two minutes",
             "  load-test compare --driver redlock,redlock@nio,redlock@epoll --nodes 5",
-            "  load-test compare --driver redlock,redlock-blocking --outstanding 1,16,64",
+            "  load-test compare --driver redlock,redlock-blocking --in-flight 1,16,64",
             "  load-test compare --driver redlock-scripts-each,lettuce-scripts --nodes 5",
             "  load-test compare --driver redlock,lettuce-batched --rate 5000,20000",
             "  load-test compare --driver redlock-blocking,etcd,zookeeper"})

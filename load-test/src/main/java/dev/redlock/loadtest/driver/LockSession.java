@@ -7,7 +7,7 @@ import java.util.Map;
 public interface LockSession extends AutoCloseable {
     /**
      * A reusable handle for one resource, with options that {@link LockDriver#options()} names. Many handles can be
-     * outstanding at once, each with one operation.
+     * in use at once, each with one operation.
      */
     LockHandle handle(LockSpec spec, LockListener listener);
 

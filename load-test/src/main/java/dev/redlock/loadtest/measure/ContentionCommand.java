@@ -26,9 +26,9 @@ import picocli.CommandLine.Command;
                     + "already waiting, is notified. Fairness: Jain's index over the waiters, 1 if all acquired "
                     + "equally often, 1/waiters if one of them got every lock."},
         footer = {"  load-test contention                              half a minute",
-            "  load-test contention --outstanding 64 --keys 4 --hold 5ms --wait 2s",
+            "  load-test contention --in-flight 64 --keys 4 --hold 5ms --wait 2s",
             "  load-test contention --clients 4 --nodes 5 --fenced",
-            "  load-test contention --keys 64 --hot-share 0.2 --outstanding 64"})
+            "  load-test contention --keys 64 --hot-share 0.2 --in-flight 64"})
 public final class ContentionCommand extends LabCommand {
     @Override
     protected void check(CommandLine line) {
@@ -80,7 +80,7 @@ public final class ContentionCommand extends LabCommand {
         OperationResult handoff = one.operations().get(LoadTestRig.HANDOFF);
         OperationResult acquire = one.operations().get(SeriesResult.ACQUIRE);
         return String.format(Locale.ROOT, "%-" + width + "s %3d %7d %7.0f   %s   %s   %8s %8.3f%s%n",
-                one.spec().driver(), one.spec().nodes(), one.spec().outstanding(), one.tally().cyclesPerSecond(),
+                one.spec().driver(), one.spec().nodes(), one.spec().inFlight(), one.tally().cyclesPerSecond(),
                 handoff == null ? "       -        -        -" : cells(handoff), cells(acquire),
                 String.format(Locale.ROOT, "%.1f %%", 100 * one.figures().getOrDefault("successShare", 1.0)),
                 one.figures().getOrDefault("jainIndex", 1.0), one.verdict() == Verdict.FAIL ? "  FAIL" : "");

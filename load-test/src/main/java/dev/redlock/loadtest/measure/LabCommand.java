@@ -117,7 +117,7 @@ public abstract class LabCommand extends RunCommand {
 
     private String loopInWords() {
         return isOpen()
-                ? "open loop, latency from the intended time, at most " + loadOptions.openOutstanding() + " in flight"
+                ? "open loop, latency from the intended time, at most " + loadOptions.openInFlight() + " in flight"
                 : "closed loop";
     }
 

@@ -154,7 +154,7 @@ public final class LatencyCommand extends LabCommand {
         return Spread.of(result.series()
                 .stream()
                 .filter(one -> one.spec().driver().equals(driver) && one.spec().nodes() == step.nodes()
-                        && one.spec().outstanding() == step.outstanding()
+                        && one.spec().inFlight() == step.inFlight()
                         && one.spec().ratePerSecond() == step.ratePerSecond())
                 .toList(), one -> one.operations().get(SeriesResult.ACQUIRE).us(99));
     }

@@ -50,7 +50,7 @@ public final class SoakCommand extends LabCommand {
                 + DurationConverter.text(loadOptions.duration));
         boolean isOne = loadOptions.stepCount() == 1 && nodeOptions.counts().size() == 1
                 && clientOptions.drivers().size() == 1 && loadOptions.repetitions == 1;
-        Options.require(line, isOne, "soak keeps up one load: give one value each of --nodes, --outstanding or --rate, "
+        Options.require(line, isOne, "soak keeps up one load: give one value each of --nodes, --in-flight or --rate, "
                 + "and --driver, and no --repetitions");
     }
 

@@ -48,7 +48,7 @@ final class SweepTable {
         SeriesResult one = group.fastest();
         OperationResult acquire = one.operations().get(SeriesResult.ACQUIRE);
         OperationResult release = one.operations().get(SeriesResult.RELEASE);
-        double load = one.spec().loop() == LoopKind.OPEN ? one.spec().ratePerSecond() : one.spec().outstanding();
+        double load = one.spec().loop() == LoopKind.OPEN ? one.spec().ratePerSecond() : one.spec().inFlight();
         return String.format(Locale.ROOT, "%3d %11.0f %9.0f   %8.1f%s %8.1f %8.1f %8.1f   %8.1f %8.1f   %7s %6s%s%n",
                 one.spec().nodes(), load, one.tally().cyclesPerSecond(), acquire.us(50), spread, acquire.us(99),
                 acquire.us(99.9), acquire.us(100), release.us(50), release.us(99),

@@ -23,7 +23,7 @@ import picocli.CommandLine.Option;
             "Closed loop: the next number of cycles in flight brings less than 5 %% more cycles per second. Open loop "
                     + "(--rate, --rate-from): the rate is missed; the last rate that was kept counts."},
         footer = {"  load-test throughput                            about a minute",
-            "  load-test throughput --nodes 5 --outstanding 1,2,4,8,16,32,64,128",
+            "  load-test throughput --nodes 5 --in-flight 1,2,4,8,16,32,64,128",
             "  load-test throughput --nodes 3 --rate-from 5000   raises the rate by half",
             "  load-test throughput --nodes 3 --driver redlock,set-nx"})
 public final class ThroughputCommand extends LabCommand {
@@ -110,7 +110,7 @@ public final class ThroughputCommand extends LabCommand {
                     isSaturated ? "the next rate was missed" : "and no rate was missed; go higher");
         } else {
             what = String.format(Locale.ROOT, "%s at %d in flight, %.0f cycles/s",
-                    isSaturated ? "saturated" : "not saturated, most", best.outstanding(), perSecond);
+                    isSaturated ? "saturated" : "not saturated, most", best.inFlight(), perSecond);
         }
         return where + ": " + what;
     }

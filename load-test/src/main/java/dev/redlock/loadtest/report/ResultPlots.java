@@ -72,7 +72,7 @@ public final class ResultPlots {
         JsonNode spec = one.get("spec");
         return spec.get("loop").asText().equals("OPEN")
                 ? String.format(Locale.ROOT, "%.0f per second", spec.get("ratePerSecond").asDouble())
-                : spec.get("outstanding").asText() + " in flight";
+                : spec.get("inFlight").asText() + " in flight";
     }
 
     private void draw(String load) throws IOException {

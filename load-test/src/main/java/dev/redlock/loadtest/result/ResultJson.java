@@ -27,7 +27,7 @@ import org.HdrHistogram.HistogramIterationValue;
  * versions           {program, java, netty, drivers: {name: version}, servers: [...]}
  * machine            {cores, cpu, memoryBytes, os, kernel, arch}
  * series             [
- *   spec             {driver, nodes, loop: "CLOSED" | "OPEN", outstanding, ratePerSecond (0 if closed), repetition}
+ *   spec             {driver, nodes, loop: "CLOSED" | "OPEN", inFlight, ratePerSecond (0 if closed), repetition}
  *   title            the spec in words
  *   verdict, failures
  *   span             {offsetMs, warmupMs, recordedMs}

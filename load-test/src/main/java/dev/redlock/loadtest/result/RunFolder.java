@@ -258,7 +258,7 @@ public final class RunFolder {
             row.put("driver", spec.driver());
             row.put("nodes", spec.nodes());
             row.put("loop", spec.loop());
-            row.put("outstanding", spec.outstanding());
+            row.put("inFlight", spec.inFlight());
             row.put("ratePerSecond", spec.ratePerSecond());
             row.put("repetition", spec.repetition());
             row.put("verdict", one.verdict());

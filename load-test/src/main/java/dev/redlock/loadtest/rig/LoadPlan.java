@@ -24,7 +24,7 @@ public final class LoadPlan implements Cloneable {
     private static final int INTERVALS = 20;
 
     final LoopKind loop;
-    final int outstanding;
+    final int inFlight;
     final double ratePerSecond;
     int resources;
     double hotShare;
@@ -42,30 +42,30 @@ public final class LoadPlan implements Cloneable {
     IntFunction<String> names = prefixed("load-test:");
     long seed;
 
-    private LoadPlan(LoopKind loop, int outstanding, double ratePerSecond) {
-        require(outstanding >= 1, "outstanding is " + outstanding + ": expected at least 1");
+    private LoadPlan(LoopKind loop, int inFlight, double ratePerSecond) {
+        require(inFlight >= 1, "inFlight is " + inFlight + ": expected at least 1");
         this.loop = loop;
-        this.outstanding = outstanding;
+        this.inFlight = inFlight;
         this.ratePerSecond = ratePerSecond;
-        this.resources = outstanding;
+        this.resources = inFlight;
     }
 
     /**
      * A fixed number of cycles in flight, each of which starts its next cycle when it ends; every cycle on a resource
      * of its own, released as soon as it is held. This measures the cost of the lock alone.
      */
-    public static LoadPlan closed(int outstanding) {
-        return new LoadPlan(LoopKind.CLOSED, outstanding, 0);
+    public static LoadPlan closed(int inFlight) {
+        return new LoadPlan(LoopKind.CLOSED, inFlight, 0);
     }
 
     /**
      * Cycles that start at a fixed rate, regardless of unfinished ones. Each handle of a pool has a resource of its
      * own. A cycle that finds all handles in use waits for one, and its latency counts from its intended time.
      */
-    public static LoadPlan open(double ratePerSecond, int outstandingMax) {
+    public static LoadPlan open(double ratePerSecond, int inFlightMax) {
         require(ratePerSecond > 0 && ratePerSecond <= 1_000_000,
                 "ratePerSecond is " + ratePerSecond + ": expected more than 0, at most a million");
-        return new LoadPlan(LoopKind.OPEN, outstandingMax, ratePerSecond);
+        return new LoadPlan(LoopKind.OPEN, inFlightMax, ratePerSecond);
     }
 
     private LoadPlan with(Consumer<LoadPlan> change) {
@@ -187,12 +187,12 @@ public final class LoadPlan implements Cloneable {
 
     /** Whether cycles share resources, so that acquires may be rejected. */
     public boolean isContended() {
-        return outstanding > 1 && (resources < outstanding || hotShare > 0);
+        return inFlight > 1 && (resources < inFlight || hotShare > 0);
     }
 
     /** Cycles in flight: exactly so many in a closed loop, at most so many in an open one. */
-    public int outstanding() {
-        return outstanding;
+    public int inFlight() {
+        return inFlight;
     }
 
     public Duration warmup() {

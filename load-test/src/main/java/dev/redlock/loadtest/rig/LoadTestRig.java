@@ -93,7 +93,7 @@ public final class LoadTestRig {
         this.auditor = auditor;
         this.time = time;
         this.costMeter = costMeter;
-        this.ended = new CountDownLatch(plan.loop == LoopKind.OPEN ? 1 : plan.outstanding);
+        this.ended = new CountDownLatch(plan.loop == LoopKind.OPEN ? 1 : plan.inFlight);
         boolean isSeries = plan.interval().compareTo(plan.duration) < 0;
         this.acquireRecorder = new LatencyRecorder(SeriesResult.ACQUIRE, isSeries);
         this.releaseRecorder = new LatencyRecorder(SeriesResult.RELEASE, isSeries);
@@ -154,9 +154,9 @@ public final class LoadTestRig {
         RigResource hot = plan.hotShare > 0
                 ? new RigResource(auditor.resource(plan.names.apply(LoadPlan.COMMON)))
                 : null;
-        for (int i = 0; i < plan.outstanding; i++) {
+        for (int i = 0; i < plan.inFlight; i++) {
             List<RigResource> own = new ArrayList<>();
-            for (int k = i % plan.resources; k < plan.resources; k += plan.outstanding) {
+            for (int k = i % plan.resources; k < plan.resources; k += plan.inFlight) {
                 own.add(resources.get(k));
             }
             cycles.add(new LoadCycle(this, i, sessions.get(i % sessions.size()), own, hot));

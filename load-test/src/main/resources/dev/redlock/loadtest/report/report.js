@@ -40,7 +40,7 @@
     : ['#0b62b8', '#c65a00', '#137a4b', '#b3246b', '#6a4fc4', '#8a7400', '#007f8c', '#84543a', '#566170',
       '#111111', '#d43a3a', '#5c9e00'];
 
-  const load = spec => spec.loop === 'OPEN' ? number(spec.ratePerSecond) + '/s' : spec.outstanding + ' in flight';
+  const load = spec => spec.loop === 'OPEN' ? number(spec.ratePerSecond) + '/s' : spec.inFlight + ' in flight';
   const loads = unique(data.series.map(one => load(one.spec)));
   const nodeCounts = unique(data.series.map(one => one.spec.nodes)).sort((a, b) => a - b);
   const drivers = unique(data.series.map(one => one.spec.driver));
@@ -288,7 +288,7 @@
 
     if (loads.length > 1) {
       const isOpen = data.series.some(one => one.spec.loop === 'OPEN');
-      const of2 = spec => spec.loop === 'OPEN' ? spec.ratePerSecond : spec.outstanding;
+      const of2 = spec => spec.loop === 'OPEN' ? spec.ratePerSecond : spec.inFlight;
       const axisName = isOpen ? 'intended cycles per second' : 'cycles in flight';
       const steps = unique(data.series.map(one => of2(one.spec))).sort((a, b) => a - b);
       const lines = (choice, value, format, yName) => {

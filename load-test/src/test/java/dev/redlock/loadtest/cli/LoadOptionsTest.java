@@ -12,17 +12,17 @@ import picocli.CommandLine;
 class LoadOptionsTest {
     @Test
     void theWarmUpRunsEveryLoadThatIsMeasuredAndTheLargestFirst() {
-        assertPlans(List.of(64, 8, 1), Duration.ofSeconds(3), "--outstanding", "1,64,8", "--jvm-warmup", "9s");
+        assertPlans(List.of(64, 8, 1), Duration.ofSeconds(3), "--in-flight", "1,64,8", "--jvm-warmup", "9s");
     }
 
     @Test
     void theWarmUpOfLoadsAboveItsLimitRunsOnce() {
-        assertPlans(List.of(256), Duration.ofSeconds(4), "--outstanding", "256,512,1024", "--jvm-warmup", "4s");
+        assertPlans(List.of(256), Duration.ofSeconds(4), "--in-flight", "256,512,1024", "--jvm-warmup", "4s");
     }
 
     @Test
     void theWarmUpOfAnOpenLoopRunsTheMostCyclesInFlight() {
-        assertPlans(List.of(16), Duration.ofSeconds(2), "--rate", "100,200", "--outstanding", "16", "--jvm-warmup",
+        assertPlans(List.of(16), Duration.ofSeconds(2), "--rate", "100,200", "--in-flight", "16", "--jvm-warmup",
                 "2s");
     }
 
@@ -32,7 +32,7 @@ class LoadOptionsTest {
 
         List<LoadPlan> plans = options.warmUpPlans(false);
 
-        assertEquals(loads, plans.stream().map(LoadPlan::outstanding).toList());
+        assertEquals(loads, plans.stream().map(LoadPlan::inFlight).toList());
         assertEquals(Collections.nCopies(loads.size(), each), plans.stream().map(LoadPlan::duration).toList());
     }
 }

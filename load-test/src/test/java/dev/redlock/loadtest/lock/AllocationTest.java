@@ -164,7 +164,7 @@ class AllocationTest {
     }
 
     @Test
-    void sixtyFourOutstandingAllocateNothing() {
+    void sixtyFourInFlightAllocateNothing() {
         assertLanesAllocateNothing("acquire + release, 64 in flight");
     }
 

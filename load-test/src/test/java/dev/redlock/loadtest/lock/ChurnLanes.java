@@ -124,7 +124,7 @@ final class ChurnLanes {
         return silentCount;
     }
 
-    int outstanding() {
+    int inFlight() {
         return lanes.size() + CANCELLED;
     }
 

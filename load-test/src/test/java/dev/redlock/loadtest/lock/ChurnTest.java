@@ -104,7 +104,7 @@ class ChurnTest {
         for (int part = 0; part < PARTS; part++) {
             churn(lanes, OPERATIONS / PARTS);
             readings.add(Reading.now(lanes.done()));
-            System.out.printf("%d in flight, %s%n", lanes.outstanding(), readings.get(part));
+            System.out.printf("%d in flight, %s%n", lanes.inFlight(), readings.get(part));
         }
         System.out.printf("in %d ms: %s%n", TimeUnit.NANOSECONDS.toMillis(System.nanoTime() - startNs),
                 Arrays.stream(AcquireOutcome.Kind.values())

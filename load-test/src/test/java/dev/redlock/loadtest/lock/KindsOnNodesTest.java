@@ -47,7 +47,7 @@ class KindsOnNodesTest {
     /** The number of commands is the same in each turn; only the figures need their median. */
     private static final int TURNS = CYCLES < 2_000 ? 1 : 5;
     private static final int REFUSALS = TURNS * 100;
-    private static final int OUTSTANDING = 64;
+    private static final int IN_FLIGHT = 64;
 
     private static RedisNodes nodes() {
         return RequiredNodes.start(new RedisNodesContext().source(Source.PATH).count(3));
@@ -142,9 +142,9 @@ class KindsOnNodesTest {
                 new Kind("writer", 1, plain.forWriting()), new Kind("fenced writer", 1, plain.forWriting().fenced()),
                 new Kind("permit of 8", 1, plain.forPermitOf(8)));
         try (RedisNodes nodes = nodes(); Redlock client = client(nodes)) {
-            for (int outstanding : new int[]{1, OUTSTANDING}) {
+            for (int inFlight : new int[]{1, IN_FLIGHT}) {
                 for (Kind kind : kinds) {
-                    cycles(client, kind, outstanding);
+                    cycles(client, kind, inFlight);
                 }
                 double plainUs = 0;
                 for (Kind kind : kinds) {
@@ -152,7 +152,7 @@ class KindsOnNodesTest {
                     long commandsBefore = client.counters().commandCount();
                     for (int i = 0; i < us.length; i++) {
                         long before = serverNs(nodes);
-                        cycles(client, kind, outstanding);
+                        cycles(client, kind, inFlight);
                         us[i] = (serverNs(nodes) - before) / 1e3 / CYCLES / 3;
                     }
                     double commands = (double) (client.counters().commandCount() - commandsBefore) / us.length / CYCLES;
@@ -161,7 +161,7 @@ class KindsOnNodesTest {
                     System.out.printf(
                             "kinds, %d in flight, %s: %.2f us of each server for a cycle (%.2f - %.2f), %.2f"
                                     + " x plain; %.2f commands%n",
-                            outstanding, kind.name(), us[TURNS / 2], us[0], us[TURNS - 1], us[TURNS / 2] / plainUs,
+                            inFlight, kind.name(), us[TURNS / 2], us[0], us[TURNS - 1], us[TURNS / 2] / plainUs,
                             commands);
                     assertEquals(6, commands, 0.2, "an acquire and a release for each of three nodes");
                 }
@@ -182,15 +182,15 @@ class KindsOnNodesTest {
                     .forEach(node -> node.call("ACL", "SETUSER", "scripts", "on", ">scripts", "~*", "+@all",
                             "-msetex"));
             try (Redlock byCommand = client(nodes); Redlock byScript = client(nodes, "scripts:scripts@")) {
-                for (int outstanding : new int[]{1, OUTSTANDING}) {
+                for (int inFlight : new int[]{1, IN_FLIGHT}) {
                     double plainUs = 0;
                     for (Kind kind : kinds) {
                         double[][] us = new double[2][TURNS];
-                        cycles(byCommand, kind, outstanding);
-                        cycles(byScript, kind, outstanding);
+                        cycles(byCommand, kind, inFlight);
+                        cycles(byScript, kind, inFlight);
                         for (int i = 0; i < us[0].length; i++) {
-                            us[0][i] = cycleUs(nodes, byCommand, kind, outstanding);
-                            us[1][i] = cycleUs(nodes, byScript, kind, outstanding);
+                            us[0][i] = cycleUs(nodes, byCommand, kind, inFlight);
+                            us[1][i] = cycleUs(nodes, byScript, kind, inFlight);
                         }
                         Arrays.sort(us[0]);
                         Arrays.sort(us[1]);
@@ -198,7 +198,7 @@ class KindsOnNodesTest {
                         System.out.printf(
                                 "msetex, %d in flight, %s: %.2f us of each server for a cycle (%.2f - %.2f),"
                                         + " %.2f x plain; by script %.2f us (%.2f - %.2f), %.2f x plain%n",
-                                outstanding,
+                                inFlight,
                                 kind.name(), us[0][TURNS / 2], us[0][0], us[0][TURNS - 1], us[0][TURNS / 2] / plainUs,
                                 us[1][TURNS / 2], us[1][0], us[1][TURNS - 1], us[1][TURNS / 2] / plainUs);
                     }
@@ -211,10 +211,10 @@ class KindsOnNodesTest {
         }
     }
 
-    private static double cycleUs(RedisNodes nodes, Redlock client, Kind kind, int outstanding)
+    private static double cycleUs(RedisNodes nodes, Redlock client, Kind kind, int inFlight)
             throws InterruptedException {
         long before = serverNs(nodes);
-        cycles(client, kind, outstanding);
+        cycles(client, kind, inFlight);
         return (serverNs(nodes) - before) / 1e3 / CYCLES / 3;
     }
 
@@ -341,10 +341,10 @@ class KindsOnNodesTest {
     }
 
     /** Acquires and releases different locks, with many cycles in progress at a time. */
-    private static void cycles(Redlock client, Kind kind, int outstanding) throws InterruptedException {
+    private static void cycles(Redlock client, Kind kind, int inFlight) throws InterruptedException {
         AtomicInteger left = new AtomicInteger(CYCLES);
-        CountDownLatch done = new CountDownLatch(outstanding);
-        for (int lane = 0; lane < outstanding; lane++) {
+        CountDownLatch done = new CountDownLatch(inFlight);
+        for (int lane = 0; lane < inFlight; lane++) {
             int number = lane;
             ResourceKey key = client.keyOfAll(IntStream.range(0, kind.keys())
                     .mapToObj(i -> "cycle/" + number + "/" + i)

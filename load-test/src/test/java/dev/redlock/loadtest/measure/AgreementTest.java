@@ -74,18 +74,18 @@ class AgreementTest {
         assertEquals(2, SeriesGroup.of(series).get(0).fastest().spec().repetition());
     }
 
-    private void turns(int nodes, int outstanding, int... us) {
+    private void turns(int nodes, int inFlight, int... us) {
         for (int i = 0; i < us.length; i++) {
-            series.add(one(nodes, outstanding, i + 1, us[i]));
+            series.add(one(nodes, inFlight, i + 1, us[i]));
         }
     }
 
-    private static SeriesResult one(int nodes, int outstanding, int repetition, int us) {
+    private static SeriesResult one(int nodes, int inFlight, int repetition, int us) {
         Histogram histogram = new Histogram(5);
         if (us > 0) {
             histogram.recordValue(us * 1000L);
         }
-        return new SeriesResult(new SeriesSpec("redlock", nodes, LoopKind.CLOSED, outstanding, 0, repetition),
+        return new SeriesResult(new SeriesSpec("redlock", nodes, LoopKind.CLOSED, inFlight, 0, repetition),
                 new Span(0, 0, 1), new Tally(1, 1, Map.of(), Map.of(), 1, 0),
                 Map.of(SeriesResult.ACQUIRE, new OperationResult(histogram, List.of())), ClientCost.UNKNOWN, Map.of(),
                 Map.of(), List.of(), List.of(), List.of());

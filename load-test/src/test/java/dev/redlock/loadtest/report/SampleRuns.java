@@ -43,10 +43,10 @@ final class SampleRuns {
         SampleRuns runs = new SampleRuns();
         for (int d = 0; d < drivers.length; d++) {
             for (int nodes : new int[]{1, 3, 5}) {
-                for (int outstanding : new int[]{1, 64}) {
+                for (int inFlight : new int[]{1, 64}) {
                     for (int repetition = 1; repetition <= 2; repetition++) {
-                        runs.add(drivers[d], nodes, outstanding, repetition, 60.0 * (d + 1) * (nodes + 1)
-                                * (1 + outstanding / 16.0));
+                        runs.add(drivers[d], nodes, inFlight, repetition, 60.0 * (d + 1) * (nodes + 1)
+                                * (1 + inFlight / 16.0));
                     }
                 }
             }
@@ -54,7 +54,7 @@ final class SampleRuns {
         return runs;
     }
 
-    SampleRuns add(String driver, int nodes, int outstanding, int repetition, double us) {
+    SampleRuns add(String driver, int nodes, int inFlight, int repetition, double us) {
         Map<String, OperationResult> operations = new LinkedHashMap<>();
         for (String name : List.of(SeriesResult.ACQUIRE, SeriesResult.RELEASE, SeriesResult.CYCLE)) {
             operations.put(name, operation(name.equals(SeriesResult.CYCLE) ? 2 * us : us));
@@ -64,8 +64,8 @@ final class SampleRuns {
         for (int i = 0; i < INTERVALS; i++) {
             samples.add(new Sample(i * 100L, Map.of("heapUsedBytes", 3e7 + 1e6 * (i % 7))));
         }
-        series.add(new SeriesResult(new SeriesSpec(driver, nodes, LoopKind.CLOSED, outstanding, 0, repetition),
-                new Span(0, 500, 3000), new Tally(cycles, 1e6 * outstanding / (2 * us), Map.of("ACQUIRED", cycles),
+        series.add(new SeriesResult(new SeriesSpec(driver, nodes, LoopKind.CLOSED, inFlight, 0, repetition),
+                new Span(0, 500, 3000), new Tally(cycles, 1e6 * inFlight / (2 * us), Map.of("ACQUIRED", cycles),
                         Map.of("RELEASED", cycles), cycles, 0),
                 operations, new ClientCost(us / 20, us * 10), Map.of(), Map.of("nodes.granted", cycles * nodes),
                 samples, List.of(new Mark(900, "node 2 killed"), new Mark(2100, "node 2 back")), List.of()));

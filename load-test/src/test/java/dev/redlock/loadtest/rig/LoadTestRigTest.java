@@ -280,7 +280,7 @@ class LoadTestRigTest {
 
     @Test
     void plansOutOfRangeReportTheRange() {
-        refused("outstanding is 0: expected at least 1", () -> LoadPlan.closed(0));
+        refused("inFlight is 0: expected at least 1", () -> LoadPlan.closed(0));
         refused("ratePerSecond is 0.0: expected more than 0", () -> LoadPlan.open(0, 1));
         refused("resources is 0: expected at least 1", () -> LoadPlan.closed(1).resources(0));
         refused("hotShare is 1.1: expected 0 to 1", () -> LoadPlan.closed(1).hotShare(1.1));
