@@ -63,9 +63,12 @@ final class NodeLifecycle {
                 this::newConnection, events);
         this.authenticator = new Authenticator(context, sender, view, events);
         this.reconnectDelay = new ReconnectDelay(options, context.platform().random());
-        this.voteGuard = new VoteGuard(context, this::onQuarantineEnd);
+        NodeOptions.Guards guards = options.guards();
+        this.voteGuard = new VoteGuard(context.clock(), context.timers(),
+                new RestartGuard(guards.mode(), guards.maxTtlMs(), guards.drift()), guards.maxTtlMs(),
+                this::onQuarantineEnd);
         this.firstContact = new FirstContact(context, sender, voteGuard, view, this::onFirstContactDecided);
-        this.clock = new ClockWatch(options.guards().drift());
+        this.clock = new ClockWatch(guards.drift());
         this.monitor = new NodeMonitor(context, sender, events);
     }
 
@@ -130,8 +133,7 @@ final class NodeLifecycle {
 
     /** A check has shown the server's place in its cluster. */
     void onMemberIdentity(MemberIdentity shown) {
-        if (!isConnected() || state == NodeState.DRAINING
-                || !voteGuard.onMemberIdentity(shown, member.voter().silenceNs())) {
+        if (!isConnected() || state == NodeState.DRAINING || !noteRole(shown)) {
             return;
         }
         if (voteGuard.objection() == null) {
@@ -140,6 +142,12 @@ final class NodeLifecycle {
             quarantine(voteGuard.objection());
             context.listener().onPromotion(view);
         }
+    }
+
+    /** Returns whether this changes if the node may vote. */
+    private boolean noteRole(MemberIdentity shown) {
+        return voteGuard.onRole(shown.isMaster(), shown.wasPromoted(), shown.replicationId(),
+                member.voter().silenceNs());
     }
 
     // ---- handshake --------------------------------------------------------------------------------------------------
@@ -357,7 +365,7 @@ final class NodeLifecycle {
             }
             boolean isRestarted = voteGuard.onHandshake(runId, uptimeSeconds);
             if (member != null) {
-                voteGuard.onMemberIdentity(shown, member.voter().silenceNs());
+                noteRole(shown);
             }
             sender.onHandshake(capabilities);
             view.setWakeUpProblem(capabilities.wakeUpProblem());

@@ -3,6 +3,8 @@ package dev.redlock.node;
 import static dev.redlock.quorum.Validity.NS_PER_MS;
 
 import dev.redlock.time.DeadlineTimer;
+import dev.redlock.time.NanoClock;
+import dev.redlock.time.TimerWheel;
 
 /**
  * Decides whether a connected node may vote. It may not
@@ -18,9 +20,10 @@ import dev.redlock.time.DeadlineTimer;
  */
 final class VoteGuard {
 
-    private final NodeContext context;
-    private final NodeOptions options;
+    private final NanoClock clock;
+    private final TimerWheel timers;
     private final RestartGuard restartGuard;
+    private final long maxTtlMs;
     private final DeadlineTimer restartTimer;
     private final DeadlineTimer jumpTimer;
     private final DeadlineTimer promotionTimer;
@@ -30,11 +33,11 @@ final class VoteGuard {
     /** Why the clock cannot be read; null if it can. */
     private String clockProblem;
 
-    VoteGuard(NodeContext context, Runnable onQuarantineEnd) {
-        this.context = context;
-        this.options = context.options();
-        this.restartGuard = new RestartGuard(options.guards().mode(), options.guards().maxTtlMs(),
-                options.guards().drift());
+    VoteGuard(NanoClock clock, TimerWheel timers, RestartGuard restartGuard, long maxTtlMs, Runnable onQuarantineEnd) {
+        this.clock = clock;
+        this.timers = timers;
+        this.restartGuard = restartGuard;
+        this.maxTtlMs = maxTtlMs;
         this.restartTimer = new DeadlineTimer(nowNs -> onQuarantineEnd.run());
         this.jumpTimer = new DeadlineTimer(nowNs -> onQuarantineEnd.run());
         this.promotionTimer = new DeadlineTimer(nowNs -> onQuarantineEnd.run());
@@ -89,7 +92,7 @@ final class VoteGuard {
         uptimeSeconds = newUptimeSeconds;
         long guardNs = restartGuard.quarantineMs(runId, uptimeSeconds, nowNs()) * NS_PER_MS;
         if (guardNs > leftNs(restartTimer)) {
-            context.timers().start(restartTimer, nowNs() + guardNs);
+            timers.start(restartTimer, nowNs() + guardNs);
         }
         return isRestarted;
     }
@@ -97,16 +100,17 @@ final class VoteGuard {
     /**
      * A server of a cluster has shown its place. A promotion that the client has not seen before may have lost locks.
      *
+     * @param history   identifies the history of its data
      * @param silenceNs how long a promoted server must not vote
      * @return true if this changes whether it may vote
      */
-    boolean onMemberIdentity(MemberIdentity identity, long silenceNs) {
-        boolean isNewPromotion = identity.wasPromoted() && !identity.replicationId().equals(replicationId);
-        boolean isRoleChange = isReplica == identity.isMaster();
-        replicationId = identity.replicationId();
-        isReplica = !identity.isMaster();
+    boolean onRole(boolean isMaster, boolean wasPromoted, String history, long silenceNs) {
+        boolean isNewPromotion = wasPromoted && !history.equals(replicationId);
+        boolean isRoleChange = isReplica == isMaster;
+        replicationId = history;
+        isReplica = !isMaster;
         if (isNewPromotion) {
-            context.timers().start(promotionTimer, nowNs() + silenceNs);
+            timers.start(promotionTimer, nowNs() + silenceNs);
         }
         return isNewPromotion || isRoleChange;
     }
@@ -114,7 +118,7 @@ final class VoteGuard {
     /** The process may vote, whatever its uptime. */
     void admit(String runId) {
         restartGuard.trust(runId);
-        context.timers().stop(restartTimer);
+        timers.stop(restartTimer);
     }
 
     /** The process that completed the handshake is alive. */
@@ -130,7 +134,7 @@ final class VoteGuard {
     }
 
     void onClockJump() {
-        context.timers().start(jumpTimer, nowNs() + options.guards().maxTtlMs() * NS_PER_MS);
+        timers.start(jumpTimer, nowNs() + maxTtlMs * NS_PER_MS);
     }
 
     void onClockUnreadable(String reason) {
@@ -145,9 +149,9 @@ final class VoteGuard {
     }
 
     void stop() {
-        context.timers().stop(restartTimer);
-        context.timers().stop(jumpTimer);
-        context.timers().stop(promotionTimer);
+        timers.stop(restartTimer);
+        timers.stop(jumpTimer);
+        timers.stop(promotionTimer);
     }
 
     private long leftNs(DeadlineTimer timer) {
@@ -155,6 +159,6 @@ final class VoteGuard {
     }
 
     private long nowNs() {
-        return context.clock().nanoTime();
+        return clock.nanoTime();
     }
 }
