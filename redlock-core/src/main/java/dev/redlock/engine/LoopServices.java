@@ -1,11 +1,10 @@
 package dev.redlock.engine;
 
 import dev.redlock.api.NodeState;
-import dev.redlock.node.ClusterVoter;
 import dev.redlock.node.Arrivals;
+import dev.redlock.node.ClusterVoter;
 import dev.redlock.node.DirectBuffers;
 import dev.redlock.node.FanOut;
-import dev.redlock.node.FreshGroup;
 import dev.redlock.node.Log;
 import dev.redlock.node.Node;
 import dev.redlock.node.NodeContext;
@@ -14,6 +13,7 @@ import dev.redlock.node.NodeView;
 import dev.redlock.node.SharedIdentities;
 import dev.redlock.node.SlotKey;
 import dev.redlock.node.Voter;
+import dev.redlock.node.guard.FreshGroup;
 import dev.redlock.quorum.Majority;
 import dev.redlock.quorum.SharedVotes;
 import dev.redlock.quorum.Token;

@@ -2,6 +2,8 @@ package dev.redlock.node;
 
 import static dev.redlock.quorum.Validity.NS_PER_MS;
 
+import dev.redlock.node.guard.FreshGroup;
+import dev.redlock.node.guard.VoteGuard;
 import dev.redlock.resp.RespValue;
 import dev.redlock.time.DeadlineTimer;
 import io.netty.buffer.ByteBuf;

@@ -1,5 +1,6 @@
 package dev.redlock.node;
 
+import dev.redlock.node.guard.FreshGroup;
 import dev.redlock.time.NanoClock;
 import dev.redlock.time.TimerWheel;
 import dev.redlock.transport.IoTransport;

@@ -3,6 +3,9 @@ package dev.redlock.node;
 import static dev.redlock.quorum.Validity.NS_PER_MS;
 
 import dev.redlock.api.NodeState;
+import dev.redlock.node.guard.ClockWatch;
+import dev.redlock.node.guard.RestartGuard;
+import dev.redlock.node.guard.VoteGuard;
 import dev.redlock.resp.RespValue;
 import dev.redlock.time.DeadlineTimer;
 import dev.redlock.transport.Login;

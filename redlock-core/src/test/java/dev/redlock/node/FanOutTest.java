@@ -4,6 +4,7 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import dev.redlock.api.RestartGuardMode;
+import dev.redlock.node.guard.FreshGroup;
 import dev.redlock.quorum.Drift;
 import dev.redlock.quorum.SharedVotes;
 import dev.redlock.time.TimerWheel;

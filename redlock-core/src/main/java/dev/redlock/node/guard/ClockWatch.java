@@ -1,4 +1,4 @@
-package dev.redlock.node;
+package dev.redlock.node.guard;
 
 import dev.redlock.quorum.Drift;
 
@@ -25,7 +25,7 @@ import dev.redlock.quorum.Drift;
  *
  * @threading event-loop-confined
  */
-final class ClockWatch {
+public final class ClockWatch {
 
     private final Drift rate;
     private final long stepNsMax;
@@ -38,7 +38,7 @@ final class ClockWatch {
     /** The node's clock minus the local one at the last sample. */
     private long offsetUs;
 
-    ClockWatch(Drift drift) {
+    public ClockWatch(Drift drift) {
         this.rate = new Drift(drift.ratePpm(), 0);
         this.stepNsMax = drift.constantNs() / 2;
     }
@@ -51,7 +51,7 @@ final class ClockWatch {
      * @param serverNs   the node's clock, nanoseconds since the epoch
      * @return true if the clock has jumped since the sample before
      */
-    boolean onSample(long sentNs, long receivedNs, long serverNs) {
+    public boolean onSample(long sentNs, long receivedNs, long serverNs) {
         if (!hasReference) {
             originNs = serverNs - sentNs;
         }
@@ -78,7 +78,7 @@ final class ClockWatch {
     }
 
     /** The node's wall clock, microseconds since the epoch; 0 before the first sample. */
-    long wallUs(long nowNs) {
+    public long wallUs(long nowNs) {
         return hasReference ? offsetUs + nowNs / 1_000 : 0;
     }
 }

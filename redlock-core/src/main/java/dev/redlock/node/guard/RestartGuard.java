@@ -1,4 +1,4 @@
-package dev.redlock.node;
+package dev.redlock.node.guard;
 
 import static dev.redlock.quorum.Validity.NS_PER_MS;
 
@@ -22,7 +22,7 @@ import dev.redlock.quorum.Drift;
  *
  * @threading event-loop-confined
  */
-final class RestartGuard {
+public final class RestartGuard {
 
     private static final long ROUNDING_MS = 1000;
     /** Two clients that read the uptime of one process at the same time differ by less. */
@@ -40,14 +40,14 @@ final class RestartGuard {
     /** When the previous process last replied. */
     private long previousProcessLastReplyNs;
 
-    RestartGuard(RestartGuardMode mode, long maxTtlMs, Drift drift) {
+    public RestartGuard(RestartGuardMode mode, long maxTtlMs, Drift drift) {
         this.mode = mode;
         this.drift = drift;
         this.neededUptimeMs = neededUptimeMs(maxTtlMs, drift);
     }
 
     /** After this time every lock that a server granted before has expired, milliseconds. */
-    static long neededUptimeMs(long maxTtlMs, Drift drift) {
+    public static long neededUptimeMs(long maxTtlMs, Drift drift) {
         return maxTtlMs + drift.ofMs(maxTtlMs) + ROUNDING_MS;
     }
 
@@ -107,12 +107,12 @@ final class RestartGuard {
     }
 
     /** Whether the process of the last handshake replaced one that this client knew. */
-    boolean isSuccessor() {
+    public boolean isSuccessor() {
         return hasPredecessor;
     }
 
     /** Whether no client with this configuration takes a process with this uptime for an old one. */
-    boolean isYoung(long uptimeSeconds) {
+    public boolean isYoung(long uptimeSeconds) {
         return millisOf(uptimeSeconds) < neededUptimeMs - YOUNG_MARGIN_MS;
     }
 

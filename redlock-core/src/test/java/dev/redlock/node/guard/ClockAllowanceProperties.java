@@ -1,4 +1,4 @@
-package dev.redlock.node;
+package dev.redlock.node.guard;
 
 import static org.junit.jupiter.api.Assertions.assertTrue;
 

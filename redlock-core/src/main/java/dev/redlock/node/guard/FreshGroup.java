@@ -1,4 +1,4 @@
-package dev.redlock.node;
+package dev.redlock.node.guard;
 
 import java.util.ArrayList;
 import java.util.List;
@@ -22,7 +22,7 @@ public final class FreshGroup {
      *
      * @threading event-loop-confined
      */
-    interface Member {
+    public interface Member {
 
         boolean isCandidate();
 
@@ -42,17 +42,13 @@ public final class FreshGroup {
     private int freshCount;
     private String problem;
 
-    /** A group without nodes; each node of the event loop adds itself. */
-    public FreshGroup() {
-        // Members are added later.
-    }
-
-    void add(Member member) {
+    /** Each node of the event loop adds itself. */
+    public void add(Member member) {
         members.add(member);
     }
 
     /** A member has completed its handshake, and only a fresh group lets it vote early. */
-    void onCandidate() {
+    public void onCandidate() {
         for (Member member : members) {
             if (!member.isCandidate()) {
                 return;
@@ -67,7 +63,7 @@ public final class FreshGroup {
     }
 
     /** A member has replied to a check. It is young and empty if it has no problem. */
-    void onChecked(int number, String memberProblem) {
+    public void onChecked(int number, String memberProblem) {
         if (number != checkNumber) {
             return;
         }
@@ -81,21 +77,21 @@ public final class FreshGroup {
     }
 
     /** The connection to a member has ended, so its next process may be another one. */
-    void onDisconnected() {
+    public void onDisconnected() {
         checkNumber++;
     }
 
     /** A connected member is old, or replaced a known process: the group cannot become fresh. */
-    void onRuledOut() {
+    public void onRuledOut() {
         members.forEach(Member::onGroupRuledOut);
     }
 
     /** Why the nodes are no fresh group, a main clause. */
-    String problem() {
+    public String problem() {
         return problem == null ? "not all nodes are connected, young and new to this client" : problem;
     }
 
-    boolean isRuledOut() {
+    public boolean isRuledOut() {
         for (Member member : members) {
             if (member.isRulingOutGroup()) {
                 return true;

@@ -1,4 +1,4 @@
-package dev.redlock.node;
+package dev.redlock.node.guard;
 
 import static dev.redlock.quorum.Validity.NS_PER_MS;
 
@@ -14,11 +14,11 @@ import dev.redlock.time.TimerWheel;
  * <li>while it is a replica of a cluster, and for a time after its promotion was found.
  * </ul>
  *
- * <p>A quarantine continues while the node is not connected. {@link FirstContact} may end that of the restart guard.
+ * <p>A quarantine continues while the node is not connected. {@code FirstContact} may end that of the restart guard.
  *
  * @threading event-loop-confined
  */
-final class VoteGuard {
+public final class VoteGuard {
 
     private final NanoClock clock;
     private final TimerWheel timers;
@@ -33,7 +33,8 @@ final class VoteGuard {
     /** Why the clock cannot be read; null if it can. */
     private String clockProblem;
 
-    VoteGuard(NanoClock clock, TimerWheel timers, RestartGuard restartGuard, long maxTtlMs, Runnable onQuarantineEnd) {
+    public VoteGuard(NanoClock clock, TimerWheel timers, RestartGuard restartGuard, long maxTtlMs,
+            Runnable onQuarantineEnd) {
         this.clock = clock;
         this.timers = timers;
         this.restartGuard = restartGuard;
@@ -44,7 +45,7 @@ final class VoteGuard {
     }
 
     /** The reason why the node may not vote now; null if it may. */
-    String objection() {
+    public String objection() {
         if (isReplica) {
             return "the server is a replica of its cluster";
         }
@@ -53,8 +54,7 @@ final class VoteGuard {
         long promotionNs = leftNs(promotionTimer);
         if (promotionNs > Math.max(restartNs, jumpNs)) {
             return "in quarantine for " + (promotionNs / NS_PER_MS + 1)
-                    + " ms: the server was promoted from a replica and"
-                    + " may lack locks of its master";
+                    + " ms: the server was promoted from a replica and may lack locks of its master";
         }
         if (Math.max(restartNs, jumpNs) <= 0) {
             return clockProblem;
@@ -67,17 +67,17 @@ final class VoteGuard {
     }
 
     /** The monotonic time at which the last quarantine ends; the present time if there is none. */
-    long quarantineEndNs(long nowNs) {
+    public long quarantineEndNs(long nowNs) {
         long guardNs = Math.max(leftNs(restartTimer), leftNs(jumpTimer));
         return nowNs + Math.max(0, Math.max(guardNs, leftNs(promotionTimer)));
     }
 
     /** Whether the restart guard keeps the node from voting. */
-    boolean isRestartQuarantined() {
+    public boolean isRestartQuarantined() {
         return leftNs(restartTimer) > 0;
     }
 
-    RestartGuard restartGuard() {
+    public RestartGuard restartGuard() {
         return restartGuard;
     }
 
@@ -86,7 +86,7 @@ final class VoteGuard {
      *
      * @return true if the process may lack the keys of the one before
      */
-    boolean onHandshake(String runId, long newUptimeSeconds) {
+    public boolean onHandshake(String runId, long newUptimeSeconds) {
         boolean isRestarted = restartGuard.mayLackKeys(runId);
         clockProblem = null;
         uptimeSeconds = newUptimeSeconds;
@@ -104,7 +104,7 @@ final class VoteGuard {
      * @param silenceNs how long a promoted server must not vote
      * @return true if this changes whether it may vote
      */
-    boolean onRole(boolean isMaster, boolean wasPromoted, String history, long silenceNs) {
+    public boolean onRole(boolean isMaster, boolean wasPromoted, String history, long silenceNs) {
         boolean isNewPromotion = wasPromoted && !history.equals(replicationId);
         boolean isRoleChange = isReplica == isMaster;
         replicationId = history;
@@ -116,39 +116,39 @@ final class VoteGuard {
     }
 
     /** The process may vote, whatever its uptime. */
-    void admit(String runId) {
+    public void admit(String runId) {
         restartGuard.trust(runId);
         timers.stop(restartTimer);
     }
 
     /** The process that completed the handshake is alive. */
-    void onReply(long nowNs) {
+    public void onReply(long nowNs) {
         restartGuard.onReply(nowNs);
     }
 
     /** A process was connected at the end of its quarantine. */
-    void onQuarantineServed(String runId) {
+    public void onQuarantineServed(String runId) {
         if (!isRestartQuarantined()) {
             restartGuard.trust(runId);
         }
     }
 
-    void onClockJump() {
+    public void onClockJump() {
         timers.start(jumpTimer, nowNs() + maxTtlMs * NS_PER_MS);
     }
 
-    void onClockUnreadable(String reason) {
+    public void onClockUnreadable(String reason) {
         clockProblem = reason;
     }
 
     /** The clock was read; true if it could not be read before. */
-    boolean onClockReadable() {
+    public boolean onClockReadable() {
         boolean isChange = clockProblem != null;
         clockProblem = null;
         return isChange;
     }
 
-    void stop() {
+    public void stop() {
         timers.stop(restartTimer);
         timers.stop(jumpTimer);
         timers.stop(promotionTimer);
