@@ -256,4 +256,48 @@ class SetReservationsTest extends VirtualTest {
         world.runMs(3_000);
         assertTrue(finishedCount > 1_000, () -> finishedCount + " grants in 3 s");
     }
+
+    /**
+     * A set leaves its reservation late in its period, so it is still there in the pause that follows, and the set
+     * awaits a resource that its own client has released meanwhile. It refuses an older set of the same client. That
+     * one passes the free resources on to it, so both need not wait for the end of the reservation.
+     */
+    @Test
+    void aSetWhoseReservationRefusesAnOlderSetOfItsClientIsStarted() {
+        List<VirtualWorld.Client> clients = threeClients(FakeRedis.Kind.REDIS_8_4);
+        VirtualWorld.Client client = clients.get(1);
+        eachNode(node -> node.redis().set("a", "foreign", 60_000));
+        Lease b = acquired(get(clients.get(0).redlock().acquireAsync("b", options())));
+        long startNs = world.nowNs();
+        CompletableFuture<AcquireOutcome> older = waiting(client, "a", "b", "c");
+        FakeNode other = world.nodes().stream().filter(node -> !hasReservation(node)).findFirst().orElseThrow();
+        other.redis().set("b", "foreign", 60_000);
+        CompletableFuture<AcquireOutcome> plain = client.redlock()
+                .acquireAsync("b", options().waitUpTo(Duration.ofSeconds(60)))
+                .toCompletableFuture();
+        world.runUntilNs(startNs + 220_000 * US);
+        CompletableFuture<AcquireOutcome> younger = waiting(client, "b", "c");
+        world.runUntilNs(startNs + 340_000 * US);
+        assertFalse(isReservationLeft(), "the younger set leaves none before the pause of the older one");
+        world.runUntilNs(startNs + 400_000 * US);
+        assertTrue(isReservationLeft(), "the younger set has left its own");
+        b.releaseAsync();
+        world.runUntilNs(startNs + 500_000 * US);
+        Lease c = acquired(get(client.redlock().acquireAsync("c", options())));
+        world.runUntilNs(startNs + 525_000 * US);
+        acquired(plain.join()).releaseAsync();
+        world.runUntilNs(startNs + 605_000 * US);
+        eachNode(node -> node.redis().delete("a"));
+        world.runUntilNs(startNs + 610_000 * US);
+        assertFalse(younger.isDone(), "its own client has one of its resources");
+        c.releaseAsync();
+        world.runMs(5);
+        assertTrue(younger.isDone(), "the lock is free");
+        acquired(younger.join()).releaseAsync();
+        world.runMs(5);
+        acquired(older.join()).releaseAsync();
+        world.runMs(5);
+        other.redis().delete("b");
+        nothingIsLeft();
+    }
 }

@@ -96,6 +96,7 @@ final class FirstNodes {
             if (scheduler.queues.setOrder.isFirst(claim.pending.queue)) {
                 claim.pending.reservedNode = coordinator;
             }
+            Reservations.onLeft(claim.pending, coordinator, services.clock.nanoTime());
             services.fanOut.send(claim, AcquireOperation.kindOf(claim), 0, named);
         }
         // If there is no other node, the name is still needed: the coordinator may not know the script yet.

@@ -110,6 +110,8 @@ final class PendingAcquire {
     int reservedNode;
     /** When the writer last left its reservation on all nodes, or the set first left its own, monotonic. */
     long reservedNs;
+    /** When the set last left its reservation, monotonic. */
+    long leftNs;
     /** The name of the reservation of a waiting writer or set; stale if {@link #isReserving} is false. */
     Token reservation;
 

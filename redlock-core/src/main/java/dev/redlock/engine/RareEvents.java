@@ -73,7 +73,8 @@ final class RareEvents {
 
     /** Adds an event at the last time that was read. */
     private void add(FlightEvent event, int number, int nodeIndex, int detail, long value, Object subject) {
-        telemetry.ring.add(telemetry.lastNs, event.ordinal(), number, nodeIndex, detail, value, LoopTelemetry.kept(subject));
+        telemetry.ring.add(telemetry.lastNs, event.ordinal(), number, nodeIndex, detail, value,
+                LoopTelemetry.kept(subject));
     }
 
     /** An attempt asks more nodes. */

@@ -131,6 +131,9 @@ final class Registrations {
             return;
         }
         claim.recordRemainingTtl(Ticket.remainingTtlMsOfSet(value));
+        if (claim.phase == Claim.Phase.ACQUIRING) {
+            Reservations.onLeft(claim.pending, nodeIndex, services.clock.nanoTime());
+        }
         boolean isOfCoordinator = claim.phase == Claim.Phase.ACQUIRING && Long.bitCount(claim.askedMask) == 1;
         WaitQueue queue = isOfCoordinator ? claim.pending.queue : null;
         if (queue == null) {

@@ -51,6 +51,7 @@ final class Reservations {
             pending.reservation = pending.reservation == null ? new Token(services.tokenLabel) : pending.reservation;
             services.tokens.next(pending.reservation, nowNs);
             pending.reservedNs = claim.key.kind == LockKind.SET ? nowNs : nowNs - ttlNs(pending);
+            pending.leftNs = nowNs - SET_PERIOD_NS;
             pending.isReserving = true;
         }
         if (claim.key.kind == LockKind.SET) {
@@ -69,9 +70,21 @@ final class Reservations {
         return Long.bitCount(waitedNs / SET_PERIOD_NS + 2) == 1;
     }
 
-    /** Returns whether a set has its reservation on the coordinator, as far as is known. */
+    /** An attempt of a set is sent to its coordinator, or refused there: it may leave the reservation. */
+    static void onLeft(PendingAcquire pending, int coordinator, long nowNs) {
+        if (pending.isReservationSent && pending.reservedNode == coordinator) {
+            pending.leftNs = nowNs;
+        }
+    }
+
+    /** Returns whether a set has its reservation on the coordinator, as far as is known: also in a pause. */
     boolean isLeft(PendingAcquire pending, long nowNs) {
-        return isOfSet(pending) && isPeriodOfSet(nowNs - pending.reservedNs);
+        return isOfSet(pending) && nowNs - pending.leftNs < SET_PERIOD_NS;
+    }
+
+    /** Returns whether reservations alone may have refused a set: those last for a third of a second at most. */
+    static boolean mayHaveRefused(PendingAcquire pending) {
+        return pending.lease.shortestRemainingTtlMs() * NS_PER_MS <= SET_PERIOD_NS;
     }
 
     /** Returns whether the next refusal leaves the reservation of the oldest set. */

@@ -204,23 +204,28 @@ final class SetOrder {
 
     /**
      * A set makes no attempt for now: it keeps the priority of the resource that it awaits, and passes on the others.
+     * If the reservation of a younger set of this client may have refused it, that one has priority.
      */
     void passOn(WaitQueue queue) {
         for (ResourceQueues.Entry entry : queue.resources) {
-            if (entry.priority == queue) {
-                int start = entry.isPriorityEarly ? 0 : entry.queues.indexOf(queue) + 1;
-                WaitQueue next = awaits(queue, entry)
-                        ? firstReserving(entry, entry.queues.indexOf(queue) + 1)
-                        : firstReady(entry, start, queue);
-                if (next == null && awaits(queue, entry)) {
-                    continue;
-                }
-                give(entry, next);
-                if (entry.priority != null && entry.priority.head().state == PendingAcquire.State.BACKING_OFF) {
-                    scheduler.retries.wake(entry.priority.head(), PendingAcquire.Plan.COORDINATOR_FIRST,
-                            services.clock.nanoTime());
+            boolean isAwaited = awaits(queue, entry);
+            if (entry.priority == queue
+                    || isAwaited && entry.priority == null && Reservations.mayHaveRefused(queue.head())) {
+                int younger = entry.queues.indexOf(queue) + 1;
+                WaitQueue next = isAwaited
+                        ? firstReserving(entry, younger)
+                        : firstReady(entry, entry.isPriorityEarly ? 0 : younger, queue);
+                if (next != null || !isAwaited) {
+                    start(entry, next);
                 }
             }
+        }
+    }
+
+    private void start(ResourceQueues.Entry entry, WaitQueue next) {
+        give(entry, next);
+        if (next != null && next.head().state == PendingAcquire.State.BACKING_OFF) {
+            scheduler.retries.wake(next.head(), PendingAcquire.Plan.COORDINATOR_FIRST, services.clock.nanoTime());
         }
     }
 }
