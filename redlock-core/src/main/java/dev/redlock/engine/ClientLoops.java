@@ -53,7 +53,7 @@ public final class ClientLoops {
         this.ownThreads = ownThreads;
         this.transportDescription = transportDescription;
         for (Conductor conductor : conductors) {
-            conductor.shareQuorumWatch(conductors[0]);
+            conductor.quorumWatch.shareWith(conductors[0].quorumWatch);
         }
     }
 
@@ -174,7 +174,7 @@ public final class ClientLoops {
     public List<NodeView> nodes() {
         List<NodeView> nodes = new ArrayList<>();
         for (Conductor conductor : conductors) {
-            for (Voter voter : conductor.voters()) {
+            for (Voter voter : conductor.services.voters) {
                 Collections.addAll(nodes, voter.views());
             }
         }
@@ -184,7 +184,7 @@ public final class ClientLoops {
     /** The present problem of a node, of its first event loop that has one; null if there is none. Any thread. */
     String problemOf(int nodeIndex) {
         for (Conductor conductor : conductors) {
-            for (NodeView view : conductor.voters()[nodeIndex].views()) {
+            for (NodeView view : conductor.services.voters[nodeIndex].views()) {
                 String problem = view.problem();
                 if (problem != null) {
                     return problem.length() <= PROBLEM_LENGTH_MAX
@@ -241,7 +241,7 @@ public final class ClientLoops {
     /** @return whether a quorum of the nodes votes now, for each event loop; allocates nothing */
     public boolean isQuorumAvailable() {
         for (Conductor conductor : conductors) {
-            if (!conductor.isQuorumAvailable()) {
+            if (!conductor.quorumWatch.isAvailable()) {
                 return false;
             }
         }
@@ -257,7 +257,7 @@ public final class ClientLoops {
     public long count(int counter) {
         long sum = 0;
         for (Conductor conductor : conductors) {
-            sum += conductor.count(counter);
+            sum += conductor.services.counters.read(counter);
         }
         return sum;
     }
@@ -268,7 +268,7 @@ public final class ClientLoops {
      * @return one for each event loop
      */
     public List<AcquireTimes> startAcquireTimes() {
-        return Arrays.stream(conductors).map(Conductor::startAcquireTimes).toList();
+        return Arrays.stream(conductors).map(conductor -> conductor.services.telemetry.rare.startAcquireTimes()).toList();
     }
 
     /** @return the transport in use, and why better ones were rejected; one line */
@@ -280,7 +280,7 @@ public final class ClientLoops {
     public String flightRecord() {
         StringBuilder text = new StringBuilder();
         for (int i = 0; i < conductors.length; i++) {
-            FlightRecord flightRecord = conductors[i].flightRecord();
+            FlightRecord flightRecord = conductors[i].services.telemetry.rare.flightRecord();
             if (flightRecord != null) {
                 flightRecord.appendTo(text, i);
             }
@@ -305,7 +305,7 @@ public final class ClientLoops {
         for (Conductor conductor : conductors) {
             CompletableFuture<CloseReport> part = new CompletableFuture<>();
             parts.add(part);
-            conductor.close(timeoutNs, part);
+            conductor.shutdown.start(timeoutNs, part);
         }
         CompletableFuture.allOf(parts.toArray(new CompletableFuture<?>[0]))
                 .thenRun(() -> report.complete(sumOf(parts)));

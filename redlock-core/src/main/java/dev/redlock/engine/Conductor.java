@@ -1,11 +1,7 @@
 package dev.redlock.engine;
 
-import dev.redlock.api.CloseReport;
 import dev.redlock.node.CommandKind;
-import dev.redlock.node.VoteFailure;
 import dev.redlock.node.Voter;
-import dev.redlock.quorum.Vote;
-import dev.redlock.telemetry.AcquireTimes;
 import dev.redlock.time.NanoClock;
 import java.util.concurrent.CompletableFuture;
 
@@ -23,14 +19,12 @@ import java.util.concurrent.CompletableFuture;
  * @threading event-loop-confined, except {@link #execute(Runnable)}, {@link #isOwnThread}, {@link #isClosed},
  *            {@link #start} and the methods for the client
  */
-final class Conductor implements ClaimEvents, LeaseLoop {
+final class Conductor extends ClaimFailures implements LeaseLoop {
 
     private static final long TRIM_PERIOD_NS = 1_000_000_000;
 
     final LoopServices services;
     final ClaimPool claims;
-    final LeaseKeeper keeper;
-    final AcquireScheduler scheduler;
     final QuorumWatch quorumWatch;
     final Shutdown shutdown;
     private final NextTurn nextTurn;
@@ -121,81 +115,6 @@ final class Conductor implements ClaimEvents, LeaseLoop {
         }
     }
 
-    private void onRolledBack(Claim claim, int nodeIndex, int sequence) {
-        if (sequence != ReleaseOperation.COUNTER_ONLY_SEQUENCE) {
-            scheduler.holderQuery.onReleased(claim, nodeIndex);
-        }
-    }
-
-    @Override
-    public void onNoReply(Claim claim, int nodeIndex, CommandKind kind, int sequence, Vote vote,
-            VoteFailure failure) {
-        switch (kind) {
-            case ACQUIRE, ACQUIRE_FENCED, ACQUIRE_WITH_TICKET, ACQUIRE_FENCED_WITH_TICKET ->
-                scheduler.operation.onNoReply(claim, nodeIndex, vote, failure);
-            case RAISE -> claim.guest.onNoReply(nodeIndex, vote);
-            case REMAINING_TTL -> {
-                if (claim.phase == Claim.Phase.SEARCHING) {
-                    claim.guest.onNoReply(nodeIndex, vote);
-                }
-            }
-            case EXTEND, EXTEND_MANY -> keeper.extensions.onNoReply(claim, nodeIndex, sequence, vote, failure);
-            case CHECK -> keeper.lossWatch.onNoReply(claim, nodeIndex, failure);
-            case KEY_TYPE -> scheduler.holderQuery.onNoType(claim, nodeIndex, sequence);
-            case TICKETS -> {
-                // The next release asks again.
-            }
-            case SHORTEN -> {
-                // The key expires with its ttl.
-            }
-            case RELEASE, RELEASE_FENCED, RELEASE_MANY, RELEASE_MANY_FENCED ->
-                onNotReleased(claim, nodeIndex, kind, sequence, vote, failure);
-        }
-    }
-
-    private void onNotReleased(Claim claim, int nodeIndex, CommandKind kind, int sequence, Vote vote,
-            VoteFailure failure) {
-        boolean isNotHeld = isNotHeld(kind, failure);
-        if (isNotHeld && scheduler.holderQuery.onWrongType(claim, nodeIndex)) {
-            return;
-        }
-        boolean isRolledBack = claim.phase == Claim.Phase.QUERYING_TTL;
-        keeper.releases.onNoReply(claim, nodeIndex, sequence, isNotHeld ? Vote.REFUSED : vote);
-        if (isRolledBack) {
-            onRolledBack(claim, nodeIndex, sequence);
-        }
-    }
-
-    /** A key of another type has no token. With a counter, the counter may be of that type instead. */
-    private static boolean isNotHeld(CommandKind kind, VoteFailure failure) {
-        return failure == VoteFailure.WRONGTYPE && (kind == CommandKind.RELEASE || kind == CommandKind.RELEASE_MANY);
-    }
-
-    @Override
-    public void onRefusedAhead(Claim claim, int nodeIndex) {
-        keeper.extensions.onNotHeld(claim, nodeIndex);
-    }
-
-    @Override
-    public void onRoundTimeout(Claim claim) {
-        switch (claim.phase) {
-            case ACQUIRING -> scheduler.operation.onTimeout(claim);
-            case RAISING, SEARCHING -> claim.guest.onTimeout();
-            case QUERYING_TTL -> scheduler.holderQuery.end(claim);
-            default -> keeper.releases.onTimeout(claim);
-        }
-    }
-
-    @Override
-    public void onExtendTimeout(Claim claim) {
-        keeper.extensions.onTimeout(claim);
-    }
-
-    @Override
-    public void onHoldTimer(Claim claim, long nowNs) {
-        keeper.renewals.onHoldTimer(claim, nowNs);
-    }
-
     @Override
     public void onLastReply(Claim claim) {
         claims.recycle(claim);
@@ -272,38 +191,5 @@ final class Conductor implements ClaimEvents, LeaseLoop {
         for (Voter voter : services.voters) {
             voter.trim();
         }
-    }
-
-    // ---- for the client ---------------------------------------------------------------------------------------------
-
-    Voter[] voters() {
-        return services.voters;
-    }
-
-    /** Whether a quorum of the nodes votes now. Any thread. */
-    boolean isQuorumAvailable() {
-        return quorumWatch.isAvailable();
-    }
-
-    /** The event loops of one client log a loss once. Before the start. */
-    void shareQuorumWatch(Conductor other) {
-        quorumWatch.shareWith(other.quorumWatch);
-    }
-
-    long count(int counter) {
-        return services.counters.read(counter);
-    }
-
-    AcquireTimes startAcquireTimes() {
-        return services.telemetry.rare.startAcquireTimes();
-    }
-
-    FlightRecord flightRecord() {
-        return services.telemetry.rare.flightRecord();
-    }
-
-    /** Starts to close, from any thread. */
-    void close(long timeoutNs, CompletableFuture<CloseReport> report) {
-        shutdown.start(timeoutNs, report);
     }
 }

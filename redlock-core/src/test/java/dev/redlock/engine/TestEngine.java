@@ -147,7 +147,7 @@ public final class TestEngine {
 
     /** @return a voter as text: a cluster has the number of its servers, also of those that no map has any more */
     public String voter(int index) {
-        return conductors[0].voters()[index].toString();
+        return conductors[0].services.voters[index].toString();
     }
 
     /** @return leases that the keeper tracks */
