@@ -129,4 +129,19 @@ class CompetitionTest extends VirtualTest {
         world.runMs(500);
         assertEquals(List.of(0, 1, 2, 3, 4, 5, 6, 7), served);
     }
+
+    /** A lease that is lost sends no release that could ask whether another client waits. */
+    @Test
+    void theFirstReleaseAfterALossAsksWhetherOthersWait() {
+        world(3);
+        // So that one lease is as long as the time between two questions.
+        VirtualWorld.Client client = client(context().localHandoffsMax(1));
+        Lease lost = acquired(get(waiter(client, "orders")));
+        world.runMs(TTL.toMillis() + 100);
+        assertFalse(lost.isHeld());
+        long before = client.redlock().counters().commandCount();
+        release(acquired(get(waiter(client, "orders"))));
+        world.runMs(20);
+        assertEquals(7, client.redlock().counters().commandCount() - before, "3 acquires, 3 releases, a question");
+    }
 }

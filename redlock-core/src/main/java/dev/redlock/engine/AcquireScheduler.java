@@ -247,12 +247,22 @@ final class AcquireScheduler implements Waiters {
     }
 
     @Override
+    public void onLost(LockKey key, long waitNs, long acquiredNs, long nowNs) {
+        countLease(key, waitNs, nowNs - acquiredNs);
+        fairness.onEnding(key, 0, acquiredNs, nowNs);
+    }
+
+    @Override
     public int onEnding(LockKey key, long waitNs, long acquiredNs, long nowNs) {
-        if (waitNs > 0 && key.kind != LockKind.READ) {
-            countUse(nowNs - acquiredNs);
-        }
+        countLease(key, waitNs, nowNs - acquiredNs);
         boolean isAnyoneConcerned = queues.count != 0 || fairness.size != 0 || fairness.untilQuestionNs <= 0;
         return isAnyoneConcerned ? fairness.onEnding(key, waitNs, acquiredNs, nowNs) : Coordinator.NONE;
+    }
+
+    private void countLease(LockKey key, long waitNs, long heldNs) {
+        if (waitNs > 0 && key.kind != LockKind.READ) {
+            countUse(heldNs);
+        }
     }
 
     /** This client has acquired or held a lock for a time. A lock that is held for no time may be taken for ever. */

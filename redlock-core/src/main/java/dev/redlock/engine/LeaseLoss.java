@@ -54,7 +54,7 @@ final class LeaseLoss {
         // Before the release is sent, because another client may acquire the lock afterwards.
         lease.end(state, releaseOutcome);
         try {
-            keeper.waiters.onEnding(key, waitNs, acquiredNs, services.clock.nanoTime());
+            keeper.waiters.onLost(key, waitNs, acquiredNs, services.clock.nanoTime());
             if (isToBeKept) {
                 keeper.releases.leave(claim);
             } else {

@@ -16,6 +16,9 @@ interface Waiters {
      */
     int onEnding(LockKey key, long waitNs, long acquiredNs, long nowNs);
 
+    /** A lease is lost: no release is sent that could ask a node, so the next one does. */
+    void onLost(LockKey key, long waitNs, long acquiredNs, long nowNs);
+
     /** Asks a node whether another client waits for a lock whose waiters have no tickets. */
     void askForMark(LockKey key, int node);
 
