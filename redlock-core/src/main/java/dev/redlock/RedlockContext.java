@@ -165,7 +165,7 @@ public final class RedlockContext extends LockSettings {
 
     /**
      * Runs the client on the user's event loops instead of its own. They must be Netty 4.2 loops of a known transport.
-     * The client never shuts them down.
+     * The client reads their clock, {@link EventLoop#ticker()}, and never shuts them down.
      *
      * @param loops at least one
      * @return this

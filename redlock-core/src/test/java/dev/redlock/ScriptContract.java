@@ -3,9 +3,9 @@ package dev.redlock;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import dev.redlock.node.ScriptNames;
 import dev.redlock.resp.RespType;
 import dev.redlock.resp.RespValue;
+import dev.redlock.sim.ScriptNames;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;

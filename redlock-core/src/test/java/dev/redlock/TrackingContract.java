@@ -3,8 +3,8 @@ package dev.redlock;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import dev.redlock.node.ScriptNames;
 import dev.redlock.sim.FakeRedis;
+import dev.redlock.sim.ScriptNames;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.TimeUnit;

@@ -17,6 +17,7 @@ import dev.redlock.transport.NettyVersion;
 import dev.redlock.transport.NodeAddress;
 import dev.redlock.transport.TlsContexts;
 import io.netty.channel.EventLoop;
+import io.netty.util.concurrent.Ticker;
 import java.security.SecureRandom;
 import java.util.ArrayList;
 import java.util.Arrays;
@@ -105,8 +106,7 @@ public final class ClientLoops {
         for (int i = 0; i < conductors.length; i++) {
             IoTransport transport = transports.get(i);
             EventLoopRunner thread = EventLoopRunner.start(transport.newIoHandlerFactory(),
-                    config.loops().idlePolicy(),
-                    "redlock-" + i);
+                    config.loops().idlePolicy(), "redlock-" + i);
             threads.add(thread);
             conductors[i] = newConductor(config, thread.loop(), transport);
         }
@@ -140,9 +140,10 @@ public final class ClientLoops {
         return new NettyTransport.Choice(transport, transport + " as configured", null);
     }
 
-    private static Conductor newConductor(ClientConfig config, EventLoop loop,
-            IoTransport transport) {
-        NanoClock clock = NanoClock.system();
+    private static Conductor newConductor(ClientConfig config, EventLoop loop, IoTransport transport) {
+        // Loops of the user may have a clock of their own, by which their timers run.
+        Ticker own = loop.ticker();
+        NanoClock clock = own == Ticker.systemTicker() ? NanoClock.system() : own::nanoTime;
         TokenStream tokens = new TokenStream(SeedSource.system(), System::currentTimeMillis, clock.nanoTime());
         return new Conductor(config, new LoopSetup(loop, transport, clock, tokens,
                 new SplittableRandom(new SecureRandom().nextLong())));

@@ -4,8 +4,8 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 
 import dev.redlock.ScriptContract;
-import dev.redlock.node.ScriptNames;
 import dev.redlock.sim.ModelServer;
+import dev.redlock.sim.ScriptNames;
 import java.io.IOException;
 import java.lang.reflect.InvocationTargetException;
 import java.lang.reflect.Method;

@@ -4,9 +4,12 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import dev.redlock.quorum.Token;
+import dev.redlock.sim.ScriptNames;
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.Unpooled;
 import java.nio.charset.StandardCharsets;
+import java.util.SortedSet;
+import java.util.TreeSet;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
@@ -33,6 +36,22 @@ class LockScriptsTest {
         StubRequest request = new StubRequest(RESOURCE, ttlMs, name);
         System.arraycopy(TOKEN.getBytes(StandardCharsets.ISO_8859_1), 0, request.token.bulk, 5, Token.LENGTH);
         return request;
+    }
+
+    /** The model servers find the effect of each script by its name. */
+    @Test
+    void theModelNamesEachScript() {
+        SortedSet<String> names = new TreeSet<>();
+        for (LockKind lock : LockKind.values()) {
+            for (CommandKind command : CommandKind.values()) {
+                String name = lock.scriptName(command);
+                if (name != null) {
+                    assertEquals(name, ScriptNames.ofSha(ScriptSources.sha1Hex(ScriptSources.source(lock, command))));
+                    names.add(name);
+                }
+            }
+        }
+        assertEquals(names, ScriptNames.all());
     }
 
     private static String sha(CommandKind kind) {

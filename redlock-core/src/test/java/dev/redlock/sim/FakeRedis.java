@@ -1,6 +1,5 @@
 package dev.redlock.sim;
 
-import dev.redlock.node.ScriptNames;
 import dev.redlock.resp.RespType;
 import dev.redlock.resp.RespValue;
 import io.netty.buffer.ByteBuf;
@@ -806,6 +805,9 @@ public final class FakeRedis {
     }
 
     private RespValue run(Session session, String script, List<String> words) {
+        if (script == null) {
+            return error("ERR this server runs the scripts of its own version of redlock, and no others");
+        }
         int keyCount = Integer.parseInt(words.get(2));
         if (kind.isEveryScriptKeyRegistered()) {
             tracking.onScriptStart(words.subList(3, 3 + keyCount));

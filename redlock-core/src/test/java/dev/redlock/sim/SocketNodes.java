@@ -13,7 +13,7 @@ import java.util.concurrent.Callable;
 import java.util.concurrent.TimeUnit;
 import java.util.stream.IntStream;
 
-/** Model nodes behind real sockets on loopback, each on its own thread. */
+/** Model nodes behind real sockets on loopback, each on its own thread unless a group has fewer. */
 public final class SocketNodes implements AutoCloseable {
 
     private final EventLoopGroup group;
@@ -21,10 +21,19 @@ public final class SocketNodes implements AutoCloseable {
     private final List<FakeNode> nodes = new ArrayList<>();
 
     public SocketNodes(int count) {
-        group = new MultiThreadIoEventLoopGroup(count, NioIoHandler.newFactory());
+        this(count, new MultiThreadIoEventLoopGroup(count, NioIoHandler.newFactory()));
+    }
+
+    /**
+     * Nodes on the loops of a group, by the clock of these loops. They have been up for a day: they vote at once.
+     *
+     * @param group ended with the nodes
+     */
+    public SocketNodes(int count, EventLoopGroup group) {
+        this.group = group;
         for (int i = 0; i < count; i++) {
             EventLoop loop = group.next();
-            FakeNode node = new FakeNode(new RealTime(loop), loop, NioServerSocketChannel.class,
+            FakeNode node = new FakeNode(new LoopTime(loop), loop, NioServerSocketChannel.class,
                     new InetSocketAddress(InetAddress.getLoopbackAddress(), 0), "node-" + i);
             loops.add(loop);
             nodes.add(node);
@@ -35,11 +44,11 @@ public final class SocketNodes implements AutoCloseable {
         }
     }
 
-    /** The clock of this machine. */
-    private record RealTime(EventLoop loop) implements Timeline {
+    /** The clock of a loop, which is that of this machine unless the loop has its own. */
+    private record LoopTime(EventLoop loop) implements Timeline {
         @Override
         public long nowNs() {
-            return System.nanoTime();
+            return loop.ticker().nanoTime();
         }
 
         @Override
