@@ -97,7 +97,7 @@ class ConnectTest extends VirtualTest {
             String guard = " ms: restart guard: the server has been up for %d s; it votes when all locks that a restart"
                     + " may have lost have expired";
             assertEquals(1, lines.size(), lines::toString);
-            assertEquals("no quorum votes since 0 ms, so no lock can be acquired: 2 of 3 nodes are needed; node 0"
+            assertEquals("no quorum votes since 0 ms, so no lock can be acquired; votes needed: 2 of 3; node 0"
                     + " (node-0:1) QUARANTINED: in quarantine for 31603" + guard.formatted(30) + "; node 2 (node-2:1)"
                     + " QUARANTINED: in quarantine for 61603" + guard.formatted(0) + "; a node in quarantine may have"
                     + " lost locks: wait, or see RedlockContext.restartGuard, which is UPTIME", lines.get(0));

@@ -50,7 +50,7 @@ class QuorumWatchTest extends VirtualTest {
             assertWarnings(log, 1);
             String line = warnings(log).get(0);
             assertTrue(line.startsWith("no quorum votes since "), line);
-            assertTrue(line.contains(" ms, so no lock can be acquired: 2 of 3 nodes are needed; node 0 ("), line);
+            assertTrue(line.contains(" ms, so no lock can be acquired; votes needed: 2 of 3; node 0 ("), line);
             for (int i = 0; i < 3; i++) {
                 assertTrue(line.contains(status(client, i).address()), line);
                 assertTrue(line.contains(status(client, i).problem()), line);

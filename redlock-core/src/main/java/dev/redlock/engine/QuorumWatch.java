@@ -98,8 +98,8 @@ final class QuorumWatch {
         if (!isReported && !services.isClosing) {
             isReported = true;
             if (loopsWithLoss.getAndIncrement() == 0) {
-                log("no quorum votes since " + (nowNs - lostNs) / NS_PER_MS + " ms, so no lock can be acquired: "
-                        + services.majority + " nodes are needed" + silentNodes());
+                log("no quorum votes since " + (nowNs - lostNs) / NS_PER_MS + " ms, so no lock can be acquired;"
+                        + " votes needed: " + services.majority + silentNodes());
             }
         }
     }
