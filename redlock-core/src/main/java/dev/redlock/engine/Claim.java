@@ -177,7 +177,7 @@ final class Claim extends LockRequest {
     }
 
     @Override
-    public void onError(int nodeIndex, CommandKind kind, int sequence, VoteFailure failure) {
+    public void onFailed(int nodeIndex, CommandKind kind, int sequence, VoteFailure failure) {
         onNoReply(nodeIndex, kind, sequence, Vote.FAILED, failure);
     }
 
@@ -194,11 +194,6 @@ final class Claim extends LockRequest {
     @Override
     public void onUnknown(int nodeIndex, CommandKind kind, int sequence) {
         onNoReply(nodeIndex, kind, sequence, Vote.UNKNOWN, VoteFailure.CONNECTION_LOST);
-    }
-
-    @Override
-    public void onNotSent(int nodeIndex, CommandKind kind, int sequence, VoteFailure failure) {
-        onNoReply(nodeIndex, kind, sequence, Vote.FAILED, failure);
     }
 
     private void onNoReply(int nodeIndex, CommandKind kind, int sequence, Vote vote, VoteFailure failure) {

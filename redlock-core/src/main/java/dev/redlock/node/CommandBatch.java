@@ -157,15 +157,15 @@ final class CommandBatch extends InFlightRequest {
         valueBytes = 0;
     }
 
-    void onError(int nodeIndex, VoteFailure failure) {
-        onError(requestsOf(nodeIndex), nodeIndex, failure);
+    void onFailed(int nodeIndex, VoteFailure failure) {
+        onFailed(requestsOf(nodeIndex), nodeIndex, failure);
     }
 
-    /** Reports an error to the requests of a mask. */
-    void onError(long mask, int nodeIndex, VoteFailure failure) {
+    /** Reports a failure to the requests of a mask. */
+    void onFailed(long mask, int nodeIndex, VoteFailure failure) {
         for (long left = mask; left != 0; left &= left - 1) {
             int i = Long.numberOfTrailingZeros(left);
-            requests[i].onError(nodeIndex, kind.single(), sequences[i], failure);
+            requests[i].onFailed(nodeIndex, kind.single(), sequences[i], failure);
         }
     }
 
@@ -173,13 +173,6 @@ final class CommandBatch extends InFlightRequest {
         for (long left = requestsOf(nodeIndex); left != 0; left &= left - 1) {
             int i = Long.numberOfTrailingZeros(left);
             requests[i].onUnknown(nodeIndex, kind.single(), sequences[i]);
-        }
-    }
-
-    void onNotSent(int nodeIndex, VoteFailure failure) {
-        for (long left = requestsOf(nodeIndex); left != 0; left &= left - 1) {
-            int i = Long.numberOfTrailingZeros(left);
-            requests[i].onNotSent(nodeIndex, kind.single(), sequences[i], failure);
         }
     }
 

@@ -105,7 +105,7 @@ final class CommandRetries {
             loadScript(request.lockKind(), kind);
         }
         String problem = sender.recordError(kind, errorCode);
-        request.onError(nodeIndex, kind, sequence, failure);
+        request.onFailed(nodeIndex, kind, sequence, failure);
         sender.logHealth(problem);
     }
 
@@ -200,7 +200,7 @@ final class CommandRetries {
         }
         commands.remove(unwanted, nodeIndex);
         boolean isSent = sendScript(commands);
-        commands.onError(unwanted, nodeIndex, VoteFailure.NOSCRIPT);
+        commands.onFailed(unwanted, nodeIndex, VoteFailure.NOSCRIPT);
         return isSent;
     }
 
@@ -220,7 +220,7 @@ final class CommandRetries {
             return;
         }
         String problem = sender.recordError(commands.kind(), errorCode);
-        commands.onError(nodeIndex, failure);
+        commands.onFailed(nodeIndex, failure);
         fanOut.onBatchOutcome(commands);
         sender.logHealth(problem);
     }

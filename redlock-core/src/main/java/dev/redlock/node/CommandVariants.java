@@ -111,7 +111,7 @@ final class CommandVariants implements RejectedSends.Listener {
     public void onRejected(LockRequest request, CommandKind kind, int sequence, long nodes) {
         for (long left = nodes; left != 0; left &= left - 1) {
             int index = Long.numberOfTrailingZeros(left);
-            request.onNotSent(index, kind, sequence, reason(request, kind, index));
+            request.onFailed(index, kind, sequence, reason(request, kind, index));
         }
     }
 
@@ -120,7 +120,7 @@ final class CommandVariants implements RejectedSends.Listener {
         for (long left = nodes; left != 0; left &= left - 1) {
             int index = Long.numberOfTrailingZeros(left);
             LockRequest first = CommandBatches.firstOf(batch, batch.requestsOf(index));
-            batch.onNotSent(index, reason(first, batch.kind().single(), index));
+            batch.onFailed(index, reason(first, batch.kind().single(), index));
             fanOut.onBatchOutcome(batch);
         }
     }

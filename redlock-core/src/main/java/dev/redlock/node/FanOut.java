@@ -103,7 +103,7 @@ public final class FanOut {
     }
 
     /**
-     * Sends one command to the nodes of a mask. A node that cannot get it is reported by {@link LockRequest#onNotSent}:
+     * Sends one command to the nodes of a mask. A node that cannot get it is reported by {@link LockRequest#onFailed}:
      * <ul>
      * <li>for an acquire and a ttl query before this method returns, after the command is queued for all other nodes;
      * <li>for any other command at the end of this turn.
@@ -183,7 +183,7 @@ public final class FanOut {
      * </ul>
      *
      * <p>No command for the same resource overtakes the release. A node that cannot get it is reported by {@link
-     * LockRequest#onNotSent} at the end of the turn.
+     * LockRequest#onFailed} at the end of the turn.
      *
      * @param request the claim, whose token the nodes release
      * @param kind    {@link CommandKind#RELEASE} or {@link CommandKind#RELEASE_FENCED}

@@ -5,9 +5,8 @@ import dev.redlock.quorum.Token;
 /**
  * A claim as the nodes see it: the arguments of its commands, and the listener for their replies.
  *
- * <p>Guarantee: for each command that was sent to a node there is exactly one call of {@link #onReply}, {@link
- * #onError} or {@link #onUnknown}. For each node that the command could not be sent to there is one call of {@link
- * #onNotSent}.
+ * <p>Guarantee: for each command and each of its nodes there is exactly one call of {@link #onReply}, {@link #onFailed}
+ * or {@link #onUnknown}.
  *
  * @threading event-loop-confined
  */
@@ -122,14 +121,14 @@ public abstract class LockRequest extends InFlightRequest implements SlotKey {
     public abstract void onReply(int nodeIndex, CommandKind kind, int sequence, long value);
 
     /**
-     * The node replied with an error: it did not execute the command.
+     * The node did not execute the command: it replied with an error, or the command was not sent.
      *
      * @param nodeIndex which node
      * @param kind      which command
-     * @param sequence  the sequence that the command was sent with
-     * @param failure   the kind of error
+     * @param sequence  the sequence of the command
+     * @param failure   the kind of error, or why it was not sent
      */
-    public abstract void onError(int nodeIndex, CommandKind kind, int sequence, VoteFailure failure);
+    public abstract void onFailed(int nodeIndex, CommandKind kind, int sequence, VoteFailure failure);
 
     /**
      * The node rejected an extension, so it does not hold the token. This call precedes the reply. The reply may be
@@ -158,16 +157,6 @@ public abstract class LockRequest extends InFlightRequest implements SlotKey {
      * @param sequence  the sequence that the command was sent with
      */
     public abstract void onUnknown(int nodeIndex, CommandKind kind, int sequence);
-
-    /**
-     * The command was not sent to this node.
-     *
-     * @param nodeIndex which node
-     * @param kind      which command
-     * @param sequence  the sequence of the command
-     * @param failure   the reason
-     */
-    public abstract void onNotSent(int nodeIndex, CommandKind kind, int sequence, VoteFailure failure);
 
     /**
      * Whether the client may send the same command again now, because the node does not have the script. It may not

@@ -14,7 +14,7 @@ class CommandBatchTest {
     private StubRequest request(String name) {
         return new StubRequest(name, 30_000) {
             @Override
-            public void onError(int nodeIndex, CommandKind kind, int sequence, VoteFailure failure) {
+            public void onFailed(int nodeIndex, CommandKind kind, int sequence, VoteFailure failure) {
                 failed.add(name + " " + nodeIndex);
             }
         };
@@ -49,7 +49,7 @@ class CommandBatchTest {
 
     @Test
     void aFailureOfANodeConcernsItsRequests() {
-        batch().onError(0, VoteFailure.OOM);
+        batch().onFailed(0, VoteFailure.OOM);
         assertEquals(List.of("a 0", "c 0"), failed);
     }
 

@@ -61,7 +61,7 @@ class FanOutTest {
         }
 
         @Override
-        public void onNotSent(int nodeIndex, CommandKind kind, int sequence,
+        public void onFailed(int nodeIndex, CommandKind kind, int sequence,
                 VoteFailure failure) {
             reported.add(name + " " + nodeIndex);
         }

@@ -101,17 +101,12 @@ class StubRequest extends LockRequest {
     }
 
     @Override
-    public void onError(int nodeIndex, CommandKind kind, int sequence, VoteFailure failure) {
+    public void onFailed(int nodeIndex, CommandKind kind, int sequence, VoteFailure failure) {
         throw new AssertionError("nothing is sent");
     }
 
     @Override
     public void onUnknown(int nodeIndex, CommandKind kind, int sequence) {
-        throw new AssertionError("nothing is sent");
-    }
-
-    @Override
-    public void onNotSent(int nodeIndex, CommandKind kind, int sequence, VoteFailure failure) {
         throw new AssertionError("nothing is sent");
     }
 
