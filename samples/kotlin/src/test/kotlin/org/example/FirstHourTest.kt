@@ -4,6 +4,7 @@ import dev.redlock.AcquireOptions
 import dev.redlock.Redlock
 import dev.redlock.api.AcquireOutcome
 import dev.redlock.api.Lease
+import dev.redlock.kotlin.withLock
 import dev.redlock.sim.SocketNodes
 import java.io.IOException
 import java.nio.file.Files
@@ -12,6 +13,8 @@ import java.time.Duration
 import java.util.concurrent.CompletableFuture
 import java.util.concurrent.TimeUnit
 import kotlin.concurrent.withLock
+import kotlinx.coroutines.runBlocking
+import kotlinx.coroutines.yield
 import org.junit.jupiter.api.AfterAll
 import org.junit.jupiter.api.Assertions.assertEquals
 import org.junit.jupiter.api.Assertions.assertFalse
@@ -94,6 +97,16 @@ class FirstHourTest {
             acquired.complete(outcome)
         }
         assertTrue(acquired.get(10, TimeUnit.SECONDS).isAcquired)
+    }
+
+    @Test
+    fun aCoroutineLocksWithoutBlocking() = runBlocking {
+        val value = redlock.withLock("orders/45", once) { lease ->
+            yield()
+            assertTrue(lease.isHeld)
+            work()
+        }
+        assertEquals(1, value)
     }
 
     @Test

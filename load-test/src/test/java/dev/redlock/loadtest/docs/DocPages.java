@@ -40,4 +40,13 @@ public final class DocPages {
         }
         return pages;
     }
+
+    /** All pages, and those of the modules in integrations/. */
+    public static List<Path> withModules() throws IOException {
+        List<Path> pages = all();
+        try (Stream<Path> modules = Files.list(root().resolve("integrations"))) {
+            modules.map(module -> module.resolve("README.md")).filter(Files::exists).sorted().forEach(pages::add);
+        }
+        return pages;
+    }
 }

@@ -32,12 +32,13 @@ import org.w3c.dom.NodeList;
 class PublishingTest {
 
     private static final List<String> PUBLISHED = List.of("pom.xml", "bom/pom.xml", "resp-codec/pom.xml",
-            "redlock-core/pom.xml");
+            "redlock-core/pom.xml", "integrations/kotlin/pom.xml");
 
     @Test
     void everyModuleHasTheVersionOfTheRoot() throws Exception {
         String version = version();
-        for (String pom : List.of("resp-codec", "redlock-core", "cli", "trial-nodes", "load-test", "jmh")) {
+        for (String pom : List.of("resp-codec", "redlock-core", "cli", "trial-nodes", "integrations/kotlin",
+                "load-test", "jmh")) {
             assertEquals(version, text(child(root(pom + "/pom.xml"), "parent"), "version"), pom);
         }
         assertEquals(version, text(root("bom/pom.xml"), "version"), "bom");
@@ -61,14 +62,25 @@ class PublishingTest {
     }
 
     @Test
+    void theBomHasEveryPublishedModule() throws Exception {
+        String bom = child(child(root("bom/pom.xml"), "dependencyManagement"), "dependencies").getTextContent();
+        for (String pom : PUBLISHED.subList(2, PUBLISHED.size())) {
+            String name = text(root(pom), "artifactId");
+            assertTrue(List.of(bom.trim().split("\\s+")).contains(name), name);
+        }
+    }
+
+    @Test
     void theSamplesAreBuiltWithTheVersionsOfTheRoot() throws Exception {
         Element shared = child(root("pom.xml"), "properties");
-        NodeList children = child(root("samples/pom.xml"), "properties").getChildNodes();
         int compared = 0;
-        for (int i = 0; i < children.getLength(); i++) {
-            if (children.item(i) instanceof Element property && child(shared, property.getTagName()) != null) {
-                assertEquals(text(shared, property.getTagName()), property.getTextContent(), property.getTagName());
-                compared++;
+        for (String pom : List.of("samples/pom.xml", "samples/kotlin/pom.xml")) {
+            NodeList children = child(root(pom), "properties").getChildNodes();
+            for (int i = 0; i < children.getLength(); i++) {
+                if (children.item(i) instanceof Element property && child(shared, property.getTagName()) != null) {
+                    assertEquals(text(shared, property.getTagName()), property.getTextContent(), property.getTagName());
+                    compared++;
+                }
             }
         }
         assertTrue(compared >= 10, "compared " + compared);
@@ -117,7 +129,7 @@ class PublishingTest {
         String version = version();
         List<String> wrong = new ArrayList<>();
         int count = 0;
-        for (Path page : DocPages.all()) {
+        for (Path page : DocPages.withModules()) {
             for (DocBlock block : DocBlock.in(page)) {
                 String text = String.join("\n", block.lines());
                 if (block.language().equals("xml")) {
@@ -157,6 +169,20 @@ class PublishingTest {
         assertEquals(pom.startsWith("redlock-core") ? List.of("micrometer-core") : List.of(), optional);
     }
 
+    @ParameterizedTest
+    @ValueSource(strings = {"integrations/kotlin/pom.xml"})
+    void integrationsDependOnTheCoreOnly(String pom) throws Exception {
+        NodeList declared = child(root(pom), "dependencies").getElementsByTagName("dependency");
+        List<String> compiled = new ArrayList<>();
+        for (int i = 0; i < declared.getLength(); i++) {
+            Element dependency = (Element) declared.item(i);
+            if (text(dependency, "scope").isEmpty()) {
+                compiled.add(text(dependency, "artifactId"));
+            }
+        }
+        assertEquals(List.of("redlock-core"), compiled);
+    }
+
     /** The SBOM is made when the modules are packaged, but not in an offline build. */
     @ParameterizedTest
     @ValueSource(strings = {"resp-codec", "redlock-core"})
@@ -185,14 +211,15 @@ class PublishingTest {
 
     /** Of another module, so both are packaged before. */
     @ParameterizedTest
-    @ValueSource(strings = {"resp-codec", "redlock-core"})
+    @ValueSource(strings = {"resp-codec", "redlock-core", "integrations/kotlin"})
     void jarsHaveTheLicenceAndTheNotice(String module) throws Exception {
         String resources = child(child(root("pom.xml"), "build"), "resources").getTextContent();
         for (String name : List.of("LICENSE", "NOTICE")) {
             byte[] text = Files.readAllBytes(DocPages.root().resolve(name));
             assertTrue(resources.contains(name), name);
             for (String end : List.of(".jar", "-sources.jar", "-javadoc.jar")) {
-                Path jar = DocPages.root().resolve(module + "/target/" + module + "-" + version() + end);
+                String artifact = text(root(module + "/pom.xml"), "artifactId");
+                Path jar = DocPages.root().resolve(module + "/target/" + artifact + "-" + version() + end);
                 assertArrayEquals(text, Files.exists(jar) ? entry(jar, "META-INF/" + name) : text, jar::toString);
             }
         }

@@ -1,0 +1,99 @@
+/** Locks for coroutines: they suspend instead of blocking, and a cancelled coroutine leaves no lock behind. */
+@file:JvmName("RedlockCoroutines")
+
+package dev.redlock.kotlin
+
+import dev.redlock.AcquireOptions
+import dev.redlock.Redlock
+import dev.redlock.ResourceKey
+import dev.redlock.api.AcquireOutcome
+import dev.redlock.api.Lease
+import dev.redlock.api.ReleaseOutcome
+import java.util.concurrent.CompletionStage
+import kotlinx.coroutines.NonCancellable
+import kotlinx.coroutines.future.await
+import kotlinx.coroutines.suspendCancellableCoroutine
+import kotlinx.coroutines.withContext
+
+/**
+ * Acquires a lock, and suspends while it waits: up to [AcquireOptions.waitUpTo] or else the client's default wait.
+ *
+ * If the coroutine is cancelled before this function returns, the lock is released. Once it has returned, the caller
+ * releases the lock with [awaitRelease]; [withLock] does both. `Redlock.acquire` is the blocking call.
+ *
+ * @param resource the name to lock
+ * @param options how
+ * @return the outcome
+ * @throws IllegalArgumentException if the resource is empty or too long, or the ttl out of range
+ */
+public suspend fun Redlock.awaitAcquire(resource: String, options: AcquireOptions): AcquireOutcome =
+    acquireAsync(resource, options).awaitOutcome()
+
+/** Acquires a lock as the function for a name does; the key comes from [Redlock.key] or [Redlock.keyOfAll]. */
+public suspend fun Redlock.awaitAcquire(key: ResourceKey, options: AcquireOptions): AcquireOutcome =
+    acquireAsync(key, options).awaitOutcome()
+
+/**
+ * Runs [block] while the lock is held. Releases the lock when the block returns, throws or is cancelled, and waits for
+ * the release also in a cancelled coroutine: at most one node timeout.
+ *
+ * The block is not stopped when the lease is lost. It checks [Lease.isHeld] before steps that matter.
+ *
+ * @param resource the name to lock
+ * @param options how
+ * @return the value of the block
+ * @throws IllegalStateException if the lock was not acquired; the message has the outcome and the advice
+ * @throws IllegalArgumentException if the resource is empty or too long, or the ttl out of range
+ */
+public suspend fun <T> Redlock.withLock(
+    resource: String,
+    options: AcquireOptions,
+    block: suspend (Lease) -> T,
+): T = awaitAcquire(resource, options).lease().releasedAfter(block)
+
+/** Runs [block] as [withLock] does, but returns null if the lock was not acquired. */
+public suspend fun <T : Any> Redlock.withLockOrNull(
+    resource: String,
+    options: AcquireOptions,
+    block: suspend (Lease) -> T,
+): T? {
+    val outcome = awaitAcquire(resource, options)
+    return if (outcome.isAcquired) outcome.lease().releasedAfter(block) else null
+}
+
+/**
+ * Releases the lock and suspends until a quorum has answered, at most one node timeout. A cancelled coroutine releases
+ * the lock too, and waits for the answer.
+ *
+ * @return the outcome
+ */
+public suspend fun Lease.awaitRelease(): ReleaseOutcome = withContext(NonCancellable) { releaseAsync().await() }
+
+private suspend fun <T> Lease.releasedAfter(block: suspend (Lease) -> T): T =
+    try {
+        block(this)
+    } finally {
+        awaitRelease()
+    }
+
+/**
+ * The outcome of an acquisition. The coroutine may be cancelled after the stage has completed and before the coroutine
+ * runs again: `CompletionStage.await` then drops the lease, and the continuation of this function releases it.
+ */
+private suspend fun CompletionStage<AcquireOutcome>.awaitOutcome(): AcquireOutcome =
+    suspendCancellableCoroutine { continuation ->
+        whenComplete { outcome, failure ->
+            if (failure == null) {
+                continuation.resume(outcome) { _, dropped, _ -> dropped.release() }
+            } else {
+                continuation.resumeWith(Result.failure(failure))
+            }
+        }
+        continuation.invokeOnCancellation { toCompletableFuture().cancel(false) }
+    }
+
+private fun AcquireOutcome.release() {
+    if (isAcquired) {
+        lease().releaseAsync()
+    }
+}
