@@ -8,6 +8,8 @@ import java.security.MessageDigest;
 import java.security.NoSuchAlgorithmException;
 import java.util.HexFormat;
 import java.util.List;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
 import java.util.stream.Stream;
 
 /**
@@ -28,6 +30,7 @@ final class ScriptSources {
     static final byte[][] BATCH_EVALSHA = new byte[CommandKind.VALUES.length][];
     static final byte[][] BATCH_EVAL = new byte[CommandKind.VALUES.length][];
 
+    private static final Pattern INCLUDE = Pattern.compile("--include (\\w+)\n");
     private static final byte[][] SOURCES = new byte[CommandKind.VALUES.length][];
 
     static {
@@ -55,12 +58,17 @@ final class ScriptSources {
                 + "\r\n");
     }
 
+    /** Loads a script. A line {@code --include NAME} in it stands for a part that scripts share. */
     static byte[] load(String name) {
+        return ascii(INCLUDE.matcher(read(name)).replaceAll(found -> Matcher.quoteReplacement(read(found.group(1)))));
+    }
+
+    private static String read(String name) {
         try (InputStream in = ScriptSources.class.getResourceAsStream(name + ".lua")) {
             if (in == null) {
                 throw new IllegalStateException("script " + name + ".lua is missing from the redlock-core jar");
             }
-            return in.readAllBytes();
+            return new String(in.readAllBytes(), StandardCharsets.US_ASCII);
         } catch (IOException e) {
             throw new UncheckedIOException("script " + name + ".lua cannot be read from the redlock-core jar", e);
         }

@@ -11,67 +11,17 @@
 --                             the ticket is 1 to 32767, 0 for none; place - 1 clients precede, place is 31 at most,
 --                             and 0 for a ticket that has passed
 --         error               as in acquire_fenced
--- The key of the tickets is a count: the last ticket times 2^16, plus the last ticket that was granted. The key is not
--- in KEYS, because a server before Redis 7.2 registers all of KEYS for a push; and INCRBY reads it, because newer
--- servers register what a read-only command reads. pcall: a missing right, a foreign key or a cluster with the key
--- elsewhere costs the order only, and an error after the grant would leave a lock behind that nobody releases.
-local function tickets(change)
-  local count = redis.pcall('INCRBY', KEYS[2] .. ':tickets', change)
-  if type(count) ~= 'number' or count < 0 then
-    return nil
-  end
-  redis.pcall('PEXPIRE', KEYS[2] .. ':tickets', 60000)
-  if count > 4503599627370495 then
-    redis.pcall('DEL', KEYS[2] .. ':tickets')
-    return nil
-  end
-  return math.floor(count / 65536), count % 65536
-end
+--include part_tickets
+local ticket_key = KEYS[2] .. ':tickets'
 local ticket = tonumber(ARGV[4])
 local last, latest
 if ticket < 0 then
-  last, latest = tickets(0)
+  last, latest = tickets(ticket_key, 0)
 end
 local yields = last and (last - latest) % 32767 > 0
 if yields or redis.call('EXISTS', KEYS[1]) == 1 then
-  local ttl = redis.call('PTTL', KEYS[1])
-  if ttl < -1 then
-    ttl = 0
-  elseif ttl == -1 or ttl > 4294967295 then
-    ttl = 4294967295
-  end
-  last, latest = tickets(ticket < 1 and 65536 or 0)
-  if not last then
-    return -ttl * 1048576
-  end
-  if ticket < 1 then
-    ticket = last % 32767 + 1
-  end
-  local place = (ticket - 1 - latest) % 32767
-  if place > (last - latest) % 32767 then
-    place = 0
-  end
-  return -(ttl * 1048576 + ticket * 32 + math.min(place, 31))
+--include part_ticket_refused
 end
-local value = redis.call('INCR', KEYS[2])
-if value == 1 then
-  value = tonumber(redis.call('TIME')[1]) * 1048576
-  if value > 9007199254740991 then
-    redis.call('DEL', KEYS[2])
-    return redis.error_reply('FENCE the clock is past March 2242, where counters end')
-  end
-  redis.call('SET', KEYS[2], string.format('%.0f', value), 'PX', ARGV[3])
-elseif value < 1 or value > 9007199254740991 then
-  redis.call('DECR', KEYS[2])
-  return redis.error_reply('FENCE the counter is not a count, or it has reached its end')
-else
-  redis.call('PEXPIRE', KEYS[2], ARGV[3])
-end
-redis.call('SET', KEYS[1], ARGV[1], 'PX', ARGV[2])
-if ticket > 0 then
-  last, latest = tickets(0)
-  if last and (ticket - 1 - latest) % 32767 <= (last - latest) % 32767 then
-    redis.pcall('INCRBY', KEYS[2] .. ':tickets', ticket - 1 - latest)
-  end
-end
+--include part_count_grant
+--include part_ticket_used
 return value

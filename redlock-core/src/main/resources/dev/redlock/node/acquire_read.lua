@@ -7,13 +7,7 @@
 --         -9007199254740991   refused: a key exists that never expires
 -- One expiry for each reader: a reader that dies does not stay for as long as others come. Entries from -now to now
 -- have expired. The key expires with its last entry.
-local time = redis.call('TIME')
-local now = time[1] * 1000 + math.floor(time[2] / 1000)
-local pruned = redis.pcall('ZREMRANGEBYSCORE', KEYS[1], string.format('%.0f', -now), string.format('%.0f', now))
-if type(pruned) == 'table' then
-  local ttl = redis.call('PTTL', KEYS[1])
-  return ttl == -1 and -9007199254740991 or -math.max(0, ttl)
-end
+--include part_readers_pruned
 local first = redis.call('ZRANGE', KEYS[1], 0, 0, 'WITHSCORES')
 if first[2] and tonumber(first[2]) < 0 then
   return tonumber(first[2]) + now

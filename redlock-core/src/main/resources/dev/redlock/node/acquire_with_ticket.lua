@@ -10,52 +10,16 @@
 --                             and 0 if the client yields;
 --                             the ticket is 1 to 32767, 0 for none; place - 1 clients precede, place is 31 at most,
 --                             and 0 for a ticket that has passed
--- The key of the tickets is a count: the last ticket times 2^16, plus the last ticket that was granted. The key is not
--- in KEYS, because a server before Redis 7.2 registers all of KEYS for a push; and INCRBY reads it, because newer
--- servers register what a read-only command reads. pcall: a missing right, a foreign key or a cluster with the key
--- elsewhere costs the order only, and an error after the grant would leave a lock behind that nobody releases.
-local function tickets(change)
-  local count = redis.pcall('INCRBY', ARGV[4] .. ':tickets', change)
-  if type(count) ~= 'number' or count < 0 then
-    return nil
-  end
-  redis.pcall('PEXPIRE', ARGV[4] .. ':tickets', 60000)
-  if count > 4503599627370495 then
-    redis.pcall('DEL', ARGV[4] .. ':tickets')
-    return nil
-  end
-  return math.floor(count / 65536), count % 65536
-end
+--include part_tickets
+local ticket_key = ARGV[4] .. ':tickets'
 local ticket = tonumber(ARGV[3])
 local last, latest
 if ticket < 0 then
-  last, latest = tickets(0)
+  last, latest = tickets(ticket_key, 0)
 end
 local yields = last and (last - latest) % 32767 > 0
 if yields or not redis.call('SET', KEYS[1], ARGV[1], 'NX', 'PX', ARGV[2]) then
-  local ttl = redis.call('PTTL', KEYS[1])
-  if ttl < -1 then
-    ttl = 0
-  elseif ttl == -1 or ttl > 4294967295 then
-    ttl = 4294967295
-  end
-  last, latest = tickets(ticket < 1 and 65536 or 0)
-  if not last then
-    return -ttl * 1048576
-  end
-  if ticket < 1 then
-    ticket = last % 32767 + 1
-  end
-  local place = (ticket - 1 - latest) % 32767
-  if place > (last - latest) % 32767 then
-    place = 0
-  end
-  return -(ttl * 1048576 + ticket * 32 + math.min(place, 31))
+--include part_ticket_refused
 end
-if ticket > 0 then
-  last, latest = tickets(0)
-  if last and (ticket - 1 - latest) % 32767 <= (last - latest) % 32767 then
-    redis.pcall('INCRBY', ARGV[4] .. ':tickets', ticket - 1 - latest)
-  end
-end
+--include part_ticket_used
 return 1

@@ -7,15 +7,7 @@
 --         0   none was ours
 local n = #KEYS / 2
 local found = redis.call('MGET', unpack(KEYS))
-local ours = {}
-for i = 1, n do
-  if found[i] == ARGV[1] then
-    ours[#ours + 1] = KEYS[i]
-  end
-end
-if #ours > 0 then
-  redis.call('DEL', unpack(ours))
-end
+--include part_set_released
 local highest = tonumber(ARGV[2])
 for i = n + 1, 2 * n do
   local current = tonumber(found[i] or '')

@@ -17,17 +17,6 @@ if first > #KEYS then
   redis.call('DEL', unpack(KEYS))
   return #KEYS
 end
-local ours = {}
-local deleted = {}
-for i = 1, #KEYS do
-  if found[i] == ARGV[i] then
-    deleted[i] = 1
-    ours[#ours + 1] = KEYS[i]
-  else
-    deleted[i] = 0
-  end
-end
-if #ours > 0 then
-  redis.call('DEL', unpack(ours))
-end
+local n = #KEYS
+--include part_many_released
 return deleted

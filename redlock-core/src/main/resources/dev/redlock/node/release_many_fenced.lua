@@ -10,19 +10,7 @@
 -- missing or no number is left alone, and a value that is not exact is not written.
 local n = #KEYS / 2
 local found = redis.call('MGET', unpack(KEYS))
-local ours = {}
-local deleted = {}
-for i = 1, n do
-  if found[i] == ARGV[i] then
-    deleted[i] = 1
-    ours[#ours + 1] = KEYS[i]
-  else
-    deleted[i] = 0
-  end
-end
-if #ours > 0 then
-  redis.call('DEL', unpack(ours))
-end
+--include part_many_released
 for i = n + 1, 2 * n do
   if found[i] ~= ARGV[i] then
     local highest = tonumber(ARGV[i])

@@ -1,6 +1,7 @@
 package dev.redlock.node;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import dev.redlock.quorum.Token;
@@ -8,8 +9,14 @@ import dev.redlock.sim.ScriptNames;
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.Unpooled;
 import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
 import java.util.SortedSet;
 import java.util.TreeSet;
+import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
@@ -21,6 +28,8 @@ class LockScriptsTest {
     private static final String RESOURCE = "$9\r\norders/42\r\n";
     /** Bytes that a token may have and a text may not. */
     private static final String TOKEN = "\u0000\u0001\r\n\u007f\u0080\u00ff*$\"abcdefghij";
+
+    private static final int REPEATED_LINES_MAX = 6;
 
     private static String text(ByteBuf buf) {
         String text = buf.toString(StandardCharsets.ISO_8859_1);
@@ -393,5 +402,40 @@ class LockScriptsTest {
         batch.writeTo(out, batch.requestsOf(0), isEval);
         assertEquals(room, out.capacity());
         out.release();
+    }
+
+    /** What scripts share is a part that they include. */
+    @Test
+    void noTwoScriptsRepeatALongPart() throws Exception {
+        List<Path> files;
+        try (Stream<Path> all = Files.list(Path.of("src/main/resources/dev/redlock/node"))) {
+            files = all.filter(file -> file.toString().endsWith(".lua")).toList();
+        }
+        Map<String, Path> seen = new HashMap<>();
+        for (Path file : files) {
+            List<String> lines = Files.readAllLines(file)
+                    .stream()
+                    .filter(line -> !line.startsWith("--") || line.startsWith("--include"))
+                    .toList();
+            for (int i = 0; i + REPEATED_LINES_MAX < lines.size(); i++) {
+                Path other = seen.put(String.join("\n", lines.subList(i, i + REPEATED_LINES_MAX + 1)), file);
+                assertTrue(other == null, file + " repeats lines of " + other + " from: " + lines.get(i));
+            }
+            if (file.getFileName().toString().startsWith("part_")) {
+                String include = "--include " + file.getFileName().toString().replace(".lua", "");
+                long users = 0;
+                for (Path user : files) {
+                    users += Files.readAllLines(user).contains(include) ? 1 : 0;
+                }
+                assertTrue(users >= 2, include + " is used " + users + " times");
+            }
+        }
+    }
+
+    @Test
+    void aScriptThatRunsHasNoLineToInclude() {
+        for (String name : ScriptNames.all()) {
+            assertFalse(ScriptNames.source(name).contains("--include"), name);
+        }
     }
 }

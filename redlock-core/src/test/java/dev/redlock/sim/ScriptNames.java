@@ -12,6 +12,8 @@ import java.util.List;
 import java.util.Map;
 import java.util.SortedSet;
 import java.util.TreeSet;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
 
 /** Finds the lock script of a source text or SHA-1, so that a fake node can model its effect. */
 public final class ScriptNames {
@@ -22,12 +24,15 @@ public final class ScriptNames {
             "find_permit", "raise", "raise_set", "release", "release_fenced", "release_fenced_set",
             "release_fenced_write", "release_many", "release_many_fenced", "release_read", "release_set",
             "release_write", "remaining_ttl_set", "shorten", "shorten_read");
+    private static final Pattern PART = Pattern.compile("--include (\\w+)\n");
     private static final Map<String, String> BY_SHA = new HashMap<>();
     private static final Map<String, byte[]> SOURCES = new HashMap<>();
 
     static {
         for (String name : NAMES) {
-            byte[] source = load(name);
+            byte[] source = PART.matcher(load(name))
+                    .replaceAll(part -> Matcher.quoteReplacement(load(part.group(1))))
+                    .getBytes(StandardCharsets.US_ASCII);
             SOURCES.put(name, source);
             BY_SHA.put(shaOf(source), name);
         }
@@ -37,11 +42,11 @@ public final class ScriptNames {
     }
 
     /** The test kit has a copy of the scripts: on a module path, it cannot read those of the library. */
-    private static byte[] load(String name) {
+    private static String load(String name) {
         for (String place : List.of("", "/dev/redlock/node/")) {
             try (InputStream in = ScriptNames.class.getResourceAsStream(place + name + ".lua")) {
                 if (in != null) {
-                    return in.readAllBytes();
+                    return new String(in.readAllBytes(), StandardCharsets.US_ASCII);
                 }
             } catch (IOException e) {
                 throw new UncheckedIOException("script " + name + ".lua cannot be read", e);
