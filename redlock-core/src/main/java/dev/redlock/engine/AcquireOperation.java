@@ -22,7 +22,6 @@ final class AcquireOperation {
 
     private final LoopServices services;
     private final AcquireScheduler scheduler;
-    private final ReleaseOperation releases;
     private final NanoClock clock;
     private final TimerWheel timers;
     private final LoopTelemetry telemetry;
@@ -34,11 +33,9 @@ final class AcquireOperation {
     private final boolean isThrifty;
     final FirstNodes firstNodes;
 
-    AcquireOperation(LoopServices services, ClaimPool claims, ReleaseOperation releases,
-            AcquireScheduler scheduler) {
+    AcquireOperation(LoopServices services, ClaimPool claims, AcquireScheduler scheduler) {
         this.services = services;
         this.scheduler = scheduler;
-        this.releases = releases;
         this.clock = services.clock;
         this.timers = services.timers;
         this.telemetry = services.telemetry;
@@ -314,34 +311,9 @@ final class AcquireOperation {
             return;
         }
         try {
-            rollBack(claim);
+            scheduler.retries.rollBack(claim);
         } finally {
             scheduler.retries.onAttemptFailed(pending, reason);
         }
-    }
-
-    /** If some nodes were not asked and the others have refused, no node can have the token. */
-    boolean mayHaveSetKeys(Claim claim) {
-        return claim.possibleHolderMask != 0 || !isPartlyAsked(claim);
-    }
-
-    /** Releases the token on every node that was asked, including those that refused, failed or did not reply. */
-    void rollBack(Claim claim) {
-        if (claim.phase == Claim.Phase.QUERYING_TTL || claim.phase == Claim.Phase.SEARCHING) {
-            // The query has sent the release already; a search takes no lock.
-            scheduler.holderQuery.untrack(claim);
-            return;
-        }
-        scheduler.permits.onAttemptEnded(claim);
-        timers.stop(claim.roundTimer);
-        claim.pending.claim = null;
-        claim.pending = null;
-        if (!mayHaveSetKeys(claim)) {
-            claim.phase = Claim.Phase.ABANDONED;
-            claims.recycleIfDone(claim);
-            return;
-        }
-        services.counters.add(ConductorCounters.ROLLED_BACK, 1);
-        releases.abandon(claim);
     }
 }

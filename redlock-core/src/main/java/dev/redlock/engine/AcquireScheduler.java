@@ -27,7 +27,7 @@ final class AcquireScheduler implements Waiters {
     final Retries retries;
     private final LoopServices services;
     private final LeaseKeeper keeper;
-    private final ReleaseOperation releases;
+    final ReleaseOperation releases;
     private final Fairness fairness;
     private final Limits limits;
     final InFlightLimit inFlight;
@@ -42,7 +42,7 @@ final class AcquireScheduler implements Waiters {
         this.releases = keeper.releases;
         this.limits = services.config.limits();
         RetryDelays retryDelays = new RetryDelays(random, services.config.attempts().retryPolicy());
-        this.operation = new AcquireOperation(services, claims, releases, this);
+        this.operation = new AcquireOperation(services, claims, this);
         this.permits = new PermitOperation(services, claims, this, random);
         this.reservations = new Reservations(services, claims, releases);
         this.holderQuery = new HolderTtlQuery(services, claims, releases, this);
@@ -304,7 +304,7 @@ final class AcquireScheduler implements Waiters {
                 if (pending.claim.phase != Claim.Phase.QUERYING_TTL) {
                     pending.lease.recordVotes(pending.claim);
                 }
-                operation.rollBack(pending.claim);
+                retries.rollBack(pending.claim);
             }
         } finally {
             pending.claim = null;

@@ -61,7 +61,7 @@ abstract class ClaimFailures implements ClaimEvents {
 
     @Override
     public void onRefusedAhead(Claim claim, int nodeIndex) {
-        keeper.extensions.onNotHeld(claim, nodeIndex);
+        keeper.loss.onNotHeld(claim, nodeIndex);
     }
 
     @Override

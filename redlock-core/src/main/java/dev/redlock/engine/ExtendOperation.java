@@ -102,7 +102,7 @@ final class ExtendOperation {
         if (value == 0 && sequence == claim.extension.sequence) {
             claim.possibleHolderMask &= ~(1L << nodeIndex);
         }
-        onNotHeld(claim, nodeIndex);
+        keeper.loss.onNotHeld(claim, nodeIndex);
         vote(claim, nodeIndex, sequence, Vote.REFUSED);
     }
 
@@ -110,40 +110,9 @@ final class ExtendOperation {
             VoteFailure failure) {
         if (failure == VoteFailure.WRONGTYPE) {
             // Another client has replaced the key by a value of another type.
-            onNotHeld(claim, nodeIndex);
+            keeper.loss.onNotHeld(claim, nodeIndex);
         }
         vote(claim, nodeIndex, sequence, vote);
-    }
-
-    /**
-     * A node may have lost the key: its vote in a round that is not decided no longer counts. If it has replied that it
-     * held the key, it has lost it after that, so the key was not interrupted before the round.
-     */
-    void revoke(Claim claim, int nodeIndex, LossCause cause) {
-        if (claim.extension.isInProgress) {
-            claim.extension.round.revoke(nodeIndex);
-        }
-        claim.extension.continuousMask &= ~(1L << nodeIndex);
-        keeper.loss.dropHolder(claim, nodeIndex, cause);
-    }
-
-    /** Removes a node that has proved that it does not hold the token. */
-    void onNotHeld(Claim claim, int nodeIndex) {
-        if (claim.phase != Claim.Phase.HELD) {
-            return;
-        }
-        boolean wasContinuous = (claim.extension.continuousMask & 1L << nodeIndex) != 0;
-        claim.extension.continuousMask &= ~(1L << nodeIndex);
-        keeper.loss.dropHolder(claim, nodeIndex, LossCause.KEY_GONE);
-        if (wasContinuous && claim.phase == Claim.Phase.HELD && isInterrupted(claim)) {
-            keeper.loss.lose(claim, nodeIndex, LossCause.KEY_GONE);
-        }
-    }
-
-    /** Whether too few nodes held the key until the round. A key from before may expire with the validity before it. */
-    private boolean isInterrupted(Claim claim) {
-        return !services.majority.isReachedBy(claim.extension.continuousMask)
-                && claim.extension.validBeforeNs - clock.nanoTime() > 0;
     }
 
     void onTimeout(Claim claim) {

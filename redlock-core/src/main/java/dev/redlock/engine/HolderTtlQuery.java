@@ -46,7 +46,7 @@ final class HolderTtlQuery {
         if (!isDue(claim)) {
             return false;
         }
-        boolean isRolledBack = claim.shortestRemainingTtlMs < 0 || scheduler.operation.mayHaveSetKeys(claim);
+        boolean isRolledBack = claim.shortestRemainingTtlMs < 0 || scheduler.retries.mayHaveSetKeys(claim);
         if (isRolledBack) {
             services.counters.add(ConductorCounters.ROLLED_BACK, 1);
         }

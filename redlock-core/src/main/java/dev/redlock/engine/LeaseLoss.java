@@ -100,11 +100,42 @@ final class LeaseLoss {
             LeaseHandle next = lease.nextHeld;
             Claim claim = lease.claim;
             if (services.isNodeOf(claim, node)) {
-                keeper.extensions.revoke(claim, nodeIndex, cause);
+                revoke(claim, nodeIndex, cause);
             }
             // A listener may have released the next lease: then the scan starts again, which is harmless.
             boolean isNextHeld = next == null || next.claim != null && next.claim.phase == Claim.Phase.HELD;
             lease = isNextHeld ? next : keeper.firstHeld;
         }
+    }
+
+    /**
+     * A node may have lost the key: its vote in a round that is not decided no longer counts. If it has replied that it
+     * held the key, it has lost it after that, so the key was not interrupted before the round.
+     */
+    private void revoke(Claim claim, int nodeIndex, LossCause cause) {
+        if (claim.extension.isInProgress) {
+            claim.extension.round.revoke(nodeIndex);
+        }
+        claim.extension.continuousMask &= ~(1L << nodeIndex);
+        dropHolder(claim, nodeIndex, cause);
+    }
+
+    /** Removes a node that has proved that it does not hold the token. */
+    void onNotHeld(Claim claim, int nodeIndex) {
+        if (claim.phase != Claim.Phase.HELD) {
+            return;
+        }
+        boolean wasContinuous = (claim.extension.continuousMask & 1L << nodeIndex) != 0;
+        claim.extension.continuousMask &= ~(1L << nodeIndex);
+        dropHolder(claim, nodeIndex, LossCause.KEY_GONE);
+        if (wasContinuous && claim.phase == Claim.Phase.HELD && isInterrupted(claim)) {
+            lose(claim, nodeIndex, LossCause.KEY_GONE);
+        }
+    }
+
+    /** Whether too few nodes held the key until the round. A key from before may expire with the validity before it. */
+    private boolean isInterrupted(Claim claim) {
+        return !services.majority.isReachedBy(claim.extension.continuousMask)
+                && claim.extension.validBeforeNs - services.clock.nanoTime() > 0;
     }
 }

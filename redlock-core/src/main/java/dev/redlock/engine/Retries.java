@@ -47,6 +47,30 @@ final class Retries {
         }
     }
 
+    /** If some nodes were not asked and the others have refused, no node can have the token. */
+    boolean mayHaveSetKeys(Claim claim) {
+        return claim.possibleHolderMask != 0 || !scheduler.operation.isPartlyAsked(claim);
+    }
+
+    /** Releases the token on every node that was asked, including those that refused, failed or did not reply. */
+    void rollBack(Claim claim) {
+        if (claim.phase == Claim.Phase.QUERYING_TTL || claim.phase == Claim.Phase.SEARCHING) {
+            // The query has sent the release already; a search takes no lock.
+            scheduler.holderQuery.untrack(claim);
+            return;
+        }
+        scheduler.permits.onAttemptEnded(claim);
+        services.timers.stop(claim.roundTimer);
+        claim.pending.claim = null;
+        claim.pending = null;
+        if (!mayHaveSetKeys(claim)) {
+            scheduler.releases.leave(claim);
+            return;
+        }
+        services.counters.add(ConductorCounters.ROLLED_BACK, 1);
+        scheduler.releases.abandon(claim);
+    }
+
     /** The attempt of a waiter behind the head has failed: it waits again, at its place in the queue. */
     void queueAgain(PendingAcquire pending, AcquireOutcome.Kind reason) {
         pending.state = PendingAcquire.State.BACKING_OFF;

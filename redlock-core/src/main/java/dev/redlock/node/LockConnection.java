@@ -27,7 +27,8 @@ abstract class LockConnection implements RespInboundHandler.Owner {
     }
 
     /**
-     * Adds a lock request, whose bytes end the shared batch, to those in flight. A congested connection does not accept it.
+     * Adds a lock request, whose bytes end the shared batch, to those in flight. A congested connection does not accept
+     * it.
      *
      * @return false if the connection is congested, or there is no memory for it
      */
