@@ -269,7 +269,9 @@ public final class ClientLoops {
      * @return one for each event loop
      */
     public List<AcquireTimes> startAcquireTimes() {
-        return Arrays.stream(conductors).map(conductor -> conductor.services.telemetry.rare.startAcquireTimes()).toList();
+        return Arrays.stream(conductors)
+                .map(conductor -> conductor.services.telemetry.rare.startAcquireTimes())
+                .toList();
     }
 
     /** @return the transport in use, and why better ones were rejected; one line */

@@ -2,7 +2,7 @@ package dev.redlock.engine;
 
 import dev.redlock.api.AcquireOutcome;
 import dev.redlock.api.ReleaseOutcome;
-import dev.redlock.telemetry.Counters;
+import dev.redlock.node.Counters;
 
 /**
  * Counts the outcomes, held locks and running acquisitions of one conductor.

@@ -10,7 +10,8 @@ import java.util.List;
 
 /**
  * The key of a lock and of its fencing counter, each encoded once as a RESP bulk string. Each kind of lock has keys of
- * its own, which refer to the {@link PlainKey plain keys} of their resources; the defaults here are those of a plain key.
+ * its own, which refer to the {@link PlainKey plain keys} of their resources. The defaults here are those of a plain
+ * key.
  *
  * @threading immutable
  */

@@ -1,7 +1,6 @@
 package dev.redlock.node;
 
 import dev.redlock.resp.RespWriter;
-import dev.redlock.telemetry.Counters;
 import dev.redlock.time.NanoClock;
 import io.netty.buffer.ByteBuf;
 import java.lang.System.Logger.Level;

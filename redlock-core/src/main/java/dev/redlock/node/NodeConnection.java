@@ -61,7 +61,7 @@ class NodeConnection extends LockConnection {
         }
     }
 
-    /** As {@link #offer} for a command whose refusal registers the connection for a push. The bytes are those of both. */
+    /** As {@link #offer} for a command whose refusal registers for a push. The bytes are those of both. */
     boolean offerWithWakeUp(LockRequest request, int tag, int bytes) {
         return !isCongested() && addWithWakeUp(request, tag);
     }

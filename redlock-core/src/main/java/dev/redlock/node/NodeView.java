@@ -4,7 +4,6 @@ import static dev.redlock.quorum.Validity.NS_PER_MS;
 
 import dev.redlock.api.NodeState;
 import dev.redlock.resp.SafeText;
-import dev.redlock.telemetry.Counters;
 import dev.redlock.time.NanoClock;
 import dev.redlock.transport.NodeAddress;
 import java.lang.System.Logger.Level;

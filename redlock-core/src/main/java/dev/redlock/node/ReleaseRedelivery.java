@@ -1,6 +1,5 @@
 package dev.redlock.node;
 
-import dev.redlock.telemetry.Counters;
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.Unpooled;
 import java.util.function.Function;

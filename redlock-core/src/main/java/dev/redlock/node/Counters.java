@@ -1,4 +1,4 @@
-package dev.redlock.telemetry;
+package dev.redlock.node;
 
 import java.lang.invoke.MethodHandles;
 import java.lang.invoke.VarHandle;
