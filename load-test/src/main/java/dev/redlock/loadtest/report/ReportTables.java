@@ -135,7 +135,7 @@ final class ReportTables {
         StringBuilder html = new StringBuilder(
                 "<div><h3>%s</h3><table class=\"words\"><tbody>\n".formatted(Markup.text(title)));
         rows.forEach((name, value) -> html.append("<tr><th scope=\"row\">%s</th><td>%s</td></tr>\n"
-                .formatted(Markup.text(name), Markup.text(value))));
+                .formatted(Markup.text(name), value.isEmpty() ? NONE : Markup.text(value))));
         return html.append("</tbody></table></div>\n").toString();
     }
 
