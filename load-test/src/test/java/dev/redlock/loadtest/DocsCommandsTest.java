@@ -82,8 +82,8 @@ class DocsCommandsTest {
     @Test
     void everyDocumentedMavenCommandNamesExistingTargets() throws Exception {
         List<MatchResult> calls = inAllPages(MAVEN);
-        String pom = DocPages.text("pom.xml");
-        String poms = pom + DocPages.text("redlock-core/pom.xml") + DocPages.text("resp-codec/pom.xml");
+        String poms = DocPages.text("pom.xml") + DocPages.text("redlock-core/pom.xml")
+                + DocPages.text("resp-codec/pom.xml");
         for (MatchResult call : calls) {
             List<String> words = words(call.group(1));
             for (int i = 0; i < words.size(); i++) {
@@ -91,7 +91,7 @@ class DocsCommandsTest {
                 if (word.startsWith("-P")) {
                     assertTrue(poms.contains("<id>" + word.substring(2) + "</id>"), call::group);
                 } else if (word.equals("-pl")) {
-                    assertTrue(pom.contains("<module>" + words.get(i + 1) + "</module>"), call::group);
+                    assertTrue(Files.exists(DocPages.root().resolve(words.get(i + 1) + "/pom.xml")), call::group);
                 } else if (word.matches("-D.*=dev\\.redlock\\..*")) {
                     Class.forName(word.substring(word.indexOf('=') + 1), false, getClass().getClassLoader());
                 }

@@ -15,7 +15,10 @@ import java.util.spi.ToolProvider;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
-/** An application of Spring Boot 3 takes a lock with the bean of docs/start/spring-boot.md, and Spring closes it. */
+/**
+ * An application of Spring Boot 3 with the starter, from the blocks of docs/start/spring-boot.md and of the page of the
+ * starter.
+ */
 class SpringBootTest {
 
     private static final String APPLICATION = """
@@ -23,11 +26,15 @@ class SpringBootTest {
             import dev.redlock.api.*;
             import java.time.Duration;
             import org.springframework.boot.SpringApplication;
-            public final class Application {
+            import org.springframework.boot.autoconfigure.EnableAutoConfiguration;
+            @EnableAutoConfiguration
+            public class Application {
                 public static void main(String[] args) throws Exception {
+                    Class<?>[] parts = {Application.class, Orders.class, LockLimits.class};
                     Redlock redlock;
-                    try (var context = SpringApplication.run(Locks.class, args)) {
+                    try (var context = SpringApplication.run(parts, args)) {
                         redlock = context.getBean(Redlock.class);
+                        context.getBean(Orders.class).ship("41");
                         AcquireOutcome outcome = redlock.acquire("orders/42", Duration.ofSeconds(10));
                         System.out.println("before the end: " + outcome.kind());
                     }
@@ -66,8 +73,12 @@ class SpringBootTest {
                         }
                     };
                 }
+                @Bean
+                public SimpleMeterRegistry meters() {
+                    return new SimpleMeterRegistry();
+                }
                 static SimpleMeterRegistry metersOf(ConfigurableApplicationContext instance) {
-                    SimpleMeterRegistry registry = new SimpleMeterRegistry();
+                    SimpleMeterRegistry registry = instance.getBean(SimpleMeterRegistry.class);
                     instance.getBean(MeterBinder.class).bindTo(registry);
                     return registry;
                 }
@@ -81,7 +92,7 @@ class SpringBootTest {
                     return redlock.counters().releaseCount(ReleaseOutcome.KEPT);
                 }
                 public static void main(String[] args) throws Exception {
-                    Class<?>[] parts = {Locks.class, Jobs.class, LockMetrics.class, Instances.class};
+                    Class<?>[] parts = {Jobs.class, Instances.class};
                     SimpleMeterRegistry first;
                     SimpleMeterRegistry second;
                     Redlock[] clients;
@@ -108,7 +119,10 @@ class SpringBootTest {
         arguments.addAll(List.of("-parameters", "-d", folder.toString(), "-cp", libraries));
         for (String block : blocks) {
             Path file = folder.resolve(block + ".java");
-            Files.writeString(file, Page.of("docs/start/spring-boot.md").block("java", "class " + block + " "));
+            String type = "class " + block + " ";
+            Files.writeString(file, block.equals("Jobs")
+                    ? Page.of("docs/start/spring-boot.md").block("java", type)
+                    : Page.of("integrations/spring-boot-starter/README.md").block("java", type));
             arguments.add(file.toString());
         }
         arguments.add(Files.writeString(folder.resolve(name + ".java"), source).toString());
@@ -126,7 +140,7 @@ class SpringBootTest {
 
     @Test
     void aJobRunsOnOneOfTwoInstancesAndEndsBeforeTheyClose() throws Exception {
-        Program program = run("Instances", INSTANCES, List.of("Locks", "Jobs", "LockMetrics"),
+        Program program = run("Instances", INSTANCES, List.of("Jobs"),
                 "--redlock.nodes=NODES", "--jobs.report.cron=* * * * * *", "--jobs.report.hold-at-least=500ms",
                 "--spring.task.scheduling.shutdown.await-termination=true",
                 "--spring.task.scheduling.shutdown.await-termination-period=30s");
@@ -143,9 +157,10 @@ class SpringBootTest {
     }
 
     @Test
-    void theBeanTakesALockAndIsClosedAndLogs() throws Exception {
-        Program program = run("Application", APPLICATION, List.of("Locks"),
+    void theClientTakesALockAndIsClosedAndLogs() throws Exception {
+        Program program = run("Application", APPLICATION, List.of("Orders", "LockLimits"),
                 "--redlock.nodes=NODES,no-such-host.invalid:1");
+        assertTrue(program.out().contains("shipping under orders/41"), program::out);
         assertTrue(program.out().contains("before the end: ACQUIRED"), program::out);
         assertTrue(program.out().contains("after the end: CLOSED"), program::out);
         String line = program.out().lines().filter(text -> text.contains("no-such-host")).findFirst().orElse("");

@@ -10,8 +10,8 @@ import java.util.List;
 import java.util.stream.Stream;
 
 /**
- * The pages of the documentation: README.md, CONTRIBUTING.md, CHANGELOG.md and docs/ of the project that the tests run
- * in.
+ * The pages of the documentation: README.md, CONTRIBUTING.md, CHANGELOG.md, docs/ and the README.md of each folder of
+ * integrations/, of the project that the tests run in.
  */
 public final class DocPages {
     private DocPages() {
@@ -34,6 +34,9 @@ public final class DocPages {
         List<Path> pages = new ArrayList<>();
         for (String name : List.of("README.md", "CONTRIBUTING.md", "CHANGELOG.md")) {
             pages.add(root().resolve(name));
+        }
+        try (Stream<Path> modules = Files.list(root().resolve("integrations"))) {
+            modules.map(module -> module.resolve("README.md")).sorted().forEach(pages::add);
         }
         try (Stream<Path> docs = Files.walk(root().resolve("docs"))) {
             docs.filter(file -> file.toString().endsWith(".md")).sorted().forEach(pages::add);

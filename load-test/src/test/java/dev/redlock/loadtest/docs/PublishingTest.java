@@ -32,13 +32,13 @@ import org.w3c.dom.NodeList;
 class PublishingTest {
 
     private static final List<String> PUBLISHED = List.of("pom.xml", "bom/pom.xml", "resp-codec/pom.xml",
-            "redlock-core/pom.xml", "integrations/kotlin/pom.xml");
+            "redlock-core/pom.xml", "integrations/kotlin/pom.xml", "integrations/spring-boot-starter/pom.xml");
 
     @Test
     void everyModuleHasTheVersionOfTheRoot() throws Exception {
         String version = version();
         for (String pom : List.of("resp-codec", "redlock-core", "cli", "trial-nodes", "integrations/kotlin",
-                "load-test", "jmh")) {
+                "integrations/spring-boot-starter", "load-test", "jmh")) {
             assertEquals(version, text(child(root(pom + "/pom.xml"), "parent"), "version"), pom);
         }
         assertEquals(version, text(root("bom/pom.xml"), "version"), "bom");
@@ -170,7 +170,7 @@ class PublishingTest {
     }
 
     @ParameterizedTest
-    @ValueSource(strings = {"integrations/kotlin/pom.xml"})
+    @ValueSource(strings = {"integrations/kotlin/pom.xml", "integrations/spring-boot-starter/pom.xml"})
     void integrationsDependOnTheCoreOnly(String pom) throws Exception {
         NodeList declared = child(root(pom), "dependencies").getElementsByTagName("dependency");
         List<String> compiled = new ArrayList<>();
@@ -181,6 +181,13 @@ class PublishingTest {
             }
         }
         assertEquals(List.of("redlock-core"), compiled);
+    }
+
+    @Test
+    void theStarterNamesTheNettyThatIsBuilt() throws Exception {
+        String netty = text(child(root("pom.xml"), "properties"), "netty.version");
+        String sources = "integrations/spring-boot-starter/src/main/java/dev/redlock/spring/";
+        assertTrue(DocPages.text(sources + "RedlockFailureAnalyzer.java").contains("NETTY = \"" + netty + "\""));
     }
 
     /** The SBOM is made when the modules are packaged, but not in an offline build. */
@@ -211,7 +218,7 @@ class PublishingTest {
 
     /** Of another module, so both are packaged before. */
     @ParameterizedTest
-    @ValueSource(strings = {"resp-codec", "redlock-core", "integrations/kotlin"})
+    @ValueSource(strings = {"resp-codec", "redlock-core", "integrations/kotlin", "integrations/spring-boot-starter"})
     void jarsHaveTheLicenceAndTheNotice(String module) throws Exception {
         String resources = child(child(root("pom.xml"), "build"), "resources").getTextContent();
         for (String name : List.of("LICENSE", "NOTICE")) {

@@ -1,0 +1,277 @@
+package dev.redlock.spring;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import dev.redlock.Redlock;
+import dev.redlock.RedlockContext;
+import dev.redlock.api.AcquireOutcome;
+import dev.redlock.api.RestartGuardMode;
+import dev.redlock.trial.nodes.RedisNodes;
+import dev.redlock.trial.nodes.RequiredNodes;
+import dev.redlock.trial.nodes.Source;
+import io.micrometer.core.instrument.Gauge;
+import io.micrometer.core.instrument.MeterRegistry;
+import java.io.InputStream;
+import java.lang.reflect.RecordComponent;
+import java.nio.charset.StandardCharsets;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.List;
+import java.util.Locale;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.TimeUnit;
+import java.util.function.BooleanSupplier;
+import java.util.regex.MatchResult;
+import java.util.regex.Pattern;
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+import org.springframework.beans.factory.DisposableBean;
+import org.springframework.boot.SpringApplication;
+import org.springframework.boot.SpringBootVersion;
+import org.springframework.boot.autoconfigure.EnableAutoConfiguration;
+import org.springframework.boot.diagnostics.FailureAnalysis;
+import org.springframework.boot.diagnostics.FailureAnalysisReporter;
+import org.springframework.boot.test.context.runner.ApplicationContextRunner;
+import org.springframework.context.ApplicationContext;
+import org.springframework.context.ConfigurableApplicationContext;
+import org.springframework.context.annotation.Bean;
+import org.springframework.context.annotation.Configuration;
+import org.springframework.util.ReflectionUtils;
+
+/**
+ * The starter in an application with the whole auto-configuration, on real nodes. The classes run on Spring Boot 3.5
+ * here, and without being compiled again on Spring Boot 4 in samples/spring-boot.
+ */
+@Timeout(60)
+class RedlockStarterTest {
+
+    private static final Duration TTL = Duration.ofSeconds(2);
+
+    private static RedisNodes nodes;
+
+    @BeforeAll
+    static void start() {
+        nodes = RequiredNodes.start(Source.PATH, 3);
+    }
+
+    @AfterAll
+    static void end() {
+        if (nodes != null) {
+            nodes.close();
+        }
+    }
+
+    @Configuration(proxyBeanMethods = false)
+    @EnableAutoConfiguration
+    static class App {
+    }
+
+    @Configuration(proxyBeanMethods = false)
+    static class ShortNames {
+        @Bean
+        RedlockContextCustomizer shortNames() {
+            return context -> context.resourceLengthMax(20);
+        }
+    }
+
+    @Configuration(proxyBeanMethods = false)
+    static class OwnClient {
+        @Bean
+        Redlock own() {
+            return Redlock.connect(context().nodes(nodes.addresses()).keyPrefix("own:"));
+        }
+    }
+
+    /** Gets what Spring Boot prints if the application cannot start. */
+    static final class Reports implements FailureAnalysisReporter {
+        private static FailureAnalysis last;
+
+        @Override
+        public void report(FailureAnalysis analysis) {
+            last = analysis;
+        }
+    }
+
+    private static ApplicationContextRunner runner(String... properties) {
+        return new ApplicationContextRunner().withUserConfiguration(App.class)
+                .withPropertyValues("redlock.nodes=" + String.join(",", nodes.addresses()), "redlock.restart-guard=off")
+                .withPropertyValues(properties);
+    }
+
+    /** Clients with other prefixes come before, so that the nodes are no fresh group. */
+    private static RedlockContext context() {
+        return new RedlockContext().restartGuard(RestartGuardMode.OFF);
+    }
+
+    private static Redlock other(String prefix) {
+        return Redlock.connect(context().nodes(nodes.addresses()).keyPrefix(prefix));
+    }
+
+    @Test
+    void thisIsTheExpectedSpringBootAndTransport() {
+        runner().run(context -> {
+            assertThat(SpringBootVersion.getVersion()).startsWith(System.getProperty("spring-boot.expected", "3.5."));
+            assertThat(context.getBean(Redlock.class).transportDescription())
+                    .startsWith(System.getProperty("transport.expected", ""));
+        });
+    }
+
+    @Test
+    void locksWithTheOptionsOfThePropertiesAndOfACustomizer() {
+        runner("redlock.key-prefix=shop:", "redlock.max-ttl=3s", "redlock.client-name=shop-1",
+                "redlock.transport=nio", "redlock.event-loops=2").withUserConfiguration(ShortNames.class)
+                .run(context -> {
+                    Redlock redlock = context.getBean(Redlock.class);
+                    try (Redlock other = other("")) {
+                        AcquireOutcome outcome = redlock.acquire("orders/1", TTL);
+                        assertThat(outcome.isAcquired()).isTrue();
+                        assertThat(other.tryAcquire("shop:orders/1", TTL).isAcquired()).isFalse();
+                        outcome.lease().close();
+                    }
+                    assertThat(redlock.transportDescription()).startsWith("NIO");
+                    assertThat(nodes.node(0).call("CLIENT", "LIST").toString()).contains("name=shop-1 ");
+                    assertThatThrownBy(() -> redlock.tryAcquire("orders/1", Duration.ofSeconds(4)))
+                            .hasMessageContaining("3000 ms");
+                    assertThatThrownBy(() -> redlock.tryAcquire("orders/12345678901234567890", TTL))
+                            .isInstanceOf(IllegalArgumentException.class);
+                });
+    }
+
+    @ParameterizedTest
+    @CsvSource(delimiter = '|', textBlock = """
+            redlock.max-ttl=5ms               | redlock.max-ttl           | 100 to 86400000 ms
+            redlock.transport=carrier-pigeon  | redlock.transport         | carrier-pigeon
+            redlock.pasword=hidden            | redlock.pasword           | RedlockContextCustomizer
+            redlock.nodes=redis://:hidden@h:x | options of redlock        | redlock.*
+            redlock.nodes=                    | at least one address      | redlock.*
+            redlock.node-timeout=61s          | redlock.node-timeout      | 61000 is out
+            """)
+    void aWrongPropertyIsReportedWithoutPasswords(String property, String description, String more) {
+        assertThatThrownBy(() -> SpringApplication.run(App.class, "--" + property)).satisfies(thrown -> {
+            for (Throwable cause = thrown; cause != null; cause = cause.getCause()) {
+                assertThat(String.valueOf(cause.getMessage())).doesNotContain("hidden");
+            }
+        });
+        String report = Reports.last.getDescription() + "\n" + Reports.last.getAction();
+        assertThat(report).contains(description, more).doesNotContain("hidden");
+    }
+
+    @Test
+    void aMissingNettyIsReported() {
+        NoClassDefFoundError error = new NoClassDefFoundError("io/netty/channel/EventLoop");
+        assertThat(new RedlockFailureAnalyzer().analyze(new RuntimeException(error)).getAction())
+                .contains("netty.version");
+        error.setStackTrace(new StackTraceElement[0]);
+        assertThat(new RedlockFailureAnalyzer().analyze(new RuntimeException(error))).isNull();
+    }
+
+    @Test
+    void healthIsDownWithoutAQuorumAndLivenessIsNotTouched() throws Exception {
+        try (RedisNodes own = RequiredNodes.start(Source.PATH, 3);
+                ConfigurableApplicationContext application = SpringApplication.run(App.class,
+                        "--redlock.nodes=" + String.join(",", own.addresses()),
+                        "--redlock.restart-guard=off", "--management.endpoint.health.probes.enabled=true")) {
+            await(() -> health(application).equals("UP"));
+            own.node(0).kill();
+            own.node(1).kill();
+            await(() -> health(application).equals("DOWN"));
+            assertThat(health(application, "liveness")).isEqualTo("UP");
+            assertThat(health(application, "readiness")).isEqualTo("UP");
+            assertThat(invoke(application.getBean("redlockHealthIndicator"), "health").toString())
+                    .contains("DOWN", own.addresses()[0], "READY", "transport");
+            own.node(1).start();
+            await(() -> health(application).equals("UP"));
+        }
+    }
+
+    /** The endpoint has one name and two packages. */
+    private static String health(ApplicationContext context, String... path) {
+        Object endpoint = context.getBean("healthEndpoint");
+        Object health = path.length == 0
+                ? invoke(endpoint, "health")
+                : invoke(endpoint, "healthForPath", (Object) path);
+        return invoke(invoke(health, "getStatus"), "getCode").toString();
+    }
+
+    private static Object invoke(Object target, String method, Object... arguments) {
+        Class<?>[] types = Arrays.stream(arguments).map(Object::getClass).toArray(Class<?>[]::new);
+        var found = ReflectionUtils.findMethod(target.getClass(), method, types);
+        ReflectionUtils.makeAccessible(found);
+        return ReflectionUtils.invokeMethod(found, target, arguments);
+    }
+
+    private static void await(BooleanSupplier condition) throws InterruptedException {
+        long deadlineNs = System.nanoTime() + TimeUnit.SECONDS.toNanos(20);
+        while (!condition.getAsBoolean()) {
+            assertThat(System.nanoTime() - deadlineNs).isNegative();
+            new CountDownLatch(1).await(5, TimeUnit.MILLISECONDS);
+        }
+    }
+
+    @Test
+    void metersAreInTheRegistryOfTheApplication() {
+        runner().run(context -> {
+            MeterRegistry registry = context.getBean(MeterRegistry.class);
+            await(() -> registry.get("redlock.node.ready").gauges().stream().mapToDouble(Gauge::value).sum() == 3);
+        });
+    }
+
+    @Test
+    void partsCanBeSwitchedOffAndAnOwnClientReplacesTheClient() {
+        runner("redlock.enabled=false").run(context -> {
+            assertThat(context).doesNotHaveBean(Redlock.class).doesNotHaveBean("redlockHealthIndicator");
+            assertThat(context).hasNotFailed();
+        });
+        runner("management.health.redlock.enabled=false", "management.simple.metrics.export.enabled=false",
+                "management.defaults.metrics.export.enabled=false").withUserConfiguration(OwnClient.class)
+                .run(context -> {
+                    assertThat(context).hasSingleBean(Redlock.class).doesNotHaveBean(RedlockContext.class);
+                    assertThat(context).doesNotHaveBean("redlockHealthIndicator");
+                });
+    }
+
+    @Test
+    void closeReleasesBeforeBeansAreDestroyedAndAStopDoesNot() throws Exception {
+        List<String> seen = new ArrayList<>();
+        try (Redlock other = other("close:")) {
+            runner("redlock.key-prefix=close:").withBean("late", DisposableBean.class, () -> () -> {
+                AcquireOutcome outcome = other.tryAcquire("job", TTL, Duration.ofMillis(100));
+                seen.add("destroyed: " + outcome.kind());
+            }).run(context -> {
+                Redlock redlock = context.getBean(Redlock.class);
+                ConfigurableApplicationContext application = context.getSourceApplicationContext();
+                assertThat(redlock.acquire("job", Duration.ofSeconds(60)).isAcquired()).isTrue();
+                application.stop();
+                application.start();
+                assertThat(other.tryAcquire("job", TTL).isAcquired()).isFalse();
+                assertThat(redlock.tryAcquire("job/2", TTL).isAcquired()).isTrue();
+            });
+        }
+        assertThat(seen).containsExactly("destroyed: ACQUIRED");
+    }
+
+    @Test
+    void theMetadataDescribeEachProperty() throws Exception {
+        try (InputStream in = RedlockProperties.class
+                .getResourceAsStream("/META-INF/spring-configuration-metadata.json")) {
+            String text = new String(in.readAllBytes(), StandardCharsets.UTF_8);
+            List<String> described = Pattern.compile("\"name\": \"redlock\\.([^\"]*)\", \"type\": \"([^\"]*)\"")
+                    .matcher(text)
+                    .results()
+                    .map((MatchResult match) -> match.group(1) + " " + match.group(2))
+                    .toList();
+            List<String> expected = new ArrayList<>();
+            for (RecordComponent component : RedlockProperties.class.getRecordComponents()) {
+                expected.add(component.getName().replaceAll("([A-Z])", "-$1").toLowerCase(Locale.ROOT) + " "
+                        + component.getType().getCanonicalName());
+            }
+            assertThat(described).containsExactlyElementsOf(expected);
+        }
+    }
+}
