@@ -31,7 +31,7 @@ final class KeptLocks {
         Claim claim = lease.claim;
         keeper.untrack(lease);
         lease.setState(LeaseState.RELEASING);
-        lease.recordReleaseOutcome(ReleaseOutcome.KEPT);
+        lease.releaseOutcome = ReleaseOutcome.KEPT;
         lease.claim = null;
         if (!lease.isKept) {
             claim.releaseRound.reset();

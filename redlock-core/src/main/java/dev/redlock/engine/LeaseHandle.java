@@ -421,11 +421,6 @@ public final class LeaseHandle extends LeaseView {
         }
     }
 
-    /** A release that is in progress already has this outcome, if a callback asks for it. */
-    void recordReleaseOutcome(ReleaseOutcome outcome) {
-        RELEASE_OUTCOME.setRelease(this, outcome);
-    }
-
     /** The lease ended without a release; later releases return the given outcome. */
     void end(LeaseState lostOrExpired, ReleaseOutcome outcome) {
         releaseOutcome = outcome;
