@@ -69,6 +69,7 @@ class CoroutinesTest {
 
         private fun connected(): Redlock = Redlock.connect(
             RedlockContext().nodes(*nodes.addresses()).keyPrefix("test/").restartGuard(RestartGuardMode.OFF)
+                .nodeTimeout(Duration.ofSeconds(5))
         )
     }
 

@@ -1,0 +1,256 @@
+package dev.redlock.shedlock;
+
+import static org.junit.jupiter.api.Assertions.assertDoesNotThrow;
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import dev.redlock.Redlock;
+import dev.redlock.RedlockContext;
+import dev.redlock.api.RestartGuardMode;
+import dev.redlock.trial.nodes.RedisNodes;
+import dev.redlock.trial.nodes.RequiredNodes;
+import dev.redlock.trial.nodes.Source;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Optional;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.Future;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicInteger;
+import net.javacrumbs.shedlock.core.ClockProvider;
+import net.javacrumbs.shedlock.core.DefaultLockingTaskExecutor;
+import net.javacrumbs.shedlock.core.LockConfiguration;
+import net.javacrumbs.shedlock.core.LockProvider;
+import net.javacrumbs.shedlock.core.SimpleLock;
+import net.javacrumbs.shedlock.support.LockException;
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.TestInfo;
+import org.junit.jupiter.api.Timeout;
+
+/** What ShedLock expects of a provider, on three real servers. */
+@Timeout(60)
+class RedlockLockProviderTest {
+
+    private static final Duration LONG = Duration.ofMinutes(5);
+
+    private static RedisNodes nodes;
+    private static Redlock redlock;
+    private static Redlock otherRedlock;
+    private static RedlockLockProvider provider;
+    private static RedlockLockProvider other;
+
+    private String name;
+
+    @BeforeAll
+    static void connect() {
+        nodes = RequiredNodes.start(Source.PATH, 3);
+        redlock = Redlock.connect(context());
+        otherRedlock = Redlock.connect(context());
+        provider = new RedlockLockProvider(redlock);
+        other = new RedlockLockProvider(otherRedlock);
+    }
+
+    @AfterAll
+    static void close() {
+        redlock.close();
+        otherRedlock.close();
+        nodes.close();
+    }
+
+    private static RedlockContext context() {
+        return new RedlockContext().nodes(nodes.addresses())
+                .restartGuard(RestartGuardMode.OFF)
+                .nodeTimeout(Duration.ofSeconds(5));
+    }
+
+    @BeforeEach
+    void nameOfTheTest(TestInfo test) {
+        name = test.getTestMethod().orElseThrow().getName();
+    }
+
+    @Test
+    void oneInstanceGetsTheLockAndUnlockFreesIt() {
+        for (int i = 0; i < 10; i++) {
+            SimpleLock lock = lock(provider, LONG, Duration.ZERO);
+            assertFalse(isFree());
+            assertTrue(provider.lock(configuration(LONG, Duration.ZERO)).isEmpty());
+            lock.unlock();
+            assertTrue(isFree());
+        }
+    }
+
+    @Test
+    void locksOfTwoNamesAreIndependent() {
+        SimpleLock lock = lock(provider, LONG, Duration.ZERO);
+        LockConfiguration second = new LockConfiguration(ClockProvider.now(), name + " 2", LONG, Duration.ZERO);
+        other.lock(second).orElseThrow().unlock();
+        lock.unlock();
+    }
+
+    @Test
+    void theLockEndsWhenAtMostHasPassed() throws Exception {
+        long startNs = System.nanoTime();
+        SimpleLock lock = lock(provider, Duration.ofMillis(150), Duration.ZERO);
+        awaitFree();
+        assertElapsed(startNs, 150);
+        assertTrue(lock.extend(LONG, Duration.ZERO).isEmpty());
+    }
+
+    @Test
+    void aShorterAtMostThanTheShortestTtlEndsInTime() throws Exception {
+        SimpleLock lock = lock(provider, Duration.ofMillis(2), Duration.ZERO);
+        awaitFree();
+        assertDoesNotThrow(lock::unlock);
+    }
+
+    @Test
+    void atMostAboveTheTtlIsReachedByExtensions() throws Exception {
+        long startNs = System.nanoTime();
+        RedlockLockProvider ofShortTtl = new RedlockLockProvider(redlock, Duration.ofMillis(250));
+        lock(ofShortTtl, Duration.ofMillis(800), Duration.ZERO);
+        awaitFree();
+        assertElapsed(startNs, 800);
+    }
+
+    @Test
+    void atMostMayBeAboveMaxTtl() {
+        SimpleLock lock = lock(provider, Duration.ofDays(400 * 365), Duration.ZERO);
+        lock.unlock();
+        assertTrue(isFree());
+    }
+
+    @Test
+    void atLeastKeepsTheLockAfterUnlock() throws Exception {
+        long startNs = System.nanoTime();
+        lock(provider, LONG, Duration.ofMillis(300)).unlock();
+        assertFalse(isFree());
+        awaitFree();
+        assertElapsed(startNs, 300);
+    }
+
+    @Test
+    void anExtendedLockOutlivesTheFirstTime() throws Exception {
+        long startNs = System.nanoTime();
+        SimpleLock lock = lock(provider, Duration.ofMillis(200), Duration.ZERO);
+        SimpleLock second = lock.extend(Duration.ofMillis(300), Duration.ZERO).orElseThrow();
+        SimpleLock third = second.extend(Duration.ofMillis(600), Duration.ZERO).orElseThrow();
+        assertThrows(IllegalStateException.class, lock::unlock);
+        assertThrows(IllegalStateException.class, () -> second.extend(LONG, Duration.ZERO));
+        awaitFree();
+        assertElapsed(startNs, 600);
+        third.unlock();
+    }
+
+    @Test
+    void anExtendedLockIsFreeAfterUnlock() {
+        SimpleLock lock = lock(provider, Duration.ofSeconds(2), Duration.ZERO);
+        lock.extend(LONG, Duration.ZERO).orElseThrow().unlock();
+        assertTrue(isFree());
+    }
+
+    @Test
+    void anExtensionSetsAtLeast() throws Exception {
+        SimpleLock lock = lock(provider, Duration.ofSeconds(10), Duration.ZERO);
+        long startNs = System.nanoTime();
+        lock.extend(Duration.ofSeconds(10), Duration.ofMillis(400)).orElseThrow().unlock();
+        assertFalse(isFree());
+        awaitFree();
+        assertElapsed(startNs, 400);
+    }
+
+    @Test
+    void anUnlockedLockCannotBeExtended() {
+        SimpleLock lock = lock(provider, LONG, Duration.ZERO);
+        lock.unlock();
+        assertThrows(IllegalStateException.class, () -> lock.extend(LONG, Duration.ZERO));
+        assertThrows(IllegalStateException.class, lock::unlock);
+    }
+
+    /** An absent majority is no other instance that runs the job. */
+    @Test
+    void missingNodesAreAnException() {
+        try (Redlock alone = Redlock.connect(new RedlockContext().nodes("127.0.0.1:1", "127.0.0.1:2", "127.0.0.1:3"))) {
+            LockProvider lonely = new RedlockLockProvider(alone);
+            String message = assertThrows(LockException.class, () -> lonely.lock(configuration(LONG, Duration.ZERO)))
+                    .getMessage();
+            assertTrue(message.contains("NO_QUORUM"), message);
+        }
+    }
+
+    @Test
+    void anInterruptedThreadGetsNoLock() {
+        Thread.currentThread().interrupt();
+        assertTrue(provider.lock(configuration(LONG, Duration.ZERO)).isEmpty());
+        assertTrue(Thread.interrupted());
+        assertTrue(isFree());
+    }
+
+    @Test
+    void threadsCountWithoutLosingAnIncrement() throws Exception {
+        int[] count = new int[1];
+        ExecutorService threads = Executors.newFixedThreadPool(6);
+        List<Future<?>> ends = new ArrayList<>();
+        for (int t = 0; t < 6; t++) {
+            DefaultLockingTaskExecutor executor = new DefaultLockingTaskExecutor(t % 2 == 0 ? provider : other);
+            ends.add(threads.submit(() -> {
+                AtomicInteger done = new AtomicInteger();
+                while (done.get() < 30) {
+                    executor.executeWithLock((Runnable) () -> {
+                        count[0]++;
+                        done.incrementAndGet();
+                    }, configuration(LONG, Duration.ZERO));
+                }
+            }));
+        }
+        for (Future<?> end : ends) {
+            end.get(40, TimeUnit.SECONDS);
+        }
+        threads.shutdown();
+        assertEquals(180, count[0]);
+    }
+
+    @Test
+    void theLineOfThePageCompiles() throws IOException {
+        LockProvider lockProvider = new RedlockLockProvider(redlock);
+        assertTrue(lockProvider.lock(configuration(LONG, Duration.ZERO)).isPresent());
+        assertTrue(Files.readString(Path.of("README.md")).contains("return new RedlockLockProvider(redlock);"));
+    }
+
+    private LockConfiguration configuration(Duration most, Duration least) {
+        return new LockConfiguration(ClockProvider.now(), name, most, least);
+    }
+
+    private SimpleLock lock(LockProvider from, Duration most, Duration least) {
+        return from.lock(configuration(most, least)).orElseThrow();
+    }
+
+    private boolean isFree() {
+        Optional<SimpleLock> lock = other.lock(configuration(LONG, Duration.ZERO));
+        lock.ifPresent(SimpleLock::unlock);
+        return lock.isPresent();
+    }
+
+    private void awaitFree() throws InterruptedException {
+        long deadlineNs = System.nanoTime() + TimeUnit.SECONDS.toNanos(10);
+        while (!isFree()) {
+            assertTrue(deadlineNs - System.nanoTime() > 0, "the lock is not free within 10 s");
+            new CountDownLatch(1).await(5, TimeUnit.MILLISECONDS);
+        }
+    }
+
+    private static void assertElapsed(long startNs, long leastMs) {
+        long ms = TimeUnit.NANOSECONDS.toMillis(System.nanoTime() - startNs);
+        assertTrue(ms >= leastMs, "free after " + ms + " ms instead of " + leastMs);
+    }
+}
