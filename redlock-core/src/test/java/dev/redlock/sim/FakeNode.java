@@ -153,6 +153,11 @@ public final class FakeNode {
         return listening != null;
     }
 
+    /** Whether it accepts connections: its address was free when it started, and its loop has run since. */
+    public boolean isListening() {
+        return isUp() && listening.isActive();
+    }
+
     public boolean isPaused() {
         return isPaused;
     }

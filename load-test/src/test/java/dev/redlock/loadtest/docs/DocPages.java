@@ -44,9 +44,10 @@ public final class DocPages {
         return pages;
     }
 
-    /** All pages, and those of the modules in integrations/. */
+    /** All pages, and those of the test kit and of the modules in integrations/. */
     public static List<Path> withModules() throws IOException {
         List<Path> pages = all();
+        pages.add(root().resolve("test-kit/README.md"));
         try (Stream<Path> modules = Files.list(root().resolve("integrations"))) {
             modules.map(module -> module.resolve("README.md")).filter(Files::exists).sorted().forEach(pages::add);
         }

@@ -1,0 +1,107 @@
+package dev.redlock.test;
+
+import static org.junit.jupiter.api.Assertions.assertArrayEquals;
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import dev.redlock.NodeStatus;
+import dev.redlock.Redlock;
+import dev.redlock.api.AcquireOutcome;
+import dev.redlock.api.Lease;
+import dev.redlock.api.NodeState;
+import dev.redlock.api.RestartGuardMode;
+import java.io.BufferedReader;
+import java.io.IOException;
+import java.io.InputStreamReader;
+import java.net.Socket;
+import java.nio.charset.StandardCharsets;
+import java.time.Duration;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+
+/** The kit beyond what real servers can do: moved time, nodes at once, wrong use. */
+@Timeout(60)
+class RedlockNodesTest {
+
+    private static final Duration MINUTE = Duration.ofMinutes(1);
+
+    private final RedlockNodes nodes = RedlockNodes.start(3);
+
+    @AfterEach
+    void close() {
+        nodes.close();
+    }
+
+    @Test
+    void freshNodesVoteAtOnceForClientsOfTheirOwnToo() throws InterruptedException {
+        try (Redlock redlock = Redlock.connect(nodes.addresses())) {
+            assertTrue(redlock.tryAcquire("orders", MINUTE, MINUTE).isAcquired());
+        }
+        try (RedlockNodes single = RedlockNodes.start(1)) {
+            assertTrue(single.connect().tryAcquire("orders", MINUTE).isAcquired(), "also a single one");
+        }
+    }
+
+    @Test
+    void timeMovesForBothSidesAndJumpsForNone() throws InterruptedException {
+        Redlock redlock = nodes.connect();
+        for (int i = 0; i < 5; i++) {
+            Lease lease = redlock.tryAcquire("orders", MINUTE).lease();
+            nodes.advance(Duration.ofSeconds(30));
+            assertTrue(lease.isHeld() && lease.remainingValidity().toSeconds() < 30, lease::toString);
+            assertEquals(AcquireOutcome.Kind.CONTENDED, redlock.tryAcquire("orders", MINUTE).kind());
+            nodes.advance(Duration.ofSeconds(30));
+            assertFalse(lease.isHeld());
+        }
+        assertTrue(redlock.nodes()
+                .stream()
+                .allMatch(node -> node.clockJumpCount() == 0
+                        && node.disconnectCount() == 0 && node.state() == NodeState.READY),
+                () -> redlock.nodes().toString());
+    }
+
+    @Test
+    void aNodeRestartsManyTimesAtItsAddress() throws InterruptedException {
+        Redlock redlock = nodes.connect(nodes.context().restartGuard(RestartGuardMode.OFF));
+        String[] before = nodes.addresses();
+        for (int i = 0; i < 50; i++) {
+            nodes.restart(i % 3);
+            int restarts = i / 3 + 1;
+            NodeStatus node = redlock.nodes().get(i % 3);
+            KitContract.await(() -> {
+                nodes.advance(Duration.ofMillis(20));
+                return node.disconnectCount() == restarts && node.state() == NodeState.READY;
+            });
+        }
+        assertArrayEquals(before, nodes.addresses());
+        assertTrue(redlock.tryAcquire("orders", MINUTE).isAcquired());
+    }
+
+    @Test
+    void anotherCommandIsAnError() throws IOException {
+        int port = Integer.parseInt(nodes.addresses()[0].split(":")[1]);
+        try (Socket socket = new Socket("127.0.0.1", port);
+                BufferedReader in = new BufferedReader(
+                        new InputStreamReader(socket.getInputStream(), StandardCharsets.UTF_8))) {
+            socket.setSoTimeout(20_000);
+            for (String command : new String[]{"*2\r\n$4\r\nINCR\r\n$1\r\nx\r\n",
+                "*4\r\n$4\r\nEVAL\r\n$8\r\nreturn 1\r\n$1\r\n1\r\n$1\r\nx\r\n"}) {
+                socket.getOutputStream().write(command.getBytes(StandardCharsets.UTF_8));
+                assertTrue(in.readLine().startsWith("-ERR "), command);
+            }
+        }
+    }
+
+    @Test
+    void wrongUseIsNamed() {
+        assertThrows(IllegalArgumentException.class, () -> RedlockNodes.start(0));
+        assertThrows(IllegalArgumentException.class, () -> nodes.advance(Duration.ofMillis(-1)));
+        assertThrows(IndexOutOfBoundsException.class, () -> nodes.fail(3));
+        assertFalse(nodes.expire("never locked"));
+        nodes.close();
+        nodes.close();
+    }
+}
