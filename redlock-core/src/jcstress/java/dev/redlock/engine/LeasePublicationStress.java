@@ -21,6 +21,7 @@ import org.openjdk.jcstress.infra.results.III_Result;
 @State
 public class LeasePublicationStress {
 
+    /** It has no event loop, so no clock. */
     private final LeaseHandle lease = new LeaseHandle(null);
 
     /** The conductor. */
@@ -33,7 +34,7 @@ public class LeasePublicationStress {
     /** Any other thread. */
     @Actor
     public void reader(III_Result r) {
-        r.r1 = lease.state() == LeaseState.HELD ? 1 : 0;
+        r.r1 = lease.storedState() == LeaseState.HELD ? 1 : 0;
         r.r2 = r.r1 == 0 ? -1 : lease.isAcquired() ? 1 : 0;
         r.r3 = r.r1 == 0 ? -1 : lease.lastReason() == AcquireOutcome.Kind.ACQUIRED ? 1 : 0;
     }
