@@ -70,6 +70,30 @@ class CompetitionTest extends VirtualTest {
         acquired(get(second));
     }
 
+    /** The third comes while the first is refused already, and the second not yet. */
+    @Test
+    void aFirstAttemptThatIsRefusedLaterPrecedesThoseThatCameAfterIt() {
+        VirtualWorld.Client client = world(3);
+        eachNode(node -> node.delay(() -> 100_000));
+        Lease theirs = lease(client());
+        List<Integer> served = new ArrayList<>();
+        List<CompletableFuture<?>> all = new ArrayList<>();
+        long startNs = world.nowNs();
+        for (int i = 0; i < 3; i++) {
+            int number = i;
+            // Replies come after 200 us.
+            world.runUntilNs(startNs + List.of(0, 100_000, 250_000).get(number));
+            all.add(acquireAsync(client, options().waitUpTo(WAIT)).thenCompose(outcome -> {
+                served.add(number);
+                return acquired(outcome).releaseAsync();
+            }));
+        }
+        world.runMs(20);
+        release(theirs);
+        world.await("all locks", 1_000, () -> all.stream().allMatch(CompletableFuture::isDone));
+        assertEquals(List.of(0, 1, 2), served);
+    }
+
     /** The one that is served first is a local holder for the other, whose refusal says nothing about other clients. */
     @Test
     void twoFirstAttemptsAtOnceForAFreeLockAreServedInOrder() {

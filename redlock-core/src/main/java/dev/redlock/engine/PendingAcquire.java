@@ -100,9 +100,7 @@ final class PendingAcquire {
     /** Counts attempts and uses: a change during a callback shows that the callback has started or ended an attempt. */
     long generation;
 
-    /**
-     * It leaves its {@linkplain Reservations reservation} on nodes that refuse it; {@link #reservation} is its name.
-     */
+    /** It leaves its {@linkplain Reservations reservation} on nodes that refuse it. */
     boolean isReserving;
     /** The current attempt contains the name of its reservation; stale without a reservation. */
     boolean isReservationSent;

@@ -57,16 +57,25 @@ final class WaitQueue extends Keyed {
         return count;
     }
 
+    /** Adds a waiter behind the head and all that came before it: its first attempt had no queue. */
     void append(PendingAcquire pending) {
+        PendingAcquire previous = tail;
+        while (previous != head && previous.startNs - pending.startNs > 0) {
+            previous = previous.previousInQueue;
+        }
         pending.queue = this;
-        pending.previousInQueue = tail;
-        pending.nextInQueue = null;
-        if (tail == null) {
+        pending.previousInQueue = previous;
+        pending.nextInQueue = previous == null ? null : previous.nextInQueue;
+        if (previous == null) {
             head = pending;
         } else {
-            tail.nextInQueue = pending;
+            previous.nextInQueue = pending;
         }
-        tail = pending;
+        if (pending.nextInQueue == null) {
+            tail = pending;
+        } else {
+            pending.nextInQueue.previousInQueue = pending;
+        }
     }
 
     void remove(PendingAcquire pending) {

@@ -37,8 +37,8 @@ final class ScriptSources {
         for (CommandKind kind : SCRIPTED) {
             byte[] source = load(kind.scriptName);
             SOURCES[kind.ordinal()] = source;
-            EVALSHA[kind.ordinal()] = prefix(kind, "EVALSHA", ascii(sha1Hex(source)));
-            EVAL[kind.ordinal()] = prefix(kind, "EVAL", source);
+            EVALSHA[kind.ordinal()] = prefix(kind, "EVALSHA", sha1Hex(source));
+            EVAL[kind.ordinal()] = prefix(kind, "EVAL", new String(source, StandardCharsets.US_ASCII));
             BATCH_EVALSHA[kind.ordinal()] = evalShaHead(source);
             BATCH_EVAL[kind.ordinal()] = evalHead(source);
         }
@@ -84,17 +84,11 @@ final class ScriptSources {
     }
 
     /** {@code *6 $7 EVALSHA $40 <sha> $1 1}: the bytes before the key. */
-    private static byte[] prefix(CommandKind kind, String command, byte[] script) {
+    private static byte[] prefix(CommandKind kind, String command, String script) {
         int keyCount = kind.hasCounter ? 2 : 1;
         int count = 3 + keyCount + 1 + kind.argumentCount;
-        byte[] head = ascii("*" + count + "\r\n$" + command.length() + "\r\n" + command + "\r\n$" + script.length
-                + "\r\n");
-        byte[] tail = ascii("\r\n$1\r\n" + keyCount + "\r\n");
-        byte[] prefix = new byte[head.length + script.length + tail.length];
-        System.arraycopy(head, 0, prefix, 0, head.length);
-        System.arraycopy(script, 0, prefix, head.length, script.length);
-        System.arraycopy(tail, 0, prefix, head.length + script.length, tail.length);
-        return prefix;
+        return ascii("*" + count + "\r\n$" + command.length() + "\r\n" + command + "\r\n$" + script.length() + "\r\n"
+                + script + "\r\n$1\r\n" + keyCount + "\r\n");
     }
 
     private static byte[] ascii(String text) {

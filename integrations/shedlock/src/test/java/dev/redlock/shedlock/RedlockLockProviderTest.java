@@ -17,6 +17,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.CountDownLatch;
@@ -220,11 +221,32 @@ class RedlockLockProviderTest {
         assertEquals(180, count[0]);
     }
 
+    LockProvider lockProvider(Redlock redlock) {
+        return new RedlockLockProvider(redlock);
+    }
+
+    /** The code blocks of a page. */
+    private record Page(String text) {
+        static Page of(String name) throws IOException {
+            return new Page(Files.readString(Path.of("..", "..").resolve(name)));
+        }
+
+        String block(String language, String part) {
+            return Arrays.stream(text.split("```" + language + "\n"))
+                    .skip(1)
+                    .map(block -> block.substring(0, block.indexOf("```")))
+                    .filter(block -> block.contains(part))
+                    .findFirst()
+                    .orElseThrow();
+        }
+    }
+
     @Test
-    void theLineOfThePageCompiles() throws IOException {
-        LockProvider lockProvider = new RedlockLockProvider(redlock);
-        assertTrue(lockProvider.lock(configuration(LONG, Duration.ZERO)).isPresent());
-        assertTrue(Files.readString(Path.of("README.md")).contains("return new RedlockLockProvider(redlock);"));
+    void theMethodOfThePageIsOneOfThisClass() throws IOException {
+        String shown = Page.of("integrations/shedlock/README.md").block("java", "LockProvider lockProvider");
+        String own = Files.readString(Path.of("src/test/java", getClass().getName().replace('.', '/') + ".java"));
+        assertTrue(own.contains(shown.indent(4)), shown);
+        assertTrue(lockProvider(redlock).lock(configuration(LONG, Duration.ZERO)).isPresent());
     }
 
     private LockConfiguration configuration(Duration most, Duration least) {
