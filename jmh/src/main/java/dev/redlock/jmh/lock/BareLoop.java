@@ -14,6 +14,7 @@ import java.io.UncheckedIOException;
 import java.nio.ByteBuffer;
 import java.nio.channels.SelectionKey;
 import java.nio.channels.Selector;
+import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
@@ -33,6 +34,8 @@ import java.util.function.Consumer;
 final class BareLoop implements LockSession {
 
     static final String THREAD_NAME = "yardstick";
+
+    private static final String INCLUDE = "--include ";
 
     private static final long END_LIMIT_MS = 10_000;
     private static final int COMMAND_BYTES_MAX = 256;
@@ -90,13 +93,21 @@ final class BareLoop implements LockSession {
         thread.start();
     }
 
-    /** The scripts of the client: both sides send the nodes the same commands. */
+    /** The scripts of the client, with the parts that they include: both sides send the nodes the same commands. */
     static byte[] script(String name) throws IOException {
+        StringBuilder joined = new StringBuilder();
+        for (String line : read(name).split("(?<=\n)")) {
+            joined.append(line.startsWith(INCLUDE) ? read(line.substring(INCLUDE.length()).strip()) : line);
+        }
+        return joined.toString().getBytes(StandardCharsets.US_ASCII);
+    }
+
+    private static String read(String name) throws IOException {
         try (InputStream in = Redlock.class.getResourceAsStream("node/" + name + ".lua")) {
             if (in == null) {
                 throw new IllegalStateException("script " + name + ".lua is missing from the redlock-core jar");
             }
-            return in.readAllBytes();
+            return new String(in.readAllBytes(), StandardCharsets.US_ASCII);
         }
     }
 
