@@ -84,7 +84,7 @@ final class Reservations {
 
     /** Returns whether reservations alone may have refused a set: those last for a third of a second at most. */
     static boolean mayHaveRefused(PendingAcquire pending) {
-        return pending.lease.shortestRemainingTtlMs() * NS_PER_MS <= SET_PERIOD_NS;
+        return pending.lease.shortestRemainingTtlMs() <= SET_PERIOD_NS / NS_PER_MS;
     }
 
     /** Returns whether the next refusal leaves the reservation of the oldest set. */
