@@ -554,6 +554,9 @@ class WakeUpTest extends VirtualTest {
     void theCoordinatorGetsAReleaseLast() {
         VirtualWorld.Client client = slowWorld(3);
         VirtualWorld.Client other = client();
+        Lease busy = acquired(get(other.redlock().acquireAsync("busy", options())));
+        // A client without any contended lock does not look for coordinators.
+        var waitingForBusy = client.redlock().acquireAsync("busy", options().waitUpTo(WAIT)).toCompletableFuture();
         Set<Integer> coordinators = new HashSet<>();
         for (int i = 0; i < 8; i++) {
             String name = "r" + i;
@@ -574,6 +577,9 @@ class WakeUpTest extends VirtualTest {
             release(waiting.join().lease());
         }
         assertTrue(coordinators.size() > 1, "the order of the nodes alone would do");
+        release(busy);
+        world.await("handoff", 10_000, waitingForBusy::isDone);
+        release(waitingForBusy.join().lease());
     }
 
     /** The indexes of the nodes, in the order in which they get requests from now on. */

@@ -255,8 +255,13 @@ final class AcquireScheduler implements Waiters {
     @Override
     public int onEnding(LockKey key, long waitNs, long acquiredNs, long nowNs) {
         countLease(key, waitNs, nowNs - acquiredNs);
-        boolean isAnyoneConcerned = queues.count != 0 || fairness.size != 0 || fairness.untilQuestionNs <= 0;
-        return isAnyoneConcerned ? fairness.onEnding(key, waitNs, acquiredNs, nowNs) : Coordinator.NONE;
+        boolean isAnyLockContended = queues.count != 0 || fairness.size != 0;
+        if (isAnyLockContended) {
+            services.fanOut.sendLastTo(services.coordinator.of(key));
+        }
+        return isAnyLockContended || fairness.untilQuestionNs <= 0
+                ? fairness.onEnding(key, waitNs, acquiredNs, nowNs)
+                : Coordinator.NONE;
     }
 
     private void countLease(LockKey key, long waitNs, long heldNs) {

@@ -255,11 +255,6 @@ final class Claim extends LockRequest {
     }
 
     @Override
-    public int orderHash() {
-        return key.orderHash;
-    }
-
-    @Override
     public int slot() {
         return key.slot();
     }

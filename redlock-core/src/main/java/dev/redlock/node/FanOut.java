@@ -190,14 +190,22 @@ public final class FanOut {
      * @param mask    the nodes, node i as bit i
      */
     public void release(LockRequest request, CommandKind kind, long mask) {
-        if (batch.lastNode == SharedBatch.ANY_NODE) {
-            // Its push wakes the waiters. One node for all releases: most turns with a contended one have no other.
-            batch.lastNode = coordinatorOf(request, request.orderHash());
-        }
         if (isBatched(request, kind)) {
             collect(request, kind, 0, mask);
         } else {
             send(request, kind, 0, mask);
+        }
+    }
+
+    /**
+     * Sends the commands of this turn to a node last: its push of a release wakes the waiters. One node for all
+     * releases, because most turns with a contended one have no other.
+     *
+     * @param nodeIndex the coordinator of a contended resource; -1 for none
+     */
+    public void sendLastTo(int nodeIndex) {
+        if (batch.lastNode == SharedBatch.ANY_NODE) {
+            batch.lastNode = nodeIndex;
         }
     }
 

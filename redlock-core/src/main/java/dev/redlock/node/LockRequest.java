@@ -64,9 +64,6 @@ public abstract class LockRequest extends InFlightRequest implements SlotKey {
      */
     public abstract int resourceHash(int index);
 
-    /** @return a hash by which all clients order the nodes for the lock */
-    public abstract int orderHash();
-
     /**
      * The name of the reservation that a waiting writer leaves beside readers, and a waiting set beside its keys.
      *

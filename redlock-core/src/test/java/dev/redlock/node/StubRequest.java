@@ -46,11 +46,6 @@ class StubRequest extends LockRequest {
     }
 
     @Override
-    public int orderHash() {
-        return resourceHash(0);
-    }
-
-    @Override
     public int slot() {
         return KeySlot.ofBulk(resourceBulk);
     }
