@@ -83,7 +83,7 @@ class DocsCommandsTest {
     void everyDocumentedMavenCommandNamesExistingTargets() throws Exception {
         List<MatchResult> calls = inAllPages(MAVEN);
         String poms = DocPages.text("pom.xml") + DocPages.text("redlock-core/pom.xml")
-                + DocPages.text("resp-codec/pom.xml");
+                + DocPages.text("resp-codec/pom.xml") + DocPages.text("load-test/pom.xml");
         for (MatchResult call : calls) {
             List<String> words = words(call.group(1));
             for (int i = 0; i < words.size(); i++) {

@@ -16,17 +16,13 @@ public final class ChildJvm {
     private static final int WARNING_JDK = 24;
 
     public static List<String> command(List<String> jvmOptions, List<String> arguments) {
-        return command(jvmOptions, System.getProperty("java.class.path"), arguments);
-    }
-
-    public static List<String> command(List<String> jvmOptions, String classPath, List<String> arguments) {
         List<String> command = new ArrayList<>();
         command.add(Path.of(System.getProperty("java.home"), "bin", "java").toString());
         command.addAll(jvmOptions);
         if (Runtime.version().feature() >= WARNING_JDK) {
             command.addAll(List.of("--enable-native-access=ALL-UNNAMED", "--sun-misc-unsafe-memory-access=allow"));
         }
-        command.addAll(List.of("-cp", classPath, MAIN_CLASS));
+        command.addAll(List.of("-cp", System.getProperty("java.class.path"), MAIN_CLASS));
         command.addAll(arguments);
         return command;
     }

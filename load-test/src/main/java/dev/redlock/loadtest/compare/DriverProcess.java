@@ -1,7 +1,6 @@
 package dev.redlock.loadtest.compare;
 
 import dev.redlock.loadtest.cli.ChildJvm;
-import dev.redlock.loadtest.consensus.PeerLibraries;
 import dev.redlock.loadtest.driver.LockDriver;
 import java.io.IOException;
 import java.io.ObjectInputStream;
@@ -55,11 +54,9 @@ final class DriverProcess implements AutoCloseable {
     static DriverProcess start(LockDriver driver, List<String> options) throws IOException {
         List<String> arguments = new ArrayList<>(List.of(CompareDriverCommand.NAME, "--driver=" + driver.name()));
         arguments.addAll(options);
-        List<String> command = driver.service().isEmpty()
-                ? ChildJvm.command(JVM_OPTIONS, arguments)
-                : ChildJvm.command(JVM_OPTIONS, PeerLibraries.classPath(), arguments);
         Path err = Files.createTempFile("load-test-driver-", ".err");
-        Process process = new ProcessBuilder(command).redirectError(err.toFile()).start();
+        Process process = new ProcessBuilder(ChildJvm.command(JVM_OPTIONS, arguments)).redirectError(err.toFile())
+                .start();
         DriverProcess started = new DriverProcess(driver.name(), process, err);
         Thread reader = new Thread(started::read, "load-driver-" + driver.name());
         reader.setDaemon(true);

@@ -1,5 +1,6 @@
 package dev.redlock.loadtest.consensus;
 
+import dev.redlock.loadtest.result.LibraryVersion;
 import dev.redlock.transport.NodeAddress;
 import dev.redlock.trial.nodes.FreePorts;
 import java.io.IOException;
@@ -21,33 +22,29 @@ import java.util.function.Supplier;
  */
 public enum ConsensusService {
     /** The {@code etcd} of {@code PATH}. */
-    ETCD("etcd", EtcdGroup::version, EtcdGroup::new) {
-        @Override
-        public Optional<String> missing() {
-            return PeerLibraries.missing("io.etcd.jetcd.Client", "jetcd-core").or(EtcdGroup::missing);
-        }
-    },
+    ETCD("etcd", "EtcdSession$Opening", EtcdGroup::missing, EtcdGroup::version, EtcdGroup::new),
     /** ZooKeeper's servers from its Maven artifact. */
-    ZOOKEEPER("ZooKeeper", () -> PeerLibraries.version("ZooKeeper", "zookeeper"), ZooKeeperGroup::new) {
-        @Override
-        public Optional<String> missing() {
-            return PeerLibraries.missing("org.apache.curator.framework.recipes.locks.InterProcessMutex",
-                    "curator-recipes")
-                    .or(() -> PeerLibraries.missing(ZooKeeperGroup.MAIN_CLASS, "zookeeper"));
-        }
-    };
+    ZOOKEEPER("ZooKeeper", "ZooKeeperSession$Opening", Optional::empty,
+            () -> LibraryVersion.of("ZooKeeper", "org.apache.zookeeper", "zookeeper"), ZooKeeperGroup::new);
 
     /** Larger groups are not in use. */
     public static final int COUNT_MAX = 9;
 
     static final String HOST = "127.0.0.1";
 
+    private static final String DRIVERS = "dev.redlock.loadtest.driver.";
+
     private final String title;
+    private final String driver;
+    private final Supplier<Optional<String>> missingServer;
     private final Supplier<String> version;
     private final BiFunction<Integer, Path, ServerGroup> groups;
 
-    ConsensusService(String title, Supplier<String> version, BiFunction<Integer, Path, ServerGroup> groups) {
+    ConsensusService(String title, String driver, Supplier<Optional<String>> missingServer, Supplier<String> version,
+            BiFunction<Integer, Path, ServerGroup> groups) {
         this.title = title;
+        this.driver = DRIVERS + driver;
+        this.missingServer = missingServer;
         this.version = version;
         this.groups = groups;
     }
@@ -57,7 +54,24 @@ public enum ConsensusService {
     }
 
     /** Why it cannot be used on this machine, and how to get it; empty if it can be used. */
-    public abstract Optional<String> missing();
+    public Optional<String> missing() {
+        return missing(driver).or(missingServer);
+    }
+
+    static Optional<String> missing(String driver) {
+        try {
+            Class.forName(driver);
+            return Optional.empty();
+        } catch (ClassNotFoundException e) {
+            return Optional.of("this program was built without it: build it with mvn -Pconsensus -pl load-test -am "
+                    + "-DskipTests package");
+        }
+    }
+
+    /** The class of its driver, which only a program built with the Maven profile "consensus" has. */
+    public Class<?> driver() throws ClassNotFoundException {
+        return Class.forName(driver);
+    }
 
     String version() {
         return version.get();
@@ -119,8 +133,8 @@ public enum ConsensusService {
             Path config = Files.write(folder.resolve("zookeeper" + index + ".cfg"), config(index, data));
             return List.of(Path.of(System.getProperty("java.home"), "bin", "java").toString(), "-Xms" + HEAP,
                     "-Xmx" + HEAP,
-                    "-Dslf4j.provider=org.slf4j.simple.SimpleServiceProvider",
-                    "-Dorg.slf4j.simpleLogger.defaultLogLevel=warn", "-cp", PeerLibraries.classPath(), MAIN_CLASS,
+                    "-Dorg.slf4j.simpleLogger.defaultLogLevel=warn", "-cp", System.getProperty("java.class.path"),
+                    MAIN_CLASS,
                     config.toString());
         }
 

@@ -3,7 +3,6 @@ package dev.redlock.loadtest.driver;
 import dev.redlock.api.CommandMode;
 import dev.redlock.api.TransportKind;
 import dev.redlock.loadtest.consensus.ConsensusService;
-import dev.redlock.loadtest.consensus.PeerLibraries;
 import dev.redlock.loadtest.result.LibraryVersion;
 import java.io.IOException;
 import java.util.Arrays;
@@ -38,13 +37,9 @@ public final class Drivers {
                             Optional.empty(), Set.of(DriverOption.TLS), JedisSession::open),
                     new Peer("set-nx", () -> "the published pattern over a JDK socket", false, Optional.empty(),
                             Set.of(DriverOption.TLS), SetNxSession::open),
-                    // The libraries of these two may be missing, so their classes are loaded at the first use.
-                    new Peer("etcd", () -> PeerLibraries.version("jetcd", "jetcd-core"), true,
-                            Optional.of(ConsensusService.ETCD), Set.of(DriverOption.WAIT),
-                            spec -> EtcdSession.open(spec)),
-                    new Peer("zookeeper", () -> PeerLibraries.version("Curator", "curator-recipes"), true,
-                            Optional.of(ConsensusService.ZOOKEEPER), Set.of(DriverOption.WAIT),
-                            spec -> ZooKeeperSession.open(spec))))
+                    consensus("etcd", ConsensusService.ETCD, "jetcd", "io.etcd", "jetcd-core"),
+                    consensus("zookeeper", ConsensusService.ZOOKEEPER, "Curator", "org.apache.curator",
+                            "curator-recipes")))
             .toList();
     static final List<String> NAMES = ALL.stream().map(LockDriver::name).toList();
     /**
@@ -58,7 +53,7 @@ public final class Drivers {
 
     /** @threading any thread */
     @FunctionalInterface
-    private interface Opener {
+    interface Opener {
         LockSession open(SessionSpec spec) throws IOException, InterruptedException;
     }
 
@@ -88,6 +83,18 @@ public final class Drivers {
                         ? Set.of(DriverOption.TLS, DriverOption.WAIT, DriverOption.FENCED)
                         : Set.of(DriverOption.TLS, DriverOption.WAIT),
                 spec -> RedissonSession.open(spec, kind));
+    }
+
+    private static LockDriver consensus(String name, ConsensusService service, String title, String group,
+            String artifact) {
+        return new Peer(name, () -> LibraryVersion.of(title, group, artifact), true, Optional.of(service),
+                Set.of(DriverOption.WAIT), spec -> {
+                    try {
+                        return ((Opener) service.driver().getDeclaredConstructor().newInstance()).open(spec);
+                    } catch (ReflectiveOperationException e) {
+                        throw new IOException(name + " cannot be used: " + service.missing().orElse(""), e);
+                    }
+                });
     }
 
     /** Finds a driver; throws IllegalArgumentException with the names if there is none, or it has no such transport. */

@@ -54,18 +54,22 @@ final class EtcdSession implements LockSession {
         this.locks = client.getLockClient();
     }
 
-    static LockSession open(SessionSpec spec) throws IOException, InterruptedException {
-        List<URI> servers = spec.nodes().stream().map(server -> URI.create("http://" + server)).toList();
-        EtcdSession session = new EtcdSession(
-                Client.builder().endpoints(servers).connectTimeout(CALL_LIMIT).build());
-        Majority.of(session, spec.nodes(),
-                server -> await(session.client.getMaintenanceClient().statusMember("ip:///" + server), CALL_LIMIT));
-        try {
-            session.lease(DEFAULT_TTL);
-            return session;
-        } catch (UncheckedIOException e) {
-            session.close();
-            throw e.getCause();
+    /** @threading immutable */
+    static final class Opening implements Drivers.Opener {
+        @Override
+        public LockSession open(SessionSpec spec) throws IOException, InterruptedException {
+            List<URI> servers = spec.nodes().stream().map(server -> URI.create("http://" + server)).toList();
+            EtcdSession session = new EtcdSession(
+                    Client.builder().endpoints(servers).connectTimeout(CALL_LIMIT).build());
+            Majority.of(session, spec.nodes(),
+                    server -> await(session.client.getMaintenanceClient().statusMember("ip:///" + server), CALL_LIMIT));
+            try {
+                session.lease(DEFAULT_TTL);
+                return session;
+            } catch (UncheckedIOException e) {
+                session.close();
+                throw e.getCause();
+            }
         }
     }
 

@@ -45,15 +45,19 @@ final class ZooKeeperSession implements LockSession {
         this.servers = servers;
     }
 
-    static LockSession open(SessionSpec spec) throws IOException, InterruptedException {
-        ZooKeeperSession session = new ZooKeeperSession(
-                spec.nodes().stream().map(NodeAddress::toString).collect(Collectors.joining(",")));
-        Majority.of(session, spec.nodes(), ZooKeeperSession::requireListening);
-        if (!session.client(DEFAULT_TTL).blockUntilConnected(READY_LIMIT_SECONDS, TimeUnit.SECONDS)) {
-            session.close();
-            throw new IOException("there is no session after " + READY_LIMIT_SECONDS + " s");
+    /** @threading immutable */
+    static final class Opening implements Drivers.Opener {
+        @Override
+        public LockSession open(SessionSpec spec) throws IOException, InterruptedException {
+            ZooKeeperSession session = new ZooKeeperSession(
+                    spec.nodes().stream().map(NodeAddress::toString).collect(Collectors.joining(",")));
+            Majority.of(session, spec.nodes(), ZooKeeperSession::requireListening);
+            if (!session.client(DEFAULT_TTL).blockUntilConnected(READY_LIMIT_SECONDS, TimeUnit.SECONDS)) {
+                session.close();
+                throw new IOException("there is no session after " + READY_LIMIT_SECONDS + " s");
+            }
+            return session;
         }
-        return session;
     }
 
     private static void requireListening(NodeAddress address) throws IOException {

@@ -5,20 +5,16 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import dev.redlock.loadtest.Await;
-import dev.redlock.loadtest.consensus.ConsensusServers.ServerProcess;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
-import java.util.Optional;
 import java.util.stream.Stream;
-import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 
-@Tag("release")
 class ConsensusServersTest {
     @ParameterizedTest
     @EnumSource
@@ -52,27 +48,6 @@ class ConsensusServersTest {
         try (ConsensusServers servers = ConsensusServers.start(service, 1, folder)) {
             assertEquals(1, servers.addresses().size());
         }
-    }
-
-    @Test
-    void serverThatEndsAtOnceIsAnErrorWithTheEndOfItsLog(@TempDir Path folder) throws Exception {
-        ServerProcess server = ServerProcess.start(List.of("sh", "-c", "echo no room; exit 3"),
-                folder.resolve("server.log"));
-        Await.until("its end", () -> server.awaitEnd(5));
-        assertEquals("ended with exit code 3; its log ends with: no room", server.lastWords());
-    }
-
-    @Test
-    void missingProgramIsNamedWithItsPackage() {
-        assertEquals(Optional.of("there is no etcd on PATH: install it (on Debian: apt-get install etcd-server)"),
-                EtcdGroup.missing("/nowhere"));
-    }
-
-    @Test
-    void missingLibraryIsNamedWithItsFolder() {
-        String reason = PeerLibraries.missing("org.example.Missing", "no-such-client").orElseThrow();
-        assertTrue(reason.startsWith("there is no no-such-client in "), reason);
-        assertTrue(reason.contains("mvn -pl load-test -am -DskipTests package"), reason);
     }
 
     @Test

@@ -30,12 +30,10 @@ import org.apache.zookeeper.ZooKeeper;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Nested;
-import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.TestInstance;
 
 /** What the drivers of consensus services have to do on real servers: {@link DriverContractTest} without Redis. */
-@Tag("release")
 class ConsensusContractTest {
     private static final Duration TTL = Duration.ofSeconds(30);
     private static final Duration LIMIT = Duration.ofSeconds(20);
