@@ -10,6 +10,11 @@ import java.util.HashSet;
 import java.util.List;
 import java.util.Queue;
 import java.util.Set;
+import java.util.concurrent.Executor;
+import java.util.concurrent.LinkedBlockingQueue;
+import java.util.concurrent.ThreadFactory;
+import java.util.concurrent.ThreadPoolExecutor;
+import java.util.concurrent.TimeUnit;
 
 /**
  * Limits the connections that the servers of one cluster open at once, since a cluster decides how many servers it
@@ -25,9 +30,10 @@ final class ConnectLimit {
     /** Most connects that start in a period. Those that fail at once must not occupy the loop. */
     private static final int STARTED_MAX = 16;
     private static final long PERIOD_NS = 50 * NS_PER_MS;
+    static final int LOOKUP_THREADS_MAX = 4;
 
     private final NodeContext context;
-    private final LookupThreads lookups;
+    private final ThreadPoolExecutor lookups;
     private final ClusterServers servers;
     private final Set<Runnable> running = new HashSet<>();
     private final Queue<Runnable> waiting = new ArrayDeque<>();
@@ -39,12 +45,31 @@ final class ConnectLimit {
     ConnectLimit(NodeContext context, String name, List<NodeAddress> seeds) {
         this.context = context;
         this.servers = new ClusterServers(context.options().clusters().servers(), seeds);
-        this.lookups = new LookupThreads(
+        this.lookups = newLookups(
                 task -> context.platform().transport().newThread("redlock-lookup-" + name, task));
     }
 
+    /** A few threads for look-ups, each of which ends after a second without one. */
+    static ThreadPoolExecutor newLookups(ThreadFactory threads) {
+        ThreadPoolExecutor lookups = new ThreadPoolExecutor(LOOKUP_THREADS_MAX, LOOKUP_THREADS_MAX, 1, TimeUnit.SECONDS,
+                new LinkedBlockingQueue<>(), threads, new ThreadPoolExecutor.DiscardPolicy());
+        lookups.allowCoreThreadTimeOut(true);
+        return lookups;
+    }
+
+    /** Drops the look-ups that wait, and all later ones. */
+    static void drop(ThreadPoolExecutor lookups) {
+        lookups.getQueue().clear();
+        lookups.shutdown();
+    }
+
+    /** The look-ups that have not ended. One whose thread is just starting may be missing. */
+    static int pendingCount(ThreadPoolExecutor lookups) {
+        return lookups.getActiveCount() + lookups.getQueue().size();
+    }
+
     /** Runs the look-ups of host names. */
-    LookupThreads lookups() {
+    Executor lookups() {
         return lookups;
     }
 
@@ -73,7 +98,7 @@ final class ConnectLimit {
         isClosed = true;
         waiting.clear();
         context.timers().stop(timer);
-        lookups.close();
+        drop(lookups);
     }
 
     private void startNext() {
@@ -95,6 +120,6 @@ final class ConnectLimit {
 
     private boolean hasRoom() {
         return !isClosed && startedCount < STARTED_MAX && running.size() < AT_ONCE_MAX
-                && lookups.pendingCount() < AT_ONCE_MAX;
+                && pendingCount(lookups) < AT_ONCE_MAX;
     }
 }

@@ -7,13 +7,14 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import java.util.List;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.ThreadPoolExecutor;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
 @Timeout(30)
 class LookupThreadsTest {
 
-    private final LookupThreads lookups = new LookupThreads(Thread::new);
+    private final ThreadPoolExecutor lookups = ConnectLimit.newLookups(Thread::new);
     private final List<Thread> threads = new CopyOnWriteArrayList<>();
     private final CountDownLatch hung = new CountDownLatch(1);
 
@@ -27,12 +28,16 @@ class LookupThreadsTest {
     }
 
     private void awaitNone() throws InterruptedException {
-        while (lookups.pendingCount() > 0) {
-            Thread.onSpinWait();
-        }
-        lookups.close();
+        awaitPending(0);
+        ConnectLimit.drop(lookups);
         for (Thread thread : threads) {
             thread.join();
+        }
+    }
+
+    private void awaitPending(int count) {
+        while (ConnectLimit.pendingCount(lookups) != count) {
+            Thread.onSpinWait();
         }
     }
 
@@ -43,34 +48,35 @@ class LookupThreadsTest {
             lookups.execute(this::hang);
         }
         lookups.execute(last::countDown);
-        assertEquals(1_001, lookups.pendingCount());
+        awaitPending(1_001);
         hung.countDown();
         last.await();
         awaitNone();
-        assertTrue(threads.stream().distinct().count() <= LookupThreads.THREADS_MAX, threads::toString);
+        assertTrue(threads.stream().distinct().count() <= ConnectLimit.LOOKUP_THREADS_MAX, threads::toString);
     }
 
     @Test
     void closeDropsTheLookUpsThatWait() throws InterruptedException {
-        for (int i = 0; i < LookupThreads.THREADS_MAX + 10; i++) {
+        for (int i = 0; i < ConnectLimit.LOOKUP_THREADS_MAX + 10; i++) {
             lookups.execute(this::hang);
         }
-        lookups.close();
-        assertEquals(LookupThreads.THREADS_MAX, lookups.pendingCount());
+        awaitPending(ConnectLimit.LOOKUP_THREADS_MAX + 10);
+        ConnectLimit.drop(lookups);
+        awaitPending(ConnectLimit.LOOKUP_THREADS_MAX);
         lookups.execute(this::hang);
         hung.countDown();
         awaitNone();
-        assertEquals(LookupThreads.THREADS_MAX, threads.size());
+        assertEquals(ConnectLimit.LOOKUP_THREADS_MAX, threads.size());
     }
 
     @Test
     void aThreadThatCannotStartIsNotCounted() {
-        LookupThreads none = new LookupThreads(task -> {
+        ThreadPoolExecutor none = ConnectLimit.newLookups(task -> {
             throw new OutOfMemoryError("no thread, thrown by a test");
         });
-        for (int i = 0; i < 2 * LookupThreads.THREADS_MAX; i++) {
+        for (int i = 0; i < 2 * ConnectLimit.LOOKUP_THREADS_MAX; i++) {
             assertThrows(OutOfMemoryError.class, () -> none.execute(this::hang));
         }
-        assertEquals(0, none.pendingCount());
+        assertEquals(0, ConnectLimit.pendingCount(none));
     }
 }
