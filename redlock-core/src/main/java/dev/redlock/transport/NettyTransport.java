@@ -43,81 +43,38 @@ import java.util.function.Supplier;
  */
 public enum NettyTransport implements IoTransport {
     /** Linux epoll, with Unix sockets. */
-    EPOLL(() -> EpollIoHandler.class, () -> Epoll.unavailabilityCause()) {
-        @Override
-        public IoHandlerFactory newIoHandlerFactory() {
-            return EpollIoHandler.newFactory();
-        }
-
-        @Override
-        Class<? extends Channel> tcpChannelClass() {
-            return EpollSocketChannel.class;
-        }
-
-        @Override
-        Class<? extends Channel> unixChannelClass() {
-            return EpollDomainSocketChannel.class;
-        }
-
-        @Override
-        void setUserTimeout(Bootstrap bootstrap, int userTimeoutMs) {
-            bootstrap.option(EpollChannelOption.TCP_USER_TIMEOUT, userTimeoutMs);
-        }
-    },
+    EPOLL(() -> EpollIoHandler.class, () -> Epoll.unavailabilityCause(), () -> EpollIoHandler.newFactory(),
+            () -> EpollSocketChannel.class, () -> EpollDomainSocketChannel.class,
+            () -> EpollChannelOption.TCP_USER_TIMEOUT),
     /** Linux io_uring; no Unix sockets. Its native library is a dependency that the user adds. */
-    IO_URING(() -> IoUringIoHandler.class, () -> IoUring.unavailabilityCause()) {
-        @Override
-        public IoHandlerFactory newIoHandlerFactory() {
-            return IoUringIoHandler.newFactory();
-        }
-
-        @Override
-        Class<? extends Channel> tcpChannelClass() {
-            return IoUringSocketChannel.class;
-        }
-
-        @Override
-        void setUserTimeout(Bootstrap bootstrap, int userTimeoutMs) {
-            bootstrap.option(IoUringChannelOption.TCP_USER_TIMEOUT, userTimeoutMs);
-        }
-    },
+    IO_URING(() -> IoUringIoHandler.class, () -> IoUring.unavailabilityCause(), () -> IoUringIoHandler.newFactory(),
+            () -> IoUringSocketChannel.class, () -> null, () -> IoUringChannelOption.TCP_USER_TIMEOUT),
     /** BSD and macOS kqueue, with Unix sockets. */
-    KQUEUE(() -> KQueueIoHandler.class, () -> KQueue.unavailabilityCause()) {
-        @Override
-        public IoHandlerFactory newIoHandlerFactory() {
-            return KQueueIoHandler.newFactory();
-        }
-
-        @Override
-        Class<? extends Channel> tcpChannelClass() {
-            return KQueueSocketChannel.class;
-        }
-
-        @Override
-        Class<? extends Channel> unixChannelClass() {
-            return KQueueDomainSocketChannel.class;
-        }
-    },
+    KQUEUE(() -> KQueueIoHandler.class, () -> KQueue.unavailabilityCause(), () -> KQueueIoHandler.newFactory(),
+            () -> KQueueSocketChannel.class, () -> KQueueDomainSocketChannel.class, () -> null),
     /** The JDK's selector, on every platform; no Unix sockets. */
-    NIO(() -> NioIoHandler.class, () -> null) {
-        @Override
-        public IoHandlerFactory newIoHandlerFactory() {
-            return NioIoHandler.newFactory();
-        }
-
-        @Override
-        Class<? extends Channel> tcpChannelClass() {
-            return NioSocketChannel.class;
-        }
-    };
+    NIO(() -> NioIoHandler.class, () -> null, () -> NioIoHandler.newFactory(), () -> NioSocketChannel.class,
+            () -> null, () -> null);
 
     private final Supplier<Class<? extends IoHandler>> ioHandlerClass;
     private final Supplier<Throwable> unavailability;
+    private final Supplier<IoHandlerFactory> ioHandlerFactory;
+    private final Supplier<Class<? extends Channel>> tcpChannelClass;
+    /** Supplies null if the transport has no Unix sockets. */
+    private final Supplier<Class<? extends Channel>> unixChannelClass;
+    /** Supplies null except on Linux. There the node's limit for unanswered requests detects a dead peer. */
+    private final Supplier<ChannelOption<Integer>> userTimeout;
 
-    NettyTransport(Supplier<Class<? extends IoHandler>> ioHandlerClass,
-            Supplier<Throwable> unavailability) {
+    /** The suppliers are lambdas: a reference to a method would load its class here. */
+    NettyTransport(Supplier<Class<? extends IoHandler>> ioHandlerClass, Supplier<Throwable> unavailability,
+            Supplier<IoHandlerFactory> ioHandlerFactory, Supplier<Class<? extends Channel>> tcpChannelClass,
+            Supplier<Class<? extends Channel>> unixChannelClass, Supplier<ChannelOption<Integer>> userTimeout) {
         this.ioHandlerClass = ioHandlerClass;
         this.unavailability = unavailability;
+        this.ioHandlerFactory = ioHandlerFactory;
+        this.tcpChannelClass = tcpChannelClass;
+        this.unixChannelClass = unixChannelClass;
+        this.userTimeout = userTimeout;
     }
 
     /**
@@ -201,7 +158,7 @@ public enum NettyTransport implements IoTransport {
         } catch (LinkageError e) {
             return "its classes are on neither the class path nor the module path";
         }
-        return needsUnixSockets && unixChannelClass() == null ? "it has no Unix domain sockets" : null;
+        return needsUnixSockets && unixChannelClass.get() == null ? "it has no Unix domain sockets" : null;
     }
 
     private static String reasonOf(Throwable cause) {
@@ -217,14 +174,9 @@ public enum NettyTransport implements IoTransport {
         return end < 0 ? message : message.substring(0, end);
     }
 
-    abstract Class<? extends Channel> tcpChannelClass();
-
-    Class<? extends Channel> unixChannelClass() {
-        return null;
-    }
-
-    void setUserTimeout(Bootstrap bootstrap, int userTimeoutMs) {
-        // Only Linux has the option. Elsewhere the node's limit for unanswered requests detects a dead peer.
+    @Override
+    public IoHandlerFactory newIoHandlerFactory() {
+        return ioHandlerFactory.get();
     }
 
     @Override
@@ -235,20 +187,22 @@ public enum NettyTransport implements IoTransport {
     @Override
     public Class<? extends Channel> channelClass(NodeAddress address) {
         if (!address.isUnixSocket()) {
-            return tcpChannelClass();
+            return tcpChannelClass.get();
         }
-        if (unixChannelClass() == null) {
+        if (unixChannelClass.get() == null) {
             throw new IllegalArgumentException("transport " + this + " has no Unix domain sockets, which " + address
                     + " needs: use EPOLL, KQUEUE or AUTO");
         }
-        return unixChannelClass();
+        return unixChannelClass.get();
     }
 
     @Override
     public void tune(Bootstrap bootstrap, NodeAddress address, int userTimeoutMs) {
         if (!address.isUnixSocket()) {
             bootstrap.option(ChannelOption.TCP_NODELAY, true).option(ChannelOption.SO_KEEPALIVE, true);
-            setUserTimeout(bootstrap, userTimeoutMs);
+            if (userTimeout.get() != null) {
+                bootstrap.option(userTimeout.get(), userTimeoutMs);
+            }
         }
     }
 
