@@ -41,6 +41,13 @@ abstract class ConnectionSettings {
     /** Rejects changes after the conclusion. */
     abstract void checkOpen();
 
+    /** Changes an option. */
+    final RedlockContext with(Runnable change) {
+        checkOpen();
+        change.run();
+        return self();
+    }
+
     /**
      * Sets the options of TLS, which the nodes with a {@code rediss://} address use.
      *
@@ -48,9 +55,7 @@ abstract class ConnectionSettings {
      * @return this
      */
     public RedlockContext tls(TlsOptions options) {
-        checkOpen();
-        tls = Objects.requireNonNull(options, "TLS options are null");
-        return self();
+        return with(() -> tls = Objects.requireNonNull(options, "TLS options are null"));
     }
 
     /**
@@ -86,9 +91,7 @@ abstract class ConnectionSettings {
      * @return this
      */
     public RedlockContext credentials(CredentialsProvider provider) {
-        checkOpen();
-        credentials = Objects.requireNonNull(provider, "credentials provider is null");
-        return self();
+        return with(() -> credentials = Objects.requireNonNull(provider, "credentials provider is null"));
     }
 
     /**
@@ -101,10 +104,9 @@ abstract class ConnectionSettings {
      * @throws IllegalArgumentException if it is out of range
      */
     public RedlockContext clusterNodeTimeout(Duration timeout) {
-        checkOpen();
-        clusterNodeTimeoutMs = inRange("clusterNodeTimeout", Durations.millisOf("clusterNodeTimeout", timeout), 100,
-                86_400_000, "ms");
-        return self();
+        return with(() -> clusterNodeTimeoutMs = inRange("clusterNodeTimeout",
+                Durations.millisOf("clusterNodeTimeout", timeout), 100,
+                86_400_000, "ms"));
     }
 
     /**
@@ -118,9 +120,7 @@ abstract class ConnectionSettings {
      * @throws IllegalArgumentException if a rule is malformed, or there are none or too many
      */
     public RedlockContext clusterServers(String... rules) {
-        checkOpen();
-        clusterServers = ServerRules.parse(rules);
-        return self();
+        return with(() -> clusterServers = ServerRules.parse(rules));
     }
 
     /**
@@ -131,9 +131,7 @@ abstract class ConnectionSettings {
      * @throws IllegalArgumentException if it is out of range
      */
     public RedlockContext connectTimeout(Duration timeout) {
-        checkOpen();
-        connectTimeoutMs = msInRange("connectTimeout", timeout, 1, 60_000);
-        return self();
+        return with(() -> connectTimeoutMs = msInRange("connectTimeout", timeout, 1, 60_000));
     }
 
     /**
@@ -146,9 +144,7 @@ abstract class ConnectionSettings {
      * @throws IllegalArgumentException if it is out of range
      */
     public RedlockContext unansweredTimeout(Duration timeout) {
-        checkOpen();
-        unansweredTimeoutMs = msInRange("unansweredTimeout", timeout, 100, 600_000);
-        return self();
+        return with(() -> unansweredTimeoutMs = msInRange("unansweredTimeout", timeout, 100, 600_000));
     }
 
     /**
@@ -196,9 +192,7 @@ abstract class ConnectionSettings {
      * @return this
      */
     public RedlockContext restartGuard(RestartGuardMode mode) {
-        checkOpen();
-        restartGuard = Objects.requireNonNull(mode, "restart guard mode is null");
-        return self();
+        return with(() -> restartGuard = Objects.requireNonNull(mode, "restart guard mode is null"));
     }
 
     /**
@@ -226,9 +220,8 @@ abstract class ConnectionSettings {
      * @throws IllegalArgumentException if it is out of range
      */
     public RedlockContext undeliveredReleasesMax(int count) {
-        checkOpen();
-        undeliveredReleasesMax = (int) inRange("undeliveredReleasesMax", count, 0, 1 << 22, "releases");
-        return self();
+        return with(
+                () -> undeliveredReleasesMax = (int) inRange("undeliveredReleasesMax", count, 0, 1 << 22, "releases"));
     }
 
     /**
@@ -238,9 +231,7 @@ abstract class ConnectionSettings {
      * @return this
      */
     public RedlockContext commands(CommandMode mode) {
-        checkOpen();
-        commandMode = Objects.requireNonNull(mode, "command mode is null");
-        return self();
+        return with(() -> commandMode = Objects.requireNonNull(mode, "command mode is null"));
     }
 
     /**
@@ -255,9 +246,7 @@ abstract class ConnectionSettings {
      * @throws IllegalArgumentException if it is out of range
      */
     public RedlockContext releaseBatchMax(int count) {
-        checkOpen();
-        releaseBatchMax = (int) inRange("releaseBatchMax", count, 1, 64, "releases");
-        return self();
+        return with(() -> releaseBatchMax = (int) inRange("releaseBatchMax", count, 1, 64, "releases"));
     }
 
     static int msInRange(String what, Duration duration, int min, int max) {

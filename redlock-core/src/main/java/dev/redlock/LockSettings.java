@@ -73,9 +73,7 @@ abstract class LockSettings extends ConnectionSettings {
      * @throws IllegalArgumentException if it is out of range
      */
     public RedlockContext resourceLengthMax(int bytes) {
-        checkOpen();
-        resourceLengthMax = (int) inRange("resourceLengthMax", bytes, 1, 16_384, "bytes");
-        return self();
+        return with(() -> resourceLengthMax = (int) inRange("resourceLengthMax", bytes, 1, 16_384, "bytes"));
     }
 
     /**
@@ -87,9 +85,7 @@ abstract class LockSettings extends ConnectionSettings {
      * @return this
      */
     public RedlockContext nameInValues(boolean isWanted) {
-        checkOpen();
-        isNameInValues = isWanted;
-        return self();
+        return with(() -> isNameInValues = isWanted);
     }
 
     /**
@@ -102,9 +98,7 @@ abstract class LockSettings extends ConnectionSettings {
      * @throws IllegalArgumentException if it is out of range
      */
     public RedlockContext maxTtl(Duration ttl) {
-        checkOpen();
-        maxTtlMs = inRange("maxTtl", Durations.millisOf("maxTtl", ttl), 100, 86_400_000, "ms");
-        return self();
+        return with(() -> maxTtlMs = inRange("maxTtl", Durations.millisOf("maxTtl", ttl), 100, 86_400_000, "ms"));
     }
 
     /**
@@ -119,10 +113,9 @@ abstract class LockSettings extends ConnectionSettings {
      * @throws IllegalArgumentException if it is out of range
      */
     public RedlockContext fenceCounterTtl(Duration ttl) {
-        checkOpen();
-        fenceCounterTtlMs = inRange("fenceCounterTtl", Durations.millisOf("fenceCounterTtl", ttl), 1000,
-                315_360_000_000L, "ms");
-        return self();
+        return with(
+                () -> fenceCounterTtlMs = inRange("fenceCounterTtl", Durations.millisOf("fenceCounterTtl", ttl), 1000,
+                        315_360_000_000L, "ms"));
     }
 
     /**
@@ -133,9 +126,7 @@ abstract class LockSettings extends ConnectionSettings {
      * @throws IllegalArgumentException if it is negative
      */
     public RedlockContext defaultWait(Duration wait) {
-        checkOpen();
-        defaultWaitNs = Durations.nanosOf("default wait", wait);
-        return self();
+        return with(() -> defaultWaitNs = Durations.nanosOf("default wait", wait));
     }
 
     /**
@@ -147,9 +138,8 @@ abstract class LockSettings extends ConnectionSettings {
      * @throws IllegalArgumentException if it is out of range
      */
     public RedlockContext nodeTimeout(Duration timeout) {
-        checkOpen();
-        nodeTimeoutNs = NS_PER_MS * inRange("nodeTimeout", Durations.millisOf("nodeTimeout", timeout), 1, 60_000, "ms");
-        return self();
+        return with(() -> nodeTimeoutNs = NS_PER_MS
+                * inRange("nodeTimeout", Durations.millisOf("nodeTimeout", timeout), 1, 60_000, "ms"));
     }
 
     /**
@@ -160,9 +150,7 @@ abstract class LockSettings extends ConnectionSettings {
      * @throws IllegalArgumentException if it is negative
      */
     public RedlockContext minValidity(Duration minValidity) {
-        checkOpen();
-        minValidityNs = Durations.nanosOf("minimum validity", minValidity);
-        return self();
+        return with(() -> minValidityNs = Durations.nanosOf("minimum validity", minValidity));
     }
 
     /**
@@ -194,9 +182,7 @@ abstract class LockSettings extends ConnectionSettings {
      * @return this
      */
     public RedlockContext retryPolicy(RetryPolicy policy) {
-        checkOpen();
-        retryPolicy = Objects.requireNonNull(policy, "retry policy is null");
-        return self();
+        return with(() -> retryPolicy = Objects.requireNonNull(policy, "retry policy is null"));
     }
 
     /**
@@ -209,9 +195,7 @@ abstract class LockSettings extends ConnectionSettings {
      * @return this
      */
     public RedlockContext thriftyQuorums(boolean isWanted) {
-        checkOpen();
-        isThrifty = isWanted;
-        return self();
+        return with(() -> isThrifty = isWanted);
     }
 
     /**
@@ -224,9 +208,7 @@ abstract class LockSettings extends ConnectionSettings {
      * @throws IllegalArgumentException if it is out of range
      */
     public RedlockContext inFlightMax(int count) {
-        checkOpen();
-        inFlightMax = (int) inRange("inFlightMax", count, 1, 1 << 22, "acquisitions");
-        return self();
+        return with(() -> inFlightMax = (int) inRange("inFlightMax", count, 1, 1 << 22, "acquisitions"));
     }
 
     /**
@@ -238,9 +220,7 @@ abstract class LockSettings extends ConnectionSettings {
      * @throws IllegalArgumentException if it is out of range
      */
     public RedlockContext waitersMax(int count) {
-        checkOpen();
-        waitersMax = (int) inRange("waitersMax", count, 0, 1 << 22, "waiters");
-        return self();
+        return with(() -> waitersMax = (int) inRange("waitersMax", count, 0, 1 << 22, "waiters"));
     }
 
     /**
@@ -253,10 +233,8 @@ abstract class LockSettings extends ConnectionSettings {
      * @throws IllegalArgumentException if it is out of range
      */
     public RedlockContext localHandoffsMax(int count) {
-        checkOpen();
-        localHandoffsMax = (int) inRange("localHandoffsMax", count, 0, 1 << 22,
-                "handoffs (0 for no bound)");
-        return self();
+        return with(() -> localHandoffsMax = (int) inRange("localHandoffsMax", count, 0, 1 << 22,
+                "handoffs (0 for no bound)"));
     }
 
     /**
@@ -269,9 +247,8 @@ abstract class LockSettings extends ConnectionSettings {
      * @throws IllegalArgumentException if it is out of range
      */
     public RedlockContext wakeUpKeysMax(int count) {
-        checkOpen();
-        wakeUpKeysMax = (int) inRange("wakeUpKeysMax", count, 0, 1 << 22, "resources (0 for no wake-ups)");
-        return self();
+        return with(() -> wakeUpKeysMax = (int) inRange("wakeUpKeysMax", count, 0, 1 << 22,
+                "resources (0 for no wake-ups)"));
     }
 
     /** A refused plain {@code SET} does not register for a push. */
@@ -289,8 +266,6 @@ abstract class LockSettings extends ConnectionSettings {
      * @throws IllegalArgumentException if it is out of range
      */
     public RedlockContext autoExtendedLeasesMax(int count) {
-        checkOpen();
-        autoExtendedLeasesMax = (int) inRange("autoExtendedLeasesMax", count, 0, 1 << 22, "leases");
-        return self();
+        return with(() -> autoExtendedLeasesMax = (int) inRange("autoExtendedLeasesMax", count, 0, 1 << 22, "leases"));
     }
 }

@@ -78,9 +78,7 @@ public final class RedlockContext extends LockSettings {
      * @throws IllegalArgumentException if an address is malformed or given twice, or there are too many
      */
     public RedlockContext nodes(String... addresses) {
-        checkOpen();
-        NodeList.addAll(addresses, nodes.present);
-        return this;
+        return with(() -> NodeList.addAll(addresses, nodes.present));
     }
 
     /**
@@ -100,9 +98,7 @@ public final class RedlockContext extends LockSettings {
      * @throws IllegalArgumentException if an address is malformed or given twice, or there are too many
      */
     public RedlockContext nextNodes(String... addresses) {
-        checkOpen();
-        NodeList.addAll(addresses, nodes.next);
-        return this;
+        return with(() -> NodeList.addAll(addresses, nodes.next));
     }
 
     /** The TLS of the nodes that use it; null if none does. */
@@ -129,9 +125,7 @@ public final class RedlockContext extends LockSettings {
      * @throws IllegalArgumentException if it is negative
      */
     public RedlockContext closeTimeout(Duration timeout) {
-        checkOpen();
-        closeTimeoutNs = Durations.nanosOf("close timeout", timeout);
-        return this;
+        return with(() -> closeTimeoutNs = Durations.nanosOf("close timeout", timeout));
     }
 
     /**
@@ -143,9 +137,8 @@ public final class RedlockContext extends LockSettings {
      * @throws IllegalArgumentException if it is out of range
      */
     public RedlockContext blockingSpin(Duration spin) {
-        checkOpen();
-        spinNs = inRange("blocking spin", Durations.nanosOf("blocking spin", spin), 0, 10 * NS_PER_MS, "ns");
-        return this;
+        return with(() -> spinNs = inRange("blocking spin", Durations.nanosOf("blocking spin", spin), 0, 10 * NS_PER_MS,
+                "ns"));
     }
 
     /**
@@ -192,9 +185,7 @@ public final class RedlockContext extends LockSettings {
      * @return this
      */
     public RedlockContext idlePolicy(IdlePolicy policy) {
-        checkOpen();
-        idlePolicy = Objects.requireNonNull(policy, "idle policy is null");
-        return this;
+        return with(() -> idlePolicy = Objects.requireNonNull(policy, "idle policy is null"));
     }
 
     /**
@@ -204,9 +195,7 @@ public final class RedlockContext extends LockSettings {
      * @return this
      */
     public RedlockContext transport(TransportKind kind) {
-        checkOpen();
-        transport = Objects.requireNonNull(kind, "transport is null");
-        return this;
+        return with(() -> transport = Objects.requireNonNull(kind, "transport is null"));
     }
 
     /**
@@ -218,9 +207,8 @@ public final class RedlockContext extends LockSettings {
      * @throws IllegalArgumentException if it is out of range
      */
     public RedlockContext flightRecorderEvents(int count) {
-        checkOpen();
-        flightRecorderEvents = (int) inRange("flightRecorderEvents", count, 0, 1 << 20, "events (0 for none)");
-        return this;
+        return with(() -> flightRecorderEvents = (int) inRange("flightRecorderEvents", count, 0, 1 << 20,
+                "events (0 for none)"));
     }
 
     /**
@@ -232,9 +220,7 @@ public final class RedlockContext extends LockSettings {
      * @throws IllegalArgumentException if it is negative
      */
     public RedlockContext slowAcquireThreshold(Duration threshold) {
-        checkOpen();
-        slowAcquireNs = Durations.nanosOf("slow acquire threshold", threshold);
-        return this;
+        return with(() -> slowAcquireNs = Durations.nanosOf("slow acquire threshold", threshold));
     }
 
     /**
@@ -246,9 +232,7 @@ public final class RedlockContext extends LockSettings {
      * @return this
      */
     public RedlockContext flightRecordListener(Consumer<String> listener) {
-        checkOpen();
-        flightRecordListener = Objects.requireNonNull(listener, "flight record listener is null");
-        return this;
+        return with(() -> flightRecordListener = Objects.requireNonNull(listener, "flight record listener is null"));
     }
 
     /** Checks the rules that concern several options, and closes the context to changes. */
