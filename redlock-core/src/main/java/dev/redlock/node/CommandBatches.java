@@ -141,7 +141,7 @@ final class CommandBatches {
         }
         fanOut.scheduleFlush();
         if (sent != mask) {
-            fanOut.reject(commands, mask & ~sent);
+            fanOut.variants.reject(commands, mask & ~sent);
         }
     }
 

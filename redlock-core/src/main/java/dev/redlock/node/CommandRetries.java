@@ -1,8 +1,8 @@
 package dev.redlock.node;
 
 import dev.redlock.resp.RespCommand;
-import dev.redlock.resp.RespWriter;
 import io.netty.buffer.ByteBuf;
+import java.nio.charset.StandardCharsets;
 
 /**
  * Handles the errors of one node: it sends the command again by script, alone, or for another server of the cluster, or
@@ -15,8 +15,6 @@ final class CommandRetries {
     /** The next command is for a slot that the server imports. */
     private static final RespCommand ASKING = RespCommand.of("ASKING");
     private static final int ASKING_BYTES = 32;
-    /** Capacity for {@code SCRIPT LOAD} without the script. */
-    private static final int SCRIPT_LOAD_BYTES = 64;
 
     /**
      * Learns from the errors of a server about the slots of its cluster.
@@ -148,14 +146,7 @@ final class CommandRetries {
 
     /** {@code SCRIPT LOAD source}; null if there is no memory for it. */
     static ByteBuf scriptLoad(CommandSender sender, byte[] source) {
-        ByteBuf out = sender.newCommand(SCRIPT_LOAD_BYTES + source.length);
-        if (out != null) {
-            RespWriter.arrayHeader(out, 3);
-            RespWriter.bulkString(out, "SCRIPT");
-            RespWriter.bulkString(out, "LOAD");
-            RespWriter.bulkString(out, source);
-        }
-        return out;
+        return sender.newCommand("SCRIPT", "LOAD", new String(source, StandardCharsets.US_ASCII));
     }
 
     /** Sends a command that another server of the cluster has redirected; false if it cannot be sent. */

@@ -1,10 +1,9 @@
 package dev.redlock.node;
 
-import dev.redlock.resp.RespWriter;
+import dev.redlock.resp.RespCommand;
 import dev.redlock.time.NanoClock;
 import io.netty.buffer.ByteBuf;
 import java.lang.System.Logger.Level;
-import java.nio.charset.StandardCharsets;
 
 /**
  * Sends commands to one node over its current connection and passes the replies to the requests.
@@ -33,10 +32,6 @@ final class CommandSender implements InvalidationReader.Listener {
         /** Every command. */
         OPEN
     }
-
-    private static final int ARRAY_HEADER_BYTES = 16;
-    /** {@code $}, a length, and two line ends. */
-    private static final int BULK_OVERHEAD_BYTES = 16;
 
     private final int nodeIndex;
     private final NodeView view;
@@ -173,33 +168,26 @@ final class CommandSender implements InvalidationReader.Listener {
     boolean write(InFlightRequest request, int tag, ByteBuf command, boolean isRegistering) {
         fanOut.sealBatches();
         fanOut.batch.writeTo(connection);
-        return writeNow(request, tag, command, isRegistering);
+        return write(command, isRegistering && request instanceof LockRequest lockRequest
+                ? connection.addWithWakeUp(lockRequest, tag)
+                : connection.add(request, tag));
     }
 
     /** As {@link #write} for a command that starts with {@code ASKING}. */
     boolean writeAsking(InFlightRequest request, int tag, ByteBuf command) {
         fanOut.sealBatches();
         fanOut.batch.writeTo(connection);
-        if (!isConnected() || !connection.addWithAsking(request, tag)) {
-            command.release();
-            return false;
-        }
-        connection.write(command);
-        fanOut.scheduleFlush();
-        return true;
+        return write(command, isConnected() && connection.addWithAsking(request, tag));
     }
 
-    private boolean writeNow(InFlightRequest request, int tag, ByteBuf command, boolean isRegistering) {
-        boolean isAdded = isRegistering && request instanceof LockRequest lockRequest
-                ? connection.addWithWakeUp(lockRequest, tag)
-                : connection.add(request, tag);
-        if (!isAdded) {
+    private boolean write(ByteBuf command, boolean isRequestAdded) {
+        if (isRequestAdded) {
+            connection.write(command);
+            fanOut.scheduleFlush();
+        } else {
             command.release();
-            return false;
         }
-        connection.write(command);
-        fanOut.scheduleFlush();
-        return true;
+        return isRequestAdded;
     }
 
     /**
@@ -216,28 +204,15 @@ final class CommandSender implements InvalidationReader.Listener {
         if (isConnected()) {
             fanOut.batch.writeTo(connection);
         }
-        return writeNow(request, 0, command, false);
-    }
-
-    /** A buffer for a command of the client itself; null if there is no memory for it. */
-    ByteBuf newCommand(int capacity) {
-        return fanOut.batch.buffers.take(capacity);
+        return write(command, connection.add(request, 0));
     }
 
     /** A command of the client itself, in UTF-8; null if there is no memory for it. */
     ByteBuf newCommand(String... words) {
-        int capacity = ARRAY_HEADER_BYTES;
-        byte[][] encoded = new byte[words.length][];
-        for (int i = 0; i < words.length; i++) {
-            encoded[i] = words[i].getBytes(StandardCharsets.UTF_8);
-            capacity += encoded[i].length + BULK_OVERHEAD_BYTES;
-        }
-        ByteBuf out = newCommand(capacity);
+        RespCommand command = RespCommand.of(words);
+        ByteBuf out = fanOut.batch.buffers.take(command.constantLength());
         if (out != null) {
-            RespWriter.arrayHeader(out, words.length);
-            for (byte[] word : encoded) {
-                RespWriter.bulkString(out, word);
-            }
+            command.writeTo(out);
         }
         return out;
     }

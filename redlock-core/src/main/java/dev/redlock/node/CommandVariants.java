@@ -2,6 +2,7 @@ package dev.redlock.node;
 
 import dev.redlock.quorum.Token;
 import io.netty.buffer.ByteBuf;
+import java.util.ArrayDeque;
 
 /**
  * Sends the commands that are not plain, or not the same bytes for every node: a guest of the lock adds arguments, a
@@ -9,13 +10,33 @@ import io.netty.buffer.ByteBuf;
  *
  * @threading event-loop-confined
  */
-final class CommandVariants implements RejectedSends.Listener {
+final class CommandVariants {
 
     /** A token with the longest label, as a bulk string. */
     private static final int VALUE_BYTES_MAX = 32 + Token.LABEL_LENGTH_MAX;
 
+    private static final int POOLED_MIN = 1024;
+
     private final FanOut fanOut;
     final PlainCommands plain = new PlainCommands();
+    private final FreeList<Rejected> free = new FreeList<>(POOLED_MIN);
+    private ArrayDeque<Rejected> rejected = new ArrayDeque<>();
+    private int rejectedMax;
+    /** Whether a report is due at the end of the turn. */
+    boolean hasRejected;
+
+    /**
+     * A command, and the nodes that it could not be sent to, as a mask.
+     *
+     * @threading event-loop-confined
+     */
+    private static final class Rejected {
+        private LockRequest request;
+        private CommandBatch batch;
+        private CommandKind kind;
+        private int sequence;
+        private long nodes;
+    }
 
     CommandVariants(FanOut fanOut) {
         this.fanOut = fanOut;
@@ -107,16 +128,69 @@ final class CommandVariants implements RejectedSends.Listener {
 
     // ---- rejected sends ---------------------------------------------------------------------------------------------
 
-    @Override
-    public void onRejected(LockRequest request, CommandKind kind, int sequence, long nodes) {
+    /**
+     * A command could not be sent to some nodes. The caller of a send learns at once of an acquire or a query. Others
+     * are reported at the end of the turn, because a report may cause another command. That one must not overtake a
+     * command that is being written, and must not change the state under the caller of the fan-out.
+     */
+    void reject(LockRequest request, CommandKind kind, int sequence, long nodes) {
+        if (kind.isAcquire || kind == CommandKind.REMAINING_TTL) {
+            report(request, kind, sequence, nodes);
+            return;
+        }
+        Rejected entry = addRejected(nodes);
+        entry.request = request;
+        entry.kind = kind;
+        entry.sequence = sequence;
+    }
+
+    void reject(CommandBatch batch, long nodes) {
+        addRejected(nodes).batch = batch;
+    }
+
+    private Rejected addRejected(long nodes) {
+        Rejected pooled = free.poll();
+        Rejected entry = pooled == null ? new Rejected() : pooled;
+        entry.nodes = nodes;
+        rejected.add(entry);
+        hasRejected = true;
+        rejectedMax = Math.max(rejectedMax, rejected.size());
+        return entry;
+    }
+
+    /** Reports the entries so far. New ones wait for the next call, so this terminates. */
+    void reportRejected() {
+        for (int left = rejected.size(); left > 0; left--) {
+            Rejected entry = rejected.remove();
+            hasRejected = !rejected.isEmpty();
+            if (entry.batch == null) {
+                report(entry.request, entry.kind, entry.sequence, entry.nodes);
+            } else {
+                report(entry.batch, entry.nodes);
+            }
+            entry.request = null;
+            entry.batch = null;
+            free.push(entry);
+        }
+    }
+
+    /** Frees unused memory. An array deque never shrinks, so it is replaced. */
+    void trim() {
+        free.trim();
+        if (rejected.isEmpty() && rejectedMax > POOLED_MIN) {
+            rejected = new ArrayDeque<>();
+            rejectedMax = 0;
+        }
+    }
+
+    private void report(LockRequest request, CommandKind kind, int sequence, long nodes) {
         for (long left = nodes; left != 0; left &= left - 1) {
             int index = Long.numberOfTrailingZeros(left);
             request.onFailed(index, kind, sequence, reason(request, kind, index));
         }
     }
 
-    @Override
-    public void onRejected(CommandBatch batch, long nodes) {
+    private void report(CommandBatch batch, long nodes) {
         for (long left = nodes; left != 0; left &= left - 1) {
             int index = Long.numberOfTrailingZeros(left);
             LockRequest first = CommandBatches.firstOf(batch, batch.requestsOf(index));

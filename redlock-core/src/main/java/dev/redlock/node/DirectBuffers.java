@@ -23,6 +23,8 @@ public final class DirectBuffers {
     private static final int PAUSE_MULTIPLE = 4;
     /** Memory may run out many times a second. */
     private static final long LOG_PERIOD_NS = 10_000_000_000L;
+    /** After so many tries a tracked buffer is used: the detector may track every buffer. */
+    private static final int UNTRACKED_TRIES_MAX = 8;
 
     private final Executor loop;
     private final ByteBufAllocator allocator;
@@ -52,18 +54,7 @@ public final class DirectBuffers {
      * @return owned by the caller; null if there is no memory
      */
     ByteBuf take(int capacity) {
-        if (isPausing()) {
-            return null;
-        }
-        long startNs = clock.nanoTime();
-        try {
-            ByteBuf buffer = allocator.directBuffer(capacity);
-            isUsedUp = false;
-            return buffer;
-        } catch (RuntimeException | Error e) {
-            onFailed(startNs, e);
-            return null;
-        }
+        return take(allocator, capacity, false);
     }
 
     /**
@@ -84,12 +75,16 @@ public final class DirectBuffers {
      * @return owned by the caller; null if there is no memory
      */
     ByteBuf takeReused(ByteBufAllocator other, int capacity) {
-        if (isPausing()) {
+        return take(other, capacity, true);
+    }
+
+    private ByteBuf take(ByteBufAllocator from, int capacity, boolean isReused) {
+        if (isUsedUp && clock.nanoTime() - pauseEndNs < 0) {
             return null;
         }
         long startNs = clock.nanoTime();
         try {
-            ByteBuf buffer = UntrackedBuffers.direct(other, capacity);
+            ByteBuf buffer = isReused ? untracked(from, capacity) : from.directBuffer(capacity);
             isUsedUp = false;
             return buffer;
         } catch (RuntimeException | Error e) {
@@ -98,8 +93,25 @@ public final class DirectBuffers {
         }
     }
 
-    private boolean isPausing() {
-        return isUsedUp && clock.nanoTime() - pauseEndNs < 0;
+    /**
+     * Allocates a buffer that Netty's leak detector does not track, if possible. The detector tracks one new buffer in
+     * 128, and each slice of a tracked buffer, which allocates objects. For a buffer of one message that is a sample. A
+     * client with a tracked shared batch would allocate hundreds of bytes of heap per lock. So a tracked buffer is
+     * released, and another one allocated.
+     */
+    static ByteBuf untracked(ByteBufAllocator allocator, int capacity) {
+        ByteBuf buffer = allocator.directBuffer(capacity, capacity);
+        for (int tries = 1; tries < UNTRACKED_TRIES_MAX && isTracked(buffer); tries++) {
+            // Before the next allocation, which may find no memory.
+            buffer.release();
+            buffer = allocator.directBuffer(capacity, capacity);
+        }
+        return buffer;
+    }
+
+    /** A tracked buffer is wrapped by its tracker. */
+    static boolean isTracked(ByteBuf buffer) {
+        return buffer.unwrap() != null;
     }
 
     private void onFailed(long startNs, Throwable failure) {

@@ -34,9 +34,8 @@ public final class FanOut {
     /** The nodes that push changes of keys, as a mask. */
     long pushing;
     private final Runnable flushTask = this::flush;
-    private final CommandVariants variants = new CommandVariants(this);
+    final CommandVariants variants = new CommandVariants(this);
     private final CommandBatches batches;
-    private final RejectedSends rejectedSends = new RejectedSends(variants);
     final SharedBatch batch;
     /** The only release or extension of the turn so far; null if there is none, or if the batches have it. */
     private LockRequest lone;
@@ -132,7 +131,7 @@ public final class FanOut {
                 : variants.send(request, kind, sequence, mask);
         scheduleFlush();
         if (sent != mask) {
-            rejectedSends.add(request, kind, sequence, mask & ~sent);
+            variants.reject(request, kind, sequence, mask & ~sent);
         }
         return sent;
     }
@@ -291,11 +290,6 @@ public final class FanOut {
         }
     }
 
-    /** Reports at the end of the turn the nodes that a batch was not sent to. */
-    void reject(CommandBatch commands, long unsent) {
-        rejectedSends.add(commands, unsent);
-    }
-
     void onBatchOutcome(CommandBatch commands) {
         batches.onOutcome(commands);
     }
@@ -399,8 +393,8 @@ public final class FanOut {
             if (batches.isCollecting) {
                 sealBatches();
             }
-            if (!rejectedSends.isEmpty) {
-                rejectedSends.report();
+            if (variants.hasRejected) {
+                variants.reportRejected();
             }
             if (batches.isCollecting) {
                 // Again, for releases and extensions that the reports have caused.
@@ -409,7 +403,7 @@ public final class FanOut {
         } finally {
             isFlushScheduled = false;
             batch.flush();
-            if (batches.isCollecting && !isFlushScheduled || !rejectedSends.isEmpty) {
+            if (batches.isCollecting && !isFlushScheduled || variants.hasRejected) {
                 // In the next turn: a caller that retries at once must not block the sockets.
                 flushInNextTurn();
             }
@@ -419,14 +413,14 @@ public final class FanOut {
     /** Frees memory that was not needed since the last call. To be called at regular intervals. */
     public void trim() {
         batches.trim();
-        rejectedSends.trim();
+        variants.trim();
     }
 
     /** Reports all rejected sends and releases the buffers. */
     public void close() {
-        while (batches.isCollecting || !rejectedSends.isEmpty) {
+        while (batches.isCollecting || variants.hasRejected) {
             sealBatches();
-            rejectedSends.report();
+            variants.reportRejected();
         }
         free();
     }

@@ -1,6 +1,5 @@
 package dev.redlock.node;
 
-import dev.redlock.resp.RespCommand;
 import dev.redlock.resp.RespValue;
 import dev.redlock.resp.SafeText;
 import dev.redlock.time.NanoClock;
@@ -38,11 +37,6 @@ import java.util.function.Consumer;
  */
 final class Handshake {
 
-    private static final RespCommand INFO_SERVER = RespCommand.of("INFO", "server");
-    private static final RespCommand INFO_REPLICATION = RespCommand.of("INFO", "replication");
-    private static final RespCommand CLUSTER_ID = RespCommand.of("CLUSTER", "MYID");
-    private static final RespCommand TRACKING = RespCommand.of("CLIENT", "TRACKING", "ON", "OPTIN", "NOLOOP");
-    private static final RespCommand LIBRARY_NAME = RespCommand.of("CLIENT", "SETINFO", "LIB-NAME", "redlock");
     /** It is shorter than a token and so no lock's value: an existing key of this name is not changed. */
     private static final String PROBE_VALUE = "redlock:probe";
     /**
@@ -54,8 +48,6 @@ final class Handshake {
     /** Part of the error of a server whose scripts must not depend on the clock. */
     private static final String CLOCK_FORBIDDEN = "non deterministic commands";
     private static final long UNKNOWN = -1;
-    /** Capacity for the longest command without arguments of the user's. */
-    private static final int SHORT_BYTES = 128;
 
     /**
      * Gets the outcome. After {@link #onHandshake}, {@link #onRejected} or {@link #onHandshakeFailed} there is no
@@ -145,12 +137,12 @@ final class Handshake {
             send(hello(), this::onHello);
             sendTracking();
         }
-        send(command(LIBRARY_NAME), this::onIgnored);
-        send(command(INFO_SERVER), this::onInfoServer);
+        send(command("CLIENT", "SETINFO", "LIB-NAME", "redlock"), this::onIgnored);
+        send(command("INFO", "server"), this::onInfoServer);
         if (isMember()) {
-            send(command(CLUSTER_ID), this::onClusterId);
+            send(command("CLUSTER", "MYID"), this::onClusterId);
         }
-        send(command(INFO_REPLICATION), this::onInfoReplication);
+        send(command("INFO", "replication"), this::onInfoReplication);
         timeSentNs = clock.nanoTime();
         send(sender.timeCommand(), this::onTime);
         if (commands.probeKey() != null) {
@@ -172,7 +164,7 @@ final class Handshake {
     /** The node tracks nothing until an acquire asks for it. */
     private void sendTracking() {
         if (commands.areWakeUpsWanted()) {
-            send(command(TRACKING), this::onTracking);
+            send(command("CLIENT", "TRACKING", "ON", "OPTIN", "NOLOOP"), this::onTracking);
         } else {
             wakeUpProblem = "switched off: RedlockContext.wakeUpKeysMax is 0, or the command mode is NATIVE";
         }
@@ -215,14 +207,6 @@ final class Handshake {
         if (!sender.sendValue(command, new ValueRequest(handler))) {
             throw new IllegalStateException("no memory");
         }
-    }
-
-    private ByteBuf command(RespCommand command) {
-        ByteBuf out = sender.newCommand(SHORT_BYTES);
-        if (out != null) {
-            command.writeTo(out);
-        }
-        return out;
     }
 
     private ByteBuf command(String... words) {

@@ -10,12 +10,7 @@ import java.util.function.Function;
  *
  * @threading event-loop-confined
  */
-public final class Node extends Voter {
-
-    private final NodeLifecycle life;
-    private final NodeView view;
-    private final CommandSender sender;
-    private final ReleaseRedelivery redelivery;
+public final class Node extends NodeLifecycle {
 
     /**
      * A node that is not connected yet.
@@ -32,24 +27,15 @@ public final class Node extends Voter {
 
     /** As above for a server of a cluster, which the cluster adds to the fan-out. */
     Node(int index, NodeAddress address, NodeContext context, FanOut fanOut, ClusterMember member) {
-        this.view = new NodeView(index, address, context.clock(), context.listener(),
-                member == null ? null : member.voter().logLimit());
-        this.sender = new CommandSender(view, context, fanOut, member == null ? null : member.voter().redirects);
-        this.redelivery = new ReleaseRedelivery(view, context, sender);
-        this.life = new NodeLifecycle(view, sender, redelivery, context, fanOut, member);
+        super(index, address, context, fanOut, member);
         context.group().identities().add(view);
     }
 
     // ---- for the engine ---------------------------------------------------------------------------------------------
 
-    @Override
-    public void open() {
-        life.open();
-    }
-
     /** @return the node's state */
     public NodeState state() {
-        return life.state;
+        return state;
     }
 
     /** @return state, problem and counters */
@@ -69,7 +55,7 @@ public final class Node extends Voter {
 
     @Override
     public boolean isGrantCounted(SlotKey key) {
-        return life.state != NodeState.QUARANTINED;
+        return state != NodeState.QUARANTINED;
     }
 
     /** The engine asks after a change of the state that settles a node. */
@@ -104,44 +90,8 @@ public final class Node extends Voter {
     }
 
     @Override
-    public long wallUs(long nowNs) {
-        return life.wallUs(nowNs);
-    }
-
-    @Override
-    public boolean mayVoteBy(long timeNs) {
-        return life.mayVoteBy(timeNs);
-    }
-
-    @Override
     public boolean isVoting() {
         return view.isVoting();
-    }
-
-    @Override
-    public void trim() {
-        life.trim();
-    }
-
-    @Override
-    public void drain() {
-        life.drain();
-    }
-
-    @Override
-    public void close() {
-        life.close();
-    }
-
-    @Override
-    public void end() {
-        life.end();
-    }
-
-    // ---- for the other nodes ----------------------------------------------------------------------------------------
-
-    boolean isConnected() {
-        return life.state.isConnected();
     }
 
     // ---- for its cluster --------------------------------------------------------------------------------------------
@@ -170,11 +120,6 @@ public final class Node extends Voter {
         if (isConnected()) {
             redelivery.sendAll();
         }
-    }
-
-    /** A check has shown the server's place in its cluster. */
-    void onMemberIdentity(MemberIdentity shown) {
-        life.onMemberIdentity(shown);
     }
 
     @Override

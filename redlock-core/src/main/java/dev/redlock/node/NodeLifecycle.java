@@ -9,6 +9,7 @@ import dev.redlock.node.guard.VoteGuard;
 import dev.redlock.resp.RespValue;
 import dev.redlock.time.DeadlineTimer;
 import dev.redlock.transport.Login;
+import dev.redlock.transport.NodeAddress;
 import dev.redlock.transport.TlsChannel;
 import java.lang.System.Logger.Level;
 
@@ -23,7 +24,7 @@ import java.lang.System.Logger.Level;
  *
  * @threading event-loop-confined
  */
-final class NodeLifecycle {
+abstract class NodeLifecycle extends Voter {
 
     /** The delay after a rejection that only a person can end: wrong password, a replica, a duplicate. */
     private static final long REJECTED_DELAY_MS = 5_000;
@@ -33,9 +34,9 @@ final class NodeLifecycle {
     private final ClusterMember member;
     private final NodeOptions options;
     private final FanOut fanOut;
-    private final NodeView view;
-    private final CommandSender sender;
-    private final ReleaseRedelivery redelivery;
+    final NodeView view;
+    final CommandSender sender;
+    final ReleaseRedelivery redelivery;
     private final NodeConnector connector;
     private final Authenticator authenticator;
     private final ReconnectDelay reconnectDelay;
@@ -53,16 +54,17 @@ final class NodeLifecycle {
     private String closeReason;
 
     /** A node that is not connected yet; the member is null unless the voter is a cluster. */
-    NodeLifecycle(NodeView view, CommandSender sender, ReleaseRedelivery redelivery, NodeContext context, FanOut fanOut,
-            ClusterMember member) {
+    NodeLifecycle(int index, NodeAddress address, NodeContext context, FanOut fanOut, ClusterMember member) {
         this.context = context;
         this.member = member;
         this.options = context.options();
         this.fanOut = fanOut;
-        this.view = view;
-        this.sender = sender;
-        this.redelivery = redelivery;
-        this.connector = new NodeConnector(view.address(), context, member == null ? null : member.voter().connects(),
+        ClusterVoter cluster = member == null ? null : member.voter();
+        this.view = new NodeView(index, address, context.clock(), context.listener(),
+                cluster == null ? null : cluster.logLimit());
+        this.sender = new CommandSender(view, context, fanOut, cluster == null ? null : cluster.redirects);
+        this.redelivery = new ReleaseRedelivery(view, context, sender);
+        this.connector = new NodeConnector(address, context, cluster == null ? null : cluster.connects(),
                 this::newConnection, events);
         this.authenticator = new Authenticator(context, sender, view, events);
         this.reconnectDelay = new ReconnectDelay(options, context.platform().random());
@@ -75,32 +77,37 @@ final class NodeLifecycle {
         this.monitor = new NodeMonitor(context, sender, events);
     }
 
-    // ---- for the node -----------------------------------------------------------------------------------------------
+    // ---- for the engine ---------------------------------------------------------------------------------------------
 
-    void open() {
+    @Override
+    public final void open() {
         connector.connect();
     }
 
-    long wallUs(long nowNs) {
+    @Override
+    public final long wallUs(long nowNs) {
         return clock.wallUs(nowNs);
     }
 
-    boolean mayVoteBy(long timeNs) {
+    @Override
+    public final boolean mayVoteBy(long timeNs) {
         return state != NodeState.QUARANTINED || firstContact.isPending()
                 || voteGuard.quarantineEndNs(nowNs()) - timeNs <= 0;
     }
 
-    void trim() {
+    @Override
+    public final void trim() {
         if (connection != null) {
             connection.trim();
         }
     }
 
-    private boolean isConnected() {
+    final boolean isConnected() {
         return state.isConnected();
     }
 
-    void drain() {
+    @Override
+    public final void drain() {
         voteGuard.stop();
         firstContact.stop();
         authenticator.stop();
@@ -111,7 +118,8 @@ final class NodeLifecycle {
         }
     }
 
-    void close() {
+    @Override
+    public final void close() {
         context.timers().stop(handshakeTimer);
         voteGuard.stop();
         firstContact.stop();
@@ -124,7 +132,8 @@ final class NodeLifecycle {
         }
     }
 
-    void end() {
+    @Override
+    public final void end() {
         NodeConnection ended = connection;
         close();
         connection = null;

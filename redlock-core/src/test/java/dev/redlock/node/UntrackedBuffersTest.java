@@ -31,9 +31,9 @@ class UntrackedBuffersTest {
         int watched = 0;
         for (int i = 0; i < MANY; i++) {
             ByteBuf buffer = isLongLived
-                    ? UntrackedBuffers.direct(allocator, 64)
+                    ? DirectBuffers.untracked(allocator, 64)
                     : allocator.directBuffer(64, 64);
-            watched += UntrackedBuffers.isTracked(buffer) ? 1 : 0;
+            watched += DirectBuffers.isTracked(buffer) ? 1 : 0;
             assertTrue(buffer.isDirect());
             assertEquals(64, buffer.capacity());
             assertTrue(buffer.release());
@@ -55,12 +55,12 @@ class UntrackedBuffersTest {
     @Test
     void everyBufferIsTrackedAtTheParanoidLevel() {
         ResourceLeakDetector.setLevel(ResourceLeakDetector.Level.PARANOID);
-        ByteBuf buffer = UntrackedBuffers.direct(PooledByteBufAllocator.DEFAULT, 64);
-        assertTrue(UntrackedBuffers.isTracked(buffer));
+        ByteBuf buffer = DirectBuffers.untracked(PooledByteBufAllocator.DEFAULT, 64);
+        assertTrue(DirectBuffers.isTracked(buffer));
         assertTrue(buffer.release());
         ResourceLeakDetector.setLevel(ResourceLeakDetector.Level.DISABLED);
-        ByteBuf unwatched = UntrackedBuffers.direct(PooledByteBufAllocator.DEFAULT, 64);
-        assertFalse(UntrackedBuffers.isTracked(unwatched));
+        ByteBuf unwatched = DirectBuffers.untracked(PooledByteBufAllocator.DEFAULT, 64);
+        assertFalse(DirectBuffers.isTracked(unwatched));
         assertTrue(unwatched.release());
     }
 }
