@@ -35,6 +35,10 @@ abstract class ConnectedClient implements AutoCloseable {
         return Objects.requireNonNull(options, "options are null").spec;
     }
 
+    final long waitNs(AcquireSpec spec) {
+        return spec.waitNsOr(engine.config().attempts().defaultWaitNs());
+    }
+
     // ---- views ------------------------------------------------------------------------------------------------------
 
     /**

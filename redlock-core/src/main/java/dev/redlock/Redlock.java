@@ -3,8 +3,6 @@ package dev.redlock;
 import dev.redlock.api.AcquireCallback;
 import dev.redlock.api.AcquireOutcome;
 import dev.redlock.api.Lease;
-import dev.redlock.api.LeaseAction;
-import dev.redlock.api.LeaseTask;
 import dev.redlock.engine.AcquireSpec;
 import dev.redlock.engine.ClientLoops;
 import dev.redlock.engine.LeaseHandle;
@@ -36,7 +34,7 @@ import java.util.concurrent.CompletionStage;
  *
  * @threading any thread
  */
-public final class Redlock extends ConnectedClient {
+public final class Redlock extends ScopedClient {
 
     /** Any thread may write it. */
     private TtlOptions lastTtl;
@@ -226,64 +224,8 @@ public final class Redlock extends ConnectedClient {
         return engine.acquireBlocking(engine.keyOfAll(resources), spec, spec.waitNsOr(0));
     }
 
-    /**
-     * Runs a task if its lock is free, and releases the lock afterwards. It acquires as
-     * {@link #tryAcquire(String, AcquireOptions)} does.
-     *
-     * <p>For a job that several instances schedule: {@link AcquireOptions#autoExtend()} holds the lock while the job
-     * runs, and {@link AcquireOptions#holdAtLeast} keeps it for a time after the start, also if the job is shorter or
-     * throws.
-     *
-     * <pre>{@code
-     * AcquireOptions once = AcquireOptions.ofTtl(Duration.ofSeconds(30)).autoExtend()
-     *         .holdAtLeast(Duration.ofSeconds(30));
-     * redlock.tryRun("jobs/report", once, lease -> report());
-     * }</pre>
-     *
-     * @param resource the name to lock
-     * @param options  how
-     * @param task     runs on the calling thread while the lock is held; it checks {@link Lease#isHeld()} before steps
-     *                 that matter
-     * @param <X>      what the task throws
-     * @return the outcome; the task has run if {@link AcquireOutcome#isAcquired()}
-     * @throws X                        from the task; the lock is released, or kept
-     * @throws InterruptedException     if interrupted before the lock is acquired; the attempt is rolled back
-     * @throws IllegalArgumentException if the resource is empty or too long, or the ttl out of range
-     * @throws IllegalStateException    on the client's event loop
-     */
-    public <X extends Exception> AcquireOutcome tryRun(String resource, AcquireOptions options, LeaseTask<X> task)
-            throws X, InterruptedException {
-        Objects.requireNonNull(task, "task is null");
-        AcquireOutcome outcome = tryAcquire(resource, options);
-        if (outcome.isAcquired()) {
-            try (Lease lease = outcome.lease()) {
-                task.run(lease);
-            }
-        }
-        return outcome;
-    }
-
-    /**
-     * Runs a task as {@link #tryRun(String, AcquireOptions, LeaseTask)} does. Java selects that method for a lambda,
-     * and Kotlin this one.
-     *
-     * @param resource the name to lock
-     * @param options  how
-     * @param action   runs on the calling thread while the lock is held
-     * @return the outcome; the task has run if {@link AcquireOutcome#isAcquired()}
-     * @throws Exception from the task, or as the other method
-     */
-    public AcquireOutcome tryRun(String resource, AcquireOptions options, LeaseAction action) throws Exception {
-        LeaseTask<Exception> task = Objects.requireNonNull(action, "task is null")::run;
-        return tryRun(resource, options, task);
-    }
-
     private AcquireOutcome acquireBlocking(LockKey key, AcquireSpec spec) throws InterruptedException {
         return engine.acquireBlocking(key, spec, waitNs(spec));
-    }
-
-    private long waitNs(AcquireSpec spec) {
-        return spec.waitNsOr(engine.config().attempts().defaultWaitNs());
     }
 
     /** Callers mostly pass the same ttl again. */

@@ -19,6 +19,7 @@ import dev.redlock.api.LeaseListener;
 import dev.redlock.api.LeaseState;
 import dev.redlock.api.ReleaseCallback;
 import dev.redlock.api.ReleaseOutcome;
+import dev.redlock.api.RunOutcome;
 import dev.redlock.engine.KeyText;
 import java.io.IOException;
 import java.time.Duration;
@@ -806,6 +807,53 @@ public abstract class LockContract extends SetContract {
             throw new IOException("of any kind");
         };
         assertThrows(IOException.class, () -> instances[0].tryRun(resource + "/3", once, action));
+    }
+
+    @Test
+    void tasksReturnValuesAndWaitForTheirLock() throws Exception {
+        Redlock client = client();
+        AcquireOptions options = AcquireOptions.ofTtl(LONG);
+        RunOutcome<Integer> outcome = client.call(resource, options, lease -> {
+            assertTrue(lease.isHeld(), "held while the task runs");
+            RunOutcome<String> refused = client.tryCall(resource, options, inner -> "never");
+            assertFalse(refused.hasRun());
+            assertEquals(AcquireOutcome.Kind.CONTENDED, refused.acquired().kind());
+            assertThrows(IllegalStateException.class, refused::value);
+            return 42;
+        });
+        assertEquals(42, outcome.value());
+        assertEquals(LeaseState.RELEASED, outcome.acquired().lease().state());
+        assertEquals("free", client.tryCall(resource, options, lease -> "free").value());
+        assertThrows(IOException.class, () -> client.call(resource, options, lease -> {
+            throw new IOException("the task failed");
+        }));
+        Lease holder = acquired(client.tryAcquire(resource, LONG));
+        CompletableFuture<AcquireOutcome> waiting = CompletableFuture.supplyAsync(() -> {
+            try {
+                return client.run(resource, options, lease -> assertTrue(lease.isHeld()));
+            } catch (InterruptedException e) {
+                throw new AssertionError(e);
+            }
+        });
+        Await.until("it waits", () -> client.counters().waitingCount() > 0);
+        holder.release();
+        assertTrue(waiting.join().isAcquired());
+        assertThrows(NullPointerException.class, () -> client.call(resource, options, null));
+        awaitNoKey();
+    }
+
+    @Test
+    void anAsynchronousTaskOwnsItsLock() {
+        Redlock client = client();
+        CompletableFuture<String> task = new CompletableFuture<>();
+        CompletableFuture<RunOutcome<String>> result = client
+                .runAsync(resource, AcquireOptions.ofTtl(LONG), lease -> task)
+                .toCompletableFuture();
+        awaitKeys();
+        task.complete("done");
+        assertEquals("done", result.join().value());
+        assertEquals(LeaseState.RELEASED, result.join().acquired().lease().state());
+        awaitNoKey();
     }
 
     @Test

@@ -13,6 +13,7 @@ import java.io.IOException
 import java.nio.file.Files
 import java.nio.file.Path
 import java.time.Duration
+import java.util.concurrent.CompletableFuture
 import java.util.concurrent.CountDownLatch
 import java.util.concurrent.TimeUnit
 import java.util.concurrent.atomic.AtomicInteger
@@ -185,6 +186,16 @@ class CoroutinesTest {
                 redlock.withLock(name, options) { } // right
             }
         }
+    }
+
+    /** `await` drops the value of a task, which owned its lock: there is nothing to leak. */
+    @Test
+    fun cancelledStagesOfRunAsyncLeaveNoLock() {
+        val before = redlock.counters().acquiredCount()
+        cancelMany(null) { name ->
+            redlock.runAsync(name, options) { lease -> CompletableFuture.supplyAsync { lease.resource() } }.await()
+        }
+        assertTrue(redlock.counters().acquiredCount() > before, "every cancellation came before its lock")
     }
 
     /** `withContext` drops the outcome: why a function that returns a lock is not enough. */

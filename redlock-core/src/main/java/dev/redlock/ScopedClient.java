@@ -1,0 +1,167 @@
+package dev.redlock;
+
+import dev.redlock.api.AcquireOutcome;
+import dev.redlock.api.Lease;
+import dev.redlock.api.LeaseAction;
+import dev.redlock.api.LeaseFunction;
+import dev.redlock.api.LeaseTask;
+import dev.redlock.api.RunOutcome;
+import dev.redlock.engine.AcquireSpec;
+import dev.redlock.engine.LockEngine;
+import dev.redlock.engine.RunFuture;
+import java.util.Objects;
+import java.util.concurrent.CompletionStage;
+import java.util.function.Function;
+
+/**
+ * The part of a {@link Redlock} that runs tasks under locks, and releases these locks itself.
+ *
+ * @threading any thread
+ */
+abstract class ScopedClient extends ConnectedClient {
+
+    ScopedClient(LockEngine engine) {
+        super(engine);
+    }
+
+    /**
+     * Runs a task if its lock is free, and releases the lock afterwards. It acquires as
+     * {@link Redlock#tryAcquire(String, AcquireOptions)} does.
+     *
+     * <p>For a job that several instances schedule: {@link AcquireOptions#autoExtend()} holds the lock while the job
+     * runs, and {@link AcquireOptions#holdAtLeast} keeps it for a time after the start, also if the job is shorter or
+     * throws.
+     *
+     * <pre>{@code
+     * AcquireOptions once = AcquireOptions.ofTtl(Duration.ofSeconds(30)).autoExtend()
+     *         .holdAtLeast(Duration.ofSeconds(30));
+     * redlock.tryRun("jobs/report", once, lease -> report());
+     * }</pre>
+     *
+     * @param resource the name to lock
+     * @param options  how
+     * @param task     runs on the calling thread while the lock is held; it checks {@link Lease#isHeld()} before steps
+     *                 that matter
+     * @param <X>      what the task throws
+     * @return the outcome; the task has run if {@link AcquireOutcome#isAcquired()}
+     * @throws X                        from the task; the lock is released, or kept
+     * @throws InterruptedException     if interrupted before the lock is acquired; the attempt is rolled back
+     * @throws IllegalArgumentException if the resource is empty or too long, or the ttl out of range
+     * @throws IllegalStateException    on the client's event loop
+     */
+    public <X extends Exception> AcquireOutcome tryRun(String resource, AcquireOptions options, LeaseTask<X> task)
+            throws X, InterruptedException {
+        return tryCall(resource, options, function(task)).acquired();
+    }
+
+    /**
+     * Runs a task as {@link #tryRun(String, AcquireOptions, LeaseTask)} does. Java selects that method for a lambda,
+     * and Kotlin this one.
+     *
+     * @param resource the name to lock
+     * @param options  how
+     * @param action   runs on the calling thread while the lock is held
+     * @return the outcome; the task has run if {@link AcquireOutcome#isAcquired()}
+     * @throws Exception from the task, or as the other method
+     */
+    public AcquireOutcome tryRun(String resource, AcquireOptions options, LeaseAction action) throws Exception {
+        LeaseTask<Exception> task = Objects.requireNonNull(action, "task is null")::run;
+        return tryRun(resource, options, task);
+    }
+
+    /**
+     * Runs a task as {@link #tryRun(String, AcquireOptions, LeaseTask)} does, but waits for the lock as
+     * {@link Redlock#acquire(String, AcquireOptions)} does.
+     *
+     * @param resource the name to lock
+     * @param options  how
+     * @param task     runs on the calling thread while the lock is held
+     * @param <X>      what the task throws
+     * @return the outcome; the task has run if {@link AcquireOutcome#isAcquired()}
+     * @throws X                    from the task; the lock is released, or kept
+     * @throws InterruptedException if interrupted before the lock is acquired; the attempt is rolled back
+     */
+    public <X extends Exception> AcquireOutcome run(String resource, AcquireOptions options, LeaseTask<X> task)
+            throws X, InterruptedException {
+        return call(resource, options, function(task)).acquired();
+    }
+
+    /**
+     * Runs a task with a value as {@link #tryRun(String, AcquireOptions, LeaseTask)} does.
+     *
+     * @param resource the name to lock
+     * @param options  how
+     * @param task     runs on the calling thread while the lock is held
+     * @param <T>      the type of its value
+     * @param <X>      what the task throws
+     * @return the outcome and the value. Allocates some 100 bytes
+     * @throws X                    from the task; the lock is released, or kept
+     * @throws InterruptedException if interrupted before the lock is acquired; the attempt is rolled back
+     */
+    public <T, X extends Exception> RunOutcome<T> tryCall(String resource, AcquireOptions options,
+            LeaseFunction<T, X> task) throws X, InterruptedException {
+        return call(resource, specOf(options), specOf(options).waitNsOr(0), task);
+    }
+
+    /**
+     * Runs a task with a value as {@link #tryCall} does, but waits for the lock as
+     * {@link Redlock#acquire(String, AcquireOptions)} does.
+     *
+     * @param resource the name to lock
+     * @param options  how
+     * @param task     runs on the calling thread while the lock is held
+     * @param <T>      the type of its value
+     * @param <X>      what the task throws
+     * @return the outcome and the value; {@link RunOutcome#value()} throws if the lock was not acquired
+     * @throws X                    from the task; the lock is released, or kept
+     * @throws InterruptedException if interrupted before the lock is acquired; the attempt is rolled back
+     */
+    public <T, X extends Exception> RunOutcome<T> call(String resource, AcquireOptions options,
+            LeaseFunction<T, X> task) throws X, InterruptedException {
+        return call(resource, specOf(options), waitNs(specOf(options)), task);
+    }
+
+    private static <X extends Exception> LeaseFunction<Void, X> function(LeaseTask<X> task) {
+        Objects.requireNonNull(task, "task is null");
+        return lease -> {
+            task.run(lease);
+            return null;
+        };
+    }
+
+    private <T, X extends Exception> RunOutcome<T> call(String resource, AcquireSpec spec, long waitNs,
+            LeaseFunction<T, X> task) throws X, InterruptedException {
+        Objects.requireNonNull(task, "task is null");
+        AcquireOutcome outcome = engine.acquireBlocking(engine.key(resource), spec, waitNs);
+        if (!outcome.isAcquired()) {
+            return new RunOutcome<>(outcome, null);
+        }
+        try (Lease lease = outcome.lease()) {
+            return new RunOutcome<>(outcome, task.apply(lease));
+        }
+    }
+
+    /**
+     * Runs an asynchronous task under a lock, and releases the lock when the task's stage has completed: no caller can
+     * drop the lock. It waits for the lock as {@link Redlock#acquireAsync(String, AcquireOptions)} does.
+     *
+     * <p>A caller that gives the result up, by {@code cancel}, {@code completeExceptionally} or {@code orTimeout} of
+     * it or of all its dependent stages, ends the wait for the lock. A task that has started is not stopped, and keeps
+     * its lock to its end. {@link AcquireOptions#autoExtend(java.time.Duration)} limits a task that never ends.
+     *
+     * @param resource the name to lock
+     * @param options  how
+     * @param task     called on the event loop, so it must not block; it checks {@link Lease#isHeld()} before steps
+     *                 that matter. What it throws, and null, count as a stage that has failed
+     * @param <T>      the type of the task's value
+     * @return completed after the release: with the outcome of the acquisition and the value, or with the failure of
+     *         the task. Dependent stages run on the event loop
+     * @throws IllegalArgumentException if the resource or the ttl is out of range
+     */
+    public <T> CompletionStage<RunOutcome<T>> runAsync(String resource, AcquireOptions options,
+            Function<? super Lease, ? extends CompletionStage<T>> task) {
+        AcquireSpec spec = specOf(options);
+        Objects.requireNonNull(task, "task is null");
+        return new RunFuture<>(engine.acquireAsync(engine.key(resource), spec, waitNs(spec)), task);
+    }
+}
