@@ -92,7 +92,8 @@ class LockView implements Lock {
 
     /**
      * Acquires the lock if it is free: one attempt, which waits for the nodes' answers only. Returns false if the
-     * thread is already interrupted.
+     * thread is already interrupted. If this thread holds a lease that was lost, its holds end and the call returns
+     * false; the next call may acquire the lock.
      *
      * @return true if the lock is held now
      * @throws IllegalStateException on an event loop of the client
@@ -191,6 +192,8 @@ class LockView implements Lock {
 
     private boolean acquireWithin(LocalHolds.Hold hold, long waitNs) throws InterruptedException {
         if (hold.holdCount() > 1) {
+            // The lease was lost. To acquire it now would look like a re-entry.
+            holds.endLost(key, hold, local(hold));
             return false;
         }
         AcquireOutcome outcome = engine.acquireBlocking(key, spec, waitNs);
@@ -221,6 +224,9 @@ class LockView implements Lock {
     @Override
     public void unlock() {
         LocalHolds.Hold hold = heldByCurrentThread();
+        if (hold == null && holds.unlockLost(key)) {
+            return;
+        }
         if (hold == null) {
             String role = isReading ? " for reading" : spec.kind == LockKind.WRITE ? " for writing" : "";
             throw new IllegalMonitorStateException("\"" + key + "\" is not locked" + role + " by thread "

@@ -15,6 +15,9 @@ import java.util.concurrent.locks.Lock;
  * {@link AcquireOptions#autoExtend()}, or check {@link #isHeldByCurrentThread()} before each critical effect. A
  * {@code Lock} cannot report a loss; {@link AcquireOptions#listener} can.
  *
+ * <p>After the loss of the lease, {@link #lock} throws, and {@link #tryLock()} returns false once and ends the holds of
+ * the thread: its next call may acquire the lock. To unlock them afterwards is no error.
+ *
  * <p>Virtual threads may use it: no monitor is held while a thread waits.
  *
  * @threading any thread

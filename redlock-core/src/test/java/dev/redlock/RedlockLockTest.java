@@ -280,13 +280,82 @@ class RedlockLockTest {
         assertEquals(1, brief.holdCount(), "the thread still has its hold count, although the lock is gone");
         Refusal.ofState("the lease of \"brief\" was lost while this thread held the lock: unlock and start over; "
                 + brief.lease(), brief::lock);
-        assertFalse(brief.tryLock(), "no further hold");
-        assertEquals(1, brief.holdCount());
         brief.unlock();
         assertEquals(0, brief.holdCount());
         brief.lock();
         assertTrue(brief.isHeldByCurrentThread(), "it can be locked again");
         brief.unlock();
+    }
+
+    private void loseLease(RedlockLock lock) {
+        for (int i = 0; i < 3; i++) {
+            nodes.access(i).delete("orders");
+        }
+        lock.lease().extend(Duration.ofSeconds(20));
+        assertEquals(LeaseState.LOST, lock.lease().state());
+    }
+
+    /** The loop of a leader that asks with tryLock whether it still leads, and forgets the lock when it does not. */
+    @Test
+    void tryLockLeadsAgainAfterALoss() throws Exception {
+        for (int term = 0; term < 3; term++) {
+            assertTrue(view.tryLock(1, TimeUnit.SECONDS), "leads");
+            assertTrue(view.tryLock(1, TimeUnit.SECONDS), "still leads");
+            view.unlock();
+            Lease lost = view.lease();
+            loseLease(view);
+            assertFalse(term == 1 ? view.tryLock() : view.tryLock(1, TimeUnit.SECONDS), "once");
+            assertEquals(0, view.holdCount(), "its hold has ended");
+            Await.until("nothing is acquired within the call", () -> keyCount() == 0);
+            assertTrue(view.tryLock(1, TimeUnit.SECONDS), "leads again");
+            assertFalse(lost == view.lease() || lost.isHeld(), "by another lease");
+            assertEquals(false, inAnotherThread(() -> view.tryLock()), "alone");
+            view.unlock();
+            assertEquals(true, inAnotherThread(() -> {
+                boolean isTaken = view.tryLock();
+                view.unlock();
+                return isTaken;
+            }), "any thread may lead after the loss");
+        }
+    }
+
+    /** Code with several holds must not end with an exception that hides the one of its critical section. */
+    @Test
+    void holdsThatTryLockHasEndedMayBeUnlocked() throws Exception {
+        view.lock();
+        view.lock();
+        loseLease(view);
+        assertFalse(view.tryLock());
+        assertTrue(view.tryLock(), "a new hold");
+        assertEquals(1, view.holdCount());
+        view.unlock();
+        assertEquals(0, view.holdCount());
+        inAnotherThread(() -> assertThrows(IllegalMonitorStateException.class, view::unlock, "not its hold"));
+        redlock.asLock("orders", OPTIONS).unlock();
+        view.unlock();
+        assertThrows(IllegalMonitorStateException.class, view::unlock, "one unlock too many");
+    }
+
+    @Test
+    void readersAndWritersEndLostHoldsToo() throws Exception {
+        RedlockReadWriteLock both = redlock.asReadWriteLock("orders", OPTIONS);
+        both.writeLock().lock();
+        both.readLock().lock();
+        for (int i = 0; i < 3; i++) {
+            nodes.access(i).delete("orders");
+        }
+        both.lease().extend(Duration.ofSeconds(20));
+        assertFalse(both.readLock().tryLock());
+        assertTrue(both.readLock().tryLock(1, TimeUnit.SECONDS), "a reader now");
+        assertEquals(true, inAnotherThread(() -> {
+            boolean isTaken = both.readLock().tryLock();
+            both.readLock().unlock();
+            return isTaken;
+        }), "beside another one");
+        both.readLock().unlock();
+        both.readLock().unlock();
+        both.writeLock().unlock();
+        assertThrows(IllegalMonitorStateException.class, () -> both.writeLock().unlock());
     }
 
     // ---- wrong use --------------------------------------------------------------------------------------------------

@@ -1,8 +1,10 @@
 package dev.redlock.engine;
 
 import dev.redlock.api.Lease;
+import java.util.HashMap;
 import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.locks.Lock;
 import java.util.concurrent.locks.ReentrantReadWriteLock;
 
 /**
@@ -14,6 +16,8 @@ import java.util.concurrent.locks.ReentrantReadWriteLock;
 public final class LocalHolds {
 
     private final ConcurrentHashMap<LockKey, Hold> holds = new ConcurrentHashMap<>();
+    /** The number of holds that {@link #endLost} has ended and that their thread may still unlock. */
+    private final ThreadLocal<Map<LockKey, Integer>> lostCounts = ThreadLocal.withInitial(HashMap::new);
 
     /**
      * The hold of one resource: a thread takes the distributed lock inside its first hold of the local lock.
@@ -87,5 +91,33 @@ public final class LocalHolds {
      */
     public Hold get(LockKey key) {
         return holds.get(key);
+    }
+
+    /**
+     * Ends all holds of the calling thread but the last one, because their lease was lost.
+     *
+     * @param key  the resource
+     * @param hold its hold
+     * @param last the local lock that the thread has taken last, which it still holds once
+     */
+    public void endLost(LockKey key, Hold hold, Lock last) {
+        hold.take().close();
+        for (; hold.holdCount() > 1; leave(key)) {
+            boolean isReadFirst = hold.lock.getReadHoldCount() > (last == hold.lock.readLock() ? 1 : 0);
+            (isReadFirst ? hold.lock.readLock() : hold.lock.writeLock()).unlock();
+            lostCounts.get().merge(key, 1, Integer::sum);
+        }
+    }
+
+    /**
+     * Unlocks a hold that was lost.
+     *
+     * @param key the resource
+     * @return whether the calling thread had one
+     */
+    public boolean unlockLost(LockKey key) {
+        boolean isLost = lostCounts.get().containsKey(key);
+        lostCounts.get().computeIfPresent(key, (k, count) -> count == 1 ? null : count - 1);
+        return isLost;
     }
 }
