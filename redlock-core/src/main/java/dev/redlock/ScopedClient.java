@@ -33,9 +33,7 @@ abstract class ScopedClient extends ConnectedClient {
      * throws.
      *
      * <pre>{@code
-     * AcquireOptions once = AcquireOptions.ofTtl(Duration.ofSeconds(30)).autoExtend()
-     *         .holdAtLeast(Duration.ofSeconds(30));
-     * redlock.tryRun("jobs/report", once, lease -> report());
+     * redlock.tryRun("jobs/report", ofTtl(minute).autoExtend().holdAtLeast(minute), lease -> report());
      * }</pre>
      *
      * @param resource the name to lock

@@ -2,6 +2,7 @@ package dev.redlock;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import dev.redlock.api.AcquireOutcome;
@@ -291,6 +292,117 @@ class HoldAtLeastTest extends VirtualTest {
         world.runMs(20);
         assertEquals(0, keyCount());
         assertEquals(0, client.redlock().counters().releaseCount(ReleaseOutcome.KEPT));
+    }
+
+    // ---- changed while it is held -----------------------------------------------------------------------------------
+
+    @Test
+    void aHeldLeaseMayGetALongerTimeFromNowOn() {
+        client = world(3);
+        Lease lease = held(options(2_000, 1_000).autoExtend());
+        runTo(800);
+        lease.holdAtLeast(Duration.ofSeconds(5));
+        runTo(3_000);
+        assertEquals(ReleaseOutcome.KEPT, release(lease));
+        runTo(5_780);
+        assertKept("until its new time");
+        runTo(5_810);
+        assertEquals(0, keyCount());
+    }
+
+    @Test
+    void aHeldLeaseMayGetAShorterTimeOrNone() {
+        client = world(3);
+        Lease lease = held(options(10_000, 8_000));
+        runTo(1_000);
+        lease.holdAtLeast(Duration.ofSeconds(1));
+        assertEquals(ReleaseOutcome.KEPT, release(lease));
+        runTo(2_010);
+        assertEquals(0, keyCount());
+        Lease none = held(options(10_000, 8_000));
+        none.holdAtLeast(Duration.ZERO);
+        assertEquals(ReleaseOutcome.RELEASED, release(none));
+    }
+
+    /** Without an option that extends it, the lease has to count for the limit from then on, and no longer. */
+    @Test
+    void aLeaseWithoutAShortestHoldMayGetOne() {
+        world = new VirtualWorld(3);
+        client = client(context().autoExtendedLeasesMax(1));
+        for (int i = 0; i < 3; i++) {
+            Lease lease = held(options());
+            lease.holdAtLeast(Duration.ofSeconds(20));
+            assertEquals(AcquireOutcome.Kind.OVERLOADED,
+                    get(client.redlock().acquireAsync("others", options().autoExtend())).kind(), "it counts");
+            assertEquals(ReleaseOutcome.KEPT, release(lease));
+            runTo(19_980);
+            assertKept("extended beyond its ttl");
+            runTo(20_010);
+            assertEquals(0, keyCount());
+            assertFalse(lease.isHeld());
+            release(acquired(get(client.redlock().acquireAsync("others", options().autoExtend()))));
+        }
+        Lease unchanged = held(options());
+        unchanged.holdAtLeast(Duration.ofDays(400 * 365));
+        unchanged.holdAtLeast(Duration.ZERO);
+        release(acquired(get(client.redlock().acquireAsync("others", options().autoExtend()))));
+        assertEquals(ReleaseOutcome.RELEASED, release(unchanged));
+    }
+
+    /** The requests of one thread reach the event loop in order, also if another thread has woken it before. */
+    @Test
+    void aReleaseThatFollowsHonoursIt() throws Exception {
+        client = world(3);
+        Lease lease = held(options(10_000, 0).autoExtend());
+        new BlockedCall<>(() -> {
+            lease.extendAsync(TTL);
+            lease.holdAtLeast(Duration.ofSeconds(3));
+            lease.releaseAsync();
+            return null;
+        }).awaitEnd();
+        runTo(2_900);
+        assertKept("the release came after it");
+        assertEquals(LeaseState.RELEASED, lease.state());
+        runTo(3_050);
+        assertEquals(0, keyCount());
+    }
+
+    @Test
+    void itIsAlsoKeptIfTheClientIsClosed() {
+        client = world(3);
+        Lease lease = held(options(10_000, 0).autoExtend());
+        runTo(4_000);
+        lease.holdAtLeast(Duration.ofSeconds(3));
+        get(client.engine().close(Duration.ofSeconds(1)));
+        runTo(6_980);
+        assertEquals(3, keyCount());
+        runTo(7_000 + SLACK_MS);
+        assertEquals(0, keyCount());
+    }
+
+    @Test
+    void aLeaseThatIsNotHeldIsUnchanged() {
+        client = world(3);
+        Lease lease = client.redlock().newLease();
+        lease.holdAtLeast(TTL);
+        client.redlock().acquire(client.redlock().key("orders"), options(), lease, outcome -> {
+        });
+        assertThrows(IllegalStateException.class, () -> lease.holdAtLeast(TTL), "being acquired");
+        world.runMs(10);
+        assertThrows(IllegalArgumentException.class, () -> lease.holdAtLeast(Duration.ofNanos(-1)));
+        assertThrows(NullPointerException.class, () -> lease.holdAtLeast(null));
+        CompletableFuture<ReleaseOutcome> releasing = lease.releaseAsync().toCompletableFuture();
+        lease.holdAtLeast(TTL);
+        assertEquals(ReleaseOutcome.RELEASED, get(releasing));
+        lease.holdAtLeast(TTL);
+        world.runMs(10);
+        assertEquals(0, keyCount());
+        Lease fenced = held(options(10_000, 0).fenced());
+        long token = fenced.fencingToken();
+        fenced.holdAtLeast(Duration.ofSeconds(1));
+        assertEquals(token, fenced.fencingToken());
+        assertEquals(ExtendOutcome.EXTENDED, extend(fenced, TTL));
+        assertEquals(ReleaseOutcome.KEPT, release(fenced));
     }
 
     @Test

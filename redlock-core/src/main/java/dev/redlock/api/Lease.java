@@ -107,6 +107,17 @@ public interface Lease extends AutoCloseable {
     CompletionStage<ExtendOutcome> extendAsync(Duration ttl);
 
     /**
+     * Changes the time for which the lock stays after an early release; see
+     * {@link dev.redlock.AcquireOptions#holdAtLeast}. It does not wait. A later release of this thread honours it and
+     * returns {@link ReleaseOutcome#KEPT} before that time. It has no effect on a lease that is not held. Allocates.
+     *
+     * @param holdMin time from now, longer or shorter than before; zero for none
+     * @throws IllegalArgumentException if it is negative
+     * @throws IllegalStateException    while the lease is being acquired
+     */
+    void holdAtLeast(Duration holdMin);
+
+    /**
      * Releases the lock as {@link #release()} does; on an event loop of the client it does not wait. Does not throw if
      * the lease has expired, and does nothing the second time. Cancels an acquisition in progress.
      */

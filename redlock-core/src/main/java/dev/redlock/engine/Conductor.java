@@ -128,6 +128,7 @@ final class Conductor extends ClaimFailures implements LeaseLoop {
             case RequestMailbox.ACQUIRE -> scheduler.acquire(lease);
             case RequestMailbox.CANCEL -> scheduler.cancel(lease);
             case RequestMailbox.EXTEND -> keeper.extend(lease);
+            case RequestMailbox.HOLD -> keeper.kept.change(lease);
             default -> keeper.releases.release(lease);
         }
     }

@@ -4,6 +4,7 @@ import dev.redlock.api.ExtendOutcome;
 import dev.redlock.api.LeaseState;
 import dev.redlock.api.ReleaseOutcome;
 import dev.redlock.node.Log;
+import java.lang.invoke.VarHandle;
 
 /**
  * Keeps the locks of leases that end before their shortest hold has passed. A lease without a caller holds such a lock
@@ -21,6 +22,21 @@ final class KeptLocks {
         this.services = services;
         this.keeper = keeper;
         this.terms = services.config.terms();
+    }
+
+    /** Changes the shortest hold of a held lease, in options of its own. */
+    void change(LeaseHandle lease) {
+        if (lease.claim == null || lease.claim.phase != Claim.Phase.HELD) {
+            return;
+        }
+        AcquireSpec changed = lease.spec.copy();
+        boolean isWanted = lease.holdUntilNs - services.clock.nanoTime() > 0;
+        changed.holdNsMin = isWanted ? lease.holdUntilNs - lease.acquiredNs : 0;
+        keeper.extendableCount -= lease.isExtendable() ? 1 : 0;
+        // Callers that read the new options must see all their fields.
+        VarHandle.releaseFence();
+        lease.spec = changed;
+        keeper.extendableCount += lease.isExtendable() ? 1 : 0;
     }
 
     /**

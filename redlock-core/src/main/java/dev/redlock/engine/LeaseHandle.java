@@ -75,6 +75,7 @@ public final class LeaseHandle extends LeaseView {
     LeaseTimes times;
     long waitNs;
     long extendTtlMs;
+    long holdUntilNs;
     private AcquireCallback acquireCallback;
 
     // The state of the event loop.
@@ -277,6 +278,16 @@ public final class LeaseHandle extends LeaseView {
         extendCallback = callback;
         extendTtlMs = newTtlMs;
         submit(EXTEND);
+    }
+
+    @Override
+    public void holdAtLeast(Duration holdMin) {
+        long holdNs = Durations.nanosOf("shortest hold", holdMin);
+        refuseWhileAcquiring();
+        if (state == LeaseState.HELD) {
+            holdUntilNs = loop().clock().nanoTime() + Math.min(holdNs, Long.MAX_VALUE / 4);
+            submit(HOLD);
+        }
     }
 
     @Override

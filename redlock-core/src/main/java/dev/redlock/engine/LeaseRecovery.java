@@ -34,6 +34,9 @@ final class LeaseRecovery {
         switch (request) {
             case RequestMailbox.ACQUIRE, RequestMailbox.DELIVER -> recoverAcquisition(lease, owner);
             case RequestMailbox.EXTEND -> recoverExtension(lease, owner);
+            case RequestMailbox.HOLD -> {
+                // The hold is as it was.
+            }
             default -> {
                 // A release, or the cancellation of a held lease. If the round has started, it ends the lease.
                 if (lease.storedState() == LeaseState.HELD) {

@@ -25,7 +25,9 @@ abstract class RequestMailbox implements Runnable {
     static final int DELIVER = 1 << 1;
     static final int CANCEL = 1 << 2;
     static final int EXTEND = 1 << 3;
-    static final int RELEASE = 1 << 4;
+    /** Changes the shortest hold, before a release that follows it. */
+    static final int HOLD = 1 << 4;
+    static final int RELEASE = 1 << 5;
 
     /** Time that a second blocked thread sleeps between two polls. */
     private static final long SECOND_WAITER_PARK_NS = 100_000;

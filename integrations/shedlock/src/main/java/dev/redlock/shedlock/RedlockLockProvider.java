@@ -62,7 +62,7 @@ public final class RedlockLockProvider implements ExtensibleLockProvider {
             return Optional.empty();
         }
         if (outcome.isAcquired()) {
-            return Optional.of(new LeaseLock(this, configuration, outcome.lease(), Duration.ZERO));
+            return Optional.of(new LeaseLock(this, configuration, outcome.lease()));
         }
         if (outcome.kind() == AcquireOutcome.Kind.CONTENDED) {
             return Optional.empty();

@@ -171,6 +171,25 @@ class RedlockLockProviderTest {
     }
 
     @Test
+    void anExtensionMayShortenAtLeast() {
+        SimpleLock lock = lock(provider, LONG, LONG);
+        lock.extend(LONG, Duration.ZERO).orElseThrow().unlock();
+        assertTrue(isFree());
+    }
+
+    @Test
+    void atLeastOfAnExtensionOutlivesTheClient() throws Exception {
+        long startNs;
+        try (Redlock closing = Redlock.connect(context())) {
+            SimpleLock lock = lock(new RedlockLockProvider(closing), Duration.ofSeconds(10), Duration.ZERO);
+            startNs = System.nanoTime();
+            lock.extend(Duration.ofSeconds(10), Duration.ofMillis(400)).orElseThrow().unlock();
+        }
+        awaitFree();
+        assertElapsed(startNs, 400);
+    }
+
+    @Test
     void anUnlockedLockCannotBeExtended() {
         SimpleLock lock = lock(provider, LONG, Duration.ZERO);
         lock.unlock();
