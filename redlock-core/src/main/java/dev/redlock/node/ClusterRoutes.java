@@ -68,29 +68,29 @@ final class ClusterRoutes {
     }
 
     /** Sends the commands of each slot together to the clusters: the keys of one command share a slot. */
-    void sendBySlot(CommandBatch commands, CommandBatcher origin, CommandBatches batches) {
+    void sendBySlot(CommandBatch commands, CommandBatches batches) {
         long left = 0;
-        for (int i = 0; i < commands.length(); i++) {
+        for (int i = 0; i < commands.length; i++) {
             left |= (commands.nodesOf(i) & clusterMask) != 0 ? 1L << i : 0;
         }
         while (left != 0) {
             int first = Long.numberOfTrailingZeros(left);
             long sameSlot = withSlot(commands, commands.request(first).slot(), left);
             left &= ~sameSlot;
-            boolean isSilent = origin.single().isVote && route(commands.request(first), true) != 0;
+            boolean isSilent = commands.single.isVote && route(commands.request(first), true) != 0;
             if (Long.bitCount(sameSlot) == 1 || isSilent) {
                 for (long rest = sameSlot; rest != 0; rest &= rest - 1) {
                     batches.sendAlone(commands, Long.numberOfTrailingZeros(rest), clusterMask);
                 }
                 continue;
             }
-            CommandBatch together = origin.newBatch();
+            CommandBatch together = batches.batcherOf(commands.kind).newBatch();
             for (long rest = sameSlot; rest != 0; rest &= rest - 1) {
                 int i = Long.numberOfTrailingZeros(rest);
                 together.add(commands.request(i), commands.sequence(i), clusterMask & commands.nodesOf(i));
             }
             route(commands.request(first), false);
-            batches.send(together, origin, clusterMask);
+            batches.send(together, clusterMask);
         }
     }
 

@@ -17,22 +17,22 @@ final class CommandBatch extends InFlightRequest {
     /** {@code $19}, the digits of the greatest long, two line ends: a node may reply with more than 2^53 - 1. */
     private static final int NUMBER_BULK_BYTES = 5 + 19 + 2;
 
-    private final CommandKind kind;
+    final CommandKind kind;
+    /** The command for one key. */
+    final CommandKind single;
     private final LockRequest[] requests = new LockRequest[LENGTH_MAX];
     private final int[] sequences = new int[LENGTH_MAX];
     private final long[] nodeMasks = new long[LENGTH_MAX];
-    private int length;
-    private int keyBytes;
+    int length;
+    /** Bytes of all keys as encoded. */
+    int keyBytes;
     private int valueBytes;
     private int openCount;
 
     /** An empty batch of a command for many keys. */
     CommandBatch(CommandKind kind) {
         this.kind = kind;
-    }
-
-    CommandKind kind() {
-        return kind;
+        this.single = kind.single();
     }
 
     /** Adds a command for the nodes of a mask. */
@@ -42,15 +42,6 @@ final class CommandBatch extends InFlightRequest {
         nodeMasks[length++] = nodes;
         keyBytes += request.resourceBulk().length + (kind.hasCounter ? request.counterBulk().length : 0);
         valueBytes += request.token.bulk.length;
-    }
-
-    int length() {
-        return length;
-    }
-
-    /** Bytes of all keys as encoded. */
-    int keyBytes() {
-        return keyBytes;
     }
 
     LockRequest request(int index) {
@@ -117,7 +108,7 @@ final class CommandBatch extends InFlightRequest {
         boolean isFenced = kind.hasCounter;
         boolean isExtension = kind == CommandKind.EXTEND_MANY;
         RespWriter.arrayHeader(out, 3 + (isFenced ? 4 * count + 1 : (isExtension ? 3 : 2) * count));
-        out.writeBytes((isEval ? ScriptSources.BATCH_EVAL : ScriptSources.BATCH_EVALSHA)[kind.ordinal()]);
+        out.writeBytes(ScriptSources.head(LockKind.PLAIN, kind, isEval));
         RespWriter.bulkInteger(out, isFenced ? 2 * count : count);
         for (long left = mask; left != 0; left &= left - 1) {
             out.writeBytes(requests[Long.numberOfTrailingZeros(left)].resourceBulk());
@@ -165,14 +156,14 @@ final class CommandBatch extends InFlightRequest {
     void onFailed(long mask, int nodeIndex, VoteFailure failure) {
         for (long left = mask; left != 0; left &= left - 1) {
             int i = Long.numberOfTrailingZeros(left);
-            requests[i].onFailed(nodeIndex, kind.single(), sequences[i], failure);
+            requests[i].onFailed(nodeIndex, single, sequences[i], failure);
         }
     }
 
     void onUnknown(int nodeIndex) {
         for (long left = requestsOf(nodeIndex); left != 0; left &= left - 1) {
             int i = Long.numberOfTrailingZeros(left);
-            requests[i].onUnknown(nodeIndex, kind.single(), sequences[i]);
+            requests[i].onUnknown(nodeIndex, single, sequences[i]);
         }
     }
 

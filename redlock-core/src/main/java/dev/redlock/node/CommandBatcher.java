@@ -10,9 +10,11 @@ final class CommandBatcher {
     private static final int POOLED_MIN = 64;
 
     private final CommandKind many;
-    private final int lengthMax;
+    /** The most commands in one batch; 1 if they are not batched. */
+    final int lengthMax;
     private final FreeList<CommandBatch> free = new FreeList<>(POOLED_MIN);
-    private CommandBatch pending;
+    /** The collected commands; null if there are none. */
+    CommandBatch pending;
 
     /**
      * Batches up to a length of a command for many keys. A single command is sent as {@link CommandKind#single}.
@@ -20,24 +22,6 @@ final class CommandBatcher {
     CommandBatcher(CommandKind many, int lengthMax) {
         this.many = many;
         this.lengthMax = lengthMax;
-    }
-
-    CommandKind single() {
-        return many.single();
-    }
-
-    /** The most commands in one batch; 1 if they are not batched. */
-    int lengthMax() {
-        return lengthMax;
-    }
-
-    boolean isPending() {
-        return pending != null;
-    }
-
-    /** The collected commands; null if there are none. */
-    CommandBatch pending() {
-        return pending;
     }
 
     /** Adds a command for the nodes of a mask; returns the batch with it. */

@@ -20,7 +20,8 @@ final class CommandBatches {
     private final CommandBatcher plain;
     private final CommandBatcher fenced;
     private final CommandBatcher extensions;
-    private final ResourceFilter filter = new ResourceFilter();
+    /** The resources of the commands in the batches. */
+    final ResourceFilter filter = new ResourceFilter();
     /** Whether a batch may have more than one command. */
     final boolean areUsed;
     /** Whether a command waits for the end of the turn: a deferred one, or one in a batch. */
@@ -39,17 +40,12 @@ final class CommandBatches {
         CommandBatcher batcher = batcherOf(kind);
         CommandBatch pending = batcher.add(request, sequence, mask);
         filter.add(request);
-        if (pending.length() >= batcher.lengthMax() || pending.keyBytes() > KEY_BYTES_MAX) {
+        if (pending.length >= batcher.lengthMax || pending.keyBytes > KEY_BYTES_MAX) {
             seal();
         }
     }
 
-    /** Whether a command in a batch may be for a resource of this one. */
-    boolean mightContain(LockRequest request) {
-        return filter.mightContain(request);
-    }
-
-    private CommandBatcher batcherOf(CommandKind kind) {
+    CommandBatcher batcherOf(CommandKind kind) {
         return switch (kind.single()) {
             case RELEASE -> plain;
             case RELEASE_FENCED -> fenced;
@@ -58,30 +54,23 @@ final class CommandBatches {
     }
 
     private boolean isPending() {
-        return plain.isPending() || fenced.isPending() || extensions.isPending();
+        return plain.pending != null || fenced.pending != null || extensions.pending != null;
     }
 
     // ---- sending ----------------------------------------------------------------------------------------------------
 
-    /** Writes the batches. An extension precedes the release of its lock. */
+    /**
+     * Writes the batches. An extension precedes the release of its lock. Its room is provided before it is taken: that
+     * may take a flush, whose events send other commands, and they must find the batch.
+     */
     void seal() {
-        if (extensions.isPending()) {
-            reserve(extensions);
-            seal(extensions);
+        for (int reserved = 0; extensions.pending != null && extensions.pending.length != reserved;) {
+            reserved = extensions.pending.length;
+            fanOut.batch.withRoom(extensions.pending.roomForEach());
         }
+        seal(extensions);
         seal(plain);
         seal(fenced);
-    }
-
-    /**
-     * Provides room for a batch before it is taken. Room may take a flush, whose events send other commands: they must
-     * find the batch, or a release could overtake the extension that it follows.
-     */
-    private void reserve(CommandBatcher batcher) {
-        for (int reserved = 0; batcher.isPending() && batcher.pending().length() != reserved;) {
-            reserved = batcher.pending().length();
-            fanOut.batch.withRoom(batcher.pending().roomForEach());
-        }
     }
 
     /** A send from here may call {@link #seal()} again, so the filter is kept until all kinds are taken. */
@@ -95,29 +84,29 @@ final class CommandBatches {
             filter.clear();
         }
         ClusterRoutes routes = fanOut.routes;
-        if (commands.length() == 1) {
+        if (commands.length == 1) {
             LockRequest single = commands.request(0);
             int sequence = commands.sequence(0);
             long nodes = commands.nodesOf(0);
             origin.recycle(commands);
-            fanOut.sendNow(single, origin.single(), sequence, nodes);
+            fanOut.sendNow(single, commands.single, sequence, nodes);
         } else if (routes == null) {
-            send(commands, origin, ALL);
+            send(commands, ALL);
         } else {
-            routes.sendBySlot(commands, origin, this);
-            send(commands, origin, ~routes.mask());
+            routes.sendBySlot(commands, this);
+            send(commands, ~routes.mask());
         }
     }
 
     /** Sends a batch to the nodes of a mask. */
-    void send(CommandBatch commands, CommandBatcher origin, long mask) {
-        long natives = fanOut.natives(origin.single()) & fanOut.connected & mask;
-        for (int i = 0; natives != 0 && i < commands.length(); i++) {
+    void send(CommandBatch commands, long mask) {
+        long natives = fanOut.natives(commands.single) & fanOut.connected & mask;
+        for (int i = 0; natives != 0 && i < commands.length; i++) {
             sendAlone(commands, i, natives);
         }
         long others = commands.nodes() & mask & ~natives;
         if (others == 0) {
-            origin.recycle(commands);
+            batcherOf(commands.kind).recycle(commands);
         } else {
             sendTogether(commands, others);
         }
@@ -125,7 +114,7 @@ final class CommandBatches {
 
     /** Sends one command of a batch to the nodes of a mask. */
     void sendAlone(CommandBatch commands, int index, long mask) {
-        fanOut.sendNow(commands.request(index), commands.kind().single(), commands.sequence(index),
+        fanOut.sendNow(commands.request(index), commands.single, commands.sequence(index),
                 mask & commands.nodesOf(index));
     }
 
@@ -167,8 +156,8 @@ final class CommandBatches {
         }
         int start = out.writerIndex();
         commands.writeTo(out, requests, false);
-        int tag = RequestRing.tag(commands.kind(), CommandEncoding.SCRIPT, 0, false);
-        return fanOut.enqueue(commands, commands.kind(), tag, mask, out, start);
+        int tag = RequestRing.tag(commands.kind, CommandEncoding.SCRIPT, 0, false);
+        return fanOut.enqueue(commands, commands.kind, tag, mask, out, start);
     }
 
     /** A request that still waits for an outcome; others may be in their pool already. */
@@ -181,7 +170,7 @@ final class CommandBatches {
     /** A node has an outcome; after the last one the batch returns to its pool. */
     void onOutcome(CommandBatch commands) {
         if (commands.isLastOutcome()) {
-            batcherOf(commands.kind()).recycle(commands);
+            batcherOf(commands.kind).recycle(commands);
         }
     }
 

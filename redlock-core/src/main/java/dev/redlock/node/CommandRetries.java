@@ -162,7 +162,7 @@ final class CommandRetries {
     /** The node cannot execute a batch because of one of its keys: each command is sent alone. */
     private void sendEach(CommandBatch commands, int tag, VoteFailure failure, String errorCode,
             SlotRedirect redirect) {
-        CommandKind kind = commands.kind().single();
+        CommandKind kind = commands.single;
         for (long left = commands.requestsOf(nodeIndex); left != 0; left &= left - 1) {
             int i = Long.numberOfTrailingZeros(left);
             LockRequest request = commands.request(i);
@@ -182,11 +182,11 @@ final class CommandRetries {
         for (long left = commands.requestsOf(nodeIndex); left != 0; left &= left - 1) {
             int i = Long.numberOfTrailingZeros(left);
             LockRequest request = commands.request(i);
-            if (!request.isSecondTryWanted(commands.kind().single(), commands.sequence(i))) {
+            if (!request.isSecondTryWanted(commands.single, commands.sequence(i))) {
                 unwanted |= 1L << i;
             }
         }
-        if (sender.refusalOf(commands.kind()) != VoteFailure.NONE || unwanted == commands.requestsOf(nodeIndex)) {
+        if (sender.refusalOf(commands.kind) != VoteFailure.NONE || unwanted == commands.requestsOf(nodeIndex)) {
             return false;
         }
         commands.remove(unwanted, nodeIndex);
@@ -197,7 +197,7 @@ final class CommandRetries {
 
     void onBatchError(CommandBatch commands, int tag, VoteFailure failure, String errorCode, SlotRedirect redirect) {
         // Without a permission for one key, a server refuses the call for all of them.
-        boolean isForbiddenExtension = commands.kind() == CommandKind.EXTEND_MANY && failure == VoteFailure.NOPERM;
+        boolean isForbiddenExtension = commands.kind == CommandKind.EXTEND_MANY && failure == VoteFailure.NOPERM;
         boolean isMigrating = isMigrating(failure);
         if (isMigrating) {
             sender.cluster()
@@ -210,7 +210,7 @@ final class CommandRetries {
         if (failure == VoteFailure.NOSCRIPT && !RequestRing.isSecondTry(tag) && sendAgain(commands)) {
             return;
         }
-        String problem = sender.recordError(commands.kind(), errorCode);
+        String problem = sender.recordError(commands.kind, errorCode);
         commands.onFailed(nodeIndex, failure);
         fanOut.onBatchOutcome(commands);
         sender.logHealth(problem);
@@ -237,7 +237,7 @@ final class CommandRetries {
 
     /** Sends a release to this node alone; false if there is no memory for it. */
     boolean send(UndeliveredRelease release, boolean isEval, boolean isAsking) {
-        CommandEncoding encoding = release.lockKind() == LockKind.PLAIN
+        CommandEncoding encoding = release.lockKind == LockKind.PLAIN
                 ? sender.capabilities().releaseEncoding()
                 : CommandEncoding.SCRIPT;
         ByteBuf out = fanOut.batch.buffers.take(LockScripts.roomFor(release, isEval) + ASKING_BYTES);
@@ -250,7 +250,7 @@ final class CommandRetries {
         if (encoding == CommandEncoding.SCRIPT) {
             LockScripts.writeRelease(out, release, isEval);
         } else {
-            NativeCommands.writeRelease(out, encoding, release.resourceBulk(), release.token());
+            NativeCommands.writeRelease(out, encoding, release.resourceBulk, release.token);
         }
         int tag = RequestRing.tag(CommandKind.RELEASE, encoding, 0, isEval);
         return isAsking ? sender.writeAsking(release, tag, out) : sender.write(release, tag, out, false);
@@ -263,6 +263,6 @@ final class CommandRetries {
             return false;
         }
         commands.writeTo(out, commands.requestsOf(nodeIndex), true);
-        return sender.write(commands, RequestRing.tag(commands.kind(), CommandEncoding.SCRIPT, 0, true), out, false);
+        return sender.write(commands, RequestRing.tag(commands.kind, CommandEncoding.SCRIPT, 0, true), out, false);
     }
 }

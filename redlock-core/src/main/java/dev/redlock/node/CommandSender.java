@@ -273,7 +273,7 @@ final class CommandSender implements InvalidationReader.Listener {
 
     /** The tag that a request of a batch has as a command of its own. */
     static int singleTag(CommandBatch commands, int index, boolean isSecondTry) {
-        return RequestRing.tag(commands.kind().single(), CommandEncoding.SCRIPT, commands.sequence(index), isSecondTry);
+        return RequestRing.tag(commands.single, CommandEncoding.SCRIPT, commands.sequence(index), isSecondTry);
     }
 
     void onBatchUnknown(CommandBatch commands) {

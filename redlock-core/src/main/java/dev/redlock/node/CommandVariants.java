@@ -194,7 +194,7 @@ final class CommandVariants {
         for (long left = nodes; left != 0; left &= left - 1) {
             int index = Long.numberOfTrailingZeros(left);
             LockRequest first = CommandBatches.firstOf(batch, batch.requestsOf(index));
-            batch.onFailed(index, reason(first, batch.kind().single(), index));
+            batch.onFailed(index, reason(first, batch.single, index));
             fanOut.onBatchOutcome(batch);
         }
     }

@@ -100,7 +100,7 @@ final class ConnectionEvents extends ChannelInboundHandlerAdapter {
         } else if (request instanceof CommandBatch batch) {
             sender.onBatchUnknown(batch);
         } else if (request instanceof UndeliveredRelease release) {
-            release.onUnknown();
+            release.owner.onUnknown(release);
         } else if (request instanceof ValueRequest valueRequest) {
             valueRequest.onValue(null);
         }

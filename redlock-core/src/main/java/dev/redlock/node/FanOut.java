@@ -250,7 +250,7 @@ public final class FanOut {
     /** Whether a collected command may be for a resource of this one. */
     private boolean isCollected(LockRequest request) {
         if (lone == null) {
-            return batches.mightContain(request);
+            return batches.filter.mightContain(request);
         }
         int hash = lone.resourceHash(0);
         for (int i = request.keyCount() - 1; i >= 0; i--) {

@@ -5,7 +5,7 @@ import dev.redlock.resp.RespWriter;
 import io.netty.buffer.ByteBuf;
 
 /**
- * The commands that run a script of {@link ScriptSources} for one lock: three or four copies into the caller's buffer.
+ * The commands that run a script of {@link ScriptSources} for one lock.
  *
  * @threading immutable
  */
@@ -14,25 +14,46 @@ final class LockScripts {
     /** Bytes of a command without its keys: prefix, numbers, and the value, which a native extension has twice. */
     static final int COMMAND_OVERHEAD_BYTES = 256 + 2 * Token.LABEL_LENGTH_MAX;
 
+    /** {@code $0}, an empty bulk string. */
+    private static final byte[] EMPTY = {'$', '0', '\r', '\n', '\r', '\n'};
+    /** {@code $1 ?}: the script respects the reservations of others. */
+    private static final byte[] NONE_LEFT = {'$', '1', '\r', '\n', '?', '\r', '\n'};
+
     private LockScripts() {
     }
 
-    /** Writes the command that runs the cached script, or has the whole script for a node that has not cached it. */
+    /** {@code EVALSHA <sha> K key1 ... keyK token arguments}, or {@code EVAL} with the script if it is not cached. */
     static void write(ByteBuf out, CommandKind kind, LockRequest command, boolean isEval) {
-        if (command.lockKind() != LockKind.PLAIN) {
-            KindScripts.of(command.lockKind()).write(out, kind, command, isEval);
-            return;
-        }
-        byte[] prefix = (isEval ? ScriptSources.EVAL : ScriptSources.EVALSHA)[kind.ordinal()];
-        if (prefix == null) {
-            throw new IllegalArgumentException("there is no script for " + kind);
-        }
-        out.writeBytes(prefix);
+        LockKind lock = command.lockKind();
+        int ticketCount = lock == LockKind.SET && kind.isAcquire && command.ticket() >= 0 ? command.keyCount() : 0;
+        writeHead(out, lock, kind, command.keyCount() * (kind.hasCounter ? 2 : 1), ticketCount, isEval);
         writeArguments(out, kind, command);
+        if (lock.hasReservation(kind) && command.reservation() == null) {
+            out.writeBytes(EMPTY);
+        } else if (lock.hasReservation(kind) && !command.isReservationLeft()) {
+            out.writeBytes(NONE_LEFT);
+        } else if (lock.hasReservation(kind)) {
+            out.writeBytes(command.reservation().bulk);
+        } else if (lock == LockKind.PERMIT) {
+            RespWriter.bulkInteger(out, command.wantedCount());
+        }
+        for (int i = 0; i < ticketCount; i++) {
+            RespWriter.bulkInteger(out, command.ticket(i));
+        }
+    }
+
+    /** The bytes before the first key. */
+    static void writeHead(ByteBuf out, LockKind lock, CommandKind kind, int keyCount, int ticketCount,
+            boolean isEval) {
+        boolean hasArgumentOfKind = lock.hasReservation(kind) || lock == LockKind.PERMIT;
+        int argumentCount = 1 + kind.argumentCount + (hasArgumentOfKind ? 1 : 0) + ticketCount;
+        RespWriter.arrayHeader(out, 3 + keyCount + argumentCount);
+        out.writeBytes(ScriptSources.head(lock, kind, isEval));
+        RespWriter.bulkInteger(out, keyCount);
     }
 
     /** The keys, the token and the other arguments. */
-    static void writeArguments(ByteBuf out, CommandKind kind, LockRequest command) {
+    private static void writeArguments(ByteBuf out, CommandKind kind, LockRequest command) {
         out.writeBytes(command.resourceBulk());
         if (kind.hasCounter) {
             out.writeBytes(command.counterBulk());
@@ -66,15 +87,11 @@ final class LockScripts {
         }
     }
 
-    /** {@code EVALSHA <sha> 1 key token}, or {@code EVAL} with the script. */
+    /** The same for a release that was kept. */
     static void writeRelease(ByteBuf out, UndeliveredRelease release, boolean isEval) {
-        if (release.lockKind() != LockKind.PLAIN) {
-            KindScripts.of(release.lockKind()).writeRelease(out, release, isEval);
-            return;
-        }
-        out.writeBytes((isEval ? ScriptSources.EVAL : ScriptSources.EVALSHA)[CommandKind.RELEASE.ordinal()]);
-        out.writeBytes(release.resourceBulk());
-        out.writeBytes(release.token().bulk);
+        writeHead(out, release.lockKind, CommandKind.RELEASE, release.keyCount, 0, isEval);
+        out.writeBytes(release.resourceBulk);
+        out.writeBytes(release.token.bulk);
     }
 
     /** Capacity for a command in any encoding but {@code MSETEX}, without the script. */
@@ -84,7 +101,7 @@ final class LockScripts {
 
     /** Capacity for a release. */
     static int roomFor(UndeliveredRelease release, boolean isEval) {
-        int script = isEval ? ScriptSources.source(release.lockKind(), CommandKind.RELEASE).length : 0;
-        return COMMAND_OVERHEAD_BYTES + script + release.resourceBulk().length;
+        int script = isEval ? ScriptSources.source(release.lockKind, CommandKind.RELEASE).length : 0;
+        return COMMAND_OVERHEAD_BYTES + script + release.resourceBulk.length;
     }
 }

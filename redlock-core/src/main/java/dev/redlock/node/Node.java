@@ -107,7 +107,7 @@ public final class Node extends NodeLifecycle {
 
     /** Gets the outcome of a release that another server of the cluster has redirected here. */
     void own(UndeliveredRelease release) {
-        release.moveTo(redelivery);
+        release.owner = redelivery;
     }
 
     /** Keeps a release that another server of the cluster could not be sent, or has redirected. */

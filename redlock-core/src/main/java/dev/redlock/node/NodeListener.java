@@ -4,46 +4,27 @@ import dev.redlock.api.NodeState;
 import io.netty.buffer.ByteBuf;
 
 /**
- * Gets the events of a node that belong to no single request.
+ * Gets the events of a node that belong to no single request. Each call names the node.
  *
  * @threading event-loop-confined
  */
 public interface NodeListener {
 
-    /**
-     * The node has another state.
-     *
-     * @param node  the node
-     * @param state its state now
-     */
+    /** The node has another state. */
     void onStateChange(NodeView node, NodeState state);
 
-    /**
-     * The node answers a kind of command with errors from now on, or no longer.
-     *
-     * @param node the node
-     */
+    /** The node answers a kind of command with errors from now on, or no longer. */
     void onHealthChange(NodeView node);
 
-    /**
-     * A connected node stays in quarantine for longer than its first commands take.
-     *
-     * @param node the node
-     */
+    /** A connected node stays in quarantine for longer than its first commands take. */
     void onQuarantined(NodeView node);
 
-    /**
-     * The node's clock has jumped, so keys may have expired early: the node's votes no longer count.
-     *
-     * @param node the node
-     */
+    /** The node's clock has jumped, so keys may have expired early: the node's votes no longer count. */
     void onClockJump(NodeView node);
 
     /**
      * The server was a replica for some time and is a master again, so it may lack locks that it granted before: its
      * votes no longer count.
-     *
-     * @param node the node
      */
     void onPromotion(NodeView node);
 
@@ -58,7 +39,6 @@ public interface NodeListener {
      * A key that a refused acquire has registered has changed: it may be deleted, expired, or renewed. A node sends
      * this once for each registration, after the refusal.
      *
-     * @param node   the node
      * @param key    holds the name of the key; borrowed for this call
      * @param index  where the name starts
      * @param length bytes of the name
@@ -69,32 +49,24 @@ public interface NodeListener {
      * A release that could not be sent in time has deleted a key, or one of its keys. The node does not push this: the
      * client's own connection has changed the key.
      *
-     * @param node   the node
      * @param key    holds the name of the key; borrowed for this call
      * @param index  where the name starts
      * @param length bytes of the name
      */
     void onDeliveredLate(NodeView node, ByteBuf key, int index, int length);
 
-    /**
-     * The node has lost its keys and all registrations: its earlier votes no longer count.
-     *
-     * @param node the node
-     */
+    /** The node has lost its keys and all registrations: its earlier votes no longer count. */
     void onFlushed(NodeView node);
 
     /**
      * Another process replies at the address of a node that is guarded against restarts, so it may lack the keys of the
      * one before: its earlier votes no longer count.
-     *
-     * @param node the node
      */
     void onRestarted(NodeView node);
 
     /**
      * The node has a problem, or has recovered from one. Called at most once a minute for the same line.
      *
-     * @param node  the node
      * @param level WARNING if a person has to act, else INFO
      * @param line  what happened; holds no secret
      */

@@ -2,6 +2,7 @@ package dev.redlock.node;
 
 import dev.redlock.resp.RespWriter;
 import io.netty.buffer.ByteBuf;
+import io.netty.buffer.ByteBufUtil;
 import io.netty.buffer.Unpooled;
 import java.nio.charset.StandardCharsets;
 
@@ -15,12 +16,21 @@ final class PlainCommands {
 
     static final byte[] NX_PX = "$2\r\nNX\r\n$2\r\nPX\r\n".getBytes(StandardCharsets.US_ASCII);
     private static final byte[] SET = "*6\r\n$3\r\nSET\r\n".getBytes(StandardCharsets.US_ASCII);
+    private static final byte[] RELEASE = evalSha(CommandKind.RELEASE);
+    private static final byte[] EXTEND = evalSha(CommandKind.EXTEND);
     private static final int TTL_BYTES = 64;
     private static final int OVERHEAD_BYTES = WakeUpRequest.COMMAND_BYTES + LockScripts.COMMAND_OVERHEAD_BYTES;
 
     /** The last ttl as a bulk string: callers mostly use the same one again. */
     private final ByteBuf ttl = Unpooled.buffer(TTL_BYTES);
     private long ttlMs;
+
+    /** The bytes before the key. */
+    private static byte[] evalSha(CommandKind kind) {
+        ByteBuf out = Unpooled.buffer();
+        LockScripts.writeHead(out, LockKind.PLAIN, kind, 1, 0, false);
+        return ByteBufUtil.getBytes(out);
+    }
 
     /** Whether a command is one of the three. */
     static boolean isPlain(LockRequest command, CommandKind kind) {
@@ -42,7 +52,7 @@ final class PlainCommands {
             writeSet(out, command);
             return CommandEncoding.PLAIN_SET;
         }
-        out.writeBytes(ScriptSources.EVALSHA[kind.ordinal()]);
+        out.writeBytes(kind == CommandKind.EXTEND ? EXTEND : RELEASE);
         out.writeBytes(command.resourceBulk()).writeBytes(command.token.bulk);
         if (kind == CommandKind.EXTEND) {
             writeTtl(out, command.ttlMs);

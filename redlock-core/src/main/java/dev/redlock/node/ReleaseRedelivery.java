@@ -34,7 +34,7 @@ final class ReleaseRedelivery implements UndeliveredRelease.Owner {
 
     /** Keeps a release of another server of the cluster. */
     void adopt(UndeliveredRelease release) {
-        release.moveTo(this);
+        release.owner = this;
         queue.add(release);
         publishCounts();
     }
@@ -74,7 +74,7 @@ final class ReleaseRedelivery implements UndeliveredRelease.Owner {
 
     /** A release that was kept has deleted a key. */
     private void onDeliveredLate(UndeliveredRelease release) {
-        ByteBuf bulks = Unpooled.wrappedBuffer(release.resourceBulk());
+        ByteBuf bulks = Unpooled.wrappedBuffer(release.resourceBulk);
         while (bulks.isReadable()) {
             int length = lengthOfBulk(bulks);
             context.listener().onDeliveredLate(sender.view(), bulks, bulks.readerIndex(), length);
@@ -114,7 +114,7 @@ final class ReleaseRedelivery implements UndeliveredRelease.Owner {
             return;
         }
         if (isUnknownScript) {
-            sender.retries().loadScript(release.lockKind(), CommandKind.RELEASE);
+            sender.retries().loadScript(release.lockKind, CommandKind.RELEASE);
         }
         String problem = sender.recordError(CommandKind.RELEASE, errorCode);
         counters.add(NodeCounter.UNDELIVERED_REFUSED.ordinal(), 1);

@@ -116,25 +116,25 @@ class ReplyReader implements RespVisitor {
 
     @Override
     public void onReplyEnd() {
+        Scalar reply = scalar;
+        scalar = Scalar.NONE;
         InFlightRequest request = ring.head();
         if (request instanceof LockRequest lockRequest) {
-            answer(lockRequest);
+            answer(lockRequest, reply);
         } else if (request instanceof CommandBatch batch) {
-            answer(batch);
+            answer(batch, reply);
         } else if (request instanceof UndeliveredRelease release) {
-            answer(release);
+            answer(release, reply);
         } else if (request instanceof WakeUpRequest) {
-            answerWakeUp();
+            answerWakeUp(reply);
         } else if (request instanceof ValueRequest valueRequest) {
-            answer(valueRequest);
+            answer(valueRequest, reply);
         } else {
             throw new IllegalStateException("unexpected reply: no request is in flight");
         }
     }
 
-    private void answer(LockRequest request) {
-        Scalar reply = scalar;
-        scalar = Scalar.NONE;
+    private void answer(LockRequest request, Scalar reply) {
         if (reply == Scalar.ERROR) {
             sender.retries().onError(request, ring.take(), failure, errorCode, redirect);
             return;
@@ -156,42 +156,37 @@ class ReplyReader implements RespVisitor {
         }
     }
 
-    private void answer(ValueRequest request) {
-        if (scalar == Scalar.INTEGER) {
+    private void answer(ValueRequest request, Scalar reply) {
+        if (reply == Scalar.INTEGER) {
             valueReader.onInteger(integer);
-        } else if (scalar == Scalar.OK) {
+        } else if (reply == Scalar.OK) {
             valueReader.onSimpleString(Unpooled.wrappedBuffer(OK_BYTES), 0, OK_BYTES.length);
         }
-        scalar = Scalar.NONE;
         valueReader.onReplyEnd();
         ring.take();
-        RespValue reply = value;
+        RespValue read = value;
         value = null;
-        request.onValue(reply);
+        request.onValue(read);
     }
 
-    private void answer(UndeliveredRelease release) {
-        Scalar reply = scalar;
-        scalar = Scalar.NONE;
+    private void answer(UndeliveredRelease release, Scalar reply) {
         if (reply == Scalar.ERROR) {
-            release.onError(ring.take(), failure, errorCode, redirect);
+            release.owner.onError(release, ring.take(), failure, errorCode, redirect);
         } else if (reply == Scalar.INTEGER) {
             ring.take();
-            release.onReply(integer);
+            release.owner.onReply(release, integer);
         } else {
             throw wrongType();
         }
     }
 
-    private void answer(CommandBatch batch) {
-        Scalar reply = scalar;
-        scalar = Scalar.NONE;
+    private void answer(CommandBatch batch, Scalar reply) {
         if (reply == Scalar.ERROR) {
             sender.retries().onBatchError(batch, ring.take(), failure, errorCode, redirect);
         } else if (reply == Scalar.BATCH && batchReply.length() == sender.lengthOf(batch)) {
             ring.take();
             sender.onBatchReply(batch, batchReply);
-        } else if (reply == Scalar.INTEGER && batch.kind() == CommandKind.RELEASE_MANY
+        } else if (reply == Scalar.INTEGER && batch.kind == CommandKind.RELEASE_MANY
                 && integer == sender.lengthOf(batch)) {
             ring.take();
             batchReply.setAllReleased((int) integer);
@@ -202,9 +197,7 @@ class ReplyReader implements RespVisitor {
     }
 
     /** The attempt itself follows, and works without the push. */
-    private void answerWakeUp() {
-        Scalar reply = scalar;
-        scalar = Scalar.NONE;
+    private void answerWakeUp(Scalar reply) {
         if (reply == Scalar.ERROR) {
             ring.take();
             sender.onWakeUpRejected(errorCode);

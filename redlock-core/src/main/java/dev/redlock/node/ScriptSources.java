@@ -13,49 +13,66 @@ import java.util.regex.Pattern;
 import java.util.stream.Stream;
 
 /**
- * The sources of the scripts, and the words of the commands that run them, which are encoded once when this class is
- * loaded.
+ * The scripts of one {@link LockKind}, and the first words of the commands that run them. They are loaded at the first
+ * use, so clients without such locks do not pay for them. The handshake sends those of plain locks. A node that meets
+ * another one for the first time replies {@code NOSCRIPT} and gets its source.
  *
  * @threading immutable
  */
 final class ScriptSources {
 
-    /** The commands with a script. */
+    /** The commands of a plain lock with a script. */
     static final List<CommandKind> SCRIPTED = Stream.of(CommandKind.VALUES).filter(CommandKind::isScript).toList();
 
-    /** By kind: the commands for one plain lock, up to the key. */
-    static final byte[][] EVALSHA = new byte[CommandKind.VALUES.length][];
-    static final byte[][] EVAL = new byte[CommandKind.VALUES.length][];
-    /** By kind: the first words of the commands for many plain locks. */
-    static final byte[][] BATCH_EVALSHA = new byte[CommandKind.VALUES.length][];
-    static final byte[][] BATCH_EVAL = new byte[CommandKind.VALUES.length][];
-
     private static final Pattern INCLUDE = Pattern.compile("--include (\\w+)\n");
-    private static final byte[][] SOURCES = new byte[CommandKind.VALUES.length][];
+    /** By kind of lock; null before the first use. */
+    private static final ScriptSources[] LOADED = new ScriptSources[LockKind.values().length];
 
-    static {
-        for (CommandKind kind : SCRIPTED) {
-            byte[] source = load(kind.scriptName);
-            SOURCES[kind.ordinal()] = source;
-            EVALSHA[kind.ordinal()] = prefix(kind, "EVALSHA", sha1Hex(source));
-            EVAL[kind.ordinal()] = prefix(kind, "EVAL", new String(source, StandardCharsets.US_ASCII));
-            BATCH_EVALSHA[kind.ordinal()] = evalShaHead(source);
-            BATCH_EVAL[kind.ordinal()] = evalHead(source);
+    private final byte[][] sources = new byte[CommandKind.VALUES.length][];
+    private final byte[][] evalShas = new byte[sources.length][];
+    private final byte[][] evals = new byte[sources.length][];
+
+    private ScriptSources(LockKind lock) {
+        for (CommandKind kind : CommandKind.VALUES) {
+            String name = lock.scriptName(kind);
+            if (name != null) {
+                byte[] source = load(name);
+                sources[kind.ordinal()] = source;
+                evalShas[kind.ordinal()] = ascii("$7\r\nEVALSHA\r\n$40\r\n" + sha1Hex(source) + "\r\n");
+                evals[kind.ordinal()] = ascii("$4\r\nEVAL\r\n$" + source.length + "\r\n"
+                        + new String(source, StandardCharsets.US_ASCII) + "\r\n");
+            }
         }
     }
 
-    private ScriptSources() {
+    private static ScriptSources of(LockKind lock) {
+        ScriptSources loaded = LOADED[lock.ordinal()];
+        if (loaded == null) {
+            // Two event loops may load them twice.
+            loaded = new ScriptSources(lock);
+            LOADED[lock.ordinal()] = loaded;
+        }
+        return loaded;
     }
 
-    /** {@code $7 EVALSHA $40 <sha>}: the first words of a command that runs a cached script. */
-    static byte[] evalShaHead(byte[] source) {
-        return ascii("$7\r\nEVALSHA\r\n$40\r\n" + sha1Hex(source) + "\r\n");
+    /** The script's source for a kind of lock, borrowed. */
+    static byte[] source(LockKind lock, CommandKind kind) {
+        return of(lock).sources[kind.ordinal()];
     }
 
-    /** {@code $4 EVAL <source>}: the first words of a command that runs and caches a script. */
-    static byte[] evalHead(byte[] source) {
-        return ascii("$4\r\nEVAL\r\n$" + source.length + "\r\n" + new String(source, StandardCharsets.US_ASCII)
-                + "\r\n");
+    /** The script's source for plain locks, borrowed. */
+    static byte[] source(CommandKind kind) {
+        return source(LockKind.PLAIN, kind);
+    }
+
+    /** {@code $7 EVALSHA $40 <sha>}, which runs a cached script, or {@code $4 EVAL <source>}, which caches it too. */
+    static byte[] head(LockKind lock, CommandKind kind, boolean isEval) {
+        ScriptSources scripts = of(lock);
+        byte[] head = (isEval ? scripts.evals : scripts.evalShas)[kind.ordinal()];
+        if (head == null) {
+            throw new IllegalArgumentException("there is no script for " + kind);
+        }
+        return head;
     }
 
     /** Loads a script. A line {@code --include NAME} in it stands for a part that scripts share. */
@@ -83,25 +100,7 @@ final class ScriptSources {
         }
     }
 
-    /** {@code *6 $7 EVALSHA $40 <sha> $1 1}: the bytes before the key. */
-    private static byte[] prefix(CommandKind kind, String command, String script) {
-        int keyCount = kind.hasCounter ? 2 : 1;
-        int count = 3 + keyCount + 1 + kind.argumentCount;
-        return ascii("*" + count + "\r\n$" + command.length() + "\r\n" + command + "\r\n$" + script.length() + "\r\n"
-                + script + "\r\n$1\r\n" + keyCount + "\r\n");
-    }
-
     private static byte[] ascii(String text) {
         return text.getBytes(StandardCharsets.US_ASCII);
-    }
-
-    /** The script's source for plain locks, borrowed. */
-    static byte[] source(CommandKind kind) {
-        return SOURCES[kind.ordinal()];
-    }
-
-    /** The script's source for a kind of lock, borrowed. */
-    static byte[] source(LockKind lock, CommandKind kind) {
-        return lock == LockKind.PLAIN ? source(kind) : KindScripts.of(lock).source(kind);
     }
 }

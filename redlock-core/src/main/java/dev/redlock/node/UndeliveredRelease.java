@@ -27,12 +27,13 @@ final class UndeliveredRelease extends InFlightRequest implements SlotKey {
         void onUnknown(UndeliveredRelease release);
     }
 
-    private Owner owner;
-    private final LockKind lockKind;
-    private final int keyCount;
-    private final byte[] resourceBulk;
-    private final Token token;
-    private final long untilNs;
+    /** Gets the outcome; another server of the cluster may get the release. */
+    Owner owner;
+    final LockKind lockKind;
+    final int keyCount;
+    final byte[] resourceBulk;
+    final Token token;
+    final long untilNs;
 
     /**
      * A release of one token.
@@ -50,45 +51,8 @@ final class UndeliveredRelease extends InFlightRequest implements SlotKey {
         this.untilNs = untilNs;
     }
 
-    /** Another server of the cluster gets the release. */
-    void moveTo(Owner other) {
-        owner = other;
-    }
-
     @Override
     public int slot() {
         return KeySlot.ofBulk(resourceBulk);
-    }
-
-    LockKind lockKind() {
-        return lockKind;
-    }
-
-    int keyCount() {
-        return keyCount;
-    }
-
-    byte[] resourceBulk() {
-        return resourceBulk;
-    }
-
-    Token token() {
-        return token;
-    }
-
-    long untilNs() {
-        return untilNs;
-    }
-
-    void onReply(long value) {
-        owner.onReply(this, value);
-    }
-
-    void onError(int tag, VoteFailure failure, String errorCode, SlotRedirect redirect) {
-        owner.onError(this, tag, failure, errorCode, redirect);
-    }
-
-    void onUnknown() {
-        owner.onUnknown(this);
     }
 }

@@ -50,7 +50,7 @@ final class UndeliveredReleases {
     /** Removes the oldest release whose key has not expired; null if there is none. */
     UndeliveredRelease poll(long nowNs) {
         UndeliveredRelease release = queue.pollFirst();
-        while (release != null && release.untilNs() - nowNs <= 0) {
+        while (release != null && release.untilNs - nowNs <= 0) {
             release = queue.pollFirst();
         }
         if (lengthMax > KEPT_LENGTH_MAX && queue.isEmpty()) {

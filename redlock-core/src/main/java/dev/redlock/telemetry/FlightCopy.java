@@ -1,7 +1,8 @@
 package dev.redlock.telemetry;
 
 /**
- * A copy of the events of a {@link FlightRing}, oldest first.
+ * A copy of the events of a {@link FlightRing}, oldest first: each method gives a part of the event with an index, 0 to
+ * length - 1.
  *
  * @threading immutable
  */
@@ -29,10 +30,7 @@ public final class FlightCopy {
         return start + offset;
     }
 
-    /**
-     * @param index 0 to length - 1
-     * @return monotonic time
-     */
+    /** @return monotonic time */
     public long timeNs(int index) {
         return words[(offset + index) * FlightRing.WORDS];
     }
@@ -41,50 +39,32 @@ public final class FlightCopy {
         return words[(offset + index) * FlightRing.WORDS + 1];
     }
 
-    /**
-     * @param index 0 to length - 1
-     * @return what happened
-     */
+    /** @return what happened */
     public int kind(int index) {
         return (int) description(index) & FlightRing.BYTE_MASK;
     }
 
-    /**
-     * @param index 0 to length - 1
-     * @return the node
-     */
+    /** @return the node */
     public int nodeIndex(int index) {
         return (int) (description(index) >>> FlightRing.NODE_SHIFT) & FlightRing.BYTE_MASK;
     }
 
-    /**
-     * @param index 0 to length - 1
-     * @return the detail
-     */
+    /** @return the detail */
     public int detail(int index) {
         return (int) (description(index) >>> FlightRing.DETAIL_SHIFT) & FlightRing.BYTE_MASK;
     }
 
-    /**
-     * @param index 0 to length - 1
-     * @return number of the attempt; 0 for none
-     */
+    /** @return number of the attempt; 0 for none */
     public int number(int index) {
         return (int) (description(index) >>> FlightRing.NUMBER_SHIFT);
     }
 
-    /**
-     * @param index 0 to length - 1
-     * @return the value
-     */
+    /** @return the value */
     public long value(int index) {
         return words[(offset + index) * FlightRing.WORDS + 2];
     }
 
-    /**
-     * @param index 0 to length - 1
-     * @return the subject; may be null
-     */
+    /** @return the subject; may be null */
     public Object subject(int index) {
         return subjects[offset + index];
     }

@@ -37,7 +37,7 @@ class UndeliveredReleasesTest {
     }
 
     private static long highOf(UndeliveredRelease entry) {
-        return ByteBuffer.wrap(entry.token().bulk).getLong(5);
+        return ByteBuffer.wrap(entry.token.bulk).getLong(5);
     }
 
     private static void assertNext(long value, UndeliveredReleases queue) {
@@ -112,9 +112,9 @@ class UndeliveredReleasesTest {
         queue.add(new UndeliveredRelease(null, request, 1_000));
         request.token.set(token(8));
         UndeliveredRelease entry = queue.poll(0);
-        assertEquals(token, entry.token());
-        assertSame(request.resourceBulk(), entry.resourceBulk());
-        assertEquals(1_000, entry.untilNs());
+        assertEquals(token, entry.token);
+        assertSame(request.resourceBulk(), entry.resourceBulk);
+        assertEquals(1_000, entry.untilNs);
     }
 
     @Test
