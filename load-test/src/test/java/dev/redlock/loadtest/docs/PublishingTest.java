@@ -33,13 +33,14 @@ class PublishingTest {
 
     private static final List<String> PUBLISHED = List.of("pom.xml", "bom/pom.xml", "resp-codec/pom.xml",
             "redlock-core/pom.xml", "integrations/kotlin/pom.xml", "integrations/shedlock/pom.xml",
-            "integrations/spring-boot-starter/pom.xml", "test-kit/pom.xml");
+            "integrations/spring-boot-starter/pom.xml", "integrations/spring-integration/pom.xml", "test-kit/pom.xml");
 
     @Test
     void everyModuleHasTheVersionOfTheRoot() throws Exception {
         String version = version();
         for (String pom : List.of("resp-codec", "redlock-core", "cli", "trial-nodes", "integrations/kotlin",
-                "integrations/shedlock", "integrations/spring-boot-starter", "test-kit", "load-test", "jmh")) {
+                "integrations/shedlock", "integrations/spring-boot-starter", "integrations/spring-integration",
+                "test-kit", "load-test", "jmh")) {
             assertEquals(version, text(child(root(pom + "/pom.xml"), "parent"), "version"), pom);
         }
         assertEquals(version, text(root("bom/pom.xml"), "version"), "bom");
@@ -172,7 +173,7 @@ class PublishingTest {
 
     @ParameterizedTest
     @ValueSource(strings = {"integrations/kotlin/pom.xml", "integrations/shedlock/pom.xml",
-        "integrations/spring-boot-starter/pom.xml", "test-kit/pom.xml"})
+        "integrations/spring-boot-starter/pom.xml", "integrations/spring-integration/pom.xml", "test-kit/pom.xml"})
     void integrationsDependOnTheCoreOnly(String pom) throws Exception {
         NodeList declared = child(root(pom), "dependencies").getElementsByTagName("dependency");
         List<String> compiled = new ArrayList<>();
@@ -221,7 +222,7 @@ class PublishingTest {
     /** Of another module, so both are packaged before. */
     @ParameterizedTest
     @ValueSource(strings = {"resp-codec", "redlock-core", "integrations/kotlin", "integrations/shedlock",
-        "integrations/spring-boot-starter", "test-kit"})
+        "integrations/spring-boot-starter", "integrations/spring-integration", "test-kit"})
     void jarsHaveTheLicenceAndTheNotice(String module) throws Exception {
         String resources = child(child(root("pom.xml"), "build"), "resources").getTextContent();
         for (String name : List.of("LICENSE", "NOTICE")) {
