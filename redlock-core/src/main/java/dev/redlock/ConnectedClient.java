@@ -13,6 +13,7 @@ import java.util.Collection;
 import java.util.List;
 import java.util.Objects;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.atomic.AtomicBoolean;
 
 /**
  * The part of a {@link Redlock} that acquires nothing itself: views of locks, monitoring, closing.
@@ -24,6 +25,7 @@ abstract class ConnectedClient implements AutoCloseable {
     final LockEngine engine;
     private final List<NodeStatus> nodes;
     private final RedlockCounters counters;
+    private final AtomicBoolean isReportLogged = new AtomicBoolean();
 
     ConnectedClient(LockEngine engine) {
         this.engine = engine;
@@ -173,17 +175,18 @@ abstract class ConnectedClient implements AutoCloseable {
     // ---- closing ----------------------------------------------------------------------------------------------------
 
     /**
-     * Closes the client as {@link #closeWithin} does, within {@link RedlockContext#closeTimeout}, and logs the
+     * Closes the client as {@link #closeWithin} does, within {@link RedlockContext#closeTimeout}, and logs once the
      * resources that could not be released. On the event loop it starts to close and does not wait. Closing twice is no
      * error.
      */
     @Override
     public void close() {
         CompletableFuture<CloseReport> report = engine.loops.close(engine.config().loops().closeTimeoutNs());
-        if (engine.isOnLoop()) {
+        if (!engine.isOnLoop()) {
+            engine.loops.awaitClosed(report);
+        }
+        if (!isReportLogged.getAndSet(true)) {
             report.thenAccept(ConnectedClient::logUnreleased);
-        } else {
-            logUnreleased(engine.loops.awaitClosed(report));
         }
     }
 
@@ -204,7 +207,7 @@ abstract class ConnectedClient implements AutoCloseable {
         return engine.loops.awaitClosed(engine.loops.close(timeoutNs));
     }
 
-    static void logUnreleased(CloseReport report) {
+    private static void logUnreleased(CloseReport report) {
         if (!report.isClean()) {
             Log.log(System.Logger.Level.WARNING,
                     "closed without confirmed release of {0}; their remaining keys expire",

@@ -329,12 +329,8 @@ public final class ClientLoops {
     }
 
     private static CloseReport sumOf(List<CompletableFuture<CloseReport>> parts) {
-        int releasedCount = 0;
-        List<String> unreleased = new ArrayList<>();
-        for (CompletableFuture<CloseReport> part : parts) {
-            releasedCount += part.join().releasedCount();
-            unreleased.addAll(part.join().unreleased());
-        }
-        return new CloseReport(releasedCount, unreleased);
+        List<CloseReport> reports = parts.stream().map(CompletableFuture::join).toList();
+        return new CloseReport(reports.stream().mapToInt(CloseReport::releasedCount).sum(),
+                reports.stream().flatMap(one -> one.unreleased().stream()).toList());
     }
 }
