@@ -13,7 +13,8 @@ import java.util.Objects;
 import java.util.function.Consumer;
 
 /**
- * The options of an acquisition. Each method returns a changed copy, so build the options once and keep them.
+ * The options of an acquisition. Each method returns a changed copy, so build the options once and keep them. It throws
+ * {@link IllegalArgumentException} for a number out of range or a negative duration.
  *
  * <pre>{@code
  * AcquireOptions options = AcquireOptions.ofTtl(Duration.ofSeconds(10)).waitUpTo(Duration.ofMillis(200));
@@ -37,7 +38,6 @@ public final class AcquireOptions {
      * @param ttl time to live of the lock on the nodes, in whole milliseconds. A longer ttl survives slow nodes and
      *            slow work; a shorter one frees the lock of a dead holder sooner. The shortest is 27 ms with the
      *            default drift and clock watch, the longest is the client's {@link RedlockContext#maxTtl}.
-     * @return the options
      * @throws IllegalArgumentException if the ttl is below a millisecond
      */
     public static AcquireOptions ofTtl(Duration ttl) {
@@ -49,18 +49,12 @@ public final class AcquireOptions {
      *
      * @param wait wait budget from the call on, honoured to within one node timeout; zero for one attempt. Default:
      *             {@link RedlockContext#defaultWait}, or one attempt with {@code tryAcquire}
-     * @return the changed options
-     * @throws IllegalArgumentException if it is negative
      */
     public AcquireOptions waitUpTo(Duration wait) {
         return with(changed -> changed.waitNs = Durations.nanosOf("wait", wait));
     }
 
-    /**
-     * Makes one attempt and does not wait: a wait budget of zero.
-     *
-     * @return the changed options
-     */
+    /** Makes one attempt and does not wait: a wait budget of zero. */
     public AcquireOptions tryOnce() {
         return waitUpTo(Duration.ZERO);
     }
@@ -69,8 +63,6 @@ public final class AcquireOptions {
      * Requires some validity to be left when the lock is acquired; an acquisition with less is rolled back.
      *
      * @param minValidity default: a tenth of the ttl
-     * @return the changed options
-     * @throws IllegalArgumentException if it is negative
      */
     public AcquireOptions minValidity(Duration minValidity) {
         return with(changed -> changed.minValidityNs = Durations.nanosOf("minimum validity", minValidity));
@@ -80,7 +72,6 @@ public final class AcquireOptions {
      * Sets the delays between attempts.
      *
      * @param policy default: the client's
-     * @return the changed options
      */
     public AcquireOptions retryPolicy(RetryPolicy policy) {
         Objects.requireNonNull(policy, "retry policy is null");
@@ -91,7 +82,6 @@ public final class AcquireOptions {
      * Reports the loss and the automatic extensions of the lease.
      *
      * @param leaseListener called on the event loop
-     * @return the changed options
      */
     public AcquireOptions listener(LeaseListener leaseListener) {
         Objects.requireNonNull(leaseListener, "lease listener is null");
@@ -102,8 +92,6 @@ public final class AcquireOptions {
      * Extends the lease automatically, each time a third of the ttl has passed, until it is released or the process
      * dies. A client with many leases extends some of them earlier, so that not all are due together. The event loop
      * extends it, so a holder whose thread hangs keeps the lock; {@link #autoExtend(Duration)} sets a limit.
-     *
-     * @return the changed options
      */
     public AcquireOptions autoExtend() {
         return autoExtend(NO_LIMIT);
@@ -114,8 +102,6 @@ public final class AcquireOptions {
      * at most one ttl after the limit.
      *
      * @param holdMax time from the acquisition after which no extension starts
-     * @return the changed options
-     * @throws IllegalArgumentException if it is negative
      */
     public AcquireOptions autoExtend(Duration holdMax) {
         return autoExtend(Integer.MAX_VALUE, holdMax);
@@ -127,8 +113,6 @@ public final class AcquireOptions {
      *
      * @param countMax extensions at most, at least 1
      * @param holdMax  time from the acquisition after which no extension starts
-     * @return the changed options
-     * @throws IllegalArgumentException if a limit is out of range
      */
     public AcquireOptions autoExtend(int countMax, Duration holdMax) {
         if (countMax < 1) {
@@ -146,8 +130,6 @@ public final class AcquireOptions {
      * resource checks. An acquisition takes one round trip like a plain one while the nodes' counters agree, at most
      * one more otherwise, and honours its wait budget to within two node timeouts. The numbers order all grants only if
      * all grants of the resource are fenced.
-     *
-     * @return the changed options
      */
     public AcquireOptions fenced() {
         return with(changed -> changed.isFenced = true);
@@ -158,8 +140,6 @@ public final class AcquireOptions {
      * then hold the key, the lease is {@link LeaseState#LOST} after about two round trips; without this option, at its
      * next extension. Each node reads the key once more after the acquire and after each extension. The option has no
      * effect on nodes that do not push ({@link NodeStatus#wakeUpProblem}).
-     *
-     * @return the changed options
      */
     public AcquireOptions watchLoss() {
         return with(changed -> changed.isLossWatched = true);
@@ -171,8 +151,6 @@ public final class AcquireOptions {
      *
      * <p>A plain lock of the resource excludes its readers and writers, and they exclude it. Readers have no fencing
      * token, and {@link #watchLoss} does not apply to them.
-     *
-     * @return the changed options
      */
     public AcquireOptions forReading() {
         return ofKind(LockKind.READ);
@@ -181,8 +159,6 @@ public final class AcquireOptions {
     /**
      * Locks the resource for writing: alone, without readers. With a wait budget, new readers are refused while it
      * waits for the present ones.
-     *
-     * @return the changed options
      */
     public AcquireOptions forWriting() {
         return ofKind(LockKind.WRITE);
@@ -199,8 +175,6 @@ public final class AcquireOptions {
      *
      * @param permitCount permits of the semaphore, 1 to 256: a search for a free permit looks at all of them with one
      *                    command, which a node runs alone
-     * @return the changed options
-     * @throws IllegalArgumentException if the number is out of range
      */
     public AcquireOptions forPermitOf(int permitCount) {
         if (permitCount < 1 || permitCount > PermitKey.PERMITS_MAX) {
@@ -227,8 +201,6 @@ public final class AcquireOptions {
      * <p>The lock counts for {@link RedlockContext#autoExtendedLeasesMax} until the client has released it.
      *
      * @param holdMin time from the acquisition, usually less than the interval of the job; zero for none
-     * @return the changed options
-     * @throws IllegalArgumentException if it is negative
      */
     public AcquireOptions holdAtLeast(Duration holdMin) {
         return with(changed -> changed.holdNsMin = Durations.nanosOf("shortest hold", holdMin));

@@ -49,7 +49,6 @@ abstract class ConnectedClient implements AutoCloseable {
      *
      * @param resource the name to lock
      * @param options  how; the wait budget is that of each method of the view
-     * @return the view
      * @throws IllegalArgumentException if the resource or the ttl is out of range, or the options are for reading,
      *                                  writing or a permit
      */
@@ -68,7 +67,6 @@ abstract class ConnectedClient implements AutoCloseable {
      *
      * @param resources the names to lock, 1 to 64
      * @param options   how; the wait budget is that of each method of the view
-     * @return the view
      * @throws IllegalArgumentException as {@link Redlock#acquireAll}, and if the options are for reading, writing or a
      *                                  permit
      */
@@ -86,7 +84,6 @@ abstract class ConnectedClient implements AutoCloseable {
      *
      * @param resource the name to lock
      * @param options  how; the wait budget is that of each method of the view
-     * @return the view
      * @throws IllegalArgumentException if the resource or the ttl is out of range, or the options are for reading,
      *                                  writing or a permit
      */
@@ -105,7 +102,6 @@ abstract class ConnectedClient implements AutoCloseable {
      * @param resource    the name of the semaphore
      * @param permitCount its permits, as in {@link AcquireOptions#forPermitOf}
      * @param options     how; the wait budget is that of each method of the view
-     * @return the view
      * @throws IllegalArgumentException if the resource, the number of permits or the ttl is out of range, or the
      *                                  options have {@link AcquireOptions#fenced}, or are for reading, writing or a
      *                                  permit
@@ -124,8 +120,6 @@ abstract class ConnectedClient implements AutoCloseable {
     /**
      * Live views of the nodes, in configured order, once for each event loop. A cluster has one for each master that
      * owns slots now, all with the cluster's index.
-     *
-     * @return the views
      */
     public List<NodeStatus> nodes() {
         return engine.hasClusters ? statusOf(engine) : nodes;

@@ -52,7 +52,6 @@ abstract class ConnectionSettings {
      * Sets the options of TLS, which the nodes with a {@code rediss://} address use.
      *
      * @param options default {@link TlsOptions#defaults}
-     * @return this
      */
     public RedlockContext tls(TlsOptions options) {
         return with(() -> tls = Objects.requireNonNull(options, "TLS options are null"));
@@ -63,7 +62,6 @@ abstract class ConnectionSettings {
      * process helps operators to find the owner of a connection.
      *
      * @param name default {@code redlock}; at most 64 characters of printable ASCII without blanks, or empty for none
-     * @return this
      * @throws IllegalArgumentException if it has other characters, or is longer
      */
     public RedlockContext clientName(String name) {
@@ -88,7 +86,6 @@ abstract class ConnectionSettings {
      * them into the addresses instead.
      *
      * @param provider default none
-     * @return this
      */
     public RedlockContext credentials(CredentialsProvider provider) {
         return with(() -> credentials = Objects.requireNonNull(provider, "credentials provider is null"));
@@ -100,8 +97,6 @@ abstract class ConnectionSettings {
      * drift, 1.5 times this time and some seconds.
      *
      * @param timeout default 15 s, the servers' default; from 100 ms to 24 h
-     * @return this
-     * @throws IllegalArgumentException if it is out of range
      */
     public RedlockContext clusterNodeTimeout(Duration timeout) {
         return with(() -> clusterNodeTimeoutMs = inRange("clusterNodeTimeout",
@@ -116,7 +111,6 @@ abstract class ConnectionSettings {
      *
      * @param rules 1 to 64, which replace the default: a network such as {@code 203.0.113.0/24} or {@code fd00::/8}, an
      *              IP address, a host name, a domain such as {@code *.example.com}, or {@code *} for any server
-     * @return this
      * @throws IllegalArgumentException if a rule is malformed, or there are none or too many
      */
     public RedlockContext clusterServers(String... rules) {
@@ -127,8 +121,6 @@ abstract class ConnectionSettings {
      * Sets the time that opening a connection may take.
      *
      * @param timeout default one second, 1 ms to a minute
-     * @return this
-     * @throws IllegalArgumentException if it is out of range
      */
     public RedlockContext connectTimeout(Duration timeout) {
         return with(() -> connectTimeoutMs = msInRange("connectTimeout", timeout, 1, 60_000));
@@ -140,8 +132,6 @@ abstract class ConnectionSettings {
      * reconnect. A lock never waits for it.
      *
      * @param timeout default two seconds, 100 ms to ten minutes
-     * @return this
-     * @throws IllegalArgumentException if it is out of range
      */
     public RedlockContext unansweredTimeout(Duration timeout) {
         return with(() -> unansweredTimeoutMs = msInRange("unansweredTimeout", timeout, 100, 600_000));
@@ -153,7 +143,6 @@ abstract class ConnectionSettings {
      *
      * @param min default 20 ms, at least a millisecond
      * @param max default one second, at least min, at most ten minutes
-     * @return this
      * @throws IllegalArgumentException if the range is empty or out of range
      */
     public RedlockContext reconnectDelay(Duration min, Duration max) {
@@ -175,8 +164,6 @@ abstract class ConnectionSettings {
      * need a shorter time.
      *
      * @param interval default one second, up to a minute; zero switches the clock watch off
-     * @return this
-     * @throws IllegalArgumentException if it is out of range
      */
     public RedlockContext clockSampleInterval(Duration interval) {
         checkOpen();
@@ -189,7 +176,6 @@ abstract class ConnectionSettings {
      * Sets when nodes vote that may have lost their keys in a restart.
      *
      * @param mode default {@link RestartGuardMode#FRESH_GROUP}
-     * @return this
      */
     public RedlockContext restartGuard(RestartGuardMode mode) {
         return with(() -> restartGuard = Objects.requireNonNull(mode, "restart guard mode is null"));
@@ -201,8 +187,6 @@ abstract class ConnectionSettings {
      *
      * @param unansweredMax default 65 536 requests, at least 16
      * @param unsentBytes   default 1 MiB of unsent bytes, at least 4096
-     * @return this
-     * @throws IllegalArgumentException if one is out of range
      */
     public RedlockContext nodeBackPressure(int unansweredMax, int unsentBytes) {
         checkOpen();
@@ -216,8 +200,6 @@ abstract class ConnectionSettings {
      * key expires.
      *
      * @param count default 65 536, at least 0
-     * @return this
-     * @throws IllegalArgumentException if it is out of range
      */
     public RedlockContext undeliveredReleasesMax(int count) {
         return with(
@@ -228,7 +210,6 @@ abstract class ConnectionSettings {
      * Sets the commands that locks use: scripts, or cheaper commands if a node has them.
      *
      * @param mode default {@link CommandMode#AUTO}
-     * @return this
      */
     public RedlockContext commands(CommandMode mode) {
         return with(() -> commandMode = Objects.requireNonNull(mode, "command mode is null"));
@@ -242,8 +223,6 @@ abstract class ConnectionSettings {
      * <p>Extensions of plain locks form batches of their own, up to 32, because they take a node longer.
      *
      * @param count default 64, 1 to 64; 1 sends each release and extension alone
-     * @return this
-     * @throws IllegalArgumentException if it is out of range
      */
     public RedlockContext releaseBatchMax(int count) {
         return with(() -> releaseBatchMax = (int) inRange("releaseBatchMax", count, 1, 64, "releases"));

@@ -31,7 +31,6 @@ public final class Credentials {
      * Credentials of the default user.
      *
      * @param password the password; not copied
-     * @return the credentials
      */
     public static Credentials of(char[] password) {
         return new Credentials(null, Objects.requireNonNull(password, "password is null"), 0);
@@ -40,9 +39,7 @@ public final class Credentials {
     /**
      * Credentials of an ACL user.
      *
-     * @param user     the user
      * @param password the password; not copied
-     * @return the credentials
      */
     public static Credentials of(String user, char[] password) {
         return new Credentials(Objects.requireNonNull(user, "user is null: omit it for the default user"),

@@ -42,7 +42,6 @@ abstract class LockSettings extends ConnectionSettings {
      * nodes with the published pattern interoperate.
      *
      * @param prefix the prefix, may be empty; in UTF-8 it has to be shorter than {@link #resourceLengthMax}
-     * @return this
      * @throws IllegalArgumentException if it starts or ends inside a character, or contains {@code :redlock:fence},
      *                                  which names fencing counters, {@code :redlock:permit}, which names permits, or
      *                                  {@code :redlock:reservation}, which names the reservations of waiting sets
@@ -69,8 +68,6 @@ abstract class LockSettings extends ConnectionSettings {
      * Sets the length of the longest resource name.
      *
      * @param bytes default 512 bytes of UTF-8 with the prefix, 1 to 16 384
-     * @return this
-     * @throws IllegalArgumentException if it is out of range
      */
     public RedlockContext resourceLengthMax(int bytes) {
         return with(() -> resourceLengthMax = (int) inRange("resourceLengthMax", bytes, 1, 16_384, "bytes"));
@@ -82,7 +79,6 @@ abstract class LockSettings extends ConnectionSettings {
      * clients with and without names exclude each other. It costs up to 65 bytes for each key and command.
      *
      * @param isWanted default false; true needs a {@link #clientName} of 1 to 64 characters that is not the default
-     * @return this
      */
     public RedlockContext nameInValues(boolean isWanted) {
         return with(() -> isNameInValues = isWanted);
@@ -94,8 +90,6 @@ abstract class LockSettings extends ConnectionSettings {
      * the same nodes need the same value for the restart guard to cover their locks.
      *
      * @param ttl default 60 s, from 100 ms to 24 h
-     * @return this
-     * @throws IllegalArgumentException if it is out of range
      */
     public RedlockContext maxTtl(Duration ttl) {
         return with(() -> maxTtlMs = inRange("maxTtl", Durations.millisOf("maxTtl", ttl), 100, 86_400_000, "ms"));
@@ -109,8 +103,6 @@ abstract class LockSettings extends ConnectionSettings {
      * far, or the nodes of one lease could disagree.
      *
      * @param ttl default 24 h, from ten times {@link #maxTtl} to 10 years
-     * @return this
-     * @throws IllegalArgumentException if it is out of range
      */
     public RedlockContext fenceCounterTtl(Duration ttl) {
         return with(
@@ -122,8 +114,6 @@ abstract class LockSettings extends ConnectionSettings {
      * Sets the wait budget of {@link Redlock#acquire} and {@link Redlock#acquireAsync} where the options have none.
      *
      * @param wait default 10 s, zero or more
-     * @return this
-     * @throws IllegalArgumentException if it is negative
      */
     public RedlockContext defaultWait(Duration wait) {
         return with(() -> defaultWaitNs = Durations.nanosOf("default wait", wait));
@@ -134,8 +124,6 @@ abstract class LockSettings extends ConnectionSettings {
      * slow nodes sooner, a longer one survives their hiccups. A healthy quorum never waits for it.
      *
      * @param timeout default: the shorter of 50 ms and ttl/20; from 1 ms to 60 s
-     * @return this
-     * @throws IllegalArgumentException if it is out of range
      */
     public RedlockContext nodeTimeout(Duration timeout) {
         return with(() -> nodeTimeoutNs = NS_PER_MS
@@ -146,8 +134,6 @@ abstract class LockSettings extends ConnectionSettings {
      * Requires some validity to be left when a lock is acquired; an acquisition with less is rolled back.
      *
      * @param minValidity default: a tenth of each acquisition's ttl
-     * @return this
-     * @throws IllegalArgumentException if it is negative
      */
     public RedlockContext minValidity(Duration minValidity) {
         return with(() -> minValidityNs = Durations.nanosOf("minimum validity", minValidity));
@@ -165,8 +151,6 @@ abstract class LockSettings extends ConnectionSettings {
      *
      * @param ratePpm  parts per million, default 10 000 (one percent), 0 to 500 000
      * @param constant for the precision of expiry, default 2 ms, 0 to 60 s
-     * @return this
-     * @throws IllegalArgumentException if one is out of range
      */
     public RedlockContext drift(int ratePpm, Duration constant) {
         checkOpen();
@@ -179,7 +163,6 @@ abstract class LockSettings extends ConnectionSettings {
      * Sets the delays between the attempts of an acquisition.
      *
      * @param policy default: 5 to 50 ms, evenly distributed
-     * @return this
      */
     public RedlockContext retryPolicy(RetryPolicy policy) {
         return with(() -> retryPolicy = Objects.requireNonNull(policy, "retry policy is null"));
@@ -192,7 +175,6 @@ abstract class LockSettings extends ConnectionSettings {
      * without it exclude each other.
      *
      * @param isWanted default false; true needs three nodes or more
-     * @return this
      */
     public RedlockContext thriftyQuorums(boolean isWanted) {
         return with(() -> isThrifty = isWanted);
@@ -204,8 +186,6 @@ abstract class LockSettings extends ConnectionSettings {
      * come, first served, and counts as a waiter ({@link #waitersMax}) meanwhile.
      *
      * @param count default 16 384, at least 1
-     * @return this
-     * @throws IllegalArgumentException if it is out of range
      */
     public RedlockContext inFlightMax(int count) {
         return with(() -> inFlightMax = (int) inRange("inFlightMax", count, 1, 1 << 22, "acquisitions"));
@@ -216,8 +196,6 @@ abstract class LockSettings extends ConnectionSettings {
      * event loop. A new one beyond the limit ends as {@link AcquireOutcome.Kind#OVERLOADED}.
      *
      * @param count default 65 536, at least 0
-     * @return this
-     * @throws IllegalArgumentException if it is out of range
      */
     public RedlockContext waitersMax(int count) {
         return with(() -> waitersMax = (int) inRange("waitersMax", count, 0, 1 << 22, "waiters"));
@@ -229,8 +207,6 @@ abstract class LockSettings extends ConnectionSettings {
      * one delay of its retry policy. A smaller limit is fairer where a lock is held for long.
      *
      * @param count default 4; 0 sets no limit, so that local waiters always come first
-     * @return this
-     * @throws IllegalArgumentException if it is out of range
      */
     public RedlockContext localHandoffsMax(int count) {
         return with(() -> localHandoffsMax = (int) inRange("localHandoffsMax", count, 0, 1 << 22,
@@ -243,8 +219,6 @@ abstract class LockSettings extends ConnectionSettings {
      * policy alone.
      *
      * @param count default 65 536; 0 turns wake-ups off
-     * @return this
-     * @throws IllegalArgumentException if it is out of range
      */
     public RedlockContext wakeUpKeysMax(int count) {
         return with(() -> wakeUpKeysMax = (int) inRange("wakeUpKeysMax", count, 0, 1 << 22,
@@ -262,8 +236,6 @@ abstract class LockSettings extends ConnectionSettings {
      * {@link AcquireOutcome.Kind#OVERLOADED}.
      *
      * @param count default 65 536, at least 0
-     * @return this
-     * @throws IllegalArgumentException if it is out of range
      */
     public RedlockContext autoExtendedLeasesMax(int count) {
         return with(() -> autoExtendedLeasesMax = (int) inRange("autoExtendedLeasesMax", count, 0, 1 << 22, "leases"));

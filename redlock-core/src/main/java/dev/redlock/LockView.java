@@ -253,7 +253,6 @@ class LockView implements Lock {
     /**
      * Not supported: a condition would need messages between processes that survive the loss of nodes.
      *
-     * @return never
      * @throws UnsupportedOperationException always
      */
     @Override

@@ -122,11 +122,7 @@ public final class NodeStatus {
         return node.count(NodeCounter.UNDELIVERED_DELIVERED);
     }
 
-    /**
-     * Retained releases that the node answered with an error. They are not sent again; their keys expire.
-     *
-     * @return the number
-     */
+    /** Retained releases that the node answered with an error. They are not sent again; their keys expire. */
     public long undeliveredReleaseRefusedCount() {
         return node.count(NodeCounter.UNDELIVERED_REFUSED);
     }

@@ -32,6 +32,10 @@ import java.util.concurrent.CompletionStage;
  * <p>{@code acquire} and {@code acquireAsync} wait up to the wait budget of the options, or else up to
  * {@link RedlockContext#defaultWait}. {@code tryAcquire} makes one attempt unless a wait budget is given.
  *
+ * <p>All calls throw {@link IllegalArgumentException} for a name that is empty or too long and for a ttl out of range.
+ * Those that block throw {@link InterruptedException} if the thread is interrupted, and roll the attempt back; on an
+ * event loop of the client they throw {@link IllegalStateException}. A task that throws releases its lock.
+ *
  * @threading any thread
  */
 public final class Redlock extends ScopedClient {
@@ -55,7 +59,6 @@ public final class Redlock extends ScopedClient {
      * Connects with every option at its default.
      *
      * @param addresses one for each node; see {@link RedlockContext#nodes}
-     * @return the client
      * @throws IllegalArgumentException if an address is malformed or given twice, or there is none
      * @throws IllegalStateException    if Netty is older than 4.2.2
      */
@@ -68,7 +71,6 @@ public final class Redlock extends ScopedClient {
      * no error: they join when they come up. On a given event loop it does not wait.
      *
      * @param context the configuration; concluded by this call
-     * @return the client
      * @throws IllegalArgumentException if the configuration contradicts itself
      * @throws IllegalStateException    if Netty is older than 4.2.2
      */
@@ -87,9 +89,6 @@ public final class Redlock extends ScopedClient {
      * @param resource the name to lock
      * @param ttl      time that the lock is held at most without an extension
      * @return the outcome; {@link AcquireOutcome#lease} returns the lease or throws
-     * @throws InterruptedException     if interrupted; the attempt is rolled back
-     * @throws IllegalArgumentException if the resource is empty or too long, or the ttl out of range
-     * @throws IllegalStateException    on the client's event loop
      */
     public AcquireOutcome acquire(String resource, Duration ttl) throws InterruptedException {
         return acquireBlocking(engine.key(resource), specOfTtl(ttl));
@@ -100,11 +99,6 @@ public final class Redlock extends ScopedClient {
      * {@link RedlockContext#defaultWait}.
      *
      * @param resource the name to lock
-     * @param options  how
-     * @return the outcome
-     * @throws InterruptedException     if interrupted; the attempt is rolled back
-     * @throws IllegalArgumentException if the resource is empty or too long, or the ttl out of range
-     * @throws IllegalStateException    on the client's event loop
      */
     public AcquireOutcome acquire(String resource, AcquireOptions options) throws InterruptedException {
         return acquireBlocking(engine.key(resource), specOf(options));
@@ -114,11 +108,7 @@ public final class Redlock extends ScopedClient {
      * Acquires a lock as {@link #acquire(String, AcquireOptions)} does. Allocates the lease and nothing else.
      *
      * @param key     the name to lock, encoded by {@link #key}
-     * @param options how
-     * @return the outcome
-     * @throws InterruptedException     if interrupted; the attempt is rolled back
      * @throws IllegalArgumentException if the ttl is out of range, or the key has another prefix than this client's
-     * @throws IllegalStateException    on the client's event loop
      */
     public AcquireOutcome acquire(ResourceKey key, AcquireOptions options) throws InterruptedException {
         return acquireBlocking(lockKey(key), specOf(options));
@@ -129,10 +119,6 @@ public final class Redlock extends ScopedClient {
      *
      * @param resource the name to lock
      * @param ttl      time that the lock is held at most without an extension
-     * @return the outcome
-     * @throws InterruptedException     if interrupted; the attempt is rolled back
-     * @throws IllegalArgumentException if the resource is empty or too long, or the ttl out of range
-     * @throws IllegalStateException    on the client's event loop
      */
     public AcquireOutcome tryAcquire(String resource, Duration ttl) throws InterruptedException {
         return engine.acquireBlocking(engine.key(resource), specOfTtl(ttl), 0);
@@ -144,11 +130,8 @@ public final class Redlock extends ScopedClient {
      * @param resource the name to lock
      * @param ttl      time that the lock is held at most without an extension
      * @param wait     wait budget; zero for one attempt
-     * @return the outcome
-     * @throws InterruptedException     if interrupted; the attempt is rolled back
      * @throws IllegalArgumentException if the resource is empty or too long, the ttl out of range or the budget
      *                                  negative
-     * @throws IllegalStateException    on the client's event loop
      */
     public AcquireOutcome tryAcquire(String resource, Duration ttl, Duration wait)
             throws InterruptedException {
@@ -159,11 +142,6 @@ public final class Redlock extends ScopedClient {
      * Acquires a lock if it is free: one attempt, or more if the options have a wait budget.
      *
      * @param resource the name to lock
-     * @param options  how
-     * @return the outcome
-     * @throws InterruptedException     if interrupted; the attempt is rolled back
-     * @throws IllegalArgumentException if the resource is empty or too long, or the ttl out of range
-     * @throws IllegalStateException    on the client's event loop
      */
     public AcquireOutcome tryAcquire(String resource, AcquireOptions options)
             throws InterruptedException {
@@ -175,11 +153,7 @@ public final class Redlock extends ScopedClient {
      * Acquires a lock as {@link #tryAcquire(String, AcquireOptions)} does. Allocates the lease and nothing else.
      *
      * @param key     the name to lock, encoded by {@link #key}
-     * @param options how
-     * @return the outcome
-     * @throws InterruptedException     if interrupted; the attempt is rolled back
      * @throws IllegalArgumentException if the ttl is out of range, or the key has another prefix than this client's
-     * @throws IllegalStateException    on the client's event loop
      */
     public AcquireOutcome tryAcquire(ResourceKey key, AcquireOptions options)
             throws InterruptedException {
@@ -195,12 +169,8 @@ public final class Redlock extends ScopedClient {
      * <p>{@link AcquireOptions#fenced} gives one fencing token, which is valid for each resource of the set.
      *
      * @param resources the names to lock, 1 to 64
-     * @param options   how
-     * @return the outcome
-     * @throws InterruptedException     if interrupted; the attempt is rolled back
      * @throws IllegalArgumentException if there are no resources, too many, or one twice; if a name is empty or too
      *                                  long, or the ttl out of range
-     * @throws IllegalStateException    on the client's event loop
      */
     public AcquireOutcome acquireAll(Collection<String> resources, AcquireOptions options)
             throws InterruptedException {
@@ -212,11 +182,7 @@ public final class Redlock extends ScopedClient {
      * have a wait budget.
      *
      * @param resources the names to lock, 1 to 64
-     * @param options   how
-     * @return the outcome
-     * @throws InterruptedException     if interrupted; the attempt is rolled back
      * @throws IllegalArgumentException as {@link #acquireAll}
-     * @throws IllegalStateException    on the client's event loop
      */
     public AcquireOutcome tryAcquireAll(Collection<String> resources, AcquireOptions options)
             throws InterruptedException {
@@ -255,9 +221,7 @@ public final class Redlock extends ScopedClient {
      * the ttl ends, or with {@link AcquireOptions#autoExtend()} until the client is closed.
      *
      * @param resource the name to lock
-     * @param options  how
      * @return completed with the outcome
-     * @throws IllegalArgumentException if the resource or the ttl is out of range
      */
     public CompletionStage<AcquireOutcome> acquireAsync(String resource, AcquireOptions options) {
         AcquireSpec spec = specOf(options);
@@ -268,7 +232,6 @@ public final class Redlock extends ScopedClient {
      * Acquires a lock without blocking; see {@link #acquireAsync(String, AcquireOptions)}.
      *
      * @param key     the name to lock, encoded by {@link #key}
-     * @param options how
      * @return completed with the outcome
      * @throws IllegalArgumentException if the ttl is out of range, or the key has another prefix than this client's
      */
@@ -284,7 +247,6 @@ public final class Redlock extends ScopedClient {
      * {@link #acquire(ResourceKey, AcquireOptions, Lease, AcquireCallback)}.
      *
      * @param resources the names to lock, 1 to 64
-     * @param options   how
      * @return completed with the outcome
      * @throws IllegalArgumentException as {@link #acquireAll}
      */
@@ -299,7 +261,6 @@ public final class Redlock extends ScopedClient {
      * does; {@link AcquireOptions#tryOnce} makes one attempt.
      *
      * @param key      the name to lock, encoded by {@link #key}
-     * @param options  how
      * @param lease    from {@link #newLease} of this client, not in use
      * @param callback receives the outcome on the event loop, never inside this call
      * @throws IllegalArgumentException if the ttl is out of range, the lease is another client's, or the key has
@@ -325,7 +286,6 @@ public final class Redlock extends ScopedClient {
      * Encodes the name of a lock. Keep the key if you lock the same resource often.
      *
      * @param resource the name to lock
-     * @return its key
      * @throws IllegalArgumentException if it is empty or too long, or contains {@code :redlock:fence} with the prefix,
      *                                  which names fencing counters
      */

@@ -31,6 +31,9 @@ import java.util.function.Consumer;
  * The configuration of a client. Set the options that differ from their defaults and pass it to
  * {@link Redlock#connect(RedlockContext)}, which concludes it. A concluded context cannot be changed or used again.
  *
+ * <p>Each method returns this context. It throws {@link IllegalArgumentException} for a value outside the range that it
+ * names, or for a negative duration.
+ *
  * <pre>{@code
  * Redlock redlock = Redlock.connect(new RedlockContext().nodes("10.0.0.1:6379", "10.0.0.2:6379", "10.0.0.3:6379")
  *         .defaultWait(Duration.ofSeconds(2)));
@@ -74,7 +77,6 @@ public final class RedlockContext extends LockSettings {
      *                  servers, or {@code rediss-cluster://} for TLS; for each resource, the master that owns its slot
      *                  votes. Special characters of user and password are percent-encoded: {@code %40} for an at sign,
      *                  {@code %2F} for a slash, {@code %23} for a hash.
-     * @return this
      * @throws IllegalArgumentException if an address is malformed or given twice, or there are too many
      */
     public RedlockContext nodes(String... addresses) {
@@ -94,7 +96,6 @@ public final class RedlockContext extends LockSettings {
      * <p>A new node votes when it has been up for {@code maxTtl}, so start it before.
      *
      * @param addresses as for {@link #nodes}; a node that stays has the address that it has there
-     * @return this
      * @throws IllegalArgumentException if an address is malformed or given twice, or there are too many
      */
     public RedlockContext nextNodes(String... addresses) {
@@ -121,8 +122,6 @@ public final class RedlockContext extends LockSettings {
      * Sets the time that {@link Redlock#close} may take to release the held leases.
      *
      * @param timeout default 1 s, zero or more
-     * @return this
-     * @throws IllegalArgumentException if it is negative
      */
     public RedlockContext closeTimeout(Duration timeout) {
         return with(() -> closeTimeoutNs = Durations.nanosOf("close timeout", timeout));
@@ -133,8 +132,6 @@ public final class RedlockContext extends LockSettings {
      * about 10 us and costs CPU: use it only if a core is free.
      *
      * @param spin default zero; at most 10 ms
-     * @return this
-     * @throws IllegalArgumentException if it is out of range
      */
     public RedlockContext blockingSpin(Duration spin) {
         return with(() -> spinNs = inRange("blocking spin", Durations.nanosOf("blocking spin", spin), 0, 10 * NS_PER_MS,
@@ -146,8 +143,6 @@ public final class RedlockContext extends LockSettings {
      * connection to every node. More loops give more throughput while cores are free.
      *
      * @param count default 1, up to 64
-     * @return this
-     * @throws IllegalArgumentException if it is out of range
      */
     public RedlockContext eventLoops(int count) {
         checkOpen();
@@ -161,7 +156,6 @@ public final class RedlockContext extends LockSettings {
      * The client reads their clock, {@link EventLoop#ticker()}, and never shuts them down.
      *
      * @param loops at least one
-     * @return this
      * @throws IllegalArgumentException if there is none
      */
     public RedlockContext eventLoops(EventLoop... loops) {
@@ -182,7 +176,6 @@ public final class RedlockContext extends LockSettings {
      * Sets the behaviour of the client's own event loops without work.
      *
      * @param policy default {@link IdlePolicy#BLOCK}
-     * @return this
      */
     public RedlockContext idlePolicy(IdlePolicy policy) {
         return with(() -> idlePolicy = Objects.requireNonNull(policy, "idle policy is null"));
@@ -192,7 +185,6 @@ public final class RedlockContext extends LockSettings {
      * Sets the transport of the client's own event loops.
      *
      * @param kind default {@link TransportKind#AUTO}
-     * @return this
      */
     public RedlockContext transport(TransportKind kind) {
         return with(() -> transport = Objects.requireNonNull(kind, "transport is null"));
@@ -203,8 +195,6 @@ public final class RedlockContext extends LockSettings {
      * four events and one for each node.
      *
      * @param count default 4096, up to 2^20, rounded up to a power of two; 0 switches the flight recorder off
-     * @return this
-     * @throws IllegalArgumentException if it is out of range
      */
     public RedlockContext flightRecorderEvents(int count) {
         return with(() -> flightRecorderEvents = (int) inRange("flightRecorderEvents", count, 0, 1 << 20,
@@ -216,8 +206,6 @@ public final class RedlockContext extends LockSettings {
      * waiting, so use the wait budget and the hold times as a guide.
      *
      * @param threshold default: none, so that no acquisition is reported
-     * @return this
-     * @throws IllegalArgumentException if it is negative
      */
     public RedlockContext slowAcquireThreshold(Duration threshold) {
         return with(() -> slowAcquireNs = Durations.nanosOf("slow acquire threshold", threshold));
@@ -229,7 +217,6 @@ public final class RedlockContext extends LockSettings {
      * those left out.
      *
      * @param listener called on the event loop, so it must not block; default: the log, at level WARNING
-     * @return this
      */
     public RedlockContext flightRecordListener(Consumer<String> listener) {
         return with(() -> flightRecordListener = Objects.requireNonNull(listener, "flight record listener is null"));

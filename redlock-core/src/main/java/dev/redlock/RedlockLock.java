@@ -44,7 +44,6 @@ public final class RedlockLock extends LockView {
     /**
      * The lease behind the lock, for its validity and its fencing token.
      *
-     * @return the lease
      * @throws IllegalMonitorStateException if this thread does not hold the lock
      */
     public Lease lease() {

@@ -58,11 +58,7 @@ public final class RedlockMetrics implements MeterBinder {
     private final Tags tags;
     private final Map<MeterRegistry, List<Meter>> bound = new IdentityHashMap<>();
 
-    /**
-     * Meters without tags of their own, for the only client of a registry.
-     *
-     * @param redlock the client
-     */
+    /** Meters without tags of their own, for the only client of a registry. */
     public RedlockMetrics(Redlock redlock) {
         this(redlock, Tags.empty());
     }
@@ -70,7 +66,6 @@ public final class RedlockMetrics implements MeterBinder {
     /**
      * Meters with tags.
      *
-     * @param redlock the client
      * @param tags    of all its meters, different for each client of a registry
      */
     public RedlockMetrics(Redlock redlock, Iterable<Tag> tags) {

@@ -92,7 +92,6 @@ public final class RedlockSemaphore {
      * Takes a permit if one becomes free within a time.
      *
      * @param time the longest time to wait; zero or less for one attempt
-     * @param unit its unit
      * @return true if a permit is taken
      * @throws InterruptedException  if interrupted; no permit is taken
      * @throws IllegalStateException as {@link #acquire}

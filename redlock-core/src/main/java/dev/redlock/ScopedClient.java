@@ -5,16 +5,19 @@ import dev.redlock.api.Lease;
 import dev.redlock.api.LeaseAction;
 import dev.redlock.api.LeaseFunction;
 import dev.redlock.api.LeaseTask;
+import dev.redlock.api.LockInspection;
+import dev.redlock.api.ReleaseOutcome;
 import dev.redlock.api.RunOutcome;
 import dev.redlock.engine.AcquireSpec;
 import dev.redlock.engine.LockEngine;
+import dev.redlock.engine.LockInspector;
 import dev.redlock.engine.RunFuture;
 import java.util.Objects;
 import java.util.concurrent.CompletionStage;
 import java.util.function.Function;
 
 /**
- * The part of a {@link Redlock} that runs tasks under locks, and releases these locks itself.
+ * The part of a {@link Redlock} that runs tasks under locks, which it releases itself, and that shows and breaks locks.
  *
  * @threading any thread
  */
@@ -37,15 +40,10 @@ abstract class ScopedClient extends ConnectedClient {
      * }</pre>
      *
      * @param resource the name to lock
-     * @param options  how
      * @param task     runs on the calling thread while the lock is held; it checks {@link Lease#isHeld()} before steps
      *                 that matter
      * @param <X>      what the task throws
      * @return the outcome; the task has run if {@link AcquireOutcome#isAcquired()}
-     * @throws X                        from the task; the lock is released, or kept
-     * @throws InterruptedException     if interrupted before the lock is acquired; the attempt is rolled back
-     * @throws IllegalArgumentException if the resource is empty or too long, or the ttl out of range
-     * @throws IllegalStateException    on the client's event loop
      */
     public <X extends Exception> AcquireOutcome tryRun(String resource, AcquireOptions options, LeaseTask<X> task)
             throws X, InterruptedException {
@@ -57,7 +55,6 @@ abstract class ScopedClient extends ConnectedClient {
      * and Kotlin this one.
      *
      * @param resource the name to lock
-     * @param options  how
      * @param action   runs on the calling thread while the lock is held
      * @return the outcome; the task has run if {@link AcquireOutcome#isAcquired()}
      * @throws Exception from the task, or as the other method
@@ -72,12 +69,9 @@ abstract class ScopedClient extends ConnectedClient {
      * {@link Redlock#acquire(String, AcquireOptions)} does.
      *
      * @param resource the name to lock
-     * @param options  how
      * @param task     runs on the calling thread while the lock is held
      * @param <X>      what the task throws
      * @return the outcome; the task has run if {@link AcquireOutcome#isAcquired()}
-     * @throws X                    from the task; the lock is released, or kept
-     * @throws InterruptedException if interrupted before the lock is acquired; the attempt is rolled back
      */
     public <X extends Exception> AcquireOutcome run(String resource, AcquireOptions options, LeaseTask<X> task)
             throws X, InterruptedException {
@@ -88,13 +82,10 @@ abstract class ScopedClient extends ConnectedClient {
      * Runs a task with a value as {@link #tryRun(String, AcquireOptions, LeaseTask)} does.
      *
      * @param resource the name to lock
-     * @param options  how
      * @param task     runs on the calling thread while the lock is held
      * @param <T>      the type of its value
      * @param <X>      what the task throws
      * @return the outcome and the value. Allocates some 100 bytes
-     * @throws X                    from the task; the lock is released, or kept
-     * @throws InterruptedException if interrupted before the lock is acquired; the attempt is rolled back
      */
     public <T, X extends Exception> RunOutcome<T> tryCall(String resource, AcquireOptions options,
             LeaseFunction<T, X> task) throws X, InterruptedException {
@@ -106,13 +97,10 @@ abstract class ScopedClient extends ConnectedClient {
      * {@link Redlock#acquire(String, AcquireOptions)} does.
      *
      * @param resource the name to lock
-     * @param options  how
      * @param task     runs on the calling thread while the lock is held
      * @param <T>      the type of its value
      * @param <X>      what the task throws
      * @return the outcome and the value; {@link RunOutcome#value()} throws if the lock was not acquired
-     * @throws X                    from the task; the lock is released, or kept
-     * @throws InterruptedException if interrupted before the lock is acquired; the attempt is rolled back
      */
     public <T, X extends Exception> RunOutcome<T> call(String resource, AcquireOptions options,
             LeaseFunction<T, X> task) throws X, InterruptedException {
@@ -148,18 +136,44 @@ abstract class ScopedClient extends ConnectedClient {
      * its lock to its end. {@link AcquireOptions#autoExtend(java.time.Duration)} limits a task that never ends.
      *
      * @param resource the name to lock
-     * @param options  how
      * @param task     called on the event loop, so it must not block; it checks {@link Lease#isHeld()} before steps
      *                 that matter. What it throws, and null, count as a stage that has failed
      * @param <T>      the type of the task's value
      * @return completed after the release: with the outcome of the acquisition and the value, or with the failure of
      *         the task. Dependent stages run on the event loop
-     * @throws IllegalArgumentException if the resource or the ttl is out of range
      */
     public <T> CompletionStage<RunOutcome<T>> runAsync(String resource, AcquireOptions options,
             Function<? super Lease, ? extends CompletionStage<T>> task) {
         AcquireSpec spec = specOf(options);
         Objects.requireNonNull(task, "task is null");
         return new RunFuture<>(engine.acquireAsync(engine.key(resource), spec, waitNs(spec)), task);
+    }
+
+    /**
+     * Asks all nodes for the key of a lock, for people who look for its holder. It takes at most a second. To find out
+     * whether a lock is free, acquire it: the answer is out of date when it arrives.
+     *
+     * @param resource the name of the lock; the permits of a semaphore have other keys
+     * @return the answers of the nodes. Allocates
+     */
+    public LockInspection inspect(String resource) throws InterruptedException {
+        return LockInspector.show(engine, engine.key(resource));
+    }
+
+    /**
+     * Frees a lock whose holder is stuck: each node deletes the key if it has exactly the value with this id. The
+     * holder relies on its lease until the validity ends, an extension fails or {@link AcquireOptions#watchLoss}
+     * reports it. Meanwhile there may be two holders, unless the resource checks fencing tokens. It takes at most two
+     * seconds.
+     *
+     * @param resource the name of the lock
+     * @param id       from {@link #inspect}
+     * @return {@link ReleaseOutcome#RELEASED} if nodes had the value and no quorum can have it now;
+     *         {@link ReleaseOutcome#EXPIRED} if none had it; {@link ReleaseOutcome#UNKNOWN} if too few answered
+     * @throws InterruptedException     if interrupted; nodes may have deleted the key
+     */
+    public ReleaseOutcome breakLock(String resource, String id) throws InterruptedException {
+        Objects.requireNonNull(id, "id is null: take it from inspect()");
+        return LockInspector.breakValue(engine, engine.key(resource), id);
     }
 }

@@ -38,11 +38,7 @@ public final class TlsOptions {
         return spec;
     }
 
-    /**
-     * The certificates that the JDK trusts, no client certificate, TLS 1.3 and 1.2, and verified host names.
-     *
-     * @return the options
-     */
+    /** The certificates that the JDK trusts, no client certificate, TLS 1.3 and 1.2, and verified host names. */
     public static TlsOptions defaults() {
         return DEFAULTS;
     }
@@ -51,7 +47,6 @@ public final class TlsOptions {
      * Trusts the certificates in PEM files, and no others.
      *
      * @param files certificates of authorities, or of single nodes; each file has at least one
-     * @return the changed options
      * @throws IllegalArgumentException if there is no file
      */
     public TlsOptions trustCertificates(Path... files) {
@@ -69,7 +64,6 @@ public final class TlsOptions {
      * @param file     the trust store
      * @param password called when the file is read, on a thread of the client; returns null for none. The client does
      *                 not change or keep the array.
-     * @return the changed options
      */
     public TlsOptions trustStore(Path file, Supplier<char[]> password) {
         return with(new TlsSpec.StoreFile(nonNull(file, "trust store"), nonNull(password)), spec.identity());
@@ -80,7 +74,6 @@ public final class TlsOptions {
      *
      * @param certificates PEM file with the client's certificate, then those of intermediate authorities
      * @param key          PEM file with the private key in PKCS#8: {@code BEGIN PRIVATE KEY}
-     * @return the changed options
      */
     public TlsOptions clientCertificate(Path certificates, Path key) {
         return clientCertificate(certificates, key, () -> null);
@@ -93,7 +86,6 @@ public final class TlsOptions {
      * @param key          PEM file with the private key in PKCS#8: {@code BEGIN ENCRYPTED PRIVATE KEY}
      * @param password     of the key; called when the file is read, on a thread of the client. The client does not
      *                     change or keep the array.
-     * @return the changed options
      */
     public TlsOptions clientCertificate(Path certificates, Path key, Supplier<char[]> password) {
         return with(spec.trust(), new TlsSpec.PemIdentity(nonNull(certificates, "certificate file"),
@@ -106,7 +98,6 @@ public final class TlsOptions {
      * @param file     PKCS12 or JKS file with one private key and its certificates
      * @param password of the file and of the key; called when the file is read, on a thread of the client. The client
      *                 does not change or keep the array.
-     * @return the changed options
      */
     public TlsOptions clientKeyStore(Path file, Supplier<char[]> password) {
         return with(spec.trust(), new TlsSpec.StoreFile(nonNull(file, "key store"), nonNull(password)));
@@ -116,7 +107,6 @@ public final class TlsOptions {
      * Sets the protocol versions that the client offers.
      *
      * @param names default {@code TLSv1.3} and {@code TLSv1.2}; at least one of these two
-     * @return the changed options
      * @throws IllegalArgumentException if there is none, or another one
      */
     public TlsOptions protocols(String... names) {
@@ -137,8 +127,6 @@ public final class TlsOptions {
     /**
      * Accepts any certificate of a trusted authority, whatever host it was issued for. Without the check of the host
      * name, every holder of such a certificate can act as a node. The client logs a warning when it is created.
-     *
-     * @return the changed options
      */
     public TlsOptions acceptAnyHostName() {
         return with(spec.protocols(), false, spec.provider());
@@ -148,7 +136,6 @@ public final class TlsOptions {
      * Sets the implementation of TLS.
      *
      * @param provider default {@link TlsProvider#AUTO}
-     * @return the changed options
      */
     public TlsOptions provider(TlsProvider provider) {
         return with(spec.protocols(), spec.areHostNamesVerified(),

@@ -17,15 +17,18 @@ import dev.redlock.api.Lease;
 import dev.redlock.api.LeaseAction;
 import dev.redlock.api.LeaseListener;
 import dev.redlock.api.LeaseState;
+import dev.redlock.api.LockInspection;
 import dev.redlock.api.ReleaseCallback;
 import dev.redlock.api.ReleaseOutcome;
 import dev.redlock.api.RunOutcome;
 import dev.redlock.engine.KeyText;
 import java.io.IOException;
+import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Collections;
 import java.util.HashSet;
+import java.util.HexFormat;
 import java.util.List;
 import java.util.Set;
 import java.util.concurrent.CompletableFuture;
@@ -854,6 +857,84 @@ public abstract class LockContract extends SetContract {
         assertEquals("done", result.join().value());
         assertEquals(LeaseState.RELEASED, result.join().acquired().lease().state());
         awaitNoKey();
+    }
+
+    // ---- inspecting -------------------------------------------------------------------------------------------------
+
+    private static List<LockInspection.Kind> kinds(LockInspection inspection) {
+        return inspection.nodes().stream().map(LockInspection.Entry::kind).distinct().toList();
+    }
+
+    @Test
+    void inspectionShowsTheHolderAndNeverTheToken() throws InterruptedException {
+        Redlock client = client();
+        LockInspection free = client.inspect(resource);
+        assertEquals(List.of(LockInspection.Kind.FREE), kinds(free));
+        assertEquals(voterCount(), free.nodes().size());
+        assertNull(free.heldBy());
+        Lease lease = acquired(client.tryAcquire(resource, LONG));
+        awaitKeys();
+        String token = tokensOf(resource).iterator().next();
+        LockInspection held = client.inspect(resource);
+        List<LockInspection.Entry> holders = held.nodes()
+                .stream()
+                .filter(entry -> entry.kind() == LockInspection.Kind.EXCLUSIVE)
+                .toList();
+        assertTrue(holders.size() > voterCount() / 2, held::toString);
+        for (LockInspection.Entry entry : holders) {
+            assertEquals(held.heldBy(), entry.id(), "a quorum has it");
+            assertTrue(entry.id().matches("[0-9a-f]{8}"), entry.id());
+            assertEquals(label().isEmpty() ? null : label().substring(1), entry.clientName());
+            assertTrue(entry.remainingTtlMs() > 0 && entry.remainingTtlMs() <= LONG.toMillis(), entry::toString);
+            assertNull(entry.problem());
+        }
+        String tokenDigits = HexFormat.of().formatHex(token.getBytes(StandardCharsets.ISO_8859_1));
+        assertFalse(tokenDigits.contains(held.heldBy()), "the id is no part of the token");
+        lease.release();
+        Lease reader = acquired(client.tryAcquire(resource, AcquireOptions.ofTtl(LONG).forReading()));
+        LockInspection read = client.inspect(resource);
+        assertTrue(kinds(read).contains(LockInspection.Kind.READERS), read::toString);
+        assertNull(read.heldBy());
+        reader.release();
+    }
+
+    @Test
+    void breakingDeletesTheValueWithTheIdOnly() throws InterruptedException {
+        Redlock client = client();
+        Lease lease = acquired(client.tryAcquire(resource, LONG));
+        awaitKeys();
+        String id = client().inspect(resource).heldBy();
+        assertEquals(ReleaseOutcome.EXPIRED, client().breakLock(resource, "00000000"), "nobody has that value");
+        assertEquals(ReleaseOutcome.EXPIRED, client().breakLock(resource + "/2", id), "another lock");
+        assertEquals(1, tokensOf(resource).size(), "it stays");
+        assertEquals(ReleaseOutcome.RELEASED, client().breakLock(resource, id));
+        awaitNoKey();
+        assertEquals(ExtendOutcome.LOST, lease.extend(LONG), "how the holder finds out");
+        awaitNoKey();
+        Lease next = acquired(client.tryAcquire(resource, LONG));
+        awaitKeys();
+        assertEquals(ReleaseOutcome.EXPIRED, client().breakLock(resource, id), "the lock of the next holder stays");
+        assertEquals(ReleaseOutcome.RELEASED, next.release());
+        assertThrows(NullPointerException.class, () -> client.breakLock(resource, null));
+        assertThrows(IllegalArgumentException.class, () -> client.inspect(""));
+    }
+
+    @Test
+    void inspectionBlocksSoItIsRefusedOnTheLoopAndEndsByAnInterrupt() throws InterruptedException {
+        Redlock client = client();
+        CompletableFuture<Class<?>> thrown = new CompletableFuture<>();
+        client.acquire(client.key(resource), AcquireOptions.ofTtl(LONG), client.newLease(), outcome -> {
+            outcome.lease().close();
+            thrown.complete(assertThrows(Exception.class, () -> client.inspect(resource)).getClass());
+        });
+        assertEquals(IllegalStateException.class, thrown.join());
+        Thread.currentThread().interrupt();
+        assertThrows(InterruptedException.class, () -> client.inspect(resource));
+        assertFalse(Thread.interrupted());
+        client.close();
+        LockInspection closed = client.inspect(resource);
+        assertEquals(List.of(LockInspection.Kind.UNKNOWN), kinds(closed));
+        assertEquals(ReleaseOutcome.UNKNOWN, client.breakLock(resource, "00000000"));
     }
 
     @Test

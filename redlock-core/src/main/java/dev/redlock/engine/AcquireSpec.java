@@ -42,11 +42,7 @@ public final class AcquireSpec {
     /** For the client that has used these options last; null if none has. Any thread may compute it again. */
     LeaseTimes times;
 
-    /**
-     * The defaults: no wait budget, automatic extension or fencing token.
-     *
-     * @param ttlMs milliseconds
-     */
+    /** The defaults: no wait budget, automatic extension or fencing token. */
     public AcquireSpec(long ttlMs) {
         this.ttlMs = ttlMs;
     }
@@ -72,7 +68,6 @@ public final class AcquireSpec {
      * The wait budget.
      *
      * @param defaultNs nanoseconds where the options have none
-     * @return nanoseconds
      */
     public long waitNsOr(long defaultNs) {
         return waitNs == UNSET ? defaultNs : waitNs;

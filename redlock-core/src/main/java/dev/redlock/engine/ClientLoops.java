@@ -61,8 +61,6 @@ public final class ClientLoops {
     /**
      * Creates the client's own loops, or takes the given ones. They do not connect yet.
      *
-     * @param config the configuration
-     * @return the loops
      * @throws IllegalArgumentException if the configured transport is not available
      * @throws IllegalStateException    if Netty is too old
      */
@@ -97,7 +95,6 @@ public final class ClientLoops {
      * @param config      the configuration, except for its loops
      * @param transports  one for each event loop
      * @param description the transports, one line
-     * @return the loops
      */
     public static ClientLoops onOwnLoops(ClientConfig config, List<? extends IoTransport> transports,
             String description) {
@@ -253,7 +250,6 @@ public final class ClientLoops {
      * Sums a counter over the event loops.
      *
      * @param counter its index in {@link ConductorCounters}
-     * @return the sum
      */
     public long count(int counter) {
         long sum = 0;
@@ -320,7 +316,6 @@ public final class ClientLoops {
      * Blocks until the report, and until the client's own loops have ended.
      *
      * @param report from {@link #close}
-     * @return the report
      */
     public CloseReport awaitClosed(CompletableFuture<CloseReport> report) {
         CloseReport result = report.join();

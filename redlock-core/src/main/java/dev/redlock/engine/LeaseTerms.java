@@ -22,7 +22,6 @@ public record LeaseTerms(long maxTtlMs, long nodeTimeoutNs, long minValidityNs, 
     /**
      * Validates a ttl.
      *
-     * @param  ttlMs                    milliseconds
      * @param  ownMinValidityNs         the acquisition's minimum validity, or {@link AcquireSpec#UNSET}
      * @throws IllegalArgumentException if it is out of range; the message has the value and the limit
      */
@@ -43,9 +42,7 @@ public record LeaseTerms(long maxTtlMs, long nodeTimeoutNs, long minValidityNs, 
     /**
      * Returns the minimum validity of an acquisition: its own, else the client's, else a tenth of the ttl.
      *
-     * @param  ttlMs            milliseconds
      * @param  ownMinValidityNs the acquisition's own, or {@link AcquireSpec#UNSET}
-     * @return                  nanoseconds
      */
     public long minValidityNs(long ttlMs, long ownMinValidityNs) {
         if (ownMinValidityNs != AcquireSpec.UNSET) {
@@ -54,12 +51,7 @@ public record LeaseTerms(long maxTtlMs, long nodeTimeoutNs, long minValidityNs, 
         return minValidityNs != AcquireSpec.UNSET ? minValidityNs : ttlMs * NS_PER_MS / 10;
     }
 
-    /**
-     * Returns the node timeout for a ttl: the configured one, else the shorter of 50 ms and ttl/20, at least 1 ms.
-     *
-     * @param  ttlMs milliseconds
-     * @return       nanoseconds
-     */
+    /** Returns the node timeout for a ttl: the configured one, else the shorter of 50 ms and ttl/20, at least 1 ms. */
     public long nodeTimeoutNs(long ttlMs) {
         if (nodeTimeoutNs != AcquireSpec.UNSET) {
             return nodeTimeoutNs;

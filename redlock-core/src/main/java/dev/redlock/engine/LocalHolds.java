@@ -60,12 +60,7 @@ public final class LocalHolds {
         }
     }
 
-    /**
-     * Enters the hold of a resource; each call needs one of {@link #leave}.
-     *
-     * @param key the resource
-     * @return its hold
-     */
+    /** Enters the hold of a resource; each call needs one of {@link #leave}. */
     public Hold enter(LockKey key) {
         return holds.compute(key, (k, existing) -> {
             Hold hold = existing == null ? new Hold() : existing;
@@ -74,11 +69,7 @@ public final class LocalHolds {
         });
     }
 
-    /**
-     * Leaves the hold of a resource; the last call removes it.
-     *
-     * @param key the resource
-     */
+    /** Leaves the hold of a resource; the last call removes it. */
     public void leave(LockKey key) {
         holds.computeIfPresent(key, (k, hold) -> --hold.useCount == 0 ? null : hold);
     }
@@ -86,7 +77,6 @@ public final class LocalHolds {
     /**
      * The hold of a resource.
      *
-     * @param key the resource
      * @return its hold; null if no thread holds the lock or waits for it
      */
     public Hold get(LockKey key) {
@@ -96,8 +86,6 @@ public final class LocalHolds {
     /**
      * Ends all holds of the calling thread but the last one, because their lease was lost.
      *
-     * @param key  the resource
-     * @param hold its hold
      * @param last the local lock that the thread has taken last, which it still holds once
      */
     public void endLost(LockKey key, Hold hold, Lock last) {
@@ -112,7 +100,6 @@ public final class LocalHolds {
     /**
      * Unlocks a hold that was lost.
      *
-     * @param key the resource
      * @return whether the calling thread had one
      */
     public boolean unlockLost(LockKey key) {

@@ -59,8 +59,6 @@ public final class LockEngine extends LeaseClient {
     /**
      * Encodes the key of a resource.
      *
-     * @param resource its name
-     * @return the key
      * @throws IllegalArgumentException if the name is empty or too long, is not valid UTF-16, or names a counter
      */
     public LockKey key(String resource) {
@@ -82,9 +80,7 @@ public final class LockEngine extends LeaseClient {
      * Acquires and blocks until the outcome.
      *
      * @param key    resource to lock
-     * @param spec   options
      * @param waitNs wait budget
-     * @return the outcome
      * @throws InterruptedException     if interrupted; the attempt is rolled back
      * @throws IllegalArgumentException if the ttl is out of range
      * @throws IllegalStateException    on the client's event loop
@@ -104,7 +100,6 @@ public final class LockEngine extends LeaseClient {
      * Acquires without blocking; see {@link AcquireFuture}.
      *
      * @param key    resource to lock
-     * @param spec   options
      * @param waitNs wait budget
      * @return completed with the outcome, on the event loop
      * @throws IllegalArgumentException if the ttl is out of range
@@ -121,7 +116,6 @@ public final class LockEngine extends LeaseClient {
      *
      * @param lease    a lease of this client, not in use
      * @param key      resource to lock
-     * @param spec     options
      * @param waitNs   wait budget
      * @param callback receives the outcome on the event loop, never during this call; null for none
      * @throws IllegalArgumentException if the ttl is out of range
@@ -147,7 +141,6 @@ public final class LockEngine extends LeaseClient {
     /**
      * Rejects options for a view that no acquisition could use.
      *
-     * @param spec options
      * @throws IllegalArgumentException if the ttl is out of range
      */
     public void check(AcquireSpec spec) {
@@ -155,7 +148,7 @@ public final class LockEngine extends LeaseClient {
     }
 
     /** A resource always maps to the same event loop, whose local queue serves all its waiters. */
-    private Conductor conductorOf(LockKey key) {
+    Conductor conductorOf(LockKey key) {
         if (conductors.length == 1) {
             return conductors[0];
         }

@@ -26,7 +26,6 @@ public final class PermitHolds {
      * Adds a permit of the calling thread.
      *
      * @param key   the name of the semaphore
-     * @param lease the permit
      */
     public void add(LockKey key, Lease lease) {
         leases.computeIfAbsent(new Owner(key, Thread.currentThread()), owner -> new ArrayDeque<>()).push(lease);

@@ -1,7 +1,9 @@
 package dev.redlock.node;
 
 import dev.redlock.api.NodeState;
+import dev.redlock.resp.RespValue;
 import dev.redlock.transport.NodeAddress;
+import java.util.function.Consumer;
 import java.util.function.Function;
 
 /**
@@ -87,6 +89,18 @@ public final class Node extends NodeLifecycle {
      */
     public void retainRelease(LockRequest command, long untilNs) {
         redelivery.retain(command, untilNs);
+    }
+
+    /**
+     * Sends a command of the client itself.
+     *
+     * @param onReply gets the reply, which may be an error; null if there is none
+     * @param words   the command
+     */
+    public void ask(Consumer<RespValue> onReply, String... words) {
+        if (!isConnected() || !sender.sendValue(sender.newCommand(words), new ValueRequest(onReply))) {
+            onReply.accept(null);
+        }
     }
 
     @Override

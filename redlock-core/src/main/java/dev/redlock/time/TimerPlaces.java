@@ -66,7 +66,6 @@ final class TimerPlaces {
     /**
      * Takes the reserved block.
      *
-     * @param spoke its spoke
      * @param after the last block of the spoke so far; {@link #NONE} if it has none
      */
     int takeBlock(int spoke, int after) {

@@ -38,7 +38,6 @@ public final class TimerWheel extends TimerSpokes {
     /**
      * Starts a timer, or moves it to another deadline.
      *
-     * @param timer      the timer
      * @param deadlineNs monotonic time; a past time is due at the next poll
      */
     public void start(DeadlineTimer timer, long deadlineNs) {
@@ -55,11 +54,7 @@ public final class TimerWheel extends TimerSpokes {
         }
     }
 
-    /**
-     * Stops a timer; nothing happens if it is not started.
-     *
-     * @param timer the timer
-     */
+    /** Stops a timer; nothing happens if it is not started. */
     public void stop(DeadlineTimer timer) {
         if (timer.isStarted) {
             timer.isStarted = false;

@@ -60,7 +60,6 @@ public final class ClusterServers {
     /**
      * The reason why the client must not connect to a server.
      *
-     * @param server its address
      * @param found  what the look-up has found
      * @return the reason and the fix; null if it may connect
      */
@@ -109,7 +108,6 @@ public final class ClusterServers {
     /**
      * Whether a host is configured.
      *
-     * @param server the address
      * @return true if a seed has its host
      */
     public boolean isSeedHost(NodeAddress server) {

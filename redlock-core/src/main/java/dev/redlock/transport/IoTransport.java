@@ -61,7 +61,6 @@ public interface IoTransport {
      * Creates a thread for code of the user that may block.
      *
      * @param name the thread's name
-     * @param task the task
      * @return a daemon thread that has not started
      */
     default Thread newThread(String name, Runnable task) {

@@ -119,7 +119,6 @@ public enum NettyTransport implements IoTransport {
      * Finds the transport of a given event loop.
      *
      * @param loop a Netty 4.2 event loop
-     * @return the transport
      * @throws IllegalArgumentException if the loop runs none of these transports
      */
     public static NettyTransport of(EventLoop loop) {
@@ -244,7 +243,6 @@ public enum NettyTransport implements IoTransport {
     /**
      * A transport and the reasons for it.
      *
-     * @param transport   the transport
      * @param description one line: its name, and the reason for each better one that was rejected
      * @param warning     a log line if the operating system has a better transport; null if it has none
      * @threading immutable

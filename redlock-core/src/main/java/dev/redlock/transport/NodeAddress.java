@@ -51,7 +51,6 @@ public final class NodeAddress implements VoterAddress {
     /**
      * Parses an address.
      *
-     * @param text the address
      * @return the parsed address
      * @throws IllegalArgumentException if it has none of the four forms
      */
@@ -270,7 +269,6 @@ public final class NodeAddress implements VoterAddress {
      *
      * @param otherHost its host name or IP address without brackets; null for the same host
      * @param otherPort its port, 1 to 65535
-     * @return the address
      * @throws IllegalArgumentException if the host is malformed
      */
     public NodeAddress peer(String otherHost, int otherPort) {

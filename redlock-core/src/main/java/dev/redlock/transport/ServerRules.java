@@ -24,7 +24,6 @@ public final class ServerRules {
     /**
      * A network.
      *
-     * @param address its address
      * @param length  bits of the prefix
      * @threading immutable
      */
@@ -57,7 +56,6 @@ public final class ServerRules {
      * Parses rules.
      *
      * @param texts one rule each
-     * @return the rules
      * @throws IllegalArgumentException if a rule is malformed, or there are none or too many
      */
     public static ServerRules parse(String... texts) {

@@ -41,11 +41,7 @@ public final class TlsContexts {
     private volatile TlsContext current;
     private volatile byte[] currentDigest;
 
-    /**
-     * Reads nothing yet.
-     *
-     * @param spec the options
-     */
+    /** Reads nothing yet. */
     public TlsContexts(TlsSpec spec) {
         this.spec = spec;
         ThreadPoolExecutor tasks = new ThreadPoolExecutor(HANDSHAKE_THREADS_MAX, HANDSHAKE_THREADS_MAX,

@@ -37,7 +37,6 @@ public record TlsSpec(Trust trust, Identity identity, List<String> protocols, bo
     /**
      * Certificates in PEM files.
      *
-     * @param files the files
      * @threading immutable
      */
     public record PemTrust(List<Path> files) implements Trust {
@@ -66,7 +65,6 @@ public record TlsSpec(Trust trust, Identity identity, List<String> protocols, bo
     /**
      * A PKCS12 or JKS file.
      *
-     * @param file     the file
      * @param password of the file and its key
      * @threading immutable
      */

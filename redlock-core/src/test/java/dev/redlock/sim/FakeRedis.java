@@ -6,6 +6,7 @@ import io.netty.buffer.ByteBuf;
 import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
 import java.util.HashSet;
+import java.util.HexFormat;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
@@ -799,7 +800,22 @@ public final class FakeRedis {
         return run(session, script, words);
     }
 
+    /** Shows a key, and deletes it if it has a value: LockInspector. */
+    private RespValue inspect(List<String> words) {
+        String key = words.get(3);
+        String type = typeOf(find(key));
+        long ttlMs = find(key) == null ? -2 : pttl(key);
+        String value = type.equals("string") ? HexFormat.of().formatHex(latin(get(key))) : "";
+        if (!value.isEmpty() && value.equals(words.get(4))) {
+            delete(key);
+        }
+        return RespValue.array(RespValue.bulk(type), RespValue.integer(ttlMs), RespValue.bulk(value));
+    }
+
     private RespValue eval(Session session, String script, List<String> words) {
+        if (words.get(1).startsWith("--inspect")) {
+            return inspect(words);
+        }
         scripts.add(ScriptNames.shaOf(latin(words.get(1))));
         return run(session, script, words);
     }

@@ -1,0 +1,145 @@
+package dev.redlock.engine;
+
+import dev.redlock.api.LockInspection;
+import dev.redlock.api.ReleaseOutcome;
+import dev.redlock.quorum.Majority;
+import dev.redlock.resp.RespValue;
+import dev.redlock.resp.SafeText;
+import java.nio.charset.StandardCharsets;
+import java.security.GeneralSecurityException;
+import java.security.MessageDigest;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.HexFormat;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.RejectedExecutionException;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+import java.util.stream.Stream;
+
+/**
+ * Shows the keys of a lock on all nodes, and deletes those with a given value.
+ *
+ * @threading any thread but the event loops
+ */
+public final class LockInspector {
+
+    /** Deletes the key if its value is ARGV[1], in hexadecimal. Reply: the former type, remaining ttl, and value. */
+    private static final String SCRIPT = """
+            --inspect
+            local kind, ttl, value = redis.call('TYPE', KEYS[1]).ok, redis.call('PTTL', KEYS[1]), ''
+            if kind == 'string' then value = redis.call('GET', KEYS[1]) end
+            if #value > 128 then value = '' end
+            value = value:gsub('.', function(char) return string.format('%02x', char:byte()) end)
+            if value ~= '' and value == ARGV[1] then redis.call('DEL', KEYS[1]) end
+            return {kind, ttl, value}""";
+    private static final int TIMEOUT_S = 1;
+    private static final int PROBLEM_LENGTH_MAX = 200;
+    /** A value with the name that {@code RedlockContext.nameInValues} appends to the token. */
+    private static final Pattern NAMED = Pattern.compile("(?s).{20}@([!-~]{1,64})");
+
+    /**
+     * The answer of one node.
+     *
+     * @param entry its visible part
+     * @param value the value of an exclusive lock in hexadecimal; else empty
+     * @threading   immutable
+     */
+    private record Answer(LockInspection.Entry entry, String value) {
+
+        static Answer of(RespValue reply, String problem) {
+            try {
+                return of(reply.elements());
+            } catch (RuntimeException | GeneralSecurityException e) {
+                String text = reply != null && reply.isError() ? "EVAL failed: " + reply.asText() : problem;
+                return new Answer(new LockInspection.Entry(LockInspection.Kind.UNKNOWN, 0, null, null,
+                        SafeText.of(text == null ? "no answer" : text, PROBLEM_LENGTH_MAX)), "");
+            }
+        }
+
+        private static Answer of(List<RespValue> reply) throws GeneralSecurityException {
+            String value = reply.get(2).asText();
+            LockInspection.Kind kind = switch (reply.get(0).asText()) {
+                case "none" -> LockInspection.Kind.FREE;
+                case "zset" -> LockInspection.Kind.READERS;
+                default -> value.isEmpty() ? LockInspection.Kind.FOREIGN : LockInspection.Kind.EXCLUSIVE;
+            };
+            byte[] bytes = HexFormat.of().parseHex(value);
+            byte[] digest = MessageDigest.getInstance("SHA-256").digest(bytes);
+            Matcher named = NAMED.matcher(new String(bytes, StandardCharsets.ISO_8859_1));
+            return new Answer(new LockInspection.Entry(kind, reply.get(1).asLong(),
+                    value.isEmpty() ? null : HexFormat.of().formatHex(digest, 0, 4),
+                    named.matches() ? named.group(1) : null, null), value);
+        }
+    }
+
+    private LockInspector() {
+    }
+
+    /** Asks all nodes at once. A node without an answer in time has a problem. */
+    private static List<Answer> ask(LockEngine engine, LockKey key, String valueToDelete) throws InterruptedException {
+        engine.refuseOnLoop("inspect or breakLock", "another thread");
+        var replies = Stream.generate(CompletableFuture<RespValue>::new).limit(engine.nodeCount()).toList();
+        LoopServices services = engine.conductorOf(key).services;
+        try {
+            services.loop.execute(() -> {
+                for (int i = 0; i < replies.size(); i++) {
+                    services.voters[i].nodeFor(key)
+                            .ask(replies.get(i)::complete, "EVAL", SCRIPT, "1", key.prefix() + key.resource(),
+                                    valueToDelete);
+                }
+            });
+            CompletableFuture.allOf(replies.toArray(CompletableFuture[]::new)).get(TIMEOUT_S, TimeUnit.SECONDS);
+        } catch (RejectedExecutionException | TimeoutException | ExecutionException e) {
+            // The entries show it.
+        }
+        List<Answer> answers = new ArrayList<>();
+        for (int i = 0; i < replies.size(); i++) {
+            answers.add(Answer.of(replies.get(i).getNow(null), engine.problemOf(i)));
+        }
+        return answers;
+    }
+
+    /** Shows the keys of a plain lock. */
+    public static LockInspection show(LockEngine engine, LockKey key) throws InterruptedException {
+        Majority majority = engine.config().nodes().majority();
+        List<LockInspection.Entry> entries = ask(engine, key, "").stream().map(Answer::entry).toList();
+        Map<String, Long> holders = new HashMap<>();
+        String heldBy = null;
+        for (int i = 0; i < entries.size(); i++) {
+            String id = entries.get(i).id();
+            if (id != null && majority.isReachedBy(holders.merge(id, 1L << i, (one, other) -> one | other))) {
+                heldBy = id;
+            }
+        }
+        return new LockInspection(entries, heldBy);
+    }
+
+    /** Deletes the keys of a plain lock that have the value with an id. */
+    public static ReleaseOutcome breakValue(LockEngine engine, LockKey key, String id) throws InterruptedException {
+        List<Answer> answers = ask(engine, key, "");
+        String value = answers.stream()
+                .filter(answer -> id.equals(answer.entry.id()))
+                .findFirst()
+                .map(Answer::value)
+                .orElse(null);
+        if (value != null) {
+            answers = ask(engine, key, value);
+        }
+        long silentMask = 0;
+        boolean isDeleted = false;
+        for (int i = 0; i < answers.size(); i++) {
+            silentMask |= answers.get(i).entry.kind() == LockInspection.Kind.UNKNOWN ? 1L << i : 0;
+            isDeleted |= answers.get(i).value.equals(value);
+        }
+        if (engine.config().nodes().majority().isReachedBy(silentMask)) {
+            return ReleaseOutcome.UNKNOWN;
+        }
+        return isDeleted ? ReleaseOutcome.RELEASED : ReleaseOutcome.EXPIRED;
+    }
+}
