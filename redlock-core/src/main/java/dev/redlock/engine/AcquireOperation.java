@@ -32,6 +32,8 @@ final class AcquireOperation {
     private final CommandMode commandMode;
     private final boolean isThrifty;
     final FirstNodes firstNodes;
+    /** Its commands are being sent to the nodes: the round waits for the last send before it decides. */
+    Claim asking;
 
     AcquireOperation(LoopServices services, ClaimPool claims, AcquireScheduler scheduler) {
         this.services = services;
@@ -61,7 +63,6 @@ final class AcquireOperation {
         claim.isWakeUpWanted = pending.plan != PendingAcquire.Plan.UNCONTENDED
                 && scheduler.registrations.isPossible(pending);
         claim.isRemainingTtlWanted = claim.isWakeUpWanted || isRemainingTtlWanted(lease);
-        claim.ttlMsMax = lease.spec.ttlMs;
         pending.claim = claim;
         if (lease.spec.isFenced) {
             claim.guest = scheduler.fencing.take(claim);
@@ -77,7 +78,6 @@ final class AcquireOperation {
         if (lease.waitNs <= 0) {
             telemetry.onAcquireStarted(pending, t1Ns);
         }
-        claim.roundEndNs = t1Ns + lease.times.nodeTimeoutNs;
         if (isThrifty || pending.plan != PendingAcquire.Plan.UNCONTENDED) {
             firstNodes.ask(claim, t1Ns);
         } else {
@@ -87,8 +87,7 @@ final class AcquireOperation {
 
     /** Asks all nodes at once. */
     void askAll(Claim claim, long t1Ns) {
-        claim.voterMask = all;
-        timers.start(claim.roundTimer, claim.roundEndNs);
+        timers.start(claim.roundTimer, claim.roundEndNs());
         telemetry.onAttempt(claim, t1Ns, all);
         ask(claim, all);
     }
@@ -99,13 +98,13 @@ final class AcquireOperation {
         claim.possibleHolderMask |= mask;
         claim.addPendingReplies(Long.bitCount(mask));
         // The decision waits for the last send, so that a rollback has the result of every send.
-        claim.isFanOutInProgress = true;
-        if (claim.reservation != null && claim.key.kind == LockKind.SET) {
+        asking = claim;
+        if (claim.reservation() != null && claim.key.kind == LockKind.SET) {
             firstNodes.send(claim, mask);
         } else {
             fanOut.send(claim, kindOf(claim), 0, mask);
         }
-        claim.isFanOutInProgress = false;
+        asking = null;
         decide(claim);
     }
 
@@ -121,11 +120,6 @@ final class AcquireOperation {
 
     boolean isPartlyAsked(Claim claim) {
         return claim.askedMask != all;
-    }
-
-    /** When the attempt of a claim started: t1. */
-    static long startNs(Claim claim, LeaseHandle lease) {
-        return claim.roundEndNs - lease.times.nodeTimeoutNs;
     }
 
     void onReply(Claim claim, int nodeIndex, long value) {
@@ -190,7 +184,7 @@ final class AcquireOperation {
 
     /** The acquire did not set the key, but a later extension may have. */
     private static void recordNotHeld(Claim claim, int nodeIndex) {
-        if (claim.extension.sequence == 0) {
+        if (!claim.isExtended()) {
             claim.possibleHolderMask &= ~(1L << nodeIndex);
         }
     }
@@ -200,12 +194,12 @@ final class AcquireOperation {
             firstNodes.onTimeout(claim);
             return;
         }
-        long pendingMask = claim.acquireRound.pending();
+        long pendingMask = claim.round.pending();
         telemetry.rare.onSilent(claim, pendingMask);
         for (; pendingMask != 0; pendingMask &= pendingMask - 1) {
             claim.recordFailure(Long.numberOfTrailingZeros(pendingMask), VoteFailure.SILENT);
         }
-        claim.acquireRound.onTimeout();
+        claim.round.onTimeout();
         decide(claim);
     }
 
@@ -223,12 +217,12 @@ final class AcquireOperation {
         telemetry.onVote(claim, nodeIndex, vote, failure);
         switch (claim.phase) {
             case ACQUIRING -> {
-                claim.acquireRound.onVote(nodeIndex, vote);
+                claim.round.onVote(nodeIndex, vote);
                 decide(claim);
             }
             case HELD, RAISING -> {
                 // A late vote does not change the decision, but a late grant adds a holder.
-                claim.acquireRound.onLateVote(nodeIndex, vote);
+                claim.round.onLateVote(nodeIndex, vote);
                 if (vote == Vote.GRANTED && !isExtended(claim)) {
                     claim.holderMask |= 1L << nodeIndex;
                 }
@@ -246,16 +240,16 @@ final class AcquireOperation {
 
     /** A node may have lost the key: revokes its vote in a round that is not decided. */
     void revoke(Claim claim, int nodeIndex, VoteFailure failure) {
-        if (claim.acquireRound.revoke(nodeIndex)) {
+        if (claim.round.revoke(nodeIndex)) {
             claim.recordFailure(nodeIndex, failure);
         }
     }
 
     private void decide(Claim claim) {
-        if (claim.isFanOutInProgress) {
+        if (claim == asking) {
             return;
         }
-        Decision decision = claim.acquireRound.decision();
+        Decision decision = claim.round.decision();
         switch (decision) {
             case OPEN -> {
                 if (isPartlyAsked(claim)) {
@@ -281,7 +275,7 @@ final class AcquireOperation {
             fail(claim, AcquireOutcome.Kind.TOO_SLOW);
             return;
         }
-        if (claim.acquireRound.decision() != Decision.WON) {
+        if (claim.round.decision() != Decision.WON) {
             // A clock jump during the raise has revoked a grant.
             fail(claim, AcquireOutcome.Kind.NO_QUORUM);
             return;
@@ -293,13 +287,13 @@ final class AcquireOperation {
         }
         claim.pending = null;
         claim.phase = Claim.Phase.HELD;
-        claim.holderMask = claim.acquireRound.granted();
+        claim.holderMask = claim.round.granted();
         pending.lease.recordVotes(claim);
         if (claim.guest != null) {
             pending.lease.fencingToken = claim.guest.token();
         }
         telemetry.onAcquired(claim, t2Ns);
-        scheduler.onAcquired(pending, claim, startNs(claim, pending.lease), t2Ns);
+        scheduler.onAcquired(pending, claim, claim.startNs(pending.lease), t2Ns);
     }
 
     void fail(Claim claim, AcquireOutcome.Kind reason) {

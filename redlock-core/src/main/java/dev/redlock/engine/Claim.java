@@ -44,9 +44,10 @@ final class Claim extends LockRequest {
         ABANDONED
     }
 
-    final Round acquireRound;
-    final Extension extension;
-    final Round releaseRound;
+    /** The votes of the acquire, and from the release on those of the release. */
+    final Round round;
+    /** The extension rounds; null before the first one of this object. */
+    Extension extension;
     /**
      * Why each failed or unknown vote of the acquire round failed, as ordinals of VoteFailure; stale for
      * other votes.
@@ -63,7 +64,6 @@ final class Claim extends LockRequest {
     LockKey key;
     /** Local end of the validity if the acquire round wins. */
     long validUntilNs;
-    long shortestRemainingTtlMs;
     /** Nodes that may have a key with the token. */
     long possibleHolderMask;
     /**
@@ -71,42 +71,25 @@ final class Claim extends LockRequest {
      * lease is lost.
      */
     long holderMask;
-    /** Nodes whose reply to the query for the ttl or the type of the holder's key is pending. */
-    long queriedMask;
     /** The number of the attempt in the flight recorder. */
     int number;
     /** What it needs beside a quorum of keys; null for nothing. */
     Guest guest;
-    /** The watch of its keys; null if there is none. */
-    WatchedLease watched;
-    /** The name of the reservation that a refused writer or set leaves; null for none. */
-    Token reservation;
+    /** What it needs if others compete; null before the first time for this object. */
+    private Contention contention;
     /** Nodes that the acquire was sent to, or could not be sent to, and those that an extension was sent to. */
     long askedMask;
-    /** Nodes that voted when the attempt started: it asks no others later. */
-    long voterMask;
-    /** Local end of the acquire round. */
-    long roundEndNs;
-    /** Commands are being sent to the nodes: the round waits for the last send before it decides. */
-    boolean isFanOutInProgress;
-    /** The longest ttl that was sent: a node that missed later commands may keep its key for that long. */
-    long ttlMsMax;
     /** Times the release for JFR; null if its event is off. */
     SharedStarts.Start<ReleaseEvent> releaseStart;
     private final ClaimEvents events;
     private final ConductorCounters counters;
-    private final LeaseTerms terms;
     int pendingReplyCount;
 
-    Claim(ClaimEvents events, ConductorCounters counters, LeaseTerms terms, Majority majority, byte[] tokenLabel,
-            int nodeCount) {
+    Claim(ClaimEvents events, ConductorCounters counters, Majority majority, byte[] tokenLabel, int nodeCount) {
         super(new Token(tokenLabel));
         this.events = events;
         this.counters = counters;
-        this.terms = terms;
-        this.acquireRound = new Round(majority);
-        this.extension = new Extension(majority, nowNs -> events.onExtendTimeout(this));
-        this.releaseRound = new Round(majority);
+        this.round = new Round(majority);
         this.failures = new byte[nodeCount];
         this.roundTimer = new DeadlineTimer(nowNs -> events.onRoundTimeout(this));
         this.holdTimer = new DeadlineTimer(nowNs -> events.onHoldTimer(this, nowNs));
@@ -115,15 +98,33 @@ final class Claim extends LockRequest {
     void reset() {
         assert phase == Phase.FREE && pendingReplyCount == 0 && guest == null
                 : "a claim in the pool is free and has no pending replies";
-        acquireRound.reset();
-        shortestRemainingTtlMs = -1;
+        round.reset();
         possibleHolderMask = 0;
         holderMask = 0;
         askedMask = 0;
-        if (extension.sequence != 0) {
+        if (extension != null) {
             extension.reset();
         }
-        reservation = null;
+        if (contention != null) {
+            contention.reset();
+        }
+    }
+
+    /** An extension was sent. */
+    boolean isExtended() {
+        return extension != null && extension.sequence != 0;
+    }
+
+    boolean isExtending() {
+        return extension != null && extension.isInProgress;
+    }
+
+    /** What the claim needs if others compete. It stays with a claim that is pooled. */
+    Contention contention() {
+        if (contention == null) {
+            contention = new Contention();
+        }
+        return contention;
     }
 
     /** Call it before the send, because a send may complete with a failure. */
@@ -145,22 +146,36 @@ final class Claim extends LockRequest {
         }
     }
 
+    /** Returns when its attempt for a lease started: t1. */
+    long startNs(LeaseHandle owner) {
+        return validUntilNs - owner.times.validityNs;
+    }
+
+    /** Returns the local end of its acquire round. */
+    long roundEndNs() {
+        return startNs(pending.lease) + pending.lease.times.nodeTimeoutNs;
+    }
+
     /** Returns the end of the validity of its ttl, usually that of the lease, if it is sent at t1. */
     long validUntilNs(long t1Ns) {
         LeaseTimes times = lease.times;
-        return ttlMs == times.ttlMs ? t1Ns + times.validityNs : terms.validUntilNs(t1Ns, ttlMs);
+        return ttlMs == times.ttlMs ? t1Ns + times.validityNs : times.terms.validUntilNs(t1Ns, ttlMs);
     }
 
     /** Returns the timeout of a round for its ttl, usually that of the lease. */
     long nodeTimeoutNs() {
         LeaseTimes times = lease.times;
-        return ttlMs == times.ttlMs ? times.nodeTimeoutNs : terms.nodeTimeoutNs(ttlMs);
+        return ttlMs == times.ttlMs ? times.nodeTimeoutNs : times.terms.nodeTimeoutNs(ttlMs);
     }
 
-    void recordRemainingTtl(long remainingTtlMs) {
-        if (shortestRemainingTtlMs < 0 || remainingTtlMs < shortestRemainingTtlMs) {
-            shortestRemainingTtlMs = remainingTtlMs;
-        }
+    /** Returns the longest ttl that was sent: a node that missed later commands may keep its key for that long. */
+    long longestTtlMs() {
+        return extension == null ? ttlMs : Math.max(ttlMs, extension.longestTtlMs);
+    }
+
+    /** Returns the shortest remaining ttl of the keys that have refused it, milliseconds; -1 if it is not known. */
+    long shortestRemainingTtlMs() {
+        return contention == null ? -1 : contention.shortestRemainingTtlMs;
     }
 
     void recordFailure(int nodeIndex, VoteFailure failure) {
@@ -188,7 +203,7 @@ final class Claim extends LockRequest {
 
     @Override
     public void onMayShortenLate(int nodeIndex, int sequence) {
-        extension.late.onUnanswered(nodeIndex, sequence == extension.sequence);
+        extension.onUnanswered(nodeIndex, sequence);
     }
 
     @Override
@@ -292,7 +307,7 @@ final class Claim extends LockRequest {
 
     @Override
     public long counterTtlMs() {
-        return terms.fenceCounterTtlMs();
+        return guest.counterTtlMs();
     }
 
     @Override
@@ -302,7 +317,7 @@ final class Claim extends LockRequest {
 
     @Override
     public Token reservation() {
-        return reservation;
+        return contention == null ? null : contention.reservation;
     }
 
     @Override

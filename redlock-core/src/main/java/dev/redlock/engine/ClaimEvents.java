@@ -21,8 +21,6 @@ interface ClaimEvents {
 
     void onRoundTimeout(Claim claim);
 
-    void onExtendTimeout(Claim claim);
-
     void onHoldTimer(Claim claim, long nowNs);
 
     /** An abandoned claim has got its last reply. */

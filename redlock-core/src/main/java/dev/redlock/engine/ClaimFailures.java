@@ -75,11 +75,6 @@ abstract class ClaimFailures implements ClaimEvents {
     }
 
     @Override
-    public void onExtendTimeout(Claim claim) {
-        keeper.extensions.onTimeout(claim);
-    }
-
-    @Override
     public void onHoldTimer(Claim claim, long nowNs) {
         keeper.renewals.onHoldTimer(claim, nowNs);
     }

@@ -25,8 +25,7 @@ final class ClaimPool {
     Claim take() {
         Claim pooled = free.poll();
         Claim claim = pooled == null
-                ? new Claim(events, services.counters, services.config.terms(), services.majority, services.tokenLabel,
-                        services.voters.length)
+                ? new Claim(events, services.counters, services.majority, services.tokenLabel, services.voters.length)
                 : pooled;
         outCount++;
         claim.reset();

@@ -48,26 +48,39 @@ final class ExtendOperation {
     /** Starts the extension round of a held lease. */
     void start(Claim claim, long ttlMs) {
         LeaseHandle lease = claim.lease;
-        claim.extension.isInProgress = true;
-        claim.extension.late.onSent(ttlMs);
-        claim.extension.sequence = claim.extension.sequence % SEQUENCE_MAX + 1;
-        claim.extension.round.reset();
+        Extension extension = extensionOf(claim);
+        extension.isInProgress = true;
+        extension.lastTtlMs = ttlMs;
+        extension.shortestTtlMs = Math.min(extension.shortestTtlMs, ttlMs);
+        if (extension.late != null) {
+            extension.late.onSent(ttlMs);
+        }
+        extension.sequence = extension.sequence % SEQUENCE_MAX + 1;
+        extension.round.reset();
         claim.ttlMs = ttlMs;
-        claim.ttlMsMax = Math.max(claim.ttlMsMax, ttlMs);
         long t1Ns = clock.nanoTime();
         telemetry.onExtensionStarted(claim, t1Ns);
-        claim.extension.validBeforeNs = lease.validUntilNs;
-        claim.extension.untilNs = claim.validUntilNs(t1Ns);
-        if (claim.extension.untilNs - lease.validUntilNs < 0) {
+        extension.validBeforeNs = lease.validUntilNs;
+        extension.untilNs = claim.validUntilNs(t1Ns);
+        if (extension.untilNs - lease.validUntilNs < 0) {
             // The new ttl ends earlier, and each node shortens its key as soon as the command arrives.
-            lease.setValidUntilNs(claim.extension.untilNs);
-            timers.start(claim.holdTimer, claim.extension.untilNs);
+            lease.setValidUntilNs(extension.untilNs);
+            timers.start(claim.holdTimer, extension.untilNs);
         }
-        timers.start(claim.extension.timer, t1Ns + claim.nodeTimeoutNs());
+        timers.start(extension.timer, t1Ns + claim.nodeTimeoutNs());
         claim.possibleHolderMask = services.all;
-        claim.extension.continuousMask = claim.holderMask;
+        extension.continuousMask = claim.holderMask;
         claim.addPendingReplies(services.voters.length);
         send(claim, services.all);
+    }
+
+    /** Returns the rounds of a claim, whose ttl is about to change. They stay with a claim that is pooled. */
+    private Extension extensionOf(Claim claim) {
+        if (claim.extension == null) {
+            claim.extension = new Extension(services.majority, nowNs -> onTimeout(claim));
+        }
+        claim.extension.longestTtlMs = Math.max(claim.extension.longestTtlMs, claim.ttlMs);
+        return claim.extension;
     }
 
     /** A batch does not report the nodes that it was sent to, so it is for claims that have asked all nodes before. */
@@ -83,6 +96,7 @@ final class ExtendOperation {
 
     /** Brings the expiry of the keys forward, on each node that gets the command now. No extension follows. */
     void shorten(Claim claim, long ttlMs) {
+        extensionOf(claim);
         claim.ttlMs = ttlMs;
         claim.addPendingReplies(Long.bitCount(claim.askedMask));
         fanOut.send(claim, CommandKind.SHORTEN, 0, claim.askedMask);
@@ -115,7 +129,7 @@ final class ExtendOperation {
         vote(claim, nodeIndex, sequence, vote);
     }
 
-    void onTimeout(Claim claim) {
+    private void onTimeout(Claim claim) {
         claim.extension.round.onTimeout();
         decide(claim);
     }
@@ -146,7 +160,7 @@ final class ExtendOperation {
     /** Returns whether a renewed key certainly lasts for the ttl. */
     private boolean isProof(Claim claim, int nodeIndex) {
         return (fanOut.isVoting(nodeIndex) || services.voters[nodeIndex].isGrantCounted(claim))
-                && !claim.extension.late.mayShorten(nodeIndex, claim.ttlMs);
+                && (claim.extension.late == null || !claim.extension.late.mayShorten(nodeIndex, claim.ttlMs));
     }
 
     private void decide(Claim claim) {
@@ -177,7 +191,9 @@ final class ExtendOperation {
 
     /** Ends a round without an outcome, because the lease ends: later replies do not count. */
     void stop(Claim claim) {
-        timers.stop(claim.extension.timer);
-        claim.extension.isInProgress = false;
+        if (claim.isExtending()) {
+            timers.stop(claim.extension.timer);
+            claim.extension.isInProgress = false;
+        }
     }
 }

@@ -13,13 +13,20 @@ import dev.redlock.time.DeadlineTimer;
 final class Extension {
 
     final Round round;
-    final LateExtensions late = new LateExtensions();
     final DeadlineTimer timer;
+    /** The extensions that a node may execute late; null if each of the token has its reply, or may have it. */
+    LateExtensions late;
     /** Of the last round; 0 before the first. */
     int sequence;
     /** Automatic extensions that have succeeded. */
     int automaticCount;
     boolean isInProgress;
+    /** The ttl of the last extension. */
+    long lastTtlMs;
+    /** The shortest ttl of an extension. */
+    long shortestTtlMs = Long.MAX_VALUE;
+    /** The longest ttl that was sent before: a node that missed later commands may keep its key for that long. */
+    long longestTtlMs;
     /** Local end of the validity if the round wins. */
     long untilNs;
     /** Local end of the validity before the round. */
@@ -39,6 +46,18 @@ final class Extension {
         sequence = 0;
         automaticCount = 0;
         isInProgress = false;
-        late.reset();
+        shortestTtlMs = Long.MAX_VALUE;
+        longestTtlMs = 0;
+        late = null;
+    }
+
+    /** The connection of an extension was lost before the reply. */
+    void onUnanswered(int nodeIndex, int ofSequence) {
+        if (late == null) {
+            late = new LateExtensions();
+            late.onSent(shortestTtlMs);
+            late.onSent(lastTtlMs);
+        }
+        late.onUnanswered(nodeIndex, ofSequence == sequence);
     }
 }

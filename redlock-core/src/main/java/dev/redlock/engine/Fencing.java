@@ -87,6 +87,11 @@ final class Fencing {
             return claim.phase == Claim.Phase.RAISING ? raiseTarget : rule.highest();
         }
 
+        @Override
+        public long counterTtlMs() {
+            return services.config.terms().fenceCounterTtlMs();
+        }
+
         // ---- the acquire round ----------------------------------------------------------------------------------
 
         @Override
@@ -165,7 +170,7 @@ final class Fencing {
             long droppedMask = rule.dropOutOfRange(guard.clockLimit());
             for (long leftMask = droppedMask; leftMask != 0; leftMask &= leftMask - 1) {
                 int nodeIndex = Long.numberOfTrailingZeros(leftMask);
-                if (claim.acquireRound.revoke(nodeIndex)) {
+                if (claim.round.revoke(nodeIndex)) {
                     claim.recordFailure(nodeIndex, VoteFailure.FENCE_OUT_OF_RANGE);
                 }
             }
@@ -176,7 +181,7 @@ final class Fencing {
         }
 
         private void raiseOrFail() {
-            switch (claim.acquireRound.decision()) {
+            switch (claim.round.decision()) {
                 case WON -> raise();
                 case CONTENDED -> operation.fail(claim, AcquireOutcome.Kind.CONTENDED);
                 // A counter of the first nodes is out of range.
@@ -268,7 +273,7 @@ final class Fencing {
         }
 
         private boolean mayCountersDiffer() {
-            Round round = claim.acquireRound;
+            Round round = claim.round;
             return isCounterLagging || rule.lagging() != 0
                     || (round.refused() | round.failed() | round.unknown()) != 0;
         }

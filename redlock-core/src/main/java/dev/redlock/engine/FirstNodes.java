@@ -34,7 +34,7 @@ final class FirstNodes {
             operation.askAll(claim, t1Ns);
             return;
         }
-        claim.voterMask = services.fanOut.votingMask(claim);
+        claim.contention().voterMask = services.fanOut.votingMask(claim);
         services.timers.start(claim.roundTimer, hedgeAtNs(claim, mask, t1Ns));
         services.telemetry.onAttempt(claim, t1Ns, mask);
         operation.ask(claim, mask);
@@ -64,7 +64,7 @@ final class FirstNodes {
 
     /** When an attempt asks the other nodes too, unless the first ones have replied. */
     private long hedgeAtNs(Claim claim, long mask, long nowNs) {
-        long leftNs = Math.max(0, claim.roundEndNs - nowNs);
+        long leftNs = Math.max(0, claim.roundEndNs() - nowNs);
         return nowNs + (Long.bitCount(mask) == 1
                 ? services.coordinator.timeoutNs(Long.numberOfTrailingZeros(mask), leftNs)
                 : services.firstVoters.delayNs(mask, leftNs));
@@ -73,13 +73,13 @@ final class FirstNodes {
     /** Asks more nodes. */
     private void askMore(Claim claim, long mask) {
         // The first grants of the attempt may be older than the check that has let these nodes vote.
-        long newVoters = mask & ~claim.voterMask;
+        long newVoters = mask & ~claim.contention().voterMask;
         // Also a cluster that is silent for the key: its silence may end before the send.
         newVoters &= newVoters == 0 ? 0 : services.readyMask(claim);
         claim.askedMask |= newVoters;
         claim.possibleHolderMask |= newVoters;
         // The decision follows the last send.
-        claim.isFanOutInProgress = true;
+        operation.asking = claim;
         for (long left = newVoters; left != 0; left &= left - 1) {
             int i = Long.numberOfTrailingZeros(left);
             boolean isSilent = services.voters[i].isSilentFor(claim);
@@ -101,7 +101,7 @@ final class FirstNodes {
         }
         // If there is no other node, the name is still needed: the coordinator may not know the script yet.
         if (mask != named) {
-            claim.reservation = null;
+            claim.contention().reservation = null;
             services.fanOut.send(claim, AcquireOperation.kindOf(claim), 0, mask & ~named);
         }
     }
@@ -125,7 +125,7 @@ final class FirstNodes {
     }
 
     private void askOthers(Claim claim) {
-        services.timers.start(claim.roundTimer, claim.roundEndNs);
+        services.timers.start(claim.roundTimer, claim.roundEndNs());
         long others = all & ~claim.askedMask;
         services.telemetry.rare.onAskedOthers(claim, others);
         askMore(claim, others);
@@ -145,11 +145,11 @@ final class FirstNodes {
      */
     void onVote(Claim claim) {
         boolean isCoordinatorAskedOnly = isCoordinatorAskedOnly(claim);
-        if (isCoordinatorAskedOnly && claim.acquireRound.refused() != 0) {
+        if (isCoordinatorAskedOnly && claim.round.refused() != 0) {
             operation.fail(claim, AcquireOutcome.Kind.CONTENDED);
-        } else if (isCoordinatorAskedOnly && claim.acquireRound.granted() != 0) {
+        } else if (isCoordinatorAskedOnly && claim.round.granted() != 0) {
             askFirstVoters(claim);
-        } else if ((claim.acquireRound.failed() | claim.acquireRound.unknown()) != 0 || silentMask(claim) == 0) {
+        } else if ((claim.round.failed() | claim.round.unknown()) != 0 || silentMask(claim) == 0) {
             hedge(claim);
         }
     }
@@ -160,6 +160,6 @@ final class FirstNodes {
 
     /** The nodes that were asked and have not voted, as a mask. */
     static long silentMask(Claim claim) {
-        return claim.acquireRound.pending() & claim.askedMask;
+        return claim.round.pending() & claim.askedMask;
     }
 }

@@ -27,6 +27,11 @@ interface Guest {
     /** Returns the number in the commands of the guest. */
     long number();
 
+    /** Returns the expiry of the counters in the commands of a fenced lock, milliseconds. */
+    default long counterTtlMs() {
+        return 0;
+    }
+
     /** The claim returns to its pool. */
     void onRecycled();
 

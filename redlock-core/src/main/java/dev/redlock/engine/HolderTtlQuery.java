@@ -28,6 +28,8 @@ final class HolderTtlQuery {
     private final ClaimPool claims;
     private final ReleaseOperation releases;
     private final AcquireScheduler scheduler;
+    /** Its queries are being sent: the query ends after the last send at the earliest. */
+    private Claim asking;
 
     HolderTtlQuery(LoopServices services, ClaimPool claims, ReleaseOperation releases, AcquireScheduler scheduler) {
         this.services = services;
@@ -46,7 +48,7 @@ final class HolderTtlQuery {
         if (!isDue(claim)) {
             return false;
         }
-        boolean isRolledBack = claim.shortestRemainingTtlMs < 0 || scheduler.retries.mayHaveSetKeys(claim);
+        boolean isRolledBack = claim.shortestRemainingTtlMs() < 0 || scheduler.retries.mayHaveSetKeys(claim);
         if (isRolledBack) {
             services.counters.add(ConductorCounters.ROLLED_BACK, 1);
         }
@@ -58,7 +60,7 @@ final class HolderTtlQuery {
         if (claim.phase != Claim.Phase.ACQUIRING || claim.pending.lease.key.kind == LockKind.PERMIT) {
             return false;
         }
-        if (claim.shortestRemainingTtlMs >= 0) {
+        if (claim.shortestRemainingTtlMs() >= 0) {
             return isTypeDue(claim) && hasTimeForQuery(claim.pending);
         }
         return services.config.attempts().commandMode() == CommandMode.AUTO && claim.pending.lease.waitNs <= 0
@@ -72,36 +74,35 @@ final class HolderTtlQuery {
 
     /** Sends the query to nodes that refused, then the release to all that may have the token. */
     void start(Claim claim, boolean isRolledBack) {
-        boolean isTtlKnown = claim.shortestRemainingTtlMs >= 0;
+        boolean isTtlKnown = claim.shortestRemainingTtlMs() >= 0;
         claim.phase = Claim.Phase.QUERYING_TTL;
         services.timers.start(claim.roundTimer,
                 services.clock.nanoTime() + services.config.terms().nodeTimeoutNs(claim.ttlMs));
-        // The query ends after the last send at the earliest.
-        claim.isFanOutInProgress = true;
+        asking = claim;
         if (isTtlKnown) {
-            askType(claim, Long.lowestOneBit(claim.acquireRound.refused()));
+            askType(claim, Long.lowestOneBit(claim.round.refused()));
         } else {
-            claim.queriedMask = claim.acquireRound.refused();
-            claim.addPendingReplies(Long.bitCount(claim.queriedMask));
-            services.fanOut.send(claim, CommandKind.REMAINING_TTL, 0, claim.queriedMask);
+            claim.contention().queriedMask = claim.round.refused();
+            claim.addPendingReplies(Long.bitCount(claim.contention().queriedMask));
+            services.fanOut.send(claim, CommandKind.REMAINING_TTL, 0, claim.contention().queriedMask);
         }
         if (isRolledBack) {
             releases.send(claim);
         }
-        claim.isFanOutInProgress = false;
+        asking = null;
         endIfAnswered(claim);
     }
 
     /** Whether the key in use lasts longer than a lock can, and its type is not known yet. */
     boolean isTypeDue(Claim claim) {
-        return claim.shortestRemainingTtlMs > services.config.terms().maxTtlMs()
+        return claim.shortestRemainingTtlMs() > services.config.terms().maxTtlMs()
                 && claim.pending.lease.askedKey == null;
     }
 
     /** Asks one node that refused. The keys of a set need a command each. */
     private void askType(Claim claim, long nodeBit) {
         int count = typeCount(claim.key);
-        claim.queriedMask |= nodeBit;
+        claim.contention().queriedMask |= nodeBit;
         claim.pending.lease.askedKey = claim.key;
         claim.pending.lease.keyType = KeyType.NONE;
         claim.addPendingReplies(Long.bitCount(nodeBit) * count);
@@ -132,7 +133,7 @@ final class HolderTtlQuery {
     /** The value is in milliseconds: -1 for a key without expiry, -2 for a missing key. */
     void onReply(Claim claim, long value) {
         if (claim.phase == Claim.Phase.QUERYING_TTL) {
-            claim.recordRemainingTtl(remainingTtlMs(value));
+            claim.contention().recordRemainingTtl(remainingTtlMs(value));
         }
     }
 
@@ -155,21 +156,21 @@ final class HolderTtlQuery {
     /** A node has answered the rollback, or cannot, so it has answered the query before. */
     void onReleased(Claim claim, int nodeIndex) {
         if (claim.phase == Claim.Phase.QUERYING_TTL) {
-            claim.queriedMask &= ~(1L << nodeIndex);
+            claim.contention().queriedMask &= ~(1L << nodeIndex);
             endIfAnswered(claim);
         }
     }
 
     private void endIfAnswered(Claim claim) {
-        if (claim.queriedMask != 0 || claim.isFanOutInProgress) {
+        if (claim.contention().queriedMask != 0 || claim == asking) {
             return;
         }
         if (isTypeDue(claim)) {
-            claim.isFanOutInProgress = true;
-            askType(claim, Long.lowestOneBit(claim.acquireRound.refused()));
-            claim.isFanOutInProgress = false;
+            asking = claim;
+            askType(claim, Long.lowestOneBit(claim.round.refused()));
+            asking = null;
         }
-        if (claim.queriedMask == 0) {
+        if (claim.contention().queriedMask == 0) {
             end(claim);
         }
     }
@@ -181,7 +182,7 @@ final class HolderTtlQuery {
             scheduler.permits.onNoneFree(claim);
             return;
         }
-        pending.lease.shortestRemainingTtlMs = claim.shortestRemainingTtlMs;
+        pending.lease.shortestRemainingTtlMs = claim.shortestRemainingTtlMs();
         untrack(claim);
         scheduler.retries.onAttemptFailed(pending, AcquireOutcome.Kind.CONTENDED);
     }

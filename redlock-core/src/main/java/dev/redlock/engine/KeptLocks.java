@@ -50,7 +50,6 @@ final class KeptLocks {
         lease.releaseOutcome = ReleaseOutcome.KEPT;
         lease.claim = null;
         if (!lease.isKept) {
-            claim.releaseRound.reset();
             services.telemetry.rare.onKept(claim);
         }
         LeaseHandle kept = null;

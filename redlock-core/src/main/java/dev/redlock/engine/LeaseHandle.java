@@ -362,11 +362,11 @@ public final class LeaseHandle extends LeaseView {
     /** Records the votes of an attempt that has ended. */
     void recordVotes(Claim decided) {
         attemptCount++;
-        grantedMask = decided.acquireRound.granted();
-        refusedMask = decided.acquireRound.refused();
-        failedMask = decided.acquireRound.failed();
-        unknownMask = decided.acquireRound.unknown();
-        shortestRemainingTtlMs = decided.shortestRemainingTtlMs;
+        grantedMask = decided.round.granted();
+        refusedMask = decided.round.refused();
+        failedMask = decided.round.failed();
+        unknownMask = decided.round.unknown();
+        shortestRemainingTtlMs = decided.shortestRemainingTtlMs();
         if ((failedMask | unknownMask) != 0) {
             if (failures == null) {
                 failures = new byte[decided.failures.length];

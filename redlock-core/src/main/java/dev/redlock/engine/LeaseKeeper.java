@@ -78,10 +78,8 @@ final class LeaseKeeper {
     void untrack(LeaseHandle lease) {
         Claim claim = lease.claim;
         timers.stop(claim.holdTimer);
-        if (claim.extension.isInProgress) {
-            extensions.stop(claim);
-        }
-        if (claim.watched != null) {
+        extensions.stop(claim);
+        if (lease.spec.isLossWatched) {
             lossWatch.stop(claim);
         }
         if (lease.previousHeld == null) {
@@ -114,7 +112,7 @@ final class LeaseKeeper {
             lease.completeExtend(isLost ? ExtendOutcome.EXPIRED : ExtendOutcome.NOT_HELD);
         } else if (isOver) {
             loss.expire(claim);
-        } else if (!claim.extension.isInProgress) {
+        } else if (!claim.isExtending()) {
             lease.setExtendState(LeaseHandle.ExtendState.STARTED);
             startExtension(claim, lease.extendTtlMs);
         }
@@ -149,7 +147,7 @@ final class LeaseKeeper {
         } else {
             timers.start(claim.holdTimer, lease.validUntilNs);
         }
-        if (claim.watched != null) {
+        if (lease.spec.isLossWatched) {
             lossWatch.onExtended(claim);
         }
         if (isManual) {
@@ -157,7 +155,7 @@ final class LeaseKeeper {
         } else if (isSuccess && lease.spec.listener != null) {
             UserCallbacks.notifyExtended(lease.spec.listener, lease, claim.extension.automaticCount);
         }
-        if (lease.isExtensionAccepted() && lease.claim == claim && !claim.extension.isInProgress) {
+        if (lease.isExtensionAccepted() && lease.claim == claim && !claim.isExtending()) {
             extend(lease);
         }
     }

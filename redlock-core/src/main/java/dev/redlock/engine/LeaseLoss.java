@@ -113,10 +113,10 @@ final class LeaseLoss {
      * held the key, it has lost it after that, so the key was not interrupted before the round.
      */
     private void revoke(Claim claim, int nodeIndex, LossCause cause) {
-        if (claim.extension.isInProgress) {
+        if (claim.isExtending()) {
             claim.extension.round.revoke(nodeIndex);
+            claim.extension.continuousMask &= ~(1L << nodeIndex);
         }
-        claim.extension.continuousMask &= ~(1L << nodeIndex);
         dropHolder(claim, nodeIndex, cause);
     }
 

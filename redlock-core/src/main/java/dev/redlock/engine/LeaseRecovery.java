@@ -65,7 +65,7 @@ final class LeaseRecovery {
      * the extension that threw may have started another one, which has its own end.
      */
     private static void recoverExtension(LeaseHandle lease, LeaseLoop owner) {
-        boolean isStarted = lease.isExtensionAccepted() && lease.claim != null && lease.claim.extension.isInProgress;
+        boolean isStarted = lease.isExtensionAccepted() && lease.claim != null && lease.claim.isExtending();
         if (lease.extendState == LeaseHandle.ExtendState.NONE || !lease.isTaken(RequestMailbox.EXTEND) || isStarted) {
             return;
         }

@@ -40,8 +40,9 @@ final class LossWatch {
     /** Starts to watch the keys of a lease that is held from now on. */
     void start(Claim claim) {
         long all = services.all;
+        WatchedLease first = null;
         for (int i = 0; i < claim.key.resourceCount(); i++) {
-            WatchedLease lease = new WatchedLease(claim, claim.key.resourceKey(i), claim.watched);
+            WatchedLease lease = new WatchedLease(claim, claim.key.resourceKey(i), first);
             WatchedLease newest = watched.get(lease.key);
             if (newest == null) {
                 watched.add(lease);
@@ -51,32 +52,38 @@ final class LossWatch {
                 lease.nextOfKey = newest.nextOfKey;
                 newest.nextOfKey = lease;
             }
-            claim.watched = lease;
+            first = lease.first;
         }
         check(claim, all);
         checkDue();
     }
 
     void stop(Claim claim) {
-        for (WatchedLease lease = claim.watched; lease != null; lease = lease.next) {
-            remove(lease);
+        for (int i = 0; i < claim.key.resourceCount(); i++) {
+            remove(claim, claim.key.resourceKey(i));
         }
-        claim.watched = null;
     }
 
-    private void remove(WatchedLease lease) {
-        WatchedLease other = watched.get(lease.key);
-        if (other == lease) {
-            watched.remove(lease);
-            if (lease.nextOfKey != null) {
-                watched.add(lease.nextOfKey);
-            }
+    private void remove(Claim claim, LockKey resource) {
+        WatchedLease previous = null;
+        WatchedLease lease = watched.get(resource);
+        while (lease != null && lease.claim != claim) {
+            previous = lease;
+            lease = lease.nextOfKey;
+        }
+        if (lease == null) {
+            // The start has thrown.
             return;
         }
-        while (other.nextOfKey != lease) {
-            other = other.nextOfKey;
+        lease.first.isStopped = true;
+        if (previous != null) {
+            previous.nextOfKey = lease.nextOfKey;
+            return;
         }
-        other.nextOfKey = lease.nextOfKey;
+        watched.remove(lease);
+        if (lease.nextOfKey != null) {
+            watched.add(lease.nextOfKey);
+        }
     }
 
     /** An extension round has ended. */
@@ -99,7 +106,7 @@ final class LossWatch {
     /** Checks of the leases with a key are due, each once for all its resources. */
     private void addDue(WatchedLease firstOfKey, long nodes) {
         for (WatchedLease lease = firstOfKey; lease != null; lease = lease.nextOfKey) {
-            addDueTo(lease.claim.watched, nodes);
+            addDueTo(lease.first, nodes);
         }
     }
 
@@ -124,7 +131,7 @@ final class LossWatch {
             long nodes = lease.dueMask;
             lease.dueMask = 0;
             // The keys are read after an extension anyway.
-            if (lease.claim.watched == lease && !lease.claim.extension.isInProgress) {
+            if (!lease.isStopped && !lease.claim.isExtending()) {
                 checkCount++;
                 check(lease.claim, nodes);
             }

@@ -406,8 +406,8 @@ final class PermitOperation {
     }
 
     private void onNoneFree(Claim claim, int nodeIndex, long value) {
-        claim.recordRemainingTtl(value == NO_EXPIRY_REPLY ? Long.MAX_VALUE : -value);
-        claim.acquireRound.onVote(nodeIndex, Vote.REFUSED);
+        claim.contention().recordRemainingTtl(value == NO_EXPIRY_REPLY ? Long.MAX_VALUE : -value);
+        claim.round.onVote(nodeIndex, Vote.REFUSED);
         if (scheduler.holderQuery.isTypeDue(claim) && !isOver(claim.pending)) {
             scheduler.holderQuery.start(claim, false);
         } else {
@@ -418,7 +418,7 @@ final class PermitOperation {
     /** No permit is free, as one node says. */
     void onNoneFree(Claim claim) {
         PendingAcquire pending = claim.pending;
-        int nodeIndex = Long.numberOfTrailingZeros(claim.acquireRound.refused());
+        int nodeIndex = Long.numberOfTrailingZeros(claim.round.refused());
         pending.lease.recordVotes(claim);
         if (claim.isWakeUpWanted && services.node(nodeIndex, claim).hasWakeUps()) {
             scheduler.registrations.add(pending.queue, 1L << nodeIndex);

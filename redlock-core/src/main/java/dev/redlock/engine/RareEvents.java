@@ -195,14 +195,16 @@ final class RareEvents {
     }
 
     private static void commit(ReleaseEvent event, Claim claim, ReleaseOutcome outcome) {
-        Round round = claim.releaseRound;
+        Round round = claim.round;
+        // A lock that is kept has asked no node.
+        long votes = outcome == ReleaseOutcome.KEPT ? 0 : -1;
         try {
             event.resource = claim.key.resource();
             event.outcome = outcome.name();
-            event.deleted = Long.bitCount(round.granted());
-            event.notHeld = Long.bitCount(round.refused());
-            event.failed = Long.bitCount(round.failed());
-            event.unknown = Long.bitCount(round.unknown());
+            event.deleted = Long.bitCount(round.granted() & votes);
+            event.notHeld = Long.bitCount(round.refused() & votes);
+            event.failed = Long.bitCount(round.failed() & votes);
+            event.unknown = Long.bitCount(round.unknown() & votes);
             event.commit();
             event.resource = null;
         } catch (RuntimeException | Error e) {

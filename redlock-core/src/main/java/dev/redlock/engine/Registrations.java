@@ -103,7 +103,7 @@ final class Registrations {
         if (claim.key.kind == LockKind.SET) {
             recordRefusalOfSet(claim, nodeIndex, value);
         } else if (value != LockRequest.REFUSED_TTL_UNKNOWN) {
-            claim.recordRemainingTtl(value == NO_EXPIRY_REPLY ? Long.MAX_VALUE : -value);
+            claim.contention().recordRemainingTtl(value == NO_EXPIRY_REPLY ? Long.MAX_VALUE : -value);
         }
     }
 
@@ -121,7 +121,7 @@ final class Registrations {
     }
 
     private void onAnswered(Claim claim, int coordinator) {
-        long startNs = claim.roundEndNs - claim.pending.lease.times.nodeTimeoutNs;
+        long startNs = claim.startNs(claim.pending.lease);
         services.coordinator.onRefused(coordinator, services.clock.nanoTime() - startNs);
     }
 
@@ -130,7 +130,7 @@ final class Registrations {
         if (value == 0 || value == LockRequest.REFUSED_TTL_UNKNOWN) {
             return;
         }
-        claim.recordRemainingTtl(Ticket.remainingTtlMsOfSet(value));
+        claim.contention().recordRemainingTtl(Ticket.remainingTtlMsOfSet(value));
         if (claim.phase == Claim.Phase.ACQUIRING) {
             Reservations.onLeft(claim.pending, nodeIndex, services.clock.nanoTime());
         }

@@ -102,9 +102,11 @@ final class ReleaseOperation {
     /** What throws here, as the clock may, must not keep the release back. */
     private void start(Claim claim, LockKey key) {
         claim.phase = Claim.Phase.RELEASING;
-        claim.releaseRound.reset();
-        claim.releaseRound.onNotAsked(services.all & ~claim.askedMask);
         try {
+            // By the votes of the acquire round, so before the round of the release.
+            CommandKind kind = kindOf(claim);
+            claim.round.reset();
+            claim.round.onNotAsked(services.all & ~claim.askedMask);
             long nowNs = clock.nanoTime();
             LeaseHandle lease = claim.lease;
             int askedNode = keeper.waiters.onEnding(key, lease.waitNs, lease.acquiredNs, nowNs);
@@ -113,7 +115,7 @@ final class ReleaseOperation {
             if (askedNode != Coordinator.NONE) {
                 ask(claim, key, askedNode);
             }
-            send(claim);
+            send(claim, kind);
         } catch (RuntimeException | Error e) {
             onSendFailed(claim);
             throw e;
@@ -142,7 +144,7 @@ final class ReleaseOperation {
             return;
         }
         try {
-            long untilNs = clock.nanoTime() + claim.ttlMsMax * NS_PER_MS;
+            long untilNs = clock.nanoTime() + claim.longestTtlMs() * NS_PER_MS;
             for (long left = claim.askedMask; left != 0; left &= left - 1) {
                 services.node(Long.numberOfTrailingZeros(left), claim).retainRelease(claim, untilNs);
             }
@@ -168,9 +170,16 @@ final class ReleaseOperation {
 
     /** Sends the release to all nodes that were asked; the replies count as votes in phase RELEASING only. */
     void send(Claim claim) {
+        send(claim, kindOf(claim));
+    }
+
+    private static CommandKind kindOf(Claim claim) {
+        return claim.guest == null ? CommandKind.RELEASE : claim.guest.releaseKind();
+    }
+
+    private void send(Claim claim, CommandKind kind) {
         claim.retain();
         claim.addPendingReplies(Long.bitCount(claim.askedMask));
-        CommandKind kind = claim.guest == null ? CommandKind.RELEASE : claim.guest.releaseKind();
         fanOut.release(claim, kind, claim.askedMask);
         claim.removePendingReply();
     }
@@ -186,13 +195,13 @@ final class ReleaseOperation {
             return;
         }
         if (vote != Vote.REFUSED && (claim.possibleHolderMask & 1L << nodeIndex) != 0) {
-            services.node(nodeIndex, claim).retainRelease(claim, clock.nanoTime() + claim.ttlMsMax * NS_PER_MS);
+            services.node(nodeIndex, claim).retainRelease(claim, clock.nanoTime() + claim.longestTtlMs() * NS_PER_MS);
         }
         vote(claim, nodeIndex, vote);
     }
 
     void onTimeout(Claim claim) {
-        claim.releaseRound.onTimeout();
+        claim.round.onTimeout();
         decide(claim);
     }
 
@@ -201,21 +210,21 @@ final class ReleaseOperation {
             if (vote != Vote.GRANTED) {
                 telemetry.rare.onNotDeleted(claim, nodeIndex, vote);
             }
-            claim.releaseRound.onVote(nodeIndex, vote);
+            claim.round.onVote(nodeIndex, vote);
             decide(claim);
         }
     }
 
     private void decide(Claim claim) {
-        Decision decision = claim.releaseRound.decision();
+        Decision decision = claim.round.decision();
         if (decision == Decision.OPEN) {
             return;
         }
         if (decision == Decision.WON) {
             end(claim, ReleaseOutcome.RELEASED);
-        } else if (claim.releaseRound.isRefusedForCertain()) {
+        } else if (claim.round.isRefusedForCertain()) {
             end(claim, ReleaseOutcome.EXPIRED);
-        } else if (decision == Decision.NO_QUORUM || claim.releaseRound.pending() == 0) {
+        } else if (decision == Decision.NO_QUORUM || claim.round.pending() == 0) {
             end(claim, ReleaseOutcome.UNKNOWN);
         }
     }

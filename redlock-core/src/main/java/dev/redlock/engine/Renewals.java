@@ -74,7 +74,8 @@ final class Renewals {
         if (lease.isKept) {
             return lease.validUntilNs - lease.keepUntilNs() < 0;
         }
-        return lease.claim.extension.automaticCount < lease.spec.extensionCountMax
+        Extension extension = lease.claim.extension;
+        return (extension == null ? 0 : extension.automaticCount) < lease.spec.extensionCountMax
                 && nowNs - lease.acquiredNs < lease.spec.holdNsMax;
     }
 
@@ -88,7 +89,7 @@ final class Renewals {
             keeper.loss.expire(claim);
             return;
         }
-        boolean isExtensionDue = !claim.extension.isInProgress && mayExtend(lease, nowNs);
+        boolean isExtensionDue = !claim.isExtending() && mayExtend(lease, nowNs);
         startTimer(claim, lease.validUntilNs);
         if (isExtensionDue) {
             keeper.startExtension(claim, lease.isKept ? keeper.kept.ttlMsToKeep(lease, nowNs) : lease.spec.ttlMs);

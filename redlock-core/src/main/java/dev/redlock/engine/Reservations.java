@@ -59,7 +59,9 @@ final class Reservations {
             pending.queue.awaited = null;
         }
         pending.isReservationSent = claim.key.kind != LockKind.SET || isPeriodOfSet(nowNs - pending.reservedNs);
-        claim.reservation = pending.isReservationSent ? pending.reservation : null;
+        if (pending.isReservationSent) {
+            claim.contention().reservation = pending.reservation;
+        }
     }
 
     /**
@@ -117,7 +119,7 @@ final class Reservations {
 
     /** Returns whether an attempt of a writer has to ask all nodes at once, and notes that it does. */
     boolean isEveryNodeAsked(PendingAcquire pending, Claim claim, long nowNs) {
-        if (claim.reservation == null || !isOfWriter(pending) || renewalNs(pending) - nowNs > 0) {
+        if (claim.reservation() == null || !isOfWriter(pending) || renewalNs(pending) - nowNs > 0) {
             return false;
         }
         pending.reservedNs = nowNs;
@@ -152,7 +154,6 @@ final class Reservations {
         claim.key = key;
         claim.token.set(pending.reservation);
         claim.ttlMs = pending.lease.spec.ttlMs;
-        claim.ttlMsMax = pending.lease.spec.ttlMs;
         claim.askedMask = mask;
         claim.possibleHolderMask = retainedMask;
         releases.abandon(claim);

@@ -426,7 +426,7 @@ final class WaitQueues {
         PendingAcquire head = queue.head();
         if (head.state == PendingAcquire.State.BACKING_OFF && !queue.isHeldLocally && !queue.isPausing) {
             onWoken(queue, head, nodeIndex);
-        } else if (head.claim != null && (head.claim.acquireRound.refused() & 1L << nodeIndex) != 0) {
+        } else if (head.claim != null && (head.claim.round.refused() & 1L << nodeIndex) != 0) {
             // The push follows the refusal: the change is later than the attempt.
             services.telemetry.rare.onWoken(queue.key, nodeIndex);
             head.isWoken = true;

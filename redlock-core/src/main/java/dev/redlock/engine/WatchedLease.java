@@ -8,17 +8,19 @@ package dev.redlock.engine;
 final class WatchedLease extends Keyed {
 
     final Claim claim;
-    /** The next resource of the lease; null if there is none. */
-    final WatchedLease next;
+    /** The first resource of the lease, which knows what is due for all of them. */
+    final WatchedLease first;
     /** Another lease with this resource: this client has acquired the lock again before it knew of a loss. */
     WatchedLease nextOfKey;
     /** The nodes whose checks are due, on the first resource of the lease. */
     long dueMask;
     WatchedLease nextDue;
+    /** The lease has ended. */
+    boolean isStopped;
 
-    WatchedLease(Claim claim, LockKey key, WatchedLease next) {
+    WatchedLease(Claim claim, LockKey key, WatchedLease first) {
         this.claim = claim;
         this.key = key;
-        this.next = next;
+        this.first = first == null ? this : first;
     }
 }

@@ -211,9 +211,9 @@ final class StateTable {
                 "a HELD lease has a quorum of holder nodes", subject);
         check(claim.holdTimer.isStarted() && !claim.roundTimer.isStarted(), "a HELD lease has a hold timer alone",
                 subject);
-        check(claim.extension.isInProgress == claim.extension.timer.isStarted(), "an extension has an extend timer",
-                subject);
-        check(claim.extension.isInProgress || !lease.isExtensionAccepted(), "an accepted extension is in progress",
+        check(claim.extension == null || claim.isExtending() == claim.extension.timer.isStarted(),
+                "an extension has an extend timer", subject);
+        check(claim.isExtending() || !lease.isExtensionAccepted(), "an accepted extension is in progress",
                 subject);
     }
 }
