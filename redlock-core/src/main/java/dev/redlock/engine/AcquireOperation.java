@@ -153,7 +153,7 @@ final class AcquireOperation {
     }
 
     private void onGrant(Claim claim, int nodeIndex, long value) {
-        if (claim.phase == Claim.Phase.ACQUIRING && claim.pending.isReserving) {
+        if (claim.phase == Claim.Phase.ACQUIRING && claim.pending.isReserving()) {
             scheduler.reservations.onGrant(claim, nodeIndex);
         }
         if (claim.guest == null || claim.guest.onGrant(nodeIndex, value)) {

@@ -111,25 +111,16 @@ final class AcquireScheduler implements Waiters {
     // ---- attempts ---------------------------------------------------------------------------------------------------
 
     void startAttempt(PendingAcquire pending) {
-        if (pending.state == PendingAcquire.State.QUEUED) {
-            waiterCount--;
-        }
-        services.timers.stop(pending.timer);
-        if (pending.queue != null) {
-            pending.queue.isPausing = false;
-        }
-        if (pending.hasReservedPlace) {
-            pending.hasReservedPlace = false;
-        } else if (inFlight.count < inFlight.max) {
-            inFlight.count++;
-        } else {
+        boolean hasPlace = pending.waiting != null && retries.endWait(pending);
+        if (!hasPlace && inFlight.count >= inFlight.max) {
             retries.awaitPlace(pending);
             return;
         }
+        inFlight.count += hasPlace ? 0 : 1;
         pending.state = PendingAcquire.State.ATTEMPTING;
-        pending.retryImmediately = false;
-        pending.isWoken = false;
-        pending.timerStep = PendingAcquire.TimerStep.ATTEMPT;
+        if (pending.waiting != null) {
+            pending.waiting.onAttempt();
+        }
         pending.generation++;
         LeaseHandle lease = pending.lease;
         long generation = pending.generation;
@@ -158,8 +149,8 @@ final class AcquireScheduler implements Waiters {
     }
 
     void releaseReservedPlace(PendingAcquire pending) {
-        if (pending.hasReservedPlace) {
-            pending.hasReservedPlace = false;
+        if (pending.hasReservedPlace()) {
+            pending.waiting.hasReservedPlace = false;
             releasePlace();
         }
     }
@@ -201,7 +192,7 @@ final class AcquireScheduler implements Waiters {
             leaveQueues(pending, kind == AcquireOutcome.Kind.ACQUIRED ? lease : null);
         } finally {
             services.telemetry.onAcquireEnded(pending, kind, reason);
-            if (pending.isReserving) {
+            if (pending.isReserving()) {
                 withdrawReservation(pending);
             }
             recycle(pending);

@@ -322,6 +322,6 @@ final class Claim extends LockRequest {
 
     @Override
     public boolean isReservationLeft() {
-        return key.kind != LockKind.SET || pending != null && pending.reservedNode >= 0;
+        return key.kind != LockKind.SET || pending != null && pending.hasReservedNode();
     }
 }

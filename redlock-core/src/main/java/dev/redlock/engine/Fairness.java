@@ -254,7 +254,7 @@ final class Fairness {
             scheduler.startAttempt(head);
         } else if (!isDue && (queue.hints == null || !scheduler.permits.followers.handOff(queue))) {
             // If it is due, the attempt precedes the release, and the delay after the refusal is the pause.
-            head.retryImmediately = true;
+            head.waiting.retryImmediately = true;
         }
     }
 

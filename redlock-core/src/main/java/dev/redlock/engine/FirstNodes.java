@@ -94,7 +94,7 @@ final class FirstNodes {
         long named = coordinator == Coordinator.NONE ? 0 : mask & 1L << coordinator;
         if (named != 0) {
             if (scheduler.queues.setOrder.isFirst(claim.pending.queue)) {
-                claim.pending.reservedNode = coordinator;
+                claim.pending.reservation.node = coordinator;
             }
             Reservations.onLeft(claim.pending, coordinator, services.clock.nanoTime());
             services.fanOut.send(claim, AcquireOperation.kindOf(claim), 0, named);

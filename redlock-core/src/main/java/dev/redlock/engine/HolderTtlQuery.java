@@ -68,7 +68,7 @@ final class HolderTtlQuery {
     }
 
     private boolean hasTimeForQuery(PendingAcquire pending) {
-        return pending.lease.waitNs <= 0 || !pending.retryImmediately && !pending.isWoken
+        return pending.lease.waitNs <= 0 || !pending.isNextDue()
                 && pending.deadlineNs - services.clock.nanoTime() > pending.lease.times.nodeTimeoutNs;
     }
 

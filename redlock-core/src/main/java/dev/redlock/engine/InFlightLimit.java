@@ -23,33 +23,35 @@ final class InFlightLimit {
     PendingAcquire reserve() {
         PendingAcquire next = first;
         remove(next);
-        next.hasReservedPlace = true;
+        next.waiting.hasReservedPlace = true;
         return next;
     }
 
     void append(PendingAcquire pending) {
-        pending.previousForPlace = last;
-        pending.nextForPlace = null;
+        Waiting waiting = pending.waiting();
+        waiting.previousForPlace = last;
+        waiting.nextForPlace = null;
         if (last == null) {
             first = pending;
         } else {
-            last.nextForPlace = pending;
+            last.waiting.nextForPlace = pending;
         }
         last = pending;
     }
 
     void remove(PendingAcquire pending) {
-        if (pending.previousForPlace == null) {
-            first = pending.nextForPlace;
+        Waiting waiting = pending.waiting;
+        if (waiting.previousForPlace == null) {
+            first = waiting.nextForPlace;
         } else {
-            pending.previousForPlace.nextForPlace = pending.nextForPlace;
+            waiting.previousForPlace.waiting.nextForPlace = waiting.nextForPlace;
         }
-        if (pending.nextForPlace == null) {
-            last = pending.previousForPlace;
+        if (waiting.nextForPlace == null) {
+            last = waiting.previousForPlace;
         } else {
-            pending.nextForPlace.previousForPlace = pending.previousForPlace;
+            waiting.nextForPlace.waiting.previousForPlace = waiting.previousForPlace;
         }
-        pending.previousForPlace = null;
-        pending.nextForPlace = null;
+        waiting.previousForPlace = null;
+        waiting.nextForPlace = null;
     }
 }

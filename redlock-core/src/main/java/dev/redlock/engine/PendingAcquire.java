@@ -1,6 +1,5 @@
 package dev.redlock.engine;
 
-import dev.redlock.quorum.Token;
 import dev.redlock.telemetry.AcquireEvent;
 import dev.redlock.telemetry.SharedStarts;
 import dev.redlock.time.DeadlineTimer;
@@ -33,22 +32,6 @@ final class PendingAcquire {
     }
 
     /**
-     * The purpose of the timer between two attempts.
-     *
-     * @threading immutable
-     */
-    enum TimerStep {
-        /** Starts the next attempt after a delay. */
-        ATTEMPT,
-        /** Starts the next attempt for a push. */
-        WAKE,
-        /** Registers for the pushes of all nodes. */
-        WATCH,
-        /** Starts the next attempt because no push came. */
-        BACKSTOP
-    }
-
-    /**
      * The nodes that an attempt asks.
      *
      * @threading immutable
@@ -72,56 +55,22 @@ final class PendingAcquire {
     Claim claim;
     /** The queue of its resource; null without a wait budget, and until the first refusal of a plain lock. */
     WaitQueue queue;
-    PendingAcquire previousInQueue;
-    PendingAcquire nextInQueue;
-    PendingAcquire previousForPlace;
-    PendingAcquire nextForPlace;
     PendingAcquire previousActive;
     PendingAcquire nextActive;
     /** When the engine took the call, monotonic; {@link #NOT_STARTED} before its only attempt. */
     long startNs;
     long deadlineNs;
-    /** A lease of this client was released during the attempt: a failed attempt retries without a delay. */
-    boolean retryImmediately;
-    /** A node that refused the current attempt has pushed a change since: a failed attempt retries without a delay. */
-    boolean isWoken;
-    /** Contended attempts of this acquisition that were refused. */
-    int lossCount;
-    /** What the timer does in state {@link State#BACKING_OFF}. */
-    TimerStep timerStep = TimerStep.ATTEMPT;
-    /** The longest time without a push, nanoseconds. */
-    long backstopNs;
-    /** When the key of the holder expires, unless it is renewed, monotonic; far away if unknown. */
-    long expiryNs;
     /** The plan of the current or next attempt. */
     Plan plan = Plan.UNCONTENDED;
-    /** A place of {@link InFlightLimit} is reserved for its next attempt. */
-    boolean hasReservedPlace;
     /** Counts attempts and uses: a change during a callback shows that the callback has started or ended an attempt. */
     long generation;
-
-    /** It leaves its {@linkplain Reservations reservation} on nodes that refuse it. */
-    boolean isReserving;
-    /** The current attempt contains the name of its reservation; stale without a reservation. */
-    boolean isReservationSent;
-    /** The node that has the reservation of a waiting set, as far as is known; -1 for none. */
-    int reservedNode;
-    /** When the writer last left its reservation on all nodes, or the set first left its own, monotonic. */
-    long reservedNs;
-    /** When the set last left its reservation, monotonic. */
-    long leftNs;
-    /** The name of the reservation of a waiting writer or set; stale if {@link #isReserving} is false. */
-    Token reservation;
-
-    // Of an acquisition of a permit; stale for another kind.
-    /** The permit that an attempt behind the head of the queue asks for. */
-    PermitKey.Permit permit;
-    /** The permit of the current attempt comes from a push. */
-    boolean isPermitPushed;
-    /** The last search has found no free permit, so the node pushes the next change of each permit. */
-    boolean hasSearched;
-    /** Searches for a free permit since the last one that found none. */
-    int searchCount;
+    // Null before the first use by this object, which keeps them in the pool.
+    /** Of an acquisition that waits. */
+    Waiting waiting;
+    /** Of a writer or a set that waits. */
+    Reservation reservation;
+    /** Of a permit; stale for another kind. */
+    PermitChoice permitChoice;
 
     /** Times the acquisition for JFR; null if its event is off. */
     SharedStarts.Start<AcquireEvent> start;
@@ -139,15 +88,13 @@ final class PendingAcquire {
         lease = newLease;
         claim = null;
         queue = null;
-        retryImmediately = false;
-        isWoken = false;
-        lossCount = 0;
-        timerStep = TimerStep.ATTEMPT;
-        expiryNs = 0;
         plan = Plan.UNCONTENDED;
-        hasReservedPlace = false;
-        isReserving = false;
-        reservedNode = -1;
+        if (waiting != null) {
+            waiting.reset();
+        }
+        if (reservation != null) {
+            reservation.reset();
+        }
         startNs = NOT_STARTED;
         generation++;
     }
@@ -155,5 +102,38 @@ final class PendingAcquire {
     /** Whether the plan asks the coordinator alone at first. */
     boolean isCoordinatorFirst() {
         return plan == Plan.COORDINATOR_FIRST || plan == Plan.YIELDING;
+    }
+
+    Waiting waiting() {
+        if (waiting == null) {
+            waiting = new Waiting();
+        }
+        return waiting;
+    }
+
+    PermitChoice permitChoice() {
+        if (permitChoice == null) {
+            permitChoice = new PermitChoice();
+        }
+        return permitChoice;
+    }
+
+    boolean hasReservedPlace() {
+        return waiting != null && waiting.hasReservedPlace;
+    }
+
+    /** Whether a failed attempt retries without a delay. */
+    boolean isNextDue() {
+        return waiting != null && (waiting.retryImmediately || waiting.isWoken);
+    }
+
+    /** Whether it leaves its {@linkplain Reservations reservation} on nodes that refuse it. */
+    boolean isReserving() {
+        return reservation != null && reservation.isActive;
+    }
+
+    /** Whether a node has the reservation of a waiting set, as far as is known. */
+    boolean hasReservedNode() {
+        return reservation != null && reservation.node >= 0;
     }
 }

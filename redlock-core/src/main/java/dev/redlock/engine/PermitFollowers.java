@@ -52,7 +52,7 @@ final class PermitFollowers {
     }
 
     private void start(PendingAcquire next, PermitKey.Permit permit) {
-        next.permit = permit;
+        next.permitChoice().permit = permit;
         next.queue.hints.followerCount++;
         try {
             scheduler.startAttempt(next);
@@ -78,7 +78,7 @@ final class PermitFollowers {
     }
 
     private static PermitKey.Permit chosen(PendingAcquire pending, PermitKey.Permit permit, PendingAcquire.Plan plan) {
-        pending.isPermitPushed = plan == PendingAcquire.Plan.COORDINATOR_FIRST;
+        pending.permitChoice().isPushed = plan == PendingAcquire.Plan.COORDINATOR_FIRST;
         pending.plan = plan;
         return permit;
     }
@@ -110,10 +110,11 @@ final class PermitFollowers {
     /** Whether the attempt of a follower asks for a permit. */
     boolean isAskedFor(WaitQueue queue, int number) {
         int left = queue.hints.followerCount;
-        for (PendingAcquire next = queue.head().nextInQueue; left > 0 && next != null; next = next.nextInQueue) {
+        for (PendingAcquire next = queue.head().waiting.nextInQueue; left > 0
+                && next != null; next = next.waiting.nextInQueue) {
             if (next.state == PendingAcquire.State.ATTEMPTING) {
                 left--;
-                if (next.permit.number() == number) {
+                if (next.permitChoice().permit.number() == number) {
                     return true;
                 }
             }
@@ -134,7 +135,7 @@ final class PermitFollowers {
         }
         queue.hints.permit = null;
         next.plan = PendingAcquire.Plan.UNCONTENDED;
-        next.isPermitPushed = false;
+        next.permitChoice().isPushed = false;
         start(next, permit);
         return true;
     }
@@ -150,7 +151,7 @@ final class PermitFollowers {
         // Nodes that refuse push the next change, or the permit was guessed. Other nodes may have used up their push.
         LeaseHandle votes = pending.lease;
         if (votes.grantedCount() + votes.failedCount() + votes.unknownCount() > 0) {
-            queue.head().hasSearched = false;
+            queue.head().permitChoice().hasSearched = false;
             if (reason == AcquireOutcome.Kind.CONTENDED || !willSearch(queue.head())) {
                 scheduler.queues.wakeLocally(queue);
             }

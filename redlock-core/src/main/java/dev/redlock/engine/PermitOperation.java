@@ -126,11 +126,11 @@ final class PermitOperation {
         WaitQueue queue = pending.queue;
         boolean isFollower = queue != null && queue.head() != pending;
         if (pending.lease.attemptCount() == 0 || isFollower) {
-            pending.hasSearched = false;
-            pending.searchCount = 0;
+            pending.permitChoice().hasSearched = false;
+            pending.permitChoice().searchCount = 0;
         }
         if (isFollower) {
-            attempt(pending, pending.permit);
+            attempt(pending, pending.permitChoice().permit);
             return;
         }
         if (pending.lease.waitNs <= 0) {
@@ -158,10 +158,10 @@ final class PermitOperation {
         PermitKey.Permit permit = queue.hints.permit;
         queue.hints.permit = null;
         if (permit != null && !isUsed((PermitKey) queue.key, permit.number())) {
-            head.isPermitPushed = queue.hints.isPermitPushed;
+            head.permitChoice().isPushed = queue.hints.isPermitPushed;
             return permit;
         }
-        head.isPermitPushed = false;
+        head.permitChoice().isPushed = false;
         if (isUncontended) {
             return unusedPermit((PermitKey) queue.key);
         }
@@ -255,18 +255,18 @@ final class PermitOperation {
      * permits.
      */
     private boolean searchAgain(PendingAcquire pending) {
-        boolean isNextDue = pending.retryImmediately || pending.isWoken;
+        boolean isNextDue = pending.isNextDue();
         if (!isNextDue && !isOver(pending) && attemptNextHint(pending)) {
             return true;
         }
         // A push ends the registration of its permit, and the refusal of its node starts it again.
-        pending.hasSearched &= isRegistered(pending, services.coordinator.of(pending.lease.key));
-        boolean isEachPermitRegistered = pending.isPermitPushed && pending.hasSearched;
+        pending.permitChoice().hasSearched &= isRegistered(pending, services.coordinator.of(pending.lease.key));
+        boolean isEachPermitRegistered = pending.permitChoice().isPushed && pending.permitChoice().hasSearched;
         if (isNextDue || isEachPermitRegistered || isOver(pending)) {
             return false;
         }
-        if (pending.searchCount >= SEARCHES_MAX) {
-            pending.searchCount = 0;
+        if (pending.permitChoice().searchCount >= SEARCHES_MAX) {
+            pending.permitChoice().searchCount = 0;
             if (pending.queue != null) {
                 // The attempts have registered for the permits that they asked for alone.
                 scheduler.registrations.remove(pending.queue);
@@ -274,7 +274,6 @@ final class PermitOperation {
             return false;
         }
         onRefused(pending);
-        pending.timerStep = PendingAcquire.TimerStep.ATTEMPT;
         runGuarded(pending, () -> search(pending));
         return true;
     }
@@ -311,12 +310,12 @@ final class PermitOperation {
     }
 
     private void search(PendingAcquire pending) {
-        boolean isDoubted = pending.plan == PendingAcquire.Plan.ALL && pending.searchCount == 0
-                || pending.searchCount % 2 != 0;
+        boolean isDoubted = pending.plan == PendingAcquire.Plan.ALL && pending.permitChoice().searchCount == 0
+                || pending.permitChoice().searchCount % 2 != 0;
         // Of the attempt that follows the search.
         pending.plan = PendingAcquire.Plan.ALL;
-        pending.searchCount++;
-        pending.hasSearched = false;
+        pending.permitChoice().searchCount++;
+        pending.permitChoice().hasSearched = false;
         Claim claim = claims.take();
         claim.phase = Claim.Phase.SEARCHING;
         claim.pending = pending;
@@ -422,15 +421,15 @@ final class PermitOperation {
         pending.lease.recordVotes(claim);
         if (claim.isWakeUpWanted && services.node(nodeIndex, claim).hasWakeUps()) {
             scheduler.registrations.add(pending.queue, 1L << nodeIndex);
-            pending.hasSearched = true;
+            pending.permitChoice().hasSearched = true;
         }
         end(claim);
-        pending.searchCount = 0;
-        pending.isPermitPushed = false;
+        pending.permitChoice().searchCount = 0;
+        pending.permitChoice().isPushed = false;
         if (pending.queue != null) {
             pending.queue.hints.found.clear();
             pending.queue.hints.isDisputed = true;
-            pending.isWoken |= !pending.queue.hints.pushed.isEmpty();
+            pending.waiting.isWoken |= !pending.queue.hints.pushed.isEmpty();
         }
         scheduler.retries.onLockTaken(pending, AcquireOutcome.Kind.CONTENDED);
     }

@@ -47,20 +47,23 @@ final class Reservations {
         if (!isWaiting) {
             return;
         }
-        if (!pending.isReserving) {
-            pending.reservation = pending.reservation == null ? new Token(services.tokenLabel) : pending.reservation;
-            services.tokens.next(pending.reservation, nowNs);
-            pending.reservedNs = claim.key.kind == LockKind.SET ? nowNs : nowNs - ttlNs(pending);
-            pending.leftNs = nowNs - SET_PERIOD_NS;
-            pending.isReserving = true;
+        if (!pending.isReserving()) {
+            if (pending.reservation == null) {
+                pending.reservation = new Reservation(new Token(services.tokenLabel));
+            }
+            services.tokens.next(pending.reservation.name, nowNs);
+            pending.reservation.reservedNs = claim.key.kind == LockKind.SET ? nowNs : nowNs - ttlNs(pending);
+            pending.reservation.leftNs = nowNs - SET_PERIOD_NS;
+            pending.reservation.isActive = true;
         }
         if (claim.key.kind == LockKind.SET) {
             // What the last refusal has said.
             pending.queue.awaited = null;
         }
-        pending.isReservationSent = claim.key.kind != LockKind.SET || isPeriodOfSet(nowNs - pending.reservedNs);
-        if (pending.isReservationSent) {
-            claim.contention().reservation = pending.reservation;
+        pending.reservation.isSent = claim.key.kind != LockKind.SET
+                || isPeriodOfSet(nowNs - pending.reservation.reservedNs);
+        if (pending.reservation.isSent) {
+            claim.contention().reservation = pending.reservation.name;
         }
     }
 
@@ -74,14 +77,18 @@ final class Reservations {
 
     /** An attempt of a set is sent to its coordinator, or refused there: it may leave the reservation. */
     static void onLeft(PendingAcquire pending, int coordinator, long nowNs) {
-        if (pending.isReservationSent && pending.reservedNode == coordinator) {
-            pending.leftNs = nowNs;
+        if (isSentTo(pending, coordinator)) {
+            pending.reservation.leftNs = nowNs;
         }
+    }
+
+    private static boolean isSentTo(PendingAcquire pending, int nodeIndex) {
+        return pending.hasReservedNode() && pending.reservation.isSent && pending.reservation.node == nodeIndex;
     }
 
     /** Returns whether a set has its reservation on the coordinator, as far as is known: also in a pause. */
     boolean isLeft(PendingAcquire pending, long nowNs) {
-        return isOfSet(pending) && nowNs - pending.leftNs < SET_PERIOD_NS;
+        return isOfSet(pending) && nowNs - pending.reservation.leftNs < SET_PERIOD_NS;
     }
 
     /** Returns whether reservations alone may have refused a set: those last for a third of a second at most. */
@@ -91,7 +98,7 @@ final class Reservations {
 
     /** Returns whether the next refusal leaves the reservation of the oldest set. */
     boolean isDue(PendingAcquire pending, long nowNs) {
-        return !isOfSet(pending) || isPeriodOfSet(nowNs - pending.reservedNs);
+        return !isOfSet(pending) || isPeriodOfSet(nowNs - pending.reservation.reservedNs);
     }
 
     private static long ttlNs(PendingAcquire pending) {
@@ -102,19 +109,18 @@ final class Reservations {
      * Returns whether the coordinator must see the next grant of a set, or others would give way to its reservation.
      */
     static boolean isOfSet(PendingAcquire pending) {
-        return pending.reservedNode >= 0;
+        return pending.hasReservedNode();
     }
 
     /** A node has granted an attempt: that ends the reservation of a set there. */
     void onGrant(Claim claim, int nodeIndex) {
-        if (claim.phase == Claim.Phase.ACQUIRING && claim.pending.reservedNode == nodeIndex
-                && claim.pending.isReservationSent) {
-            claim.pending.reservedNode = -1;
+        if (claim.phase == Claim.Phase.ACQUIRING && isSentTo(claim.pending, nodeIndex)) {
+            claim.pending.reservation.node = -1;
         }
     }
 
     private static boolean isOfWriter(PendingAcquire pending) {
-        return pending.isReserving && pending.lease.key.kind == LockKind.WRITE;
+        return pending.isReserving() && pending.lease.key.kind == LockKind.WRITE;
     }
 
     /** Returns whether an attempt of a writer has to ask all nodes at once, and notes that it does. */
@@ -122,7 +128,7 @@ final class Reservations {
         if (claim.reservation() == null || !isOfWriter(pending) || renewalNs(pending) - nowNs > 0) {
             return false;
         }
-        pending.reservedNs = nowNs;
+        pending.reservation.reservedNs = nowNs;
         return true;
     }
 
@@ -133,7 +139,7 @@ final class Reservations {
 
     /** Returns when a waiting writer renews its reservation. */
     long renewalNs(PendingAcquire pending) {
-        return pending.reservedNs + ttlNs(pending) / 2;
+        return pending.reservation.reservedNs + ttlNs(pending) / 2;
     }
 
     /** Removes the reservation of an acquisition that has ended. */
@@ -143,16 +149,15 @@ final class Reservations {
             // A node that cannot be reached gets the removal later.
             remove(pending, pending.lease.key, all, all);
         } else if (isOfSet(pending)) {
-            remove(pending, ((SetKey) pending.lease.key).reservationKey(), 1L << pending.reservedNode, 0);
+            remove(pending, ((SetKey) pending.lease.key).reservationKey(), 1L << pending.reservation.node, 0);
         }
-        pending.isReserving = false;
-        pending.reservedNode = -1;
+        pending.reservation.reset();
     }
 
     private void remove(PendingAcquire pending, LockKey key, long mask, long retainedMask) {
         Claim claim = claims.take();
         claim.key = key;
-        claim.token.set(pending.reservation);
+        claim.token.set(pending.reservation.name);
         claim.ttlMs = pending.lease.spec.ttlMs;
         claim.askedMask = mask;
         claim.possibleHolderMask = retainedMask;

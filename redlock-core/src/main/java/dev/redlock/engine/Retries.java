@@ -129,23 +129,23 @@ final class Retries {
 
     /** A waiter with a queue was refused: starts its next attempt by its timer. */
     private void retry(PendingAcquire pending, AcquireOutcome.Kind reason) {
-        if (!pending.retryImmediately) {
+        if (!pending.waiting.retryImmediately) {
             // Another client holds the lock, or may get it before the next attempt.
             queues.fairness.onFailed(pending);
-            pending.lossCount += pending.plan == PendingAcquire.Plan.UNCONTENDED ? 0 : 1;
+            pending.waiting.lossCount += pending.plan == PendingAcquire.Plan.UNCONTENDED ? 0 : 1;
         }
         long nowNs = services.clock.nanoTime();
         long leftNs = pending.deadlineNs - nowNs;
         if (leftNs <= 0) {
             scheduler.finish(pending, AcquireOutcome.Kind.TIMED_OUT, reason);
-        } else if (pending.retryImmediately) {
+        } else if (pending.waiting.retryImmediately) {
             // The release has followed the refusals.
             scheduler.registrations.remove(pending.queue);
             pending.plan = Reservations.isOfSet(pending)
                     ? PendingAcquire.Plan.COORDINATOR_FIRST
                     : PendingAcquire.Plan.UNCONTENDED;
             services.timers.start(pending.timer, nowNs);
-        } else if (pending.isWoken) {
+        } else if (pending.waiting.isWoken) {
             wake(pending, PendingAcquire.Plan.COORDINATOR_FIRST, nowNs);
         } else if (reason == AcquireOutcome.Kind.CONTENDED && isRegistrationDue(pending)) {
             pending.plan = PendingAcquire.Plan.COORDINATOR_FIRST;
@@ -159,7 +159,7 @@ final class Retries {
                 if (reason == AcquireOutcome.Kind.CONTENDED && pending.queue.registeredMask != 0) {
                     awaitPush(pending, nowNs, delayNs);
                 } else {
-                    startTimer(pending, PendingAcquire.TimerStep.ATTEMPT, nowNs + Math.min(leftNs, pauseNs));
+                    startTimer(pending, Waiting.TimerStep.ATTEMPT, nowNs + Math.min(leftNs, pauseNs));
                 }
                 queues.passOnPriority(pending.queue);
             }
@@ -183,6 +183,20 @@ final class Retries {
 
     // ---- waiting for others of this client --------------------------------------------------------------------------
 
+    /** The wait of an acquisition ends with an attempt. Returns whether a place is reserved for it. */
+    boolean endWait(PendingAcquire pending) {
+        if (pending.state == PendingAcquire.State.QUEUED) {
+            scheduler.waiterCount--;
+        }
+        services.timers.stop(pending.timer);
+        if (pending.queue != null) {
+            pending.queue.isPausing = false;
+        }
+        boolean hasPlace = pending.waiting.hasReservedPlace;
+        pending.waiting.hasReservedPlace = false;
+        return hasPlace;
+    }
+
     /** An acquisition follows others of this client for the same lock. */
     void append(PendingAcquire pending, WaitQueue queue) {
         queue.append(pending);
@@ -198,9 +212,9 @@ final class Retries {
         long heldUntilNs = queues.setOrder.heldUntilNs(pending.queue);
         pending.state = PendingAcquire.State.BACKING_OFF;
         pending.plan = PendingAcquire.Plan.COORDINATOR_FIRST;
-        pending.backstopNs = retryDelays.backstopNs();
-        pending.expiryNs = heldUntilNs - nowNs > 0 ? heldUntilNs : nowNs + WAIT_NS_MAX;
-        startTimer(pending, PendingAcquire.TimerStep.BACKSTOP, nowNs + pending.backstopNs);
+        pending.waiting.backstopNs = retryDelays.backstopNs();
+        pending.waiting.expiryNs = heldUntilNs - nowNs > 0 ? heldUntilNs : nowNs + WAIT_NS_MAX;
+        startTimer(pending, Waiting.TimerStep.BACKSTOP, nowNs + pending.waiting.backstopNs);
     }
 
     /** Waits for a place until the wait budget ends. A new acquisition also needs room for one more waiter. */
@@ -246,20 +260,20 @@ final class Retries {
                 + (remainingTtlMs < 0 || remainingTtlMs > TTL_MS_MAX ? WAIT_NS_MAX : (remainingTtlMs + 1) * NS_PER_MS);
         expiryNs += placeDelayNs(pending, expiryNs);
         // The other permits of a semaphore expire as the last search has said.
-        boolean isOneOfPermits = pending.lease.key.kind == LockKind.PERMIT && pending.isPermitPushed;
-        pending.expiryNs = isOneOfPermits ? WaitQueues.earlier(pending.expiryNs, expiryNs) : expiryNs;
+        boolean isOneOfPermits = pending.lease.key.kind == LockKind.PERMIT && pending.permitChoice.isPushed;
+        pending.waiting.expiryNs = isOneOfPermits ? WaitQueues.earlier(pending.waiting.expiryNs, expiryNs) : expiryNs;
         long drawnNs = retryDelays.backstopNs();
-        pending.backstopNs = Math.max(delayNs, drawnNs);
+        pending.waiting.backstopNs = Math.max(delayNs, drawnNs);
         if (Long.bitCount(pending.queue.registeredMask) == 1 && services.voters.length > 1) {
-            startTimer(pending, PendingAcquire.TimerStep.WATCH, nowNs + Math.min(delayNs, drawnNs));
+            startTimer(pending, Waiting.TimerStep.WATCH, nowNs + Math.min(delayNs, drawnNs));
         } else {
-            startTimer(pending, PendingAcquire.TimerStep.BACKSTOP, nowNs + pending.backstopNs);
+            startTimer(pending, Waiting.TimerStep.BACKSTOP, nowNs + pending.waiting.backstopNs);
         }
     }
 
     /** The acquisition waits longer than most: the pushes of all nodes wake it from now on. */
     private void watch(PendingAcquire pending, long nowNs) {
-        startTimer(pending, PendingAcquire.TimerStep.BACKSTOP, nowNs + pending.backstopNs);
+        startTimer(pending, Waiting.TimerStep.BACKSTOP, nowNs + pending.waiting.backstopNs);
         watches.start(pending.queue);
     }
 
@@ -268,13 +282,13 @@ final class Retries {
      * again and again is asked together with the others from time to time: it may be wrong.
      */
     void wake(PendingAcquire head, PendingAcquire.Plan plan, long atNs) {
-        boolean isCoordinatorDoubted = head.lossCount % LOSSES_MAX == LOSSES_MAX - 1;
+        boolean isCoordinatorDoubted = head.waiting.lossCount % LOSSES_MAX == LOSSES_MAX - 1;
         head.plan = isCoordinatorDoubted ? PendingAcquire.Plan.ALL : plan;
         long startNs = atNs + placeDelayNs(head, atNs);
         // A later push does not postpone the attempt: other waiters of the client may register for the key all the
         // time.
-        boolean isStartKnown = head.timerStep == PendingAcquire.TimerStep.WAKE;
-        startTimer(head, PendingAcquire.TimerStep.WAKE,
+        boolean isStartKnown = head.waiting.timerStep == Waiting.TimerStep.WAKE;
+        startTimer(head, Waiting.TimerStep.WAKE,
                 isStartKnown ? WaitQueues.earlier(startNs, head.timer.deadlineNs()) : startNs);
     }
 
@@ -290,18 +304,18 @@ final class Retries {
         if (pending.deadlineNs - nowNs <= 0) {
             scheduler.finish(pending, AcquireOutcome.Kind.TIMED_OUT, lease.lastReason());
         } else if (pending.state == PendingAcquire.State.BACKING_OFF) {
-            PendingAcquire.TimerStep step = pending.timerStep;
-            pending.timerStep = PendingAcquire.TimerStep.ATTEMPT;
-            if (step == PendingAcquire.TimerStep.WATCH) {
+            Waiting.TimerStep step = pending.waiting.timerStep;
+            pending.waiting.timerStep = Waiting.TimerStep.ATTEMPT;
+            if (step == Waiting.TimerStep.WATCH) {
                 watch(pending, nowNs);
                 return;
             }
-            if (step == PendingAcquire.TimerStep.BACKSTOP && SetOrder.isOfSet(pending.queue)
+            if (step == Waiting.TimerStep.BACKSTOP && SetOrder.isOfSet(pending.queue)
                     && queues.setOrder.isServed(pending.queue)) {
                 awaitOthers(pending);
                 return;
             }
-            if (step == PendingAcquire.TimerStep.BACKSTOP) {
+            if (step == Waiting.TimerStep.BACKSTOP) {
                 services.telemetry.rare.onBackstop(lease.key);
             }
             scheduler.startAttempt(pending);
@@ -309,17 +323,17 @@ final class Retries {
     }
 
     /** Starts the timer, which the end of the holder's ttl and the end of the wait budget precede. */
-    void startTimer(PendingAcquire pending, PendingAcquire.TimerStep step, long atNs) {
-        pending.timerStep = step;
+    void startTimer(PendingAcquire pending, Waiting.TimerStep step, long atNs) {
+        pending.waiting.timerStep = step;
         long dueNs = WaitQueues.earlier(atNs, pending.deadlineNs);
-        boolean isAwaitingPush = step == PendingAcquire.TimerStep.WATCH || step == PendingAcquire.TimerStep.BACKSTOP;
-        if (isAwaitingPush && pending.expiryNs - dueNs < 0) {
-            pending.timerStep = PendingAcquire.TimerStep.ATTEMPT;
+        boolean isAwaitingPush = step == Waiting.TimerStep.WATCH || step == Waiting.TimerStep.BACKSTOP;
+        if (isAwaitingPush && pending.waiting.expiryNs - dueNs < 0) {
+            pending.waiting.timerStep = Waiting.TimerStep.ATTEMPT;
             pending.plan = PendingAcquire.Plan.COORDINATOR_FIRST;
-            dueNs = pending.expiryNs;
+            dueNs = pending.waiting.expiryNs;
         }
         if (scheduler.reservations.isRenewedBefore(pending, dueNs)) {
-            pending.timerStep = PendingAcquire.TimerStep.ATTEMPT;
+            pending.waiting.timerStep = Waiting.TimerStep.ATTEMPT;
             dueNs = scheduler.reservations.renewalNs(pending);
         }
         services.timers.start(pending.timer, dueNs);

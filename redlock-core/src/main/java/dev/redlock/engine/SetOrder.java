@@ -63,7 +63,7 @@ final class SetOrder {
     /** Whether the set that has priority awaits the resource, makes an attempt, or a timer is about to start it. */
     private static boolean isAsking(ResourceQueues.Entry entry) {
         PendingAcquire head = entry.priority.head();
-        return head.state != PendingAcquire.State.BACKING_OFF || head.timerStep == PendingAcquire.TimerStep.WAKE
+        return head.state != PendingAcquire.State.BACKING_OFF || head.waiting.timerStep == Waiting.TimerStep.WAKE
                 || awaits(entry.priority, entry);
     }
 

@@ -43,7 +43,7 @@ final class WaitQueue extends Keyed {
     PendingAcquire firstQueued() {
         PendingAcquire pending = head;
         while (pending != null && pending.state != PendingAcquire.State.QUEUED) {
-            pending = pending.nextInQueue;
+            pending = pending.waiting.nextInQueue;
         }
         return pending;
     }
@@ -51,7 +51,7 @@ final class WaitQueue extends Keyed {
     /** Counts the waiters that have no attempt in progress, up to a limit. */
     int queuedCount(int limit) {
         int count = 0;
-        for (PendingAcquire pending = head; pending != null && count < limit; pending = pending.nextInQueue) {
+        for (PendingAcquire pending = head; pending != null && count < limit; pending = pending.waiting.nextInQueue) {
             count += pending.state == PendingAcquire.State.QUEUED ? 1 : 0;
         }
         return count;
@@ -59,39 +59,41 @@ final class WaitQueue extends Keyed {
 
     /** Adds a waiter behind the head and all that came before it: its first attempt had no queue. */
     void append(PendingAcquire pending) {
+        Waiting waiting = pending.waiting();
         PendingAcquire previous = tail;
         while (previous != head && previous.startNs - pending.startNs > 0) {
-            previous = previous.previousInQueue;
+            previous = previous.waiting.previousInQueue;
         }
         pending.queue = this;
-        pending.previousInQueue = previous;
-        pending.nextInQueue = previous == null ? null : previous.nextInQueue;
+        waiting.previousInQueue = previous;
+        waiting.nextInQueue = previous == null ? null : previous.waiting.nextInQueue;
         if (previous == null) {
             head = pending;
         } else {
-            previous.nextInQueue = pending;
+            previous.waiting.nextInQueue = pending;
         }
-        if (pending.nextInQueue == null) {
+        if (waiting.nextInQueue == null) {
             tail = pending;
         } else {
-            pending.nextInQueue.previousInQueue = pending;
+            waiting.nextInQueue.waiting.previousInQueue = pending;
         }
     }
 
     void remove(PendingAcquire pending) {
         assert pending.queue == this;
-        if (pending.previousInQueue == null) {
-            head = pending.nextInQueue;
+        Waiting waiting = pending.waiting;
+        if (waiting.previousInQueue == null) {
+            head = waiting.nextInQueue;
         } else {
-            pending.previousInQueue.nextInQueue = pending.nextInQueue;
+            waiting.previousInQueue.waiting.nextInQueue = waiting.nextInQueue;
         }
-        if (pending.nextInQueue == null) {
-            tail = pending.previousInQueue;
+        if (waiting.nextInQueue == null) {
+            tail = waiting.previousInQueue;
         } else {
-            pending.nextInQueue.previousInQueue = pending.previousInQueue;
+            waiting.nextInQueue.waiting.previousInQueue = waiting.previousInQueue;
         }
         pending.queue = null;
-        pending.previousInQueue = null;
-        pending.nextInQueue = null;
+        waiting.previousInQueue = null;
+        waiting.nextInQueue = null;
     }
 }

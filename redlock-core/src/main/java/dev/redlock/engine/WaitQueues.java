@@ -232,7 +232,7 @@ final class WaitQueues {
         forgetPermits(queue);
         queue.pauseEndNs = untilNs;
         head.plan = PendingAcquire.Plan.YIELDING;
-        head.timerStep = PendingAcquire.TimerStep.ATTEMPT;
+        head.waiting.timerStep = Waiting.TimerStep.ATTEMPT;
         scheduler.releaseReservedPlace(head);
         services.timers.start(head.timer, earlier(untilNs, head.deadlineNs));
         passOnPriority(queue);
@@ -261,7 +261,7 @@ final class WaitQueues {
         if (head.state == PendingAcquire.State.BACKING_OFF && !queue.isHeldLocally && !queue.isPausing) {
             scheduler.retries.wake(head, PendingAcquire.Plan.COORDINATOR_FIRST, services.clock.nanoTime());
         } else {
-            head.isWoken = true;
+            head.waiting.isWoken = true;
         }
     }
 
@@ -348,7 +348,9 @@ final class WaitQueues {
 
     private void wakeRegistered(WaitQueue queue, int nodeIndex) {
         if (isRegistered(queue, nodeIndex)) {
-            queue.head().hasSearched = false;
+            if (queue.key.kind == LockKind.PERMIT) {
+                queue.head().permitChoice().hasSearched = false;
+            }
             wakeLocally(queue);
         }
     }
@@ -394,7 +396,7 @@ final class WaitQueues {
         PermitFollowers followers = scheduler.permits.followers;
         boolean isAttempting = head.claim != null && head.claim.phase == Claim.Phase.ACQUIRING;
         boolean isSearching = head.claim != null && head.claim.phase == Claim.Phase.SEARCHING;
-        boolean isWoken = isAttempting ? head.isWoken : head.timerStep == PendingAcquire.TimerStep.WAKE;
+        boolean isWoken = isAttempting ? head.waiting.isWoken : head.waiting.timerStep == Waiting.TimerStep.WAKE;
         boolean isOtherPermit = hints.permit != null && hints.permit.number() != number;
         if ((isAttempting || isOtherPermit) && followers.isOneFor(queue, number)) {
             hints.pushed.set(number);
@@ -406,7 +408,7 @@ final class WaitQueues {
         if (isOtherPermit) {
             hints.permit = null;
             // Also after an attempt for a permit that a waiter behind the head was to ask for.
-            head.hasSearched = false;
+            head.permitChoice().hasSearched = false;
         } else if (!isWoken && !isSearching && !queue.isPausing) {
             hints.permit = ((PermitKey) queue.key).permitKey(number);
             hints.isPermitPushed = true;
@@ -414,7 +416,7 @@ final class WaitQueues {
         if (isAttempting) {
             registrations.remove(queue, nodeIndex);
             services.telemetry.rare.onWoken(queue.key, nodeIndex);
-            head.isWoken = true;
+            head.waiting.isWoken = true;
         } else {
             onInvalidated(queue, nodeIndex);
         }
@@ -429,7 +431,7 @@ final class WaitQueues {
         } else if (head.claim != null && (head.claim.round.refused() & 1L << nodeIndex) != 0) {
             // The push follows the refusal: the change is later than the attempt.
             services.telemetry.rare.onWoken(queue.key, nodeIndex);
-            head.isWoken = true;
+            head.waiting.isWoken = true;
         } else {
             services.telemetry.rare.onSpuriousPush(queue.key, nodeIndex);
         }
@@ -449,7 +451,7 @@ final class WaitQueues {
         long nowNs = services.clock.nanoTime();
         if (!isExpected) {
             scheduler.retries.wake(head, PendingAcquire.Plan.COORDINATOR_FIRST, nowNs);
-        } else if (head.timerStep != PendingAcquire.TimerStep.WAKE) {
+        } else if (head.waiting.timerStep != Waiting.TimerStep.WAKE) {
             scheduler.retries.wake(head, PendingAcquire.Plan.ALL, nowNs + services.coordinator.graceNs(coordinator));
         }
     }

@@ -87,7 +87,7 @@ final class StateTable {
         check(claim.pending == pending && claim.lease == null, "the pending acquire alone owns the claim", attempt);
         check(claim.roundTimer.isStarted() && !pending.timer.isStarted(),
                 "an attempt ends by its round timer, not by the timer of the pending acquire", attempt);
-        check(!pending.hasReservedPlace, "an attempt uses its place and has none reserved", attempt);
+        check(!pending.hasReservedPlace(), "an attempt uses its place and has none reserved", attempt);
         if (pending.queue == null || pending.lease.key.kind != LockKind.PERMIT) {
             checkHead(pending, attempt);
         } else {
@@ -98,7 +98,7 @@ final class StateTable {
     /** The waiters behind the head make attempts too, each for another permit. */
     private void checkFollowers(PendingAcquire pending, Supplier<String> attempt) {
         int count = 0;
-        for (PendingAcquire other = pending.queue.head(); other != null; other = other.nextInQueue) {
+        for (PendingAcquire other = pending.queue.head(); other != null; other = other.waiting.nextInQueue) {
             if (other.state == PendingAcquire.State.ATTEMPTING && other.claim != null) {
                 count += other == pending.queue.head() ? 0 : 1;
                 check(other == pending || !other.claim.key.equals(pending.claim.key)
@@ -123,7 +123,7 @@ final class StateTable {
         } else {
             checkHead(pending, subject);
         }
-        check(!pending.hasReservedPlace || pending.state == PendingAcquire.State.BACKING_OFF,
+        check(!pending.hasReservedPlace() || pending.state == PendingAcquire.State.BACKING_OFF,
                 "a place is reserved for a BACKING_OFF acquire only", subject);
     }
 
@@ -152,7 +152,7 @@ final class StateTable {
         Set<WaitQueue> registered = Collections.newSetFromMap(new IdentityHashMap<>());
         for (PendingAcquire pending = scheduler.firstActive; pending != null; pending = pending.nextActive) {
             boolean isAttempting = pending.state == PendingAcquire.State.ATTEMPTING;
-            inFlight += isAttempting || pending.hasReservedPlace ? 1 : 0;
+            inFlight += isAttempting || pending.hasReservedPlace() ? 1 : 0;
             waiters += pending.state == PendingAcquire.State.QUEUED
                     || pending.state == PendingAcquire.State.AWAITING_PLACE ? 1 : 0;
             extended += pending.lease.isExtendable() ? 1 : 0;

@@ -1,0 +1,58 @@
+package dev.redlock.engine;
+
+/**
+ * What an acquisition needs as soon as it waits: in a queue, for a place, or for its next attempt.
+ *
+ * @threading event-loop-confined
+ */
+final class Waiting {
+
+    /**
+     * The purpose of the timer between two attempts.
+     *
+     * @threading immutable
+     */
+    enum TimerStep {
+        /** Starts the next attempt after a delay. */
+        ATTEMPT,
+        /** Starts the next attempt for a push. */
+        WAKE,
+        /** Registers for the pushes of all nodes. */
+        WATCH,
+        /** Starts the next attempt because no push came. */
+        BACKSTOP
+    }
+
+    PendingAcquire previousInQueue;
+    PendingAcquire nextInQueue;
+    PendingAcquire previousForPlace;
+    PendingAcquire nextForPlace;
+    /** A place of {@link InFlightLimit} is reserved for its next attempt. */
+    boolean hasReservedPlace;
+    /** A lease of this client was released during the attempt: a failed attempt retries without a delay. */
+    boolean retryImmediately;
+    /** A node that refused the current attempt has pushed a change since: a failed attempt retries without a delay. */
+    boolean isWoken;
+    /** Contended attempts of this acquisition that were refused. */
+    int lossCount;
+    /** What the timer does in state {@link PendingAcquire.State#BACKING_OFF}. */
+    TimerStep timerStep = TimerStep.ATTEMPT;
+    /** The longest time without a push, nanoseconds. */
+    long backstopNs;
+    /** When the key of the holder expires, unless it is renewed, monotonic; far away if unknown. */
+    long expiryNs;
+
+    void reset() {
+        onAttempt();
+        lossCount = 0;
+        expiryNs = 0;
+        hasReservedPlace = false;
+    }
+
+    /** An attempt starts. */
+    void onAttempt() {
+        retryImmediately = false;
+        isWoken = false;
+        timerStep = TimerStep.ATTEMPT;
+    }
+}
