@@ -10,9 +10,6 @@ import dev.redlock.engine.AcquireSpec;
 import dev.redlock.engine.ClientConfig;
 import dev.redlock.engine.KeyText;
 import dev.redlock.engine.LeaseTerms;
-import dev.redlock.engine.Limits;
-import dev.redlock.engine.LoopOptions;
-import dev.redlock.engine.TelemetryOptions;
 import dev.redlock.node.LoginSource;
 import dev.redlock.node.NodeOptions;
 import dev.redlock.quorum.Validity;
@@ -249,9 +246,10 @@ public final class RedlockContext extends LockSettings {
         return new ClientConfig(new ClientConfig.Nodes(nodes.all(), nodes.majority(), nodeOptions()),
                 new ClientConfig.Names(keyPrefix, resourceLengthMax, isNameInValues ? clientName : null), terms,
                 new ClientConfig.Attempts(isThrifty, commandMode, retryPolicy, defaultWaitNs, spinNs),
-                new Limits(inFlightMax, waitersMax, localHandoffsMax, autoExtendedLeasesMax, wakeUpKeysMax()),
-                new LoopOptions(eventLoops, eventLoopCount, idlePolicy, transport, closeTimeoutNs,
-                        new TelemetryOptions(flightRecorderEvents, slowAcquireNs, flightRecordListener)));
+                new ClientConfig.Limits(inFlightMax, waitersMax, localHandoffsMax, autoExtendedLeasesMax,
+                        wakeUpKeysMax()),
+                new ClientConfig.Loops(eventLoops, eventLoopCount, idlePolicy, transport, closeTimeoutNs,
+                        new ClientConfig.Telemetry(flightRecorderEvents, slowAcquireNs, flightRecordListener)));
     }
 
     private void checkCredentials() {

@@ -133,7 +133,6 @@ public final class RedlockMetrics implements MeterBinder {
         void addAll() {
             addAcquireTimes();
             addCounts();
-            addWakeups();
             int nodeCount = redlock.engine().nodeCount();
             for (int i = 0; i < nodeCount; i++) {
                 addNode(new NodeOfLoops(i), redlock.engine().config().nodes().addresses().get(i).toString());
@@ -218,41 +217,36 @@ public final class RedlockMetrics implements MeterBinder {
             addGauge("redlock.leases.held", Tags.empty(), client -> client.counters().heldCount(),
                     "Locks that the client holds");
             String lost = "Leases that ended before their release";
-            addCount("redlock.leases.lost", Tags.of("state", LeaseState.LOST.name()),
-                    client -> client.counters().lostCount(), lost);
-            addCount("redlock.leases.lost", Tags.of("state", LeaseState.EXPIRED.name()),
-                    client -> client.counters().expiredCount(), lost);
+            addCount("redlock.leases.lost", "state", LeaseState.LOST.name(), RedlockCounters::lostCount, lost);
+            addCount("redlock.leases.lost", "state", LeaseState.EXPIRED.name(), RedlockCounters::expiredCount, lost);
             for (ReleaseOutcome outcome : ReleaseOutcome.values()) {
-                addCount("redlock.releases", Tags.of("outcome", outcome.name()),
-                        client -> client.counters().releaseCount(outcome), "Releases of leases");
+                addCount("redlock.releases", "outcome", outcome.name(), counters -> counters.releaseCount(outcome),
+                        "Releases of leases");
             }
-            addCount("redlock.rollbacks", Tags.empty(), client -> client.counters().rolledBackCount(),
-                    "Attempts that were rolled back");
-            addCount("redlock.attempts.hedged", Tags.empty(), client -> client.counters().hedgedAttemptCount(),
+            addCount("redlock.rollbacks", RedlockCounters::rolledBackCount, "Attempts that were rolled back");
+            addCount("redlock.attempts.hedged", RedlockCounters::hedgedAttemptCount,
                     "Attempts that asked more nodes than at first");
-            addCount("redlock.commands", Tags.empty(), client -> client.counters().commandCount(),
-                    "Commands of locks, one for each node");
-            addCount("redlock.fence.raises", Tags.empty(), client -> client.counters().raisedCount(),
+            addCount("redlock.commands", RedlockCounters::commandCount, "Commands of locks, one for each node");
+            addCount("redlock.fence.raises", RedlockCounters::raisedCount,
                     "Fenced attempts that took a second round trip");
-            addCount("redlock.extensions", Tags.empty(), client -> client.counters().extendedCount(),
-                    "Extensions that succeeded");
+            addCount("redlock.extensions", RedlockCounters::extendedCount, "Extensions that succeeded");
             String failed = "Attempts that failed";
-            addCount("redlock.attempts.failed", Tags.of("reason", "CONTENDED"),
-                    client -> client.counters().contendedAttemptCount(), failed);
-            addCount("redlock.attempts.failed", Tags.of("reason", "NO_QUORUM"),
-                    client -> client.counters().noQuorumAttemptCount(), failed);
-            addCount("redlock.attempts.failed", Tags.of("reason", "TOO_SLOW"),
-                    client -> client.counters().tooSlowAttemptCount(), failed);
+            addCount("redlock.attempts.failed", "reason", "CONTENDED", RedlockCounters::contendedAttemptCount, failed);
+            addCount("redlock.attempts.failed", "reason", "NO_QUORUM", RedlockCounters::noQuorumAttemptCount, failed);
+            addCount("redlock.attempts.failed", "reason", "TOO_SLOW", RedlockCounters::tooSlowAttemptCount, failed);
+            String wakeUps = "Pushes of nodes, and attempts of waiters without one";
+            addCount("redlock.wakeups", "kind", "WOKEN", RedlockCounters::wokenCount, wakeUps);
+            addCount("redlock.wakeups", "kind", "SPURIOUS", RedlockCounters::spuriousPushCount, wakeUps);
+            addCount("redlock.wakeups", "kind", "BACKSTOP", RedlockCounters::backstopCount, wakeUps);
         }
 
-        private void addWakeups() {
-            String description = "Pushes of nodes, and attempts of waiters without one";
-            addCount("redlock.wakeups", Tags.of("kind", "WOKEN"), client -> client.counters().wokenCount(),
-                    description);
-            addCount("redlock.wakeups", Tags.of("kind", "SPURIOUS"), client -> client.counters().spuriousPushCount(),
-                    description);
-            addCount("redlock.wakeups", Tags.of("kind", "BACKSTOP"), client -> client.counters().backstopCount(),
-                    description);
+        private void addCount(String name, ToLongFunction<RedlockCounters> count, String description) {
+            addCount(name, Tags.empty(), client -> count.applyAsLong(client.counters()), description);
+        }
+
+        private void addCount(String name, String tag, String value, ToLongFunction<RedlockCounters> count,
+                String description) {
+            addCount(name, Tags.of(tag, value), client -> count.applyAsLong(client.counters()), description);
         }
 
         private void addNode(NodeOfLoops node, String address) {
@@ -272,8 +266,8 @@ public final class RedlockMetrics implements MeterBinder {
             addCount("redlock.node.errors", own, node.sum(NodeStatus::errorCount), "Error replies to lock commands");
             addCount("redlock.node.disconnects", own, node.sum(NodeStatus::disconnectCount), "Lost connections");
             addCount("redlock.node.clock.jumps", own, node.sum(NodeStatus::clockJumpCount), "Jumps of its clock");
-            ToLongFunction<Redlock> undelivered = node.sum(NodeStatus::undeliveredReleaseCount);
-            addGauge("redlock.node.releases.undelivered", own, undelivered::applyAsLong,
+            addGauge("redlock.node.releases.undelivered", own,
+                    node.sum(NodeStatus::undeliveredReleaseCount)::applyAsLong,
                     "Releases that wait for the node");
             addCount("redlock.node.releases.delivered", own, node.sum(NodeStatus::undeliveredReleaseDeliveredCount),
                     "Undelivered releases that the node has answered since");

@@ -184,7 +184,7 @@ final class AcquireOperation {
 
     /** The acquire did not set the key, but a later extension may have. */
     private static void recordNotHeld(Claim claim, int nodeIndex) {
-        if (!claim.isExtended()) {
+        if (claim.extension == null || claim.extension.sequence == 0) {
             claim.possibleHolderMask &= ~(1L << nodeIndex);
         }
     }

@@ -11,7 +11,7 @@ import java.util.random.RandomGenerator;
 
 /**
  * Schedules the attempts of pending acquisitions, from the call to the outcome. Only the head of a local queue makes
- * attempts, except for permits, and at most {@link Limits#inFlightMax} attempts are in flight at the same time.
+ * attempts, except for permits, and at most {@link ClientConfig.Limits#inFlightMax} attempts are in flight at once.
  *
  * @threading event-loop-confined
  */
@@ -29,7 +29,7 @@ final class AcquireScheduler implements Waiters {
     private final LeaseKeeper keeper;
     final ReleaseOperation releases;
     private final Fairness fairness;
-    private final Limits limits;
+    private final ClientConfig.Limits limits;
     final InFlightLimit inFlight;
     private final FreeList<PendingAcquire> free = new FreeList<>(LoopServices.POOLED_MIN);
     PendingAcquire firstActive;
@@ -50,7 +50,7 @@ final class AcquireScheduler implements Waiters {
         this.queues = new WaitQueues(services, claims, this, retryDelays);
         this.registrations = queues.registrations;
         this.fairness = queues.fairness;
-        this.retries = new Retries(services, this, retryDelays, new WatchOperation(services, claims, registrations));
+        this.retries = new Retries(services, this, retryDelays);
         this.inFlight = new InFlightLimit(limits.inFlightMax());
     }
 

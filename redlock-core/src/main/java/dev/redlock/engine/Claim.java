@@ -110,11 +110,6 @@ final class Claim extends LockRequest {
         }
     }
 
-    /** An extension was sent. */
-    boolean isExtended() {
-        return extension != null && extension.sequence != 0;
-    }
-
     boolean isExtending() {
         return extension != null && extension.isInProgress;
     }
@@ -224,24 +219,15 @@ final class Claim extends LockRequest {
         return switch (kind) {
             case ACQUIRE, ACQUIRE_FENCED, ACQUIRE_WITH_TICKET, ACQUIRE_FENCED_WITH_TICKET -> phase == Phase.ACQUIRING;
             case RAISE -> phase == Phase.RAISING;
-            case REMAINING_TTL -> isReadByScript() && isReading();
+            // Some kinds read it by a script: for a search, a query, or a registration, which has no owner.
+            case REMAINING_TTL -> (key.kind == LockKind.SET || key.kind == LockKind.PERMIT)
+                    && (phase == Phase.SEARCHING || phase == Phase.QUERYING_TTL || phase == Phase.ABANDONED);
             // Also after the decision: one more holder is worth a message.
             case EXTEND, EXTEND_MANY -> phase == Phase.HELD && sequence == extension.sequence;
-            case TICKETS, KEY_TYPE -> false;
             case CHECK -> phase == Phase.HELD;
-            case SHORTEN -> true;
-            case RELEASE, RELEASE_FENCED, RELEASE_MANY, RELEASE_MANY_FENCED -> true;
+            case TICKETS, KEY_TYPE -> false;
+            default -> true;
         };
-    }
-
-    /** Whether it searches, queries the holder's ttl, or registers, which has no owner. */
-    private boolean isReading() {
-        return phase == Phase.SEARCHING || phase == Phase.QUERYING_TTL || phase == Phase.ABANDONED;
-    }
-
-    /** Whether a script reads its remaining ttl, as for some kinds of lock. */
-    private boolean isReadByScript() {
-        return key.kind == LockKind.SET || key.kind == LockKind.PERMIT;
     }
 
     @Override

@@ -30,11 +30,8 @@ abstract class ClaimFailures implements ClaimEvents {
             case EXTEND, EXTEND_MANY -> keeper.extensions.onNoReply(claim, nodeIndex, sequence, vote, failure);
             case CHECK -> keeper.lossWatch.onNoReply(claim, nodeIndex, failure);
             case KEY_TYPE -> scheduler.holderQuery.onNoType(claim, nodeIndex, sequence);
-            case TICKETS -> {
-                // The next release asks again.
-            }
-            case SHORTEN -> {
-                // The key expires with its ttl.
+            case TICKETS, SHORTEN -> {
+                // The next release asks again, and the key expires with its ttl.
             }
             case RELEASE, RELEASE_FENCED, RELEASE_MANY, RELEASE_MANY_FENCED ->
                 onNotReleased(claim, nodeIndex, kind, sequence, vote, failure);

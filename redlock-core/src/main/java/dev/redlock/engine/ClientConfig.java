@@ -1,11 +1,15 @@
 package dev.redlock.engine;
 
 import dev.redlock.api.CommandMode;
+import dev.redlock.api.IdlePolicy;
 import dev.redlock.api.RetryPolicy;
+import dev.redlock.api.TransportKind;
 import dev.redlock.node.NodeOptions;
 import dev.redlock.quorum.Majority;
 import dev.redlock.transport.VoterAddress;
+import io.netty.channel.EventLoop;
 import java.util.List;
+import java.util.function.Consumer;
 
 /**
  * The configuration of a client, validated and complete.
@@ -19,7 +23,7 @@ import java.util.List;
  * @threading      immutable
  */
 public record ClientConfig(Nodes nodes, Names names, LeaseTerms terms, Attempts attempts, Limits limits,
-        LoopOptions loops) {
+        Loops loops) {
 
     /**
      * The nodes of a client.
@@ -65,5 +69,45 @@ public record ClientConfig(Nodes nodes, Names names, LeaseTerms terms, Attempts 
      */
     public record Attempts(boolean isThrifty, CommandMode commandMode, RetryPolicy retryPolicy, long defaultWaitNs,
             long spinNs) {
+    }
+
+    /**
+     * The limits of each event loop.
+     *
+     * @param inFlightMax           attempts in flight
+     * @param waitersMax            acquisitions that wait in a queue of this process
+     * @param localHandoffsMax      handoffs among local waiters before a pause; 0 for no limit
+     * @param autoExtendedLeasesMax leases with automatic extension
+     * @param wakeUpKeysMax         resources whose waiters register for pushes; 0 for none
+     * @threading                   immutable
+     */
+    public record Limits(int inFlightMax, int waitersMax, int localHandoffsMax, int autoExtendedLeasesMax,
+            int wakeUpKeysMax) {
+    }
+
+    /**
+     * The options of a client's event loops.
+     *
+     * @param given          the given loops; empty if the client runs its own
+     * @param count          number of loops, given or own
+     * @param idlePolicy     idle policy of the client's own loops
+     * @param transport      transport of the client's own loops
+     * @param closeTimeoutNs timeout of {@code close()}
+     * @param telemetry      options of the flight recorder
+     * @threading            immutable
+     */
+    public record Loops(List<EventLoop> given, int count, IdlePolicy idlePolicy, TransportKind transport,
+            long closeTimeoutNs, Telemetry telemetry) {
+    }
+
+    /**
+     * The options of the flight recorder.
+     *
+     * @param flightEventsMax      events that each event loop keeps; 0 for none
+     * @param slowAcquireNs        duration from which an acquisition is reported; {@code Long.MAX_VALUE} for none
+     * @param flightRecordListener gets the reports; null for the log
+     * @threading                  immutable
+     */
+    public record Telemetry(int flightEventsMax, long slowAcquireNs, Consumer<String> flightRecordListener) {
     }
 }

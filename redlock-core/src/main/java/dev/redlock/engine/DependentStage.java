@@ -1,12 +1,12 @@
 package dev.redlock.engine;
 
-import java.lang.invoke.MethodHandles;
-import java.lang.invoke.VarHandle;
 import java.lang.ref.WeakReference;
 import java.util.concurrent.CancellationException;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.Consumer;
 
 /**
@@ -19,24 +19,11 @@ import java.util.function.Consumer;
  */
 class DependentStage<T> extends CompletableFuture<T> {
 
-    private static final VarHandle WANTED_COUNT;
-    private static final VarHandle IS_GIVEN_UP;
-
-    static {
-        try {
-            MethodHandles.Lookup lookup = MethodHandles.lookup();
-            WANTED_COUNT = lookup.findVarHandle(DependentStage.class, "wantedCount", int.class);
-            IS_GIVEN_UP = lookup.findVarHandle(DependentStage.class, "isGivenUp", boolean.class);
-        } catch (ReflectiveOperationException e) {
-            throw new ExceptionInInitializerError(e);
-        }
-    }
-
     /** Weak, because an application may derive stages from stages without an end. Null for an acquisition. */
     private final WeakReference<DependentStage<?>> source;
     /** Dependent stages that are not given up. */
-    private volatile int wantedCount;
-    private volatile boolean isGivenUp;
+    private final AtomicInteger wantedCount = new AtomicInteger();
+    private final AtomicBoolean isGivenUp = new AtomicBoolean();
 
     DependentStage(DependentStage<?> source) {
         this.source = source == null ? null : new WeakReference<>(source);
@@ -45,14 +32,14 @@ class DependentStage<T> extends CompletableFuture<T> {
     /** The caller, or all callers of dependent stages, have given this stage up. Called once. */
     void onGivenUp() {
         DependentStage<?> before = source.get();
-        if (before != null && (int) WANTED_COUNT.getAndAdd(before, -1) == 1) {
+        if (before != null && before.wantedCount.getAndDecrement() == 1) {
             before.giveUp();
         }
     }
 
     /** Nobody needs the value any more. */
     final void giveUp() {
-        if (IS_GIVEN_UP.compareAndSet(this, false, true)) {
+        if (isGivenUp.compareAndSet(false, true)) {
             onGivenUp();
         }
     }
@@ -117,14 +104,14 @@ class DependentStage<T> extends CompletableFuture<T> {
 
     @Override
     public <U> CompletableFuture<U> newIncompleteFuture() {
-        WANTED_COUNT.getAndAdd(this, 1);
+        wantedCount.getAndIncrement();
         return new DependentStage<>(this);
     }
 
     /** Nobody can give this stage up: no method of it completes it. */
     @Override
     public CompletionStage<T> minimalCompletionStage() {
-        WANTED_COUNT.getAndAdd(this, 1);
+        wantedCount.getAndIncrement();
         return super.minimalCompletionStage();
     }
 

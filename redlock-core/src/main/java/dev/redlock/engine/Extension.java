@@ -4,6 +4,7 @@ import dev.redlock.quorum.LateExtensions;
 import dev.redlock.quorum.Majority;
 import dev.redlock.quorum.Round;
 import dev.redlock.time.DeadlineTimer;
+import java.util.function.LongConsumer;
 
 /**
  * The extension rounds of a claim; see {@link ExtendOperation}.
@@ -36,7 +37,7 @@ final class Extension {
     /** Nodes that have held the key since before the round, as far as is known. */
     long continuousMask;
 
-    Extension(Majority majority, DeadlineTimer.Handler onTimeout) {
+    Extension(Majority majority, LongConsumer onTimeout) {
         this.round = new Round(majority);
         this.timer = new DeadlineTimer(onTimeout);
     }

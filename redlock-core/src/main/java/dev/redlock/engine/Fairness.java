@@ -13,7 +13,7 @@ import java.util.random.RandomGenerator;
  * whether another client waits.
  * <li>That answer, or a push after another client has changed the lock, starts a competition.
  * <li>The next attempt after such an answer gives way. So does the first one after more than
- * {@link Limits#localHandoffsMax} leases in a row and some milliseconds.
+ * {@link ClientConfig.Limits#localHandoffsMax} leases in a row and some milliseconds.
  * <li>To give way for a plain lock is an attempt that the coordinator refuses if another client has a ticket. For other
  * kinds of lock it is a pause.
  * <li>A client that gave way, and got the lock, knows no other client any more.
@@ -59,6 +59,56 @@ final class Fairness {
     /** The use until the next question. */
     long untilQuestionNs = QUESTION_INTERVAL_NS;
 
+    /**
+     * What this client knows about other clients that want one lock, and how much it has had of the lock since.
+     *
+     * @threading event-loop-confined
+     */
+    private static final class Competition {
+
+        private static final long LONG_AGO_NS = 1_000_000_000;
+
+        /** The lock; null if this object is free. */
+        LockKey key;
+        /** A node has pushed a change by another client. */
+        boolean isKnown;
+        /** A node has reported that another client waits. */
+        boolean isReported;
+        /** A lease of this client has the lock, as far as is known: a refusal says nothing about others. */
+        boolean isHeld;
+        /** Leases in a row that this client has ended since it last gave way. */
+        int leaseCount;
+        /** When the first of them began, monotonic. */
+        long sinceNs;
+        /** When this was last of use, monotonic. */
+        long lastNs;
+        /** The pause of a client without pushes: drawn once, or the shortest of many draws would win. 0: not drawn. */
+        long pauseNs;
+
+        /** When a lease of this client has last ended, monotonic; long ago before the first end. */
+        long releasedNs;
+        /** When this client has last paused, monotonic; long ago before the first pause. */
+        long pausedNs;
+
+        void start(LockKey newKey, long nowNs) {
+            key = newKey;
+            isKnown = false;
+            isReported = false;
+            isHeld = false;
+            releasedNs = nowNs - LONG_AGO_NS;
+            pausedNs = releasedNs;
+            restart(nowNs);
+        }
+
+        /** Starts to count again: another client has the lock, or has got a chance. */
+        void restart(long nowNs) {
+            leaseCount = 0;
+            pauseNs = 0;
+            sinceNs = nowNs;
+            lastNs = nowNs;
+        }
+    }
+
     Fairness(LoopServices services, AcquireScheduler scheduler, WaitQueues queues, RetryDelays retryDelays,
             int handoffsMax) {
         this.services = services;
@@ -77,12 +127,12 @@ final class Fairness {
 
     /** The competition for a lock; null if there is none. */
     private Competition of(LockKey key) {
-        Competition found = size == 0 ? null : competitions[placeOf(key)];
+        Competition found = size == 0 ? null : competitions[KeyedMap.bucketOf(key.hashCode(), CAPACITY)];
         return found != null && key.equals(found.key) ? found : null;
     }
 
     private Competition ofOrNew(LockKey key, long nowNs) {
-        Competition found = competitions[placeOf(key)];
+        Competition found = competitions[KeyedMap.bucketOf(key.hashCode(), CAPACITY)];
         if (!key.equals(found.key)) {
             size += found.key == null ? 1 : 0;
             found.start(key, nowNs);
@@ -93,11 +143,6 @@ final class Fairness {
     private void end(Competition competition) {
         competition.key = null;
         size--;
-    }
-
-    private static int placeOf(LockKey key) {
-        int hash = key.hashCode() * 0x9E3779B9;
-        return (hash ^ hash >>> 16) & CAPACITY - 1;
     }
 
     /** Forgets locks that this client has not used for some time. */
@@ -208,7 +253,7 @@ final class Fairness {
         long nowNs = services.clock.nanoTime();
         long freeNs = nowNs - competition.releasedNs;
         boolean isLate = freeNs > LATE_NS;
-        boolean isKnown = competition.isKnown || !isLate && (competition.isReported || Reservations.isOfSet(head));
+        boolean isKnown = competition.isKnown || !isLate && (competition.isReported || head.hasReservedNode());
         if (freeNs > MEMORY_NS || !isKnown
                 || services.coordinator.of(competition.key) == Coordinator.NONE) {
             return false;
@@ -260,7 +305,7 @@ final class Fairness {
 
     /** The coordinator must see that a ticket is served, or those behind it would wait for it. */
     private PendingAcquire.Plan planOfHandoff(WaitQueue queue, PendingAcquire next) {
-        boolean isCoordinatorNeeded = queue.ticket != Ticket.NONE || Reservations.isOfSet(next);
+        boolean isCoordinatorNeeded = queue.ticket != Ticket.NONE || next.hasReservedNode();
         return isCoordinatorNeeded && queues.registrations.isAllowed(queue)
                 ? PendingAcquire.Plan.COORDINATOR_FIRST
                 : PendingAcquire.Plan.UNCONTENDED;

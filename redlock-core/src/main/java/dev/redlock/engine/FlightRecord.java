@@ -51,13 +51,8 @@ final class FlightRecord {
 
     /** Appends all events of an event loop. */
     void appendTo(StringBuilder out, int loop) {
-        out.append("event loop ")
-                .append(loop)
-                .append(": ")
-                .append(events.length())
-                .append(" events, ")
-                .append(events.overwrittenCount())
-                .append(" earlier ones overwritten; times are before now\n");
+        out.append("event loop " + loop + ": " + events.length() + " events, " + events.overwrittenCount()
+                + " earlier ones overwritten; times are before now\n");
         for (int i = 0; i < events.length(); i++) {
             addStart(i);
             append(out, i);
@@ -78,10 +73,8 @@ final class FlightRecord {
             choose(chosen, related, OWN_LINES_MAX, index -> number != 0 && events.number(index) == number);
             choose(chosen, related, chosen.cardinality() + NODE_LINES_MAX, this::isOfNode);
             choose(chosen, related, REPORT_LINES_MAX, index -> true);
-            out.append(REPORT_LINES_MAX)
-                    .append(" of the ")
-                    .append(relatedCount)
-                    .append(" recorded events of this lock and of the nodes; Redlock.flightRecord() returns all\n");
+            out.append(REPORT_LINES_MAX + " of the " + relatedCount
+                    + " recorded events of this lock and of the nodes; Redlock.flightRecord() returns all\n");
         }
         for (int i = 0; i < events.length(); i++) {
             addStart(i);
@@ -168,18 +161,12 @@ final class FlightRecord {
             case FAILED -> appendVote(out, index, " failed");
             case UNKNOWN -> appendVote(out, index, " has an unknown vote");
             case SILENT -> out.append("no answer within the node timeout from ").append(nodes(events.value(index)));
-            case ACQUIRED -> out.append("acquired")
-                    .append(since(startsNs, index))
-                    .append(", valid for ")
-                    .append(millis(events.value(index)));
-            case ATTEMPT_FAILED -> out.append("attempt failed")
-                    .append(since(startsNs, index))
-                    .append(": ")
-                    .append(AcquireOutcome.Kind.values()[events.detail(index)]);
-            case NOT_ACQUIRED -> out.append("not acquired after ")
-                    .append(millis(events.value(index)))
-                    .append(": ")
-                    .append(AcquireOutcome.Kind.values()[events.detail(index)]);
+            case ACQUIRED -> out.append("acquired" + since(startsNs, index) + ", valid for "
+                    + millis(events.value(index)));
+            case ATTEMPT_FAILED -> out.append("attempt failed" + since(startsNs, index) + ": "
+                    + AcquireOutcome.Kind.values()[events.detail(index)]);
+            case NOT_ACQUIRED -> out.append("not acquired after " + millis(events.value(index)) + ": "
+                    + AcquireOutcome.Kind.values()[events.detail(index)]);
             case WOKEN -> out.append("a push of ").append(node(index)).append(" wakes the first waiter");
             case SPURIOUS_PUSH -> out.append("a push of ").append(node(index)).append(" wakes nobody");
             case BACKSTOP -> out.append("no push came: the first waiter tries again");
@@ -192,20 +179,14 @@ final class FlightRecord {
             case RELEASE -> out.append("release starts");
             case NOT_DELETED -> out.append(node(index)).append(" did not hold the key");
             case RELEASE_UNANSWERED -> out.append(node(index)).append(" has not confirmed the release");
-            case RELEASED -> out.append("release ended")
-                    .append(since(releasesNs, index))
-                    .append(": ")
-                    .append(ReleaseOutcome.values()[events.detail(index)]);
-            case EXTENSION -> out.append("extension by ").append(events.value(index)).append(" ms starts");
-            case EXTENSION_ENDED -> out.append("extension ended: ")
-                    .append(ExtendOutcome.values()[events.detail(index)]);
-            case HOLDER_DROPPED -> out.append(node(index))
-                    .append(" is no holder any more: ")
-                    .append(LossCause.values()[events.detail(index)].text());
-            default -> out.append("the lease is ")
-                    .append(LeaseState.values()[events.detail(index)])
-                    .append(" after ")
-                    .append(millis(events.value(index)));
+            case RELEASED -> out.append("release ended" + since(releasesNs, index) + ": "
+                    + ReleaseOutcome.values()[events.detail(index)]);
+            case EXTENSION -> out.append("extension by " + events.value(index) + " ms starts");
+            case EXTENSION_ENDED -> out.append("extension ended: " + ExtendOutcome.values()[events.detail(index)]);
+            case HOLDER_DROPPED -> out.append(node(index) + " is no holder any more: "
+                    + LossCause.values()[events.detail(index)].text());
+            default -> out.append("the lease is " + LeaseState.values()[events.detail(index)] + " after "
+                    + millis(events.value(index)));
         }
     }
 
@@ -217,9 +198,7 @@ final class FlightRecord {
     }
 
     private void appendNodeState(StringBuilder out, int index) {
-        out.append(NodeState.values()[(int) events.value(index)])
-                .append(" -> ")
-                .append(NodeState.values()[events.detail(index)]);
+        out.append(NodeState.values()[(int) events.value(index)] + " -> " + NodeState.values()[events.detail(index)]);
         if (events.subject(index) instanceof String problem) {
             out.append(": ").append(SafeText.of(problem, PROBLEM_LENGTH_MAX));
         }

@@ -70,10 +70,7 @@ final class FlightReports {
         if (detail instanceof LossCause cause) {
             text.append("a lease is lost, ").append(cause.text());
         } else {
-            text.append("an acquisition took ")
-                    .append(durationNs / NS_PER_MS)
-                    .append(" ms and ended as ")
-                    .append(detail);
+            text.append("an acquisition took " + durationNs / NS_PER_MS + " ms and ended as " + detail);
         }
         if (leftOut > 0) {
             text.append("; ").append(leftOut).append(" reports were left out before this one");

@@ -30,7 +30,6 @@ final class InFlightLimit {
     void append(PendingAcquire pending) {
         Waiting waiting = pending.waiting();
         waiting.previousForPlace = last;
-        waiting.nextForPlace = null;
         if (last == null) {
             first = pending;
         } else {

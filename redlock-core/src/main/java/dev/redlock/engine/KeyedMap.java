@@ -11,13 +11,25 @@ import java.util.function.Consumer;
  *
  * @threading event-loop-confined
  */
-final class KeyedMap<E extends Keyed> {
+final class KeyedMap<E extends KeyedMap.Keyed> {
 
     private static final int CAPACITY_MIN = 16;
     private static final int SHRINK_DIVISOR = 8;
 
     private Keyed[] buckets = new Keyed[CAPACITY_MIN];
     private int size;
+
+    /**
+     * An entry.
+     *
+     * @threading event-loop-confined
+     */
+    abstract static class Keyed {
+
+        LockKey key;
+        /** The next entry in the bucket of the map. */
+        Keyed nextInBucket;
+    }
 
     int size() {
         return size;
@@ -119,7 +131,7 @@ final class KeyedMap<E extends Keyed> {
     }
 
     /** The hash of a key is that of its bytes, whose low bits alone are a poor choice among similar names. */
-    private static int bucketOf(int keyHash, int capacity) {
+    static int bucketOf(int keyHash, int capacity) {
         int hash = keyHash * 0x9E3779B9;
         return (hash ^ hash >>> 16) & capacity - 1;
     }

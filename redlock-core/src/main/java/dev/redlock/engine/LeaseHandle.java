@@ -333,16 +333,6 @@ public final class LeaseHandle extends LeaseView {
     }
 
     @Override
-    void recover(LeaseLoop owner, int request) {
-        LeaseRecovery.recover(this, owner, request);
-    }
-
-    @Override
-    void completeWithoutLoop(int requests) {
-        LeaseRecovery.completeWithoutLoop(this, requests);
-    }
-
-    @Override
     boolean hasCallback() {
         return acquireCallback != null || extendCallback != null || releaseCallback != null;
     }

@@ -20,7 +20,7 @@ final class LeaseRecovery {
     static void recover(RequestMailbox lease, LeaseLoop owner, short use, int request, Throwable thrown) {
         try {
             if (lease.useCount() == use) {
-                lease.recover(owner, request);
+                recover((LeaseHandle) lease, owner, request);
             }
         } catch (RuntimeException | Error e) {
             thrown.addSuppressed(e);
@@ -30,7 +30,7 @@ final class LeaseRecovery {
     }
 
     /** Gives the caller of a request that threw its outcome. */
-    static void recover(LeaseHandle lease, LeaseLoop owner, int request) {
+    private static void recover(LeaseHandle lease, LeaseLoop owner, int request) {
         switch (request) {
             case RequestMailbox.ACQUIRE, RequestMailbox.DELIVER -> recoverAcquisition(lease, owner);
             case RequestMailbox.EXTEND -> recoverExtension(lease, owner);
@@ -82,7 +82,7 @@ final class LeaseRecovery {
         if (lease.hasCallback()) {
             completeElsewhere(lease, requests);
         } else {
-            lease.completeWithoutLoop(requests);
+            completeWithoutLoop((LeaseHandle) lease, requests);
         }
     }
 
@@ -92,15 +92,15 @@ final class LeaseRecovery {
             return;
         }
         try {
-            CompletableFuture.runAsync(() -> lease.completeWithoutLoop(requests));
+            CompletableFuture.runAsync(() -> completeWithoutLoop((LeaseHandle) lease, requests));
         } catch (RuntimeException | Error e) {
             // No other thread is available.
-            lease.completeWithoutLoop(requests);
+            completeWithoutLoop((LeaseHandle) lease, requests);
         }
     }
 
     /** Completes requests after the end of the event loop. */
-    static void completeWithoutLoop(LeaseHandle lease, int requests) {
+    private static void completeWithoutLoop(LeaseHandle lease, int requests) {
         if ((requests & RequestMailbox.ACQUIRE) != 0) {
             lease.complete(AcquireOutcome.Kind.CLOSED, AcquireOutcome.Kind.CLOSED, LeaseState.NOT_ACQUIRED);
         }

@@ -49,7 +49,7 @@ final class LoopTelemetry {
         this.clock = clock;
         this.arrivals = arrivals;
         this.counters = counters;
-        TelemetryOptions options = config.loops().telemetry();
+        ClientConfig.Telemetry options = config.loops().telemetry();
         this.ring = options.flightEventsMax() == 0 ? null : new FlightRing(options.flightEventsMax());
         this.slowAcquireNs = ring == null ? Long.MAX_VALUE : options.slowAcquireNs();
         this.rare = new RareEvents(this, config, counters, clock, executor);
@@ -124,13 +124,9 @@ final class LoopTelemetry {
             if (arrivals.isTimeOld) {
                 readTime();
             }
-            FlightEvent event = switch (vote) {
-                case GRANTED -> FlightEvent.GRANTED;
-                case REFUSED -> FlightEvent.REFUSED;
-                case FAILED -> FlightEvent.FAILED;
-                case UNKNOWN -> FlightEvent.UNKNOWN;
-            };
-            ring.add(lastNs, event.ordinal(), claim.number, nodeIndex, failure.ordinal(), 0, null);
+            // The votes have the order of their events.
+            ring.add(lastNs, FlightEvent.GRANTED.ordinal() + vote.ordinal(), claim.number, nodeIndex, failure.ordinal(),
+                    0, null);
         }
     }
 

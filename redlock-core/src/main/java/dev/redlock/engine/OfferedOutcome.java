@@ -2,8 +2,7 @@ package dev.redlock.engine;
 
 import dev.redlock.api.AcquireOutcome;
 import dev.redlock.api.Lease;
-import java.lang.invoke.MethodHandles;
-import java.lang.invoke.VarHandle;
+import java.util.concurrent.atomic.AtomicReferenceFieldUpdater;
 
 /**
  * The outcome in the stage of an acquisition. A caller takes it by its first question to it, however it has reached the
@@ -13,15 +12,8 @@ import java.lang.invoke.VarHandle;
  */
 final class OfferedOutcome implements AcquireOutcome {
 
-    private static final VarHandle STATE;
-
-    static {
-        try {
-            STATE = MethodHandles.lookup().findVarHandle(OfferedOutcome.class, "state", State.class);
-        } catch (ReflectiveOperationException e) {
-            throw new ExceptionInInitializerError(e);
-        }
-    }
+    private static final AtomicReferenceFieldUpdater<OfferedOutcome, State> STATE = AtomicReferenceFieldUpdater
+            .newUpdater(OfferedOutcome.class, State.class, "state");
 
     /**
      * Who decides about the lock.

@@ -65,12 +65,10 @@ final class PendingAcquire {
     /** Counts attempts and uses: a change during a callback shows that the callback has started or ended an attempt. */
     long generation;
     // Null before the first use by this object, which keeps them in the pool.
-    /** Of an acquisition that waits. */
+    /** Of an acquisition that waits, or of a permit. */
     Waiting waiting;
     /** Of a writer or a set that waits. */
     Reservation reservation;
-    /** Of a permit; stale for another kind. */
-    PermitChoice permitChoice;
 
     /** Times the acquisition for JFR; null if its event is off. */
     SharedStarts.Start<AcquireEvent> start;
@@ -111,13 +109,6 @@ final class PendingAcquire {
         return waiting;
     }
 
-    PermitChoice permitChoice() {
-        if (permitChoice == null) {
-            permitChoice = new PermitChoice();
-        }
-        return permitChoice;
-    }
-
     boolean hasReservedPlace() {
         return waiting != null && waiting.hasReservedPlace;
     }
@@ -132,7 +123,10 @@ final class PendingAcquire {
         return reservation != null && reservation.isActive;
     }
 
-    /** Whether a node has the reservation of a waiting set, as far as is known. */
+    /**
+     * Whether a node has the reservation of a waiting set, as far as is known. It must see the next grant, or others
+     * would give way to the reservation.
+     */
     boolean hasReservedNode() {
         return reservation != null && reservation.node >= 0;
     }

@@ -52,7 +52,7 @@ final class PermitFollowers {
     }
 
     private void start(PendingAcquire next, PermitKey.Permit permit) {
-        next.permitChoice().permit = permit;
+        next.waiting().permit = permit;
         next.queue.hints.followerCount++;
         try {
             scheduler.startAttempt(next);
@@ -78,7 +78,7 @@ final class PermitFollowers {
     }
 
     private static PermitKey.Permit chosen(PendingAcquire pending, PermitKey.Permit permit, PendingAcquire.Plan plan) {
-        pending.permitChoice().isPushed = plan == PendingAcquire.Plan.COORDINATOR_FIRST;
+        pending.waiting().isPermitPushed = plan == PendingAcquire.Plan.COORDINATOR_FIRST;
         pending.plan = plan;
         return permit;
     }
@@ -114,7 +114,7 @@ final class PermitFollowers {
                 && next != null; next = next.waiting.nextInQueue) {
             if (next.state == PendingAcquire.State.ATTEMPTING) {
                 left--;
-                if (next.permitChoice().permit.number() == number) {
+                if (next.waiting().permit.number() == number) {
                     return true;
                 }
             }
@@ -135,7 +135,7 @@ final class PermitFollowers {
         }
         queue.hints.permit = null;
         next.plan = PendingAcquire.Plan.UNCONTENDED;
-        next.permitChoice().isPushed = false;
+        next.waiting().isPermitPushed = false;
         start(next, permit);
         return true;
     }
@@ -151,7 +151,7 @@ final class PermitFollowers {
         // Nodes that refuse push the next change, or the permit was guessed. Other nodes may have used up their push.
         LeaseHandle votes = pending.lease;
         if (votes.grantedCount() + votes.failedCount() + votes.unknownCount() > 0) {
-            queue.head().permitChoice().hasSearched = false;
+            queue.head().waiting().hasSearched = false;
             if (reason == AcquireOutcome.Kind.CONTENDED || !willSearch(queue.head())) {
                 scheduler.queues.wakeLocally(queue);
             }

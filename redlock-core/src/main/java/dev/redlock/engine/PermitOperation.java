@@ -51,7 +51,7 @@ final class PermitOperation {
      *
      * @threading event-loop-confined
      */
-    private static final class UsedPermits extends Keyed {
+    private static final class UsedPermits extends KeyedMap.Keyed {
         private static final int PERMITS_MIN = 8;
 
         private final BitSet numbers = new BitSet();
@@ -126,11 +126,11 @@ final class PermitOperation {
         WaitQueue queue = pending.queue;
         boolean isFollower = queue != null && queue.head() != pending;
         if (pending.lease.attemptCount() == 0 || isFollower) {
-            pending.permitChoice().hasSearched = false;
-            pending.permitChoice().searchCount = 0;
+            pending.waiting().hasSearched = false;
+            pending.waiting().searchCount = 0;
         }
         if (isFollower) {
-            attempt(pending, pending.permitChoice().permit);
+            attempt(pending, pending.waiting().permit);
             return;
         }
         if (pending.lease.waitNs <= 0) {
@@ -158,10 +158,10 @@ final class PermitOperation {
         PermitKey.Permit permit = queue.hints.permit;
         queue.hints.permit = null;
         if (permit != null && !isUsed((PermitKey) queue.key, permit.number())) {
-            head.permitChoice().isPushed = queue.hints.isPermitPushed;
+            head.waiting().isPermitPushed = queue.hints.isPermitPushed;
             return permit;
         }
-        head.permitChoice().isPushed = false;
+        head.waiting().isPermitPushed = false;
         if (isUncontended) {
             return unusedPermit((PermitKey) queue.key);
         }
@@ -260,13 +260,13 @@ final class PermitOperation {
             return true;
         }
         // A push ends the registration of its permit, and the refusal of its node starts it again.
-        pending.permitChoice().hasSearched &= isRegistered(pending, services.coordinator.of(pending.lease.key));
-        boolean isEachPermitRegistered = pending.permitChoice().isPushed && pending.permitChoice().hasSearched;
+        pending.waiting().hasSearched &= isRegistered(pending, services.coordinator.of(pending.lease.key));
+        boolean isEachPermitRegistered = pending.waiting().isPermitPushed && pending.waiting().hasSearched;
         if (isNextDue || isEachPermitRegistered || isOver(pending)) {
             return false;
         }
-        if (pending.permitChoice().searchCount >= SEARCHES_MAX) {
-            pending.permitChoice().searchCount = 0;
+        if (pending.waiting().searchCount >= SEARCHES_MAX) {
+            pending.waiting().searchCount = 0;
             if (pending.queue != null) {
                 // The attempts have registered for the permits that they asked for alone.
                 scheduler.registrations.remove(pending.queue);
@@ -310,12 +310,12 @@ final class PermitOperation {
     }
 
     private void search(PendingAcquire pending) {
-        boolean isDoubted = pending.plan == PendingAcquire.Plan.ALL && pending.permitChoice().searchCount == 0
-                || pending.permitChoice().searchCount % 2 != 0;
+        boolean isDoubted = pending.plan == PendingAcquire.Plan.ALL && pending.waiting().searchCount == 0
+                || pending.waiting().searchCount % 2 != 0;
         // Of the attempt that follows the search.
         pending.plan = PendingAcquire.Plan.ALL;
-        pending.permitChoice().searchCount++;
-        pending.permitChoice().hasSearched = false;
+        pending.waiting().searchCount++;
+        pending.waiting().hasSearched = false;
         Claim claim = claims.take();
         claim.phase = Claim.Phase.SEARCHING;
         claim.pending = pending;
@@ -392,7 +392,7 @@ final class PermitOperation {
             int other = followers.takeUnused(semaphore, queue.hints.found);
             number = other < 0 ? first : other;
         }
-        end(claim);
+        scheduler.holderQuery.untrack(claim);
         if (queue != null && followers.isAskedFor(queue, number)) {
             // Other attempts of this client ask for all permits that the node has found.
             scheduler.retries.onAttemptFailed(pending, AcquireOutcome.Kind.CONTENDED);
@@ -421,11 +421,11 @@ final class PermitOperation {
         pending.lease.recordVotes(claim);
         if (claim.isWakeUpWanted && services.node(nodeIndex, claim).hasWakeUps()) {
             scheduler.registrations.add(pending.queue, 1L << nodeIndex);
-            pending.permitChoice().hasSearched = true;
+            pending.waiting().hasSearched = true;
         }
-        end(claim);
-        pending.permitChoice().searchCount = 0;
-        pending.permitChoice().isPushed = false;
+        scheduler.holderQuery.untrack(claim);
+        pending.waiting().searchCount = 0;
+        pending.waiting().isPermitPushed = false;
         if (pending.queue != null) {
             pending.queue.hints.found.clear();
             pending.queue.hints.isDisputed = true;
@@ -437,7 +437,7 @@ final class PermitOperation {
     /** The node has not replied in time, or there is none: asks all nodes for a random permit. */
     private void onNoReply(Claim claim) {
         PendingAcquire pending = claim.pending;
-        end(claim);
+        scheduler.holderQuery.untrack(claim);
         PermitKey semaphore = (PermitKey) pending.lease.key;
         if (pending.lease.attemptCount() == 0) {
             pending.lease.lastReason = AcquireOutcome.Kind.NO_QUORUM;
@@ -473,10 +473,5 @@ final class PermitOperation {
             }
             throw e;
         }
-    }
-
-    /** Detaches the claim from its acquisition: a later reply does not count. */
-    private void end(Claim claim) {
-        scheduler.holderQuery.untrack(claim);
     }
 }

@@ -77,28 +77,29 @@ final class RareEvents {
                 LoopTelemetry.kept(subject));
     }
 
-    /** An attempt asks more nodes. */
-    void onAskedOthers(Claim claim, long askedMask) {
+    /** Adds an event that need not follow a read, now. */
+    private void record(FlightEvent event, int number, int nodeIndex, int detail, long value, Object subject) {
         if (telemetry.ring != null) {
             telemetry.readTime();
-            add(FlightEvent.ASKED_OTHERS, claim.number, 0, 0, askedMask, null);
+            add(event, number, nodeIndex, detail, value, subject);
         }
+    }
+
+    /** An attempt asks more nodes. */
+    void onAskedOthers(Claim claim, long askedMask) {
+        record(FlightEvent.ASKED_OTHERS, claim.number, 0, 0, askedMask, null);
     }
 
     /** The node timeout of an attempt has passed. */
     void onSilent(Claim claim, long silentMask) {
-        if (telemetry.ring != null && silentMask != 0) {
-            telemetry.readTime();
-            add(FlightEvent.SILENT, claim.number, 0, 0, silentMask, null);
+        if (silentMask != 0) {
+            record(FlightEvent.SILENT, claim.number, 0, 0, silentMask, null);
         }
     }
 
     /** An attempt fails; its rollback follows. */
     void onAttemptFailing(Claim claim, AcquireOutcome.Kind reason) {
-        if (telemetry.ring != null) {
-            telemetry.readTime();
-            add(FlightEvent.ATTEMPT_FAILED, claim.number, 0, reason.ordinal(), 0, claim.key);
-        }
+        record(FlightEvent.ATTEMPT_FAILED, claim.number, 0, reason.ordinal(), 0, claim.key);
     }
 
     /** An acquisition has failed, or a receiver waits for the end of any. */
@@ -172,11 +173,8 @@ final class RareEvents {
 
     /** A node has not deleted the key of a lease: it had another token or none, or it did not answer. */
     void onNotDeleted(Claim claim, int nodeIndex, Vote vote) {
-        if (telemetry.ring != null) {
-            telemetry.readTime();
-            add(vote == Vote.REFUSED ? FlightEvent.NOT_DELETED : FlightEvent.RELEASE_UNANSWERED, claim.number,
-                    nodeIndex, 0, 0, null);
-        }
+        record(vote == Vote.REFUSED ? FlightEvent.NOT_DELETED : FlightEvent.RELEASE_UNANSWERED, claim.number,
+                nodeIndex, 0, 0, null);
     }
 
     /** A lease is released, and its lock stays for now: no node is asked. */
@@ -216,10 +214,7 @@ final class RareEvents {
 
     /** A node is no holder of a lease any more. */
     void onHolderDropped(Claim claim, int nodeIndex, LossCause cause) {
-        if (telemetry.ring != null) {
-            telemetry.readTime();
-            add(FlightEvent.HOLDER_DROPPED, claim.number, nodeIndex, cause.ordinal(), 0, claim.key);
-        }
+        record(FlightEvent.HOLDER_DROPPED, claim.number, nodeIndex, cause.ordinal(), 0, claim.key);
     }
 
     /** A held lease is lost or expired. */
@@ -258,11 +253,8 @@ final class RareEvents {
     void onNodeState(NodeView node, NodeState state) {
         NodeState before = nodeStates[node.index()];
         nodeStates[node.index()] = state;
-        if (telemetry.ring != null) {
-            telemetry.readTime();
-            add(FlightEvent.NODE_STATE, 0, node.index(), state.ordinal(), before.ordinal(),
-                    state == NodeState.READY ? null : node.problem());
-        }
+        record(FlightEvent.NODE_STATE, 0, node.index(), state.ordinal(), before.ordinal(),
+                state == NodeState.READY ? null : node.problem());
         if (Jfr.IS_PRESENT && Jfr.NODE_STATE.isEnabled()) {
             commit(node, before, state);
         }
@@ -300,10 +292,7 @@ final class RareEvents {
 
     private void onWakeup(FlightEvent event, int counter, LockKey key, int nodeIndex, String kind) {
         counters.add(counter, 1);
-        if (telemetry.ring != null) {
-            telemetry.readTime();
-            add(event, 0, Math.max(0, nodeIndex), 0, 0, key);
-        }
+        record(event, 0, Math.max(0, nodeIndex), 0, 0, key);
         if (Jfr.IS_PRESENT && Jfr.WAKEUP.isEnabled()) {
             commitWakeup(key, nodeIndex, kind);
         }

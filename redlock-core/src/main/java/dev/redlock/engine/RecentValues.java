@@ -15,29 +15,24 @@ final class RecentValues {
 
     /** Remembers the value of a key. */
     void put(LockKey key, long value) {
-        int place = placeOf(key);
+        int place = KeyedMap.bucketOf(key.hashCode(), CAPACITY);
         keys[place] = key;
         values[place] = value;
     }
 
     /** Returns the value of a key, or another one if there is none. */
     long get(LockKey key, long absent) {
-        int place = placeOf(key);
+        int place = KeyedMap.bucketOf(key.hashCode(), CAPACITY);
         return keys[place] != null && keys[place].equals(key) ? values[place] : absent;
     }
 
     /** Removes and returns the value of a key, or another one if there is none. */
     long take(LockKey key, long absent) {
         long value = get(key, absent);
-        int place = placeOf(key);
+        int place = KeyedMap.bucketOf(key.hashCode(), CAPACITY);
         if (key.equals(keys[place])) {
             keys[place] = null;
         }
         return value;
-    }
-
-    private static int placeOf(LockKey key) {
-        int hash = key.hashCode() * 0x9E3779B9;
-        return (hash ^ hash >>> 16) & CAPACITY - 1;
     }
 }

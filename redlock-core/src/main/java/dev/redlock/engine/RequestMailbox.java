@@ -66,12 +66,6 @@ abstract class RequestMailbox implements Runnable {
     /** Executes one request. On the event loop. */
     abstract void execute(LeaseLoop owner, int request);
 
-    /** Gives the caller of a request that threw its outcome. */
-    abstract void recover(LeaseLoop owner, int request);
-
-    /** Completes requests after the end of the event loop. */
-    abstract void completeWithoutLoop(int requests);
-
     /** Returns whether a callback receives an outcome; the client never runs it inside the call that passed it. */
     abstract boolean hasCallback();
 

@@ -88,7 +88,7 @@ final class Reservations {
 
     /** Returns whether a set has its reservation on the coordinator, as far as is known: also in a pause. */
     boolean isLeft(PendingAcquire pending, long nowNs) {
-        return isOfSet(pending) && nowNs - pending.reservation.leftNs < SET_PERIOD_NS;
+        return pending.hasReservedNode() && nowNs - pending.reservation.leftNs < SET_PERIOD_NS;
     }
 
     /** Returns whether reservations alone may have refused a set: those last for a third of a second at most. */
@@ -98,18 +98,11 @@ final class Reservations {
 
     /** Returns whether the next refusal leaves the reservation of the oldest set. */
     boolean isDue(PendingAcquire pending, long nowNs) {
-        return !isOfSet(pending) || isPeriodOfSet(nowNs - pending.reservation.reservedNs);
+        return !pending.hasReservedNode() || isPeriodOfSet(nowNs - pending.reservation.reservedNs);
     }
 
     private static long ttlNs(PendingAcquire pending) {
         return pending.lease.spec.ttlMs * NS_PER_MS;
-    }
-
-    /**
-     * Returns whether the coordinator must see the next grant of a set, or others would give way to its reservation.
-     */
-    static boolean isOfSet(PendingAcquire pending) {
-        return pending.hasReservedNode();
     }
 
     /** A node has granted an attempt: that ends the reservation of a set there. */
@@ -148,7 +141,7 @@ final class Reservations {
             long all = services.all;
             // A node that cannot be reached gets the removal later.
             remove(pending, pending.lease.key, all, all);
-        } else if (isOfSet(pending)) {
+        } else if (pending.hasReservedNode()) {
             remove(pending, ((SetKey) pending.lease.key).reservationKey(), 1L << pending.reservation.node, 0);
         }
         pending.reservation.reset();

@@ -22,7 +22,7 @@ final class ResourceQueues {
      *
      * @threading event-loop-confined
      */
-    static final class Entry extends Keyed {
+    static final class Entry extends KeyedMap.Keyed {
         /** In order of arrival. */
         final List<WaitQueue> queues = new ArrayList<>();
         /** The set that has priority; null for none. See {@link SetOrder}. */

@@ -119,33 +119,17 @@ final class ResultText {
         if (result.lastReason != result.kind) {
             text.append(" after ").append(result.lastReason);
         }
-        text.append(", attempts ")
-                .append(result.attemptCount)
-                .append(", votes ")
-                .append(result.grantedCount())
-                .append(" granted ")
-                .append(result.refusedCount())
-                .append(" refused ")
-                .append(result.failedCount())
-                .append(" failed ")
-                .append(result.unknownCount())
-                .append(" unknown");
-        if (result.shortestRemainingTtlMs >= 0) {
-            text.append(", shortest remaining ttl ")
-                    .append(result.shortestRemainingTtlMs == Long.MAX_VALUE
-                            ? "unlimited"
-                            : result.shortestRemainingTtlMs + " ms");
+        text.append(", attempts " + result.attemptCount + ", votes " + result.grantedCount() + " granted "
+                + result.refusedCount() + " refused " + result.failedCount() + " failed " + result.unknownCount()
+                + " unknown");
+        long ttlMs = result.shortestRemainingTtlMs;
+        if (ttlMs >= 0) {
+            text.append(", shortest remaining ttl " + (ttlMs == Long.MAX_VALUE ? "unlimited" : ttlMs + " ms"));
         }
-        for (long unansweredMask = result.failedMask
-                | result.unknownMask; unansweredMask != 0; unansweredMask &= unansweredMask
-                        - 1) {
-            int nodeIndex = Long.numberOfTrailingZeros(unansweredMask);
-            text.append(", node ")
-                    .append(nodeIndex)
-                    .append(" (")
-                    .append(result.client.config.nodes().addresses().get(nodeIndex))
-                    .append(") ")
-                    .append(vote(result, nodeIndex));
+        for (long left = result.failedMask | result.unknownMask; left != 0; left &= left - 1) {
+            int nodeIndex = Long.numberOfTrailingZeros(left);
+            text.append(", node " + nodeIndex + " (" + result.client.config.nodes().addresses().get(nodeIndex) + ") "
+                    + vote(result, nodeIndex));
         }
     }
 }

@@ -25,15 +25,13 @@ final class Retries {
     private final AcquireScheduler scheduler;
     private final WaitQueues queues;
     private final RetryDelays retryDelays;
-    private final WatchOperation watches;
     private final int waitersMax;
 
-    Retries(LoopServices services, AcquireScheduler scheduler, RetryDelays retryDelays, WatchOperation watches) {
+    Retries(LoopServices services, AcquireScheduler scheduler, RetryDelays retryDelays) {
         this.services = services;
         this.scheduler = scheduler;
         this.queues = scheduler.queues;
         this.retryDelays = retryDelays;
-        this.watches = watches;
         this.waitersMax = services.config.limits().waitersMax();
     }
 
@@ -141,7 +139,7 @@ final class Retries {
         } else if (pending.waiting.retryImmediately) {
             // The release has followed the refusals.
             scheduler.registrations.remove(pending.queue);
-            pending.plan = Reservations.isOfSet(pending)
+            pending.plan = pending.hasReservedNode()
                     ? PendingAcquire.Plan.COORDINATOR_FIRST
                     : PendingAcquire.Plan.UNCONTENDED;
             services.timers.start(pending.timer, nowNs);
@@ -260,7 +258,7 @@ final class Retries {
                 + (remainingTtlMs < 0 || remainingTtlMs > TTL_MS_MAX ? WAIT_NS_MAX : (remainingTtlMs + 1) * NS_PER_MS);
         expiryNs += placeDelayNs(pending, expiryNs);
         // The other permits of a semaphore expire as the last search has said.
-        boolean isOneOfPermits = pending.lease.key.kind == LockKind.PERMIT && pending.permitChoice.isPushed;
+        boolean isOneOfPermits = pending.lease.key.kind == LockKind.PERMIT && pending.waiting.isPermitPushed;
         pending.waiting.expiryNs = isOneOfPermits ? WaitQueues.earlier(pending.waiting.expiryNs, expiryNs) : expiryNs;
         long drawnNs = retryDelays.backstopNs();
         pending.waiting.backstopNs = Math.max(delayNs, drawnNs);
@@ -274,7 +272,7 @@ final class Retries {
     /** The acquisition waits longer than most: the pushes of all nodes wake it from now on. */
     private void watch(PendingAcquire pending, long nowNs) {
         startTimer(pending, Waiting.TimerStep.BACKSTOP, nowNs + pending.waiting.backstopNs);
-        watches.start(pending.queue);
+        queues.marks.watch(pending.queue);
     }
 
     /**

@@ -38,11 +38,6 @@ final class WaitMarks {
         this.scheduler = scheduler;
     }
 
-    /** Whether waiters of a kind of lock leave a mark or a reservation, and no ticket. */
-    static boolean isKindOf(LockKey key) {
-        return key.markKey() != null;
-    }
-
     /** A waiter of a queue was refused: leaves a mark. */
     void leave(WaitQueue queue) {
         LockKey key = queue.key;
@@ -57,10 +52,10 @@ final class WaitMarks {
             return;
         }
         triedNs.put(key, nowNs);
-        Claim claim = take(key);
+        Claim claim = take(key.markKey());
         services.tokens.next(claim.token, nowNs);
         claim.ttlMs = MARK_MS;
-        send(claim, CommandKind.ACQUIRE, coordinator);
+        send(claim, CommandKind.ACQUIRE, 1L << coordinator);
     }
 
     private boolean isRefusedByOwnLeases(LockKey key) {
@@ -69,24 +64,38 @@ final class WaitMarks {
 
     /** Asks a node for the mark; {@link #onAnswer} gets the answer. */
     void ask(LockKey key, int node) {
-        send(take(key), CommandKind.REMAINING_TTL, node);
+        send(take(key.markKey()), CommandKind.REMAINING_TTL, 1L << node);
     }
 
-    /** Nobody owns the claim or waits for its reply, and the mark needs no release: it expires. */
+    /**
+     * Registers a queue for the pushes of all nodes: the coordinator, which has refused an attempt, may stop. The
+     * command reads the key of the lock and changes nothing, so nothing has to be rolled back.
+     */
+    void watch(WaitQueue queue) {
+        long mask = services.all & ~queue.registeredMask & services.wakeUpMask();
+        if (mask != 0) {
+            Claim claim = take(queue.key.searchKey());
+            claim.isWakeUpWanted = true;
+            scheduler.registrations.add(queue, send(claim, CommandKind.REMAINING_TTL, mask));
+        }
+    }
+
+    /** Nobody owns the claim or waits for its reply, and it needs no release: a mark expires. */
     private Claim take(LockKey key) {
         Claim claim = claims.take();
         claim.phase = Claim.Phase.ABANDONED;
-        claim.key = key.markKey();
+        claim.key = key;
         claim.isRemainingTtlWanted = false;
         claim.isWakeUpWanted = false;
         return claim;
     }
 
-    private void send(Claim claim, CommandKind kind, int node) {
+    private long send(Claim claim, CommandKind kind, long mask) {
         claim.retain();
-        claim.addPendingReplies(1);
-        services.fanOut.send(claim, kind, 0, 1L << node);
+        claim.addPendingReplies(Long.bitCount(mask));
+        long sent = services.fanOut.send(claim, kind, 0, mask);
         claim.removePendingReply();
+        return sent;
     }
 
     /** A node has reported how long the mark of a lock still exists; a longer time is not that of a mark. */

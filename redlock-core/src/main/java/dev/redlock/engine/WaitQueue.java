@@ -9,7 +9,7 @@ import java.util.List;
  *
  * @threading event-loop-confined
  */
-final class WaitQueue extends Keyed {
+final class WaitQueue extends KeyedMap.Keyed {
 
     /** The head waits for the end of a pause of {@link Fairness}. */
     boolean isPausing;

@@ -46,7 +46,7 @@ final class WaitQueues {
         this.retryDelays = retryDelays;
         this.registrations = new Registrations(services, queues, resourceQueues);
         this.marks = new WaitMarks(services, claims, scheduler);
-        Limits limits = services.config.limits();
+        ClientConfig.Limits limits = services.config.limits();
         this.fairness = new Fairness(services, scheduler, this, retryDelays, limits.localHandoffsMax());
     }
 
@@ -242,7 +242,8 @@ final class WaitQueues {
 
     /** A waiter was refused again, and what it does next is decided. */
     void onRefusedAgain(LockKey key) {
-        WaitQueue queue = WaitMarks.isKindOf(key) ? queues.get(key) : null;
+        // The waiters of other locks have tickets.
+        WaitQueue queue = key.markKey() != null ? queues.get(key) : null;
         if (queue != null) {
             marks.leave(queue);
         }
@@ -349,7 +350,7 @@ final class WaitQueues {
     private void wakeRegistered(WaitQueue queue, int nodeIndex) {
         if (isRegistered(queue, nodeIndex)) {
             if (queue.key.kind == LockKind.PERMIT) {
-                queue.head().permitChoice().hasSearched = false;
+                queue.head().waiting().hasSearched = false;
             }
             wakeLocally(queue);
         }
@@ -408,7 +409,7 @@ final class WaitQueues {
         if (isOtherPermit) {
             hints.permit = null;
             // Also after an attempt for a permit that a waiter behind the head was to ask for.
-            head.permitChoice().hasSearched = false;
+            head.waiting().hasSearched = false;
         } else if (!isWoken && !isSearching && !queue.isPausing) {
             hints.permit = ((PermitKey) queue.key).permitKey(number);
             hints.isPermitPushed = true;

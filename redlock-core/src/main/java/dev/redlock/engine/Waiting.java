@@ -1,7 +1,8 @@
 package dev.redlock.engine;
 
 /**
- * What an acquisition needs as soon as it waits: in a queue, for a place, or for its next attempt.
+ * What an acquisition needs as soon as it waits: in a queue, for a place, or for its next attempt. And what one of a
+ * permit needs to choose the permit.
  *
  * @threading event-loop-confined
  */
@@ -41,6 +42,16 @@ final class Waiting {
     long backstopNs;
     /** When the key of the holder expires, unless it is renewed, monotonic; far away if unknown. */
     long expiryNs;
+
+    // Of a permit; stale for another kind.
+    /** The permit that an attempt behind the head of the queue asks for. */
+    PermitKey.Permit permit;
+    /** The permit of the current attempt comes from a push. */
+    boolean isPermitPushed;
+    /** The last search has found no free permit, so the node pushes the next change of each permit. */
+    boolean hasSearched;
+    /** Searches for a free permit since the last one that found none. */
+    int searchCount;
 
     void reset() {
         onAttempt();

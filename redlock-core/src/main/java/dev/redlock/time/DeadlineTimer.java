@@ -1,5 +1,7 @@
 package dev.redlock.time;
 
+import java.util.function.LongConsumer;
+
 /**
  * A timer of a {@link TimerWheel}. It knows its place in the wheel, so start and stop need no search.
  *
@@ -7,22 +9,7 @@ package dev.redlock.time;
  */
 public final class DeadlineTimer {
 
-    /**
-     * Called at the deadline.
-     *
-     * @threading event-loop-confined
-     */
-    @FunctionalInterface
-    public interface Handler {
-        /**
-         * The deadline has passed; the timer is stopped, and the handler may start it again.
-         *
-         * @param nowNs monotonic now
-         */
-        void onDeadline(long nowNs);
-    }
-
-    final Handler handler;
+    final LongConsumer handler;
     /** Its place in the wheel, also for a while after a stop; {@link TimerPlaces#NONE} if it has none. */
     int place = TimerPlaces.NONE;
     /** The deadline that the place was chosen for: the wheel finds the timer by this time. */
@@ -33,9 +20,9 @@ public final class DeadlineTimer {
     /**
      * A stopped timer.
      *
-     * @param handler called once each time a deadline passes
+     * @param handler gets the monotonic time after each deadline; the timer is stopped then, and it may start it again
      */
-    public DeadlineTimer(Handler handler) {
+    public DeadlineTimer(LongConsumer handler) {
         this.handler = handler;
     }
 

@@ -151,7 +151,7 @@ abstract class TimerSpokes {
                 timer.isStarted = false;
                 startedCount--;
                 expired++;
-                timer.handler.onDeadline(nowNs);
+                timer.handler.accept(nowNs);
             } else {
                 place(timer);
             }

@@ -115,7 +115,7 @@ class KeyedMapTest {
             map.add(queue);
         }
         for (int i = 0; i < 1024; i++) {
-            for (Keyed next = map.get(key(i)).nextInBucket; next != null; next = next.nextInBucket) {
+            for (KeyedMap.Keyed next = map.get(key(i)).nextInBucket; next != null; next = next.nextInBucket) {
                 pairs++;
             }
         }
