@@ -44,10 +44,11 @@ public final class DocPages {
         return pages;
     }
 
-    /** All pages, and those of the test kit and of the modules in integrations/. */
+    /** All pages, and those of the test kit, of the modules in integrations/ and of a sample. */
     public static List<Path> withModules() throws IOException {
         List<Path> pages = all();
         pages.add(root().resolve("test-kit/README.md"));
+        pages.add(root().resolve("samples/postgresql/README.md"));
         try (Stream<Path> modules = Files.list(root().resolve("integrations"))) {
             modules.map(module -> module.resolve("README.md")).filter(Files::exists).sorted().forEach(pages::add);
         }
