@@ -57,7 +57,28 @@ final class Coordinator {
      * push changes of keys: an attempt that it refuses could not wait for a push.
      */
     int of(LockKey key) {
-        return fanOut.coordinatorOf(key, key.orderHash);
+        int best = NONE;
+        int bestWeight = 0;
+        for (long left = fanOut.votingMask(key); left != 0; left &= left - 1) {
+            int i = Long.numberOfTrailingZeros(left);
+            int weight = weightOf(key.orderHash, fanOut.identityHash(i));
+            if (best == NONE || weight > bestWeight) {
+                best = i;
+                bestWeight = weight;
+            }
+        }
+        return best != NONE && fanOut.isPushing(best) ? best : NONE;
+    }
+
+    /**
+     * The weight of a server in the order of a resource: mixes two hashes so that each bit of either changes about half
+     * of the result (finalizer of MurmurHash3).
+     */
+    static int weightOf(int orderHash, int identityHash) {
+        int mixed = orderHash * 0x9E3779B9 ^ identityHash;
+        mixed = (mixed ^ mixed >>> 16) * 0x85EBCA6B;
+        mixed = (mixed ^ mixed >>> 13) * 0xC2B2AE35;
+        return mixed ^ mixed >>> 16;
     }
 
     /** Returns how long an attempt waits for the coordinator alone: some round trips, at most half of the time. */

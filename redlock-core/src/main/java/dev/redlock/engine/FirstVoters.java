@@ -60,7 +60,7 @@ final class FirstVoters {
     long of(LockKey key) {
         long mask = fanOut.votingMask(key);
         for (int i = 0; i < weights.length; i++) {
-            weights[i] = FanOut.weightOf(key.orderHash, fanOut.identityHash(i));
+            weights[i] = Coordinator.weightOf(key.orderHash, fanOut.identityHash(i));
         }
         return firstQuorum(mask);
     }

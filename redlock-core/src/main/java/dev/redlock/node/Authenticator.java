@@ -193,11 +193,11 @@ final class Authenticator {
         int number = connectionNumber;
         ByteBuf auth = authCommand(login, true);
         login.clear();
-        boolean isSent = sender.sendValue(auth, new ValueRequest(reply -> {
+        boolean isSent = sender.sendValue(auth, reply -> {
             if (reply != null && number == connectionNumber) {
                 onRefreshed(reply);
             }
-        }));
+        });
         if (!isSent) {
             onRefreshFailed("there is no memory for the command");
         }

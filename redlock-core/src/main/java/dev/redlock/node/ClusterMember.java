@@ -10,8 +10,8 @@ import dev.redlock.transport.TlsChannel;
  */
 final class ClusterMember {
 
-    private final ClusterVoter voter;
-    private final Node node;
+    final ClusterVoter voter;
+    final Node node;
     /** Its id in the cluster; null before the first handshake of a seed. */
     String id;
     /** Its address in the first map that had it; null before. A seed may have another one, such as a name. */
@@ -32,15 +32,7 @@ final class ClusterMember {
     /** Here and not in {@link Node}: without a cluster the class is not loaded, so calls of its super class inline. */
     NodeConnection newConnection(ConnectionEvents.Listener listener, NodeOptions options, DirectBuffers buffers,
             TlsChannel tls) {
-        return new MemberConnection(node.sender(), listener, options, buffers, tls);
-    }
-
-    ClusterVoter voter() {
-        return voter;
-    }
-
-    Node node() {
-        return node;
+        return new MemberConnection(node.sender, listener, options, buffers, tls);
     }
 
     boolean isAt(NodeAddress address) {

@@ -34,10 +34,10 @@ final class ClusterNodeTimeout {
     }
 
     void ask(ClusterMember member) {
-        CommandSender sender = member.node().sender();
-        if (member.node().isConnected()) {
-            sender.sendValue(sender.newCommand("CONFIG", "GET", "cluster-node-timeout"),
-                    new ValueRequest(reply -> onNodeTimeout(member, reply)));
+        CommandSender sender = member.node.sender;
+        if (member.node.isConnected()) {
+            sender.sendValue(sender.command("CONFIG", "GET", "cluster-node-timeout"),
+                    reply -> onNodeTimeout(member, reply));
         }
     }
 
@@ -56,7 +56,7 @@ final class ClusterNodeTimeout {
         }
         long shownMs = Math.min(Long.parseLong(text), NODE_TIMEOUT_MS_MAX);
         if (shownMs < NODE_TIMEOUT_MS_MIN) {
-            member.node()
+            member.node
                     .view()
                     .log(Level.WARNING, "cluster-node-timeout is " + shownMs + " ms, with which no"
                             + " cluster works: the client uses RedlockContext.clusterNodeTimeout;"

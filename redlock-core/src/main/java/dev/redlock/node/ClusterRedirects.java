@@ -20,8 +20,7 @@ final class ClusterRedirects implements CommandRetries.Cluster {
         CommandKind kind = RequestRing.kindOf(tag);
         Node target = targetOf(from, request, tag, redirect);
         boolean isFollowed = kind.isRelease() || kind == CommandKind.CHECK && !redirect.isAsk();
-        return target != null && isFollowed && target.sender()
-                .retries()
+        return target != null && isFollowed && target.sender.retries
                 .sendRedirected(request, kind, RequestRing.sequenceOf(tag), redirect.isAsk());
     }
 
@@ -31,9 +30,9 @@ final class ClusterRedirects implements CommandRetries.Cluster {
         if (target == null) {
             return false;
         }
-        target.own(release);
-        if (!target.sender().retries().sendRedirected(release, redirect.isAsk())) {
-            target.adopt(release);
+        release.owner = target.redelivery;
+        if (!target.sender.retries.sendRedirected(release, redirect.isAsk())) {
+            target.redelivery.adopt(release);
         }
         return true;
     }
@@ -49,15 +48,15 @@ final class ClusterRedirects implements CommandRetries.Cluster {
             onMoved(from, redirect.slot(), named);
         }
         boolean isFirst = !RequestRing.isSecondTry(tag);
-        return isFirst && named != null && named.sender() != from ? named : null;
+        return isFirst && named != null && named.sender != from ? named : null;
     }
 
     private Node named(CommandSender from, SlotRedirect redirect) {
         try {
-            NodeAddress named = from.view().address().peer(redirect.host(), redirect.port());
+            NodeAddress named = from.view.address().peer(redirect.host(), redirect.port());
             for (ClusterMember member : voter.members) {
                 if (member.isAt(named) || named.equals(member.mapAddress)) {
-                    return member.node();
+                    return member.node;
                 }
             }
             return null;
@@ -76,7 +75,7 @@ final class ClusterRedirects implements CommandRetries.Cluster {
     /** A former owner may redirect late: then the map is newer. */
     private void onMoved(CommandSender from, int slot, Node named) {
         if (voter.slots.of(slot) == from) {
-            voter.setOwner(slot, named == null || named.sender() == from ? null : named, true);
+            voter.setOwner(slot, named == null || named.sender == from ? null : named, true);
         }
         voter.onSignOfChange();
     }

@@ -53,7 +53,8 @@ public final class ClusterVoter extends Voter {
     private final MasterNodes masters;
     private final DeadlineTimer refreshTimer = new DeadlineTimer(nowNs -> refresh());
     private final DeadlineTimer checkTimer = new DeadlineTimer(nowNs -> check());
-    private final ConnectLimit connects;
+    /** Limits the connects of all servers. */
+    final ConnectLimit connects;
     private int nextChecked;
     private int nextSource;
     private boolean isRefreshing;
@@ -77,11 +78,11 @@ public final class ClusterVoter extends Voter {
         this.connects = new ConnectLimit(context, "cluster-" + index, address.servers());
         this.nodeTimeout = new ClusterNodeTimeout(context.options(), members);
         this.masters = new MasterNodes(this, context, members);
-        this.unrouted = new ClusterMember(this, index, address.servers().get(0), context, fanOut).node();
-        context.group().identities().remove(unrouted.view());
+        this.unrouted = new ClusterMember(this, index, address.servers().get(0), context, fanOut).node;
+        context.group().identities().remove(unrouted.view);
         Arrays.fill(owners, unrouted);
-        this.slots = new SlotOwners(context.clock(), unrouted.sender());
-        fanOut.add(slots, unrouted.sender());
+        this.slots = new SlotOwners(context.clock(), unrouted.sender);
+        fanOut.add(slots, unrouted.sender);
         addSeeds();
     }
 
@@ -91,7 +92,7 @@ public final class ClusterVoter extends Voter {
     public void open() {
         context.timers().start(checkTimer, nowNs() + CHECK_PERIOD_NS);
         for (ClusterMember member : List.copyOf(members)) {
-            member.node().open();
+            member.node.open();
         }
     }
 
@@ -117,7 +118,7 @@ public final class ClusterVoter extends Voter {
         }
         return members.stream()
                 .filter(member -> !masters.isKnown() || member.isOwner)
-                .allMatch(member -> isSettled(member.node()));
+                .allMatch(member -> isSettled(member.node));
     }
 
     private boolean isSettled(Node node) {
@@ -132,7 +133,7 @@ public final class ClusterVoter extends Voter {
     @Override
     public boolean hasWakeUps() {
         for (ClusterMember member : members) {
-            if (member.isOwner && member.node().hasWakeUps()) {
+            if (member.isOwner && member.node.hasWakeUps()) {
                 return true;
             }
         }
@@ -143,7 +144,7 @@ public final class ClusterVoter extends Voter {
     public boolean mayVoteBy(long timeNs) {
         boolean hasOwner = false;
         for (ClusterMember member : members) {
-            if (member.isOwner && member.node().mayVoteBy(timeNs)) {
+            if (member.isOwner && member.node.mayVoteBy(timeNs)) {
                 return true;
             }
             hasOwner |= member.isOwner;
@@ -155,7 +156,7 @@ public final class ClusterVoter extends Voter {
     public long wallUs(long nowNs) {
         long highestUs = 0;
         for (ClusterMember member : members) {
-            highestUs = Math.max(highestUs, member.node().wallUs(nowNs));
+            highestUs = Math.max(highestUs, member.node.wallUs(nowNs));
         }
         return highestUs;
     }
@@ -164,7 +165,7 @@ public final class ClusterVoter extends Voter {
     public long roundTripNs() {
         return members.stream()
                 .filter(member -> member.isOwner)
-                .mapToLong(member -> member.node().roundTripNs())
+                .mapToLong(member -> member.node.roundTripNs())
                 .max()
                 .orElse(0);
     }
@@ -189,7 +190,7 @@ public final class ClusterVoter extends Voter {
     @Override
     public void trim() {
         for (ClusterMember member : members) {
-            member.node().trim();
+            member.node.trim();
         }
     }
 
@@ -214,15 +215,10 @@ public final class ClusterVoter extends Voter {
         context.timers().stop(checkTimer);
         masters.stop();
         connects.close();
-        List.copyOf(members).forEach(member -> action.accept(member.node()));
+        List.copyOf(members).forEach(member -> action.accept(member.node));
     }
 
     // ---- members ----------------------------------------------------------------------------------------------------
-
-    /** Limits the connects of all servers. */
-    ConnectLimit connects() {
-        return connects;
-    }
 
     /** Limits the log lines about all servers. */
     LogLimit logLimit() {
@@ -265,19 +261,19 @@ public final class ClusterVoter extends Voter {
         }
         publish();
         for (ClusterMember member : removed) {
-            member.node().close();
-            context.group().identities().remove(member.node().view());
-            member.node().moveUndelivered(this::nodeFor);
+            member.node.close();
+            context.group().identities().remove(member.node.view());
+            member.node.moveUndelivered(this::nodeFor);
         }
     }
 
     void publish() {
         nodeTimeout.update();
         fanOut.setMembers(index,
-                members.stream().map(member -> member.node().sender()).toArray(CommandSender[]::new));
+                members.stream().map(member -> member.node.sender).toArray(CommandSender[]::new));
         views = members.stream()
                 .filter(member -> !masters.isKnown() || member.isOwner)
-                .map(member -> member.node().view())
+                .map(member -> member.node.view())
                 .toArray(NodeView[]::new);
     }
 
@@ -318,22 +314,22 @@ public final class ClusterVoter extends Voter {
             check(members.get(nextChecked));
         }
         masters.removeAbsent();
-        if (members.stream().noneMatch(member -> member.node().isConnected())) {
+        if (members.stream().noneMatch(member -> member.node.isConnected())) {
             int before = members.size();
             addSeeds();
             for (ClusterMember added : List.copyOf(members.subList(before, members.size()))) {
-                added.node().open();
+                added.node.open();
             }
         }
     }
 
     private void check(ClusterMember member) {
-        if (member.node().isConnected()) {
-            CommandSender sender = member.node().sender();
-            sender.sendValue(sender.newCommand("INFO", "replication"),
-                    new ValueRequest(reply -> onReplication(member, reply)));
+        if (member.node.isConnected()) {
+            CommandSender sender = member.node.sender;
+            sender.sendValue(sender.command("INFO", "replication"),
+                    reply -> onReplication(member, reply));
             nodeTimeout.ask(member);
-            member.node().redeliver();
+            member.node.redeliver();
         }
     }
 
@@ -343,7 +339,7 @@ public final class ClusterVoter extends Voter {
         }
         MemberIdentity identity = MemberIdentity.of(null, reply.asText());
         if (identity != null) {
-            member.node().onMemberIdentity(identity);
+            member.node.onMemberIdentity(identity);
         }
     }
 
@@ -372,16 +368,16 @@ public final class ClusterVoter extends Voter {
             return;
         }
         refreshedNs = nowNs();
-        CommandSender sender = source.node().sender();
-        isRefreshing = sender.sendValue(sender.newCommand("CLUSTER", "SLOTS"),
-                new ValueRequest(reply -> onSlots(source, reply)));
+        CommandSender sender = source.node.sender;
+        isRefreshing = sender.sendValue(sender.command("CLUSTER", "SLOTS"),
+                reply -> onSlots(source, reply));
     }
 
     /** The next connected server, so that one with a wrong map is not asked alone. */
     private ClusterMember nextSource() {
         for (int i = 0; i < members.size(); i++) {
             ClusterMember member = members.get((nextSource + i) % members.size());
-            if (member.node().isConnected() && member.id != null) {
+            if (member.node.isConnected() && member.id != null) {
                 nextSource = (nextSource + i + 1) % members.size();
                 return member;
             }
@@ -400,7 +396,7 @@ public final class ClusterVoter extends Voter {
             return;
         }
         try {
-            masters.adopt(SlotMap.parse(reply), source.node().view().address());
+            masters.adopt(SlotMap.parse(reply), source.node.view().address());
             context.listener().onSlotMap(index);
         } catch (IllegalArgumentException e) {
             onMapProblem(source, "CLUSTER SLOTS has an unusable reply: " + e.getMessage());
@@ -408,18 +404,18 @@ public final class ClusterVoter extends Voter {
     }
 
     private void onMapProblem(ClusterMember source, String problem) {
-        source.node().view().log(Level.WARNING, problem);
+        source.node.view().log(Level.WARNING, problem);
         context.listener().onSlotMap(index);
     }
 
     void moveUndelivered() {
         unrouted.moveUndelivered(this::nodeFor);
-        members.forEach(member -> member.node().moveUndelivered(this::nodeFor));
+        members.forEach(member -> member.node.moveUndelivered(this::nodeFor));
     }
 
     static Set<Node> nodesOf(List<ClusterMember> some) {
         Set<Node> found = Collections.newSetFromMap(new IdentityHashMap<>());
-        some.forEach(member -> found.add(member.node()));
+        some.forEach(member -> found.add(member.node));
         return found;
     }
 
@@ -432,7 +428,7 @@ public final class ClusterVoter extends Voter {
             return false;
         }
         owners[slot] = owner;
-        slots.set(slot, owner.sender());
+        slots.set(slot, owner.sender);
         if (isSilenced) {
             slots.silence(slot, nodeTimeout.silenceNs());
         }
@@ -440,7 +436,7 @@ public final class ClusterVoter extends Voter {
     }
 
     void logSilence(int slotCount) {
-        unrouted.view()
+        unrouted.view
                 .log(Level.INFO, slotCount + " slots have a new owner: the cluster does not vote for them in the next "
                         + nodeTimeout.silenceNs() / NS_PER_MS + " ms");
     }

@@ -52,7 +52,7 @@ final class CommandRetries {
     CommandRetries(CommandSender sender, FanOut fanOut) {
         this.sender = sender;
         this.fanOut = fanOut;
-        this.nodeIndex = sender.nodeIndex();
+        this.nodeIndex = sender.nodeIndex;
     }
 
     /** Another connection has completed its handshake, maybe of another user. */
@@ -80,11 +80,11 @@ final class CommandRetries {
     }
 
     void onError(LockRequest request, int tag, VoteFailure failure, String errorCode, SlotRedirect redirect) {
-        if (redirect != null && sender.cluster().redirect(sender, request, tag, redirect)) {
+        if (redirect != null && sender.cluster.redirect(sender, request, tag, redirect)) {
             return;
         }
         if (isMigrating(failure)) {
-            sender.cluster().onMigration(sender, request);
+            sender.cluster.onMigration(sender, request);
         }
         CommandKind kind = RequestRing.kindOf(tag);
         int sequence = RequestRing.sequenceOf(tag);
@@ -109,7 +109,7 @@ final class CommandRetries {
 
     /** A cluster moves the slot to another server. */
     private boolean isMigrating(VoteFailure failure) {
-        return failure == VoteFailure.TRYAGAIN && sender.cluster() != null;
+        return failure == VoteFailure.TRYAGAIN && sender.cluster != null;
     }
 
     /** Where SET IFEQ extends, the script follows a refusal only. The refusal counts if the user may not run it. */
@@ -140,13 +140,13 @@ final class CommandRetries {
     void loadScript(LockKind lock, CommandKind kind) {
         if (!isScriptLoading && sender.refusalOf(CommandKind.RELEASE) == VoteFailure.NONE) {
             isScriptLoading = sender.sendValue(scriptLoad(sender, ScriptSources.source(lock, kind)),
-                    new ValueRequest(reply -> isScriptLoading = false));
+                    reply -> isScriptLoading = false);
         }
     }
 
     /** {@code SCRIPT LOAD source}; null if there is no memory for it. */
     static ByteBuf scriptLoad(CommandSender sender, byte[] source) {
-        return sender.newCommand("SCRIPT", "LOAD", new String(source, StandardCharsets.US_ASCII));
+        return sender.command("SCRIPT", "LOAD", new String(source, StandardCharsets.US_ASCII));
     }
 
     /** Sends a command that another server of the cluster has redirected; false if it cannot be sent. */
@@ -200,7 +200,7 @@ final class CommandRetries {
         boolean isForbiddenExtension = commands.kind == CommandKind.EXTEND_MANY && failure == VoteFailure.NOPERM;
         boolean isMigrating = isMigrating(failure);
         if (isMigrating) {
-            sender.cluster()
+            sender.cluster
                     .onMigration(sender, commands.request(Long.numberOfTrailingZeros(commands.requestsOf(nodeIndex))));
         }
         if (redirect != null || isMigrating || isForbiddenExtension) {

@@ -1,9 +1,11 @@
 package dev.redlock.node;
 
 import dev.redlock.resp.RespCommand;
+import dev.redlock.resp.RespValue;
 import dev.redlock.time.NanoClock;
 import io.netty.buffer.ByteBuf;
 import java.lang.System.Logger.Level;
+import java.util.function.Consumer;
 
 /**
  * Sends commands to one node over its current connection and passes the replies to the requests.
@@ -33,18 +35,19 @@ final class CommandSender implements InvalidationReader.Listener {
         OPEN
     }
 
-    private final int nodeIndex;
-    private final NodeView view;
+    final int nodeIndex;
+    final NodeView view;
     private final Counters counters;
     private final NodeHealth health;
     private final NodeListener listener;
     final Arrivals arrivals;
     private final NanoClock clock;
     private final FanOut fanOut;
-    private final FlushReports flushReports;
-    private final CommandRetries retries;
+    final FlushReports flushReports;
+    /** Handles the errors of the node. */
+    final CommandRetries retries;
     /** Null unless the voter is a cluster. */
-    private final CommandRetries.Cluster cluster;
+    final CommandRetries.Cluster cluster;
     private Gate gate = Gate.CLOSED;
     private NodeConnection connection;
     private ServerCapabilities capabilities = ServerCapabilities.SCRIPTS;
@@ -60,7 +63,7 @@ final class CommandSender implements InvalidationReader.Listener {
         this.nodeIndex = view.index();
         this.view = view;
         this.counters = view.counters;
-        this.health = view.health();
+        this.health = view.health;
         this.listener = context.listener();
         this.arrivals = context.platform().arrivals();
         this.clock = context.clock();
@@ -98,11 +101,6 @@ final class CommandSender implements InvalidationReader.Listener {
         update();
     }
 
-    /** Handles the errors of the node. */
-    CommandRetries retries() {
-        return retries;
-    }
-
     void setGate(Gate newGate) {
         gate = newGate;
         if (newGate == Gate.CLOSED && connection != null) {
@@ -131,19 +129,6 @@ final class CommandSender implements InvalidationReader.Listener {
 
     boolean isCongested() {
         return connection.isCongested();
-    }
-
-    NodeView view() {
-        return view;
-    }
-
-    int nodeIndex() {
-        return nodeIndex;
-    }
-
-    /** Null unless the voter is a cluster. */
-    CommandRetries.Cluster cluster() {
-        return cluster;
     }
 
     /** Null without a connection. */
@@ -194,21 +179,21 @@ final class CommandSender implements InvalidationReader.Listener {
      * Sends a request of the client itself.
      *
      * @param command its bytes, which belong to this call; null if there was no memory for them
-     * @param request gets the reply
+     * @param handler gets the reply, which may be an error; null if the connection was lost before it
      * @return false if there is no memory for it
      */
-    boolean sendValue(ByteBuf command, ValueRequest request) {
+    boolean sendValue(ByteBuf command, Consumer<RespValue> handler) {
         if (command == null) {
             return false;
         }
         if (isConnected()) {
             fanOut.batch.writeTo(connection);
         }
-        return write(command, connection.add(request, 0));
+        return write(command, connection.add(new ValueRequest(handler), 0));
     }
 
     /** A command of the client itself, in UTF-8; null if there is no memory for it. */
-    ByteBuf newCommand(String... words) {
+    ByteBuf command(String... words) {
         RespCommand command = RespCommand.of(words);
         ByteBuf out = fanOut.batch.buffers.take(command.constantLength());
         if (out != null) {
@@ -286,7 +271,7 @@ final class CommandSender implements InvalidationReader.Listener {
     /** The node rejects the registration: the client polls this node from now on. */
     void onWakeUpRejected(String errorCode) {
         setCapabilities(capabilities.withWakeUpProblem("CLIENT CACHING failed: " + errorCode));
-        view.setWakeUpProblem(capabilities.wakeUpProblem());
+        view.wakeUpProblem = capabilities.wakeUpProblem();
     }
 
     /** A registered key has changed. The bytes are borrowed. */
@@ -295,7 +280,7 @@ final class CommandSender implements InvalidationReader.Listener {
         if (connection == null) {
             return;
         }
-        if (!connection.wakeUps().onPush(nowNs())) {
+        if (!connection.wakeUps.onPush(nowNs())) {
             failForPushes();
         } else if (isConnected()) {
             listener.onInvalidated(view, key, index, length);
@@ -314,7 +299,7 @@ final class CommandSender implements InvalidationReader.Listener {
     @Override
     public boolean onOtherPush(int weight) {
         boolean isUsed = connection != null;
-        if (isUsed && !connection.wakeUps().onOtherPush(nowNs(), weight)) {
+        if (isUsed && !connection.wakeUps.onOtherPush(nowNs(), weight)) {
             failForPushes();
         }
         return isUsed;
@@ -323,10 +308,6 @@ final class CommandSender implements InvalidationReader.Listener {
     private void failForPushes() {
         connection.fail("the server sent more than " + WakeUps.EXCESS_MAX
                 + " pushes within a second that the client did not register for");
-    }
-
-    FlushReports flushReports() {
-        return flushReports;
     }
 
     // ---- health -----------------------------------------------------------------------------------------------------

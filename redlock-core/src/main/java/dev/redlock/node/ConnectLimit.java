@@ -10,7 +10,6 @@ import java.util.HashSet;
 import java.util.List;
 import java.util.Queue;
 import java.util.Set;
-import java.util.concurrent.Executor;
 import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.ThreadFactory;
 import java.util.concurrent.ThreadPoolExecutor;
@@ -33,8 +32,10 @@ final class ConnectLimit {
     static final int LOOKUP_THREADS_MAX = 4;
 
     private final NodeContext context;
-    private final ThreadPoolExecutor lookups;
-    private final ClusterServers servers;
+    /** Runs the look-ups of host names. */
+    final ThreadPoolExecutor lookups;
+    /** Decides which servers get connections, and so credentials. */
+    final ClusterServers servers;
     private final Set<Runnable> running = new HashSet<>();
     private final Queue<Runnable> waiting = new ArrayDeque<>();
     private final DeadlineTimer timer = new DeadlineTimer(nowNs -> startNext());
@@ -66,16 +67,6 @@ final class ConnectLimit {
     /** The look-ups that have not ended. One whose thread is just starting may be missing. */
     static int pendingCount(ThreadPoolExecutor lookups) {
         return lookups.getActiveCount() + lookups.getQueue().size();
-    }
-
-    /** Runs the look-ups of host names. */
-    Executor lookups() {
-        return lookups;
-    }
-
-    /** Decides which servers get connections, and so credentials. */
-    ClusterServers servers() {
-        return servers;
     }
 
     /** Starts a try, now or when the limit permits it. A node has one object for all of its tries. */

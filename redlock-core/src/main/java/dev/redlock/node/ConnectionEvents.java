@@ -52,7 +52,8 @@ final class ConnectionEvents extends ChannelInboundHandlerAdapter {
     private final RequestRing ring;
     private final CommandSender sender;
     private final Listener listener;
-    private final TlsChannel tls;
+    /** The TLS of the connection; null for none. */
+    final TlsChannel tls;
 
     ConnectionEvents(NodeConnection connection, RequestRing ring, CommandSender sender, Listener listener,
             TlsChannel tls) {
@@ -68,11 +69,6 @@ final class ConnectionEvents extends ChannelInboundHandlerAdapter {
             tls.addTo(pipeline.channel());
         }
         pipeline.addLast(new RespInboundHandler(new ShortReplies(ring, sender), LIMITS, connection), this);
-    }
-
-    /** The TLS of the connection; null for none. */
-    TlsChannel tls() {
-        return tls;
     }
 
     /** Reports an error that requires the connection to close. */

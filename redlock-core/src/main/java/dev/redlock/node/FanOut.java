@@ -63,13 +63,13 @@ public final class FanOut {
     }
 
     void add(CommandSender sender) {
-        senders[sender.nodeIndex()] = sender;
+        senders[sender.nodeIndex] = sender;
         update(sender);
     }
 
     /** A sender has another connection, accepts other commands than before, or has other encodings of them. */
     void update(CommandSender sender) {
-        int i = sender.nodeIndex();
+        int i = sender.nodeIndex;
         if (senders[i] == sender) {
             long bit = 1L << i;
             connections[i] = sender.connection();
@@ -93,7 +93,7 @@ public final class FanOut {
             routes = new ClusterRoutes(this, senders, connections);
             batch.setRoutes(routes);
         }
-        routes.add(owners, unrouted.nodeIndex());
+        routes.add(owners, unrouted.nodeIndex);
     }
 
     /** Sets the servers of a cluster. */
@@ -352,38 +352,13 @@ public final class FanOut {
     }
 
     /**
-     * The first voting node in the order of a resource, which contended attempts ask first.
+     * Whether a node pushes changes of keys.
      *
-     * @param key       the key
-     * @param orderHash a hash of the resource
-     * @return the node; -1 for none, also if that node does not push changes of keys
+     * @param nodeIndex as for {@link #identityHash}
+     * @return true if it does
      */
-    public int coordinatorOf(SlotKey key, int orderHash) {
-        int best = SharedBatch.ANY_NODE;
-        int bestWeight = 0;
-        for (long left = votingMask(key); left != 0; left &= left - 1) {
-            int i = Long.numberOfTrailingZeros(left);
-            int weight = weightOf(orderHash, senders[i].identityHash);
-            if (best == SharedBatch.ANY_NODE || weight > bestWeight) {
-                best = i;
-                bestWeight = weight;
-            }
-        }
-        return best != SharedBatch.ANY_NODE && senders[best].isPushing ? best : SharedBatch.ANY_NODE;
-    }
-
-    /**
-     * Mixes two hashes so that each bit of either changes about half of the result (finalizer of MurmurHash3).
-     *
-     * @param orderHash    of the resource
-     * @param identityHash of the server
-     * @return the weight of the server in the order of the resource
-     */
-    public static int weightOf(int orderHash, int identityHash) {
-        int mixed = orderHash * 0x9E3779B9 ^ identityHash;
-        mixed = (mixed ^ mixed >>> 16) * 0x85EBCA6B;
-        mixed = (mixed ^ mixed >>> 13) * 0xC2B2AE35;
-        return mixed ^ mixed >>> 16;
+    public boolean isPushing(int nodeIndex) {
+        return (pushing & 1L << nodeIndex) != 0;
     }
 
     private void flush() {

@@ -106,7 +106,7 @@ final class FirstContact implements FreshGroup.Member {
         runId = newRunId;
         if (markKey == null) {
             if (!isFirst) {
-                send(command("INFO", "keyspace"), this::onKeyspace);
+                send(sender.command("INFO", "keyspace"), this::onKeyspace);
             }
             return;
         }
@@ -167,8 +167,8 @@ final class FirstContact implements FreshGroup.Member {
 
     @Override
     public void check(int number) {
-        boolean isSent = send(command("INFO", "server"), reply -> isCheckedYoung = isYoung(reply))
-                && send(command("INFO", "keyspace"), reply -> onChecked(number, isEmpty(reply)));
+        boolean isSent = send(sender.command("INFO", "server"), reply -> isCheckedYoung = isYoung(reply))
+                && send(sender.command("INFO", "keyspace"), reply -> onChecked(number, isEmpty(reply)));
         if (!isSent) {
             context.group().freshGroup().onChecked(number, "there is no memory for the check");
         }
@@ -195,7 +195,7 @@ final class FirstContact implements FreshGroup.Member {
     /** Without a mark, a node that is empty after a reconnect has lost the keys of this client. */
     private void onKeyspace(RespValue reply) {
         if (isEmpty(reply)) {
-            sender.flushReports().onFlushed(true);
+            sender.flushReports.onFlushed(true);
         }
     }
 
@@ -210,7 +210,7 @@ final class FirstContact implements FreshGroup.Member {
     }
 
     private void read() {
-        if (!send(command("GET", markKey), this::onRead)) {
+        if (!send(sender.command("GET", markKey), this::onRead)) {
             startTimer(MEMORY_RETRY_NS);
         }
     }
@@ -232,7 +232,7 @@ final class FirstContact implements FreshGroup.Member {
         if (runId.equals(markedRunId)) {
             // The node was flushed while it was not connected.
             markedRunId = null;
-            sender.flushReports().onFlushed(true);
+            sender.flushReports.onFlushed(true);
         }
         if (state != State.READING && state != State.CANDIDATE) {
             // A listener of a lost lease has closed the client.
@@ -267,7 +267,7 @@ final class FirstContact implements FreshGroup.Member {
     }
 
     private void write() {
-        if (!send(command("SET", markKey, runId), this::onWritten)) {
+        if (!send(sender.command("SET", markKey, runId), this::onWritten)) {
             startTimer(MEMORY_RETRY_NS);
         }
     }
@@ -323,17 +323,13 @@ final class FirstContact implements FreshGroup.Member {
         context.timers().start(timer, context.clock().nanoTime() + delayNs);
     }
 
-    private ByteBuf command(String... words) {
-        return sender.newCommand(words);
-    }
-
     /** The handler gets a reply of this connection, not its end. */
     private boolean send(ByteBuf command, Consumer<RespValue> handler) {
         int number = connectionNumber;
-        return sender.sendValue(command, new ValueRequest(reply -> {
+        return sender.sendValue(command, reply -> {
             if (reply != null && number == connectionNumber) {
                 handler.accept(reply);
             }
-        }));
+        });
     }
 }

@@ -137,12 +137,12 @@ final class Handshake {
             send(hello(), this::onHello);
             sendTracking();
         }
-        send(command("CLIENT", "SETINFO", "LIB-NAME", "redlock"), this::onIgnored);
-        send(command("INFO", "server"), this::onInfoServer);
+        send(sender.command("CLIENT", "SETINFO", "LIB-NAME", "redlock"), this::onIgnored);
+        send(sender.command("INFO", "server"), this::onInfoServer);
         if (isMember()) {
-            send(command("CLUSTER", "MYID"), this::onClusterId);
+            send(sender.command("CLUSTER", "MYID"), this::onClusterId);
         }
-        send(command("INFO", "replication"), this::onInfoReplication);
+        send(sender.command("INFO", "replication"), this::onInfoReplication);
         timeSentNs = clock.nanoTime();
         send(sender.timeCommand(), this::onTime);
         if (commands.probeKey() != null) {
@@ -154,7 +154,7 @@ final class Handshake {
     }
 
     private void loadScripts() {
-        send(command("EVAL", CLOCK_SCRIPT, "0", commands.scriptProbeKey()), this::onClockScript);
+        send(sender.command("EVAL", CLOCK_SCRIPT, "0", commands.scriptProbeKey()), this::onClockScript);
         scriptsLeft = ScriptSources.SCRIPTED.size();
         for (CommandKind kind : ScriptSources.SCRIPTED) {
             send(CommandRetries.scriptLoad(sender, ScriptSources.source(kind)), this::onScriptLoaded);
@@ -164,7 +164,7 @@ final class Handshake {
     /** The node tracks nothing until an acquire asks for it. */
     private void sendTracking() {
         if (commands.areWakeUpsWanted()) {
-            send(command("CLIENT", "TRACKING", "ON", "OPTIN", "NOLOOP"), this::onTracking);
+            send(sender.command("CLIENT", "TRACKING", "ON", "OPTIN", "NOLOOP"), this::onTracking);
         } else {
             wakeUpProblem = "switched off: RedlockContext.wakeUpKeysMax is 0, or the command mode is NATIVE";
         }
@@ -178,11 +178,11 @@ final class Handshake {
 
     /** A node that rejects one of these commands gets the script instead. */
     private void probe() {
-        send(command("MSETEX", "1", commands.setProbeKey(), PROBE_VALUE, "XX", "PX", "1"),
+        send(sender.command("MSETEX", "1", commands.setProbeKey(), PROBE_VALUE, "XX", "PX", "1"),
                 reply -> setAllReply = reply);
-        send(command("DELEX", commands.probeKey(), "IFEQ", PROBE_VALUE), reply -> delexReply = reply);
-        send(command("DELIFEQ", commands.probeKey(), PROBE_VALUE), reply -> delIfEqualReply = reply);
-        send(command("SET", commands.probeKey(), PROBE_VALUE, "IFEQ", PROBE_VALUE, "PX", "1"), this::onProbed);
+        send(sender.command("DELEX", commands.probeKey(), "IFEQ", PROBE_VALUE), reply -> delexReply = reply);
+        send(sender.command("DELIFEQ", commands.probeKey(), PROBE_VALUE), reply -> delIfEqualReply = reply);
+        send(sender.command("SET", commands.probeKey(), PROBE_VALUE, "IFEQ", PROBE_VALUE, "PX", "1"), this::onProbed);
     }
 
     private void onProbed(RespValue reply) {
@@ -204,13 +204,9 @@ final class Handshake {
 
     /** A handshake needs memory for all of its commands. */
     private void send(ByteBuf command, Consumer<RespValue> handler) {
-        if (!sender.sendValue(command, new ValueRequest(handler))) {
+        if (!sender.sendValue(command, handler)) {
             throw new IllegalStateException("no memory");
         }
-    }
-
-    private ByteBuf command(String... words) {
-        return sender.newCommand(words);
     }
 
     /** {@code HELLO 3 [AUTH user password] [SETNAME name]}. */
@@ -218,7 +214,7 @@ final class Handshake {
         String clientName = access.clientName();
         boolean hasName = clientName != null;
         if (login == null) {
-            return hasName ? command("HELLO", "3", "SETNAME", clientName) : command("HELLO", "3");
+            return hasName ? sender.command("HELLO", "3", "SETNAME", clientName) : sender.command("HELLO", "3");
         }
         String user = Authenticator.userOf(login);
         return hasName
@@ -232,7 +228,7 @@ final class Handshake {
             clearLogin();
         }
         if (access.clientName() != null) {
-            send(command("CLIENT", "SETNAME", access.clientName()), this::onIgnored);
+            send(sender.command("CLIENT", "SETNAME", access.clientName()), this::onIgnored);
         }
     }
 
@@ -303,13 +299,16 @@ final class Handshake {
         return true;
     }
 
-    private void onInfoServer(RespValue reply) {
-        if (!isUsable(reply)) {
-            return;
-        }
+    /** Whether the server has not executed a command that the client needs: the user has to allow it. */
+    private boolean isRejected(RespValue reply, String command, String use) {
         if (reply.isError()) {
-            reject("INFO failed: " + ServerReply.codeOf(reply.asText())
-                    + "; allow the command, which the restart guard needs");
+            reject(command + " failed: " + ServerReply.codeOf(reply.asText()) + "; allow the command" + use);
+        }
+        return reply.isError();
+    }
+
+    private void onInfoServer(RespValue reply) {
+        if (!isUsable(reply) || isRejected(reply, "INFO", ", which the restart guard needs")) {
             return;
         }
         String mode = modeOf(reply.asText());
@@ -338,11 +337,7 @@ final class Handshake {
     }
 
     private void onInfoReplication(RespValue reply) {
-        if (!isUsable(reply)) {
-            return;
-        }
-        if (reply.isError()) {
-            reject("INFO replication failed: " + ServerReply.codeOf(reply.asText()) + "; allow the command");
+        if (!isUsable(reply) || isRejected(reply, "INFO replication", "")) {
             return;
         }
         if (isMember()) {
@@ -360,19 +355,19 @@ final class Handshake {
     }
 
     private boolean isMember() {
-        return sender.cluster() != null;
+        return sender.cluster != null;
     }
 
     private void onClusterId(RespValue reply) {
-        if (!isUsable(reply)) {
+        String use = ", which the client needs on a cluster";
+        if (!isUsable(reply) || isRejected(reply, "CLUSTER MYID", use)) {
             return;
         }
-        if (reply.isError() || reply.isNull()) {
-            reject("CLUSTER MYID failed: " + (reply.isNull() ? "no id" : ServerReply.codeOf(reply.asText()))
-                    + "; allow the command, which the client needs on a cluster");
-            return;
+        if (reply.isNull()) {
+            reject("CLUSTER MYID failed: no id; allow the command" + use);
+        } else {
+            clusterNodeId = reply.asText();
         }
-        clusterNodeId = reply.asText();
     }
 
     private void onTime(RespValue reply) {
@@ -400,11 +395,8 @@ final class Handshake {
         if (scriptsLeft == 0 && isResp2Next(reply) || !isUsable(reply)) {
             return;
         }
-        if (reply.isError()) {
-            reject("SCRIPT LOAD failed: " + ServerReply.codeOf(reply.asText())
-                    + "; allow the command, which the lock needs"
-                    + (commands.areScriptsOptional() ? " on a server without DELEX or DELIFEQ, and SET IFEQ" : ""));
-        } else if (scriptsLeft == 0) {
+        String where = commands.areScriptsOptional() ? " on a server without DELEX or DELIFEQ, and SET IFEQ" : "";
+        if (!isRejected(reply, "SCRIPT LOAD", ", which the lock needs" + where) && scriptsLeft == 0) {
             finish();
         }
     }

@@ -3,6 +3,8 @@ package dev.redlock.node;
 import dev.redlock.resp.RespType;
 import dev.redlock.resp.RespVisitor;
 import io.netty.buffer.ByteBuf;
+import io.netty.buffer.ByteBufUtil;
+import io.netty.buffer.Unpooled;
 import java.nio.charset.StandardCharsets;
 
 /**
@@ -14,7 +16,7 @@ import java.nio.charset.StandardCharsets;
  */
 final class InvalidationReader implements RespVisitor {
 
-    private static final byte[] INVALIDATE = "invalidate".getBytes(StandardCharsets.US_ASCII);
+    private static final ByteBuf INVALIDATE = Unpooled.copiedBuffer("invalidate", StandardCharsets.US_ASCII);
     /** The push itself has depth 1, and its list of keys has depth 2. */
     private static final int KEYS_DEPTH = 2;
     private static final int KIND_AND_KEYS = 2;
@@ -67,20 +69,9 @@ final class InvalidationReader implements RespVisitor {
             otherWeight--;
             listener.onInvalidated(buf, index, length);
         } else if (depth == 1) {
-            isInvalidation = isInvalidate(buf, index, length);
+            isInvalidation = length == INVALIDATE.capacity()
+                    && ByteBufUtil.equals(buf, index, INVALIDATE, 0, length);
         }
-    }
-
-    private static boolean isInvalidate(ByteBuf buf, int index, int length) {
-        if (length != INVALIDATE.length) {
-            return false;
-        }
-        for (int i = 0; i < length; i++) {
-            if (buf.getByte(index + i) != INVALIDATE[i]) {
-                return false;
-            }
-        }
-        return true;
     }
 
     @Override

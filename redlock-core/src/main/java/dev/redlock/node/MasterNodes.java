@@ -133,7 +133,7 @@ final class MasterNodes {
                 byId.put(member.id, member);
             } else {
                 // It has not completed its handshake.
-                seeds.put(member.node().view().address(), member);
+                seeds.put(member.node.view().address(), member);
             }
         }
         List<ClusterMember> moved = new ArrayList<>();
@@ -159,7 +159,7 @@ final class MasterNodes {
         member.mapAddress = member.mapAddress == null ? addresses[i] : member.mapAddress;
         member.isOwner = true;
         member.absentCount = 0;
-        nodes[i] = member.node();
+        nodes[i] = member.node;
     }
 
     /** Closes servers that too many maps did not have. */
@@ -176,7 +176,7 @@ final class MasterNodes {
             return;
         }
         Map<NodeAddress, ClusterMember> taken = new HashMap<>();
-        members.forEach(member -> taken.put(member.node().view().address(), member));
+        members.forEach(member -> taken.put(member.node.view().address(), member));
         List<ClusterMember> added = new ArrayList<>();
         List<ClusterMember> replaced = new ArrayList<>();
         int i = -1;
@@ -206,15 +206,15 @@ final class MasterNodes {
         context.timers().start(addTimer, context.clock().nanoTime() + ADD_PERIOD_NS);
         voter.publish();
         route(added);
-        added.forEach(member -> member.node().open());
+        added.forEach(member -> member.node.open());
         context.listener().onSlotMap(voter.index);
     }
 
     private void logNewHosts(List<ClusterMember> added) {
         StringBuilder names = new StringBuilder();
         for (ClusterMember member : added) {
-            NodeAddress server = member.node().view().address();
-            if (!voter.connects().servers().isSeedHost(server)
+            NodeAddress server = member.node.view().address();
+            if (!voter.connects.servers.isSeedHost(server)
                     && loggedHosts.add(server.host().toLowerCase(Locale.ROOT))) {
                 names.append(names.isEmpty() ? "" : ", ").append(server);
             }
@@ -225,7 +225,7 @@ final class MasterNodes {
         String text = "the map of the cluster names new hosts: " + names;
         String line = names.isEmpty() ? null : logLimit.lineFor(text, context.clock().nanoTime());
         if (line != null) {
-            context.listener().onLogLine(voter.unrouted.view(), Level.INFO, line);
+            context.listener().onLogLine(voter.unrouted.view, Level.INFO, line);
         }
     }
 

@@ -98,7 +98,7 @@ public final class Node extends NodeLifecycle {
      * @param words   the command
      */
     public void ask(Consumer<RespValue> onReply, String... words) {
-        if (!isConnected() || !sender.sendValue(sender.newCommand(words), new ValueRequest(onReply))) {
+        if (!isConnected() || !sender.sendValue(sender.command(words), onReply)) {
             onReply.accept(null);
         }
     }
@@ -110,23 +110,9 @@ public final class Node extends NodeLifecycle {
 
     // ---- for its cluster --------------------------------------------------------------------------------------------
 
-    CommandSender sender() {
-        return sender;
-    }
-
     /** Moves the releases that this node could not be sent to other nodes. */
     void moveUndelivered(Function<UndeliveredRelease, Node> newNode) {
         redelivery.moveAll(release -> newNode.apply(release).redelivery);
-    }
-
-    /** Gets the outcome of a release that another server of the cluster has redirected here. */
-    void own(UndeliveredRelease release) {
-        release.owner = redelivery;
-    }
-
-    /** Keeps a release that another server of the cluster could not be sent, or has redirected. */
-    void adopt(UndeliveredRelease release) {
-        redelivery.adopt(release);
     }
 
     /** Sends the releases that an error of the cluster has stopped. */

@@ -17,8 +17,9 @@ class NodeConnection extends LockConnection {
     });
 
     private final ReadBuffer readBuffer;
-    private final ConnectionEvents events;
-    private final WakeUps wakeUps = new WakeUps();
+    final ConnectionEvents events;
+    /** Counts the pushes of the server. */
+    final WakeUps wakeUps = new WakeUps();
     private long checkpointCount;
     private long checkpointNs;
 
@@ -34,15 +35,6 @@ class NodeConnection extends LockConnection {
         channel = pipeline.channel();
         channel.config().setRecvByteBufAllocator(readBuffer);
         events.addTo(pipeline);
-    }
-
-    ConnectionEvents events() {
-        return events;
-    }
-
-    /** Counts the pushes of the server. */
-    WakeUps wakeUps() {
-        return wakeUps;
     }
 
     // ---- requests ---------------------------------------------------------------------------------------------------

@@ -116,7 +116,7 @@ final class NodeConnector {
     }
 
     private void lookUp(int number) {
-        Executor threads = limit == null ? this::runOnOwnThread : limit.lookups();
+        Executor threads = limit == null ? this::runOnOwnThread : limit.lookups;
         context.platform()
                 .transport()
                 .resolve(address, threads, context.platform().loop(),
@@ -180,7 +180,7 @@ final class NodeConnector {
             fail(lookupFailure(failure));
             return;
         }
-        String refusal = limit == null ? null : limit.servers().refusal(address, found);
+        String refusal = limit == null ? null : limit.servers.refusal(address, found);
         if (refusal != null) {
             reject(refusal);
             return;
@@ -265,13 +265,13 @@ final class NodeConnector {
             future.channel().close();
         } else if (!future.isSuccess()) {
             fail("connection failed: " + future.cause().getMessage());
-        } else if (connection.events().tls() == null) {
+        } else if (connection.events.tls == null) {
             onOpen(connection);
         } else {
             step = Step.TLS_HANDSHAKE;
             openingChannel = future.channel();
             context.timers().start(timeoutTimer, openDeadlineNs);
-            connection.events().tls().onHandshake(failure -> onTlsHandshake(connection, failure));
+            connection.events.tls.onHandshake(failure -> onTlsHandshake(connection, failure));
         }
     }
 
@@ -285,7 +285,7 @@ final class NodeConnector {
         if (opening != connection) {
             return;
         }
-        String nameProblem = thrown == null ? connection.events().tls().nameProblem() : null;
+        String nameProblem = thrown == null ? connection.events.tls.nameProblem() : null;
         if (nameProblem != null) {
             reject(nameProblem);
             return;
@@ -294,7 +294,7 @@ final class NodeConnector {
             onOpen(connection);
             return;
         }
-        TlsFailure failure = connection.events().tls().failureOf(thrown, true);
+        TlsFailure failure = connection.events.tls.failureOf(thrown, true);
         if (failure.isPermanent()) {
             reject(failure.reason());
         } else {

@@ -59,12 +59,12 @@ abstract class NodeLifecycle extends Voter {
         this.member = member;
         this.options = context.options();
         this.fanOut = fanOut;
-        ClusterVoter cluster = member == null ? null : member.voter();
+        ClusterVoter cluster = member == null ? null : member.voter;
         this.view = new NodeView(index, address, context.clock(), context.listener(),
                 cluster == null ? null : cluster.logLimit());
         this.sender = new CommandSender(view, context, fanOut, cluster == null ? null : cluster.redirects);
         this.redelivery = new ReleaseRedelivery(view, context, sender);
-        this.connector = new NodeConnector(address, context, cluster == null ? null : cluster.connects(),
+        this.connector = new NodeConnector(address, context, cluster == null ? null : cluster.connects,
                 this::newConnection, events);
         this.authenticator = new Authenticator(context, sender, view, events);
         this.reconnectDelay = new ReconnectDelay(options, context.platform().random());
@@ -159,7 +159,7 @@ abstract class NodeLifecycle extends Voter {
     /** Returns whether this changes if the node may vote. */
     private boolean noteRole(MemberIdentity shown) {
         return voteGuard.onRole(shown.isMaster(), shown.wasPromoted(), shown.replicationId(),
-                member.voter().silenceNs());
+                member.voter.silenceNs());
     }
 
     // ---- handshake --------------------------------------------------------------------------------------------------
@@ -245,7 +245,7 @@ abstract class NodeLifecycle extends Voter {
         if (ended.hasReplied() || view.address().isUnixSocket()) {
             return "";
         }
-        return ended.events().tls() == null
+        return ended.events.tls == null
                 ? " before its first reply; if this is its TLS port, write rediss://" + view.address()
                 : " right after the TLS handshake; if it requires a client certificate, give one that it trusts with"
                         + " TlsOptions.clientCertificate or clientKeyStore; its log has the reason";
@@ -257,7 +257,7 @@ abstract class NodeLifecycle extends Voter {
         monitor.stop();
         authenticator.stop();
         sender.detach();
-        view.setWakeUpProblem("not connected");
+        view.wakeUpProblem = "not connected";
         view.setTlsDescription(null);
         connection = null;
         closeReason = null;
@@ -270,7 +270,7 @@ abstract class NodeLifecycle extends Voter {
         view.reportProblem(level, reason);
         setState(NodeState.WAITING);
         connector.connectAfter(reconnectDelay.nextNs(delayMsMin));
-        sender.flushReports().reportPending();
+        sender.flushReports.reportPending();
     }
 
     // ---- clock ------------------------------------------------------------------------------------------------------
@@ -329,7 +329,7 @@ abstract class NodeLifecycle extends Voter {
             connection = opened;
             closeReason = null;
             sender.attach(opened);
-            showTls(opened.events().tls());
+            showTls(opened.events.tls);
             setState(NodeState.HANDSHAKING);
             authenticator.start();
         }
@@ -380,7 +380,7 @@ abstract class NodeLifecycle extends Voter {
                 noteRole(shown);
             }
             sender.onHandshake(capabilities);
-            view.setWakeUpProblem(capabilities.wakeUpProblem());
+            view.wakeUpProblem = capabilities.wakeUpProblem();
             monitor.start(connection);
             authenticator.onHandshake();
             // Releases go out before any command that needs a vote.
@@ -389,13 +389,13 @@ abstract class NodeLifecycle extends Voter {
             if (isRestarted) {
                 context.listener().onRestarted(view);
             }
-            sender.flushReports().reportPending();
+            sender.flushReports.reportPending();
             if (state == NodeState.QUARANTINED) {
                 firstContact.start(runId);
                 startVoting();
             }
             if (member != null) {
-                member.voter().onHandshake(member, shown.nodeId());
+                member.voter.onHandshake(member, shown.nodeId());
             }
         }
 
@@ -443,7 +443,7 @@ abstract class NodeLifecycle extends Voter {
 
         @Override
         public void onTime(long sentNs, long receivedNs, RespValue reply) {
-            view.setRoundTripNs(receivedNs - sentNs);
+            view.roundTripNs = receivedNs - sentNs;
             voteGuard.onReply(receivedNs);
             long wallUs = ServerReply.microsecondsOf(reply);
             if (wallUs < 0) {
@@ -494,7 +494,7 @@ abstract class NodeLifecycle extends Voter {
                     connectAgain(Level.INFO, reason, 0);
                 }
             }
-            closed.events().failAll();
+            closed.events.failAll();
         }
     }
 }

@@ -102,7 +102,7 @@ final class NodeMonitor {
     /** The sample remains due if there is no memory for it. */
     private void sampleClock(long nowNs) {
         sampleSentNs = nowNs();
-        if (sender.sendValue(sender.timeCommand(), new ValueRequest(this::onTime))) {
+        if (sender.sendValue(sender.timeCommand(), this::onTime)) {
             isSampleSent = true;
             sampleDueNs = nowNs + samplePeriodNs;
         }

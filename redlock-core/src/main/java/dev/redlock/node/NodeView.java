@@ -24,7 +24,7 @@ public final class NodeView {
     private final NanoClock clock;
     private final NodeListener listener;
     final Counters counters = new Counters(NodeCounter.values().length);
-    private final NodeHealth health = new NodeHealth();
+    final NodeHealth health = new NodeHealth();
     private final ProblemLog problemLog = new ProblemLog();
     /** Null unless the voter is a cluster. */
     private final LogLimit logLimit;
@@ -33,8 +33,8 @@ public final class NodeView {
     private volatile String problem;
     private volatile String refreshProblem;
     private volatile String identityProblem;
-    private volatile long roundTripNs;
-    private volatile String wakeUpProblem = "not connected";
+    volatile long roundTripNs;
+    volatile String wakeUpProblem = "not connected";
     private volatile String tlsDescription;
     /** Monotonic time; valid while {@link #isQuarantineReported}. */
     private long quarantineEndNs;
@@ -123,24 +123,12 @@ public final class NodeView {
 
     // ---- event loop -------------------------------------------------------------------------------------------------
 
-    NodeHealth health() {
-        return health;
-    }
-
     void setState(NodeState newState) {
         if (state != newState) {
             isQuarantineReported &= newState == NodeState.QUARANTINED;
             state = newState;
             listener.onStateChange(this, newState);
         }
-    }
-
-    void setRoundTripNs(long newRoundTripNs) {
-        roundTripNs = newRoundTripNs;
-    }
-
-    void setWakeUpProblem(String newProblem) {
-        wakeUpProblem = newProblem;
     }
 
     /** Shows and logs that a live connection could not authenticate again; null if the connection has ended. */

@@ -54,7 +54,7 @@ final class ReleaseRedelivery implements UndeliveredRelease.Owner {
     void sendAll() {
         while (sender.isConnected() && queue.length() > 0 && !sender.isCongested()) {
             UndeliveredRelease release = queue.poll(nowNs());
-            if (release != null && !sender.retries().send(release, false, false)) {
+            if (release != null && !sender.retries.send(release, false, false)) {
                 queue.putBack(release);
                 break;
             }
@@ -77,7 +77,7 @@ final class ReleaseRedelivery implements UndeliveredRelease.Owner {
         ByteBuf bulks = Unpooled.wrappedBuffer(release.resourceBulk);
         while (bulks.isReadable()) {
             int length = lengthOfBulk(bulks);
-            context.listener().onDeliveredLate(sender.view(), bulks, bulks.readerIndex(), length);
+            context.listener().onDeliveredLate(sender.view, bulks, bulks.readerIndex(), length);
             bulks.skipBytes(length + CRLF_BYTES);
         }
     }
@@ -100,21 +100,21 @@ final class ReleaseRedelivery implements UndeliveredRelease.Owner {
     @Override
     public void onError(UndeliveredRelease release, int tag, VoteFailure failure, String errorCode,
             SlotRedirect redirect) {
-        if (redirect != null && sender.cluster().redirect(sender, release, tag, redirect)) {
+        if (redirect != null && sender.cluster.redirect(sender, release, tag, redirect)) {
             return;
         }
-        if (redirect != null || sender.cluster() != null && failure.isOfSlot()) {
+        if (redirect != null || sender.cluster != null && failure.isOfSlot()) {
             onUnknown(release);
             return;
         }
         boolean isUnknownScript = failure == VoteFailure.NOSCRIPT && !RequestRing.isSecondTry(tag);
-        boolean isRejectedCommand = sender.retries().isReplacedByScript(tag, failure);
+        boolean isRejectedCommand = sender.retries.isReplacedByScript(tag, failure);
         if ((isUnknownScript || isRejectedCommand) && sender.refusalOf(CommandKind.RELEASE) == VoteFailure.NONE
-                && sender.retries().send(release, isUnknownScript, false)) {
+                && sender.retries.send(release, isUnknownScript, false)) {
             return;
         }
         if (isUnknownScript) {
-            sender.retries().loadScript(release.lockKind, CommandKind.RELEASE);
+            sender.retries.loadScript(release.lockKind, CommandKind.RELEASE);
         }
         String problem = sender.recordError(CommandKind.RELEASE, errorCode);
         counters.add(NodeCounter.UNDELIVERED_REFUSED.ordinal(), 1);

@@ -94,7 +94,7 @@ class ReplyReader implements RespVisitor {
         } else if (isLockError()) {
             scalar = Scalar.ERROR;
             readError(buf, index, length);
-            redirect = sender.cluster() != null && (failure == VoteFailure.MOVED || failure == VoteFailure.ASK)
+            redirect = sender.cluster != null && (failure == VoteFailure.MOVED || failure == VoteFailure.ASK)
                     ? redirectIn(buf, index, length)
                     : null;
         } else {
@@ -136,7 +136,7 @@ class ReplyReader implements RespVisitor {
 
     private void answer(LockRequest request, Scalar reply) {
         if (reply == Scalar.ERROR) {
-            sender.retries().onError(request, ring.take(), failure, errorCode, redirect);
+            sender.retries.onError(request, ring.take(), failure, errorCode, redirect);
             return;
         }
         CommandEncoding.Reply expected = ring.headEncoding().reply;
@@ -182,7 +182,7 @@ class ReplyReader implements RespVisitor {
 
     private void answer(CommandBatch batch, Scalar reply) {
         if (reply == Scalar.ERROR) {
-            sender.retries().onBatchError(batch, ring.take(), failure, errorCode, redirect);
+            sender.retries.onBatchError(batch, ring.take(), failure, errorCode, redirect);
         } else if (reply == Scalar.BATCH && batchReply.length() == sender.lengthOf(batch)) {
             ring.take();
             sender.onBatchReply(batch, batchReply);

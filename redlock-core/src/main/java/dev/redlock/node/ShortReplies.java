@@ -15,8 +15,8 @@ final class ShortReplies extends ReplyReader {
 
     ShortReplies(RequestRing ring, CommandSender sender) {
         super(ring, sender);
-        this.nodeIndex = sender.nodeIndex();
-        this.counters = sender.view().counters;
+        this.nodeIndex = sender.nodeIndex;
+        this.counters = sender.view.counters;
     }
 
     @Override

@@ -4,7 +4,6 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import dev.redlock.VirtualTest;
-import dev.redlock.node.FanOut;
 import dev.redlock.sim.VirtualWorld;
 import java.util.List;
 import java.util.Random;
@@ -19,7 +18,7 @@ class CoordinatorTest extends VirtualTest {
         int keyHash = PlainKey.of("", resource, 512).hashCode();
         int first = 0;
         for (int i = 1; i < identityHashes.length; i++) {
-            if (FanOut.weightOf(keyHash, identityHashes[i]) > FanOut.weightOf(keyHash,
+            if (Coordinator.weightOf(keyHash, identityHashes[i]) > Coordinator.weightOf(keyHash,
                     identityHashes[first])) {
                 first = i;
             }
@@ -56,9 +55,9 @@ class CoordinatorTest extends VirtualTest {
     /** Clients of all versions must choose the same node. These are published values of the hash. */
     @Test
     void weightsAreThoseOfMurmurHash3() {
-        assertEquals(0x514E28B7, FanOut.weightOf(0, 1));
-        assertEquals(0x81F16F39, FanOut.weightOf(0, 0xFFFFFFFF));
-        assertEquals(0x514E28B7, FanOut.weightOf(1, 0x9E3779B9 ^ 1));
+        assertEquals(0x514E28B7, Coordinator.weightOf(0, 1));
+        assertEquals(0x81F16F39, Coordinator.weightOf(0, 0xFFFFFFFF));
+        assertEquals(0x514E28B7, Coordinator.weightOf(1, 0x9E3779B9 ^ 1));
     }
 
     /** Otherwise a thrifty attempt asks one node more. The hashes of two servers may be equal. */
