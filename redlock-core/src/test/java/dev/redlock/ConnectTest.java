@@ -94,12 +94,12 @@ class ConnectTest extends VirtualTest {
             world.runMs(0);
             connecting.result();
             List<String> lines = log.with(Level.WARNING, "");
-            String guard = " ms: restart guard: the server has been up for %d s; it votes when all locks that a restart"
+            String guard = " s: restart guard: the server has been up for %d s; it votes when all locks that a restart"
                     + " may have lost have expired";
             assertEquals(1, lines.size(), lines::toString);
-            assertEquals("no quorum votes since 0 ms, so no lock can be acquired; votes needed: 2 of 3; node 0"
-                    + " (node-0:1) QUARANTINED: in quarantine for 31603" + guard.formatted(30) + "; node 2 (node-2:1)"
-                    + " QUARANTINED: in quarantine for 61603" + guard.formatted(0) + "; a node in quarantine may have"
+            assertEquals("no quorum votes for 0 ms, so no lock can be acquired; votes needed: 2 of 3; node 0"
+                    + " (node-0:1) QUARANTINED: in quarantine for another 32" + guard.formatted(30) + "; node 2 (node-2:1)"
+                    + " QUARANTINED: in quarantine for another 62" + guard.formatted(0) + "; a node in quarantine may have"
                     + " lost locks: wait, or see RedlockContext.restartGuard, which is UPTIME", lines.get(0));
         }
     }

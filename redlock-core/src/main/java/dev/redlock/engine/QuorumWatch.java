@@ -98,7 +98,7 @@ final class QuorumWatch {
         if (!isReported && !services.isClosing) {
             isReported = true;
             if (loopsWithLoss.getAndIncrement() == 0) {
-                log("no quorum votes since " + (nowNs - lostNs) / NS_PER_MS + " ms, so no lock can be acquired;"
+                log("no quorum votes for " + (nowNs - lostNs) / NS_PER_MS + " ms, so no lock can be acquired;"
                         + " votes needed: " + services.majority + silentNodes());
             }
         }
@@ -110,7 +110,7 @@ final class QuorumWatch {
         boolean isQuarantined = false;
         for (Voter voter : services.voters) {
             for (NodeView view : voter.views()) {
-                isQuarantined |= view.state() == NodeState.QUARANTINED;
+                isQuarantined |= view.state() == NodeState.QUARANTINED && view.problem() != null;
                 if (!view.isVoting() && count++ < NODES_MAX) {
                     text.append("; ").append(view);
                 }

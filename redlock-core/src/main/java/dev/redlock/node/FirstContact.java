@@ -37,6 +37,7 @@ final class FirstContact implements FreshGroup.Member {
     /** Another client may be marking the group now, so the first delays are short. They double up to the period. */
     private static final long READ_DELAY_NS_MIN = 10 * NS_PER_MS;
     private static final long MEMORY_RETRY_NS = 20 * NS_PER_MS;
+    private static final String OLD = " has been up for maxTtl or longer";
 
     /**
      * How far the contact with a process is.
@@ -152,6 +153,17 @@ final class FirstContact implements FreshGroup.Member {
     }
 
     @Override
+    public String groupProblem() {
+        String node = "node " + view.index();
+        return switch (state) {
+            case CANDIDATE -> null;
+            case IDLE -> node + " is not connected";
+            case GUARDED -> node + " is not new to this client";
+            default -> node + (isYoung ? " is being checked" : OLD);
+        };
+    }
+
+    @Override
     public void onGroupRuledOut() {
         if (state == State.CANDIDATE && !isQuarantineReported) {
             reportQuarantine();
@@ -177,7 +189,7 @@ final class FirstContact implements FreshGroup.Member {
     private void onChecked(int number, boolean isEmpty) {
         String problem = isCheckedYoung
                 ? isEmpty ? null : "node " + view.index() + " has keys"
-                : "node " + view.index() + " is old";
+                : "node " + view.index() + OLD;
         context.group().freshGroup().onChecked(number, problem);
     }
 

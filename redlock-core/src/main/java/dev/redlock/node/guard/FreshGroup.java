@@ -2,6 +2,7 @@ package dev.redlock.node.guard;
 
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Objects;
 
 /**
  * Decides whether all nodes of one event loop are fresh, so that they may vote although they are young. Every node is
@@ -27,6 +28,9 @@ public final class FreshGroup {
         boolean isCandidate();
 
         boolean isRulingOutGroup();
+
+        /** Why the node cannot be part of a fresh group now, a main clause; null if it can. */
+        String groupProblem();
 
         void onGroupRuledOut();
 
@@ -88,15 +92,13 @@ public final class FreshGroup {
 
     /** Why the nodes are no fresh group, a main clause. */
     public String problem() {
-        return problem == null ? "not all nodes are connected, young and new to this client" : problem;
+        return problem != null
+                ? problem
+                : members.stream().map(Member::groupProblem).filter(Objects::nonNull).findFirst()
+                        .orElse("they are being checked");
     }
 
     public boolean isRuledOut() {
-        for (Member member : members) {
-            if (member.isRulingOutGroup()) {
-                return true;
-            }
-        }
-        return false;
+        return members.stream().anyMatch(Member::isRulingOutGroup);
     }
 }

@@ -53,17 +53,21 @@ public final class VoteGuard {
         long jumpNs = leftNs(jumpTimer);
         long promotionNs = leftNs(promotionTimer);
         if (promotionNs > Math.max(restartNs, jumpNs)) {
-            return "in quarantine for " + (promotionNs / NS_PER_MS + 1)
-                    + " ms: the server was promoted from a replica and may lack locks of its master";
+            return "in quarantine for another " + seconds(promotionNs)
+                    + " s: the server was promoted from a replica and may lack locks of its master";
         }
         if (Math.max(restartNs, jumpNs) <= 0) {
             return clockProblem;
         }
-        return "in quarantine for " + (Math.max(restartNs, jumpNs) / NS_PER_MS + 1) + " ms: "
+        return "in quarantine for another " + seconds(Math.max(restartNs, jumpNs)) + " s: "
                 + (jumpNs > restartNs
                         ? "clock watch: the node's clock has jumped, keys may have expired early"
                         : "restart guard: the server has been up for " + uptimeSeconds
                                 + " s; it votes when all locks that a restart may have lost have expired");
+    }
+
+    private static long seconds(long ns) {
+        return ns / 1_000_000_000 + 1;
     }
 
     /** The monotonic time at which the last quarantine ends; the present time if there is none. */
