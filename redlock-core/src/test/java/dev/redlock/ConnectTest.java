@@ -98,8 +98,10 @@ class ConnectTest extends VirtualTest {
                     + " may have lost have expired";
             assertEquals(1, lines.size(), lines::toString);
             assertEquals("no quorum votes for 0 ms, so no lock can be acquired; votes needed: 2 of 3; node 0"
-                    + " (node-0:1) QUARANTINED: in quarantine for another 32" + guard.formatted(30) + "; node 2 (node-2:1)"
-                    + " QUARANTINED: in quarantine for another 62" + guard.formatted(0) + "; a node in quarantine may have"
+                    + " (node-0:1) QUARANTINED: in quarantine for another 32" + guard.formatted(30)
+                    + "; node 2 (node-2:1)"
+                    + " QUARANTINED: in quarantine for another 62" + guard.formatted(0)
+                    + "; a node in quarantine may have"
                     + " lost locks: wait, or see RedlockContext.restartGuard, which is UPTIME", lines.get(0));
         }
     }

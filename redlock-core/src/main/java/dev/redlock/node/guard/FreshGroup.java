@@ -53,17 +53,13 @@ public final class FreshGroup {
 
     /** A member has completed its handshake, and only a fresh group lets it vote early. */
     public void onCandidate() {
-        for (Member member : members) {
-            if (!member.isCandidate()) {
-                return;
-            }
+        if (!members.stream().allMatch(Member::isCandidate)) {
+            return;
         }
         int number = ++checkNumber;
         freshCount = 0;
         problem = null;
-        for (Member member : members) {
-            member.check(number);
-        }
+        members.forEach(member -> member.check(number));
     }
 
     /** A member has replied to a check. It is young and empty if it has no problem. */
@@ -94,7 +90,10 @@ public final class FreshGroup {
     public String problem() {
         return problem != null
                 ? problem
-                : members.stream().map(Member::groupProblem).filter(Objects::nonNull).findFirst()
+                : members.stream()
+                        .map(Member::groupProblem)
+                        .filter(Objects::nonNull)
+                        .findFirst()
                         .orElse("they are being checked");
     }
 

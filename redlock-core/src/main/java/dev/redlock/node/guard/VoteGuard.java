@@ -52,22 +52,17 @@ public final class VoteGuard {
         long restartNs = leftNs(restartTimer);
         long jumpNs = leftNs(jumpTimer);
         long promotionNs = leftNs(promotionTimer);
-        if (promotionNs > Math.max(restartNs, jumpNs)) {
-            return "in quarantine for another " + seconds(promotionNs)
-                    + " s: the server was promoted from a replica and may lack locks of its master";
-        }
-        if (Math.max(restartNs, jumpNs) <= 0) {
+        long longestNs = Math.max(promotionNs, Math.max(restartNs, jumpNs));
+        if (longestNs <= 0) {
             return clockProblem;
         }
-        return "in quarantine for another " + seconds(Math.max(restartNs, jumpNs)) + " s: "
-                + (jumpNs > restartNs
+        String reason = longestNs > Math.max(restartNs, jumpNs)
+                ? "the server was promoted from a replica and may lack locks of its master"
+                : jumpNs > restartNs
                         ? "clock watch: the node's clock has jumped, keys may have expired early"
                         : "restart guard: the server has been up for " + uptimeSeconds
-                                + " s; it votes when all locks that a restart may have lost have expired");
-    }
-
-    private static long seconds(long ns) {
-        return ns / 1_000_000_000 + 1;
+                                + " s; it votes when all locks that a restart may have lost have expired";
+        return "in quarantine for another " + (longestNs / 1_000_000_000 + 1) + " s: " + reason;
     }
 
     /** The monotonic time at which the last quarantine ends; the present time if there is none. */
