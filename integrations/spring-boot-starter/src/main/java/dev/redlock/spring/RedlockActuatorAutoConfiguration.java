@@ -1,0 +1,81 @@
+package dev.redlock.spring;
+
+import dev.redlock.NodeStatus;
+import dev.redlock.Redlock;
+import dev.redlock.RedlockMetrics;
+import java.util.LinkedHashMap;
+import java.util.Map;
+import org.springframework.boot.actuate.health.Health;
+import org.springframework.boot.actuate.health.HealthIndicator;
+import org.springframework.boot.autoconfigure.AutoConfiguration;
+import org.springframework.boot.autoconfigure.condition.ConditionalOnBean;
+import org.springframework.boot.autoconfigure.condition.ConditionalOnClass;
+import org.springframework.boot.autoconfigure.condition.ConditionalOnExpression;
+import org.springframework.boot.autoconfigure.condition.ConditionalOnMissingBean;
+import org.springframework.boot.autoconfigure.condition.ConditionalOnSingleCandidate;
+import org.springframework.context.annotation.Bean;
+import org.springframework.context.annotation.Configuration;
+
+/**
+ * The health and the meters of the client. Spring Boot binds the meters to the registries of the application.
+ *
+ * @threading immutable
+ */
+@AutoConfiguration(after = RedlockAutoConfiguration.class, afterName = {
+    "org.springframework.boot.actuate.autoconfigure.metrics.CompositeMeterRegistryAutoConfiguration",
+    "org.springframework.boot.micrometer.metrics.autoconfigure.CompositeMeterRegistryAutoConfiguration"})
+@ConditionalOnSingleCandidate(Redlock.class)
+class RedlockActuatorAutoConfiguration {
+
+    /** As for the indicators of Spring Boot itself. */
+    static final String HEALTH = "${management.health.redlock.enabled:${management.health.defaults.enabled:true}}";
+
+    /** @return the transport, and the state of each node with its problem */
+    private static Map<String, Object> detailsOf(Redlock redlock) {
+        Map<String, Object> nodes = new LinkedHashMap<>();
+        for (NodeStatus node : redlock.nodes()) {
+            nodes.put(node.address(), node.problem() == null ? node.state() : node.state() + ": " + node.problem());
+        }
+        return Map.of("nodes", nodes, "transport", redlock.transportDescription());
+    }
+
+    /** @threading immutable */
+    @Configuration(proxyBeanMethods = false)
+    @ConditionalOnClass(name = "org.springframework.boot.actuate.health.HealthIndicator")
+    @ConditionalOnExpression(HEALTH)
+    static class Boot3Health {
+        @Bean
+        @ConditionalOnMissingBean(name = "redlockHealthIndicator")
+        HealthIndicator redlockHealthIndicator(Redlock redlock) {
+            return () -> (redlock.isQuorumAvailable() ? Health.up() : Health.down()).withDetails(detailsOf(redlock))
+                    .build();
+        }
+    }
+
+    /** @threading immutable */
+    @Configuration(proxyBeanMethods = false)
+    @ConditionalOnClass(name = "org.springframework.boot.health.contributor.HealthIndicator")
+    @ConditionalOnExpression(HEALTH)
+    static class Boot4Health {
+        @Bean
+        @ConditionalOnMissingBean(name = "redlockHealthIndicator")
+        org.springframework.boot.health.contributor.HealthIndicator redlockHealthIndicator(Redlock redlock) {
+            return () -> (redlock.isQuorumAvailable()
+                    ? org.springframework.boot.health.contributor.Health.up()
+                    : org.springframework.boot.health.contributor.Health.down()).withDetails(detailsOf(redlock))
+                    .build();
+        }
+    }
+
+    /** @threading immutable */
+    @Configuration(proxyBeanMethods = false)
+    @ConditionalOnClass(name = "io.micrometer.core.instrument.MeterRegistry")
+    @ConditionalOnBean(type = "io.micrometer.core.instrument.MeterRegistry")
+    static class Metrics {
+        @Bean
+        @ConditionalOnMissingBean
+        RedlockMetrics redlockMetrics(Redlock redlock) {
+            return new RedlockMetrics(redlock);
+        }
+    }
+}
