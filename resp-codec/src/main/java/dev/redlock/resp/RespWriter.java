@@ -18,6 +18,7 @@ import java.nio.charset.StandardCharsets;
  * @threading any thread; one buffer by one thread at a time
  */
 public final class RespWriter {
+    private static final byte ARRAY_MARKER = '*';
     private static final byte BULK_STRING_MARKER = '$';
     private static final int CR_LF = 0x0D0A;
     private static final int CRLF_BYTES = 2;
@@ -42,7 +43,10 @@ public final class RespWriter {
      * @throws IllegalArgumentException if the count is negative; nothing is written then
      */
     public static void arrayHeader(ByteBuf out, int count) {
-        aggregateHeader(out, RespType.ARRAY, count);
+        if (count < 0) {
+            throw new IllegalArgumentException("count is " + count + "; it must be at least 0");
+        }
+        numberLine(out, ARRAY_MARKER, count);
     }
 
     /**

@@ -24,7 +24,9 @@ final class SwarIntegers {
     /** Every bit of {@link #TWO_REPLIES} but the low four bits of the two digits, which hold their values. */
     private static final long TWO_REPLIES_MASK = 0xFFFFF0FFFFFFF0FFL;
     private static final long SIX_ON_BOTH_DIGITS = 0x0000060000000600L;
-    private static final long[] POWERS = {1, 10, 100, 1_000, 10_000, 100_000, 1_000_000, 10_000_000};
+    private static final long[] POWERS = {1, 10, 100, 1_000, 10_000, 100_000, 1_000_000, 10_000_000, 100_000_000};
+    private static final int CRLF_BYTES = 2;
+    private static final short CRLF = '\n' << 8 | '\r';
     private static final long EACH_BYTE = 0x0101010101010101L;
     private static final long HIGH_BITS = 0x8080808080808080L;
     private static final long CRS = 0x0D0D0D0D0D0D0D0DL;
@@ -80,31 +82,26 @@ final class SwarIntegers {
 
     /**
      * Counts the digits before the next CRLF. The words must lie within the readable bytes, so the last digits of a
-     * read take the byte-by-byte path.
+     * read may take the byte-by-byte path.
      *
      * @param buf  borrowed
      * @param from index of the first digit
      * @param end  end of the readable bytes, exclusive
-     * @return 1 to 15, or 0 if the digits take the byte-by-byte path
+     * @return 1 to 16, or 0 if the digits take the byte-by-byte path
      */
     static int digitCount(ByteBuf buf, int from, int end) {
-        int bytesAfterWord = end - from - WORD_BYTES;
-        if (bytesAfterWord < 0) {
-            return 0;
-        }
-        long word = buf.getLongLE(from);
-        int digits = crIndex(word);
-        if (digits == WORD_BYTES) {
-            if (bytesAfterWord < WORD_BYTES || !isEightDigits(word)) {
+        int digits = 0;
+        int more = WORD_BYTES;
+        while (more == WORD_BYTES && digits <= WORD_BYTES && end - from - digits >= WORD_BYTES) {
+            long word = buf.getLongLE(from + digits);
+            more = crIndex(word);
+            if (!isDigits(word, more)) {
                 return 0;
             }
-            long next = buf.getLongLE(from + WORD_BYTES);
-            int more = crIndex(next);
-            return more < WORD_BYTES - 1 && isDigits(next, more) && isLfAfterCr(next, more) ? digits + more : 0;
+            digits += more;
         }
-        boolean isNumber = digits > 0 && digits < WORD_BYTES - 1 && isDigits(word, digits)
-                && isLfAfterCr(word, digits);
-        return isNumber ? digits : 0;
+        boolean isLine = end - from - digits >= CRLF_BYTES && buf.getShortLE(from + digits) == CRLF;
+        return isLine ? digits : 0;
     }
 
     /**
@@ -112,8 +109,8 @@ final class SwarIntegers {
      *
      * @param buf        borrowed
      * @param from       index of the first digit
-     * @param digitCount 1 to 15
-     * @return 0 to 10^15 - 1
+     * @param digitCount 1 to 16
+     * @return 0 to 10^16 - 1
      */
     static long parseDigits(ByteBuf buf, int from, int digitCount) {
         long word = buf.getLongLE(from);
@@ -128,14 +125,14 @@ final class SwarIntegers {
     }
 
     private static boolean isDigits(long word, int digitCount) {
-        return digitCount == 0 || isEightDigits(padded(word, digitCount));
+        return digitCount == 0 || isEightDigits(digitCount == WORD_BYTES ? word : padded(word, digitCount));
     }
 
     private static boolean isLfAfterCr(long word, int crIndex) {
         return (word >>> (crIndex * 8 + 8) & 0xFF) == '\n';
     }
 
-    /** Pads the first 1 to 7 digits of a word to eight, with zeros before them. */
+    /** Pads the first 1 to 8 digits of a word to eight, with zeros before them; zeros over digits change none. */
     private static long padded(long word, int digitCount) {
         int digitBits = digitCount * 8;
         return word << 64 - digitBits | ZEROS >>> digitBits;

@@ -15,6 +15,7 @@ import java.util.stream.IntStream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.ValueSource;
 
 class RespParserTest {
     @ParameterizedTest
@@ -72,10 +73,12 @@ class RespParserTest {
                 seen.add("+" + buf.toString(index, 2, StandardCharsets.US_ASCII));
             }
         };
-        ByteBuf in = Unpooled.copiedBuffer("+OK\r\n:1\r\n+OK\r\n:0\r\n:9\r\n:-12\r\n:123456789\r\n+OK\r\n:7\r\n",
+        ByteBuf in = Unpooled.copiedBuffer("+OK\r\n:1\r\n+OK\r\n:0\r\n:9\r\n:-12\r\n:123456789\r\n+OK\r\n:7\r\n"
+                + ":12345678\r\n:123456789012345\r\n:9007199254740991\r\n:-9007199254740991\r\n",
                 StandardCharsets.US_ASCII);
         RespParser.forReplies(RespLimits.defaults()).parse(in, visitor);
-        assertEquals(List.of("+OK", ":1", "+OK", ":0", ":9", ":-12", ":123456789", "+OK", ":7"), seen);
+        assertEquals(List.of("+OK", ":1", "+OK", ":0", ":9", ":-12", ":123456789", "+OK", ":7", ":12345678",
+                ":123456789012345", ":9007199254740991", ":-9007199254740991"), seen);
         assertFalse(in.isReadable());
     }
 
@@ -120,6 +123,27 @@ class RespParserTest {
             List<String> events = Wire.events(wire.toString());
             assertEquals(total * 2, events.size());
             assertEquals("integer " + value, events.get(events.size() - 2));
+        }
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"", "-"})
+    void readsIntegersOfEveryLength(String sign) {
+        String digits = "1234567890123456789";
+        for (int length = 1; length <= digits.length(); length++) {
+            String number = sign + digits.substring(0, length);
+            for (String next : List.of("", ":1\r\n", "+OK\r\n:123456789012\r\n")) {
+                assertEquals("integer " + number, Wire.events(":" + number + "\r\n" + next).get(0));
+            }
+        }
+    }
+
+    @Test
+    void rejectsEachOtherByteInALongInteger() {
+        String line = ":1234567890123456\r\n";
+        for (int i = 1; i < line.length(); i++) {
+            String damaged = line.substring(0, i) + ':' + line.substring(i + 1);
+            assertThrows(RespProtocolException.class, () -> Wire.events(damaged + "+OK\r\n"), damaged);
         }
     }
 
