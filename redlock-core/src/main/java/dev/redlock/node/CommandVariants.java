@@ -45,30 +45,50 @@ final class CommandVariants {
     /** Sends a command to the nodes of a mask. Returns those that accept it. */
     long send(LockRequest request, CommandKind kind, int sequence, long mask) {
         long left = fanOut.routes == null ? mask : mask & ~fanOut.routes.route(request, kind.isVote);
+        long natives = nativesOf(request, kind);
         long sent = 0;
         while (left != 0) {
-            CommandEncoding encoding = encodingOf(request, kind, Long.numberOfTrailingZeros(left));
-            long group = withEncoding(request, kind, encoding, left);
+            boolean isNative = (natives & Long.lowestOneBit(left)) != 0;
+            CommandEncoding encoding = isNative ? nativeOf(kind, left) : encodingOf(request, kind);
+            long group = isNative ? withNative(kind, encoding, left & natives) : left & ~natives;
             sent |= sendEncoded(request, kind, encoding, sequence, group);
             left &= ~group;
         }
         return sent;
     }
 
-    private CommandEncoding encodingOf(LockRequest request, CommandKind kind, int index) {
-        return fanOut.senders[index].capabilities().encodingOf(request, kind);
-    }
-
-    /** The nodes of a mask with the same encoding of the command. */
-    private long withEncoding(LockRequest request, CommandKind kind, CommandEncoding encoding,
-            long mask) {
+    /** The nodes of a mask with one command of their own. */
+    private long withNative(CommandKind kind, CommandEncoding encoding, long mask) {
         long group = 0;
         for (long left = mask; left != 0; left &= left - 1) {
-            group |= encodingOf(request, kind, Long.numberOfTrailingZeros(left)) == encoding
-                    ? Long.lowestOneBit(left)
-                    : 0;
+            group |= nativeOf(kind, left) == encoding ? Long.lowestOneBit(left) : 0;
         }
         return group;
+    }
+
+    /** The nodes that may have a command of their own, as a mask. */
+    private long nativesOf(LockRequest request, CommandKind kind) {
+        LockKind lock = request.lockKind();
+        if (lock == LockKind.PLAIN) {
+            return fanOut.natives(kind);
+        }
+        return lock == LockKind.SET && kind == CommandKind.ACQUIRE && !request.isRemainingTtlWanted
+                ? fanOut.nativeSets
+                : 0;
+    }
+
+    /** The encoding of a command for the first node of a mask, which may have a command of its own. */
+    private CommandEncoding nativeOf(CommandKind kind, long mask) {
+        return fanOut.senders[Long.numberOfTrailingZeros(mask)].capabilities().nativeOf(kind);
+    }
+
+    /** The encoding of a command for all other nodes. A writer that does not wait leaves no reservation. */
+    private static CommandEncoding encodingOf(LockRequest request, CommandKind kind) {
+        LockKind lock = request.lockKind();
+        boolean isPlainSet = kind == CommandKind.ACQUIRE && !request.isRemainingTtlWanted
+                && (lock == LockKind.PLAIN || lock == LockKind.WRITE && request.reservation() == null);
+        boolean isReadByScript = kind == CommandKind.REMAINING_TTL && (lock == LockKind.SET || lock == LockKind.PERMIT);
+        return isPlainSet ? CommandEncoding.PLAIN_SET : isReadByScript ? CommandEncoding.SCRIPT : kind.encoding;
     }
 
     private long sendEncoded(LockRequest request, CommandKind kind, CommandEncoding encoding,

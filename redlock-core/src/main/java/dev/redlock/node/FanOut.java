@@ -31,6 +31,8 @@ public final class FanOut {
     private long nativeReleases;
     /** The nodes with a command of their own for the extension of a plain lock, as a mask. */
     private long nativeExtensions;
+    /** The nodes with a command of their own for the acquire of a set, as a mask. */
+    long nativeSets;
     /** The nodes that push changes of keys, as a mask. */
     long pushing;
     private final Runnable flushTask = this::flush;
@@ -79,6 +81,7 @@ public final class FanOut {
             pushing = with(bit, sender.isPushing, pushing);
             nativeReleases = with(bit, capabilities.releaseEncoding() != CommandEncoding.SCRIPT, nativeReleases);
             nativeExtensions = with(bit, capabilities.extendEncoding() != CommandEncoding.SCRIPT, nativeExtensions);
+            nativeSets = with(bit, capabilities.setEncoding() != CommandEncoding.SCRIPT, nativeSets);
         }
     }
 

@@ -48,9 +48,4 @@ public enum LockKind {
             case PERMIT -> command == CommandKind.REMAINING_TTL ? "find_permit" : null;
         };
     }
-
-    /** Whether a command has the name of a reservation after the other arguments. */
-    boolean hasReservation(CommandKind command) {
-        return (this == WRITE || this == SET) && command.isAcquire;
-    }
 }

@@ -28,12 +28,9 @@ final class LockScripts {
         int ticketCount = lock == LockKind.SET && kind.isAcquire && command.ticket() >= 0 ? command.keyCount() : 0;
         writeHead(out, lock, kind, command.keyCount() * (kind.hasCounter ? 2 : 1), ticketCount, isEval);
         writeArguments(out, kind, command);
-        if (lock.hasReservation(kind) && command.reservation() == null) {
-            out.writeBytes(EMPTY);
-        } else if (lock.hasReservation(kind) && !command.isReservationLeft()) {
-            out.writeBytes(NONE_LEFT);
-        } else if (lock.hasReservation(kind)) {
-            out.writeBytes(command.reservation().bulk);
+        if (hasReservation(lock, kind)) {
+            Token reservation = command.reservation();
+            out.writeBytes(reservation == null ? EMPTY : command.isReservationLeft() ? reservation.bulk : NONE_LEFT);
         } else if (lock == LockKind.PERMIT) {
             RespWriter.bulkInteger(out, command.wantedCount());
         }
@@ -42,10 +39,15 @@ final class LockScripts {
         }
     }
 
+    /** Whether a command has the name of a reservation after the other arguments. */
+    private static boolean hasReservation(LockKind lock, CommandKind kind) {
+        return kind.isAcquire && (lock == LockKind.WRITE || lock == LockKind.SET);
+    }
+
     /** The bytes before the first key. */
     static void writeHead(ByteBuf out, LockKind lock, CommandKind kind, int keyCount, int ticketCount,
             boolean isEval) {
-        boolean hasArgumentOfKind = lock.hasReservation(kind) || lock == LockKind.PERMIT;
+        boolean hasArgumentOfKind = hasReservation(lock, kind) || lock == LockKind.PERMIT;
         int argumentCount = 1 + kind.argumentCount + (hasArgumentOfKind ? 1 : 0) + ticketCount;
         RespWriter.arrayHeader(out, 3 + keyCount + argumentCount);
         out.writeBytes(ScriptSources.head(lock, kind, isEval));

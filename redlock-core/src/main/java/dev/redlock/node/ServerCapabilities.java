@@ -76,33 +76,11 @@ record ServerCapabilities(CommandEncoding releaseEncoding, CommandEncoding exten
         return KNOWN_BUT_FAILED.contains(code) || code.equals("NOPERM") && error.contains(KEY_FORBIDDEN);
     }
 
-    /** The encoding of a command for the node. */
-    CommandEncoding encodingOf(LockRequest command, CommandKind kind) {
-        if (command.lockKind() != LockKind.PLAIN) {
-            return encodingOf(command.lockKind(), command, kind);
-        }
-        return switch (kind) {
-            case ACQUIRE -> command.isRemainingTtlWanted ? CommandEncoding.SCRIPT : CommandEncoding.PLAIN_SET;
-            case RELEASE -> releaseEncoding;
-            case EXTEND -> extendEncoding;
-            default -> kind.encoding;
-        };
-    }
-
-    /** A key of readers and writers has a ttl, and a writer that does not wait leaves no reservation. */
-    private CommandEncoding encodingOf(LockKind lock, LockRequest command, CommandKind kind) {
-        if (lock == LockKind.SET && kind == CommandKind.ACQUIRE && !command.isRemainingTtlWanted) {
-            return setEncoding;
-        }
-        if (kind == CommandKind.KEY_TYPE) {
-            return CommandEncoding.TYPE;
-        }
-        if (kind == CommandKind.REMAINING_TTL && lock != LockKind.SET && lock != LockKind.PERMIT) {
-            return CommandEncoding.PTTL;
-        }
-        boolean isPlainWrite = lock == LockKind.WRITE && kind == CommandKind.ACQUIRE
-                && !command.isRemainingTtlWanted && command.reservation() == null;
-        return isPlainWrite ? CommandEncoding.PLAIN_SET : CommandEncoding.SCRIPT;
+    /** The encoding of a release, an extension or an acquire: a command of the node, or the script. */
+    CommandEncoding nativeOf(CommandKind kind) {
+        return kind == CommandKind.RELEASE
+                ? releaseEncoding
+                : kind == CommandKind.EXTEND ? extendEncoding : setEncoding;
     }
 
     /** Whether plain locks need a script on this node. */
