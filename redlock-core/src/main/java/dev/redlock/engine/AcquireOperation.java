@@ -62,7 +62,8 @@ final class AcquireOperation {
         claim.ttlMs = lease.spec.ttlMs;
         claim.isWakeUpWanted = pending.plan != PendingAcquire.Plan.UNCONTENDED
                 && scheduler.registrations.isPossible(pending);
-        claim.isRemainingTtlWanted = claim.isWakeUpWanted || isRemainingTtlWanted(lease);
+        // Readers always run a script, whose refusal has the ttl.
+        claim.isRemainingTtlWanted = claim.isWakeUpWanted || key.kind == LockKind.READ || isRemainingTtlWanted(lease);
         pending.claim = claim;
         if (lease.spec.isFenced) {
             claim.guest = scheduler.fencing.take(claim);
@@ -70,7 +71,7 @@ final class AcquireOperation {
         // t1: read before the first byte goes to a socket.
         long t1Ns = clock.nanoTime();
         services.tokens.next(claim.token, t1Ns);
-        if (key.kind != LockKind.PLAIN) {
+        if (key.kind != LockKind.PLAIN && scheduler.queues.count != 0) {
             scheduler.registrations.prepare(claim);
             scheduler.reservations.prepare(pending, claim, t1Ns);
         }

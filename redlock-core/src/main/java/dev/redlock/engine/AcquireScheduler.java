@@ -273,7 +273,10 @@ final class AcquireScheduler implements Waiters {
 
     @Override
     public void handOff(LockKey key, LockKey lockedKey) {
-        if (queues.count != 0 || key.kind != LockKind.PLAIN) {
+        if (key.kind == LockKind.PERMIT) {
+            permits.onPermitFree((PermitKey) key, (PermitKey.Permit) lockedKey);
+        }
+        if (queues.count != 0) {
             queues.handOff(key, lockedKey);
         }
     }

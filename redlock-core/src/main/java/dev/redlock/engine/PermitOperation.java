@@ -125,7 +125,7 @@ final class PermitOperation {
     void start(PendingAcquire pending) {
         WaitQueue queue = pending.queue;
         boolean isFollower = queue != null && queue.head() != pending;
-        if (pending.lease.attemptCount() == 0 || isFollower) {
+        if (pending.lease.attemptCount == 0 || isFollower) {
             pending.waiting().hasSearched = false;
             pending.waiting().searchCount = 0;
         }
@@ -439,7 +439,7 @@ final class PermitOperation {
         PendingAcquire pending = claim.pending;
         scheduler.holderQuery.untrack(claim);
         PermitKey semaphore = (PermitKey) pending.lease.key;
-        if (pending.lease.attemptCount() == 0) {
+        if (pending.lease.attemptCount == 0) {
             pending.lease.lastReason = AcquireOutcome.Kind.NO_QUORUM;
         }
         PermitKey.Permit permit = unusedPermit(semaphore);

@@ -40,8 +40,6 @@ final class Registrations {
      */
     void prepare(Claim claim) {
         LockKey key = claim.key;
-        // Readers always run a script, whose refusal has the ttl.
-        claim.isRemainingTtlWanted |= key.kind == LockKind.READ;
         boolean mayEndRegistrations = key.kind == LockKind.READ || key.kind == LockKind.WRITE;
         claim.isWakeUpWanted |= claim.isRemainingTtlWanted && mayEndRegistrations && isAnyFor(key);
     }

@@ -200,10 +200,8 @@ final class WaitQueues {
 
     private void prepareHandOff(LockKey key, LockKey lockedKey, WaitQueue queue) {
         if (key.kind == LockKind.PERMIT) {
-            PermitKey.Permit permit = (PermitKey.Permit) lockedKey;
-            scheduler.permits.onPermitFree((PermitKey) key, permit);
             if (queue != null && queue.hints != null) {
-                queue.hints.permit = permit;
+                queue.hints.permit = (PermitKey.Permit) lockedKey;
                 queue.hints.isPermitPushed = false;
             }
             return;
