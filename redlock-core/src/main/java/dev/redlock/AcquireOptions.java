@@ -206,6 +206,10 @@ public final class AcquireOptions {
         return with(changed -> changed.holdNsMin = Durations.nanosOf("shortest hold", holdMin));
     }
 
+    static AcquireSpec specOf(AcquireOptions options) {
+        return Objects.requireNonNull(options, "options are null").spec;
+    }
+
     private AcquireOptions with(Consumer<AcquireSpec> change) {
         AcquireSpec changed = spec.copy();
         change.accept(changed);

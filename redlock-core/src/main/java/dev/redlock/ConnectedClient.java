@@ -11,7 +11,6 @@ import dev.redlock.time.Durations;
 import java.time.Duration;
 import java.util.Collection;
 import java.util.List;
-import java.util.Objects;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.atomic.AtomicBoolean;
 
@@ -33,10 +32,6 @@ abstract class ConnectedClient implements AutoCloseable {
         this.counters = new RedlockCounters(engine.loops);
     }
 
-    static AcquireSpec specOf(AcquireOptions options) {
-        return Objects.requireNonNull(options, "options are null").spec;
-    }
-
     final long waitNs(AcquireSpec spec) {
         return spec.waitNsOr(engine.config().attempts().defaultWaitNs());
     }
@@ -53,7 +48,7 @@ abstract class ConnectedClient implements AutoCloseable {
      *                                  writing or a permit
      */
     public RedlockLock asLock(String resource, AcquireOptions options) {
-        AcquireSpec spec = specOf(options);
+        AcquireSpec spec = AcquireOptions.specOf(options);
         engine.check(spec);
         spec.checkPlain("asLock", "use asReadWriteLock or asSemaphore, or options without forReading(), forWriting()"
                 + " and forPermitOf()");
@@ -71,7 +66,7 @@ abstract class ConnectedClient implements AutoCloseable {
      *                                  permit
      */
     public RedlockLock asLockOfAll(Collection<String> resources, AcquireOptions options) {
-        AcquireSpec spec = specOf(options);
+        AcquireSpec spec = AcquireOptions.specOf(options);
         engine.check(spec);
         LockKey key = engine.keyOfAll(resources);
         spec.check(key);
@@ -88,7 +83,7 @@ abstract class ConnectedClient implements AutoCloseable {
      *                                  writing or a permit
      */
     public RedlockReadWriteLock asReadWriteLock(String resource, AcquireOptions options) {
-        AcquireSpec spec = specOf(options);
+        AcquireSpec spec = AcquireOptions.specOf(options);
         engine.check(spec);
         spec.checkPlain("asReadWriteLock", "leave that out, the view has both locks");
         return new RedlockReadWriteLock(engine, engine.key(resource), options.forReader().spec,
@@ -107,7 +102,7 @@ abstract class ConnectedClient implements AutoCloseable {
      *                                  permit
      */
     public RedlockSemaphore asSemaphore(String resource, int permitCount, AcquireOptions options) {
-        specOf(options).checkPlain("asSemaphore", "leave that out, the view has its number of permits");
+        AcquireOptions.specOf(options).checkPlain("asSemaphore", "leave that out, the view has its number of permits");
         AcquireSpec spec = options.forPermitOf(permitCount).spec;
         engine.check(spec);
         LockKey key = engine.key(resource);

@@ -101,7 +101,7 @@ public final class Redlock extends ScopedClient {
      * @param resource the name to lock
      */
     public AcquireOutcome acquire(String resource, AcquireOptions options) throws InterruptedException {
-        return acquireBlocking(engine.key(resource), specOf(options));
+        return acquireBlocking(engine.key(resource), AcquireOptions.specOf(options));
     }
 
     /**
@@ -111,7 +111,7 @@ public final class Redlock extends ScopedClient {
      * @throws IllegalArgumentException if the ttl is out of range, or the key has another prefix than this client's
      */
     public AcquireOutcome acquire(ResourceKey key, AcquireOptions options) throws InterruptedException {
-        return acquireBlocking(lockKey(key), specOf(options));
+        return acquireBlocking(lockKey(key), AcquireOptions.specOf(options));
     }
 
     /**
@@ -145,7 +145,7 @@ public final class Redlock extends ScopedClient {
      */
     public AcquireOutcome tryAcquire(String resource, AcquireOptions options)
             throws InterruptedException {
-        AcquireSpec spec = specOf(options);
+        AcquireSpec spec = AcquireOptions.specOf(options);
         return engine.acquireBlocking(engine.key(resource), spec, spec.waitNsOr(0));
     }
 
@@ -157,7 +157,7 @@ public final class Redlock extends ScopedClient {
      */
     public AcquireOutcome tryAcquire(ResourceKey key, AcquireOptions options)
             throws InterruptedException {
-        AcquireSpec spec = specOf(options);
+        AcquireSpec spec = AcquireOptions.specOf(options);
         return engine.acquireBlocking(lockKey(key), spec, spec.waitNsOr(0));
     }
 
@@ -174,7 +174,7 @@ public final class Redlock extends ScopedClient {
      */
     public AcquireOutcome acquireAll(Collection<String> resources, AcquireOptions options)
             throws InterruptedException {
-        return acquireBlocking(engine.keyOfAll(resources), specOf(options));
+        return acquireBlocking(engine.keyOfAll(resources), AcquireOptions.specOf(options));
     }
 
     /**
@@ -186,7 +186,7 @@ public final class Redlock extends ScopedClient {
      */
     public AcquireOutcome tryAcquireAll(Collection<String> resources, AcquireOptions options)
             throws InterruptedException {
-        AcquireSpec spec = specOf(options);
+        AcquireSpec spec = AcquireOptions.specOf(options);
         return engine.acquireBlocking(engine.keyOfAll(resources), spec, spec.waitNsOr(0));
     }
 
@@ -224,7 +224,7 @@ public final class Redlock extends ScopedClient {
      * @return completed with the outcome
      */
     public CompletionStage<AcquireOutcome> acquireAsync(String resource, AcquireOptions options) {
-        AcquireSpec spec = specOf(options);
+        AcquireSpec spec = AcquireOptions.specOf(options);
         return engine.acquireAsync(engine.key(resource), spec, waitNs(spec));
     }
 
@@ -237,7 +237,7 @@ public final class Redlock extends ScopedClient {
      */
     public CompletionStage<AcquireOutcome> acquireAsync(ResourceKey key, AcquireOptions options) {
         LockKey lockKey = lockKey(key);
-        AcquireSpec spec = specOf(options);
+        AcquireSpec spec = AcquireOptions.specOf(options);
         return engine.acquireAsync(lockKey, spec, waitNs(spec));
     }
 
@@ -251,7 +251,7 @@ public final class Redlock extends ScopedClient {
      * @throws IllegalArgumentException as {@link #acquireAll}
      */
     public CompletionStage<AcquireOutcome> acquireAllAsync(Collection<String> resources, AcquireOptions options) {
-        AcquireSpec spec = specOf(options);
+        AcquireSpec spec = AcquireOptions.specOf(options);
         return engine.acquireAsync(engine.keyOfAll(resources), spec, waitNs(spec));
     }
 
@@ -269,7 +269,7 @@ public final class Redlock extends ScopedClient {
      */
     public void acquire(ResourceKey key, AcquireOptions options, Lease lease,
             AcquireCallback callback) {
-        AcquireSpec spec = specOf(options);
+        AcquireSpec spec = AcquireOptions.specOf(options);
         Objects.requireNonNull(callback, "acquire callback is null");
         if (!(lease instanceof LeaseHandle handle) || !handle.isOf(engine)) {
             throw new IllegalArgumentException("the lease was not made by this client: use its newLease()");

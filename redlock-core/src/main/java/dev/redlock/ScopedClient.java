@@ -89,7 +89,7 @@ abstract class ScopedClient extends ConnectedClient {
      */
     public <T, X extends Exception> RunOutcome<T> tryCall(String resource, AcquireOptions options,
             LeaseFunction<T, X> task) throws X, InterruptedException {
-        return call(resource, specOf(options), specOf(options).waitNsOr(0), task);
+        return call(resource, AcquireOptions.specOf(options), AcquireOptions.specOf(options).waitNsOr(0), task);
     }
 
     /**
@@ -104,7 +104,7 @@ abstract class ScopedClient extends ConnectedClient {
      */
     public <T, X extends Exception> RunOutcome<T> call(String resource, AcquireOptions options,
             LeaseFunction<T, X> task) throws X, InterruptedException {
-        return call(resource, specOf(options), waitNs(specOf(options)), task);
+        return call(resource, AcquireOptions.specOf(options), waitNs(AcquireOptions.specOf(options)), task);
     }
 
     private static <X extends Exception> LeaseFunction<Void, X> function(LeaseTask<X> task) {
@@ -144,7 +144,7 @@ abstract class ScopedClient extends ConnectedClient {
      */
     public <T> CompletionStage<RunOutcome<T>> runAsync(String resource, AcquireOptions options,
             Function<? super Lease, ? extends CompletionStage<T>> task) {
-        AcquireSpec spec = specOf(options);
+        AcquireSpec spec = AcquireOptions.specOf(options);
         Objects.requireNonNull(task, "task is null");
         return new RunFuture<>(engine.acquireAsync(engine.key(resource), spec, waitNs(spec)), task);
     }

@@ -10,7 +10,6 @@ import dev.redlock.api.LeaseListener;
 import dev.redlock.api.RetryPolicy;
 import dev.redlock.engine.AcquireSpec;
 import dev.redlock.engine.LockKey;
-import dev.redlock.engine.PlainKey;
 import java.time.Duration;
 import java.util.List;
 import org.junit.jupiter.api.Test;
@@ -78,7 +77,7 @@ class AcquireOptionsTest {
 
     @Test
     void readersHaveNoOptionsOfWriters() {
-        LockKey key = PlainKey.of("", "orders", 512);
+        LockKey key = LockKey.of("", "orders", 512);
         for (AcquireOptions own : List.of(options.fenced(), options.fenced().watchLoss())) {
             Refusal.ofArgument("options for reading have fenced(), which only writers and plain locks have: leave it"
                     + " out", () -> own.forReading().spec.check(key));

@@ -59,14 +59,10 @@ public record LeaseTerms(long maxTtlMs, long nodeTimeoutNs, long minValidityNs, 
         return Math.max(NS_PER_MS, Math.min(NODE_TIMEOUT_NS_MAX, ttlMs * NS_PER_MS / 20));
     }
 
-    /** Checks the ttl of options, and keeps their times with them. */
+    /** Checks the ttl of options. */
     LeaseTimes timesOf(AcquireSpec spec) {
         checkTtl(spec.ttlMs, spec.minValidityNs);
-        LeaseTimes times = new LeaseTimes(this, spec.ttlMs, validUntilNs(0, spec.ttlMs),
-                minValidityNs(spec.ttlMs, spec.minValidityNs), nodeTimeoutNs(spec.ttlMs));
-        // Another client may overwrite the field.
-        spec.times = times;
-        return times;
+        return new LeaseTimes(this, spec.ttlMs, spec.minValidityNs);
     }
 
     /** Returns the shortest ttl whose validity, if sent at t1, lasts until a time; the maximum if that is less. */

@@ -1,8 +1,7 @@
 package dev.redlock.engine;
 
 /**
- * The times of a ttl under the terms of a client. A caller that locks again and again with the same options computes
- * them once.
+ * The times of options under the terms of a client, which computes them once for all calls with the same ttl.
  *
  * @threading immutable
  */
@@ -11,6 +10,8 @@ final class LeaseTimes {
     /** Of the client. */
     final LeaseTerms terms;
     final long ttlMs;
+    /** The minimum validity of the options, or {@link AcquireSpec#UNSET}. */
+    final long ownMinValidityNs;
     /** From t1 to the end of the validity: the ttl minus its clock allowance. */
     final long validityNs;
     /** Validity that a success must have left. */
@@ -18,11 +19,12 @@ final class LeaseTimes {
     /** Timeout of a round. */
     final long nodeTimeoutNs;
 
-    LeaseTimes(LeaseTerms terms, long ttlMs, long validityNs, long minValidityNs, long nodeTimeoutNs) {
+    LeaseTimes(LeaseTerms terms, long ttlMs, long ownMinValidityNs) {
         this.terms = terms;
         this.ttlMs = ttlMs;
-        this.validityNs = validityNs;
-        this.minValidityNs = minValidityNs;
-        this.nodeTimeoutNs = nodeTimeoutNs;
+        this.ownMinValidityNs = ownMinValidityNs;
+        this.validityNs = terms.validUntilNs(0, ttlMs);
+        this.minValidityNs = terms.minValidityNs(ttlMs, ownMinValidityNs);
+        this.nodeTimeoutNs = terms.nodeTimeoutNs(ttlMs);
     }
 }

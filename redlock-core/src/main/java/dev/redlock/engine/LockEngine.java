@@ -29,6 +29,8 @@ public final class LockEngine extends LeaseClient {
     private final LeaseTerms terms;
     private final String keyPrefix;
     private final int resourceLengthMax;
+    /** Any thread may write it. */
+    private LeaseTimes lastTimes;
 
     /**
      * A client that is not connected yet.
@@ -62,7 +64,7 @@ public final class LockEngine extends LeaseClient {
      * @throws IllegalArgumentException if the name is empty or too long, is not valid UTF-16, or names a counter
      */
     public LockKey key(String resource) {
-        return PlainKey.of(keyPrefix, resource, resourceLengthMax);
+        return LockKey.of(keyPrefix, resource, resourceLengthMax);
     }
 
     /**
@@ -125,7 +127,7 @@ public final class LockEngine extends LeaseClient {
             AcquireCallback callback) {
         LeaseTimes times = spec.times;
         if (times == null || times.terms != terms) {
-            times = terms.timesOf(spec);
+            times = timesOf(spec);
         }
         LockKey lockKey = key;
         if (spec.kind != LockKind.PLAIN) {
@@ -136,6 +138,18 @@ public final class LockEngine extends LeaseClient {
             lockKey.checkSlots(spec.isFenced);
         }
         lease.start(conductorOf(key), lockKey, spec, times, waitNs, callback);
+    }
+
+    /** Most options of a client have the same times, also where a caller makes them anew for each call. */
+    private LeaseTimes timesOf(AcquireSpec spec) {
+        LeaseTimes last = lastTimes;
+        if (last == null || last.ttlMs != spec.ttlMs || last.ownMinValidityNs != spec.minValidityNs) {
+            last = terms.timesOf(spec);
+            lastTimes = last;
+        }
+        // Another client may overwrite the field.
+        spec.times = last;
+        return last;
     }
 
     /**

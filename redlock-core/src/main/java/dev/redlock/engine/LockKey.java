@@ -9,13 +9,13 @@ import java.util.Arrays;
 import java.util.List;
 
 /**
- * The key of a lock and of its fencing counter, each encoded once as a RESP bulk string. Each kind of lock has keys of
- * its own, which refer to the {@link PlainKey plain keys} of their resources. The defaults here are those of a plain
- * key.
+ * The key of a resource and of its fencing counter, each encoded once as a RESP bulk string: the key of a plain lock on
+ * it, of the mark of a waiter, or of a permit. Other kinds of lock have {@link ResourcesKey keys of their own}, which
+ * refer to those of their resources.
  *
  * @threading immutable
  */
-public abstract class LockKey implements SlotKey {
+public class LockKey implements SlotKey {
 
     final KeyText text;
     /** The key as a complete bulk string, borrowed. */
@@ -28,8 +28,8 @@ public abstract class LockKey implements SlotKey {
     private final int hash;
     /** The slot of a cluster + 1; 0 until it is computed. */
     private int clusterSlot;
-    /** The keys of other kinds of lock of the resource; null until one is needed. Any thread may make them again. */
-    private KindKeys others;
+    /** The keys of other kinds of lock of the resource, by kind; each is null until it is needed. */
+    private LockKey[] others;
 
     LockKey(KeyText text, LockKind kind, int hash, int orderHash) {
         this.text = text;
@@ -38,6 +38,29 @@ public abstract class LockKey implements SlotKey {
         this.kind = kind;
         this.hash = hash;
         this.orderHash = orderHash;
+    }
+
+    /** The key of a resource that orders the nodes by a name of its own. */
+    LockKey(KeyText text) {
+        this(text, hashOf(text));
+    }
+
+    private LockKey(KeyText text, int hash) {
+        this(text, LockKind.PLAIN, hash, hash);
+    }
+
+    /**
+     * Encodes the keys of a resource.
+     *
+     * @param  prefix                   prefix of every key of the client
+     * @param  resource                 name of the resource
+     * @param  lengthBytesMax           limit of both together, bytes
+     * @return                          the key
+     * @throws IllegalArgumentException if it is empty or too long, is not valid UTF-16, or names a fencing counter
+     */
+    public static LockKey of(String prefix, String resource, int lengthBytesMax) {
+        String key = KeyText.checkedKey(prefix, resource, lengthBytesMax);
+        return new LockKey(KeyText.of(prefix, resource, KeyText.counterName(key)));
     }
 
     /**
@@ -69,7 +92,7 @@ public abstract class LockKey implements SlotKey {
     }
 
     /**
-     * Returns the key of another kind of lock of the resource.
+     * Returns the key of another kind of lock of the resource. Any thread may make it again.
      *
      * @param permitCount permits of the semaphore, if it is one
      */
@@ -77,12 +100,17 @@ public abstract class LockKey implements SlotKey {
         if (other == LockKind.PLAIN || other == LockKind.SET) {
             return this;
         }
-        KindKeys known = others;
+        LockKey[] known = others;
         if (known == null) {
-            known = new KindKeys(this);
+            known = new LockKey[LockKind.values().length];
             others = known;
         }
-        return known.of(other, permitCount);
+        LockKey key = known[other.ordinal()];
+        if (key == null || other == LockKind.PERMIT && ((PermitKey) key).permitCount() != permitCount) {
+            key = other == LockKind.PERMIT ? new PermitKey(this, permitCount) : new ResourcesKey(this, other);
+            known[other.ordinal()] = key;
+        }
+        return key;
     }
 
     // ---- what other kinds of lock override --------------------------------------------------------------------------
@@ -157,6 +185,16 @@ public abstract class LockKey implements SlotKey {
             }
         }
         return true;
+    }
+
+    static int hashOf(KeyText text) {
+        int hash = 1;
+        byte[] bulk = text.bulk;
+        int start = text.nameStart();
+        for (int i = 0; i < text.nameLength; i++) {
+            hash = 31 * hash + bulk[start + i];
+        }
+        return hash;
     }
 
     /** Returns the {@link #hashCode} of the key with this name. */

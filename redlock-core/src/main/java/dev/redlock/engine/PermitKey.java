@@ -27,12 +27,12 @@ public final class PermitKey extends ResourcesKey {
      *
      * @threading immutable
      */
-    static final class Permit extends PlainKey {
+    static final class Permit extends LockKey {
 
         private final int number;
 
         private Permit(KeyText text, int orderHash, int number) {
-            super(text, hashOf(text), orderHash);
+            super(text, LockKind.PLAIN, hashOf(text), orderHash);
             this.number = number;
         }
 

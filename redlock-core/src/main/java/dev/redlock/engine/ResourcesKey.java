@@ -21,12 +21,12 @@ class ResourcesKey extends LockKey {
      *
      * @threading immutable
      */
-    private static final class Mark extends PlainKey {
+    private static final class Mark extends LockKey {
 
         private final LockKey lock;
 
         Mark(KeyText text, LockKey lock) {
-            super(text, hashOf(text), lock.orderHash);
+            super(text, LockKind.PLAIN, hashOf(text), lock.orderHash);
             this.lock = lock;
         }
 
@@ -34,6 +34,11 @@ class ResourcesKey extends LockKey {
         LockKey lock() {
             return lock;
         }
+    }
+
+    /** The key of a reader or writer: the same keys on the nodes, and a lock of its own in this client. */
+    ResourcesKey(LockKey plain, LockKind kind) {
+        this(plain.text, kind, plain.hashCode() * 31 + kind.ordinal(), plain.orderHash, plain);
     }
 
     ResourcesKey(KeyText text, LockKind kind, int hash, int orderHash, LockKey... resourceKeys) {

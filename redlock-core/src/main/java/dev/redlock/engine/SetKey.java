@@ -52,7 +52,7 @@ public final class SetKey extends ResourcesKey {
         }
         List<LockKey> keys = new ArrayList<>();
         for (String resource : resources) {
-            keys.add(PlainKey.of(prefix, resource, lengthBytesMax));
+            keys.add(LockKey.of(prefix, resource, lengthBytesMax));
         }
         keys.sort(Comparator.comparing(LockKey::resource));
         for (int i = 1; i < keys.size(); i++) {
@@ -91,7 +91,7 @@ public final class SetKey extends ResourcesKey {
             LockKey[] keys = new LockKey[resourceCount()];
             for (int i = 0; i < keys.length; i++) {
                 LockKey resource = resourceKey(i);
-                keys[i] = PlainKey.plain(
+                keys[i] = new LockKey(
                         KeyText.of(resource.prefix(), resource.resource() + KeyText.RESERVATION_MARK, ""));
             }
             known = new SetKey(KeyText.ofAll(keys, resource(), true), orderHash, this, keys);

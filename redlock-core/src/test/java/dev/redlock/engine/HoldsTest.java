@@ -13,9 +13,9 @@ import org.junit.jupiter.api.Test;
 /** The holds of the views of a client: they are shared by resource, separate by thread, and end with their last use. */
 class HoldsTest {
 
-    private final LockKey orders = PlainKey.of("", "orders", 512);
-    private final LockKey ordersAgain = PlainKey.of("", "orders", 512);
-    private final LockKey invoices = PlainKey.of("", "invoices", 512);
+    private final LockKey orders = LockKey.of("", "orders", 512);
+    private final LockKey ordersAgain = LockKey.of("", "orders", 512);
+    private final LockKey invoices = LockKey.of("", "invoices", 512);
     private final Lease first = new LeaseHandle(null);
     private final Lease second = new LeaseHandle(null);
 

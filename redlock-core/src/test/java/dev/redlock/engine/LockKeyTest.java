@@ -26,7 +26,7 @@ class LockKeyTest {
 
     @Test
     void keyAndCounterAreBulkStrings() {
-        LockKey key = PlainKey.of("", "orders/42", 512);
+        LockKey key = LockKey.of("", "orders/42", 512);
         assertEquals("$9\r\norders/42\r\n", bulk(key));
         assertEquals("$35\r\norders/42:redlock:fence:{orders/42}\r\n",
                 new String(key.counterBulk, StandardCharsets.UTF_8));
@@ -36,7 +36,7 @@ class LockKeyTest {
 
     @Test
     void prefixIsPartOfTheKeyButNotOfTheResource() {
-        LockKey key = PlainKey.of("app:", "x", 512);
+        LockKey key = LockKey.of("app:", "x", 512);
         assertEquals("$5\r\napp:x\r\n", bulk(key));
         assertEquals("x", key.resource());
     }
@@ -47,7 +47,7 @@ class LockKeyTest {
         ":redlock:fence | ''", "a:redlock:fences | ''", ":fence | order:redlock", "fence:{order} | order:redlock:"})
     void keysWithTheCounterMarkAreRejected(String resource, String prefix) {
         Refusal.ofArgument("resource \"" + resource + "\" contains \":redlock:fence\" with its prefix, which only names"
-                + " of fencing counters may: choose another name", () -> PlainKey.of(prefix, resource, 512));
+                + " of fencing counters may: choose another name", () -> LockKey.of(prefix, resource, 512));
     }
 
     @Test
@@ -55,7 +55,7 @@ class LockKeyTest {
         Refusal.ofArgument(
                 "resource \"a:redlock:reservation\" contains \":redlock:reservation\" with its prefix, which only"
                         + " names of reservations may: choose another name",
-                () -> PlainKey.of("", "a:redlock:reservation", 512));
+                () -> LockKey.of("", "a:redlock:reservation", 512));
         Refusal.ofArgument("key prefix \"a:redlock:reservation\" contains \":redlock:reservation\", which only names of"
                 + " reservations may: choose another prefix",
                 () -> new RedlockContext().keyPrefix("a:redlock:reservation"));
@@ -65,7 +65,7 @@ class LockKeyTest {
     void keysAndPrefixesWithTheMarkOfAPermitAreRejected() {
         Refusal.ofArgument("resource \"a:redlock:permit:{a}:0\" contains \":redlock:permit\" with its prefix, which"
                 + " only names of permits may: choose another name",
-                () -> PlainKey.of("", "a:redlock:permit:{a}:0", 512));
+                () -> LockKey.of("", "a:redlock:permit:{a}:0", 512));
         Refusal.ofArgument("key prefix \"a:redlock:permit\" contains \":redlock:permit\", which only names of permits"
                 + " may: choose another prefix", () -> new RedlockContext().keyPrefix("a:redlock:permit"));
     }
@@ -78,31 +78,31 @@ class LockKeyTest {
 
     @Test
     void lengthIsInUtf8Bytes() {
-        assertEquals("$2\r\n\u00e9\r\n", bulk(PlainKey.of("", "\u00e9", 2)));
-        assertEquals("$4\r\n\ud83d\udd12\r\n", bulk(PlainKey.of("", "\ud83d\udd12", 4)));
+        assertEquals("$2\r\n\u00e9\r\n", bulk(LockKey.of("", "\u00e9", 2)));
+        assertEquals("$4\r\n\ud83d\udd12\r\n", bulk(LockKey.of("", "\ud83d\udd12", 4)));
         Refusal.ofArgument("resource \"\u00e9\" is 2 bytes long with its prefix: at most 1 are allowed"
-                + " (RedlockContext.resourceLengthMax)", () -> PlainKey.of("", "\u00e9", 1));
+                + " (RedlockContext.resourceLengthMax)", () -> LockKey.of("", "\u00e9", 1));
     }
 
     @Test
     void lengthLimitIsInclusive() {
-        assertEquals("r".repeat(512), PlainKey.of("", "r".repeat(512), 512).resource());
+        assertEquals("r".repeat(512), LockKey.of("", "r".repeat(512), 512).resource());
         Refusal.ofArgument("resource \"" + "r".repeat(32) + "... (481 more characters)\" is 513 bytes long with its"
                 + " prefix: at most 512 are allowed (RedlockContext.resourceLengthMax)",
-                () -> PlainKey.of("", "r".repeat(513), 512));
-        assertEquals("r".repeat(510), PlainKey.of("p:", "r".repeat(510), 512).resource());
+                () -> LockKey.of("", "r".repeat(513), 512));
+        assertEquals("r".repeat(510), LockKey.of("p:", "r".repeat(510), 512).resource());
         Refusal.ofArgument("resource \"" + "r".repeat(32) + "... (479 more characters)\" is 513 bytes long with its"
                 + " prefix: at most 512 are allowed (RedlockContext.resourceLengthMax)",
-                () -> PlainKey.of("p:", "r".repeat(511), 512));
+                () -> LockKey.of("p:", "r".repeat(511), 512));
     }
 
     @Test
     void emptyNamesAreRejected() {
         Refusal.ofArgument("resource \"\" is empty: give the name of the resource to lock",
-                () -> PlainKey.of("", "", 512));
+                () -> LockKey.of("", "", 512));
         Refusal.ofArgument("resource \"\" is empty: give the name of the resource to lock",
-                () -> PlainKey.of("p", "", 512));
-        Refusal.ofNull("resource is null: give the name of the resource to lock", () -> PlainKey.of("", null, 512));
+                () -> LockKey.of("p", "", 512));
+        Refusal.ofNull("resource is null: give the name of the resource to lock", () -> LockKey.of("", null, 512));
     }
 
     /** The encoder of Java replaces each by a question mark, so that different names would share a lock. */
@@ -112,7 +112,7 @@ class LockKeyTest {
                 "ab\ud83dc | 2"})
     void unpairedSurrogatesAreRejected(String resource, int index) {
         Refusal.ofArgument("resource has an unpaired surrogate at index " + index
-                + ", which UTF-8 cannot encode: use complete characters", () -> PlainKey.of("", resource, 512));
+                + ", which UTF-8 cannot encode: use complete characters", () -> LockKey.of("", resource, 512));
         Refusal.ofArgument("key prefix has an unpaired surrogate at index " + index
                 + ", which UTF-8 cannot encode: use complete characters",
                 () -> new RedlockContext().keyPrefix(resource));
@@ -120,7 +120,7 @@ class LockKeyTest {
 
     @Test
     void namesWithProtocolBytesAreEncodedAsData() {
-        assertEquals("$6\r\na\r\n$1\n\r\n", bulk(PlainKey.of("", "a\r\n$1\n", 512)));
+        assertEquals("$6\r\na\r\n$1\n\r\n", bulk(LockKey.of("", "a\r\n$1\n", 512)));
     }
 
     private static List<String> names(int count) {
@@ -149,16 +149,16 @@ class LockKeyTest {
             Refusal.ofArgument("resource \"a\" is in the set twice: give each resource once",
                     () -> SetKey.of("", names, 512));
         }
-        assertEquals(PlainKey.of("", "a", 512), SetKey.of("", List.of("a"), 512), "one resource is a plain key");
+        assertEquals(LockKey.of("", "a", 512), SetKey.of("", List.of("a"), 512), "one resource is a plain key");
     }
 
     private static PermitKey semaphore(String resource, int permitCount) {
-        return (PermitKey) PlainKey.of("", resource, 512).as(LockKind.PERMIT, permitCount);
+        return (PermitKey) LockKey.of("", resource, 512).as(LockKind.PERMIT, permitCount);
     }
 
     @Test
     void aKeyKeepsItsSemaphoreUntilItIsUsedWithAnotherNumberOfPermits() {
-        LockKey plain = PlainKey.of("", "orders", 512);
+        LockKey plain = LockKey.of("", "orders", 512);
         LockKey three = plain.as(LockKind.PERMIT, 3);
         assertSame(three, plain.as(LockKind.PERMIT, 3));
         assertEquals(4, ((PermitKey) plain.as(LockKind.PERMIT, 4)).permitCount());
@@ -176,14 +176,14 @@ class LockKeyTest {
         assertTrue(three.includes(semaphore("orders", 3)));
         assertFalse(three.includes(four.permitKey(3)), "it has no such permit");
         assertFalse(three.includes(semaphore("invoices", 3).permitKey(1)));
-        assertFalse(three.includes(PlainKey.of("", "orders", 512)), "the plain lock of its name is another lock");
+        assertFalse(three.includes(LockKey.of("", "orders", 512)), "the plain lock of its name is another lock");
     }
 
     @Test
     void anotherLockIncludesItselfOnly() {
-        LockKey plain = PlainKey.of("", "orders", 512);
-        assertTrue(plain.includes(PlainKey.of("", "orders", 512)));
-        assertFalse(plain.includes(PlainKey.of("", "invoices", 512)));
+        LockKey plain = LockKey.of("", "orders", 512);
+        assertTrue(plain.includes(LockKey.of("", "orders", 512)));
+        assertFalse(plain.includes(LockKey.of("", "invoices", 512)));
         assertFalse(plain.includes(semaphore("orders", 3).permitKey(0)));
     }
 
@@ -223,10 +223,10 @@ class LockKeyTest {
 
     @Test
     void keysWithEqualBytesAreEqual() {
-        LockKey key = PlainKey.of("a", "bc", 512);
-        assertEquals(key, PlainKey.of("ab", "c", 512));
-        assertEquals(key.hashCode(), PlainKey.of("ab", "c", 512).hashCode());
-        assertNotEquals(key, PlainKey.of("a", "bd", 512));
+        LockKey key = LockKey.of("a", "bc", 512);
+        assertEquals(key, LockKey.of("ab", "c", 512));
+        assertEquals(key.hashCode(), LockKey.of("ab", "c", 512).hashCode());
+        assertNotEquals(key, LockKey.of("a", "bd", 512));
         assertFalse(key.equals(null));
     }
 }

@@ -108,7 +108,7 @@ public final class TestEngine {
 
     /** @return the queue of a resource, to be compared by identity; null if nobody waits */
     public Object queueOf(String resource) {
-        return conductors[0].scheduler.queues.get(PlainKey.of("", resource, resource.length()));
+        return conductors[0].scheduler.queues.get(LockKey.of("", resource, resource.length()));
     }
 
     /** @return claims in the pool */
