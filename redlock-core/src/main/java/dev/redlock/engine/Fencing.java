@@ -20,11 +20,13 @@ final class Fencing {
     private final LoopServices services;
     private final AcquireOperation operation;
     private final FenceGuard guard;
+    private final long counterTtlMs;
     private final FreeList<Fence> free = new FreeList<>(LoopServices.POOLED_MIN);
 
     Fencing(LoopServices services, AcquireOperation operation) {
         this.services = services;
         this.operation = operation;
+        this.counterTtlMs = services.config.terms().fenceCounterTtlMs();
         this.guard = new FenceGuard(services.voters, services.majority, services.clock);
     }
 
@@ -89,7 +91,7 @@ final class Fencing {
 
         @Override
         public long counterTtlMs() {
-            return services.config.terms().fenceCounterTtlMs();
+            return counterTtlMs;
         }
 
         // ---- the acquire round ----------------------------------------------------------------------------------
@@ -151,7 +153,7 @@ final class Fencing {
 
         @Override
         public boolean onQuorum() {
-            token = rule.agreed();
+            token = rule.lagging() == 0 ? rule.highest() : rule.agreed();
             if (token != FenceRule.NONE) {
                 if (rule.highest() != token) {
                     dropOutOfRange();

@@ -125,9 +125,9 @@ final class PermitOperation {
     void start(PendingAcquire pending) {
         WaitQueue queue = pending.queue;
         boolean isFollower = queue != null && queue.head() != pending;
-        if (pending.lease.attemptCount == 0 || isFollower) {
-            pending.waiting().hasSearched = false;
-            pending.waiting().searchCount = 0;
+        if (pending.waiting != null && (pending.lease.attemptCount == 0 || isFollower)) {
+            pending.waiting.hasSearched = false;
+            pending.waiting.searchCount = 0;
         }
         if (isFollower) {
             attempt(pending, pending.waiting().permit);
