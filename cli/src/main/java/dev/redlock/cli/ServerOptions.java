@@ -21,9 +21,9 @@ final class ServerOptions {
     private static final int NODES_MAX = 63;
 
     @Option(names = "--nodes", split = ",", paramLabel = "ADDRESS",
-            description = "The nodes: host:port, redis://[user:password@]host[:port], the same with rediss:// for TLS, "
-                    + "or unix:///path. Without it, the environment variable " + VARIABLE + " names them, which other "
-                    + "users of this machine cannot read.")
+            description = "The nodes: host:port, unix:///path, or%nredis://[user:password@]host[:port];%n"
+                    + "rediss:// is with TLS. Without it, the environment variable " + VARIABLE + " names them, which "
+                    + "other users of this machine cannot read.")
     private List<String> nodes = List.of();
 
     @Mixin
