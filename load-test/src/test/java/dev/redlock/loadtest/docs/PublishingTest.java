@@ -15,13 +15,16 @@ import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import java.util.TreeMap;
+import java.util.TreeSet;
 import java.util.zip.ZipEntry;
 import java.util.zip.ZipFile;
 import javax.xml.parsers.DocumentBuilderFactory;
 import org.junit.jupiter.api.Assumptions;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.MethodSource;
 import org.junit.jupiter.params.provider.ValueSource;
 import org.w3c.dom.Document;
 import org.w3c.dom.Element;
@@ -31,17 +34,42 @@ import org.w3c.dom.NodeList;
 /** The POMs hold what a published module needs, and the pages name the version that they publish. */
 class PublishingTest {
 
-    private static final List<String> PUBLISHED = List.of("pom.xml", "bom/pom.xml", "resp-codec/pom.xml",
-            "redlock-core/pom.xml", "integrations/kotlin/pom.xml", "integrations/shedlock/pom.xml",
-            "integrations/spring-boot-starter/pom.xml", "integrations/spring-integration/pom.xml", "test-kit/pom.xml");
+    /** The folders of the modules of a POM, and of those below it. */
+    private static List<String> modules(String folder) throws Exception {
+        List<String> found = new ArrayList<>();
+        Element modules = child(root(folder + "/pom.xml"), "modules");
+        for (Node node = modules == null ? null : modules.getFirstChild(); node != null; node = node.getNextSibling()) {
+            if (node instanceof Element module) {
+                String path = folder.equals(".") ? module.getTextContent() : folder + "/" + module.getTextContent();
+                found.add(path);
+                found.addAll(modules(path));
+            }
+        }
+        return found;
+    }
+
+    /** The folders of the published modules with a jar. */
+    private static List<String> jars() throws Exception {
+        List<String> found = new ArrayList<>();
+        for (String module : modules(".")) {
+            if (!module.equals("bom") && !module.startsWith("samples") && skip(module, "deploy").isEmpty()) {
+                found.add(module);
+            }
+        }
+        return found;
+    }
+
+    private static List<String> integrations() throws Exception {
+        return jars().stream().filter(module -> !List.of("resp-codec", "redlock-core").contains(module)).toList();
+    }
 
     @Test
     void everyModuleHasTheVersionOfTheRoot() throws Exception {
         String version = version();
-        for (String pom : List.of("resp-codec", "redlock-core", "cli", "trial-nodes", "integrations/kotlin",
-                "integrations/shedlock", "integrations/spring-boot-starter", "integrations/spring-integration",
-                "test-kit", "load-test", "jmh")) {
-            assertEquals(version, text(child(root(pom + "/pom.xml"), "parent"), "version"), pom);
+        for (String module : modules(".")) {
+            if (!module.equals("bom") && !module.startsWith("samples")) {
+                assertEquals(version, text(child(root(module + "/pom.xml"), "parent"), "version"), module);
+            }
         }
         assertEquals(version, text(root("bom/pom.xml"), "version"), "bom");
     }
@@ -64,12 +92,37 @@ class PublishingTest {
     }
 
     @Test
-    void theBomHasEveryPublishedModule() throws Exception {
-        String bom = child(child(root("bom/pom.xml"), "dependencyManagement"), "dependencies").getTextContent();
-        for (String pom : PUBLISHED.subList(2, PUBLISHED.size())) {
-            String name = text(root(pom), "artifactId");
-            assertTrue(List.of(bom.trim().split("\\s+")).contains(name), name);
+    void theBomHasExactlyThePublishedModules() throws Exception {
+        Set<String> published = new TreeSet<>();
+        for (String module : jars()) {
+            published.add(text(root(module + "/pom.xml"), "artifactId"));
         }
+        assertTrue(published.size() > 6, published::toString);
+        Set<String> managed = new TreeSet<>();
+        NodeList entries = child(root("bom/pom.xml"), "dependencyManagement").getElementsByTagName("dependency");
+        for (int i = 0; i < entries.getLength(); i++) {
+            if (text((Element) entries.item(i), "groupId").equals("dev.redlock")) {
+                managed.add(text((Element) entries.item(i), "artifactId"));
+            }
+        }
+        assertEquals(published, managed);
+    }
+
+    /** The upload takes everything that the build makes, also what is not deployed. */
+    @Test
+    void theUploadLeavesOutWhatIsNotPublished() throws Exception {
+        Set<String> others = new TreeSet<>();
+        for (String module : modules(".")) {
+            if (!module.equals("bom") && !jars().contains(module)) {
+                others.add(text(root(module + "/pom.xml"), "artifactId"));
+            }
+        }
+        NodeList excluded = root("pom.xml").getElementsByTagName("excludeArtifact");
+        Set<String> left = new TreeSet<>();
+        for (int i = 0; i < excluded.getLength(); i++) {
+            left.add(excluded.item(i).getTextContent());
+        }
+        assertEquals(others, left);
     }
 
     @Test
@@ -118,11 +171,11 @@ class PublishingTest {
 
     @Test
     void onlyTheLibraryIsInstalledAndDeployed() throws Exception {
-        for (String pom : PUBLISHED) {
-            assertEquals("", skip(pom, "install") + skip(pom, "deploy"), pom);
+        for (String module : jars()) {
+            assertEquals("", skip(module, "install"), module);
         }
-        for (String pom : List.of("cli/pom.xml", "trial-nodes/pom.xml", "load-test/pom.xml", "jmh/pom.xml")) {
-            assertEquals("truetrue", skip(pom, "install") + skip(pom, "deploy"), pom);
+        for (String module : List.of("cli", "trial-nodes", "load-test", "jmh", "samples")) {
+            assertEquals("truetrue", skip(module, "install") + skip(module, "deploy"), module);
         }
     }
 
@@ -172,10 +225,9 @@ class PublishingTest {
     }
 
     @ParameterizedTest
-    @ValueSource(strings = {"integrations/kotlin/pom.xml", "integrations/shedlock/pom.xml",
-        "integrations/spring-boot-starter/pom.xml", "integrations/spring-integration/pom.xml", "test-kit/pom.xml"})
-    void integrationsDependOnTheCoreOnly(String pom) throws Exception {
-        NodeList declared = child(root(pom), "dependencies").getElementsByTagName("dependency");
+    @MethodSource("integrations")
+    void integrationsDependOnTheCoreOnly(String module) throws Exception {
+        NodeList declared = child(root(module + "/pom.xml"), "dependencies").getElementsByTagName("dependency");
         List<String> compiled = new ArrayList<>();
         for (int i = 0; i < declared.getLength(); i++) {
             Element dependency = (Element) declared.item(i);
@@ -221,8 +273,7 @@ class PublishingTest {
 
     /** Of another module, so both are packaged before. */
     @ParameterizedTest
-    @ValueSource(strings = {"resp-codec", "redlock-core", "integrations/kotlin", "integrations/shedlock",
-        "integrations/spring-boot-starter", "integrations/spring-integration", "test-kit"})
+    @MethodSource("jars")
     void jarsHaveTheLicenceAndTheNotice(String module) throws Exception {
         String resources = child(child(root("pom.xml"), "build"), "resources").getTextContent();
         for (String name : List.of("LICENSE", "NOTICE")) {
@@ -258,8 +309,8 @@ class PublishingTest {
         return "";
     }
 
-    private static String skip(String pom, String goal) throws Exception {
-        Element properties = child(root(pom), "properties");
+    private static String skip(String module, String goal) throws Exception {
+        Element properties = child(root(module + "/pom.xml"), "properties");
         return properties == null ? "" : text(properties, "maven." + goal + ".skip");
     }
 
