@@ -15,41 +15,22 @@ public class Counters {
 
     private final long[] counts;
 
-    /**
-     * Counters that are all zero.
-     *
-     * @param length their number
-     */
+    /** So many counters, all zero. */
     public Counters(int length) {
         this.counts = new long[length];
     }
 
-    /**
-     * Adds to a counter; a current number may fall.
-     *
-     * @param counter its index
-     * @param change  what to add
-     */
+    /** Adds to the counter with an index; a current number may fall. */
     public final void add(int counter, long change) {
         COUNTS.setOpaque(counts, counter, counts[counter] + change);
     }
 
-    /**
-     * Sets a counter.
-     *
-     * @param counter its index
-     * @param value   its new value
-     */
+    /** Sets the counter with an index. */
     public final void set(int counter, long value) {
         COUNTS.setOpaque(counts, counter, value);
     }
 
-    /**
-     * A recent value.
-     *
-     * @param counter its index
-     * @return the count
-     */
+    /** A recent value of the counter with an index. */
     public final long read(int counter) {
         return (long) COUNTS.getOpaque(counts, counter);
     }

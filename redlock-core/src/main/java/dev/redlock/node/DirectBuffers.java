@@ -34,46 +34,24 @@ public final class DirectBuffers {
     private long pauseEndNs;
     private long loggedNs;
 
-    /**
-     * Allocates nothing yet.
-     *
-     * @param loop      runs the log task
-     * @param allocator allocates the buffers
-     * @param clock     monotonic time
-     */
+    /** Allocates nothing yet. The loop runs the log task. */
     public DirectBuffers(Executor loop, ByteBufAllocator allocator, NanoClock clock) {
         this.loop = loop;
         this.allocator = allocator;
         this.clock = clock;
     }
 
-    /**
-     * A buffer for one message.
-     *
-     * @param capacity initial capacity, bytes
-     * @return owned by the caller; null if there is no memory
-     */
+    /** A buffer for one message with an initial capacity, owned by the caller; null if there is no memory. */
     ByteBuf take(int capacity) {
         return take(allocator, capacity, false);
     }
 
-    /**
-     * A buffer that is reused for as long as the client lives.
-     *
-     * @param capacity fixed capacity, bytes
-     * @return owned by the caller; null if there is no memory
-     */
+    /** A buffer of fixed capacity that is reused for as long as the client lives; null if there is no memory. */
     ByteBuf takeReused(int capacity) {
         return takeReused(allocator, capacity);
     }
 
-    /**
-     * A reused buffer of another allocator. The memory is the same, and so is the pause.
-     *
-     * @param other    allocates the buffer
-     * @param capacity fixed capacity, bytes
-     * @return owned by the caller; null if there is no memory
-     */
+    /** A reused buffer of another allocator. The memory is the same, and so is the pause. */
     ByteBuf takeReused(ByteBufAllocator other, int capacity) {
         return take(other, capacity, true);
     }

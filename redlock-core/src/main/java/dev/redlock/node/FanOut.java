@@ -48,15 +48,10 @@ public final class FanOut {
     private boolean isNextTurnScheduled;
 
     /**
-     * A fan-out without nodes; each {@link Node} adds itself.
-     *
-     * @param loop            the event loop of all nodes
-     * @param buffers         allocates the batches
-     * @param nodeCount       the number of nodes
-     * @param batchMax        most releases in one script call, 1 to 64; and most extensions, up to 32
+     * A fan-out without nodes; each {@link Node} adds itself. A script call has at most {@code batchMax} releases, 1 to
+     * 64, or as many extensions, up to 32.
      */
-    public FanOut(EventLoop loop, DirectBuffers buffers, int nodeCount,
-            int batchMax) {
+    public FanOut(EventLoop loop, DirectBuffers buffers, int nodeCount, int batchMax) {
         this.batches = new CommandBatches(this, batchMax);
         this.loop = loop;
         this.senders = new CommandSender[nodeCount];
@@ -323,43 +318,26 @@ public final class FanOut {
         }
     }
 
-    /**
-     * Whether a node votes now, on every key: it is one master, and not in quarantine.
-     *
-     * @param nodeIndex which node
-     * @return false also for a cluster
-     */
+    /** Whether a node votes now, on every key: it is one master, and not in quarantine. False for a cluster. */
     public boolean isVoting(int nodeIndex) {
         return routes == null && (open & 1L << nodeIndex) != 0;
     }
 
-    /**
-     * The nodes that vote on a key now.
-     *
-     * @param key the key
-     * @return the nodes, as a mask
-     */
+    /** The nodes that vote on a key now, as a mask. */
     public long votingMask(SlotKey key) {
         long silent = routes == null ? 0 : routes.route(key, true);
         return open & ~silent;
     }
 
     /**
-     * A hash of a server's identity, the same for all its clients while its process runs.
-     *
-     * @param nodeIndex which node; of a cluster, the server for the key of the last {@link #votingMask}
-     * @return the hash; 0 before the first handshake
+     * A hash of a server's identity, the same for all its clients while its process runs; 0 before the first handshake.
+     * Of a cluster, the server is the one for the key of the last {@link #votingMask}.
      */
     public int identityHash(int nodeIndex) {
         return senders[nodeIndex].identityHash;
     }
 
-    /**
-     * Whether a node pushes changes of keys.
-     *
-     * @param nodeIndex as for {@link #identityHash}
-     * @return true if it does
-     */
+    /** Whether a node pushes changes of keys; of a cluster, the server as for {@link #identityHash}. */
     public boolean isPushing(int nodeIndex) {
         return (pushing & 1L << nodeIndex) != 0;
     }

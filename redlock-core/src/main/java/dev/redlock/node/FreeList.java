@@ -20,11 +20,7 @@ public final class FreeList<T> {
     private int length;
     private int lengthMin;
 
-    /**
-     * An empty pool.
-     *
-     * @param keptCount the least number of objects that is kept
-     */
+    /** An empty pool that keeps at least so many objects. */
     public FreeList(int keptCount) {
         this.keptCount = keptCount;
     }
@@ -39,11 +35,7 @@ public final class FreeList<T> {
         return items.length;
     }
 
-    /**
-     * Takes an object.
-     *
-     * @return null if the pool is empty
-     */
+    /** Takes an object; null if the pool is empty. */
     @SuppressWarnings("unchecked") // only push stores into it
     public T poll() {
         if (length == 0) {
@@ -58,11 +50,7 @@ public final class FreeList<T> {
         return item;
     }
 
-    /**
-     * Returns an object to the pool.
-     *
-     * @param item not in the pool
-     */
+    /** Returns an object that is not in the pool. */
     public void push(T item) {
         if (length == items.length) {
             items = Arrays.copyOf(items, length * 2);

@@ -32,14 +32,7 @@ public final class KeySlot {
         return table;
     }
 
-    /**
-     * Returns the slot of a key.
-     *
-     * @param bytes  contains the name of the key
-     * @param start  the index of its first byte
-     * @param length its length, bytes
-     * @return 0 to {@link #COUNT} - 1
-     */
+    /** The slot of the key whose name is in some bytes, 0 to {@link #COUNT} - 1. */
     public static int of(byte[] bytes, int start, int length) {
         int end = start + length;
         int open = indexOf('{', bytes, start, end);
@@ -47,12 +40,7 @@ public final class KeySlot {
         return close > open + 1 ? crc16(bytes, open + 1, close) & COUNT - 1 : crc16(bytes, start, end) & COUNT - 1;
     }
 
-    /**
-     * Returns the slot of a key that is encoded as a bulk string, {@code $6\r\norders\r\n}.
-     *
-     * @param bulk the bulk string
-     * @return 0 to {@link #COUNT} - 1
-     */
+    /** The slot of a key that is encoded as a bulk string, {@code $6\r\norders\r\n}. */
     public static int ofBulk(byte[] bulk) {
         int start = indexOf('\n', bulk, 0, bulk.length) + 1;
         return of(bulk, start, bulk.length - start - CRLF_BYTES);

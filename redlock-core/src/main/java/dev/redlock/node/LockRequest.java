@@ -6,7 +6,7 @@ import dev.redlock.quorum.Token;
  * A claim as the nodes see it: the arguments of its commands, and the listener for their replies.
  *
  * <p>Guarantee: for each command and each of its nodes there is exactly one call of {@link #onReply}, {@link #onFailed}
- * or {@link #onUnknown}.
+ * or {@link #onUnknown}, with the sequence that the command was sent with.
  *
  * @threading event-loop-confined
  */
@@ -27,11 +27,7 @@ public abstract class LockRequest extends InFlightRequest implements SlotKey {
     /** Whether the node registers the connection for a push if it refuses an acquire. The acquire is a script then. */
     public boolean isWakeUpWanted;
 
-    /**
-     * A request.
-     *
-     * @param token of its claim
-     */
+    /** A request with the token of its claim. */
     protected LockRequest(Token token) {
         this.token = token;
     }
@@ -48,34 +44,16 @@ public abstract class LockRequest extends InFlightRequest implements SlotKey {
      */
     public abstract byte[] resourceBulk();
 
-    /**
-     * One resource as a complete bulk string, borrowed.
-     *
-     * @param index which of the {@link #keyCount} resources
-     * @return its bulk string
-     */
+    /** One of the {@link #keyCount} resources as a complete bulk string, borrowed. */
     public abstract byte[] resourceBulk(int index);
 
-    /**
-     * A hash of one resource, by which the commands of other locks for it are found.
-     *
-     * @param index which of the {@link #keyCount} resources
-     * @return the hash
-     */
+    /** A hash of one of the {@link #keyCount} resources, by which the commands of other locks for it are found. */
     public abstract int resourceHash(int index);
 
-    /**
-     * The name of the reservation that a waiting writer leaves beside readers, and a waiting set beside its keys.
-     *
-     * @return the name; null for none
-     */
+    /** The name of the reservation that a waiting writer leaves beside readers, and a waiting set beside its keys. */
     public abstract Token reservation();
 
-    /**
-     * Whether a refused command leaves its reservation. If not, it still respects those of others.
-     *
-     * @return true if it does
-     */
+    /** Whether a refused command leaves its reservation. If not, it still respects those of others. */
     public abstract boolean isReservationLeft();
 
     /**
@@ -90,12 +68,7 @@ public abstract class LockRequest extends InFlightRequest implements SlotKey {
      */
     public abstract int ticket();
 
-    /**
-     * The number of the client's ticket for one resource of a set.
-     *
-     * @param index which of the {@link #keyCount} resources
-     * @return the ticket; 0 for none
-     */
+    /** The number of the client's ticket for one of the {@link #keyCount} resources; 0 for none. */
     public abstract int ticket(int index);
 
     /** @return the number of free permits that a search for a permit wants to know */
@@ -107,31 +80,15 @@ public abstract class LockRequest extends InFlightRequest implements SlotKey {
     /** @return the highest counter value seen. For fenced commands only. */
     public abstract long highestFence();
 
-    /**
-     * The node replied with an integer.
-     *
-     * @param nodeIndex which node
-     * @param kind      which command
-     * @param sequence  the sequence that the command was sent with
-     * @param value     the integer
-     */
+    /** The node replied with an integer. */
     public abstract void onReply(int nodeIndex, CommandKind kind, int sequence, long value);
 
-    /**
-     * The node did not execute the command: it replied with an error, or the command was not sent.
-     *
-     * @param nodeIndex which node
-     * @param kind      which command
-     * @param sequence  the sequence of the command
-     * @param failure   the kind of error, or why it was not sent
-     */
+    /** The node did not execute the command: it replied with an error, or the command was not sent. */
     public abstract void onFailed(int nodeIndex, CommandKind kind, int sequence, VoteFailure failure);
 
     /**
      * The node rejected an extension, so it does not hold the token. This call precedes the reply. The reply may be
      * that of a second command, which finds the reason; it may also be missing.
-     *
-     * @param nodeIndex which node
      */
     public void onRefusedAhead(int nodeIndex) {
     }
@@ -139,29 +96,16 @@ public abstract class LockRequest extends InFlightRequest implements SlotKey {
     /**
      * The connection was lost before the reply, and the command replaces the expiry of the key. If the node executes it
      * late, it shortens a longer expiry that a later command has set. {@link #onUnknown} follows.
-     *
-     * @param nodeIndex which node
-     * @param sequence  the sequence that the command was sent with
      */
     public void onMayShortenLate(int nodeIndex, int sequence) {
     }
 
-    /**
-     * The connection was lost before the reply.
-     *
-     * @param nodeIndex which node
-     * @param kind      which command
-     * @param sequence  the sequence that the command was sent with
-     */
+    /** The connection was lost before the reply. */
     public abstract void onUnknown(int nodeIndex, CommandKind kind, int sequence);
 
     /**
      * Whether the client may send the same command again now, because the node does not have the script. It may not
      * after a release of this token, which the second try would overtake.
-     *
-     * @param kind     which command
-     * @param sequence the sequence that the command was sent with
-     * @return true to send it again
      */
     public abstract boolean isSecondTryWanted(CommandKind kind, int sequence);
 }

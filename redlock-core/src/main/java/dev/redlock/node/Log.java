@@ -15,13 +15,7 @@ public final class Log {
     private Log() {
     }
 
-    /**
-     * Logs a message.
-     *
-     * @param level      the level
-     * @param message    a {@link java.text.MessageFormat} pattern
-     * @param parameters for the pattern
-     */
+    /** Logs a message, a {@link java.text.MessageFormat} pattern. */
     public static void log(System.Logger.Level level, String message, Object... parameters) {
         try {
             LOG.log(level, message, parameters);
@@ -30,12 +24,7 @@ public final class Log {
         }
     }
 
-    /**
-     * Logs an exception after which the client continues.
-     *
-     * @param message what happened
-     * @param thrown  the exception
-     */
+    /** Logs an exception after which the client continues. */
     public static void error(String message, Throwable thrown) {
         try {
             LOG.log(System.Logger.Level.ERROR, message, thrown);

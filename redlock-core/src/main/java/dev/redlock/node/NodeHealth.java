@@ -74,14 +74,7 @@ final class NodeHealth {
         return isSuspicious;
     }
 
-    /**
-     * The node replied with an error.
-     *
-     * @param command   which command
-     * @param errorCode the first word of the error
-     * @param nowNs     monotonic time
-     * @return the problem if the kind of command fails from this error on, else null
-     */
+    /** The node replied with an error: the problem if the kind of command fails from this error on, else null. */
     String onError(CommandKind command, String errorCode, long nowNs) {
         if (command.isOptional()) {
             return null;
@@ -101,12 +94,8 @@ final class NodeHealth {
     }
 
     /**
-     * The node replied without an error.
-     *
-     * @param command   which command
-     * @param isRefusal whether the reply is a refusal, which needs no write
-     * @param nowNs     monotonic time
-     * @return a sentence if the kind of command failed before, else null
+     * The node replied without an error: a sentence if the kind of command failed before, else null. A refusal needs no
+     * write.
      */
     String onReply(CommandKind command, boolean isRefusal, long nowNs) {
         if (command.isOptional()) {

@@ -19,13 +19,7 @@ final class ProblemLog {
     private final long[] loggedNs = new long[TEXTS_MAX];
     private int leftOutCount;
 
-    /**
-     * The line to log for an event.
-     *
-     * @param text  what happened
-     * @param nowNs monotonic time
-     * @return the text, and the number of lines that were left out before it; null if this one is left out too
-     */
+    /** The text, and the number of lines that were left out before it; null if this one is left out too. */
     String lineFor(String text, long nowNs) {
         String key = keyOf(text);
         int free = -1;

@@ -54,10 +54,7 @@ final class ReconnectDelay {
 
     /**
      * The delay before the next connection: random between half of the doubled delay and all of it, so that many
-     * clients do not reconnect in step.
-     *
-     * @param delayMsMin least delay before the random part is taken off, milliseconds
-     * @return nanoseconds
+     * clients do not reconnect in step. The least delay is that before the random part is taken off.
      */
     long nextNs(long delayMsMin) {
         int doublings = Math.min(failureCount++, DOUBLINGS_MAX);

@@ -21,12 +21,7 @@ record SlotRedirect(boolean isAsk, int slot, String host, int port) {
     private static final Pattern LINE = Pattern.compile("(MOVED|ASK) ([0-9]{1,5}) ([0-9A-Za-z._:-]*):([0-9]{1,5})");
     private static final int PORT_MAX = 65_535;
 
-    /**
-     * Parses an error.
-     *
-     * @param error the error without the leading dash
-     * @return the redirection; null if the error is another one or malformed
-     */
+    /** The redirection of an error without its leading dash; null if the error is another one or malformed. */
     static SlotRedirect parse(String error) {
         if (error.length() > LENGTH_MAX) {
             return null;

@@ -84,12 +84,7 @@ public enum VoteFailure {
         this.text = text;
     }
 
-    /**
-     * The failure with an ordinal.
-     *
-     * @param ordinal 0 to the number of failures - 1
-     * @return the failure
-     */
+    /** The failure with an ordinal. */
     public static VoteFailure of(int ordinal) {
         return VALUES[ordinal];
     }

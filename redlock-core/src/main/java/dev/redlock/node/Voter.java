@@ -15,28 +15,15 @@ public abstract class Voter {
     /** Starts to connect. */
     public abstract void open();
 
-    /**
-     * The node that gets the commands of a key now. Also a node that is not connected.
-     *
-     * @param key the key
-     * @return the node
-     */
+    /** The node that gets the commands of a key now. Also a node that is not connected. */
     public abstract Node nodeFor(SlotKey key);
 
-    /**
-     * Whether the voter gives no vote for a key because the key's slot has another owner since a short time.
-     *
-     * @param key the key
-     * @return true if it gives none
-     */
+    /** Whether the voter gives no vote for a key because the key's slot has another owner since a short time. */
     public abstract boolean isSilentFor(SlotKey key);
 
     /**
      * Whether a grant that arrives now counts. It may come from the former owner of the key's slot, or be older than
-     * the reason for a quarantine.
-     *
-     * @param key the key
-     * @return false if its key may expire early, or is not where other clients look
+     * the reason for a quarantine: its key may expire early, or is not where other clients look.
      */
     public abstract boolean isGrantCounted(SlotKey key);
 
@@ -46,20 +33,10 @@ public abstract class Voter {
     /** @return whether a server pushes changes of keys that an acquire registers */
     public abstract boolean hasWakeUps();
 
-    /**
-     * Whether the voter may vote at a time. Only a quarantine that lasts longer is certain.
-     *
-     * @param timeNs monotonic time
-     * @return false if it is in quarantine until then
-     */
+    /** Whether the voter may vote at a monotonic time: false only if it is in quarantine until then. */
     public abstract boolean mayVoteBy(long timeNs);
 
-    /**
-     * The highest wall clock of its servers, as the last samples show it; also while they are not connected.
-     *
-     * @param nowNs monotonic time
-     * @return microseconds since the epoch, 0 before the first sample
-     */
+    /** The highest wall clock of its servers by the last samples, also of lost connections; 0 before the first one. */
     public abstract long wallUs(long nowNs);
 
     /** @return whether it votes now, on every key; any thread */

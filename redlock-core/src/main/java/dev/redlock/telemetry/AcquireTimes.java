@@ -27,21 +27,12 @@ public final class AcquireTimes {
     /** For each outcome the sum of its durations, then its buckets. */
     private final long[] numbers;
 
-    /**
-     * No acquisitions yet.
-     *
-     * @param outcomeCount number of outcomes
-     */
+    /** No acquisitions yet, with so many outcomes. */
     public AcquireTimes(int outcomeCount) {
         numbers = new long[outcomeCount * STRIDE];
     }
 
-    /**
-     * Adds an acquisition.
-     *
-     * @param outcome    its outcome, from 0
-     * @param durationNs its duration; a negative one counts as 0
-     */
+    /** Adds an acquisition with an outcome, from 0, and a duration; a negative one counts as 0. */
     public void add(int outcome, long durationNs) {
         int sum = outcome * STRIDE;
         long countedNs = Math.max(0, durationNs);

@@ -35,11 +35,8 @@ public final class AcquireTimesReader {
     }
 
     /**
-     * Counts acquisitions up to a duration.
-     *
-     * @param outcome    their outcome
-     * @param durationNs the longest duration; those of its bucket are left out, unless it is the end of the bucket
-     * @return how many
+     * The number of acquisitions with an outcome up to a duration. Those of its bucket are left out, unless it is the
+     * end of the bucket.
      */
     public long countUpTo(int outcome, long durationNs) {
         long count = 0;
@@ -49,22 +46,12 @@ public final class AcquireTimesReader {
         return count;
     }
 
-    /**
-     * Counts all acquisitions.
-     *
-     * @param outcome their outcome
-     * @return how many
-     */
+    /** The number of acquisitions with an outcome. */
     public long count(int outcome) {
         return countUpTo(outcome, Long.MAX_VALUE);
     }
 
-    /**
-     * Sums durations.
-     *
-     * @param outcome of the acquisitions
-     * @return nanoseconds
-     */
+    /** The durations of the acquisitions with an outcome, summed. */
     public long sumNs(int outcome) {
         long sumNs = 0;
         for (AcquireTimes times : loops) {

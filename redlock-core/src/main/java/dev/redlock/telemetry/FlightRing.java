@@ -36,11 +36,7 @@ public final class FlightRing {
     private final int indexMask;
     private long addedCount;
 
-    /**
-     * An empty ring.
-     *
-     * @param capacity events that it keeps, rounded up to a power of two
-     */
+    /** An empty ring that keeps so many events, rounded up to a power of two. */
     public FlightRing(int capacity) {
         int length = Integer.highestOneBit(Math.max(1, capacity - 1)) << 1;
         words = new long[length * WORDS];

@@ -30,11 +30,7 @@ public final class SharedStarts<E extends Event> {
     private long belowThresholdNs;
     private long knownSinceNs;
 
-    /**
-     * No starts yet.
-     *
-     * @param newEvent makes an event
-     */
+    /** No starts yet. */
     public SharedStarts(Supplier<E> newEvent) {
         this.newEvent = newEvent;
     }
@@ -62,12 +58,7 @@ public final class SharedStarts<E extends Event> {
         }
     }
 
-    /**
-     * An operation starts. {@link #release} must follow.
-     *
-     * @param nowNs monotonic time
-     * @return its start; null if there is no memory for an event
-     */
+    /** An operation starts; null if there is no memory for an event. {@link #release} must follow. */
     public Start<E> start(long nowNs) {
         if ((current == null || nowNs - current.startNs >= SHARED_NS) && !hasBegun(nowNs)) {
             return null;
@@ -101,13 +92,7 @@ public final class SharedStarts<E extends Event> {
         current.event.begin();
     }
 
-    /**
-     * An operation ends.
-     *
-     * @param start its start
-     * @param nowNs monotonic time
-     * @return true if it was long enough to be recorded
-     */
+    /** An operation ends; true if it was long enough to be recorded. */
     public boolean isDue(Start<E> start, long nowNs) {
         long durationNs = nowNs - start.startNs;
         isThresholdKnown &= nowNs - knownSinceNs < KNOWLEDGE_NS;
@@ -126,11 +111,7 @@ public final class SharedStarts<E extends Event> {
         return false;
     }
 
-    /**
-     * An operation no longer uses its start.
-     *
-     * @param start its start
-     */
+    /** An operation no longer uses its start. */
     public void release(Start<E> start) {
         start.userCount--;
         if (start.userCount == 0 && start != current) {

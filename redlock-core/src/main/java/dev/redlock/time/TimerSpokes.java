@@ -60,11 +60,8 @@ abstract class TimerSpokes {
     }
 
     /**
-     * Calls the handler of each timer whose deadline has passed. If a handler throws, its timer has expired. The timers
-     * after it are due at the next poll, which must follow at once.
-     *
-     * @param nowNs monotonic now
-     * @return handlers called
+     * Calls the handler of each timer whose deadline has passed; returns their number. If a handler throws, its timer
+     * has expired. The timers after it are due at the next poll, which must follow at once.
      */
     public final int poll(long nowNs) {
         long nowTick = Math.max(fineTick, Math.max(0, nowNs - originNs) >> FINE_SHIFT);
@@ -80,10 +77,8 @@ abstract class TimerSpokes {
     }
 
     /**
-     * The time of the next poll.
-     *
-     * @return the earliest time at which a timer may be due, or at which the wheel reaches a stopped or postponed one;
-     *         far away if there is none
+     * The time of the next poll: the earliest one at which a timer may be due, or at which the wheel reaches a stopped
+     * or postponed one; far away if there is none.
      */
     public final long wakeAtNs() {
         if (!due.isEmpty()) {

@@ -24,12 +24,7 @@ public final class TimerWheel extends TimerSpokes {
     long wakeNs;
     boolean isWakeSet;
 
-    /**
-     * An empty wheel.
-     *
-     * @param nowNs         monotonic now; all later times are at or after it
-     * @param startListener gets each start
-     */
+    /** An empty wheel; all later times are at or after this one. The listener gets each start. */
     public TimerWheel(long nowNs, LongConsumer startListener) {
         super(nowNs);
         this.startListener = startListener;
