@@ -12,6 +12,8 @@ import java.util.concurrent.TimeUnit;
  * until it is empty before it polls its sockets, and the flush is the last task. So all commands of one turn leave in
  * one write per node.
  *
+ * <p>A mask has node i as bit i. The sequence of a command is passed back with each outcome.
+ *
  * @threading event-loop-confined
  */
 public final class FanOut {
@@ -108,10 +110,6 @@ public final class FanOut {
      *
      * <p>So a command that the report causes cannot overtake this one.
      *
-     * @param request  the claim
-     * @param kind     which command
-     * @param sequence passed back with each outcome
-     * @param mask     the nodes, node i as bit i
      * @return the nodes that the command is sent to, as a mask
      */
     public long send(LockRequest request, CommandKind kind, int sequence, long mask) {
@@ -182,9 +180,7 @@ public final class FanOut {
      * <p>No command for the same resource overtakes the release. A node that cannot get it is reported by {@link
      * LockRequest#onFailed} at the end of the turn.
      *
-     * @param request the claim, whose token the nodes release
-     * @param kind    {@link CommandKind#RELEASE} or {@link CommandKind#RELEASE_FENCED}
-     * @param mask    the nodes, node i as bit i
+     * @param kind {@link CommandKind#RELEASE} or {@link CommandKind#RELEASE_FENCED}
      */
     public void release(LockRequest request, CommandKind kind, long mask) {
         if (isBatched(request, kind)) {
@@ -210,9 +206,6 @@ public final class FanOut {
      * Sends an extension at the end of this turn, batched as {@link #release} does. Its order with the releases
      * and the other commands for the resource is kept.
      *
-     * @param request  the claim
-     * @param sequence passed back with each outcome
-     * @param mask     the nodes, node i as bit i
      * @return false if it is not batched and not sent: {@link #send} it
      */
     public boolean extend(LockRequest request, int sequence, long mask) {
