@@ -102,7 +102,7 @@ final class Claim extends LockRequest {
         possibleHolderMask = 0;
         holderMask = 0;
         askedMask = 0;
-        if (extension != null) {
+        if (extension != null && extension.longestTtlMs != 0) {
             extension.reset();
         }
         if (contention != null) {

@@ -102,7 +102,7 @@ public class LockKey implements SlotKey {
         }
         LockKey[] known = others;
         if (known == null) {
-            known = new LockKey[LockKind.values().length];
+            known = new LockKey[LockKind.PERMIT.ordinal() + 1];
             others = known;
         }
         LockKey key = known[other.ordinal()];
@@ -189,10 +189,9 @@ public class LockKey implements SlotKey {
 
     static int hashOf(KeyText text) {
         int hash = 1;
-        byte[] bulk = text.bulk;
         int start = text.nameStart();
         for (int i = 0; i < text.nameLength; i++) {
-            hash = 31 * hash + bulk[start + i];
+            hash = 31 * hash + text.bulk[start + i];
         }
         return hash;
     }

@@ -1,6 +1,7 @@
 /**
  * The engine behind the public API; not exported. {@code LockEngine} is the client, with one {@code Conductor} for each
- * event loop. Each command has a file: {@code AcquireOperation}, {@code ExtendOperation}, {@code ReleaseOperation}.
+ * event loop. Each command has a file: {@code AcquireOperation}, {@code ExtendOperation}, {@code ReleaseOperation}. So
+ * has the rule of each kind: {@code PermitOperation}, {@code SetOrder}, {@code Reservations}, {@code Fencing}.
  * docs/internals/architecture.md follows a lock through them.
  *
  * <p>Three states describe a lock. {@code LeaseState} is the life of the lock. {@code PendingAcquire.State} refines
