@@ -1,5 +1,6 @@
 package dev.redlock;
 
+import dev.redlock.api.AcquireCallback;
 import dev.redlock.api.AcquireOutcome;
 import dev.redlock.api.Lease;
 import dev.redlock.api.LeaseAction;
@@ -9,15 +10,19 @@ import dev.redlock.api.LockInspection;
 import dev.redlock.api.ReleaseOutcome;
 import dev.redlock.api.RunOutcome;
 import dev.redlock.engine.AcquireSpec;
+import dev.redlock.engine.LeaseHandle;
 import dev.redlock.engine.LockEngine;
 import dev.redlock.engine.LockInspector;
+import dev.redlock.engine.LockKey;
 import dev.redlock.engine.RunFuture;
+import java.util.Collection;
 import java.util.Objects;
 import java.util.concurrent.CompletionStage;
 import java.util.function.Function;
 
 /**
- * The part of a {@link Redlock} that runs tasks under locks, which it releases itself, and that shows and breaks locks.
+ * The part of a {@link Redlock} that runs tasks under locks, which it releases itself, acquires locks without blocking,
+ * and shows and breaks locks.
  *
  * @threading any thread
  */
@@ -175,5 +180,84 @@ abstract class ScopedClient extends ConnectedClient {
     public ReleaseOutcome breakLock(String resource, String id) throws InterruptedException {
         Objects.requireNonNull(id, "id is null: take it from inspect()");
         return LockInspector.breakValue(engine, engine.key(resource), id);
+    }
+
+    // ---- acquiring without blocking ---------------------------------------------------------------------------------
+
+    /**
+     * Acquires a lock without blocking, and waits for it as {@link Redlock#acquire(String, AcquireOptions)} does.
+     * Dependent stages run on the event loop, or on the calling thread if the stage is complete already.
+     *
+     * <p>{@code toCompletableFuture().cancel}, {@code completeExceptionally} and {@code orTimeout} cancel the
+     * acquisition. If it has acquired the lock already, they release the lock, unless it is taken: a call of
+     * {@code isAcquired}, {@code kind} or {@code lease} of the {@link AcquireOutcome} takes it. They return false if
+     * it is taken. The same methods of a dependent stage do the same, if its function has not taken the lock and all
+     * other dependent stages are given up too. {@code copy()} protects the acquisition from that.
+     *
+     * <p>The caller must release a lock that it has taken, and must cancel a stage that it does not need any more, for
+     * example after {@code get} has timed out. The client cannot detect a stage that is dropped: its lock stays until
+     * the ttl ends, or with {@link AcquireOptions#autoExtend()} until the client is closed.
+     *
+     * @param resource the name to lock
+     * @return completed with the outcome
+     */
+    public CompletionStage<AcquireOutcome> acquireAsync(String resource, AcquireOptions options) {
+        AcquireSpec spec = AcquireOptions.specOf(options);
+        return engine.acquireAsync(engine.key(resource), spec, waitNs(spec));
+    }
+
+    /**
+     * Acquires a lock without blocking; see {@link #acquireAsync(String, AcquireOptions)}.
+     *
+     * @param key     the name to lock, encoded by {@link Redlock#key}
+     * @return completed with the outcome
+     * @throws IllegalArgumentException if the ttl is out of range, or the key has another prefix than this client's
+     */
+    public CompletionStage<AcquireOutcome> acquireAsync(ResourceKey key, AcquireOptions options) {
+        LockKey lockKey = lockKey(key);
+        AcquireSpec spec = AcquireOptions.specOf(options);
+        return engine.acquireAsync(lockKey, spec, waitNs(spec));
+    }
+
+    /**
+     * Acquires a set of resources as {@link Redlock#acquireAll} does, without blocking; see
+     * {@link #acquireAsync(String, AcquireOptions)}. For a callback, pass {@link Redlock#keyOfAll} to
+     * {@link #acquire(ResourceKey, AcquireOptions, Lease, AcquireCallback)}.
+     *
+     * @param resources the names to lock, 1 to 64
+     * @return completed with the outcome
+     * @throws IllegalArgumentException as {@link Redlock#acquireAll}
+     */
+    public CompletionStage<AcquireOutcome> acquireAllAsync(Collection<String> resources, AcquireOptions options) {
+        AcquireSpec spec = AcquireOptions.specOf(options);
+        return engine.acquireAsync(engine.keyOfAll(resources), spec, waitNs(spec));
+    }
+
+    /**
+     * Acquires a lock without blocking and without allocating: with a lease, a key and options that are used again and
+     * again, and a callback that is not created for each call. It waits as
+     * {@link Redlock#acquire(String, AcquireOptions)} does; {@link AcquireOptions#tryOnce} makes one attempt.
+     *
+     * @param key      the name to lock, encoded by {@link Redlock#key}
+     * @param lease    from {@link Redlock#newLease} of this client, not in use
+     * @param callback receives the outcome on the event loop, never inside this call
+     * @throws IllegalArgumentException if the ttl is out of range, the lease is another client's, or the key has
+     *                                  another prefix than this client's
+     * @throws IllegalStateException    if the lease is in use
+     */
+    public void acquire(ResourceKey key, AcquireOptions options, Lease lease,
+            AcquireCallback callback) {
+        AcquireSpec spec = AcquireOptions.specOf(options);
+        Objects.requireNonNull(callback, "acquire callback is null");
+        if (!(lease instanceof LeaseHandle handle) || !handle.isOf(engine)) {
+            throw new IllegalArgumentException("the lease was not made by this client: use its newLease()");
+        }
+        engine.acquire(handle, lockKey(key), spec, waitNs(spec), callback);
+    }
+
+    final LockKey lockKey(ResourceKey key) {
+        LockKey lockKey = Objects.requireNonNull(key, "resource key is null").lockKey();
+        lockKey.checkPrefix(engine.config().names().keyPrefix());
+        return lockKey;
     }
 }

@@ -131,7 +131,7 @@ class SetReservationsTest extends VirtualTest {
         client.clockListener(() -> {
             List<String> methods = StackWalker.getInstance()
                     .walk(all -> all.map(StackWalker.StackFrame::getMethodName).toList());
-            if (methods.contains("withdrawReservation")) {
+            if (methods.contains("withdraw")) {
                 throw new OutOfMemoryError("thrown by a test");
             }
         });

@@ -190,20 +190,6 @@ final class AcquireOperation {
         }
     }
 
-    void onTimeout(Claim claim) {
-        if (isPartlyAsked(claim)) {
-            firstNodes.onTimeout(claim);
-            return;
-        }
-        long pendingMask = claim.round.pending();
-        telemetry.rare.onSilent(claim, pendingMask);
-        for (; pendingMask != 0; pendingMask &= pendingMask - 1) {
-            claim.recordFailure(Long.numberOfTrailingZeros(pendingMask), VoteFailure.SILENT);
-        }
-        claim.round.onTimeout();
-        decide(claim);
-    }
-
     private void vote(Claim claim, int nodeIndex, Vote answer, VoteFailure answerFailure) {
         Vote vote = answer;
         VoteFailure failure = answerFailure;
@@ -246,7 +232,7 @@ final class AcquireOperation {
         }
     }
 
-    private void decide(Claim claim) {
+    void decide(Claim claim) {
         if (claim == asking) {
             return;
         }
@@ -263,8 +249,8 @@ final class AcquireOperation {
                     succeed(claim);
                 }
             }
-            case CONTENDED -> fail(claim, AcquireOutcome.Kind.CONTENDED);
-            case NO_QUORUM -> fail(claim, AcquireOutcome.Kind.NO_QUORUM);
+            case CONTENDED -> scheduler.retries.fail(claim, AcquireOutcome.Kind.CONTENDED);
+            case NO_QUORUM -> scheduler.retries.fail(claim, AcquireOutcome.Kind.NO_QUORUM);
         }
     }
 
@@ -273,12 +259,12 @@ final class AcquireOperation {
         // t2: read again, so that a pause of this thread after the reply reduces the validity.
         long t2Ns = clock.nanoTime();
         if (claim.validUntilNs - t2Ns < Math.max(1, claim.pending.lease.times.minValidityNs)) {
-            fail(claim, AcquireOutcome.Kind.TOO_SLOW);
+            scheduler.retries.fail(claim, AcquireOutcome.Kind.TOO_SLOW);
             return;
         }
         if (claim.round.decision() != Decision.WON) {
             // A clock jump during the raise has revoked a grant.
-            fail(claim, AcquireOutcome.Kind.NO_QUORUM);
+            scheduler.retries.fail(claim, AcquireOutcome.Kind.NO_QUORUM);
             return;
         }
         PendingAcquire pending = claim.pending;
@@ -295,20 +281,5 @@ final class AcquireOperation {
         }
         telemetry.onAcquired(claim, t2Ns);
         scheduler.onAcquired(pending, claim, claim.startNs(pending.lease), t2Ns);
-    }
-
-    void fail(Claim claim, AcquireOutcome.Kind reason) {
-        telemetry.rare.onAttemptFailing(claim, reason);
-        PendingAcquire pending = claim.pending;
-        // Before the rollback: a fenced one may leave a grant out.
-        pending.lease.recordVotes(claim);
-        if (reason == AcquireOutcome.Kind.CONTENDED && scheduler.holderQuery.startIfDue(claim)) {
-            return;
-        }
-        try {
-            scheduler.retries.rollBack(claim);
-        } finally {
-            scheduler.retries.onAttemptFailed(pending, reason);
-        }
     }
 }

@@ -1,10 +1,8 @@
 package dev.redlock.engine;
 
 import dev.redlock.api.AcquireOutcome;
-import dev.redlock.api.LeaseState;
 import dev.redlock.node.FreeList;
 import dev.redlock.node.LockKind;
-import dev.redlock.node.Log;
 import dev.redlock.node.NodeView;
 import dev.redlock.node.VoteFailure;
 import java.util.random.RandomGenerator;
@@ -46,7 +44,7 @@ final class AcquireScheduler implements Waiters {
         this.permits = new PermitOperation(services, claims, this, random);
         this.reservations = new Reservations(services, claims, releases);
         this.holderQuery = new HolderTtlQuery(services, claims, releases, this);
-        this.fencing = new Fencing(services, operation);
+        this.fencing = new Fencing(services, this);
         this.queues = new WaitQueues(services, claims, this, retryDelays);
         this.registrations = queues.registrations;
         this.fairness = queues.fairness;
@@ -133,7 +131,7 @@ final class AcquireScheduler implements Waiters {
         } catch (RuntimeException | Error e) {
             // Its timer has fired or is stopped, so no other event would end it.
             if (pending.generation == generation && lease.pending == pending) {
-                abortAfterFailure(lease);
+                retries.abortAfterFailure(lease);
             }
             throw e;
         }
@@ -193,19 +191,10 @@ final class AcquireScheduler implements Waiters {
         } finally {
             services.telemetry.onAcquireEnded(pending, kind, reason);
             if (pending.isReserving()) {
-                withdrawReservation(pending);
+                reservations.withdraw(pending);
             }
             recycle(pending);
             lease.completeAcquire(kind, reason);
-        }
-    }
-
-    /** Without it, others wait until the reservation expires. */
-    private void withdrawReservation(PendingAcquire pending) {
-        try {
-            reservations.withdraw(pending);
-        } catch (RuntimeException | Error e) {
-            Log.error("the reservation of a waiter cannot be removed; it expires", e);
         }
     }
 
@@ -278,36 +267,6 @@ final class AcquireScheduler implements Waiters {
         }
         if (queues.count != 0) {
             queues.handOff(key, lockedKey);
-        }
-    }
-
-    void cancel(LeaseHandle lease) {
-        if (lease.pending != null) {
-            abort(lease.pending, AcquireOutcome.Kind.CANCELLED);
-        } else if (lease.storedState() == LeaseState.HELD) {
-            // Its caller has not used the lock.
-            releases.releaseNow(lease);
-        }
-    }
-
-    /** A request of an acquisition threw: ends the acquisition and rolls back its commands. */
-    void abortAfterFailure(LeaseHandle lease) {
-        if (lease.pending != null) {
-            abort(lease.pending, AcquireOutcome.Kind.NO_QUORUM);
-        }
-    }
-
-    void abort(PendingAcquire pending, AcquireOutcome.Kind kind) {
-        try {
-            if (pending.claim != null) {
-                if (pending.claim.phase != Claim.Phase.QUERYING_TTL) {
-                    pending.lease.recordVotes(pending.claim);
-                }
-                retries.rollBack(pending.claim);
-            }
-        } finally {
-            pending.claim = null;
-            finish(pending, kind, kind);
         }
     }
 

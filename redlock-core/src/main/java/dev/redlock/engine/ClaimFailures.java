@@ -64,7 +64,7 @@ abstract class ClaimFailures implements ClaimEvents {
     @Override
     public void onRoundTimeout(Claim claim) {
         switch (claim.phase) {
-            case ACQUIRING -> scheduler.operation.onTimeout(claim);
+            case ACQUIRING -> scheduler.operation.firstNodes.onTimeout(claim);
             case RAISING, SEARCHING -> claim.guest.onTimeout();
             case QUERYING_TTL -> scheduler.holderQuery.end(claim);
             default -> keeper.releases.onTimeout(claim);

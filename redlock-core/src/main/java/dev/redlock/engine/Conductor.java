@@ -126,7 +126,7 @@ final class Conductor extends ClaimFailures implements LeaseLoop {
     public void execute(LeaseHandle lease, int request) {
         switch (request) {
             case RequestMailbox.ACQUIRE -> scheduler.acquire(lease);
-            case RequestMailbox.CANCEL -> scheduler.cancel(lease);
+            case RequestMailbox.CANCEL -> scheduler.retries.cancel(lease);
             case RequestMailbox.EXTEND -> keeper.extend(lease);
             case RequestMailbox.HOLD -> keeper.kept.change(lease);
             default -> keeper.releases.release(lease);
@@ -135,12 +135,12 @@ final class Conductor extends ClaimFailures implements LeaseLoop {
 
     @Override
     public void abortAfterFailure(LeaseHandle lease) {
-        scheduler.abortAfterFailure(lease);
+        scheduler.retries.abortAfterFailure(lease);
     }
 
     @Override
     public void endAfterFailure(LeaseHandle lease) {
-        keeper.releases.endAfterFailure(lease);
+        keeper.loss.endAfterFailure(lease);
     }
 
     @Override

@@ -18,14 +18,14 @@ import dev.redlock.quorum.Vote;
 final class Fencing {
 
     private final LoopServices services;
-    private final AcquireOperation operation;
+    private final AcquireScheduler scheduler;
     private final FenceGuard guard;
     private final long counterTtlMs;
     private final FreeList<Fence> free = new FreeList<>(LoopServices.POOLED_MIN);
 
-    Fencing(LoopServices services, AcquireOperation operation) {
+    Fencing(LoopServices services, AcquireScheduler scheduler) {
         this.services = services;
-        this.operation = operation;
+        this.scheduler = scheduler;
         this.counterTtlMs = services.config.terms().fenceCounterTtlMs();
         this.guard = new FenceGuard(services.voters, services.majority, services.clock);
     }
@@ -185,10 +185,10 @@ final class Fencing {
         private void raiseOrFail() {
             switch (claim.round.decision()) {
                 case WON -> raise();
-                case CONTENDED -> operation.fail(claim, AcquireOutcome.Kind.CONTENDED);
+                case CONTENDED -> scheduler.retries.fail(claim, AcquireOutcome.Kind.CONTENDED);
                 // A counter of the first nodes is out of range.
-                case OPEN -> operation.firstNodes.hedge(claim);
-                case NO_QUORUM -> operation.fail(claim, AcquireOutcome.Kind.NO_QUORUM);
+                case OPEN -> scheduler.operation.firstNodes.hedge(claim);
+                case NO_QUORUM -> scheduler.retries.fail(claim, AcquireOutcome.Kind.NO_QUORUM);
             }
         }
 
@@ -243,10 +243,10 @@ final class Fencing {
                 }
                 case WON -> {
                     token = rule.agreed();
-                    operation.succeed(claim);
+                    scheduler.operation.succeed(claim);
                 }
-                case CONTENDED -> operation.fail(claim, AcquireOutcome.Kind.CONTENDED);
-                case NO_QUORUM -> operation.fail(claim, AcquireOutcome.Kind.NO_QUORUM);
+                case CONTENDED -> scheduler.retries.fail(claim, AcquireOutcome.Kind.CONTENDED);
+                case NO_QUORUM -> scheduler.retries.fail(claim, AcquireOutcome.Kind.NO_QUORUM);
             }
         }
 

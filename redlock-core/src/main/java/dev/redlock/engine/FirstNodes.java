@@ -131,12 +131,26 @@ final class FirstNodes {
         askMore(claim, others);
     }
 
-    /** The first nodes have not replied in time. */
+    /** The first nodes have not replied in time, or the time of the round is over. */
     void onTimeout(Claim claim) {
+        if (!operation.isPartlyAsked(claim)) {
+            onRoundTimeout(claim);
+            return;
+        }
         if (!isCoordinatorAskedOnly(claim)) {
             services.firstVoters.onLate(silentMask(claim));
         }
         hedge(claim);
+    }
+
+    private void onRoundTimeout(Claim claim) {
+        long pendingMask = claim.round.pending();
+        services.telemetry.rare.onSilent(claim, pendingMask);
+        for (; pendingMask != 0; pendingMask &= pendingMask - 1) {
+            claim.recordFailure(Long.numberOfTrailingZeros(pendingMask), VoteFailure.SILENT);
+        }
+        claim.round.onTimeout();
+        operation.decide(claim);
     }
 
     /**
@@ -146,7 +160,7 @@ final class FirstNodes {
     void onVote(Claim claim) {
         boolean isCoordinatorAskedOnly = isCoordinatorAskedOnly(claim);
         if (isCoordinatorAskedOnly && claim.round.refused() != 0) {
-            operation.fail(claim, AcquireOutcome.Kind.CONTENDED);
+            scheduler.retries.fail(claim, AcquireOutcome.Kind.CONTENDED);
         } else if (isCoordinatorAskedOnly && claim.round.granted() != 0) {
             askFirstVoters(claim);
         } else if ((claim.round.failed() | claim.round.unknown()) != 0 || silentMask(claim) == 0) {

@@ -1,11 +1,9 @@
 package dev.redlock.engine;
 
 import dev.redlock.resp.SafeText;
-import io.netty.buffer.ByteBuf;
 import io.netty.buffer.ByteBufUtil;
 import java.nio.charset.StandardCharsets;
 import java.util.Arrays;
-import java.util.Collection;
 import java.util.Objects;
 
 /**
@@ -61,26 +59,6 @@ public final class KeyText {
                 name.length);
     }
 
-    /** The texts of keys, one after another. */
-    static KeyText ofAll(LockKey[] keys, String resource, boolean hasCounters) {
-        byte[] counters = hasCounters
-                ? concatenated(Arrays.stream(keys).map(key -> key.counterBulk).toList())
-                : null;
-        return new KeyText(keys[0].prefix(), resource,
-                concatenated(Arrays.stream(keys).map(key -> key.bulk).toList()), counters,
-                Arrays.stream(keys).mapToInt(key -> key.text.nameLength).sum());
-    }
-
-    private static byte[] concatenated(Collection<byte[]> parts) {
-        byte[] all = new byte[parts.stream().mapToInt(part -> part.length).sum()];
-        int length = 0;
-        for (byte[] part : parts) {
-            System.arraycopy(part, 0, all, length, part.length);
-            length += part.length;
-        }
-        return all;
-    }
-
     private static byte[] bulkOf(byte[] name) {
         byte[] head = ("$" + name.length + "\r\n").getBytes(StandardCharsets.US_ASCII);
         byte[] bulk = Arrays.copyOf(head, head.length + name.length + CRLF_BYTES);
@@ -94,8 +72,6 @@ public final class KeyText {
     int nameStart() {
         return bulk.length - CRLF_BYTES - nameLength;
     }
-
-    // ---- names ------------------------------------------------------------------------------------------------------
 
     /** Returns the key of a resource; rejects one without a valid name, or whose key could be of something else. */
     static String checkedKey(String prefix, String resource, int lengthBytesMax) {
@@ -112,29 +88,9 @@ public final class KeyText {
         }
         String key = prefix + resource;
         if (key.contains(MARKS)) {
-            checkMarks(key, resource);
+            ResourcesKey.checkMarks(key, resource);
         }
         return key;
-    }
-
-    private static void checkMarks(String key, String resource) {
-        checkMark(key, resource, COUNTER_MARK, "fencing counters");
-        checkMark(key, resource, PERMIT_MARK, "permits");
-        checkMark(key, resource, RESERVATION_MARK, "reservations");
-    }
-
-    private static void checkMark(String key, String resource, String mark, String owners) {
-        if (key.contains(mark)) {
-            throw new IllegalArgumentException("resource \"" + SafeText.of(resource) + "\" contains \"" + mark
-                    + "\" with its prefix, which only names of " + owners + " may: choose another name");
-        }
-    }
-
-    /** The text between the first brace and the next closing one; null if there is none, or it is empty. */
-    static String hashTagOf(String key) {
-        int start = key.indexOf('{');
-        int end = start < 0 ? -1 : key.indexOf('}', start);
-        return end <= start + 1 ? null : key.substring(start + 1, end);
     }
 
     /**
@@ -161,16 +117,5 @@ public final class KeyText {
                         + ", which UTF-8 cannot encode: use complete characters");
             }
         }
-    }
-
-    /** Returns the length of the name of a resource in the name of a key: that of a reservation has more. */
-    static int resourceLengthOf(ByteBuf name, int index, int length) {
-        int left = length - RESERVATION_MARK.length();
-        for (int i = RESERVATION_MARK.length() - 1; i >= 0; i--) {
-            if (left <= 0 || name.getByte(index + left + i) != RESERVATION_MARK.charAt(i)) {
-                return length;
-            }
-        }
-        return left;
     }
 }

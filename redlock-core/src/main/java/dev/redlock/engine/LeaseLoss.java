@@ -1,5 +1,7 @@
 package dev.redlock.engine;
 
+import static dev.redlock.quorum.Validity.NS_PER_MS;
+
 import dev.redlock.api.ExtendOutcome;
 import dev.redlock.api.LeaseListener;
 import dev.redlock.api.LeaseState;
@@ -137,5 +139,43 @@ final class LeaseLoss {
     private boolean isInterrupted(Claim claim) {
         return !services.majority.isReachedBy(claim.extension.continuousMask)
                 && claim.extension.validBeforeNs - services.clock.nanoTime() > 0;
+    }
+
+    /** Ends a held lease whose release threw before its round: the nodes get the release later. */
+    void endAfterFailure(LeaseHandle lease) {
+        Claim claim = lease.claim;
+        // A callback may reuse the lease for another resource, and the claim returns to its pool.
+        LockKey key = lease.key;
+        LockKey lockedKey = claim.key;
+        keeper.untrack(lease);
+        lease.setState(LeaseState.RELEASING);
+        claim.phase = Claim.Phase.RELEASING;
+        if (lease.isExtensionAccepted()) {
+            lease.completeExtend(ExtendOutcome.NOT_HELD);
+        }
+        try {
+            onSendFailed(claim);
+        } finally {
+            keeper.waiters.handOff(key, lockedKey);
+        }
+    }
+
+    /**
+     * Retains the release for all nodes that were asked, because some sends may have failed; a second release of a
+     * token does nothing.
+     */
+    void onSendFailed(Claim claim) {
+        if (claim.phase != Claim.Phase.RELEASING) {
+            return;
+        }
+        try {
+            long untilNs = services.clock.nanoTime() + claim.longestTtlMs() * NS_PER_MS;
+            for (long left = claim.askedMask; left != 0; left &= left - 1) {
+                services.node(Long.numberOfTrailingZeros(left), claim).retainRelease(claim, untilNs);
+            }
+        } finally {
+            keeper.releases.end(claim, ReleaseOutcome.UNKNOWN);
+            keeper.releases.claims.recycleIfDone(claim);
+        }
     }
 }

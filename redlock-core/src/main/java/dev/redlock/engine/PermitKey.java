@@ -102,7 +102,7 @@ public final class PermitKey extends ResourcesKey {
         LockKey known = search;
         if (known == null) {
             LockKey[] all = IntStream.range(0, permits.length).mapToObj(this::permitKey).toArray(LockKey[]::new);
-            KeyText text = KeyText.ofAll(all, resource(), false);
+            KeyText text = ofAll(all, resource(), false);
             known = new ResourcesKey(text, LockKind.PERMIT, Arrays.hashCode(text.bulk), orderHash, all);
             search = known;
         }
@@ -112,7 +112,7 @@ public final class PermitKey extends ResourcesKey {
     @Override
     void checkSlots(boolean isFenced) {
         String key = prefix() + resource();
-        if (KeyText.hasBrace(key) && KeyText.hashTagOf(key) == null) {
+        if (KeyText.hasBrace(key) && hashTagOf(key) == null) {
             throw new IllegalArgumentException("resource \"" + this + "\" has a brace but no hash tag, so its permits"
                     + " are in different slots of a cluster: remove the brace, or write a complete {tag}");
         }

@@ -469,7 +469,7 @@ final class PermitOperation {
             step.run();
         } catch (RuntimeException | Error e) {
             if (lease.pending == pending) {
-                scheduler.abortAfterFailure(lease);
+                scheduler.retries.abortAfterFailure(lease);
             }
             throw e;
         }

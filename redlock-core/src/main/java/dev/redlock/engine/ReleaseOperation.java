@@ -28,7 +28,7 @@ final class ReleaseOperation {
     private final NanoClock clock;
     private final TimerWheel timers;
     private final LoopTelemetry telemetry;
-    private final ClaimPool claims;
+    final ClaimPool claims;
     private final FanOut fanOut;
     private final LeaseKeeper keeper;
     private final ReleaseTally tally;
@@ -80,25 +80,6 @@ final class ReleaseOperation {
         }
     }
 
-    /** Ends a held lease whose release threw before its round: the nodes get the release later. */
-    void endAfterFailure(LeaseHandle lease) {
-        Claim claim = lease.claim;
-        // A callback may reuse the lease for another resource, and the claim returns to its pool.
-        LockKey key = lease.key;
-        LockKey lockedKey = claim.key;
-        keeper.untrack(lease);
-        lease.setState(LeaseState.RELEASING);
-        claim.phase = Claim.Phase.RELEASING;
-        if (lease.isExtensionAccepted()) {
-            lease.completeExtend(ExtendOutcome.NOT_HELD);
-        }
-        try {
-            onSendFailed(claim);
-        } finally {
-            keeper.waiters.handOff(key, lockedKey);
-        }
-    }
-
     /** What throws here, as the clock may, must not keep the release back. */
     private void start(Claim claim, LockKey key) {
         claim.phase = Claim.Phase.RELEASING;
@@ -117,7 +98,7 @@ final class ReleaseOperation {
             }
             send(claim, kind);
         } catch (RuntimeException | Error e) {
-            onSendFailed(claim);
+            keeper.loss.onSendFailed(claim);
             throw e;
         }
     }
@@ -133,25 +114,6 @@ final class ReleaseOperation {
         }
         claim.addPendingReplies(1);
         fanOut.send(claim, CommandKind.TICKETS, 0, 1L << node);
-    }
-
-    /**
-     * Retains the release for all nodes that were asked, because some sends may have failed; a second release of a
-     * token does nothing.
-     */
-    private void onSendFailed(Claim claim) {
-        if (claim.phase != Claim.Phase.RELEASING) {
-            return;
-        }
-        try {
-            long untilNs = clock.nanoTime() + claim.longestTtlMs() * NS_PER_MS;
-            for (long left = claim.askedMask; left != 0; left &= left - 1) {
-                services.node(Long.numberOfTrailingZeros(left), claim).retainRelease(claim, untilNs);
-            }
-        } finally {
-            end(claim, ReleaseOutcome.UNKNOWN);
-            claims.recycleIfDone(claim);
-        }
     }
 
     /** Releases a token without an owner: its outcome is not reported. */
@@ -229,7 +191,7 @@ final class ReleaseOperation {
         }
     }
 
-    private void end(Claim claim, ReleaseOutcome outcome) {
+    void end(Claim claim, ReleaseOutcome outcome) {
         LeaseHandle lease = claim.lease;
         timers.stop(claim.roundTimer);
         claim.phase = Claim.Phase.ABANDONED;

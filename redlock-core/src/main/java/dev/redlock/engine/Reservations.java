@@ -3,6 +3,7 @@ package dev.redlock.engine;
 import static dev.redlock.quorum.Validity.NS_PER_MS;
 
 import dev.redlock.node.LockKind;
+import dev.redlock.node.Log;
 import dev.redlock.quorum.Token;
 
 /**
@@ -135,14 +136,17 @@ final class Reservations {
         return pending.reservation.reservedNs + ttlNs(pending) / 2;
     }
 
-    /** Removes the reservation of an acquisition that has ended. */
+    /** Removes the reservation of an acquisition that has ended. Without that, others wait until it expires. */
     void withdraw(PendingAcquire pending) {
-        if (isOfWriter(pending)) {
-            long all = services.all;
-            // A node that cannot be reached gets the removal later.
-            remove(pending, pending.lease.key, all, all);
-        } else if (pending.hasReservedNode()) {
-            remove(pending, ((SetKey) pending.lease.key).reservationKey(), 1L << pending.reservation.node, 0);
+        try {
+            if (isOfWriter(pending)) {
+                // A node that cannot be reached gets the removal later.
+                remove(pending, pending.lease.key, services.all, services.all);
+            } else if (pending.hasReservedNode()) {
+                remove(pending, ((SetKey) pending.lease.key).reservationKey(), 1L << pending.reservation.node, 0);
+            }
+        } catch (RuntimeException | Error e) {
+            Log.error("the reservation of a waiter cannot be removed; it expires", e);
         }
         pending.reservation.reset();
     }

@@ -1,7 +1,10 @@
 package dev.redlock.engine;
 
 import dev.redlock.node.LockKind;
+import dev.redlock.resp.SafeText;
+import io.netty.buffer.ByteBuf;
 import java.util.Arrays;
+import java.util.Collection;
 import java.util.List;
 
 /**
@@ -88,5 +91,56 @@ class ResourcesKey extends LockKey {
             }
             key.checkSlots(isFenced);
         }
+    }
+
+    /** The texts of keys, one after another. */
+    static KeyText ofAll(LockKey[] keys, String resource, boolean hasCounters) {
+        byte[] counters = hasCounters
+                ? concatenated(Arrays.stream(keys).map(key -> key.counterBulk).toList())
+                : null;
+        return new KeyText(keys[0].prefix(), resource,
+                concatenated(Arrays.stream(keys).map(key -> key.bulk).toList()), counters,
+                Arrays.stream(keys).mapToInt(key -> key.text.nameLength).sum());
+    }
+
+    private static byte[] concatenated(Collection<byte[]> parts) {
+        byte[] all = new byte[parts.stream().mapToInt(part -> part.length).sum()];
+        int length = 0;
+        for (byte[] part : parts) {
+            System.arraycopy(part, 0, all, length, part.length);
+            length += part.length;
+        }
+        return all;
+    }
+
+    static void checkMarks(String key, String resource) {
+        checkMark(key, resource, KeyText.COUNTER_MARK, "fencing counters");
+        checkMark(key, resource, KeyText.PERMIT_MARK, "permits");
+        checkMark(key, resource, KeyText.RESERVATION_MARK, "reservations");
+    }
+
+    private static void checkMark(String key, String resource, String mark, String owners) {
+        if (key.contains(mark)) {
+            throw new IllegalArgumentException("resource \"" + SafeText.of(resource) + "\" contains \"" + mark
+                    + "\" with its prefix, which only names of " + owners + " may: choose another name");
+        }
+    }
+
+    /** The text between the first brace and the next closing one; null if there is none, or it is empty. */
+    static String hashTagOf(String key) {
+        int start = key.indexOf('{');
+        int end = start < 0 ? -1 : key.indexOf('}', start);
+        return end <= start + 1 ? null : key.substring(start + 1, end);
+    }
+
+    /** Returns the length of the name of a resource in the name of a key: that of a reservation has more. */
+    static int resourceLengthOf(ByteBuf name, int index, int length) {
+        int left = length - KeyText.RESERVATION_MARK.length();
+        for (int i = KeyText.RESERVATION_MARK.length() - 1; i >= 0; i--) {
+            if (left <= 0 || name.getByte(index + left + i) != KeyText.RESERVATION_MARK.charAt(i)) {
+                return length;
+            }
+        }
+        return left;
     }
 }

@@ -3,6 +3,7 @@ package dev.redlock.engine;
 import static dev.redlock.quorum.Validity.NS_PER_MS;
 
 import dev.redlock.api.AcquireOutcome;
+import dev.redlock.api.LeaseState;
 import dev.redlock.node.LockKind;
 
 /**
@@ -36,6 +37,22 @@ final class Retries {
     }
 
     // ---- failed attempts --------------------------------------------------------------------------------------------
+
+    /** An attempt has failed: rolls it back, or asks for details of the key that has refused it first. */
+    void fail(Claim claim, AcquireOutcome.Kind reason) {
+        services.telemetry.rare.onAttemptFailing(claim, reason);
+        PendingAcquire pending = claim.pending;
+        // Before the rollback: a fenced one may leave a grant out.
+        pending.lease.recordVotes(claim);
+        if (reason == AcquireOutcome.Kind.CONTENDED && scheduler.holderQuery.startIfDue(claim)) {
+            return;
+        }
+        try {
+            rollBack(claim);
+        } finally {
+            onAttemptFailed(pending, reason);
+        }
+    }
 
     /** An attempt has ended without the lock. */
     void onAttemptFailed(PendingAcquire pending, AcquireOutcome.Kind reason) {
@@ -177,6 +194,36 @@ final class Retries {
     private boolean isRegistrationDue(PendingAcquire pending) {
         return pending.plan == PendingAcquire.Plan.UNCONTENDED && scheduler.registrations.isAllowed(pending.queue)
                 && services.coordinator.of(pending.lease.key) != Coordinator.NONE;
+    }
+
+    void cancel(LeaseHandle lease) {
+        if (lease.pending != null) {
+            abort(lease.pending, AcquireOutcome.Kind.CANCELLED);
+        } else if (lease.storedState() == LeaseState.HELD) {
+            // Its caller has not used the lock.
+            scheduler.releases.releaseNow(lease);
+        }
+    }
+
+    /** A request of an acquisition threw: ends the acquisition and rolls back its commands. */
+    void abortAfterFailure(LeaseHandle lease) {
+        if (lease.pending != null) {
+            abort(lease.pending, AcquireOutcome.Kind.NO_QUORUM);
+        }
+    }
+
+    void abort(PendingAcquire pending, AcquireOutcome.Kind kind) {
+        try {
+            if (pending.claim != null) {
+                if (pending.claim.phase != Claim.Phase.QUERYING_TTL) {
+                    pending.lease.recordVotes(pending.claim);
+                }
+                rollBack(pending.claim);
+            }
+        } finally {
+            pending.claim = null;
+            scheduler.finish(pending, kind, kind);
+        }
     }
 
     // ---- waiting for others of this client --------------------------------------------------------------------------

@@ -23,7 +23,7 @@ public final class SetKey extends ResourcesKey {
     private final SetKey reserving;
 
     private SetKey(LockKey[] resourceKeys) {
-        this(KeyText.ofAll(resourceKeys, Arrays.stream(resourceKeys).map(LockKey::resource).toList().toString(), true),
+        this(ofAll(resourceKeys, Arrays.stream(resourceKeys).map(LockKey::resource).toList().toString(), true),
                 orderHashOf(resourceKeys), null, resourceKeys);
     }
 
@@ -79,7 +79,7 @@ public final class SetKey extends ResourcesKey {
     }
 
     private static String tagOf(LockKey key) {
-        return KeyText.hashTagOf(key.prefix() + key.resource());
+        return hashTagOf(key.prefix() + key.resource());
     }
 
     /**
@@ -94,7 +94,7 @@ public final class SetKey extends ResourcesKey {
                 keys[i] = new LockKey(
                         KeyText.of(resource.prefix(), resource.resource() + KeyText.RESERVATION_MARK, ""));
             }
-            known = new SetKey(KeyText.ofAll(keys, resource(), true), orderHash, this, keys);
+            known = new SetKey(ofAll(keys, resource(), true), orderHash, this, keys);
             reservation = known;
         }
         return known;

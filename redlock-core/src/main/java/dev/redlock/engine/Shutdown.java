@@ -164,7 +164,7 @@ final class Shutdown {
         while (scheduler.firstActive != null || keeper.firstHeld != null) {
             try {
                 while (scheduler.firstActive != null) {
-                    scheduler.abort(scheduler.firstActive, kind);
+                    scheduler.retries.abort(scheduler.firstActive, kind);
                 }
                 while (keeper.firstHeld != null) {
                     end.accept(keeper.firstHeld);

@@ -307,7 +307,7 @@ final class WaitQueues {
 
     /** A release that was delivered late has deleted a key. */
     void onDeliveredLate(int nodeIndex, ByteBuf name, int index, int nameLength) {
-        int length = KeyText.resourceLengthOf(name, index, nameLength);
+        int length = ResourcesKey.resourceLengthOf(name, index, nameLength);
         WaitQueue plain = queues.get(name, index, length);
         if (plain != null) {
             wakeRegistered(plain, nodeIndex);
@@ -356,7 +356,7 @@ final class WaitQueues {
 
     /** A node pushes that a key has changed; a push does not say how. */
     void onInvalidated(int nodeIndex, ByteBuf name, int index, int nameLength) {
-        int length = KeyText.resourceLengthOf(name, index, nameLength);
+        int length = ResourcesKey.resourceLengthOf(name, index, nameLength);
         WaitQueue queue = queues.get(name, index, length);
         ResourceQueues.Entry others = resourceQueues.isEmpty() ? null : resourceQueues.of(name, index, length);
         if (queue == null && others == null) {

@@ -204,7 +204,7 @@ class LockKeyTest {
         ":redlock:reservation, 20", "redlock:reservation, 19"})
     void theNameOfAReservationContainsThatOfItsResource(String name, int lengthBytes) {
         ByteBuf pushed = Unpooled.copiedBuffer("$" + name, StandardCharsets.UTF_8);
-        assertEquals(lengthBytes, KeyText.resourceLengthOf(pushed, 1, name.length()));
+        assertEquals(lengthBytes, ResourcesKey.resourceLengthOf(pushed, 1, name.length()));
     }
 
     /** Redis takes the text between the first brace and the next closing one as the tag, unless it is empty. */
