@@ -106,6 +106,7 @@ class PublishingTest {
             }
         }
         assertEquals(published, managed);
+        assertTrue(published.stream().allMatch(name -> name.startsWith("redlock-")), published::toString);
     }
 
     /** The upload takes everything that the build makes, also what is not deployed. */
@@ -249,7 +250,8 @@ class PublishingTest {
     @ParameterizedTest
     @ValueSource(strings = {"resp-codec", "redlock-core"})
     void sbomListsTheJarsWhoseChecksumsTheBuildVerifies(String module) throws Exception {
-        Path sbom = DocPages.root().resolve(module + "/target/" + module + "-" + version() + "-sbom.json");
+        String artifact = text(root(module + "/pom.xml"), "artifactId");
+        Path sbom = DocPages.root().resolve(module + "/target/" + artifact + "-" + version() + "-sbom.json");
         Assumptions.assumeTrue(Files.exists(sbom), "the module is not packaged");
         Map<String, String> verified = new TreeMap<>();
         NodeList rules = root("config/checksums/rules.xml").getElementsByTagName("requireFileChecksum");
