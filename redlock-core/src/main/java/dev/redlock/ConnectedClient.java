@@ -11,7 +11,9 @@ import dev.redlock.time.Durations;
 import java.time.Duration;
 import java.util.Collection;
 import java.util.List;
+import java.util.Set;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.atomic.AtomicBoolean;
 
 /**
@@ -25,6 +27,7 @@ abstract class ConnectedClient implements AutoCloseable {
     private final List<NodeStatus> nodes;
     private final RedlockCounters counters;
     private final AtomicBoolean isReportLogged = new AtomicBoolean();
+    final Set<Election> elections = ConcurrentHashMap.newKeySet();
 
     ConnectedClient(LockEngine engine) {
         this.engine = engine;
@@ -42,7 +45,6 @@ abstract class ConnectedClient implements AutoCloseable {
      * A view of a resource as a {@link java.util.concurrent.locks.Lock}. All views of a resource by one client share
      * their hold: a thread that holds it through one view re-enters it through another.
      *
-     * @param resource the name to lock
      * @param options  how; the wait budget is that of each method of the view
      * @throws IllegalArgumentException if the resource or the ttl is out of range, or the options are for reading,
      *                                  writing or a permit
@@ -77,7 +79,6 @@ abstract class ConnectedClient implements AutoCloseable {
      * A view of a resource as a {@link java.util.concurrent.locks.ReadWriteLock}. Views of a resource by one client
      * share their holds. {@link AcquireOptions#fenced} gives writers a fencing token.
      *
-     * @param resource the name to lock
      * @param options  how; the wait budget is that of each method of the view
      * @throws IllegalArgumentException if the resource or the ttl is out of range, or the options are for reading,
      *                                  writing or a permit
@@ -170,6 +171,7 @@ abstract class ConnectedClient implements AutoCloseable {
      */
     @Override
     public void close() {
+        elections.forEach(Election::end);
         CompletableFuture<CloseReport> report = engine.loops.close(engine.config().loops().closeTimeoutNs());
         if (!engine.isOnLoop()) {
             engine.loops.awaitClosed(report);
@@ -193,6 +195,7 @@ abstract class ConnectedClient implements AutoCloseable {
         if (engine.isOnLoop()) {
             throw new IllegalStateException("blocking call closeWithin on the client's event loop: use close() there");
         }
+        elections.forEach(Election::end);
         return engine.loops.awaitClosed(engine.loops.close(timeoutNs));
     }
 

@@ -84,8 +84,6 @@ abstract class ConnectionSettings {
     /**
      * Sets the provider of user and password, which the client asks for each connection. For fixed credentials, write
      * them into the addresses instead.
-     *
-     * @param provider default none
      */
     public RedlockContext credentials(CredentialsProvider provider) {
         return with(() -> credentials = Objects.requireNonNull(provider, "credentials provider is null"));

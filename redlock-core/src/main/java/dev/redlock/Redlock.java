@@ -83,7 +83,6 @@ public final class Redlock extends ScopedClient {
     /**
      * Acquires a lock, and waits for it up to {@link RedlockContext#defaultWait}.
      *
-     * @param resource the name to lock
      * @param ttl      time that the lock is held at most without an extension
      * @return the outcome; {@link AcquireOutcome#lease} returns the lease or throws
      */
@@ -94,8 +93,6 @@ public final class Redlock extends ScopedClient {
     /**
      * Acquires a lock, and waits for it up to {@link AcquireOptions#waitUpTo} or else
      * {@link RedlockContext#defaultWait}.
-     *
-     * @param resource the name to lock
      */
     public AcquireOutcome acquire(String resource, AcquireOptions options) throws InterruptedException {
         return acquireBlocking(engine.key(resource), AcquireOptions.specOf(options));
@@ -114,7 +111,6 @@ public final class Redlock extends ScopedClient {
     /**
      * Acquires a lock if it is free: one attempt.
      *
-     * @param resource the name to lock
      * @param ttl      time that the lock is held at most without an extension
      */
     public AcquireOutcome tryAcquire(String resource, Duration ttl) throws InterruptedException {
@@ -124,7 +120,6 @@ public final class Redlock extends ScopedClient {
     /**
      * Acquires a lock, and waits for it up to a budget.
      *
-     * @param resource the name to lock
      * @param ttl      time that the lock is held at most without an extension
      * @param wait     wait budget; zero for one attempt
      * @throws IllegalArgumentException if the resource is empty or too long, the ttl out of range or the budget
@@ -135,11 +130,7 @@ public final class Redlock extends ScopedClient {
         return engine.acquireBlocking(engine.key(resource), specOfTtl(ttl), Durations.nanosOf("wait", wait));
     }
 
-    /**
-     * Acquires a lock if it is free: one attempt, or more if the options have a wait budget.
-     *
-     * @param resource the name to lock
-     */
+    /** Acquires a lock if it is free: one attempt, or more if the options have a wait budget. */
     public AcquireOutcome tryAcquire(String resource, AcquireOptions options)
             throws InterruptedException {
         AcquireSpec spec = AcquireOptions.specOf(options);
@@ -209,7 +200,6 @@ public final class Redlock extends ScopedClient {
     /**
      * Encodes the name of a lock. Keep the key if you lock the same resource often.
      *
-     * @param resource the name to lock
      * @throws IllegalArgumentException if it is empty or too long, or contains {@code :redlock:fence} with the prefix,
      *                                  which names fencing counters
      */

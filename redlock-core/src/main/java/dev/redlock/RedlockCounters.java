@@ -33,8 +33,6 @@ public final class RedlockCounters {
     /**
      * Acquisitions that ended in one way.
      *
-     * @param kind which way
-     * @return how many
      * @throws NullPointerException if it is null
      */
     public long outcomeCount(AcquireOutcome.Kind kind) {
@@ -65,8 +63,6 @@ public final class RedlockCounters {
     /**
      * Attempts that asked more nodes because the first ones were late, failed, or did not agree. Without
      * {@link RedlockContext#thriftyQuorums} only contended attempts ask some nodes first.
-     *
-     * @return how many
      */
     public long hedgedAttemptCount() {
         return loops.count(ConductorCounters.HEDGED);
@@ -75,8 +71,6 @@ public final class RedlockCounters {
     /**
      * Commands of locks, one for each node that one was meant for. With N nodes, a lock without contention takes 2 N,
      * with {@link RedlockContext#thriftyQuorums} about 2 (N/2 + 1).
-     *
-     * @return how many
      */
     public long commandCount() {
         return loops.count(ConductorCounters.COMMANDS);
@@ -90,8 +84,6 @@ public final class RedlockCounters {
     /**
      * Releases that ended in one way.
      *
-     * @param outcome which way
-     * @return how many
      * @throws NullPointerException if it is null
      */
     public long releaseCount(ReleaseOutcome outcome) {

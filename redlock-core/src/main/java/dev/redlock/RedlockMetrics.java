@@ -76,8 +76,6 @@ public final class RedlockMetrics implements MeterBinder {
     /**
      * Adds the meters to a registry, unless this object has added them already. Meters of another client with the same
      * tags stay, and a warning is logged. If the registry throws, it keeps none of these meters.
-     *
-     * @param registry receives the meters
      */
     @Override
     public synchronized void bindTo(MeterRegistry registry) {

@@ -18,6 +18,7 @@ import dev.redlock.engine.RunFuture;
 import java.util.Collection;
 import java.util.Objects;
 import java.util.concurrent.CompletionStage;
+import java.util.function.Consumer;
 import java.util.function.Function;
 
 /**
@@ -44,10 +45,8 @@ abstract class ScopedClient extends ConnectedClient {
      * redlock.tryRun("jobs/report", ofTtl(minute).autoExtend().holdAtLeast(minute), lease -> report());
      * }</pre>
      *
-     * @param resource the name to lock
      * @param task     runs on the calling thread while the lock is held; it checks {@link Lease#isHeld()} before steps
      *                 that matter
-     * @param <X>      what the task throws
      * @return the outcome; the task has run if {@link AcquireOutcome#isAcquired()}
      */
     public <X extends Exception> AcquireOutcome tryRun(String resource, AcquireOptions options, LeaseTask<X> task)
@@ -59,9 +58,6 @@ abstract class ScopedClient extends ConnectedClient {
      * Runs a task as {@link #tryRun(String, AcquireOptions, LeaseTask)} does. Java selects that method for a lambda,
      * and Kotlin this one.
      *
-     * @param resource the name to lock
-     * @param action   runs on the calling thread while the lock is held
-     * @return the outcome; the task has run if {@link AcquireOutcome#isAcquired()}
      * @throws Exception from the task, or as the other method
      */
     public AcquireOutcome tryRun(String resource, AcquireOptions options, LeaseAction action) throws Exception {
@@ -72,11 +68,6 @@ abstract class ScopedClient extends ConnectedClient {
     /**
      * Runs a task as {@link #tryRun(String, AcquireOptions, LeaseTask)} does, but waits for the lock as
      * {@link Redlock#acquire(String, AcquireOptions)} does.
-     *
-     * @param resource the name to lock
-     * @param task     runs on the calling thread while the lock is held
-     * @param <X>      what the task throws
-     * @return the outcome; the task has run if {@link AcquireOutcome#isAcquired()}
      */
     public <X extends Exception> AcquireOutcome run(String resource, AcquireOptions options, LeaseTask<X> task)
             throws X, InterruptedException {
@@ -84,13 +75,7 @@ abstract class ScopedClient extends ConnectedClient {
     }
 
     /**
-     * Runs a task with a value as {@link #tryRun(String, AcquireOptions, LeaseTask)} does.
-     *
-     * @param resource the name to lock
-     * @param task     runs on the calling thread while the lock is held
-     * @param <T>      the type of its value
-     * @param <X>      what the task throws
-     * @return the outcome and the value. Allocates some 100 bytes
+     * Runs a task with a value as {@link #tryRun(String, AcquireOptions, LeaseTask)} does. Allocates some 100 bytes.
      */
     public <T, X extends Exception> RunOutcome<T> tryCall(String resource, AcquireOptions options,
             LeaseFunction<T, X> task) throws X, InterruptedException {
@@ -100,12 +85,6 @@ abstract class ScopedClient extends ConnectedClient {
     /**
      * Runs a task with a value as {@link #tryCall} does, but waits for the lock as
      * {@link Redlock#acquire(String, AcquireOptions)} does.
-     *
-     * @param resource the name to lock
-     * @param task     runs on the calling thread while the lock is held
-     * @param <T>      the type of its value
-     * @param <X>      what the task throws
-     * @return the outcome and the value; {@link RunOutcome#value()} throws if the lock was not acquired
      */
     public <T, X extends Exception> RunOutcome<T> call(String resource, AcquireOptions options,
             LeaseFunction<T, X> task) throws X, InterruptedException {
@@ -140,7 +119,6 @@ abstract class ScopedClient extends ConnectedClient {
      * it or of all its dependent stages, ends the wait for the lock. A task that has started is not stopped, and keeps
      * its lock to its end. {@link AcquireOptions#autoExtend(java.time.Duration)} limits a task that never ends.
      *
-     * @param resource the name to lock
      * @param task     called on the event loop, so it must not block; it checks {@link Lease#isHeld()} before steps
      *                 that matter. What it throws, and null, count as a stage that has failed
      * @param <T>      the type of the task's value
@@ -152,6 +130,32 @@ abstract class ScopedClient extends ConnectedClient {
         AcquireSpec spec = AcquireOptions.specOf(options);
         Objects.requireNonNull(task, "task is null");
         return new RunFuture<>(engine.acquireAsync(engine.key(resource), spec, waitNs(spec)), task);
+    }
+
+    /**
+     * Joins a leader election: of all candidates of a resource, one leads at a time. The candidate waits for its turn,
+     * leads for a term, and joins again after the term, until it or the client is closed.
+     *
+     * @param resource  the name of the lock, which excludes plain locks of the same name
+     * @param options   of the lock, whose ttl is the time until the next leader if this process dies. The lock is
+     *                  always fenced, and extended without a limit unless the options have one. They need no wait
+     *                  budget; their listener gets the losses only
+     * @param onElected called on the event loop for each term, so it must not block; if it throws, the term ends
+     * @throws IllegalArgumentException if the resource or the ttl is out of range, or the options are for reading,
+     *                                  writing or a permit
+     */
+    public Election elect(String resource, AcquireOptions options, Consumer<? super Election.Term> onElected) {
+        AcquireOptions.specOf(options).checkPlain("elect", "leave that out, a leader is alone");
+        Objects.requireNonNull(onElected, "function for the terms is null");
+        Election election = new Election(this, engine.key(resource), options, onElected);
+        elections.add(election);
+        try {
+            election.join();
+        } catch (RuntimeException e) {
+            elections.remove(election);
+            throw e;
+        }
+        return election;
     }
 
     /**
@@ -198,7 +202,6 @@ abstract class ScopedClient extends ConnectedClient {
      * example after {@code get} has timed out. The client cannot detect a stage that is dropped: its lock stays until
      * the ttl ends, or with {@link AcquireOptions#autoExtend()} until the client is closed.
      *
-     * @param resource the name to lock
      * @return completed with the outcome
      */
     public CompletionStage<AcquireOutcome> acquireAsync(String resource, AcquireOptions options) {

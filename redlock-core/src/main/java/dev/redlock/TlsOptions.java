@@ -61,7 +61,6 @@ public final class TlsOptions {
     /**
      * Trusts the certificates in a PKCS12 or JKS file, and no others.
      *
-     * @param file     the trust store
      * @param password called when the file is read, on a thread of the client; returns null for none. The client does
      *                 not change or keep the array.
      */

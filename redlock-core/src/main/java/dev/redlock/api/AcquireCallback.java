@@ -9,10 +9,6 @@ package dev.redlock.api;
 @FunctionalInterface
 public interface AcquireCallback {
 
-    /**
-     * The acquisition has ended; called exactly once.
-     *
-     * @param outcome its outcome
-     */
+    /** The acquisition has ended; called exactly once. */
     void onOutcome(AcquireOutcome outcome);
 }

@@ -54,7 +54,6 @@ public interface Lease extends AutoCloseable {
      * Releases the lock and waits until a quorum has answered, at most one node timeout. An interrupt does not end the
      * wait and stays set. A second release, or one after expiry, is no error.
      *
-     * @return the outcome
      * @throws IllegalStateException on an event loop of the client, whatever the state of the lease; or while it is
      *                               being acquired
      */
@@ -80,7 +79,6 @@ public interface Lease extends AutoCloseable {
      * process dies first, others wait for the longer expiry.
      *
      * @param ttl the new time to live, from now; may be shorter than the remaining one
-     * @return the outcome
      * @throws IllegalArgumentException if the ttl is out of range
      * @throws IllegalStateException    on an event loop of the client, whatever the state of the lease; or while
      *                                  another extension by a caller is in progress

@@ -10,16 +10,12 @@ public interface LeaseListener {
     /**
      * The lease ended without a release: stop using the resource. Called at most once for each acquisition, when the
      * state is {@link LeaseState#EXPIRED} or {@link LeaseState#LOST}.
-     *
-     * @param lease the lease
-     * @param state its state
      */
     void onLost(Lease lease, LeaseState state);
 
     /**
      * The lease was extended automatically.
      *
-     * @param lease          the lease
      * @param extensionCount automatic extensions since it was acquired
      */
     default void onExtended(Lease lease, int extensionCount) {

@@ -35,7 +35,6 @@ public interface RetryPolicy {
      *
      * @param min shortest delay, at least zero
      * @param max longest delay, at least the shortest
-     * @return the policy
      * @throws IllegalArgumentException if the range is empty or negative
      */
     static RetryPolicy jittered(Duration min, Duration max) {

@@ -19,7 +19,6 @@ public record RunOutcome<T>(AcquireOutcome acquired, T value) {
     /**
      * The value of the task.
      *
-     * @return the value
      * @throws IllegalStateException if the lock was not acquired; the message has the outcome and the advice
      */
     @Override

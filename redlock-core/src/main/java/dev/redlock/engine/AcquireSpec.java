@@ -86,8 +86,6 @@ public final class AcquireSpec {
     /**
      * Rejects options for a kind of lock that a view does not have.
      *
-     * @param view    the method that creates it
-     * @param instead what to do
      * @throws IllegalArgumentException if the options are not for plain locks
      */
     public void checkPlain(String view, String instead) {

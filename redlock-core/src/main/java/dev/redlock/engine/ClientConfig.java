@@ -28,9 +28,7 @@ public record ClientConfig(Nodes nodes, Names names, LeaseTerms terms, Attempts 
     /**
      * The nodes of a client.
      *
-     * @param addresses in configured order
      * @param majority  the nodes whose votes win
-     * @param options   options of each connection
      * @threading       immutable
      */
     public record Nodes(List<VoterAddress> addresses, Majority majority, NodeOptions options) {
@@ -49,7 +47,6 @@ public record ClientConfig(Nodes nodes, Names names, LeaseTerms terms, Attempts 
     /**
      * The names of keys and values.
      *
-     * @param keyPrefix         prefix of every key
      * @param resourceLengthMax bytes of a resource name with its prefix, in UTF-8
      * @param nameInValues      name of the client in the values of its locks; null for none
      * @threading               immutable

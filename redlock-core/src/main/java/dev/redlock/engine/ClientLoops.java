@@ -89,13 +89,7 @@ public final class ClientLoops {
                 choice.description());
     }
 
-    /**
-     * Creates loops over given transports.
-     *
-     * @param config      the configuration, except for its loops
-     * @param transports  one for each event loop
-     * @param description the transports, one line
-     */
+    /** Creates loops over given transports. */
     public static ClientLoops onOwnLoops(ClientConfig config, List<? extends IoTransport> transports,
             String description) {
         Conductor[] conductors = new Conductor[transports.size()];
@@ -259,11 +253,7 @@ public final class ClientLoops {
         return sum;
     }
 
-    /**
-     * Starts to record acquire times on every event loop, unless they are recorded already.
-     *
-     * @return one for each event loop
-     */
+    /** Starts to record acquire times on every event loop, unless they are recorded already. */
     public List<AcquireTimes> startAcquireTimes() {
         return Arrays.stream(conductors)
                 .map(conductor -> conductor.services.telemetry.rare.startAcquireTimes())
@@ -289,12 +279,7 @@ public final class ClientLoops {
 
     // ---- closing ----------------------------------------------------------------------------------------------------
 
-    /**
-     * Starts to close every conductor, once; the client's own loops end after the report.
-     *
-     * @param timeoutNs timeout of the releases
-     * @return completed with the report
-     */
+    /** Starts to close every conductor, once; the client's own loops end after the report. */
     public CompletableFuture<CloseReport> close(long timeoutNs) {
         CompletableFuture<CloseReport> report = new CompletableFuture<>();
         if (!closing.compareAndSet(null, report)) {

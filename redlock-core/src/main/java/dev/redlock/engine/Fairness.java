@@ -205,7 +205,6 @@ final class Fairness {
      * A lease ends, before its release is sent.
      *
      * @param waitNs     the wait budget of its acquisition; without one, it does not ask
-     * @param acquiredNs when it began
      * @return the node to ask whether another client waits; {@link Coordinator#NONE} for none
      */
     int onEnding(LockKey key, long waitNs, long acquiredNs, long nowNs) {

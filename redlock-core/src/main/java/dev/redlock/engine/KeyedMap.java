@@ -95,11 +95,7 @@ final class KeyedMap<E extends KeyedMap.Keyed> {
         size--;
     }
 
-    /**
-     * Halves a table that is almost empty; to be called at regular intervals.
-     *
-     * @param capacityMin a table of this capacity remains
-     */
+    /** Halves a table that is almost empty; to be called at regular intervals. */
     void trim(int capacityMin) {
         if (buckets.length > capacityMin && size < buckets.length / SHRINK_DIVISOR) {
             resize(buckets.length / 2);

@@ -42,7 +42,6 @@ public abstract class LeaseClient {
     /**
      * Rejects a blocking call on any of the client's loops: a blocked loop would stall every resource that maps to it.
      *
-     * @param instead the call to use there
      * @throws IllegalStateException on the client's event loop
      */
     public abstract void refuseOnLoop(String call, String instead);

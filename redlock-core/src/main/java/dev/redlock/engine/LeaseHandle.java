@@ -96,7 +96,6 @@ public final class LeaseHandle extends LeaseView {
     /**
      * Returns whether a client created this lease.
      *
-     * @param other the client
      * @return true if so
      */
     public boolean isOf(LeaseClient other) {

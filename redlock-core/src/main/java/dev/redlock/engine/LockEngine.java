@@ -32,11 +32,7 @@ public final class LockEngine extends LeaseClient {
     /** Any thread may write it. */
     private LeaseTimes lastTimes;
 
-    /**
-     * A client that is not connected yet.
-     *
-     * @param loops its event loops
-     */
+    /** A client that is not connected yet. */
     public LockEngine(ClientLoops loops) {
         super(loops.config, loops.conductors[0].clock());
         this.loops = loops;
@@ -70,7 +66,6 @@ public final class LockEngine extends LeaseClient {
     /**
      * Encodes the key of a set of resources.
      *
-     * @param resources their names
      * @return the key; that of a plain lock if there is one name only
      * @throws IllegalArgumentException if there are no names, too many, or one twice, or as {@link #key}
      */
@@ -81,8 +76,6 @@ public final class LockEngine extends LeaseClient {
     /**
      * Acquires and blocks until the outcome.
      *
-     * @param key    resource to lock
-     * @param waitNs wait budget
      * @throws InterruptedException     if interrupted; the attempt is rolled back
      * @throws IllegalArgumentException if the ttl is out of range
      * @throws IllegalStateException    on the client's event loop
@@ -101,8 +94,6 @@ public final class LockEngine extends LeaseClient {
     /**
      * Acquires without blocking; see {@link AcquireFuture}.
      *
-     * @param key    resource to lock
-     * @param waitNs wait budget
      * @return completed with the outcome, on the event loop
      * @throws IllegalArgumentException if the ttl is out of range
      */
@@ -117,8 +108,6 @@ public final class LockEngine extends LeaseClient {
      * Acquires with a given lease; allocates nothing.
      *
      * @param lease    a lease of this client, not in use
-     * @param key      resource to lock
-     * @param waitNs   wait budget
      * @param callback receives the outcome on the event loop, never during this call; null for none
      * @throws IllegalArgumentException if the ttl is out of range
      * @throws IllegalStateException    if the lease is in use

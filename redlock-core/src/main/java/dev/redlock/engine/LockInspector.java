@@ -46,7 +46,6 @@ public final class LockInspector {
     /**
      * The answer of one node.
      *
-     * @param entry its visible part
      * @param value the value of an exclusive lock in hexadecimal; else empty
      * @threading   immutable
      */

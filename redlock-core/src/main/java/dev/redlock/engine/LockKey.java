@@ -52,10 +52,7 @@ public class LockKey implements SlotKey {
     /**
      * Encodes the keys of a resource.
      *
-     * @param  prefix                   prefix of every key of the client
-     * @param  resource                 name of the resource
      * @param  lengthBytesMax           limit of both together, bytes
-     * @return                          the key
      * @throws IllegalArgumentException if it is empty or too long, is not valid UTF-16, or names a fencing counter
      */
     public static LockKey of(String prefix, String resource, int lengthBytesMax) {
@@ -150,7 +147,6 @@ public class LockKey implements SlotKey {
     /**
      * Rejects keys in different slots, because no command of a cluster can use them together.
      *
-     * @param isFenced whether the counters are used too
      * @throws IllegalArgumentException if they are
      */
     void checkSlots(boolean isFenced) {

@@ -40,9 +40,7 @@ final class PermitHints {
     /**
      * A search has found free permits. The attempt that follows it asks for the first one; these are the others.
      *
-     * @param first  the first of them
      * @param others bit j for the permit that follows it after j others
-     * @param count  the permits of the semaphore
      */
     void onFound(int first, long others, int count) {
         found.clear();

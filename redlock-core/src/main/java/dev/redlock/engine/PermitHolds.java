@@ -22,11 +22,7 @@ public final class PermitHolds {
     private record Owner(LockKey key, Thread thread) {
     }
 
-    /**
-     * Adds a permit of the calling thread.
-     *
-     * @param key   the name of the semaphore
-     */
+    /** Adds a permit of the calling thread. */
     public void add(LockKey key, Lease lease) {
         leases.computeIfAbsent(new Owner(key, Thread.currentThread()), owner -> new ArrayDeque<>()).push(lease);
     }
@@ -34,7 +30,6 @@ public final class PermitHolds {
     /**
      * The permit that the calling thread has taken last.
      *
-     * @param key the name of the semaphore
      * @return the permit; null if the thread has none
      */
     public Lease last(LockKey key) {
@@ -45,7 +40,6 @@ public final class PermitHolds {
     /**
      * Removes the permit that the calling thread has taken last.
      *
-     * @param key the name of the semaphore
      * @return the permit; null if the thread has none
      */
     public Lease removeLast(LockKey key) {

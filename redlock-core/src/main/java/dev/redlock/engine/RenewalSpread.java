@@ -40,7 +40,6 @@ final class RenewalSpread {
      *
      * @param nowNs      monotonic now, the time of its acquisition
      * @param intervalNs nanoseconds from the acquisition to the extension if there are no other leases
-     * @param heldCount  held leases, this one included
      * @return nanoseconds from now on, 0 to the interval
      */
     long firstInNs(long nowNs, long intervalNs, int heldCount) {
@@ -52,7 +51,6 @@ final class RenewalSpread {
      *
      * @param nowNs      monotonic now, the end of the extension before
      * @param intervalNs nanoseconds from one extension to the next if there are no other leases
-     * @param heldCount  held leases, this one included
      * @return nanoseconds from now on, 0 to the interval
      */
     long nextInNs(long nowNs, long intervalNs, int heldCount) {

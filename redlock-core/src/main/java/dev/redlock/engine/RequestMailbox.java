@@ -197,11 +197,9 @@ abstract class RequestMailbox implements Runnable {
     /**
      * Blocks until the outcome is there.
      *
-     * @param awaited         the outcome
      * @param use             the use of the lease that it belongs to
      * @param isInterruptible whether an interrupt ends the wait; if not, the flag is set again afterwards
      * @param spinNs          time to spin before the thread parks; 0 for none
-     * @param clock           the clock to spin by
      */
     final void await(Awaited awaited, short use, boolean isInterruptible, long spinNs, NanoClock clock) {
         if (spinNs > 0 && spin(awaited, use, spinNs, clock)) {

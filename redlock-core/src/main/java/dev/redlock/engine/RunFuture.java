@@ -19,12 +19,7 @@ public final class RunFuture<T> extends DependentStage<RunOutcome<T>> {
 
     private final CompletableFuture<AcquireOutcome> acquisition;
 
-    /**
-     * Starts the task when its lock is acquired.
-     *
-     * @param acquisition the acquisition, whose outcome nobody else takes
-     * @param task        called on the event loop
-     */
+    /** Starts the task when its lock is acquired. */
     public RunFuture(CompletionStage<AcquireOutcome> acquisition,
             Function<? super Lease, ? extends CompletionStage<T>> task) {
         super(null);

@@ -35,8 +35,6 @@ public final class SetKey extends ResourcesKey {
     /**
      * Encodes the keys of a set of resources. The order of the names does not matter.
      *
-     * @param  prefix                   prefix of every key of the client
-     * @param  resources                names of the resources
      * @param  lengthBytesMax           limit of a name with its prefix, bytes
      * @return                          the key; that of a single resource if there is one only
      * @throws IllegalArgumentException if there are none, too many, or two of one name, or if a name is no resource

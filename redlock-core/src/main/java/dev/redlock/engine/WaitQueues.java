@@ -157,7 +157,6 @@ final class WaitQueues {
      * A lease of this client has ended: starts the attempt of the first local waiter, or the pause if it is due. Wakes
      * the first waiters for other locks with the same resources, without waiting for {@link #onOwnReply}.
      *
-     * @param key       the lock of the lease
      * @param lockedKey the key that it had on the nodes: of a semaphore, one of its permits
      */
     void handOff(LockKey key, LockKey lockedKey) {

@@ -10,8 +10,6 @@ interface Waiters {
     /**
      * A lease ends, before its release is sent.
      *
-     * @param waitNs     the wait budget of its acquisition
-     * @param acquiredNs when it began
      * @return the node to ask whether another client waits; {@link Coordinator#NONE} for none
      */
     int onEnding(LockKey key, long waitNs, long acquiredNs, long nowNs);

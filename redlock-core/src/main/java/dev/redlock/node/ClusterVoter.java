@@ -66,9 +66,6 @@ public final class ClusterVoter extends Voter {
      * A cluster that is not connected yet.
      *
      * @param index   the voter's place in configured order, 0 to 62
-     * @param address its seeds
-     * @param context the parts that all nodes share
-     * @param fanOut  writes the commands for all voters
      */
     public ClusterVoter(int index, ClusterAddress address, NodeContext context, FanOut fanOut) {
         this.index = index;

@@ -100,8 +100,6 @@ final class CommandBatch extends InFlightRequest {
      * {@code EVALSHA <sha> K key1 ... keyK token1 ... tokenK} for some requests, or {@code EVAL} with the script.
      * Fenced releases have {@code counter1 ... counterK} after the keys, and the highest values and the counters'
      * expiry after the tokens. Extensions have their ttls after the tokens.
-     *
-     * @param mask request i as bit i
      */
     void writeTo(ByteBuf out, long mask, boolean isEval) {
         int count = Long.bitCount(mask);

@@ -16,9 +16,7 @@ final class CommandBatcher {
     /** The collected commands; null if there are none. */
     CommandBatch pending;
 
-    /**
-     * Batches up to a length of a command for many keys. A single command is sent as {@link CommandKind#single}.
-     */
+    /** Batches up to a length of a command for many keys. A single command is sent as {@link CommandKind#single}. */
     CommandBatcher(CommandKind many, int lengthMax) {
         this.many = many;
         this.lengthMax = lengthMax;

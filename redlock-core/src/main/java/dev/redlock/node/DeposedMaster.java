@@ -32,7 +32,6 @@ public final class DeposedMaster {
      * The longest time that it serves.
      *
      * @param nodeTimeoutMs its {@code cluster-node-timeout}
-     * @return milliseconds
      */
     public static long servedMsMax(long nodeTimeoutMs) {
         return PONG_AHEAD_MS_MAX + nodeTimeoutMs / 2 + CRON_MS_MAX + nodeTimeoutMs + CRON_MS_MAX;

@@ -31,7 +31,6 @@ public enum KeyType {
      * The type with an ordinal, as the reply to {@link CommandKind#KEY_TYPE} gives it.
      *
      * @param ordinal 0 to the number of types - 1
-     * @return the type
      */
     public static KeyType of(int ordinal) {
         return VALUES[ordinal];

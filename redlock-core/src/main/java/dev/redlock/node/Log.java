@@ -37,8 +37,6 @@ public final class Log {
      * Logs a message in a separate task. For code in the middle of a change of state: a log handler that calls the
      * client sees the complete change.
      *
-     * @param loop       the event loop that runs the task
-     * @param level      the level
      * @param message    a {@link java.text.MessageFormat} pattern
      * @param parameters for the pattern; immutable
      */

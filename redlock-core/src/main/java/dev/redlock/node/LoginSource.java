@@ -13,7 +13,6 @@ public interface LoginSource {
     /**
      * Asks for the login of one connection. It may block and throw.
      *
-     * @param address the node's address
      * @return owned by the caller; null if the provider returned null
      * @throws Exception whatever the provider throws
      */

@@ -18,9 +18,6 @@ public final class Node extends NodeLifecycle {
      * A node that is not connected yet.
      *
      * @param index   the node's place in configured order, 0 to 62
-     * @param address the node's address
-     * @param context the parts that all nodes share
-     * @param fanOut  writes the commands for all nodes
      */
     public Node(int index, NodeAddress address, NodeContext context, FanOut fanOut) {
         this(index, address, context, fanOut, null);
@@ -95,7 +92,6 @@ public final class Node extends NodeLifecycle {
      * Sends a command of the client itself.
      *
      * @param onReply gets the reply, which may be an error; null if there is none
-     * @param words   the command
      */
     public void ask(Consumer<RespValue> onReply, String... words) {
         if (!isConnected() || !sender.sendValue(sender.command(words), onReply)) {

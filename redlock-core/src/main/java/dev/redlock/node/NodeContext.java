@@ -24,8 +24,6 @@ public record NodeContext(Platform platform, NanoClock clock, TimerWheel timers,
     /**
      * What the nodes run on.
      *
-     * @param loop      the event loop
-     * @param transport opens sockets
      * @param random    for the jitter of reconnects; need not be secure
      * @param arrivals  gets the arrival of bytes
      * @threading event-loop-confined
@@ -37,7 +35,6 @@ public record NodeContext(Platform platform, NanoClock clock, TimerWheel timers,
      * What the nodes know of each other.
      *
      * @param identities all nodes and clusters, which add themselves; finds those that are one server, or say so
-     * @param freshGroup decides whether all nodes are new
      * @threading event-loop-confined
      */
     public record Group(SharedIdentities identities, FreshGroup freshGroup) {

@@ -24,10 +24,8 @@ final class NodeHealth {
     /**
      * A kind of command that fails.
      *
-     * @param problem   one sentence
      * @param errorCode the first word of the server's latest errors
      * @param sinceNs   monotonic time of the first one
-     * @param isOfAcquires whether the node grants no lock
      * @threading immutable
      */
     record Failing(String problem, String errorCode, long sinceNs, boolean isOfAcquires) {

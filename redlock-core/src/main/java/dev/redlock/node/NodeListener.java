@@ -28,11 +28,7 @@ public interface NodeListener {
      */
     void onPromotion(NodeView node);
 
-    /**
-     * The client has learned the masters of a cluster.
-     *
-     * @param voterIndex which voter
-     */
+    /** The client has learned the masters of a cluster. */
     void onSlotMap(int voterIndex);
 
     /**
@@ -40,7 +36,6 @@ public interface NodeListener {
      * this once for each registration, after the refusal.
      *
      * @param key    holds the name of the key; borrowed for this call
-     * @param index  where the name starts
      * @param length bytes of the name
      */
     void onInvalidated(NodeView node, ByteBuf key, int index, int length);
@@ -50,7 +45,6 @@ public interface NodeListener {
      * client's own connection has changed the key.
      *
      * @param key    holds the name of the key; borrowed for this call
-     * @param index  where the name starts
      * @param length bytes of the name
      */
     void onDeliveredLate(NodeView node, ByteBuf key, int index, int length);

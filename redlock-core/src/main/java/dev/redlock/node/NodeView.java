@@ -111,12 +111,7 @@ public final class NodeView {
         return isQuarantineReported ? Math.max(0, quarantineEndNs - clock.nanoTime()) : 0;
     }
 
-    /**
-     * A recent count; allocates nothing.
-     *
-     * @param counter which one
-     * @return the count
-     */
+    /** A recent count; allocates nothing. */
     public long count(NodeCounter counter) {
         return counters.read(counter.ordinal());
     }

@@ -26,12 +26,7 @@ public final class SharedIdentities {
     /** The ids in the map of each cluster, by voter. */
     private final Map<Integer, Set<String>> idsOfClusters = new LinkedHashMap<>();
 
-    /**
-     * No servers yet.
-     *
-     * @param votes gets the voters that share an identity
-     * @param names the configured address of each voter
-     */
+    /** No servers yet. */
     public SharedIdentities(SharedVotes votes, List<String> names) {
         this.votes = votes;
         this.names = names.toArray(String[]::new);

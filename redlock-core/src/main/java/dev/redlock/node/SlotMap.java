@@ -23,9 +23,7 @@ final class SlotMap {
     /**
      * A master of the cluster.
      *
-     * @param id   its id in the cluster
      * @param host its host; null if it is that of the server that replied
-     * @param port its port
      * @threading immutable
      */
     record Master(String id, String host, int port) {

@@ -38,7 +38,6 @@ final class UndeliveredRelease extends InFlightRequest implements SlotKey {
     /**
      * A release of one token.
      *
-     * @param owner   gets the outcome
      * @param command the token, which is copied, and the resources, borrowed for good, since they never change
      * @param untilNs monotonic time after which the keys have expired
      */

@@ -39,7 +39,6 @@ final class WakeUps {
     /**
      * Counts a push about no key.
      *
-     * @param weight the pushes that cost as much
      * @return false if there were too many within a second
      */
     boolean onOtherPush(long nowNs, int weight) {

@@ -22,8 +22,6 @@ public final class AcquireTimesReader {
     /**
      * A reader whose percentiles start now.
      *
-     * @param loops        one for each event loop
-     * @param outcomeCount number of outcomes
      * @param nowNs        monotonic time
      */
     public AcquireTimesReader(List<AcquireTimes> loops, int outcomeCount, long nowNs) {
@@ -63,7 +61,6 @@ public final class AcquireTimesReader {
     /**
      * A duration that a share of the recent acquisitions did not exceed.
      *
-     * @param outcome of the acquisitions
      * @param share   above 0, at most 1
      * @param nowNs   monotonic time
      * @return the end of its bucket, nanoseconds; NaN without acquisitions

@@ -52,7 +52,6 @@ public final class FlightRing {
      * @param number    of the attempt that it belongs to; 0 for none
      * @param nodeIndex the node, 0 to 255
      * @param detail    depends on the kind, 0 to 255
-     * @param value     depends on the kind
      * @param subject   whose event it is; immutable; may be null
      */
     public void add(long timeNs, int kind, int number, int nodeIndex, int detail, long value, Object subject) {

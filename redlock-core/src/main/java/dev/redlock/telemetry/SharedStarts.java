@@ -38,7 +38,6 @@ public final class SharedStarts<E extends Event> {
     /**
      * The start of some operations.
      *
-     * @param <E> the type of event
      * @threading event-loop-confined
      */
     public static final class Start<E extends Event> {

@@ -66,7 +66,6 @@ public final class LoopTimers {
      * Timers without an alarm.
      *
      * @param clock     monotonic time
-     * @param loop      the event loop, which runs the alarm
      * @param afterPoll receives the time after each poll; may throw
      * @param onThrown  receives what a timer threw; the other timers continue
      * @param mayTick   whether most timers are so short that a periodic task is cheaper

@@ -21,9 +21,7 @@ final class TimerList {
      * An empty list.
      *
      * @param places the places of all lists of the wheel
-     * @param number identifies the list among them
      * @param used   the list keeps bit {@code spoke} of it set while it has blocks
-     * @param spoke  number of the bit
      */
     TimerList(TimerPlaces places, int number, long[] used, int spoke) {
         this.places = places;

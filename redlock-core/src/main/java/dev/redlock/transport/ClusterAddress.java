@@ -36,7 +36,6 @@ public final class ClusterAddress implements VoterAddress {
     /**
      * Parses the address of a cluster.
      *
-     * @return the parsed address
      * @throws IllegalArgumentException if it is malformed, or names a seed twice
      */
     static ClusterAddress parse(String text) {

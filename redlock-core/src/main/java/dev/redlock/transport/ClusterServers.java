@@ -37,12 +37,7 @@ public final class ClusterServers {
     /** As looked up so far. */
     private final Set<InetAddress> seedAddresses = new HashSet<>();
 
-    /**
-     * The servers beside some seeds.
-     *
-     * @param rules which ones are allowed
-     * @param seeds the configured servers
-     */
+    /** The servers beside some seeds. */
     public ClusterServers(ServerRules rules, List<NodeAddress> seeds) {
         this.rules = rules;
         for (NodeAddress seed : seeds) {
@@ -60,7 +55,6 @@ public final class ClusterServers {
     /**
      * The reason why the client must not connect to a server.
      *
-     * @param found  what the look-up has found
      * @return the reason and the fix; null if it may connect
      */
     public String refusal(NodeAddress server, SocketAddress found) {

@@ -31,7 +31,6 @@ public interface IoTransport {
     /**
      * Returns the channel type for an address.
      *
-     * @param address the address of the node
      * @return a channel class that registers with this transport's event loops
      * @throws IllegalArgumentException if the transport has no such channel
      */
@@ -40,8 +39,6 @@ public interface IoTransport {
     /**
      * Sets the socket options of this transport, such as the TCP user timeout.
      *
-     * @param bootstrap     the bootstrap of the connection
-     * @param address       the address of the node
      * @param userTimeoutMs milliseconds without an acknowledgement after which the kernel closes the connection
      */
     void tune(Bootstrap bootstrap, NodeAddress address, int userTimeoutMs);
@@ -50,9 +47,7 @@ public interface IoTransport {
      * Resolves an address without blocking the event loop. The client calls it for every connection, so it follows a
      * host name whose address changes.
      *
-     * @param address the address as configured
      * @param threads runs a look-up that may block; an address without a host name needs none
-     * @param loop    the event loop that runs the callback
      * @param answer  receives the socket address and null, or null and the failure; always called on the loop
      */
     void resolve(NodeAddress address, Executor threads, EventLoop loop, BiConsumer<SocketAddress, Throwable> answer);
@@ -60,7 +55,6 @@ public interface IoTransport {
     /**
      * Creates a thread for code of the user that may block.
      *
-     * @param name the thread's name
      * @return a daemon thread that has not started
      */
     default Thread newThread(String name, Runnable task) {

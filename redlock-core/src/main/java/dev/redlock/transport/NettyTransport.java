@@ -80,7 +80,6 @@ public enum NettyTransport implements IoTransport {
     /**
      * Chooses the best transport of this machine that can reach the addresses.
      *
-     * @param needsUnixSockets whether an address is a Unix socket
      * @return the choice; its description contains the reason for each transport that was rejected
      * @throws IllegalStateException if no transport has Unix sockets here; the message contains the same reasons
      */
@@ -145,7 +144,6 @@ public enum NettyTransport implements IoTransport {
     /**
      * Returns the reason why this transport cannot be used.
      *
-     * @param needsUnixSockets whether an address is a Unix socket
      * @return the reason, one line; null if it can be used
      */
     public String refusal(boolean needsUnixSockets) {

@@ -40,7 +40,6 @@ public final class NettyVersion {
     /**
      * A jar of Netty that the client uses.
      *
-     * @param name      its artifact id
      * @param className one of its classes, which Netty 4.1 has too if it has the jar
      * @threading immutable
      */

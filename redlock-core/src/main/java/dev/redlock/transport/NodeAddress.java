@@ -51,7 +51,6 @@ public final class NodeAddress implements VoterAddress {
     /**
      * Parses an address.
      *
-     * @return the parsed address
      * @throws IllegalArgumentException if it has none of the four forms
      */
     public static NodeAddress parse(String text) {

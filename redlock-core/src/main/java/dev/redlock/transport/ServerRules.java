@@ -24,7 +24,6 @@ public final class ServerRules {
     /**
      * A network.
      *
-     * @param length  bits of the prefix
      * @threading immutable
      */
     private record Network(byte[] address, int length) {
@@ -55,7 +54,6 @@ public final class ServerRules {
     /**
      * Parses rules.
      *
-     * @param texts one rule each
      * @throws IllegalArgumentException if a rule is malformed, or there are none or too many
      */
     public static ServerRules parse(String... texts) {

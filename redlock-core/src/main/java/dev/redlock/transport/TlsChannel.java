@@ -34,7 +34,6 @@ public final class TlsChannel {
      * TLS for a connection that is opened next.
      *
      * @param address  the node, whose host the certificate must be for
-     * @param context  trusted certificates and identity
      * @param contexts runs the parts of the handshake that take long
      */
     public TlsChannel(NodeAddress address, TlsContext context, TlsContexts contexts) {

@@ -70,7 +70,6 @@ public final class TlsContexts {
      * Passes on the context for a new connection.
      *
      * @param nowNs  monotonic time
-     * @param loop   runs the callback
      * @param answer receives the context and null, or null and the reason, one line; always called on the loop
      */
     public void forConnection(long nowNs, Executor loop, BiConsumer<TlsContext, String> answer) {

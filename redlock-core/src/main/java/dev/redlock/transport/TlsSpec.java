@@ -50,8 +50,6 @@ public record TlsSpec(Trust trust, Identity identity, List<String> protocols, bo
      * A certificate and its key in PEM files.
      *
      * @param certificates the client's certificate and those of intermediate authorities
-     * @param key          the private key
-     * @param password     of the key
      * @threading immutable
      */
     public record PemIdentity(Path certificates, Path key, Supplier<char[]> password) implements Identity {

@@ -12,7 +12,6 @@ public sealed interface VoterAddress permits NodeAddress, ClusterAddress {
     /**
      * Parses an address.
      *
-     * @return the parsed address
      * @throws IllegalArgumentException if it has none of the documented forms
      */
     static VoterAddress parse(String text) {

@@ -1,0 +1,162 @@
+package dev.redlock;
+
+import dev.redlock.api.AcquireOutcome;
+import dev.redlock.api.Lease;
+import dev.redlock.api.LeaseListener;
+import dev.redlock.api.LeaseState;
+import dev.redlock.engine.AcquireSpec;
+import dev.redlock.engine.LeaseHandle;
+import dev.redlock.engine.LockKey;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionStage;
+import java.util.concurrent.TimeUnit;
+import java.util.function.Consumer;
+
+/**
+ * A candidate of a leader election: it waits for its lock, leads for a {@link Term}, and joins again after the term. It
+ * ends when it or its client is closed. {@link Redlock#elect} creates it.
+ *
+ * @threading any thread
+ */
+public final class Election implements AutoCloseable {
+
+    /** Lets other candidates lead after a resignation, and the client recover after an overload. */
+    private static final int REJOIN_DELAY_S = 1;
+
+    private final ConnectedClient client;
+    private final LockKey key;
+    private final AcquireSpec spec;
+    private final Consumer<? super Term> onElected;
+    private volatile LeaseHandle candidate;
+    private volatile Term term;
+    private volatile boolean isClosed;
+
+    Election(ConnectedClient client, LockKey key, AcquireOptions options, Consumer<? super Term> onElected) {
+        LeaseListener next = options.spec.listener;
+        AcquireOptions fenced = options.fenced().listener((lease, state) -> {
+            onLost(lease, state);
+            if (next != null) {
+                next.onLost(lease, state);
+            }
+        });
+        this.client = client;
+        this.key = key;
+        this.spec = (fenced.spec.extensionCountMax == 0 ? fenced.autoExtend() : fenced).spec;
+        this.onElected = onElected;
+    }
+
+    /**
+     * The time for which a candidate leads. Terms of one resource have increasing fencing tokens.
+     *
+     * @threading any thread
+     */
+    public final class Term {
+
+        private final Lease lease;
+        private final CompletableFuture<LeaseState> end = new CompletableFuture<>();
+
+        Term(Lease lease) {
+            this.lease = lease;
+        }
+
+        /** @return true if this candidate leads at this moment; to be asked before each step that matters */
+        public boolean isHeld() {
+            return !end.isDone() && lease.isHeld();
+        }
+
+        /** @return the token for the protected resource to check; see {@link Lease#fencingToken()} */
+        public long fencingToken() {
+            return lease.fencingToken();
+        }
+
+        /**
+         * The end of the term. Its functions run once, on the event loop or the thread that resigns or closes, before
+         * this candidate releases the lock. They must not block.
+         *
+         * @return completed with {@link LeaseState#LOST}, {@link LeaseState#EXPIRED}, or {@link LeaseState#RELEASED} if
+         *         this candidate has resigned or was closed
+         */
+        public CompletionStage<LeaseState> ended() {
+            return end.minimalCompletionStage();
+        }
+
+        /** Ends the term. The candidate joins the election again a second later. */
+        public void resign() {
+            if (end.complete(LeaseState.RELEASED)) {
+                lease.releaseAsync();
+                joinLater();
+            }
+        }
+    }
+
+    void join() {
+        if (isClosed) {
+            return;
+        }
+        LeaseHandle lease = client.engine.newLease();
+        candidate = lease;
+        client.engine.acquire(lease, key, spec, LockView.PATIENCE_NS, this::onOutcome);
+        if (isClosed) {
+            // close() may have seen the candidate of the term before.
+            lease.close();
+        }
+    }
+
+    private void joinLater() {
+        CompletableFuture.delayedExecutor(REJOIN_DELAY_S, TimeUnit.SECONDS).execute(this::join);
+    }
+
+    private void onOutcome(AcquireOutcome outcome) {
+        if (!outcome.isAcquired()) {
+            if (outcome.kind() != AcquireOutcome.Kind.CLOSED) {
+                joinLater();
+            }
+            return;
+        }
+        Lease lease = outcome.lease();
+        Term elected = new Term(lease);
+        term = elected;
+        if (isClosed || lease.state() != LeaseState.HELD) {
+            // It has never led. The engine may have ended the lease before, for example after a long pause.
+            lease.close();
+            onLost(lease, lease.state());
+            return;
+        }
+        boolean isAccepted = false;
+        try {
+            onElected.accept(elected);
+            isAccepted = true;
+        } finally {
+            if (!isAccepted) {
+                elected.resign();
+            }
+        }
+    }
+
+    private void onLost(Lease lease, LeaseState state) {
+        Term last = term;
+        if (last != null && last.lease == lease && last.end.complete(state)) {
+            join();
+        }
+    }
+
+    /** Ends the term, whose lock the client then releases, and the election. */
+    void end() {
+        isClosed = true;
+        Term last = term;
+        if (last != null) {
+            last.end.complete(LeaseState.RELEASED);
+        }
+    }
+
+    /**
+     * Leaves the election. A term ends first; then the lock is released as by {@link Lease#close()}: the call waits at
+     * most one node timeout, and not on the event loop. Closing twice is no error.
+     */
+    @Override
+    public void close() {
+        end();
+        client.elections.remove(this);
+        candidate.close();
+    }
+}
