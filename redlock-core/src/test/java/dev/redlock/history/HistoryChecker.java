@@ -13,7 +13,21 @@ import java.util.TreeMap;
 
 /**
  * Judges the text of a history, read as its page documents it and with no class of the program. Each resource is judged
- * alone: a history is linearizable if the part of each object is.
+ * alone: a history is linearizable if the part of each object is, that is, if each operation has a moment between its
+ * call and its end, so that these rules hold in the order of the moments:
+ *
+ * <ul>
+ * <li>{@code ok acquire}: no other lease holds the lock, or only readers do for a {@code reader}, or fewer than 2 for a
+ * {@code permit}. A token is greater than all granted before.
+ * <li>{@code ok extend}: its lease holds the lock.
+ * <li>{@code ok write}: the token was granted, and is not lower than the register. {@code fail write}: the register is
+ * greater. {@code ok read}: the value is that of the register.
+ * <li>A lease ends at the least of its last {@code until} and the {@code until} of its release, but after its last
+ * {@code release} or {@code extend} that is {@code ok}. The end takes effect until the end of the release or, without
+ * one, at any later time.
+ * <li>Other failed and unknown operations have no rule, with two exceptions: an unknown write may take effect at any
+ * later time, or never, and an unknown release ends its lease.
+ * </ul>
  */
 public final class HistoryChecker {
     private static final int NO_LEASE = -1;
