@@ -171,8 +171,7 @@ abstract class ConnectedClient implements AutoCloseable {
      */
     @Override
     public void close() {
-        elections.forEach(Election::end);
-        CompletableFuture<CloseReport> report = engine.loops.close(engine.config().loops().closeTimeoutNs());
+        CompletableFuture<CloseReport> report = closeLoops(engine.config().loops().closeTimeoutNs());
         if (!engine.isOnLoop()) {
             engine.loops.awaitClosed(report);
         }
@@ -195,8 +194,15 @@ abstract class ConnectedClient implements AutoCloseable {
         if (engine.isOnLoop()) {
             throw new IllegalStateException("blocking call closeWithin on the client's event loop: use close() there");
         }
+        return engine.loops.awaitClosed(closeLoops(timeoutNs));
+    }
+
+    private CompletableFuture<CloseReport> closeLoops(long timeoutNs) {
         elections.forEach(Election::end);
-        return engine.loops.awaitClosed(engine.loops.close(timeoutNs));
+        CompletableFuture<CloseReport> report = engine.loops.close(timeoutNs);
+        // Those that have joined meanwhile.
+        report.thenRun(() -> elections.forEach(Election::end));
+        return report;
     }
 
     private static void logUnreleased(CloseReport report) {

@@ -34,9 +34,12 @@ public final class Election implements AutoCloseable {
     Election(ConnectedClient client, LockKey key, AcquireOptions options, Consumer<? super Term> onElected) {
         LeaseListener next = options.spec.listener;
         AcquireOptions fenced = options.fenced().listener((lease, state) -> {
-            onLost(lease, state);
-            if (next != null) {
-                next.onLost(lease, state);
+            try {
+                onLost(lease, state);
+            } finally {
+                if (next != null) {
+                    next.onLost(lease, state);
+                }
             }
         });
         this.client = client;

@@ -12,6 +12,8 @@ import dev.redlock.sim.VirtualWorld;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.function.BooleanSupplier;
 import org.junit.jupiter.api.Test;
 
@@ -59,6 +61,27 @@ class ElectionTest extends VirtualTest {
         });
         awaitReal("closed", closing::isDone);
         closing.result();
+    }
+
+    @Test
+    void candidatesThatJoinWhileTheClientClosesAreToldTheEnd() throws InterruptedException {
+        VirtualWorld.Client client = world(3);
+        List<CompletableFuture<LeaseState>> ends = new CopyOnWriteArrayList<>();
+        client.redlock().elect("first", OPTIONS, first -> {
+            ends.add(new CompletableFuture<>());
+            first.ended().thenAccept(how -> {
+                for (int i = 0; i < 16; i++) {
+                    client.redlock()
+                            .elect("later/" + i, OPTIONS,
+                                    term -> ends.add(term.ended().toCompletableFuture()));
+                }
+                Await.until("all lead", () -> ends.size() == 17);
+                ends.get(0).complete(how);
+            });
+        });
+        world.await("the first one leads", 1_000, () -> ends.size() == 1);
+        close(client);
+        ends.forEach(end -> assertEquals(LeaseState.RELEASED, end.getNow(null)));
     }
 
     @Test

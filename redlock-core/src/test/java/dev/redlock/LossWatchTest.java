@@ -9,6 +9,7 @@ import dev.redlock.api.ExtendOutcome;
 import dev.redlock.api.Lease;
 import dev.redlock.api.LeaseState;
 import dev.redlock.api.NodeState;
+import dev.redlock.api.ReleaseOutcome;
 import dev.redlock.sim.FakeNode;
 import dev.redlock.sim.VirtualWorld;
 import java.time.Duration;
@@ -41,6 +42,28 @@ class LossWatchTest extends VirtualTest {
         world.runUntilNs(world.nowNs() + 4 * LINK_NS);
         assertEquals(LeaseState.LOST, lease.state());
         assertEquals(List.of(LeaseState.LOST), lost);
+    }
+
+    /** Its nodes do not push a change to the connection that has made it. */
+    @Test
+    void theClientThatBreaksTheLockFindsTheLossAndWakesItsWaiters() throws InterruptedException {
+        VirtualWorld.Client client = slowWorld(3);
+        Lease lease = watched(client);
+        CompletionStage<AcquireOutcome> waiting = client.redlock()
+                .acquireAsync("orders", options().waitUpTo(Duration.ofSeconds(10)));
+        world.runMs(10);
+        BlockedCall<ReleaseOutcome> breaking = new BlockedCall<>(
+                () -> client.redlock().breakLock("orders", client.redlock().inspect("orders").heldBy()));
+        Await.until("broken", () -> {
+            world.runMs(1);
+            return breaking.isDone();
+        });
+        assertEquals(ReleaseOutcome.RELEASED, breaking.result());
+        world.runMs(5);
+        assertEquals(LeaseState.LOST, lease.state());
+        assertEquals(List.of(LeaseState.LOST), lost);
+        assertTrue(waiting.toCompletableFuture().isDone(), "woken");
+        release(get(waiting).lease());
     }
 
     @Test

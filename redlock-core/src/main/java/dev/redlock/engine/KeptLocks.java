@@ -49,11 +49,11 @@ final class KeptLocks {
         lease.setState(LeaseState.RELEASING);
         lease.releaseOutcome = ReleaseOutcome.KEPT;
         lease.claim = null;
-        if (!lease.isKept) {
-            services.telemetry.rare.onKept(claim);
-        }
         LeaseHandle kept = null;
         try {
+            if (!lease.isKept) {
+                services.telemetry.rare.onKept(claim);
+            }
             long nowNs = services.clock.nanoTime();
             shorten(lease, claim, nowNs);
             if (!services.isClosing) {

@@ -5,6 +5,8 @@ import dev.redlock.api.ReleaseOutcome;
 import dev.redlock.quorum.Majority;
 import dev.redlock.resp.RespValue;
 import dev.redlock.resp.SafeText;
+import io.netty.buffer.ByteBuf;
+import io.netty.buffer.Unpooled;
 import java.nio.charset.StandardCharsets;
 import java.security.GeneralSecurityException;
 import java.security.MessageDigest;
@@ -84,13 +86,18 @@ public final class LockInspector {
     private static List<Answer> ask(LockEngine engine, LockKey key, String valueToDelete) throws InterruptedException {
         engine.refuseOnLoop("inspect or breakLock", "another thread");
         var replies = Stream.generate(CompletableFuture<RespValue>::new).limit(engine.nodeCount()).toList();
-        LoopServices services = engine.conductorOf(key).services;
+        Conductor conductor = engine.conductorOf(key);
+        String name = key.prefix() + key.resource();
         try {
-            services.loop.execute(() -> {
+            conductor.services.loop.execute(() -> {
                 for (int i = 0; i < replies.size(); i++) {
-                    services.voters[i].nodeFor(key)
-                            .ask(replies.get(i)::complete, "EVAL", SCRIPT, "1", key.prefix() + key.resource(),
-                                    valueToDelete);
+                    int node = i;
+                    conductor.services.voters[i].nodeFor(key).ask(reply -> {
+                        replies.get(node).complete(reply);
+                        if (!valueToDelete.isEmpty()) {
+                            onDeleted(conductor, node, name);
+                        }
+                    }, "EVAL", SCRIPT, "1", name, valueToDelete);
                 }
             });
             CompletableFuture.allOf(replies.toArray(CompletableFuture[]::new)).get(TIMEOUT_S, TimeUnit.SECONDS);
@@ -102,6 +109,13 @@ public final class LockInspector {
             answers.add(Answer.of(replies.get(i).getNow(null), engine.problemOf(i)));
         }
         return answers;
+    }
+
+    /** A node does not push a change to the connection that has made it. */
+    private static void onDeleted(Conductor conductor, int node, String key) {
+        ByteBuf name = Unpooled.copiedBuffer(key, StandardCharsets.UTF_8);
+        conductor.scheduler.queues.onInvalidated(node, name, 0, name.readableBytes());
+        conductor.keeper.lossWatch.onInvalidated(node, name, 0, name.readableBytes());
     }
 
     /** Shows the keys of a plain lock. */

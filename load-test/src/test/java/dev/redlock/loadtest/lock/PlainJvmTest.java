@@ -27,8 +27,9 @@ import org.junit.jupiter.params.provider.EnumSource;
  */
 class PlainJvmTest {
 
-    private static final List<String> PUBLISHED = List.of("resp-codec", "redlock-core", "netty-buffer", "netty-common",
-            "netty-transport", "netty-resolver");
+    private static final List<String> PUBLISHED = List.of("resp-codec", "redlock-resp-codec", "redlock-core",
+            "netty-buffer",
+            "netty-common", "netty-transport", "netty-resolver");
 
     @TempDir
     private Path folder;

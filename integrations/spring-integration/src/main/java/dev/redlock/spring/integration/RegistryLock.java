@@ -40,9 +40,10 @@ class RegistryLock implements Lock {
 
     @Override
     public void unlock() {
-        boolean isLost = lock.holdCount() <= 1 && !lock.isHeldByCurrentThread();
+        var last = lock.holdCount() == 1 && lock.isHeldByCurrentThread() ? lock.lease() : null;
+        boolean isLost = lock.holdCount() <= 1 && last == null;
         lock.unlock();
-        if (isLost) {
+        if (isLost || last != null && last.release() == dev.redlock.api.ReleaseOutcome.EXPIRED) {
             throw new ConcurrentModificationException(
                     lock + " was lost before the unlock: another holder may have changed what it protects");
         }

@@ -156,6 +156,17 @@ class RedlockLockRegistryTest {
         assertTrue(isFree());
     }
 
+    /** Mostly the release itself finds the loss, before a node has reported it. */
+    @Test
+    void anUnlockRightAfterTheLossIsNoSuccess() {
+        Lock lock = registry.obtain(name);
+        for (int i = 0; i < 20; i++) {
+            lock.lock();
+            loseAllKeys();
+            assertThrows(ConcurrentModificationException.class, lock::unlock);
+        }
+    }
+
     @Test
     void aHolderRenewsItsLock() {
         assertThrows(IllegalMonitorStateException.class, () -> registry.renewLock(name));
