@@ -142,8 +142,7 @@ class SpringBootTest {
     void aJobRunsOnOneOfTwoInstancesAndEndsBeforeTheyClose() throws Exception {
         Program program = run("Instances", INSTANCES, List.of("Jobs"),
                 "--redlock.nodes=NODES", "--jobs.report.cron=* * * * * *", "--jobs.report.hold-at-least=500ms",
-                "--spring.task.scheduling.shutdown.await-termination=true",
-                "--spring.task.scheduling.shutdown.await-termination-period=30s");
+                "--spring.lifecycle.timeout-per-shutdown-phase=60s");
         List<String> lines = program.out().lines().filter(line -> line.startsWith("job ")).toList();
         List<String> starts = lines.stream().filter(line -> line.startsWith("job starts")).toList();
         assertTrue(starts.size() >= 2, program::out);
