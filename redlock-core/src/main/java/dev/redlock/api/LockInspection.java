@@ -36,7 +36,7 @@ public record LockInspection(List<Entry> nodes, String heldBy) {
      * @param kind           the kind of its key
      * @param remainingTtlMs milliseconds until the key expires; -1 if it never does, -2 if there is no key
      * @param id             the id of the value of an exclusive lock: eight hexadecimal digits, from which nobody can
-     *                       derive the value; else null
+     *                       derive a random value; else null
      * @param clientName     the name in the value, if its client writes one; else null
      * @param problem        why the kind is unknown, a phrase; else null
      * @threading immutable

@@ -6,7 +6,8 @@ import org.springframework.context.SmartLifecycle;
 
 /**
  * Releases the locks when the application closes: after web servers, listeners and schedulers have stopped, and before
- * any bean is destroyed. A context that only stops or pauses may start again, so its client stays open.
+ * any bean is destroyed. Schedulers with {@code await-termination} stop later. A context that only stops or pauses may
+ * start again, so its client stays open.
  *
  * @threading any thread
  */

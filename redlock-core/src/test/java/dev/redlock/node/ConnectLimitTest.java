@@ -12,7 +12,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
 @Timeout(30)
-class LookupThreadsTest {
+class ConnectLimitTest {
 
     private final ThreadPoolExecutor lookups = ConnectLimit.newLookups(Thread::new);
     private final List<Thread> threads = new CopyOnWriteArrayList<>();
