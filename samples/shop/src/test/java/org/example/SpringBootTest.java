@@ -30,7 +30,7 @@ class SpringBootTest {
             @EnableAutoConfiguration
             public class Application {
                 public static void main(String[] args) throws Exception {
-                    Class<?>[] parts = {Application.class, Orders.class, LockLimits.class};
+                    Class<?>[] parts = {Application.class, Orders.class, LockRetries.class};
                     Redlock redlock;
                     try (var context = SpringApplication.run(parts, args)) {
                         redlock = context.getBean(Redlock.class);
@@ -157,7 +157,7 @@ class SpringBootTest {
 
     @Test
     void theClientTakesALockAndIsClosedAndLogs() throws Exception {
-        Program program = run("Application", APPLICATION, List.of("Orders", "LockLimits"),
+        Program program = run("Application", APPLICATION, List.of("Orders", "LockRetries"),
                 "--redlock.nodes=NODES,no-such-host.invalid:1");
         assertTrue(program.out().contains("shipping under orders/41"), program::out);
         assertTrue(program.out().contains("before the end: ACQUIRED"), program::out);

@@ -30,6 +30,10 @@ class RedlockActuatorAutoConfiguration {
     /** As for the indicators of Spring Boot itself. */
     static final String HEALTH = "${management.health.redlock.enabled:${management.health.defaults.enabled:true}}";
 
+    private static String statusOf(Redlock redlock) {
+        return redlock.isQuorumAvailable() ? "UP" : "DOWN";
+    }
+
     /** @return the transport, and the state of each node with its problem */
     private static Map<String, Object> detailsOf(Redlock redlock) {
         Map<String, Object> nodes = new LinkedHashMap<>();
@@ -47,8 +51,7 @@ class RedlockActuatorAutoConfiguration {
         @Bean
         @ConditionalOnMissingBean(name = "redlockHealthIndicator")
         HealthIndicator redlockHealthIndicator(Redlock redlock) {
-            return () -> (redlock.isQuorumAvailable() ? Health.up() : Health.down()).withDetails(detailsOf(redlock))
-                    .build();
+            return () -> Health.status(statusOf(redlock)).withDetails(detailsOf(redlock)).build();
         }
     }
 
@@ -60,16 +63,14 @@ class RedlockActuatorAutoConfiguration {
         @Bean
         @ConditionalOnMissingBean(name = "redlockHealthIndicator")
         org.springframework.boot.health.contributor.HealthIndicator redlockHealthIndicator(Redlock redlock) {
-            return () -> (redlock.isQuorumAvailable()
-                    ? org.springframework.boot.health.contributor.Health.up()
-                    : org.springframework.boot.health.contributor.Health.down()).withDetails(detailsOf(redlock))
+            return () -> org.springframework.boot.health.contributor.Health.status(statusOf(redlock))
+                    .withDetails(detailsOf(redlock))
                     .build();
         }
     }
 
     /** @threading immutable */
     @Configuration(proxyBeanMethods = false)
-    @ConditionalOnClass(name = "io.micrometer.core.instrument.MeterRegistry")
     @ConditionalOnBean(type = "io.micrometer.core.instrument.MeterRegistry")
     static class Metrics {
         @Bean

@@ -3,8 +3,8 @@ package dev.redlock.spring;
 import dev.redlock.RedlockContext;
 
 /**
- * A bean of this type sets options that have no property, such as TLS, credentials that rotate and limits. Beans are
- * called in their order, after the properties have been applied.
+ * A bean of this type sets options that have no property, such as TLS, credentials that rotate and the retry policy.
+ * Beans are called in their order, after the properties have been applied.
  *
  * @threading caller-confined
  */

@@ -27,19 +27,15 @@ final class RedlockFailureAnalyzer implements FailureAnalyzer {
     public FailureAnalysis analyze(Throwable failure) {
         for (Throwable cause = failure; cause != null; cause = cause.getCause()) {
             String message = String.valueOf(cause.getMessage());
-            if (cause instanceof IllegalStateException && message.startsWith("redlock needs Netty")) {
-                return new FailureAnalysis(message, NETTY_ACTION, cause);
+            if (cause instanceof IllegalStateException && message.startsWith("redlock needs Netty")
+                    || cause instanceof LinkageError && message.contains("io/netty/")
+                            && isFrom(cause, "dev.redlock.")) {
+                return new FailureAnalysis("Netty does not fit redlock: " + message, NETTY_ACTION, cause);
             }
-            if (cause instanceof LinkageError && message.contains("io/netty/") && isFrom(cause, "dev.redlock.")) {
-                return new FailureAnalysis("redlock needs Netty, which lacks a class: " + message, NETTY_ACTION, cause);
-            }
-            if (cause instanceof UnboundConfigurationPropertiesException && message.contains("redlock.")) {
-                return new FailureAnalysis("redlock has no such property: " + message,
-                        "Correct the name. A RedlockContextCustomizer sets options without a property.", cause);
-            }
-            if (cause instanceof IllegalArgumentException && isFrom(cause, "dev.redlock.RedlockContext")) {
+            if (cause instanceof UnboundConfigurationPropertiesException && message.contains("redlock.")
+                    || cause instanceof IllegalArgumentException && isFrom(cause, "dev.redlock.RedlockContext")) {
                 return new FailureAnalysis("The options of redlock are invalid: " + message,
-                        "Correct the properties redlock.* or the RedlockContextCustomizer.", cause);
+                        "Correct the properties redlock.*; a RedlockContextCustomizer sets all other options.", cause);
             }
         }
         return null;

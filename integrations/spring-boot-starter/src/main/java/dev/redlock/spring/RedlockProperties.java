@@ -2,79 +2,70 @@ package dev.redlock.spring;
 
 import dev.redlock.Credentials;
 import dev.redlock.RedlockContext;
-import dev.redlock.api.CommandMode;
-import dev.redlock.api.IdlePolicy;
-import dev.redlock.api.RestartGuardMode;
-import dev.redlock.api.TransportKind;
+import java.lang.reflect.Method;
 import java.time.Duration;
-import java.util.function.Consumer;
-import org.springframework.boot.context.properties.ConfigurationProperties;
+import java.util.Set;
+import org.springframework.boot.context.properties.bind.BindHandler;
+import org.springframework.boot.context.properties.bind.Bindable;
+import org.springframework.boot.context.properties.bind.Binder;
+import org.springframework.boot.context.properties.bind.DataObjectPropertyName;
+import org.springframework.boot.context.properties.bind.handler.NoUnboundElementsBindHandler;
 import org.springframework.boot.context.properties.source.InvalidConfigurationPropertyValueException;
+import org.springframework.boot.context.properties.source.UnboundElementsSourceFilter;
+import org.springframework.util.ReflectionUtils;
 
 /**
- * The properties {@code redlock.*}. Each has the name of its method of {@link RedlockContext}; without a value the
- * default of the context applies. An unknown name is an error, because a mistyped {@code max-ttl} would be unsafe.
+ * The properties {@code redlock.*}: one for each method of {@link RedlockContext} with one simple parameter, and user
+ * and password. An unknown name is an error, because a mistyped {@code max-ttl} would be unsafe.
  *
  * @threading immutable
  */
-@ConfigurationProperties(prefix = "redlock", ignoreUnknownFields = false)
-record RedlockProperties(Boolean enabled, String[] nodes, String[] nextNodes, String username, String password,
-        String keyPrefix, String clientName, Boolean nameInValues, Duration maxTtl, Duration minValidity,
-        Duration nodeTimeout, RestartGuardMode restartGuard, Duration clockSampleInterval, Duration fenceCounterTtl,
-        String[] clusterServers, Duration defaultWait, Duration connectTimeout, Duration closeTimeout,
-        Integer eventLoops, IdlePolicy idlePolicy, TransportKind transport, CommandMode commands,
-        Boolean thriftyQuorums, Duration slowAcquireThreshold) {
+record RedlockProperties(Binder binder, BindHandler rejectUnknown) {
+
+    static final Set<Class<?>> TYPES = Set.of(boolean.class, int.class, String.class, String[].class, Duration.class);
+
+    RedlockProperties(Binder binder) {
+        this(binder, new NoUnboundElementsBindHandler(BindHandler.DEFAULT, new UnboundElementsSourceFilter()));
+    }
+
+    static boolean isOption(Method method) {
+        Class<?> type = method.getParameterCount() == 1 ? method.getParameterTypes()[0] : Object.class;
+        return method.getReturnType() == RedlockContext.class && (TYPES.contains(type) || type.isEnum());
+    }
 
     void applyTo(RedlockContext context) {
-        applyList(nodes, context::nodes);
-        applyList(nextNodes, context::nextNodes);
-        apply("key-prefix", keyPrefix, context::keyPrefix);
-        apply("client-name", clientName, context::clientName);
-        apply("name-in-values", nameInValues, context::nameInValues);
-        apply("max-ttl", maxTtl, context::maxTtl);
-        apply("min-validity", minValidity, context::minValidity);
-        apply("node-timeout", nodeTimeout, context::nodeTimeout);
-        apply("restart-guard", restartGuard, context::restartGuard);
-        apply("clock-sample-interval", clockSampleInterval, context::clockSampleInterval);
-        apply("fence-counter-ttl", fenceCounterTtl, context::fenceCounterTtl);
-        applyList(clusterServers, context::clusterServers);
-        apply("default-wait", defaultWait, context::defaultWait);
-        apply("connect-timeout", connectTimeout, context::connectTimeout);
-        apply("close-timeout", closeTimeout, context::closeTimeout);
-        apply("event-loops", eventLoops, count -> context.eventLoops(count));
-        apply("idle-policy", idlePolicy, context::idlePolicy);
-        apply("transport", transport, context::transport);
-        apply("commands", commands, context::commands);
-        apply("thrifty-quorums", thriftyQuorums, context::thriftyQuorums);
-        apply("slow-acquire-threshold", slowAcquireThreshold, context::slowAcquireThreshold);
+        for (Method method : RedlockContext.class.getMethods()) {
+            if (isOption(method)) {
+                apply(method, context);
+            }
+        }
+        String username = get("redlock.username", String.class);
+        String password = get("redlock.password", String.class);
         if (password != null) {
             context.credentials(address -> username == null
                     ? Credentials.of(password.toCharArray())
                     : Credentials.of(username, password.toCharArray()));
         }
+        get("redlock.enabled", Boolean.class);
+        get("redlock", Void.class);
     }
 
-    /** The report of Spring Boot would show the value, and an address may contain a password. */
-    private static void applyList(String[] values, Consumer<String[]> option) {
-        if (values != null) {
-            option.accept(values);
-        }
-    }
-
-    /** A value out of range names its property and the place that it comes from. */
-    private static <T> void apply(String name, T value, Consumer<T> option) {
-        if (value != null) {
-            try {
-                option.accept(value);
-            } catch (IllegalArgumentException e) {
-                throw new InvalidConfigurationPropertyValueException("redlock." + name, value, e.getMessage());
+    /** A value out of range names its property and its source. Addresses may contain a password, so these do not. */
+    private void apply(Method option, RedlockContext context) {
+        String name = "redlock." + DataObjectPropertyName.toDashedForm(option.getName());
+        Object value = get(name, option.getParameterTypes()[0]);
+        try {
+            if (value != null) {
+                ReflectionUtils.invokeMethod(option, context, value);
             }
+        } catch (IllegalArgumentException e) {
+            throw value instanceof String[]
+                    ? e
+                    : new InvalidConfigurationPropertyValueException(name, value, e.getMessage());
         }
     }
 
-    /** Shows no password; addresses may contain one too. */
-    @Override
-    public String toString() {
-        return "RedlockProperties";
+    private <T> T get(String name, Class<T> type) {
+        return binder.bind(name, Bindable.of(type), rejectUnknown).orElse(null);
     }
 }

@@ -3,6 +3,7 @@ package dev.redlock.spring;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import dev.redlock.AcquireOptions;
 import dev.redlock.Redlock;
 import dev.redlock.RedlockContext;
 import dev.redlock.api.AcquireOutcome;
@@ -13,13 +14,15 @@ import dev.redlock.trial.nodes.Source;
 import io.micrometer.core.instrument.Gauge;
 import io.micrometer.core.instrument.MeterRegistry;
 import java.io.InputStream;
-import java.lang.reflect.RecordComponent;
+import java.lang.reflect.Method;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Locale;
+import java.util.Queue;
+import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 import java.util.function.BooleanSupplier;
@@ -34,14 +37,22 @@ import org.junit.jupiter.params.provider.CsvSource;
 import org.springframework.beans.factory.DisposableBean;
 import org.springframework.boot.SpringApplication;
 import org.springframework.boot.SpringBootVersion;
+import org.springframework.boot.autoconfigure.AutoConfigurations;
 import org.springframework.boot.autoconfigure.EnableAutoConfiguration;
 import org.springframework.boot.diagnostics.FailureAnalysis;
 import org.springframework.boot.diagnostics.FailureAnalysisReporter;
+import org.springframework.boot.test.context.FilteredClassLoader;
 import org.springframework.boot.test.context.runner.ApplicationContextRunner;
 import org.springframework.context.ApplicationContext;
+import org.springframework.context.ApplicationListener;
 import org.springframework.context.ConfigurableApplicationContext;
 import org.springframework.context.annotation.Bean;
 import org.springframework.context.annotation.Configuration;
+import org.springframework.context.event.ContextClosedEvent;
+import org.springframework.core.task.AsyncTaskExecutor;
+import org.springframework.scheduling.annotation.EnableScheduling;
+import org.springframework.scheduling.annotation.Scheduled;
+import org.springframework.util.ClassUtils;
 import org.springframework.util.ReflectionUtils;
 
 /**
@@ -149,6 +160,7 @@ class RedlockStarterTest {
             redlock.transport=carrier-pigeon  | redlock.transport         | carrier-pigeon
             redlock.pasword=hidden            | redlock.pasword           | RedlockContextCustomizer
             redlock.nodes=redis://:hidden@h:x | options of redlock        | redlock.*
+            redlock.in-flight-max=0           | redlock.in-flight-max     | 1 to 4194304
             redlock.nodes=                    | at least one address      | redlock.*
             redlock.node-timeout=61s          | redlock.node-timeout      | 61000 is out
             """)
@@ -223,6 +235,20 @@ class RedlockStarterTest {
     }
 
     @Test
+    void startsWithoutActuatorAndMicrometer() {
+        new ApplicationContextRunner()
+                .withConfiguration(AutoConfigurations.of(RedlockAutoConfiguration.class,
+                        RedlockActuatorAutoConfiguration.class))
+                .withPropertyValues("redlock.nodes=" + String.join(",", nodes.addresses()))
+                .withClassLoader(new FilteredClassLoader("io.micrometer", "org.springframework.boot.actuate",
+                        "org.springframework.boot.health"))
+                .run(context -> {
+                    assertThat(context).hasSingleBean(Redlock.class).doesNotHaveBean("redlockHealthIndicator");
+                    assertThat(context).doesNotHaveBean("redlockMetrics");
+                });
+    }
+
+    @Test
     void partsCanBeSwitchedOffAndAnOwnClientReplacesTheClient() {
         runner("redlock.enabled=false").run(context -> {
             assertThat(context).doesNotHaveBean(Redlock.class).doesNotHaveBean("redlockHealthIndicator");
@@ -256,9 +282,61 @@ class RedlockStarterTest {
         assertThat(seen).containsExactly("destroyed: ACQUIRED");
     }
 
+    /** Two jobs that hold their locks for some time after the close of the context has begun. */
+    @Configuration(proxyBeanMethods = false)
+    @EnableScheduling
+    static class Jobs implements ApplicationListener<ContextClosedEvent> {
+        static final Queue<String> ENDS = new ConcurrentLinkedQueue<>();
+        private static final CountDownLatch RUNNING = new CountDownLatch(2);
+        private static final CountDownLatch CLOSING = new CountDownLatch(1);
+
+        private final Redlock redlock;
+
+        Jobs(Redlock redlock) {
+            this.redlock = redlock;
+        }
+
+        @Scheduled(fixedDelay = 1, timeUnit = TimeUnit.DAYS)
+        void scheduled() throws InterruptedException {
+            run("scheduled");
+        }
+
+        Void run(String name) throws InterruptedException {
+            redlock.run(name, AcquireOptions.ofTtl(Duration.ofSeconds(60)), lease -> {
+                RUNNING.countDown();
+                CLOSING.await();
+                long endNs = System.nanoTime() + TimeUnit.MILLISECONDS.toNanos(500);
+                while (lease.isHeld() && System.nanoTime() - endNs < 0) {
+                    new CountDownLatch(1).await(5, TimeUnit.MILLISECONDS);
+                }
+                ENDS.add(name + ", held: " + lease.isHeld());
+            });
+            return null;
+        }
+
+        @Override
+        public void onApplicationEvent(ContextClosedEvent event) {
+            CLOSING.countDown();
+        }
+    }
+
+    @Test
+    void jobsThatRunDuringTheCloseHoldTheirLocksToTheirEnd() throws Exception {
+        runner("spring.lifecycle.timeout-per-shutdown-phase=30s").withUserConfiguration(Jobs.class).run(context -> {
+            Jobs jobs = context.getBean(Jobs.class);
+            context.getBean("applicationTaskExecutor", AsyncTaskExecutor.class).submit(() -> jobs.run("executor"));
+            Jobs.RUNNING.await();
+        });
+        assertThat(Jobs.ENDS).containsExactlyInAnyOrder("scheduled, held: true", "executor, held: true");
+        try (Redlock other = other("")) {
+            assertThat(other.acquire("scheduled", TTL).isAcquired()).isTrue();
+            assertThat(other.acquire("executor", TTL).isAcquired()).isTrue();
+        }
+    }
+
     @Test
     void theMetadataDescribeEachProperty() throws Exception {
-        try (InputStream in = RedlockProperties.class
+        try (InputStream in = RedlockContextCustomizer.class
                 .getResourceAsStream("/META-INF/spring-configuration-metadata.json")) {
             String text = new String(in.readAllBytes(), StandardCharsets.UTF_8);
             List<String> described = Pattern.compile("\"name\": \"redlock\\.([^\"]*)\", \"type\": \"([^\"]*)\"")
@@ -266,12 +344,15 @@ class RedlockStarterTest {
                     .results()
                     .map((MatchResult match) -> match.group(1) + " " + match.group(2))
                     .toList();
-            List<String> expected = new ArrayList<>();
-            for (RecordComponent component : RedlockProperties.class.getRecordComponents()) {
-                expected.add(component.getName().replaceAll("([A-Z])", "-$1").toLowerCase(Locale.ROOT) + " "
-                        + component.getType().getCanonicalName());
+            List<String> expected = new ArrayList<>(List.of("enabled java.lang.Boolean", "username java.lang.String",
+                    "password java.lang.String"));
+            for (Method method : RedlockContext.class.getMethods()) {
+                if (RedlockProperties.isOption(method)) {
+                    expected.add(method.getName().replaceAll("([A-Z])", "-$1").toLowerCase(Locale.ROOT) + " "
+                            + ClassUtils.resolvePrimitiveIfNecessary(method.getParameterTypes()[0]).getCanonicalName());
+                }
             }
-            assertThat(described).containsExactlyElementsOf(expected);
+            assertThat(described).containsExactlyInAnyOrderElementsOf(expected);
         }
     }
 }
