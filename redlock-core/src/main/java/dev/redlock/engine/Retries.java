@@ -44,6 +44,9 @@ final class Retries {
         PendingAcquire pending = claim.pending;
         // Before the rollback: a fenced one may leave a grant out.
         pending.lease.recordVotes(claim);
+        if (claim.round.granted() != 0 && pending.waiting != null && claim.key.kind != LockKind.PERMIT) {
+            pending.waiting.onSplit(services.clock.nanoTime());
+        }
         if (reason == AcquireOutcome.Kind.CONTENDED && scheduler.holderQuery.startIfDue(claim)) {
             return;
         }
@@ -339,7 +342,8 @@ final class Retries {
 
     /** At most half of the time that is left, so that a short budget is not spent behind others. */
     private long placeDelayNs(PendingAcquire head, long atNs) {
-        long delayNs = services.coordinator.placeDelayNs(head.queue.key, head.queue.place);
+        long delayNs = Math.max(head.waiting.splitPauseLeftNs(atNs),
+                services.coordinator.placeDelayNs(head.queue.key, head.queue.place));
         return Math.max(0, Math.min(delayNs, (head.deadlineNs - atNs) / 2));
     }
 

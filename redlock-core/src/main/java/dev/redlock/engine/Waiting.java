@@ -24,6 +24,10 @@ final class Waiting {
         BACKSTOP
     }
 
+    private static final long SPLIT_PAUSE_NS_MIN = 250_000;
+    private static final long SPLIT_PAUSE_NS_MAX = 128_000_000;
+    private static final long SPLIT_FORGOTTEN_NS = 4_000_000;
+
     PendingAcquire previousInQueue;
     PendingAcquire nextInQueue;
     PendingAcquire previousForPlace;
@@ -36,6 +40,9 @@ final class Waiting {
     boolean isWoken;
     /** Contended attempts of this acquisition that were refused. */
     int lossCount;
+    /** When the last attempt ended that some nodes granted and others refused, monotonic, and the pause after it. */
+    private long splitNs;
+    private long splitPauseNs;
     /** What the timer does in state {@link PendingAcquire.State#BACKING_OFF}. */
     TimerStep timerStep = TimerStep.ATTEMPT;
     /** The longest time without a push, nanoseconds. */
@@ -56,6 +63,7 @@ final class Waiting {
     void reset() {
         onAttempt();
         lossCount = 0;
+        splitPauseNs = 0;
         expiryNs = 0;
         hasReservedPlace = false;
     }
@@ -65,5 +73,21 @@ final class Waiting {
         retryImmediately = false;
         isWoken = false;
         timerStep = TimerStep.ATTEMPT;
+    }
+
+    /**
+     * An attempt was granted by some nodes and refused by others. Waiters with different coordinators refuse and wake
+     * each other in this way for as long as a holder has a bare majority. So each split that follows soon doubles the
+     * pause.
+     */
+    void onSplit(long nowNs) {
+        boolean isSoon = splitPauseNs != 0 && nowNs - splitNs < SPLIT_FORGOTTEN_NS + 8 * splitPauseNs;
+        splitPauseNs = isSoon ? Math.min(SPLIT_PAUSE_NS_MAX, 2 * splitPauseNs) : SPLIT_PAUSE_NS_MIN;
+        splitNs = nowNs;
+    }
+
+    /** Returns how long after a time the pause ends; negative after it. */
+    long splitPauseLeftNs(long atNs) {
+        return splitPauseNs == 0 ? 0 : splitNs + splitPauseNs - atNs;
     }
 }
