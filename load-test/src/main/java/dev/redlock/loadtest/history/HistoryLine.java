@@ -4,11 +4,13 @@ import java.util.List;
 import java.util.Locale;
 
 /**
- * One line of a history: the start or the end of an operation.
+ * One line of a history: the start or the end of an operation. Its fields follow in this order, separated by spaces, in
+ * lower case but for the outcome. Lines may be out of order.
  *
- * @param timeNs    the time on the machine-wide monotonic clock
- * @param process   the thread that called; a number is never used again after its process was killed
- * @param resources the names of the resources: one, or those of a set
+ * @param timeNs    the time on the monotonic clock that all processes of the machine share
+ * @param process   the calling thread, with one call at a time; a number is never used again after its process was
+ *                  killed
+ * @param resources the names of the resources: one, or those of a set, separated by commas
  * @param kind      the kind of lock; of a read or a write: that of the section
  * @param token     the fencing token, or the value of a register; 0 without one
  * @param untilNs   the time up to which the holder relies on the lock, as far as this line says; 0 if it does not
@@ -37,7 +39,7 @@ public record HistoryLine(long timeNs, int process, Type type, Operation operati
     /** @threading immutable */
     public enum Operation {
         ACQUIRE, EXTEND, RELEASE,
-        /** Writes a fencing token to the register of a resource. */
+        /** Writes a fencing token to the register of a resource, which rejects one lower than the greatest written. */
         WRITE, READ
     }
 

@@ -1,5 +1,5 @@
 /**
  * The history of a run: every operation of every process as one line of text, and its export for checkers of others.
- * The page docs/internals/testing.md documents the format.
+ * {@link dev.redlock.loadtest.history.HistoryLine} documents the format.
  */
 package dev.redlock.loadtest.history;

@@ -17,7 +17,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import picocli.CommandLine;
 
-/** Each scenario of docs/guides/failure-scenarios.md on real nodes; the scenarios check their own events. */
+/** Each scenario of docs/internals/is-it-safe.md on real nodes; the scenarios check their own events. */
 class ScenariosTest {
     private static final String CLOCK_LIBRARY = "redlock.libfaketime";
 
