@@ -1,0 +1,60 @@
+package dev.redlock.retain;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertNotNull;
+import static org.junit.jupiter.api.Assertions.assertNull;
+
+import dev.redlock.retain.RevocationSearch.Rule;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
+
+/** The proof that nobody waits beside a retained lock until its cap: a search through all states of a small model. */
+class RevocationSearchTest {
+
+    /** The nearest states are enough for the error of a wrong rule. */
+    private static final int NEAREST = 150_000;
+
+    /** The number of states is part of the proof: a change of the model shows in it. */
+    @Test
+    void aRefusedAttemptEndsARetainedLock() {
+        assertClean(new RevocationSearch(Rule.PRODUCT, false, false), 125_117);
+    }
+
+    /** The count of the tickets does not include one that has passed, but its client asks again at last. */
+    @Test
+    void aTicketThatHasPassedEndsARetainedLockByTheNextAttempt() {
+        assertClean(new RevocationSearch(Rule.PRODUCT, true, true), 253_847);
+    }
+
+    private static void assertClean(RevocationSearch search, long stateCount) {
+        long startNs = System.nanoTime();
+        assertNull(search.runForever(Integer.MAX_VALUE));
+        System.out.println("revocation search: " + search.stateCount() + " states, no violation, "
+                + (System.nanoTime() - startNs) / 1_000_000 + " ms");
+        assertEquals(stateCount, search.stateCount(), "states");
+    }
+
+    @ParameterizedTest
+    @EnumSource(mode = EnumSource.Mode.EXCLUDE, names = {"PRODUCT", "NO_TRACE_OF_BACKSTOP"})
+    void findsWhoWaitsUnderEachWrongRule(Rule rule) {
+        assertStory(rule, new RevocationSearch(rule, false, false));
+    }
+
+    @Test
+    void findsThatATicketThatHasPassedNeedsTheTraceOfTheNextAttempt() {
+        assertStory(Rule.NO_TRACE_OF_BACKSTOP, new RevocationSearch(Rule.NO_TRACE_OF_BACKSTOP, true, true));
+    }
+
+    /** The tickets from before the restart are lost with the keys. */
+    @Test
+    void findsThatAttemptsOfAWaiterDoNotReplaceTheEndByALostConnection() {
+        assertStory(Rule.READ_AGAIN, new RevocationSearch(Rule.READ_AGAIN, true, true));
+    }
+
+    private static void assertStory(Rule rule, RevocationSearch search) {
+        String story = search.runForever(NEAREST);
+        assertNotNull(story);
+        System.out.println(rule + ", " + story);
+    }
+}
