@@ -25,7 +25,7 @@ final class Waiting {
     }
 
     private static final long SPLIT_PAUSE_NS_MIN = 250_000;
-    private static final long SPLIT_PAUSE_NS_MAX = 128_000_000;
+    private static final long SPLIT_PAUSE_NS_MAX = 32_000_000;
     private static final long SPLIT_FORGOTTEN_NS = 4_000_000;
 
     PendingAcquire previousInQueue;

@@ -19,6 +19,7 @@ final class SimClocks {
 
     /** Forward jumps are longer; the sum of all clock errors between two samples is shorter. */
     private static final long SEEN_MS = 30_000;
+    private static final long NOT_SEEN = Long.MIN_VALUE;
 
     private final Map<String, Sight[]> sights = new HashMap<>();
     private final List<Jump> jumps = new ArrayList<>();
@@ -44,12 +45,18 @@ final class SimClocks {
         private long knownUntilNs = Long.MIN_VALUE;
         private boolean hasDetected;
         private long detectedNs;
+        /** When it may have detected the step that the next reply shows; {@link #NOT_SEEN} if it cannot have. */
+        private long maybeDetectedNs = NOT_SEEN;
         /**
          * The client first connected when the node was empty and young, but reported a long uptime; or when so many
          * nodes were empty and young that it could take them for new ones.
          */
         private boolean isDeceived;
         private long deceivedNs;
+
+        private boolean isStep(long newSteppedMs) {
+            return Math.abs(newSteppedMs - steppedMs) > SEEN_MS;
+        }
     }
 
     SimClocks(int nodeCount, long maxTtlMs, boolean isFreshGroupTrusted) {
@@ -92,12 +99,22 @@ final class SimClocks {
         if (sight == null) {
             all[index] = firstSight(nodes[index], executedNs, steppedMs);
         } else {
-            if (Math.abs(steppedMs - sight.steppedMs) > SEEN_MS) {
+            if (sight.isStep(steppedMs)) {
                 sight.knownUntilNs = executedNs;
                 sight.hasDetected = true;
-                sight.detectedNs = nowNs;
+                sight.detectedNs = sight.maybeDetectedNs == NOT_SEEN ? nowNs : sight.maybeDetectedNs;
             }
+            sight.maybeDetectedNs = NOT_SEEN;
             sight.steppedMs = steppedMs;
+        }
+    }
+
+    /** A client without memory has read a TIME reply, or has closed the connection instead. */
+    void onDoubtfulTimeReply(String client, int index, long steppedMs, long nowNs) {
+        Sight[] all = sights.get(client);
+        Sight sight = all == null ? null : all[index];
+        if (sight != null && sight.isStep(steppedMs) && sight.maybeDetectedNs == NOT_SEEN) {
+            sight.maybeDetectedNs = nowNs;
         }
     }
 
@@ -139,7 +156,10 @@ final class SimClocks {
         return all != null && all[jump.node] != null && all[jump.node].knownUntilNs >= jump.atNs;
     }
 
-    /** Returns whether a client has detected a clock jump of a node, so that earlier grants do not count. */
+    /**
+     * Returns whether a client has detected a clock jump of a node, so that grants from before its quarantine has ended
+     * do not count. If the time of the detection is in doubt, the quarantine may have ended.
+     */
     boolean isRevoked(String client, int node, long grantedNs) {
         Sight[] all = sights.get(client);
         Sight sight = all == null ? null : all[node];

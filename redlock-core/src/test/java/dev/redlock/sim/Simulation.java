@@ -167,8 +167,9 @@ public final class Simulation {
         for (SimClient client : clients) {
             if (client.process().isNamed(link)) {
                 client.whenIdle(() -> {
-                    // Without memory it may have closed the connection instead of reading the reply.
-                    if (!client.isWithoutMemory()) {
+                    if (client.isWithoutMemory()) {
+                        clocks.onDoubtfulTimeReply(client.name(), index, steppedMs, world.nowNs());
+                    } else {
                         clocks.onTimeReply(client.name(), index, executedNs, steppedMs, world.nowNs());
                     }
                 });

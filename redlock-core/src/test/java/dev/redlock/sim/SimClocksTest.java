@@ -1,0 +1,40 @@
+package dev.redlock.sim;
+
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import org.junit.jupiter.api.Test;
+
+/** What a client knows of a clock that has jumped. */
+class SimClocksTest {
+
+    private static final long MS = 1_000_000;
+    private static final long MAX_TTL_MS = 3_000;
+    private static final long STEP_MS = 60_000;
+
+    private final SimClocks clocks = new SimClocks(3, MAX_TTL_MS, false);
+
+    private void jumpAfterFirstReply() {
+        clocks.onTimeReply("a", 0, MS, 0, MS);
+        clocks.onStep(0, STEP_MS, 500 * MS);
+    }
+
+    @Test
+    void grantsDoNotCountUntilTheQuarantineEnds() {
+        jumpAfterFirstReply();
+        clocks.onTimeReply("a", 0, 2_000 * MS, STEP_MS, 2_000 * MS);
+        assertTrue(clocks.isRevoked("a", 0, 4_999 * MS));
+        assertFalse(clocks.isRevoked("a", 0, 5_000 * MS));
+    }
+
+    /** The quarantine began with the first reply if the client had memory for it. */
+    @Test
+    void aDoubtfulReplyMayHaveBegunTheQuarantine() {
+        jumpAfterFirstReply();
+        clocks.onDoubtfulTimeReply("a", 0, STEP_MS, 1_000 * MS);
+        assertFalse(clocks.isRevoked("a", 0, 1_500 * MS), "nothing is known yet");
+        clocks.onTimeReply("a", 0, 2_000 * MS, STEP_MS, 2_000 * MS);
+        assertTrue(clocks.isRevoked("a", 0, 3_999 * MS));
+        assertFalse(clocks.isRevoked("a", 0, 4_000 * MS));
+    }
+}
