@@ -34,7 +34,7 @@ final class BlockSearch extends StorySearch {
         SEED_WITHOUT_STEP,
         /** Wrong: a node grants a refill to a client that does not own the key. */
         REFILL_WITHOUT_KEY,
-        /** Wrong: a node has a vote in a refill if the client owns its key, though the lease was decided by other values. */
+        /** Wrong: a node has a vote in a refill if the client owns its key, whatever values decided the lease. */
         REFILL_BY_ANY_GRANT,
         /** Wrong: a lease uses the numbers that an earlier one of its client has left. */
         LEFTOVERS
