@@ -9,7 +9,8 @@ import java.util.Arrays;
  * <ul>
  * <li>A sends an acquire to all nodes; each executes it, replies, or loses it. A decides on any quorum. With it A reads
  * the tickets of the node and registers for their key: the next change by another client is pushed, once.
- * <li>B asks any node, because clients may differ in the nodes that are ready. A refusal leaves a ticket.
+ * <li>B asks any node, because clients may differ in the nodes that are ready. A refusal leaves a ticket
+ * or, without one, changes the key of the tickets.
  * <li>B has a ticket from before A's acquire. If A's grant had a later ticket, it has passed, and the count of the
  * tickets does not include it.
  * <li>A connection of A breaks, with the pushes and replies on it. A node restarts without its keys. One loses the key
@@ -38,6 +39,8 @@ final class RevocationSearch extends StorySearch {
         COORDINATOR_ONLY,
         /** Wrong: the tickets are read first, and A registers in a later write. */
         REGISTERED_LATER,
+        /** Wrong: A registers, and reads the tickets, when its first holder has ended. */
+        REGISTERED_AT_RELEASE,
         /** Wrong: A registers before its acquire, which changes the key of the tickets. */
         REGISTERED_BEFORE,
         /** Wrong: a push before the quorum has answered is for nobody. */
@@ -60,23 +63,38 @@ final class RevocationSearch extends StorySearch {
         OWN_ATTEMPT_IGNORED
     }
 
+    /** How B waits. */
+    enum Waiter {
+        /** It has a ticket, which the count includes. */
+        COUNTED,
+        /** It may have a ticket that has passed. */
+        PASSED,
+        /** It has no ticket, as readers, writers and single attempts: its refusals change the key, not the count. */
+        UNCOUNTED
+    }
+
     // The head.
     private static final int PHASE = 0;
     /** A has learnt that somebody waits, or may wait. */
     private static final int IS_NOTICED = 1;
     private static final int WAITER = 2;
-    private static final int[] HEAD_BITS = {3, 1, 2};
+    /** A has asked for the tickets after its first holder. */
+    private static final int IS_PREPARED = 3;
+    private static final int[] HEAD_BITS = {3, 1, 3, 1};
 
     private static final byte IDLE = 0;
     private static final byte ACQUIRING = 1;
     private static final byte HELD = 2;
     private static final byte FREE = 3;
     private static final byte OVER = 4;
+    private static final byte PREPARING = 5;
 
     private static final byte ABSENT = 0;
     private static final byte ASKING = 1;
     private static final byte REFUSED = 2;
     private static final byte ASKING_AGAIN = 3;
+    /** Refused by another holder before A, whose release wakes it. */
+    private static final byte WOKEN = 4;
 
     // A node's part of the state.
     /** The key of A's lease. */
@@ -107,22 +125,22 @@ final class RevocationSearch extends StorySearch {
     private static final byte WITH_TICKET = 1;
 
     private static final String ASK_AGAIN = "asks again";
+    private static final String ASK_WOKEN = "is woken and asks again";
     private static final String HOLDER_ENDS = "the local holder ends";
 
     private final Rule rule;
-    private final boolean isPassed;
+    private final Waiter kind;
     private final boolean hasBackstop;
 
     /**
      * A search with one waiter.
      *
-     * @param isPassed    whether its ticket from before may have passed
      * @param hasBackstop whether it asks again at last
      */
-    RevocationSearch(Rule rule, boolean isPassed, boolean hasBackstop) {
+    RevocationSearch(Rule rule, Waiter kind, boolean hasBackstop) {
         super(HEAD_BITS, NODE_BITS);
         this.rule = rule;
-        this.isPassed = isPassed;
+        this.kind = kind;
         this.hasBackstop = hasBackstop;
     }
 
@@ -138,7 +156,8 @@ final class RevocationSearch extends StorySearch {
 
     @Override
     boolean isUnfinished(byte[] state) {
-        return (state[PHASE] == HELD || state[PHASE] == FREE) && state[WAITER] != ABSENT;
+        return state[WAITER] != ABSENT
+                && (state[PHASE] == HELD || state[PHASE] == FREE || state[PHASE] == PREPARING);
     }
 
     /** All but what may never happen: local grants, attempts, faults. */
@@ -147,7 +166,7 @@ final class RevocationSearch extends StorySearch {
         return switch (event) {
             case "the reply arrives", "the push arrives", "registers", "registers again",
                     "learns of the lost connection",
-                    "releases", HOLDER_ENDS, "the attempt is executed" ->
+                    "releases", HOLDER_ENDS, "the attempt is executed", "is asked for tickets", ASK_WOKEN ->
                 true;
             case ASK_AGAIN -> hasBackstop;
             default -> false;
@@ -201,11 +220,20 @@ final class RevocationSearch extends StorySearch {
                     visitWith(state, PHASE, HELD, "A", "has acquired", NO_NODE);
                 }
             }
+            case PREPARING -> {
+                if (answeredCount == NODES && state[IS_NOTICED] == 0) {
+                    visitWith(state, PHASE, FREE, "A", "retains the lease", NO_NODE);
+                } else if (state[IS_NOTICED] == 1) {
+                    visitEnd("A", "releases");
+                }
+            }
             case HELD -> {
                 boolean isFull = answeredCount >= (rule == Rule.RETAINED_ON_QUORUM ? QUORUM : NODES);
                 if (rule == Rule.GRANTED_AFTER_PUSH && isFull) {
                     // A local waiter is next.
                     visit(state.clone(), "A", HOLDER_ENDS, NO_NODE);
+                } else if (isFull && rule == Rule.REGISTERED_AT_RELEASE && state[IS_PREPARED] == 0) {
+                    prepare(state.clone());
                 } else if (isFull && state[IS_NOTICED] == 0) {
                     visitWith(state, PHASE, FREE, "A", HOLDER_ENDS, NO_NODE);
                 } else {
@@ -229,6 +257,15 @@ final class RevocationSearch extends StorySearch {
         }
         next[node(0) + IS_COORDINATOR] = 1;
         visit(next, "A", "sends an acquire", NO_NODE);
+    }
+
+    private void prepare(byte[] next) {
+        next[PHASE] = PREPARING;
+        next[IS_PREPARED] = 1;
+        for (int i = 0; i < NODES; i++) {
+            next[node(i) + COMMAND] = SENT;
+        }
+        visit(next, "A", HOLDER_ENDS, NO_NODE);
     }
 
     private void runNode(byte[] state, int i) {
@@ -283,13 +320,15 @@ final class RevocationSearch extends StorySearch {
 
     private void acquire(byte[] next, int i) {
         int node = node(i);
-        boolean isAsked = rule != Rule.COORDINATOR_ONLY || next[node + IS_COORDINATOR] == 1;
+        boolean isPreparing = next[PHASE] == PREPARING;
+        boolean isAsked = (rule != Rule.COORDINATOR_ONLY || next[node + IS_COORDINATOR] == 1)
+                && (rule != Rule.REGISTERED_AT_RELEASE || isPreparing);
         boolean isTicketRead = isAsked && rule != Rule.VALUE_IGNORED && next[node + TICKET] == COUNTED;
         byte read = rule == Rule.REGISTERED_LATER ? READ : REPLIED;
-        next[node + IS_KEY] = 1;
+        next[node + IS_KEY] |= (byte) (isPreparing ? 0 : 1);
         next[node + IS_REGISTERED] = (byte) (isAsked && read == REPLIED && rule != Rule.REGISTERED_BEFORE ? 1 : 0);
         next[node + COMMAND] = (byte) (read + (isTicketRead ? WITH_TICKET : 0));
-        visit(next, "A", "the acquire is executed", i);
+        visit(next, "A", isPreparing ? "is asked for tickets" : "the acquire is executed", i);
     }
 
     private void breakConnection(byte[] state, int i) {
@@ -328,19 +367,19 @@ final class RevocationSearch extends StorySearch {
         byte waiter = state[WAITER];
         if (waiter == ABSENT && state[PHASE] == IDLE) {
             byte[] next = state.clone();
-            next[WAITER] = REFUSED;
-            next[node + TICKET] = COUNTED;
-            visit(next.clone(), "B", "waits for another holder, with a ticket", i);
-            if (isPassed) {
+            next[WAITER] = kind == Waiter.UNCOUNTED ? WOKEN : REFUSED;
+            next[node + TICKET] = kind == Waiter.UNCOUNTED ? NONE : COUNTED;
+            visit(next.clone(), "B", "waits for another holder", i);
+            if (kind == Waiter.PASSED) {
                 next[node + TICKET] = PASSED;
                 visit(next, "B", "waits for another holder, with a ticket that has passed,", i);
             }
         }
-        if (waiter == ABSENT || waiter == REFUSED) {
+        if (waiter == ABSENT || waiter == REFUSED || waiter == WOKEN) {
             byte[] next = state.clone();
             next[WAITER] = waiter == ABSENT ? ASKING : ASKING_AGAIN;
             next[node + IS_ASKED] = 1;
-            visit(next, "B", waiter == ABSENT ? "asks" : ASK_AGAIN, i);
+            visit(next, "B", waiter == ABSENT ? "asks" : waiter == WOKEN ? ASK_WOKEN : ASK_AGAIN, i);
         }
         if (state[node + IS_ASKED] == 1) {
             executeAttempt(state.clone(), i);
@@ -352,7 +391,8 @@ final class RevocationSearch extends StorySearch {
         boolean leavesTrace = next[WAITER] == ASKING
                 ? rule != Rule.NO_TRACE
                 : rule != Rule.NO_TRACE_OF_BACKSTOP && rule != Rule.NO_TRACE;
-        boolean isHeld = next[PHASE] == HELD || next[PHASE] == FREE;
+        boolean isHeld = next[PHASE] > ACQUIRING;
+        byte after = kind == Waiter.UNCOUNTED && !isHeld && next[node + IS_KEY] == 0 ? WOKEN : REFUSED;
         if (next[node + IS_KEY] == 1 || !isHeld) {
             // Without A's key, that of another holder.
             refuse(next, i, leavesTrace);
@@ -366,7 +406,7 @@ final class RevocationSearch extends StorySearch {
                 }
             }
         }
-        next[WAITER] = REFUSED;
+        next[WAITER] = after;
         next[node + IS_ASKED] = 0;
         visit(next, "B", "the attempt is executed", i);
     }
@@ -374,7 +414,8 @@ final class RevocationSearch extends StorySearch {
     private void refuse(byte[] next, int i, boolean leavesTrace) {
         int node = node(i);
         if (leavesTrace) {
-            next[node + TICKET] = next[node + TICKET] == NONE ? COUNTED : next[node + TICKET];
+            boolean isCounted = next[node + TICKET] == NONE && kind != Waiter.UNCOUNTED;
+            next[node + TICKET] = isCounted ? COUNTED : next[node + TICKET];
             next[node + IS_PUSHED] |= next[node + IS_REGISTERED];
             next[node + IS_REGISTERED] = 0;
         }
@@ -385,7 +426,7 @@ final class RevocationSearch extends StorySearch {
     /** After A has noticed, what leads to it is not read any more. */
     @Override
     void reduce(byte[] state) {
-        if (state[IS_NOTICED] == 1 && state[PHASE] > ACQUIRING) {
+        if (state[IS_NOTICED] == 1 && (state[PHASE] == HELD || state[PHASE] == FREE)) {
             for (int i = 0; i < NODES; i++) {
                 int node = node(i);
                 Arrays.fill(state, node + TICKET, node + COMMAND, (byte) 0);
