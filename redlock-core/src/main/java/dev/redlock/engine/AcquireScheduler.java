@@ -233,6 +233,11 @@ final class AcquireScheduler implements Waiters {
     }
 
     @Override
+    public void onCompetitor(LockKey key) {
+        fairness.onCompetitor(key);
+    }
+
+    @Override
     public int onEnding(LockKey key, long waitNs, long acquiredNs, long nowNs) {
         countLease(key, waitNs, nowNs - acquiredNs);
         boolean isAnyLockContended = queues.count != 0 || fairness.size != 0;

@@ -11,11 +11,12 @@ import java.util.random.RandomGenerator;
  * <ol>
  * <li>A lock that nobody else wants has no {@link Competition}. One release in 10 ms of use asks the coordinator
  * whether another client waits.
- * <li>That answer, or a push after another client has changed the lock, starts a competition.
+ * <li>That answer starts a competition. So does a push after another client has changed the lock, a node that refused
+ * this client's lease for another client, and an earlier ticket of another client.
  * <li>The next attempt after such an answer gives way. So does the first one after more than
  * {@link ClientConfig.Limits#localHandoffsMax} leases in a row and some milliseconds.
- * <li>To give way for a plain lock is an attempt that the coordinator refuses if another client has a ticket. For other
- * kinds of lock it is a pause.
+ * <li>To give way for a plain lock is an attempt that the coordinator refuses if another client has a ticket. With a
+ * later ticket than another client's, and for other kinds of lock, it is a pause.
  * <li>A client that gave way, and got the lock, knows no other client any more.
  * </ol>
  *
@@ -166,11 +167,24 @@ final class Fairness {
 
     /** A node has pushed that another client has changed the lock of a queue. */
     void onPushed(WaitQueue queue) {
-        LockKey key = queue.key;
-        // The permits of a semaphore are many, and a reader does not hold up the next one.
-        if (key.kind != LockKind.READ && key.kind != LockKind.PERMIT) {
-            ofOrNew(key, services.clock.nanoTime()).isKnown = true;
+        if (isExclusive(queue.key)) {
+            ofOrNew(queue.key, services.clock.nanoTime()).isKnown = true;
         }
+    }
+
+    /**
+     * A node has refused an attempt that a quorum has granted: another client had its key there. That client may have
+     * won the coordinator, which has used up its ticket.
+     */
+    void onCompetitor(LockKey key) {
+        if (isExclusive(key)) {
+            onReported(key);
+        }
+    }
+
+    /** The permits of a semaphore are many, and a reader does not hold up the next one. */
+    private static boolean isExclusive(LockKey key) {
+        return key.kind != LockKind.READ && key.kind != LockKind.PERMIT;
     }
 
     /** A node has answered the question with its count of tickets. */
@@ -216,6 +230,7 @@ final class Fairness {
             competition = ofOrNew(key, acquiredNs);
         }
         if (competition != null) {
+            competition.isKnown |= isPreceded(queues.get(key));
             competition.isHeld = false;
             competition.leaseCount++;
             competition.releasedNs = nowNs;
@@ -230,9 +245,11 @@ final class Fairness {
 
     /** Whether a lock may have a competition though no other client is known. */
     private boolean mayCompete(LockKey key) {
-        return key.kind == LockKind.SET
-                ? !queues.resourceQueues.isEmpty()
-                : queues.get(key) != null && services.coordinator.of(key) == Coordinator.NONE;
+        if (key.kind == LockKind.SET) {
+            return !queues.resourceQueues.isEmpty();
+        }
+        WaitQueue queue = queues.get(key);
+        return isPreceded(queue) || queue != null && services.coordinator.of(key) == Coordinator.NONE;
     }
 
     // ---- giving way -------------------------------------------------------------------------------------------------
@@ -288,7 +305,11 @@ final class Fairness {
             return;
         }
         boolean isBackingOff = head.state == PendingAcquire.State.BACKING_OFF;
-        if (isDue && isBackingOff && hasPushes && mayYield(queue)) {
+        if (isDue && isBackingOff && isPreceded(queue)) {
+            // Its own ticket would refuse an attempt that yields.
+            pause(competition, queue, services.coordinator.placeDelayNs(queue.key, queue.place));
+            head.plan = PendingAcquire.Plan.COORDINATOR_FIRST;
+        } else if (isDue && isBackingOff && hasPushes && mayYield(queue)) {
             giveWay(competition, head);
             scheduler.startAttempt(head);
         } else if (isDue && isBackingOff) {
@@ -320,6 +341,14 @@ final class Fairness {
         long intervalNs = mayYield ? YIELD_INTERVAL_NS : PAUSE_MULTIPLE * PAUSE_NS;
         return isLimitReached(competition) && nowNs - competition.sinceNs >= intervalNs
                 && (competition.isKnown || SetOrder.isOfSet(queue) && queues.setOrder.isOverlapping(queue));
+    }
+
+    /**
+     * Returns whether another client has an earlier ticket than the queue. An attempt that follows a release of this
+     * client at once would pass it.
+     */
+    private static boolean isPreceded(WaitQueue queue) {
+        return queue != null && queue.ticket != Ticket.NONE && queue.place > Ticket.FIRST_PLACE;
     }
 
     private boolean isLimitReached(Competition competition) {

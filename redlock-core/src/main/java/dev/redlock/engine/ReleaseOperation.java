@@ -86,10 +86,13 @@ final class ReleaseOperation {
         try {
             // By the votes of the acquire round, so before the round of the release.
             CommandKind kind = kindOf(claim);
+            LeaseHandle lease = claim.lease;
+            if (claim.round.refused() != 0 && lease.waitNs > 0) {
+                keeper.waiters.onCompetitor(key);
+            }
             claim.round.reset();
             claim.round.onNotAsked(services.all & ~claim.askedMask);
             long nowNs = clock.nanoTime();
-            LeaseHandle lease = claim.lease;
             int askedNode = keeper.waiters.onEnding(key, lease.waitNs, lease.acquiredNs, nowNs);
             telemetry.onReleaseStarted(claim, nowNs);
             timers.start(claim.roundTimer, nowNs + claim.nodeTimeoutNs());

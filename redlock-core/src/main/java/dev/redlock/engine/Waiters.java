@@ -14,6 +14,9 @@ interface Waiters {
      */
     int onEnding(LockKey key, long waitNs, long acquiredNs, long nowNs);
 
+    /** A node refused an acquire that a quorum granted. Comes before {@link #onEnding}. */
+    void onCompetitor(LockKey key);
+
     /** A lease is lost: no release is sent that could ask a node, so the next one does. */
     void onLost(LockKey key, long waitNs, long acquiredNs, long nowNs);
 
