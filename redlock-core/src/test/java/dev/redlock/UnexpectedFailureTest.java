@@ -593,6 +593,25 @@ class UnexpectedFailureTest extends VirtualTest {
         assertEquals(EnumSet.of(ReleaseOutcome.KEPT, ReleaseOutcome.UNKNOWN), thrownOutcomes);
     }
 
+    /** Nothing would end it: it has no timer. */
+    @Test
+    void aLockThatCannotBeKeptForWantOfATimerExpires() {
+        Lease lease = acquired(acquire(client, options().holdAtLeast(Duration.ofMillis(20))));
+        client.clockListener(() -> {
+            boolean isStartingATimer = StackWalker.getInstance()
+                    .walk(all -> all.anyMatch(frame -> frame.getMethodName().equals("startKept")));
+            if (isStartingATimer) {
+                hasThrown = true;
+                throw new UsedUp();
+            }
+        });
+        assertEquals(ReleaseOutcome.KEPT, release(lease));
+        assertTrue(hasThrown);
+        assertEquals(0, client.engine().heldCount());
+        assertEquals(3, keyCount());
+        assertReusable(lease);
+    }
+
     /** The round of the first release completes both. */
     @Test
     void aSecondReleaseThatThrowsWaitsForTheFirst() throws InterruptedException {

@@ -57,13 +57,19 @@ final class KeptLocks {
             long nowNs = services.clock.nanoTime();
             shorten(lease, claim, nowNs);
             if (!services.isClosing) {
-                kept = keeping(lease);
-                keeper.track(kept, claim);
+                LeaseHandle keeping = keeping(lease);
+                keeper.track(keeping, claim);
                 keeper.extendableCount++;
+                kept = keeping;
                 keeper.renewals.startKept(claim, nowNs);
             }
         } catch (RuntimeException | Error e) {
             Log.error("a lock cannot be kept for its shortest hold; it expires with its ttl", e);
+            if (kept != null) {
+                // Without a timer nothing would end it.
+                keeper.untrack(kept);
+                kept = null;
+            }
         }
         if (kept == null) {
             keeper.releases.leave(claim);

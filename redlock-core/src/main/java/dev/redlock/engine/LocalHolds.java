@@ -1,7 +1,7 @@
 package dev.redlock.engine;
 
 import dev.redlock.api.Lease;
-import java.util.HashMap;
+import java.util.LinkedHashMap;
 import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.locks.Lock;
@@ -15,9 +15,12 @@ import java.util.concurrent.locks.ReentrantReadWriteLock;
  */
 public final class LocalHolds {
 
+    /** Resources per thread whose lost holds it may still unlock. A thread may never do so. */
+    private static final int LOST_MAX = 64;
+
     private final ConcurrentHashMap<LockKey, Hold> holds = new ConcurrentHashMap<>();
-    /** The number of holds that {@link #endLost} has ended and that their thread may still unlock. */
-    private final ThreadLocal<Map<LockKey, Integer>> lostCounts = ThreadLocal.withInitial(HashMap::new);
+    /** The number of holds that {@link #endLost} has ended. */
+    private final ThreadLocal<Map<LockKey, Integer>> lostCounts = ThreadLocal.withInitial(LinkedHashMap::new);
 
     /**
      * The hold of one resource: a thread takes the distributed lock inside its first hold of the local lock.
@@ -40,11 +43,7 @@ public final class LocalHolds {
             return leases.get(Thread.currentThread());
         }
 
-        /**
-         * Stores the lease of the calling thread.
-         *
-         * @param lease the lease
-         */
+        /** Stores the lease of the calling thread. */
         public void keep(Lease lease) {
             leases.put(Thread.currentThread(), lease);
         }
@@ -74,11 +73,7 @@ public final class LocalHolds {
         holds.computeIfPresent(key, (k, hold) -> --hold.useCount == 0 ? null : hold);
     }
 
-    /**
-     * The hold of a resource.
-     *
-     * @return its hold; null if no thread holds the lock or waits for it
-     */
+    /** @return the hold of a resource; null if no thread holds the lock or waits for it */
     public Hold get(LockKey key) {
         return holds.get(key);
     }
@@ -90,18 +85,18 @@ public final class LocalHolds {
      */
     public void endLost(LockKey key, Hold hold, Lock last) {
         hold.take().close();
+        Map<LockKey, Integer> counts = lostCounts.get();
         for (; hold.holdCount() > 1; leave(key)) {
             boolean isReadFirst = hold.lock.getReadHoldCount() > (last == hold.lock.readLock() ? 1 : 0);
             (isReadFirst ? hold.lock.readLock() : hold.lock.writeLock()).unlock();
-            lostCounts.get().merge(key, 1, Integer::sum);
+            counts.merge(key, 1, Integer::sum);
+        }
+        if (counts.size() > LOST_MAX) {
+            counts.remove(counts.keySet().iterator().next());
         }
     }
 
-    /**
-     * Unlocks a hold that was lost.
-     *
-     * @return whether the calling thread had one
-     */
+    /** Unlocks a hold that was lost, and returns whether the calling thread had one. */
     public boolean unlockLost(LockKey key) {
         boolean isLost = lostCounts.get().containsKey(key);
         lostCounts.get().computeIfPresent(key, (k, count) -> count == 1 ? null : count - 1);

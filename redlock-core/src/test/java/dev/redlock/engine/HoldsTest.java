@@ -1,9 +1,11 @@
 package dev.redlock.engine;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertNotSame;
 import static org.junit.jupiter.api.Assertions.assertNull;
 import static org.junit.jupiter.api.Assertions.assertSame;
+import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import dev.redlock.api.Lease;
 import java.util.concurrent.CompletableFuture;
@@ -63,6 +65,24 @@ class HoldsTest {
         hold.lock().writeLock().lock();
         hold.lock().readLock().lock();
         assertEquals(2, hold.holdCount());
+    }
+
+    @Test
+    void aThreadThatNeverUnlocksItsLostHoldsKeepsTheLatestAlone() {
+        LocalHolds holds = new LocalHolds();
+        for (int i = 0; i < 100; i++) {
+            LockKey key = LockKey.of("", "orders/" + i, 512);
+            LocalHolds.Hold hold = holds.enter(key);
+            holds.enter(key);
+            hold.lock().writeLock().lock();
+            hold.lock().writeLock().lock();
+            hold.keep(first);
+            holds.endLost(key, hold, hold.lock().writeLock());
+        }
+        assertFalse(holds.unlockLost(LockKey.of("", "orders/35", 512)));
+        assertTrue(holds.unlockLost(LockKey.of("", "orders/36", 512)));
+        assertFalse(holds.unlockLost(LockKey.of("", "orders/36", 512)), "once");
+        assertTrue(holds.unlockLost(LockKey.of("", "orders/99", 512)));
     }
 
     @Test
