@@ -153,7 +153,7 @@ public final class AcquireOptions {
      * token, and {@link #watchLoss} does not apply to them.
      */
     public AcquireOptions forReading() {
-        return ofKind(LockKind.READ);
+        return ofKind(LockKind.READ, 0);
     }
 
     /**
@@ -161,7 +161,7 @@ public final class AcquireOptions {
      * waits for the present ones.
      */
     public AcquireOptions forWriting() {
-        return ofKind(LockKind.WRITE);
+        return ofKind(LockKind.WRITE, 0);
     }
 
     /**
@@ -181,10 +181,7 @@ public final class AcquireOptions {
             throw new IllegalArgumentException("permit count " + permitCount + " is out of range: a semaphore has 1 to "
                     + PermitKey.PERMITS_MAX + " permits");
         }
-        return with(changed -> {
-            changed.kind = LockKind.PERMIT;
-            changed.permitCount = permitCount;
-        });
+        return ofKind(LockKind.PERMIT, permitCount);
     }
 
     /**
@@ -216,10 +213,10 @@ public final class AcquireOptions {
         return new AcquireOptions(changed);
     }
 
-    private AcquireOptions ofKind(LockKind kind) {
+    private AcquireOptions ofKind(LockKind kind, int permitCount) {
         return with(changed -> {
             changed.kind = kind;
-            changed.permitCount = 0;
+            changed.permitCount = permitCount;
         });
     }
 

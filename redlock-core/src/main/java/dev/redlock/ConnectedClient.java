@@ -158,10 +158,6 @@ abstract class ConnectedClient implements AutoCloseable {
         return engine.loops.flightRecord();
     }
 
-    LockEngine engine() {
-        return engine;
-    }
-
     // ---- closing ----------------------------------------------------------------------------------------------------
 
     /**
@@ -207,8 +203,7 @@ abstract class ConnectedClient implements AutoCloseable {
 
     private static void logUnreleased(CloseReport report) {
         if (!report.isClean()) {
-            Log.log(System.Logger.Level.WARNING,
-                    "closed without confirmed release of {0}; their remaining keys expire",
+            Log.log(System.Logger.Level.WARNING, "closed without confirmed release of {0}; their remaining keys expire",
                     report.unreleasedText());
         }
     }

@@ -68,9 +68,8 @@ abstract class ConnectionSettings {
         checkOpen();
         Objects.requireNonNull(name, "client name is null: give \"\" for none");
         if (!name.chars().allMatch(c -> c > ' ' && c < 127)) {
-            throw new IllegalArgumentException(
-                    "client name \"" + SafeText.of(name) + "\" has a blank or a special character,"
-                            + " which Redis refuses: use printable ASCII without blanks");
+            throw new IllegalArgumentException("client name \"" + SafeText.of(name) + "\" has a blank or a special"
+                    + " character, which Redis refuses: use printable ASCII without blanks");
         }
         if (name.length() > Token.NAME_LENGTH_MAX) {
             throw new IllegalArgumentException("client name \"" + SafeText.of(name) + "\" has " + name.length()
@@ -98,8 +97,7 @@ abstract class ConnectionSettings {
      */
     public RedlockContext clusterNodeTimeout(Duration timeout) {
         return with(() -> clusterNodeTimeoutMs = inRange("clusterNodeTimeout",
-                Durations.millisOf("clusterNodeTimeout", timeout), 100,
-                86_400_000, "ms"));
+                Durations.millisOf("clusterNodeTimeout", timeout), 100, 86_400_000, "ms"));
     }
 
     /**
@@ -230,8 +228,7 @@ abstract class ConnectionSettings {
         return (int) inRange(what, Durations.millisOf(what, duration), min, max, "ms");
     }
 
-    static long inRange(String what, long value, long min, long max,
-            String unit) {
+    static long inRange(String what, long value, long min, long max, String unit) {
         if (value < min || value > max) {
             throw new IllegalArgumentException(
                     what + " " + value + " is out of range: " + min + " to " + max + " " + unit + " are allowed");

@@ -105,9 +105,8 @@ abstract class LockSettings extends ConnectionSettings {
      * @param ttl default 24 h, from ten times {@link #maxTtl} to 10 years
      */
     public RedlockContext fenceCounterTtl(Duration ttl) {
-        return with(
-                () -> fenceCounterTtlMs = inRange("fenceCounterTtl", Durations.millisOf("fenceCounterTtl", ttl), 1000,
-                        315_360_000_000L, "ms"));
+        return with(() -> fenceCounterTtlMs = inRange("fenceCounterTtl", Durations.millisOf("fenceCounterTtl", ttl),
+                1000, 315_360_000_000L, "ms"));
     }
 
     /**
@@ -232,8 +231,7 @@ abstract class LockSettings extends ConnectionSettings {
 
     /**
      * Limits the leases with automatic extension or {@link AcquireOptions#holdAtLeast}, held, kept or being acquired,
-     * per event loop. More end as
-     * {@link AcquireOutcome.Kind#OVERLOADED}.
+     * per event loop. More end as {@link AcquireOutcome.Kind#OVERLOADED}.
      *
      * @param count default 65 536, at least 0
      */

@@ -103,15 +103,9 @@ class LockView implements Lock {
         LocalHolds.Hold hold = enter("tryLock()");
         boolean isTaken = false;
         try {
-            if (!isUpgrade(hold) && local(hold).tryLock()) {
-                try {
-                    isTaken = isHeldAgain(hold) || acquireWithin(hold, 0);
-                } catch (InterruptedException e) {
-                    Thread.currentThread().interrupt();
-                } finally {
-                    unlockUnless(isTaken, hold);
-                }
-            }
+            isTaken = !isUpgrade(hold) && local(hold).tryLock() && acquireWithin(hold, 0);
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
         } finally {
             leaveUnless(isTaken);
         }
@@ -126,13 +120,7 @@ class LockView implements Lock {
         boolean isTaken = false;
         try {
             refuseUpgrade(hold);
-            if (local(hold).tryLock(time, unit)) {
-                try {
-                    isTaken = isHeldAgain(hold) || acquireWithin(hold, Math.max(0, deadlineNs - engine.nowNs()));
-                } finally {
-                    unlockUnless(isTaken, hold);
-                }
-            }
+            isTaken = local(hold).tryLock(time, unit) && acquireWithin(hold, Math.max(0, deadlineNs - engine.nowNs()));
         } finally {
             leaveUnless(isTaken);
         }
@@ -172,10 +160,6 @@ class LockView implements Lock {
         return true;
     }
 
-    private static boolean isHeldAgain(LocalHolds.Hold hold) {
-        return hold.holdCount() > 1 && hold.lease().isHeld();
-    }
-
     private boolean acquireForever(LocalHolds.Hold hold) throws InterruptedException {
         while (true) {
             AcquireOutcome outcome = engine.acquireBlocking(key, spec, PATIENCE_NS);
@@ -190,17 +174,26 @@ class LockView implements Lock {
         }
     }
 
+    /** Acquires the lock inside the local lock, which is unlocked again without success. */
     private boolean acquireWithin(LocalHolds.Hold hold, long waitNs) throws InterruptedException {
-        if (hold.holdCount() > 1) {
-            // The lease was lost. To acquire it now would look like a re-entry.
-            holds.endLost(key, hold, local(hold));
-            return false;
+        boolean isTaken = false;
+        try {
+            if (hold.holdCount() == 1) {
+                AcquireOutcome outcome = engine.acquireBlocking(key, spec, waitNs);
+                isTaken = outcome.isAcquired();
+                if (isTaken) {
+                    hold.keep(outcome.lease());
+                }
+            } else if (hold.lease().isHeld()) {
+                isTaken = true;
+            } else {
+                // The lease was lost. To acquire it now would look like a re-entry.
+                holds.endLost(key, hold, local(hold));
+            }
+        } finally {
+            unlockUnless(isTaken, hold);
         }
-        AcquireOutcome outcome = engine.acquireBlocking(key, spec, waitNs);
-        if (outcome.isAcquired()) {
-            hold.keep(outcome.lease());
-        }
-        return outcome.isAcquired();
+        return isTaken;
     }
 
     private void unlockUnless(boolean isTaken, LocalHolds.Hold hold) {

@@ -125,14 +125,12 @@ public final class Redlock extends ScopedClient {
      * @throws IllegalArgumentException if the resource is empty or too long, the ttl out of range or the budget
      *                                  negative
      */
-    public AcquireOutcome tryAcquire(String resource, Duration ttl, Duration wait)
-            throws InterruptedException {
+    public AcquireOutcome tryAcquire(String resource, Duration ttl, Duration wait) throws InterruptedException {
         return engine.acquireBlocking(engine.key(resource), specOfTtl(ttl), Durations.nanosOf("wait", wait));
     }
 
     /** Acquires a lock if it is free: one attempt, or more if the options have a wait budget. */
-    public AcquireOutcome tryAcquire(String resource, AcquireOptions options)
-            throws InterruptedException {
+    public AcquireOutcome tryAcquire(String resource, AcquireOptions options) throws InterruptedException {
         AcquireSpec spec = AcquireOptions.specOf(options);
         return engine.acquireBlocking(engine.key(resource), spec, spec.waitNsOr(0));
     }
@@ -143,8 +141,7 @@ public final class Redlock extends ScopedClient {
      * @param key     the name to lock, encoded by {@link #key}
      * @throws IllegalArgumentException if the ttl is out of range, or the key has another prefix than this client's
      */
-    public AcquireOutcome tryAcquire(ResourceKey key, AcquireOptions options)
-            throws InterruptedException {
+    public AcquireOutcome tryAcquire(ResourceKey key, AcquireOptions options) throws InterruptedException {
         AcquireSpec spec = AcquireOptions.specOf(options);
         return engine.acquireBlocking(lockKey(key), spec, spec.waitNsOr(0));
     }
@@ -160,8 +157,7 @@ public final class Redlock extends ScopedClient {
      * @throws IllegalArgumentException if there are no resources, too many, or one twice; if a name is empty or too
      *                                  long, or the ttl out of range
      */
-    public AcquireOutcome acquireAll(Collection<String> resources, AcquireOptions options)
-            throws InterruptedException {
+    public AcquireOutcome acquireAll(Collection<String> resources, AcquireOptions options) throws InterruptedException {
         return acquireBlocking(engine.keyOfAll(resources), AcquireOptions.specOf(options));
     }
 

@@ -235,9 +235,8 @@ public final class RedlockContext extends LockSettings {
                 new Validity(drift, clockSampleMs));
         checkMinValidity(terms);
         if (fenceCounterTtlMs < 10 * maxTtlMs) {
-            throw new IllegalArgumentException(
-                    "fenceCounterTtl " + fenceCounterTtlMs + " ms is less than ten times maxTtl "
-                            + maxTtlMs + " ms: counters must outlive the leases that they number");
+            throw new IllegalArgumentException("fenceCounterTtl " + fenceCounterTtlMs + " ms is less than ten times"
+                    + " maxTtl " + maxTtlMs + " ms: counters must outlive the leases that they number");
         }
         checkPrefix();
         checkNameInValues();
@@ -266,21 +265,18 @@ public final class RedlockContext extends LockSettings {
         long allowanceNs = terms.validity().allowanceNs(maxTtlMs * NS_PER_MS);
         long neededNs = terms.minValidityNs(maxTtlMs, AcquireSpec.UNSET);
         if (neededNs >= maxTtlMs * NS_PER_MS - allowanceNs) {
-            throw new IllegalArgumentException("minValidity " + neededNs / 1000 + " us is not below maxTtl "
-                    + maxTtlMs + " ms less its clock allowance of " + allowanceNs / 1000
-                    + " us: no lock could ever be acquired; lower minValidity, clockSampleInterval or drift, or raise"
-                    + " maxTtl");
+            throw new IllegalArgumentException("minValidity " + neededNs / 1000 + " us is not below maxTtl " + maxTtlMs
+                    + " ms less its clock allowance of " + allowanceNs / 1000 + " us: no lock could ever be acquired;"
+                    + " lower minValidity, clockSampleInterval or drift, or raise maxTtl");
         }
     }
 
     private void checkPrefix() {
         int lengthBytes = keyPrefix.getBytes(StandardCharsets.UTF_8).length;
         if (lengthBytes >= resourceLengthMax) {
-            throw new IllegalArgumentException(
-                    "keyPrefix is " + lengthBytes + " bytes long and resourceLengthMax, which"
-                            + " counts it, is " + resourceLengthMax
-                            + ": no resource could have a name; shorten keyPrefix or raise"
-                            + " resourceLengthMax");
+            throw new IllegalArgumentException("keyPrefix is " + lengthBytes + " bytes long and resourceLengthMax,"
+                    + " which counts it, is " + resourceLengthMax + ": no resource could have a name; shorten keyPrefix"
+                    + " or raise resourceLengthMax");
         }
     }
 
@@ -293,9 +289,8 @@ public final class RedlockContext extends LockSettings {
 
     private void checkThrifty() {
         if (isThrifty && Quorum.sizeOf(nodes.present.size()) == nodes.present.size()) {
-            throw new IllegalArgumentException(
-                    "thriftyQuorums is on with " + nodes.present.size() + " nodes, of which a quorum"
-                            + " is all: configure three nodes or more, or turn it off");
+            throw new IllegalArgumentException("thriftyQuorums is on with " + nodes.present.size() + " nodes, of which"
+                    + " a quorum is all: configure three nodes or more, or turn it off");
         }
     }
 
@@ -346,7 +341,7 @@ public final class RedlockContext extends LockSettings {
     @Override
     public String toString() {
         return "RedlockContext{nodes=" + nodes.present + (nodes.next.isEmpty() ? "" : ", nextNodes=" + nodes.next)
-                + ", maxTtlMs="
-                + maxTtlMs + ", restartGuard=" + restartGuard + "}";
+                + ", maxTtlMs=" + maxTtlMs
+                + ", restartGuard=" + restartGuard + "}";
     }
 }

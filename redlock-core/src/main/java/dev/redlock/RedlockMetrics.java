@@ -27,6 +27,7 @@ import java.util.Set;
 import java.util.concurrent.TimeUnit;
 import java.util.function.ToDoubleFunction;
 import java.util.function.ToLongFunction;
+import java.util.stream.Stream;
 
 /**
  * Adds the meters of a client to registries of Micrometer, an optional dependency. The page on telemetry lists their
@@ -131,9 +132,9 @@ public final class RedlockMetrics implements MeterBinder {
         void addAll() {
             addAcquireTimes();
             addCounts();
-            int nodeCount = redlock.engine().nodeCount();
+            int nodeCount = redlock.engine.nodeCount();
             for (int i = 0; i < nodeCount; i++) {
-                addNode(new NodeOfLoops(i), redlock.engine().config().nodes().addresses().get(i).toString());
+                addNode(new NodeOfLoops(i), redlock.engine.config().nodes().addresses().get(i).toString());
             }
         }
 
@@ -154,7 +155,7 @@ public final class RedlockMetrics implements MeterBinder {
         }
 
         private void addAcquireTimes() {
-            LockEngine engine = redlock.engine();
+            LockEngine engine = redlock.engine;
             AcquireOutcome.Kind[] kinds = AcquireOutcome.Kind.values();
             AcquireTimesReader times = new AcquireTimesReader(engine.loops.startAcquireTimes(), kinds.length,
                     engine.nowNs());
@@ -168,7 +169,7 @@ public final class RedlockMetrics implements MeterBinder {
                         .register(registry));
                 for (double share : SHARES) {
                     add(TimeGauge.builder("redlock.acquire.percentile", redlock, TimeUnit.NANOSECONDS,
-                            client -> times.percentileNs(outcome, share, client.engine().nowNs()))
+                            client -> times.percentileNs(outcome, share, client.engine.nowNs()))
                             .description("The time within which this share of the recent acquisitions ended")
                             .tags(outcomeTags.and("phi", plain(BigDecimal.valueOf(share))))
                             .register(registry));
@@ -265,8 +266,7 @@ public final class RedlockMetrics implements MeterBinder {
             addCount("redlock.node.disconnects", own, node.sum(NodeStatus::disconnectCount), "Lost connections");
             addCount("redlock.node.clock.jumps", own, node.sum(NodeStatus::clockJumpCount), "Jumps of its clock");
             addGauge("redlock.node.releases.undelivered", own,
-                    node.sum(NodeStatus::undeliveredReleaseCount)::applyAsLong,
-                    "Releases that wait for the node");
+                    node.sum(NodeStatus::undeliveredReleaseCount)::applyAsLong, "Releases that wait for the node");
             addCount("redlock.node.releases.delivered", own, node.sum(NodeStatus::undeliveredReleaseDeliveredCount),
                     "Undelivered releases that the node has answered since");
             addCount("redlock.node.releases.dropped", own, node.sum(NodeStatus::undeliveredReleaseDroppedCount),
@@ -283,30 +283,20 @@ public final class RedlockMetrics implements MeterBinder {
      */
     private record NodeOfLoops(int index) {
 
+        private Stream<NodeStatus> statuses(Redlock client) {
+            return client.nodes().stream().filter(node -> node.index() == index);
+        }
+
         ToLongFunction<Redlock> sum(ToLongFunction<NodeStatus> figure) {
-            return client -> {
-                long sum = 0;
-                for (NodeStatus node : client.nodes()) {
-                    sum += node.index() == index ? figure.applyAsLong(node) : 0;
-                }
-                return sum;
-            };
+            return client -> statuses(client).mapToLong(figure).sum();
         }
 
         ToDoubleFunction<Redlock> share(NodeState state) {
-            ToLongFunction<Redlock> sum = sum(node -> node.state() == state ? 1 : 0);
-            ToLongFunction<Redlock> all = sum(node -> 1);
-            return client -> (double) sum.applyAsLong(client) / Math.max(1, all.applyAsLong(client));
+            return client -> statuses(client).mapToInt(node -> node.state() == state ? 1 : 0).average().orElse(0);
         }
 
         ToDoubleFunction<Redlock> max(ToLongFunction<NodeStatus> figure) {
-            return client -> {
-                long max = 0;
-                for (NodeStatus node : client.nodes()) {
-                    max = Math.max(max, node.index() == index ? figure.applyAsLong(node) : 0);
-                }
-                return max;
-            };
+            return client -> statuses(client).mapToLong(figure).max().orElse(0);
         }
     }
 }

@@ -2,11 +2,14 @@ package dev.redlock;
 
 import dev.redlock.api.AcquireOutcome;
 import dev.redlock.api.Lease;
+import dev.redlock.api.LockInspection;
 import dev.redlock.engine.AcquireSpec;
 import dev.redlock.engine.LockEngine;
+import dev.redlock.engine.LockInspector;
 import dev.redlock.engine.LockKey;
 import dev.redlock.engine.PermitHolds;
 import dev.redlock.resp.SafeText;
+import java.util.List;
 import java.util.Objects;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.LockSupport;
@@ -132,6 +135,15 @@ public final class RedlockSemaphore {
     /** @return the lease of the permit that the calling thread has taken last; null if it has none */
     public Lease lease() {
         return holds.last(key);
+    }
+
+    /**
+     * Asks all nodes for the keys of the permits, as {@link Redlock#inspect} does for a lock.
+     *
+     * @return the answers of the nodes for each permit. Allocates
+     */
+    public List<LockInspection> inspect() throws InterruptedException {
+        return LockInspector.showPermits(engine, key, spec.permitCount);
     }
 
     @Override

@@ -163,7 +163,7 @@ abstract class ScopedClient extends ConnectedClient {
      * Asks all nodes for the key of a lock, for people who look for its holder. It takes at most a second. To find out
      * whether a lock is free, acquire it: the answer is out of date when it arrives.
      *
-     * @param resource the name of the lock; the permits of a semaphore have other keys
+     * @param resource the name of the lock; {@link RedlockSemaphore#inspect} shows permits
      * @return the answers of the nodes. Allocates
      */
     public LockInspection inspect(String resource) throws InterruptedException {
@@ -249,8 +249,7 @@ abstract class ScopedClient extends ConnectedClient {
      *                                  another prefix than this client's
      * @throws IllegalStateException    if the lease is in use
      */
-    public void acquire(ResourceKey key, AcquireOptions options, Lease lease,
-            AcquireCallback callback) {
+    public void acquire(ResourceKey key, AcquireOptions options, Lease lease, AcquireCallback callback) {
         AcquireSpec spec = AcquireOptions.specOf(options);
         Objects.requireNonNull(callback, "acquire callback is null");
         if (!(lease instanceof LeaseHandle handle) || !handle.isOf(engine)) {

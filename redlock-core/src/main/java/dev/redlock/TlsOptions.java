@@ -113,8 +113,7 @@ public final class TlsOptions {
         for (String name : names) {
             if (!PROTOCOLS.contains(name)) {
                 throw new IllegalArgumentException(
-                        "TLS protocol \"" + name + "\" is not supported: use TLSv1.3, TLSv1.2"
-                                + " or both");
+                        "TLS protocol \"" + name + "\" is not supported: use TLSv1.3, TLSv1.2 or both");
             }
         }
         if (names.length == 0) {
@@ -147,8 +146,7 @@ public final class TlsOptions {
     }
 
     private TlsOptions with(List<String> protocols, boolean areHostNamesVerified, TlsProvider provider) {
-        return new TlsOptions(
-                new TlsSpec(spec.trust(), spec.identity(), protocols, areHostNamesVerified, provider));
+        return new TlsOptions(new TlsSpec(spec.trust(), spec.identity(), protocols, areHostNamesVerified, provider));
     }
 
     private static Path nonNull(Path file, String what) {

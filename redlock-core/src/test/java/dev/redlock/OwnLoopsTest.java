@@ -44,7 +44,7 @@ class OwnLoopsTest {
         CountDownLatch blocking = new CountDownLatch(1);
         CompletableFuture<CloseReport> report = new CompletableFuture<>();
         Thread loop = RedlockBadInputTest.onLoop(redlock, () -> {
-            redlock.engine().loops.close(0).thenAccept(closed -> {
+            redlock.engine.loops.close(0).thenAccept(closed -> {
                 report.complete(closed);
                 awaitUninterruptibly(blocking);
             });

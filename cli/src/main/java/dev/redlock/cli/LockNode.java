@@ -47,7 +47,7 @@ final class LockNode implements AutoCloseable {
         try {
             node.client = AdminClient.connect(address, timeout, files);
         } catch (IOException e) {
-            node.problem = SafeText.of(e.getMessage());
+            node.problem = SafeText.of(e.getMessage().replace("cannot connect to " + address, "cannot connect"));
         }
         return node;
     }

@@ -1,5 +1,7 @@
 package dev.redlock.cli;
 
+import dev.redlock.engine.KeyText;
+import dev.redlock.engine.PermitKey;
 import dev.redlock.transport.NodeAddress;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
@@ -11,6 +13,7 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.function.Function;
+import java.util.stream.IntStream;
 
 /**
  * All nodes of the locks. It asks them at the same time, each on a thread of its own, so that their answers belong to
@@ -89,6 +92,14 @@ final class LockNodes implements AutoCloseable {
     LockView read(String key) {
         return readSettled(List.of(new String(key.getBytes(StandardCharsets.UTF_8), StandardCharsets.ISO_8859_1)))
                 .get(0);
+    }
+
+    /** The held permits of a semaphore by its name. */
+    List<LockView> readPermits(String semaphore) {
+        String name = new String(semaphore.getBytes(StandardCharsets.UTF_8), StandardCharsets.ISO_8859_1);
+        return readSettled(IntStream.range(0, PermitKey.PERMITS_MAX)
+                .mapToObj(number -> KeyText.permitName(name, number))
+                .toList()).stream().filter(view -> !view.isFree()).toList();
     }
 
     /** A lock on which the nodes disagree may have been acquired or released in between: it is read again. */

@@ -20,6 +20,7 @@ import java.util.Map;
  *   nodes      [{address, answered, id: null | text, ttlMs, fence: null | text, problem: null | text}]
  *   notes      [sentences for people]
  * }]
+ * permits      [like locks: those that are held, of a semaphore with the name (show only)]
  * </pre>
  *
  * @threading any thread

@@ -45,10 +45,8 @@ final class LocksOptions {
             StringWriter problems = new StringWriter();
             LocksText.printProblems(new PrintWriter(problems, true), nodes);
             nodes.close();
-            throw new IOException(
-                    (addresses.size() == 1
-                            ? "the node does not answer\n"
-                            : "none of the " + addresses.size() + " nodes answers\n") + problems.toString().strip());
+            throw new IOException((addresses.size() == 1 ? "" : "none of the " + addresses.size() + " nodes answers\n")
+                    + problems.toString().strip());
         }
         return nodes;
     }

@@ -17,7 +17,8 @@ import picocli.CommandLine.Spec;
  * @threading caller-confined
  */
 @Command(name = "show", mixinStandardHelpOptions = true, versionProvider = BuildVersion.class, sortOptions = false,
-        description = "Shows one lock: its value, expiry and fencing counter on each node.",
+        description = "Shows one lock: its value, expiry and fencing counter on each node; and the permits that are "
+                + "held, if the name is that of a semaphore.",
         footer = {"  redlock locks show orders/42 --nodes a:6379,b:6379,c:6379"})
 final class LocksShowCommand implements Callable<Integer> {
 
@@ -40,13 +41,19 @@ final class LocksShowCommand implements Callable<Integer> {
         PrintWriter out = spec.commandLine().getOut();
         try (LockNodes nodes = options.connect(spec.commandLine())) {
             LockView view = nodes.read(key);
+            List<LockView> permits = nodes.readPermits(key);
             if (options.isJson()) {
                 Map<String, Object> root = LocksJson.root(nodes);
                 root.put("locks", LocksJson.locks(nodes, List.of(view), options.areValuesShown()));
+                root.put("permits", LocksJson.locks(nodes, permits, options.areValuesShown()));
                 out.println(Json.text(root));
             } else {
                 LocksText.printProblems(out, nodes);
                 LocksText.printOne(out, view, nodes, options.areValuesShown());
+                if (!permits.isEmpty()) {
+                    out.println();
+                    LocksText.printList(out, new LockNodes.Listing(permits, false), options.areValuesShown());
+                }
             }
             out.flush();
             return nodes.upCount() == 0 ? ExitCodes.NO_NODES : ExitCodes.GOOD;

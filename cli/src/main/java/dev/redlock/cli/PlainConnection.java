@@ -60,11 +60,16 @@ final class PlainConnection implements AdminConnection, RespValueReader.Sink {
             return opened;
         } catch (SocketTimeoutException e) {
             opened.close();
-            throw new IOException("connection timed out after " + timeoutMs + " ms: " + place, e);
+            throw new IOException("connection timed out after " + timeoutMs + " ms" + opened.resolved(), e);
         } catch (SocketException e) {
             opened.close();
-            throw new IOException(e.getMessage() + ": " + place, e);
+            throw new IOException(e.getMessage() + opened.resolved(), e);
         }
+    }
+
+    /** The address behind a host name; empty if there is no name. */
+    private String resolved() {
+        return place.toString().equals("/" + address) ? "" : ": " + place;
     }
 
     @Override

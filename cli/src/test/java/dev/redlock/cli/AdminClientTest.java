@@ -105,7 +105,7 @@ class AdminClientTest {
         listening.close();
         IOException refused = assertThrows(IOException.class,
                 () -> AdminClient.connect(NodeAddress.parse(address), LONG));
-        assertEquals("cannot connect to " + address + ": Connection refused: /" + address, refused.getMessage());
+        assertEquals("cannot connect to " + address + ": Connection refused", refused.getMessage());
     }
 
     /** A node that reads nothing does not hold up a client that sends more than the buffers of the sockets. */

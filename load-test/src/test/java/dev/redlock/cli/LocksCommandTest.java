@@ -28,6 +28,7 @@ import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
 import java.util.function.Function;
+import java.util.regex.Pattern;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeAll;
@@ -208,6 +209,40 @@ class LocksCommandTest {
     }
 
     @Test
+    void showHasThePermitsOfASemaphoreThatAreHeld() throws Exception {
+        try (Redlock client = client("api-1")) {
+            AcquireOptions permit = AcquireOptions.ofTtl(TTL).forPermitOf(3);
+            List<String> numbers = new ArrayList<>();
+            for (int i = 0; i < 2; i++) {
+                client.acquire("exports", permit).lease();
+            }
+            for (int i = 0; i < 3; i++) {
+                String key = "exports:redlock:permit:{exports}:" + i;
+                Await.until("each node has the permit, or none", () -> nodes.nodes()
+                        .stream()
+                        .map(node -> keyOf(node, key))
+                        .distinct()
+                        .count() == 1);
+                if (keyOf(nodes.node(0), key)) {
+                    numbers.add(key);
+                }
+            }
+            assertEquals(2, numbers.size());
+            assertEquals(0, runOnNodes("show", "exports"));
+            assertTrue(out.toString().startsWith("exports: free on 3 of 3 nodes"), out::toString);
+            for (String key : numbers) {
+                assertTrue(out.toString().matches("(?s).*" + Pattern.quote(key) + "\\s+3 of 3  held   api-1   " + ID
+                        + "  [23]\\d s\n.*"), out::toString);
+            }
+            assertEquals(0, runOnNodes("show", "exports", "--json"));
+            JsonNode root = new ObjectMapper().readTree(out.toString());
+            assertEquals(0, root.at("/locks/0/values").size(), root::toString);
+            assertEquals(numbers, root.get("permits").findValuesAsText("key"), root::toString);
+            assertEquals("api-1", root.at("/permits/1/values/0/holder").asText(), root::toString);
+        }
+    }
+
+    @Test
     void manyKeysAreScannedUpToTheLimit() throws Exception {
         for (RedisNode node : nodes.nodes()) {
             node.call("EVAL", "for i = 1, 3500 do redis.call('SET', 'many/' .. i, 'value', 'PX', 60000) end", "0");
@@ -331,7 +366,7 @@ class LocksCommandTest {
             own.node(2).kill();
             String id = LockValue.of("12345678901234567890@api-1".getBytes()).id();
             assertEquals(0, run("list", "--nodes", addresses));
-            assertTrue(out.toString().startsWith("no answer from " + own.node(2).address() + ": cannot connect to "),
+            assertTrue(out.toString().startsWith("no answer from " + own.node(2).address() + ": cannot connect: "),
                     out::toString);
             assertTrue(out.toString().contains("2 of 3  held"), out::toString);
             own.node(1).kill();
@@ -346,6 +381,9 @@ class LocksCommandTest {
             assertEquals(3, run("list", "--nodes", addresses));
             assertTrue(err.toString().startsWith("redlock: none of the 3 nodes answers\nno answer from "),
                     err::toString);
+            assertEquals(3, run("list", "--nodes", own.addresses()[0]));
+            assertEquals("redlock: no answer from " + own.addresses()[0] + ": cannot connect: Connection refused",
+                    err.toString().strip());
         }
     }
 

@@ -291,7 +291,7 @@ class TlsCommandsTest {
         assertRefused(3, "TLS", withFiles(nodes.tls(), "locks", "list", "--timeout", "500ms", "--nodes",
                 plainPorts));
         String localhost = servers().replace("127.0.0.1", "127.0.0.2");
-        assertRefused(3, "cannot connect to rediss://127.0.0.2:",
+        assertRefused(3, "no answer from rediss://127.0.0.2:",
                 withFiles(nodes.tls(), "locks", "list", "--nodes", localhost));
     }
 }

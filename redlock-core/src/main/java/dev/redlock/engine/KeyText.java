@@ -100,7 +100,16 @@ public final class KeyText {
      * without a tag has no such counter.
      */
     public static String counterName(String key) {
-        return hasBrace(key) ? key + COUNTER_MARK : key + COUNTER_MARK + ":{" + key + "}";
+        return beside(key, COUNTER_MARK);
+    }
+
+    /** Returns the key of a permit, which a semaphore has as a lock has its counter. */
+    public static String permitName(String key, int number) {
+        return beside(key, PERMIT_MARK) + ":" + number;
+    }
+
+    private static String beside(String key, String mark) {
+        return hasBrace(key) ? key + mark : key + mark + ":{" + key + "}";
     }
 
     static boolean hasBrace(String key) {

@@ -2,6 +2,7 @@ package dev.redlock.engine;
 
 import dev.redlock.api.LockInspection;
 import dev.redlock.api.ReleaseOutcome;
+import dev.redlock.node.LockKind;
 import dev.redlock.quorum.Majority;
 import dev.redlock.resp.RespValue;
 import dev.redlock.resp.SafeText;
@@ -22,6 +23,7 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
+import java.util.stream.IntStream;
 import java.util.stream.Stream;
 
 /**
@@ -82,18 +84,22 @@ public final class LockInspector {
     private LockInspector() {
     }
 
-    /** Asks all nodes at once. A node without an answer in time has a problem. */
-    private static List<Answer> ask(LockEngine engine, LockKey key, String valueToDelete) throws InterruptedException {
+    /** Asks all nodes at once for keys of one event loop. The answers of one key follow those of another. */
+    private static List<Answer> ask(LockEngine engine, List<? extends LockKey> keys, String valueToDelete)
+            throws InterruptedException {
         engine.refuseOnLoop("inspect or breakLock", "another thread");
-        var replies = Stream.generate(CompletableFuture<RespValue>::new).limit(engine.nodeCount()).toList();
-        Conductor conductor = engine.conductorOf(key);
-        String name = key.prefix() + key.resource();
+        int nodeCount = engine.nodeCount();
+        var replies = Stream.generate(CompletableFuture<RespValue>::new).limit(nodeCount * keys.size()).toList();
+        Conductor conductor = engine.conductorOf(keys.get(0));
         try {
             conductor.services.loop.execute(() -> {
                 for (int i = 0; i < replies.size(); i++) {
-                    int node = i;
-                    conductor.services.voters[i].nodeFor(key).ask(reply -> {
-                        replies.get(node).complete(reply);
+                    int node = i % nodeCount;
+                    LockKey key = keys.get(i / nodeCount);
+                    String name = key.prefix() + key.resource();
+                    CompletableFuture<RespValue> next = replies.get(i);
+                    conductor.services.voters[node].nodeFor(key).ask(reply -> {
+                        next.complete(reply);
                         if (!valueToDelete.isEmpty()) {
                             onDeleted(conductor, node, name);
                         }
@@ -106,7 +112,7 @@ public final class LockInspector {
         }
         List<Answer> answers = new ArrayList<>();
         for (int i = 0; i < replies.size(); i++) {
-            answers.add(Answer.of(replies.get(i).getNow(null), engine.problemOf(i)));
+            answers.add(Answer.of(replies.get(i).getNow(null), engine.problemOf(i % nodeCount)));
         }
         return answers;
     }
@@ -120,8 +126,23 @@ public final class LockInspector {
 
     /** Shows the keys of a plain lock. */
     public static LockInspection show(LockEngine engine, LockKey key) throws InterruptedException {
+        return inspection(engine, ask(engine, List.of(key), ""));
+    }
+
+    /** Shows the keys of the permits of a semaphore, in the order of their numbers. */
+    public static List<LockInspection> showPermits(LockEngine engine, LockKey key, int count)
+            throws InterruptedException {
+        PermitKey semaphore = (PermitKey) key.as(LockKind.PERMIT, count);
+        int nodeCount = engine.nodeCount();
+        List<Answer> answers = ask(engine, IntStream.range(0, count).mapToObj(semaphore::permitKey).toList(), "");
+        return IntStream.range(0, count)
+                .mapToObj(i -> inspection(engine, answers.subList(i * nodeCount, (i + 1) * nodeCount)))
+                .toList();
+    }
+
+    private static LockInspection inspection(LockEngine engine, List<Answer> answers) {
         Majority majority = engine.config().nodes().majority();
-        List<LockInspection.Entry> entries = ask(engine, key, "").stream().map(Answer::entry).toList();
+        List<LockInspection.Entry> entries = answers.stream().map(Answer::entry).toList();
         Map<String, Long> holders = new HashMap<>();
         String heldBy = null;
         for (int i = 0; i < entries.size(); i++) {
@@ -135,14 +156,14 @@ public final class LockInspector {
 
     /** Deletes the keys of a plain lock that have the value with an id. */
     public static ReleaseOutcome breakValue(LockEngine engine, LockKey key, String id) throws InterruptedException {
-        List<Answer> answers = ask(engine, key, "");
+        List<Answer> answers = ask(engine, List.of(key), "");
         String value = answers.stream()
                 .filter(answer -> id.equals(answer.entry.id()))
                 .findFirst()
                 .map(Answer::value)
                 .orElse(null);
         if (value != null) {
-            answers = ask(engine, key, value);
+            answers = ask(engine, List.of(key), value);
         }
         long silentMask = 0;
         boolean isDeleted = false;

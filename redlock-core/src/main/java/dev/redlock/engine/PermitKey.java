@@ -70,11 +70,8 @@ public final class PermitKey extends ResourcesKey {
     Permit permitKey(int number) {
         Permit known = permits[number];
         if (known == null) {
-            String name = prefix() + resource();
-            String suffix = KeyText.counterName(name)
-                    .substring(name.length())
-                    .replace(KeyText.COUNTER_MARK, KeyText.PERMIT_MARK) + ":" + number;
-            known = new Permit(KeyText.of(prefix(), resource() + suffix, ""), orderHash, number);
+            String name = KeyText.permitName(prefix() + resource(), number);
+            known = new Permit(KeyText.of(prefix(), name.substring(prefix().length()), ""), orderHash, number);
             permits[number] = known;
         }
         return known;

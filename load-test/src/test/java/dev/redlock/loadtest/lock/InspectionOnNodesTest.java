@@ -8,6 +8,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import dev.redlock.AcquireOptions;
 import dev.redlock.Redlock;
 import dev.redlock.RedlockContext;
+import dev.redlock.RedlockSemaphore;
 import dev.redlock.api.Lease;
 import dev.redlock.api.LockInspection;
 import dev.redlock.api.ReleaseOutcome;
@@ -101,6 +102,30 @@ class InspectionOnNodesTest {
         assertEquals(ReleaseOutcome.RELEASED, redlock.breakLock("orders/42", inspection.nodes().get(2).id()));
         assertEquals(129L, nodes.node(1).call("STRLEN", "orders/42"));
         assertEquals(1L, nodes.node(0).call("LLEN", "orders/42"));
+    }
+
+    @Test
+    void thePermitsOfASemaphoreAreShown() throws Exception {
+        RedlockSemaphore exports = redlock.asSemaphore("exports", 3, AcquireOptions.ofTtl(TTL).autoExtend());
+        exports.acquire();
+        exports.acquire();
+        Await.until("all nodes have two permits", () -> exports.inspect()
+                .stream()
+                .flatMap(permit -> permit.nodes().stream())
+                .filter(entry -> entry.kind() == LockInspection.Kind.EXCLUSIVE)
+                .count() == 6);
+        List<LockInspection> permits = exports.inspect();
+        assertEquals(3, permits.size());
+        for (LockInspection permit : permits) {
+            boolean isHeld = permit.nodes().get(0).kind() == LockInspection.Kind.EXCLUSIVE;
+            assertEquals(isHeld ? "orders-1:42" : null, permit.nodes().get(2).clientName());
+            assertEquals(permit.nodes().get(1).id(), permit.heldBy());
+        }
+        assertEquals(LockInspection.Kind.FREE, redlock.inspect("exports").nodes().get(0).kind());
+        nodes.node(1).pause();
+        LockInspection last = exports.inspect().get(2);
+        assertEquals("no answer", last.nodes().get(1).problem());
+        assertEquals(permits.get(2).heldBy(), last.heldBy());
     }
 
     /** The first eight digits of the SHA-256 of the value, as the program for operators shows it. */
