@@ -112,6 +112,7 @@ class LockView implements Lock {
         return isTaken;
     }
 
+    /** Acquires the lock within a time, unless the thread is interrupted; otherwise as {@link #tryLock()}. */
     @Override
     public boolean tryLock(long time, TimeUnit unit) throws InterruptedException {
         Objects.requireNonNull(unit, "time unit is null: say what the time is counted in");

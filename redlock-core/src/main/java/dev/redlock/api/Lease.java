@@ -72,7 +72,8 @@ public interface Lease extends AutoCloseable {
     CompletionStage<ReleaseOutcome> releaseAsync();
 
     /**
-     * Extends the lease and waits for the answer, at most two node timeouts.
+     * Extends the lease and waits for the answer, at most two node timeouts. An interrupt does not end the wait and
+     * stays set.
      *
      * <p>A ttl shorter than the remaining one shortens the validity at once, whatever the nodes answer. The keys on the
      * nodes may keep their longer expiry. The client deletes them when the lease is released or expires; if this
