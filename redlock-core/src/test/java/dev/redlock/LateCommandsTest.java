@@ -227,6 +227,26 @@ class LateCommandsTest extends VirtualTest {
         assertEquals(0, keyCount(), "it has expired");
     }
 
+    /** Nodes 0 and 1 hold the lease, node 1 executes the acquire last, and node 2 is free for other clients. */
+    @Test
+    void aLateAcquireOfAReaderDoesNotShortenItsExtension() {
+        VirtualWorld.Client client = world(FakeRedis.Kind.REDIS_7);
+        AcquireOptions shortRead = AcquireOptions.ofTtl(SHORT).tryOnce().forReading();
+        release(acquired(acquire(client, shortRead)));
+        world.runMs(10);
+        Lease lease = acquired(get(late(1, () -> client.redlock().acquireAsync("orders", shortRead))));
+        replaceConnection(client, 1);
+        assertEquals(ExtendOutcome.EXTENDED, extend(lease, TTL), "node 1 adds the reader");
+        node(2).crash();
+        assertEquals(ExtendOutcome.EXTENDED, extend(lease, TTL), "node 1 has the reader");
+        world.runMs(LATE_MS + SHORT.toMillis());
+        node(2).redis().delete("orders");
+        node(2).start();
+        AcquireOutcome outcome = acquire(client(), options().forWriting());
+        assertTrue(lease.isHeld(), lease::toString);
+        assertFalse(outcome.isAcquired(), () -> "a writer beside a reader: " + outcome);
+    }
+
     @Test
     void aLateReleaseDeletesNoOtherKey() {
         VirtualWorld.Client client = world(FakeRedis.Kind.REDIS_7);

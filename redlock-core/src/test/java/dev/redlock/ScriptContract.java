@@ -605,6 +605,9 @@ public final class ScriptContract {
         for (String token : List.of("r", "s", "t")) {
             bench.assertReply("1", "check_read", "k", token);
         }
+        bench.assertReply("0", "acquire_read", "k", "r 20");
+        bench.pass(30);
+        bench.assertReply("1", "check_read", "k", "r");
         reservation(bench, 20_000);
         bench.assertRefused(20_000, "acquire_read", "k", "u 60000");
         bench.assertReply("0", "check_read", "k", "u");

@@ -4,6 +4,7 @@
 -- ARGV[1] token   ARGV[2] ttl in ms
 -- reply   1                   granted: the reader has an entry that expires after ttl
 --         -n, n >= 0          refused: the key of the writer expires in n ms, or its reservation does
+--         0                   refused: an extension of the token, which this acquire was sent before, has added it
 --         -9007199254740991   refused: a key exists that never expires
 -- One expiry for each reader: a reader that dies does not stay for as long as others come. Entries from -now to now
 -- have expired. The key expires with its last entry.
@@ -12,7 +13,9 @@ local first = redis.call('ZRANGE', KEYS[1], 0, 0, 'WITHSCORES')
 if first[2] and tonumber(first[2]) < 0 then
   return tonumber(first[2]) + now
 end
-redis.call('ZADD', KEYS[1], string.format('%.0f', now + ARGV[2]), ARGV[1])
+if redis.call('ZADD', KEYS[1], 'NX', string.format('%.0f', now + ARGV[2]), ARGV[1]) == 0 then
+  return 0
+end
 if redis.call('PTTL', KEYS[1]) < tonumber(ARGV[2]) then
   redis.call('PEXPIRE', KEYS[1], ARGV[2])
 end

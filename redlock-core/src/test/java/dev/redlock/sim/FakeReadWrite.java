@@ -81,7 +81,9 @@ final class FakeReadWrite {
         if (isReserved(entries)) {
             return Collections.min(entries.values()) + redis.wallMs();
         }
-        entries.put(token, redis.wallMs() + ttlMs());
+        if (entries.putIfAbsent(token, redis.wallMs() + ttlMs()) != null) {
+            return 0;
+        }
         write(entries);
         return 1;
     }
