@@ -4,6 +4,8 @@ import dev.redlock.api.AcquireCallback;
 import dev.redlock.api.CloseReport;
 import dev.redlock.api.IdlePolicy;
 import dev.redlock.api.Lease;
+import dev.redlock.api.LeaseState;
+import dev.redlock.api.ReleaseOutcome;
 import dev.redlock.quorum.TokenStream;
 import dev.redlock.time.DeadlineTimer;
 import dev.redlock.time.NanoClock;
@@ -16,6 +18,7 @@ import java.util.List;
 import java.util.Random;
 import java.util.SplittableRandom;
 import java.util.concurrent.CompletableFuture;
+import java.util.function.Consumer;
 import java.util.function.Supplier;
 
 /** Runs an engine on given loops, transports, a clock and a seed, and gives tests access to its internal state. */
@@ -158,6 +161,56 @@ public final class TestEngine {
     /** @return one of the held leases; null if there is none */
     public Lease anyHeld() {
         return conductors[0].keeper.firstHeld;
+    }
+
+    /** Calls with each held lease, those without a caller included. */
+    public void forEachHeld(Consumer<Lease> visitor) {
+        for (LeaseHandle lease = conductors[0].keeper.firstHeld; lease != null; lease = lease.nextHeld) {
+            visitor.accept(lease);
+        }
+    }
+
+    /** @return what a lease is held by, until it ends: an object for each token */
+    public static Object claimOf(Lease lease) {
+        return ((LeaseHandle) lease).claim;
+    }
+
+    /** @return whether a lease is still the use of its handle that a claim was acquired for, and looks held */
+    public static boolean looksHeld(Lease lease, int use) {
+        LeaseHandle handle = (LeaseHandle) lease;
+        return handle.useCount() == use && handle.storedState() == LeaseState.HELD;
+    }
+
+    /** @return whether a lease has ended for its holder, and its lock is kept */
+    public static boolean isKept(Lease lease, int use) {
+        LeaseHandle handle = (LeaseHandle) lease;
+        return handle.useCount() == use && handle.releaseOutcome == ReleaseOutcome.KEPT;
+    }
+
+    public static int useOf(Lease lease) {
+        return ((LeaseHandle) lease).useCount();
+    }
+
+    /** @return the nodes whose votes have acquired a lease, as a mask */
+    public static long grantedMask(Lease lease) {
+        return ((LeaseHandle) lease).grantedMask;
+    }
+
+    /** @return the number of the last extension round of a claim; 0 before the first */
+    public static int extensionOf(Object claim) {
+        Extension extension = ((Claim) claim).extension;
+        return extension == null ? 0 : extension.sequence;
+    }
+
+    /** @return the votes for the last extension round of a claim, as a mask */
+    public static long extensionVotes(Object claim) {
+        return ((Claim) claim).extension.round.granted();
+    }
+
+    /** @return the fencing token of a held lease; 0 for none */
+    public static long fenceOf(Lease lease) {
+        LeaseHandle handle = (LeaseHandle) lease;
+        return handle.spec.isFenced ? handle.fencingToken : 0;
     }
 
     /** @return the value of the keys of a held lease, bytes as chars; empty without a claim */

@@ -19,6 +19,7 @@ import java.io.IOException;
 import java.net.InetSocketAddress;
 import java.net.SocketAddress;
 import java.nio.charset.StandardCharsets;
+import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.LinkedHashSet;
 import java.util.List;
@@ -49,6 +50,7 @@ public final class FakeNode {
     private PushFault pushFault;
     private Runnable deliveryListener = () -> {
     };
+    private SendListener sendListener;
     private Channel listening;
     private boolean isPaused;
     private boolean isLateExecuted;
@@ -60,6 +62,18 @@ public final class FakeNode {
     @FunctionalInterface
     public interface TimeListener {
         Runnable onTimeRead(String client);
+    }
+
+    /** Sees each request when its client has sent it, and before the node executes it. */
+    public interface SendListener {
+
+        /** @return what it wants to have again when the node executes the request */
+        Object onSent(String client, List<String> words);
+
+        void onExecute(Object sent);
+
+        /** The process has started again. */
+        void onRestart(boolean isDataKept);
     }
 
     /** Decides about each push to a client when it is delivered, and how often. */
@@ -177,11 +191,23 @@ public final class FakeNode {
 
     /** Starts a new process at the same address. */
     public void restart(boolean isDataKept) {
+        if (sendListener != null) {
+            sendListener.onRestart(isDataKept);
+        }
         if (!isDataKept) {
             redis.loseData();
         }
         redis.newProcess();
         start();
+    }
+
+    /** The process starts again without its keys behind a proxy, which keeps the connections and what it holds back. */
+    void replaceProcess() {
+        if (sendListener != null) {
+            sendListener.onRestart(false);
+        }
+        redis.loseData();
+        redis.newProcess();
     }
 
     /** Stops the process; the kernel still accepts connections and keeps arriving bytes. */
@@ -273,6 +299,10 @@ public final class FakeNode {
         timeListener = newListener;
     }
 
+    void sendListener(SendListener newListener) {
+        sendListener = newListener;
+    }
+
     /** Runs when replies have reached a client that has not read them. */
     public void deliveryListener(Runnable newListener) {
         deliveryListener = newListener;
@@ -314,6 +344,10 @@ public final class FakeNode {
         private final int[] toClient = new int[1];
         private long arrivesAtNodeNs = Long.MIN_VALUE;
         private long arrivesAtClientNs = Long.MIN_VALUE;
+        /** What the listener wants to have again, for each request under way. */
+        private final ArrayDeque<Object> sent = new ArrayDeque<>();
+        private RespParser sentParser;
+        private ByteBuf sentUnread = Unpooled.EMPTY_BUFFER;
 
         Link(Channel channel) {
             this.channel = channel;
@@ -346,12 +380,27 @@ public final class FakeNode {
             ByteBuf in = (ByteBuf) msg;
             ByteBuf bytes = Unpooled.copiedBuffer(in);
             in.release();
+            if (sendListener != null) {
+                listen(bytes.copy());
+            }
             if (isDeafToClient) {
                 return;
             }
             long now = timeline.nowNs();
             arrivesAtNodeNs = Math.max(arrivesAtNodeNs, now + delayNs.getAsLong());
             travel(toNode, arrivesAtNodeNs - now, () -> arrive(bytes));
+        }
+
+        private void listen(ByteBuf bytes) {
+            if (sentParser == null) {
+                sentParser = RespParser.forRequests(RespLimits.defaults());
+            }
+            sentUnread = Unpooled.wrappedBuffer(sentUnread, bytes);
+            sentParser.parse(sentUnread, new RespValueReader(request -> {
+                List<String> words = new ArrayList<>();
+                request.elements().forEach(each -> words.add(new String(each.asBytes(), StandardCharsets.ISO_8859_1)));
+                sent.add(sendListener.onSent(client, words));
+            }));
         }
 
         /** Delivers immediately, unless a chunk in this direction is due now and has not arrived. */
@@ -387,6 +436,9 @@ public final class FakeNode {
                 if (hostility != null) {
                     sendHostileReply(request);
                     continue;
+                }
+                if (sendListener != null) {
+                    sendListener.onExecute(sent.poll());
                 }
                 session.execute(request, replies);
                 if (request.elements().get(0).asText().equals("TIME")) {

@@ -84,6 +84,8 @@ public final class FakeRedis {
     private LongSupplier activeExpiryMs = () -> ACTIVE_EXPIRY_MS;
     private ExecuteListener listener = (client, command, reply) -> {
     };
+    private StepListener stepListener = new StepListener() {
+    };
 
     /** The kind of server, by its conditional commands. */
     public enum Kind {
@@ -110,6 +112,22 @@ public final class FakeRedis {
     @FunctionalInterface
     public interface ExecuteListener {
         void onExecuted(String client, String command, String reply);
+    }
+
+    /** Sees each command of a token with all its keys, and each change of the clock before it happens. */
+    public interface StepListener {
+
+        default void onExecuted(String verb, List<String> keys, String token, long reply) {
+        }
+
+        default void onClockChange() {
+        }
+    }
+
+    /** Gets a lock, or the entry of a reader, that a key has; expired or not. */
+    @FunctionalInterface
+    interface EntryVisitor {
+        void visit(String key, String token, long expiresAtMs, boolean isEntry);
     }
 
     private record Key(String value, long expiresAtMs, TreeMap<String, Long> entries) {
@@ -208,6 +226,7 @@ public final class FakeRedis {
 
     /** Makes the clock fast or slow, parts per million. */
     public void clockRate(long ppm) {
+        stepListener.onClockChange();
         rateBaseUs = wallUs();
         rateBaseNs = timeline.nowNs();
         ratePpm = ppm;
@@ -215,6 +234,7 @@ public final class FakeRedis {
 
     /** Makes the clock jump. */
     public void clockJump(long ms) {
+        stepListener.onClockChange();
         rateBaseUs += ms * 1000;
         tracking.keys().forEach(this::planActiveExpiry);
     }
@@ -330,6 +350,34 @@ public final class FakeRedis {
 
     public void listener(ExecuteListener newListener) {
         listener = newListener;
+    }
+
+    public void stepListener(StepListener newListener) {
+        stepListener = newListener;
+    }
+
+    /** Shows each key with a string, and each entry of a reader. */
+    void visitEntries(EntryVisitor visitor) {
+        keys.forEach((name, key) -> {
+            if (key.entries == null) {
+                visitor.visit(name, key.value, key.expiresAtMs, false);
+            } else {
+                key.entries.forEach((token, score) -> visitor.visit(name, token, score, true));
+            }
+        });
+    }
+
+    /** When the wall clock reaches a time, on the monotonic clock, if nobody changes it. */
+    long reachedNs(long wallMs) {
+        long neededUs = wallMs * 1000 - rateBaseUs;
+        long us = (long) ((double) neededUs * 1_000_000 / (1_000_000 + ratePpm));
+        while (us + us * ratePpm / 1_000_000 < neededUs) {
+            us++;
+        }
+        while (us - 1 + (us - 1) * ratePpm / 1_000_000 >= neededUs) {
+            us--;
+        }
+        return rateBaseNs + us * 1000;
     }
 
     /** Sets a listener for pushes of extensions: to which client, and of which key. */
@@ -845,8 +893,9 @@ public final class FakeRedis {
             return RespValue.integer(searchReply.applyAsLong(honest));
         }
         if (script.equals("shorten")) {
-            return RespValue.integer(shorten(words.subList(3, 3 + keyCount), token,
-                    Long.parseLong(words.get(4 + keyCount))));
+            long shortened = shorten(words.subList(3, 3 + keyCount), token, Long.parseLong(words.get(4 + keyCount)));
+            stepListener.onExecuted(script, words.subList(3, 3 + keyCount), token, shortened);
+            return RespValue.integer(shortened);
         }
         if (script.endsWith(SET_SUFFIX)) {
             FakeSet set = new FakeSet(this, words.subList(3, 3 + keyCount), script.contains("fenced")
@@ -980,15 +1029,20 @@ public final class FakeRedis {
     }
 
     private RespValue note(Session session, String verb, List<String> keys, String token, long reply) {
+        stepListener.onExecuted(verb, keys, token, reply);
         RespValue answer = null;
         for (String key : keys) {
-            answer = note(session, verb, key, token, reply);
+            answer = noteKey(session, verb, key, token, reply);
         }
         return answer;
     }
 
-    private RespValue note(Session session, String verb, String key, String token,
-            long reply) {
+    private RespValue note(Session session, String verb, String key, String token, long reply) {
+        stepListener.onExecuted(verb, List.of(key), token, reply);
+        return noteKey(session, verb, key, token, reply);
+    }
+
+    private RespValue noteKey(Session session, String verb, String key, String token, long reply) {
         if (isLogging) {
             log.add(verb + " " + key + " -> " + reply);
         }

@@ -19,7 +19,7 @@ public final class HistoryRuns {
         return simulation.history.lines();
     }
 
-    private static SimPlan plan(String name, long seed) {
+    static SimPlan plan(String name, long seed) {
         return switch (name) {
             case "restarts" -> {
                 SimPlan plan = plan(seed, Fault.CRASH_LOSE);

@@ -5,12 +5,14 @@ import dev.redlock.RedlockContext;
 import dev.redlock.api.AcquireOutcome;
 import dev.redlock.api.Lease;
 import dev.redlock.api.RestartGuardMode;
+import dev.redlock.spec.Step;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.SplittableRandom;
 import java.util.TreeMap;
+import java.util.function.Consumer;
 
 /**
  * One run in virtual time in which the list of nodes changes while clients lock: each client is killed or closed, and
@@ -53,14 +55,18 @@ final class JointListsSimulation {
     private final List<String> violations = new ArrayList<>();
     private final Map<String, Integer> counts = new TreeMap<>();
     private int clientCount;
+    private StepTrace steps;
     private boolean isOver;
 
     /** The place of a client. */
     private final class Seat {
         private VirtualWorld.Client client;
+        private Lists lists;
         private final List<Worker> own = new ArrayList<>();
 
-        void start(RedlockContext context) {
+        void start(Lists newLists) {
+            lists = newLists;
+            RedlockContext context = contextOf(newLists);
             if (client != null) {
                 own.forEach(worker -> worker.isEnded = true);
                 own.clear();
@@ -73,6 +79,9 @@ final class JointListsSimulation {
             client = world.newClient("client-" + clientCount++, context.maxTtl(Duration.ofMillis(TTL_MS_MAX))
                     .thriftyQuorums(random.nextBoolean())
                     .restartGuard(RestartGuardMode.OFF), random.nextLong());
+            if (steps != null) {
+                addToSteps(this);
+            }
             for (int r = 0; r < RESOURCES; r++) {
                 Worker worker = new Worker(client, "resource-" + r);
                 own.add(worker);
@@ -151,7 +160,7 @@ final class JointListsSimulation {
         }
         for (int i = 0; i < SEATS; i++) {
             seats[i] = new Seat();
-            seats[i].start(old());
+            seats[i].start(Lists.PRESENT);
         }
         schedule(procedure);
         world.observer(this::check);
@@ -165,16 +174,51 @@ final class JointListsSimulation {
         return addresses;
     }
 
-    private RedlockContext old() {
-        return new RedlockContext().nodes(present);
+    /** The lists of a client. */
+    private enum Lists {
+        PRESENT, BOTH, NEXT
     }
 
-    private RedlockContext both() {
-        return new RedlockContext().nodes(present).nextNodes(next);
+    private RedlockContext contextOf(Lists lists) {
+        return switch (lists) {
+            case PRESENT -> new RedlockContext().nodes(present);
+            case BOTH -> new RedlockContext().nodes(present).nextNodes(next);
+            case NEXT -> new RedlockContext().nodes(next);
+        };
     }
 
-    private RedlockContext onlyNext() {
-        return new RedlockContext().nodes(next);
+    /** Writes the run as steps; call it before the run. */
+    StepTrace writeSteps(Consumer<Step> out) {
+        steps = new StepTrace(world, out);
+        for (Seat seat : seats) {
+            addToSteps(seat);
+        }
+        return steps;
+    }
+
+    private void addToSteps(Seat seat) {
+        List<String> lists = new ArrayList<>();
+        List<String> order = new ArrayList<>();
+        if (seat.lists != Lists.NEXT) {
+            lists.add(nodesOf(present, order));
+        }
+        if (seat.lists != Lists.PRESENT) {
+            lists.add(nodesOf(next, order));
+        }
+        steps.addClient(seat.client, 2, 1_000, order, lists.toArray(new String[0]));
+    }
+
+    /** The nodes of a list in the steps, and in the order in which the client numbers them. */
+    private static String nodesOf(String[] addresses, List<String> order) {
+        List<String> names = new ArrayList<>();
+        for (String address : addresses) {
+            String name = "n" + address.substring(5, address.indexOf(':'));
+            names.add(name);
+            if (!order.contains(name)) {
+                order.add(name);
+            }
+        }
+        return String.join(",", names);
     }
 
     private void schedule(Procedure procedure) {
@@ -188,9 +232,9 @@ final class JointListsSimulation {
         for (int i = 0; i < SEATS; i++) {
             Seat seat = seats[i];
             if (procedure != Procedure.WITHOUT_BOTH_LISTS) {
-                after(START_MS + i * SEAT_MS, () -> seat.start(both()));
+                after(START_MS + i * SEAT_MS, () -> seat.start(Lists.BOTH));
             }
-            after(secondMs + i * SEAT_MS, () -> seat.start(onlyNext()));
+            after(secondMs + i * SEAT_MS, () -> seat.start(Lists.NEXT));
         }
     }
 

@@ -151,6 +151,13 @@ final class SimClocks {
         return isDeceived(one, otherSinceNs) || isDeceived(other, oneSinceNs);
     }
 
+    /** Returns whether a client could not know that a node had lost its keys. */
+    boolean isDeceivedBy(String client, int node) {
+        Sight[] all = sights.get(client);
+        Sight sight = all == null ? null : all[node];
+        return sight == null ? nodes[node].emptiedNs != Long.MIN_VALUE : sight.isDeceived;
+    }
+
     private boolean couldKnow(String client, Jump jump) {
         Sight[] all = sights.get(client);
         return all != null && all[jump.node] != null && all[jump.node].knownUntilNs >= jump.atNs;

@@ -2,6 +2,7 @@ package dev.redlock.sim;
 
 import dev.redlock.api.CommandMode;
 import dev.redlock.api.RestartGuardMode;
+import dev.redlock.spec.Rule;
 import java.util.ArrayList;
 import java.util.EnumSet;
 import java.util.List;
@@ -264,6 +265,13 @@ public final class SimPlan {
     /** Returns whether nodes may restart without their keys and counters. */
     boolean isDataLost() {
         return isAnyOf(Fault.CRASH_LOSE, Fault.REBOOT_LOSE);
+    }
+
+    /** The rules of the specification that the faults of this run break. */
+    Set<Rule> brokenRules() {
+        boolean isKeyLost = isAnyOf(Fault.LOSE_KEY, Fault.FLUSH_ALL, Fault.CLOCK_FORWARD, Fault.REBOOT_KEEP,
+                Fault.REBOOT_LOSE) || guard == RestartGuardMode.FRESH_GROUP && isDataLost();
+        return isKeyLost ? EnumSet.of(Rule.KeysKept) : EnumSet.noneOf(Rule.class);
     }
 
     /** Returns whether a node may execute a command of a connection after commands of the next one. */

@@ -2,6 +2,7 @@ package dev.redlock.sim;
 
 import dev.redlock.api.RestartGuardMode;
 import dev.redlock.sim.SimPlan.Fault;
+import dev.redlock.spec.Step;
 import java.io.PrintStream;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
@@ -59,6 +60,8 @@ public final class Simulation {
     private long logThrowsUntilNs;
     private long lastJumpNs;
     private int clientNames;
+    /** Null if the run is not written as steps. */
+    private StepTrace steps;
     private boolean hasJumped;
     /** The sum of all backward steps of all clocks: keys live longer by this time at most. */
     private long setBackMs;
@@ -137,6 +140,9 @@ public final class Simulation {
 
     private void newClient() {
         clients.add(new SimClient(this, "client-" + clientNames++, random.split()));
+        if (steps != null) {
+            addToSteps(clients.get(clients.size() - 1));
+        }
     }
 
     // ---- events of the parts ---------------------------------------------------------------------------------------
@@ -510,6 +516,9 @@ public final class Simulation {
         if (token != null) {
             (FakeRedis.SORTED_SET.equals(token) ? redis.entries(resource).keySet() : Set.of(token))
                     .forEach(each -> grants.onLost(index, each));
+            if (steps != null) {
+                steps.onDeleted(index, resource);
+            }
             redis.delete(resource);
             count("KEY_LOST");
         }
@@ -650,6 +659,9 @@ public final class Simulation {
         trace("clock of node " + index + " by " + ms + " ms");
         world.node(index).redis().clockJump(ms);
         clocks.onStep(index, ms, world.nowNs());
+        if (steps != null && ms > 0) {
+            steps.onJumped(index);
+        }
     }
 
     private void closeAndReplace(SimClient client) {
@@ -778,6 +790,21 @@ public final class Simulation {
                 violate(node.connectionCount() + " connections to " + node + " of " + clients.size() + " clients");
             }
         }
+    }
+
+    // ---- steps of the specification -------------------------------------------------------------------------------
+
+    /** Writes the run as steps; call it before the run. */
+    StepTrace writeSteps(Consumer<Step> out) {
+        steps = new StepTrace(world, out);
+        steps.deceived(clocks::isDeceivedBy);
+        clients.forEach(this::addToSteps);
+        return steps;
+    }
+
+    private void addToSteps(SimClient client) {
+        steps.addClient(client.process(), plan.driftConstantMs, plan.clockSampleMs, List.of(),
+                StepTrace.nodes((1L << plan.nodeCount) - 1));
     }
 
     // ---- results ---------------------------------------------------------------------------------------------------

@@ -43,6 +43,8 @@ public final class VirtualWorld implements Timeline {
     private final List<Client> killed = new ArrayList<>();
     private Runnable observer = () -> {
     };
+    private Runnable quietListener = () -> {
+    };
     private boolean isObserving;
     private long eventCount;
     private volatile long stepCount;
@@ -324,6 +326,15 @@ public final class VirtualWorld implements Timeline {
         observer = newObserver;
     }
 
+    /** As the observer, and before it. */
+    void quietListener(Runnable newListener) {
+        quietListener = newListener;
+    }
+
+    List<Client> clients() {
+        return clients;
+    }
+
     // ---- time -------------------------------------------------------------------------------------------------------
 
     @Override
@@ -426,6 +437,10 @@ public final class VirtualWorld implements Timeline {
         }
         observer = () -> {
         };
+        quietListener = observer;
+        nodes.forEach(node -> node.sendListener(null));
+        nodes.forEach(node -> node.redis().stepListener(new FakeRedis.StepListener() {
+        }));
         nodes.forEach(FakeNode::crash);
         clients.addAll(killed);
         killed.forEach(client -> client.isKilled = false);
@@ -463,6 +478,7 @@ public final class VirtualWorld implements Timeline {
         boolean wasObserving = isObserving;
         isObserving = true;
         try {
+            quietListener.run();
             observer.run();
         } finally {
             isObserving = wasObserving;

@@ -1,0 +1,559 @@
+package dev.redlock.sim;
+
+import dev.redlock.api.Lease;
+import dev.redlock.engine.TestEngine;
+import dev.redlock.spec.Rejected;
+import dev.redlock.spec.Rule;
+import dev.redlock.spec.Step;
+import java.util.ArrayList;
+import java.util.Comparator;
+import java.util.HashMap;
+import java.util.IdentityHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.TreeSet;
+import java.util.function.BiPredicate;
+import java.util.function.Consumer;
+import java.util.stream.Collectors;
+import java.util.stream.LongStream;
+
+/**
+ * Writes a run as steps of the specification: what nodes receive and execute, keys that disappear, and what clients
+ * decide. It watches and changes nothing, and draws no random number.
+ *
+ * <p>Before each event, it writes what time has ended, then what clients have decided since the last event, so the
+ * order of the steps is that of the run.
+ */
+final class StepTrace {
+    private static final long NS_PER_MS = 1_000_000;
+    private static final int TTL_DRIFT_PPM = 10_000;
+
+    private final VirtualWorld world;
+    private final Consumer<Step> out;
+    private final Map<String, Token> tokens = new HashMap<>();
+    private final Map<String, Member> members = new HashMap<>();
+    /** Tokens of attempts and leases. */
+    private final List<Token> active = new ArrayList<>();
+    private final List<Map<String, Key>> present = new ArrayList<>();
+    private BiPredicate<String, Integer> isDeceived = (client, node) -> false;
+    private Rejected rejected;
+    private long lastNs;
+    private long pollCount;
+
+    /** A client. */
+    private static final class Member {
+        private final VirtualWorld.Client client;
+        private final List<String> order;
+        private long allowanceConstantNs;
+        private long unseenNs;
+        private final Map<Object, Held> held = new IdentityHashMap<>();
+
+        Member(VirtualWorld.Client client, List<String> order) {
+            this.client = client;
+            this.order = order;
+        }
+
+        /** The nodes of a mask of the client. */
+        String nodes(long mask) {
+            if (order.isEmpty() || mask == 0) {
+                return StepTrace.nodes(mask);
+            }
+            return LongStream.range(0, order.size())
+                    .filter(i -> (mask & 1L << i) != 0)
+                    .mapToObj(i -> order.get((int) i))
+                    .collect(Collectors.joining(","));
+        }
+
+        long allowanceNs(long ttlNs) {
+            return (ttlNs + unseenNs) * TTL_DRIFT_PPM / 1_000_000 + allowanceConstantNs;
+        }
+    }
+
+    /** A token that was sent. */
+    private static final class Token {
+        private final String name;
+        private final Member member;
+        private final SentCommand first;
+        private boolean isActive = true;
+        private boolean isHeld;
+        /** When it is over at the latest. */
+        private long untilNs;
+        /** The turn of its client in which it ended; -1 before. */
+        private long endTurn = -1;
+        /** The round in which each node was asked first. */
+        private final Map<Integer, Integer> firstRounds = new HashMap<>();
+        /** The extension round in which it was last sent, and the one that its lease rests on. */
+        private int round;
+        private int restRound;
+
+        Token(String name, Member member, SentCommand first) {
+            this.name = name;
+            this.member = member;
+            this.first = first;
+        }
+    }
+
+    /** A lease of a client. */
+    private static final class Held {
+        private final Token token;
+        private final Lease lease;
+        private final int use;
+        private int round;
+        private long mark;
+
+        Held(Token token, Lease lease) {
+            this.token = token;
+            this.lease = lease;
+            this.use = TestEngine.useOf(lease);
+        }
+    }
+
+    /** A key on a node. */
+    private static final class Key {
+        private final int node;
+        private final String name;
+        private final Token token;
+        private long expiresAtMs;
+        private int round;
+        private boolean isJumped;
+        private long mark;
+
+        Key(int node, String name, Token token) {
+            this.node = node;
+            this.name = name;
+            this.token = token;
+        }
+    }
+
+    /** What time ends. */
+    private record Due(long atNs, Token token, Key key) {
+    }
+
+    StepTrace(VirtualWorld world, Consumer<Step> out) {
+        this.world = world;
+        this.out = out;
+        for (int i = 0; i < world.nodes().size(); i++) {
+            present.add(new HashMap<>());
+            listen(i, world.node(i));
+        }
+        world.quietListener(this::onQuiet);
+    }
+
+    private void listen(int index, FakeNode node) {
+        List<SentCommand> none = List.of();
+        List<List<Sent>> executing = new ArrayList<>();
+        node.sendListener(new FakeNode.SendListener() {
+            @Override
+            public Object onSent(String link, List<String> words) {
+                List<SentCommand> commands = rejected == null ? SentCommand.of(words) : none;
+                return commands.isEmpty() ? List.of() : StepTrace.this.onSent(index, link, commands);
+            }
+
+            @Override
+            @SuppressWarnings("unchecked")
+            public void onExecute(Object sent) {
+                executing.clear();
+                executing.add((List<Sent>) sent);
+                onQuiet();
+            }
+
+            @Override
+            public void onRestart(boolean isDataKept) {
+                StepTrace.this.onRestart(index, isDataKept);
+            }
+        });
+        node.redis().stepListener(new FakeRedis.StepListener() {
+            @Override
+            public void onExecuted(String verb, List<String> keys, String token, long reply) {
+                if (!executing.isEmpty()) {
+                    StepTrace.this.onExecuted(index, executing.get(0), verb, token, reply);
+                }
+            }
+
+            @Override
+            public void onClockChange() {
+                onQuiet();
+            }
+        });
+    }
+
+    /** A command under way. */
+    private record Sent(SentCommand command, Token token, int round, boolean isFirst) {
+    }
+
+    /** Decides whether a client cannot know that a node has lost its keys. */
+    void deceived(BiPredicate<String, Integer> newPredicate) {
+        isDeceived = newPredicate;
+    }
+
+    /** The first step that was rejected; null for none. */
+    Rejected rejected() {
+        return rejected;
+    }
+
+    /** @param order the nodes as the client numbers them; empty for the order of the world */
+    void addClient(VirtualWorld.Client client, long driftConstantMs, long clockSampleMs, List<String> order,
+            String... lists) {
+        String name = client.name();
+        Member member = new Member(client, order);
+        member.allowanceConstantNs = driftConstantMs * NS_PER_MS;
+        member.unseenNs = clockSampleMs == 0 ? 0 : 2 * (clockSampleMs + 100) * NS_PER_MS;
+        members.put(name, member);
+        List<Object> words = new ArrayList<>(
+                List.of(name, TTL_DRIFT_PPM, member.allowanceConstantNs, member.unseenNs));
+        words.addAll(List.of(lists));
+        write(Step.of(world.nowNs(), "client", words.toArray()));
+    }
+
+    /** The names of some nodes. */
+    static String nodes(long mask) {
+        StringBuilder text = new StringBuilder();
+        for (long left = mask; left != 0; left &= left - 1) {
+            text.append(text.length() == 0 ? "" : ",").append('n').append(Long.numberOfTrailingZeros(left));
+        }
+        return text.length() == 0 ? "-" : text.toString();
+    }
+
+    private static String node(int index) {
+        return "n" + index;
+    }
+
+    // ---- time and clients -------------------------------------------------------------------------------------------
+
+    private void onQuiet() {
+        if (rejected == null) {
+            advance();
+            poll();
+        }
+    }
+
+    /**
+     * Writes in their order which validities have ended, and which keys of active tokens. Other keys end when the node
+     * deletes them: until then, a clock that is set back restores them.
+     */
+    private void advance() {
+        long nowNs = world.nowNs();
+        List<Due> due = null;
+        for (int i = 0; i < active.size(); i++) {
+            Token token = active.get(i);
+            if (token.untilNs - nowNs <= 0) {
+                due = due == null ? new ArrayList<>() : due;
+                due.add(new Due(token.untilNs, token, null));
+            }
+        }
+        for (int i = 0; i < present.size(); i++) {
+            FakeRedis redis = world.node(i).redis();
+            long wallMs = redis.wallMs();
+            for (Key key : present.get(i).values()) {
+                if (key.token.isActive && isExpired(key, wallMs)) {
+                    due = due == null ? new ArrayList<>() : due;
+                    long atNs = redis.reachedNs(key.expiresAtMs + (key.token.first.isReader() ? 0 : 1));
+                    due.add(new Due(Math.max(lastNs, Math.min(nowNs, atNs)), null, key));
+                }
+            }
+        }
+        lastNs = nowNs;
+        if (due != null) {
+            due.sort(Comparator.comparingLong(Due::atNs).thenComparing(each -> each.key != null));
+            due.forEach(this::end);
+        }
+    }
+
+    private static boolean isExpired(Key key, long wallMs) {
+        return key.expiresAtMs >= 0
+                && (key.token.first.isReader() ? wallMs >= key.expiresAtMs : wallMs > key.expiresAtMs);
+    }
+
+    private void end(Due due) {
+        if (due.key == null) {
+            finish(due.atNs, due.token);
+            return;
+        }
+        Key key = due.key;
+        present.get(key.node).remove(id(key.name, key.token));
+        boolean isOlder = key.token.isHeld && key.round < key.token.restRound;
+        if (key.isJumped || isOlder) {
+            write(Step.of(due.atNs, "drop", node(key.node), key.token.name, key.name,
+                    key.isJumped ? "world" : "older"));
+        } else {
+            write(Step.of(due.atNs, "expire", node(key.node), key.token.name, key.name));
+        }
+    }
+
+    private void finish(long atNs, Token token) {
+        if (token.isActive) {
+            token.isActive = false;
+            token.isHeld = false;
+            token.endTurn = token.member.client.turnCount();
+            active.remove(token);
+            write(Step.of(atNs, "finish", token.name));
+        }
+    }
+
+    /** Writes what the clients have decided since the last event. */
+    private void poll() {
+        pollCount++;
+        for (int i = 0; i < world.clients().size(); i++) {
+            VirtualWorld.Client client = world.clients().get(i);
+            Member member = members.get(client.name());
+            if (member != null) {
+                client.engine().engine().forEachHeld(lease -> onHeld(member, lease));
+                member.held.values().removeIf(this::isGone);
+            }
+        }
+    }
+
+    private void onHeld(Member member, Lease lease) {
+        Object claim = TestEngine.claimOf(lease);
+        Held held = member.held.get(claim);
+        if (held == null || held.lease != lease) {
+            // Another handle may keep the lock of a released one.
+            int round = held == null ? 0 : held.round;
+            Token token = held == null ? tokens.get(TestEngine.valueOf(lease)) : held.token;
+            if (token == null) {
+                token = new Token("unsent", member, null);
+            }
+            boolean isNew = held == null;
+            held = new Held(token, lease);
+            held.round = round;
+            member.held.put(claim, held);
+            if (isNew) {
+                win(held);
+            }
+        }
+        held.mark = pollCount;
+        look(held, claim);
+    }
+
+    private void win(Held held) {
+        Token token = held.token;
+        token.untilNs = TestEngine.validUntilNs(held.lease);
+        token.isHeld = true;
+        long number = TestEngine.fenceOf(held.lease);
+        write(Step.of(world.nowNs(), "win", token.name, token.member.nodes(TestEngine.grantedMask(held.lease)),
+                token.untilNs,
+                TestEngine.acquiredNs(held.lease), number == 0 ? "" : number));
+    }
+
+    private void look(Held held, Object claim) {
+        Token token = held.token;
+        int round = TestEngine.extensionOf(claim);
+        long untilNs = TestEngine.validUntilNs(held.lease);
+        if (untilNs - token.untilNs > 0) {
+            String votes = round == held.round ? token.member.nodes(TestEngine.extensionVotes(claim)) : "*";
+            token.restRound = held.round;
+            token.untilNs = untilNs;
+            write(Step.of(world.nowNs(), "winExtension", token.name, votes, untilNs));
+        }
+        open(held, round);
+        if (untilNs - token.untilNs < 0) {
+            token.untilNs = untilNs;
+            write(Step.of(world.nowNs(), "valid", token.name, untilNs));
+        }
+    }
+
+    private void open(Held held, int round) {
+        if (round != held.round) {
+            held.round = round;
+            held.token.round = round;
+            write(Step.of(world.nowNs(), "extend", held.token.name, round));
+        }
+    }
+
+    /** A lease that looks held is held, whatever its client does. */
+    private boolean isGone(Held held) {
+        boolean isBusy = held.token.member.client.isBusy();
+        if (held.mark == pollCount || TestEngine.looksHeld(held.lease, held.use) && held.token.isActive
+                || isBusy && TestEngine.isKept(held.lease, held.use)) {
+            return false;
+        }
+        finish(world.nowNs(), held.token);
+        return true;
+    }
+
+    // ---- nodes ------------------------------------------------------------------------------------------------------
+
+    private List<Sent> onSent(int index, String link, List<SentCommand> commands) {
+        onQuiet();
+        String client = link.substring(link.lastIndexOf('/') + 1);
+        List<Sent> all = new ArrayList<>();
+        for (SentCommand command : commands) {
+            Token token = tokens.get(command.token());
+            if (token == null && command.verb().equals("acquire") && isLock(command)) {
+                token = new Token("t" + tokens.size(), members.get(client), command);
+                tokens.put(command.token(), token);
+                active.add(token);
+                token.untilNs = world.nowNs() + command.ttlMs() * NS_PER_MS
+                        - token.member.allowanceNs(command.ttlMs() * NS_PER_MS);
+            }
+            if (token != null && rejected == null) {
+                int round = command.verb().equals("extend") ? token.round : 0;
+                onSent(index, client, command, token);
+                all.add(new Sent(command, token, round, round > 0 && token.firstRounds.get(index) == round));
+            }
+        }
+        return all;
+    }
+
+    private static boolean isLock(SentCommand command) {
+        return !command.keys().get(0).endsWith(":waiting");
+    }
+
+    private void onSent(int index, String client, SentCommand command, Token token) {
+        long nowNs = world.nowNs();
+        switch (command.verb()) {
+            case "acquire" -> {
+                token.firstRounds.putIfAbsent(index, 0);
+                // The commands of one turn leave one after another, those to undo an attempt in between.
+                boolean isLate = !token.isActive && token.endTurn == token.member.client.turnCount();
+                guarded(client, index, Step.of(nowNs, "ask", token.name, client, node(index),
+                        String.join(",", command.keys()), command.isReader() ? "reader" : "-",
+                        command.ttlMs() * NS_PER_MS, isLate ? "late" : ""));
+            }
+            case "extend" -> {
+                token.firstRounds.putIfAbsent(index, token.round);
+                guarded(client, index, Step.of(nowNs, "extend", token.name, token.round, node(index),
+                        command.ttlMs() * NS_PER_MS));
+            }
+            case "release" -> {
+                if (!token.isHeld) {
+                    finish(nowNs, token);
+                }
+                write(Step.of(nowNs, "release", token.name, node(index)));
+            }
+            default -> write(Step.of(nowNs, "startRaise", token.name, node(index), command.value()));
+        }
+    }
+
+    private void guarded(String client, int index, Step step) {
+        write(step);
+        if (rejected != null && (rejected.rule() == Rule.GuardAttempts || rejected.rule() == Rule.GuardExtensions)
+                && isDeceived.test(client, index)) {
+            rejected = null;
+            write(Step.of(step.atNs(), "unseen", node(index)));
+            write(step);
+        }
+    }
+
+    private void onExecuted(int index, List<Sent> executing, String verb, String value, long reply) {
+        Token token = tokens.get(value);
+        if (token == null || rejected != null) {
+            return;
+        }
+        if (verb.startsWith("shorten")) {
+            readKeys(index, token, token.round, false);
+            return;
+        }
+        Sent sent = executing.stream().filter(each -> each.token == token).findFirst().orElse(null);
+        if (sent == null) {
+            return;
+        }
+        long nowNs = world.nowNs();
+        expire(index, sent.command.keys());
+        boolean isChange = true;
+        if (verb.startsWith("acquire")) {
+            isChange = reply > 0;
+            boolean isFenced = verb.contains("fenced");
+            write(Step.of(nowNs, "executeAcquire", token.name, node(index), isChange ? "granted" : "refused",
+                    isFenced && isChange ? reply : ""));
+        } else if (verb.startsWith("extend")) {
+            isChange = reply > 0;
+            write(Step.of(nowNs, "executeExtension", token.name, node(index),
+                    reply == 1 ? "held" : reply == 2 ? "set" : "refused", sent.round, sent.isFirst ? "first" : ""));
+        } else if (verb.startsWith("release")) {
+            write(Step.of(nowNs, "executeRelease", token.name, node(index)));
+        } else if (verb.startsWith("raise")) {
+            isChange = false;
+            write(Step.of(nowNs, "executeRaise", token.name, node(index), reply == 1 ? "raised" : "refused"));
+        } else {
+            return;
+        }
+        readKeys(index, sent.token, sent.round, isChange);
+    }
+
+    /** A command deletes the expired keys that it finds. */
+    private void expire(int index, List<String> names) {
+        long wallMs = world.node(index).redis().wallMs();
+        List.copyOf(present.get(index).values())
+                .stream()
+                .filter(key -> names.contains(key.name) && isExpired(key, wallMs))
+                .forEach(key -> end(new Due(world.nowNs(), null, key)));
+    }
+
+    /** Reads what the node has now. */
+    private void readKeys(int index, Token changed, int round, boolean isChange) {
+        pollCount++;
+        FakeRedis redis = world.node(index).redis();
+        long wallMs = redis.wallMs();
+        Map<String, Key> keys = present.get(index);
+        TreeSet<String> text = new TreeSet<>();
+        redis.visitEntries((name, value, expiresAtMs, isEntry) -> {
+            Token token = tokens.get(value);
+            if (token == null || !token.first.keys().contains(name)) {
+                return;
+            }
+            boolean isOver = isEntry ? wallMs >= expiresAtMs : expiresAtMs >= 0 && wallMs > expiresAtMs;
+            if (isOver && !keys.containsKey(id(name, token))) {
+                return;
+            }
+            Key key = keys.computeIfAbsent(id(name, token), any -> new Key(index, name, token));
+            if (key.expiresAtMs != expiresAtMs) {
+                key.expiresAtMs = expiresAtMs;
+                key.isJumped = false;
+                key.round = token == changed ? round : key.round;
+            }
+            key.mark = pollCount;
+            text.add(name + "=" + token.name);
+        });
+        for (Key key : List.copyOf(keys.values())) {
+            if (key.mark != pollCount) {
+                keys.remove(id(key.name, key.token));
+                if (isExpired(key, wallMs)) {
+                    end(new Due(world.nowNs(), null, key));
+                }
+            }
+        }
+        if (isChange) {
+            write(Step.of(world.nowNs(), "keys", node(index), String.join(",", text)));
+        }
+    }
+
+    private static String id(String key, Token token) {
+        return key + "=" + token.name;
+    }
+
+    private void onRestart(int index, boolean isDataKept) {
+        onQuiet();
+        if (!isDataKept && rejected == null) {
+            present.get(index).clear();
+            write(Step.of(world.nowNs(), "restart", node(index)));
+        }
+    }
+
+    // ---- what the world does to keys --------------------------------------------------------------------------------
+
+    /** Somebody is about to delete a key. */
+    void onDeleted(int index, String name) {
+        onQuiet();
+        List<Key> deleted = present.get(index).values().stream().filter(key -> key.name.equals(name)).toList();
+        for (Key key : deleted) {
+            present.get(index).remove(id(key.name, key.token));
+            write(Step.of(world.nowNs(), "drop", node(index), key.token.name, key.name, "world"));
+        }
+    }
+
+    /** The clock of a node has jumped ahead by more than clients allow for. */
+    void onJumped(int index) {
+        present.get(index).values().forEach(key -> key.isJumped = true);
+    }
+
+    private void write(Step step) {
+        if (rejected == null) {
+            try {
+                out.accept(step);
+            } catch (Rejected e) {
+                rejected = e;
+            }
+        }
+    }
+}

@@ -1,0 +1,88 @@
+package dev.redlock.sim;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertNull;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import dev.redlock.spec.Rule;
+import dev.redlock.spec.Step;
+import dev.redlock.spec.StepChecker;
+import io.netty.util.ResourceLeakDetector;
+import java.util.HashSet;
+import java.util.Set;
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+
+/** Each step of a run is one of the specification. {@link StepsMain} checks more runs. */
+@Tag("long")
+class StepsTest {
+    private static final int SEEDS = Math.max(3, Integer.getInteger("sim.seeds", 60) / 3);
+    private static ResourceLeakDetector.Level level;
+
+    @BeforeAll
+    static void quietLeakDetector() {
+        level = ResourceLeakDetector.getLevel();
+        ResourceLeakDetector.setLevel(ResourceLeakDetector.Level.DISABLED);
+    }
+
+    @AfterAll
+    static void restoreLeakDetector() {
+        ResourceLeakDetector.setLevel(level);
+    }
+
+    @Test
+    void eachStepOfARandomRunIsOneOfTheSpecification() {
+        for (long seed = 1; seed <= SEEDS; seed++) {
+            assertNull(StepRuns.rejected("random", seed), "seed " + seed);
+        }
+    }
+
+    @Test
+    void eachStepOfAChosenRunIsOneOfTheSpecification() {
+        for (String run : StepRuns.NAMES) {
+            assertNull(StepRuns.rejected(run, 2), run);
+        }
+    }
+
+    /** The runs have each kind of step, and each is more than a few. */
+    @Test
+    void runsHaveStepsOfEachKind() {
+        Set<String> names = new HashSet<>();
+        for (String run : new String[]{"fenced", "restarts", "lost keys"}) {
+            Simulation simulation = new Simulation(StepRuns.plan(run, 1));
+            StepTrace trace = simulation.writeSteps(step -> names.add(step.name()));
+            simulation.run();
+            assertNull(trace.rejected());
+        }
+        assertEquals(Set.of("client", "ask", "win", "extend", "winExtension", "valid", "finish", "release", "keys",
+                "executeAcquire", "executeExtension", "executeRelease", "startRaise", "executeRaise", "expire", "drop",
+                "restart"), names);
+    }
+
+    /** Observing a run does not change it. */
+    @ParameterizedTest
+    @ValueSource(longs = {7, 42, 1234})
+    void theRunIsTheSameWithoutItsSteps(long seed) {
+        Simulation unobserved = new Simulation(SimPlan.of(seed)).run();
+        Simulation observed = new Simulation(SimPlan.of(seed));
+        long[] steps = new long[1];
+        observed.writeSteps(step -> steps[0]++);
+        observed.run();
+        assertEquals(unobserved.traceHash(), observed.traceHash());
+        assertTrue(steps[0] > 100);
+    }
+
+    /** A line is enough to check a step again. */
+    @Test
+    void stepsCanBeReadAgain() {
+        StepChecker checker = new StepChecker(Set.of(Rule.KeysKept));
+        Simulation simulation = new Simulation(StepRuns.plan("lost keys", 1));
+        StepTrace trace = simulation.writeSteps(step -> checker.accept(Step.parse(step.toString())));
+        simulation.run();
+        assertNull(trace.rejected());
+    }
+}

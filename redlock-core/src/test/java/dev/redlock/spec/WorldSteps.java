@@ -1,0 +1,75 @@
+package dev.redlock.spec;
+
+import dev.redlock.spec.State.Token;
+
+/** The section {@code The world} of {@code redlock.als}: expire, drop, restart. */
+final class WorldSteps {
+    private final State state;
+
+    WorldSteps(State state) {
+        this.state = state;
+    }
+
+    /** {@code expire NODE TOKEN RESOURCE}. */
+    void expire(Step step) {
+        int node = State.node(step.word(0));
+        Token token = state.token(step.word(1));
+        if (state.on(Rule.KeysOutlive) && State.counts(node, token)) {
+            throw new Rejected(step, Rule.KeysOutlive, "the key is counted: " + token);
+        }
+        state.remove(node, step.word(2), token);
+    }
+
+    /**
+     * {@code drop NODE TOKEN RESOURCE world|older}: the world deletes a key, such as by a clock that jumps; or a key
+     * expires that an older round has set, so that the present one does not rest on it.
+     */
+    void drop(Step step) {
+        int node = State.node(step.word(0));
+        Token token = state.token(step.word(1));
+        state.remove(node, step.word(2), token);
+        token.dropped |= 1L << node;
+        keysKept(step, token, step.last(3).equals("world"));
+    }
+
+    private void keysKept(Step step, Token token, boolean isByWorld) {
+        if (!state.keysKept(token)) {
+            if (!isByWorld || state.on(Rule.KeysKept)) {
+                throw new Rejected(step, Rule.KeysKept, "the lease has lost a majority of its nodes: " + token);
+            }
+            token.isUnkept = true;
+        }
+    }
+
+    /** {@code restart NODE}: it forgets all its keys, and the commands on the way. */
+    void restart(Step step) {
+        int node = State.node(step.word(0));
+        long bit = 1L << node;
+        state.keys(node).clear();
+        state.counts.remove(node);
+        for (Token token : state.active) {
+            token.lost |= State.counts(node, token) ? bit : 0;
+        }
+        if (state.on(Rule.OneProcess)) {
+            for (Token token : state.tokens.values()) {
+                token.acquiring &= ~bit;
+                token.extending &= ~bit;
+            }
+        }
+    }
+
+    /** {@code unseen NODE}: for a client that cannot see it, the keys that a restart has lost are dropped ones. */
+    void unseen(Step step) {
+        if (state.on(Rule.KeysKept)) {
+            throw new Rejected(step, Rule.RestartsSeen, "a restart that a client cannot see");
+        }
+        long bit = 1L << State.node(step.word(0));
+        for (Token token : state.active) {
+            if ((token.lost & bit) != 0) {
+                token.lost &= ~bit;
+                token.dropped |= bit;
+                keysKept(step, token, true);
+            }
+        }
+    }
+}
