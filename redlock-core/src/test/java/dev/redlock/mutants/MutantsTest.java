@@ -20,7 +20,7 @@ import org.junit.jupiter.api.io.TempDir;
 class MutantsTest {
     private static final int MUTANTS_MIN = 40;
     private static final List<String> LISTS = List.of("safety-mutants.txt", "seeded-faults.txt",
-            "waiting-faults.txt", "lincheck-faults.txt", "script-mutants.txt");
+            "waiting-faults.txt", "bound-faults.txt", "lincheck-faults.txt", "script-mutants.txt");
 
     @Test
     void everyMutantChangesItsFile() throws IOException {

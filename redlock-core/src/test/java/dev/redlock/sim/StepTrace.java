@@ -78,8 +78,8 @@ final class StepTrace {
         private boolean isHeld;
         /** When it is over at the latest. */
         private long untilNs;
-        /** The turn of its client in which it ended; -1 before. */
-        private long endTurn = -1;
+        /** The turn of its client in which it was won or ended; -1 before. */
+        private long decidedTurn = -1;
         /** The round in which each node was asked first. */
         private final Map<Integer, Integer> firstRounds = new HashMap<>();
         /** The extension round in which it was last sent, and the one that its lease rests on. */
@@ -284,7 +284,7 @@ final class StepTrace {
         if (token.isActive) {
             token.isActive = false;
             token.isHeld = false;
-            token.endTurn = token.member.client.turnCount();
+            token.decidedTurn = token.member.client.turnCount();
             active.remove(token);
             write(Step.of(atNs, "finish", token.name));
         }
@@ -329,6 +329,7 @@ final class StepTrace {
         Token token = held.token;
         token.untilNs = TestEngine.validUntilNs(held.lease);
         token.isHeld = true;
+        token.decidedTurn = token.member.client.turnCount();
         long number = TestEngine.fenceOf(held.lease);
         write(Step.of(world.nowNs(), "win", token.name, token.member.nodes(TestEngine.grantedMask(held.lease)),
                 token.untilNs,
@@ -404,8 +405,8 @@ final class StepTrace {
         switch (command.verb()) {
             case "acquire" -> {
                 token.firstRounds.putIfAbsent(index, 0);
-                // The commands of one turn leave one after another, those to undo an attempt in between.
-                boolean isLate = !token.isActive && token.endTurn == token.member.client.turnCount();
+                // The commands of one turn leave one after another, and the attempt may be decided in between.
+                boolean isLate = token.decidedTurn == token.member.client.turnCount();
                 guarded(client, index, Step.of(nowNs, "ask", token.name, client, node(index),
                         String.join(",", command.keys()), command.isReader() ? "reader" : "-",
                         command.ttlMs() * NS_PER_MS, isLate ? "late" : ""));

@@ -27,7 +27,7 @@ final class ClientSteps {
 
     /**
      * {@code ask TOKEN CLIENT NODE RESOURCES reader|- TTL_NS [late]}: one line for each node. A late one was sent while
-     * the attempt was open, and leaves after its end in the same turn of the client.
+     * the attempt was open, and leaves after its decision in the same turn of the client.
      */
     void ask(Step step) {
         Token token = state.token(step.word(0));
@@ -37,10 +37,10 @@ final class ClientSteps {
             token.needs = Set.of(step.word(3).split(","));
             token.isReader = step.last(4).equals("reader");
         }
-        if (token.phase == Phase.HELD) {
+        boolean isLate = step.last(6).equals("late");
+        if (token.phase == Phase.HELD && !isLate) {
             throw new Rejected(step, Rule.Phases, "the token is held");
         }
-        boolean isLate = step.last(6).equals("late");
         if (token.phase == Phase.OVER && !isLate && state.on(Rule.NewTokens)) {
             throw new Rejected(step, Rule.NewTokens, "the token is over");
         }
