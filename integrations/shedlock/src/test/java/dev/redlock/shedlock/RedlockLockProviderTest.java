@@ -8,10 +8,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import dev.redlock.Redlock;
 import dev.redlock.RedlockContext;
-import dev.redlock.api.RestartGuardMode;
-import dev.redlock.trial.nodes.RedisNodes;
-import dev.redlock.trial.nodes.RequiredNodes;
-import dev.redlock.trial.nodes.Source;
+import dev.redlock.trial.nodes.TwoClients;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -45,9 +42,7 @@ class RedlockLockProviderTest {
 
     private static final Duration LONG = Duration.ofMinutes(5);
 
-    private static RedisNodes nodes;
-    private static Redlock redlock;
-    private static Redlock otherRedlock;
+    private static TwoClients clients;
     private static RedlockLockProvider provider;
     private static RedlockLockProvider other;
 
@@ -55,24 +50,14 @@ class RedlockLockProviderTest {
 
     @BeforeAll
     static void connect() {
-        nodes = RequiredNodes.start(Source.PATH, 3);
-        redlock = Redlock.connect(context());
-        otherRedlock = Redlock.connect(context());
-        provider = new RedlockLockProvider(redlock);
-        other = new RedlockLockProvider(otherRedlock);
+        clients = new TwoClients();
+        provider = new RedlockLockProvider(clients.one);
+        other = new RedlockLockProvider(clients.other);
     }
 
     @AfterAll
     static void close() {
-        redlock.close();
-        otherRedlock.close();
-        nodes.close();
-    }
-
-    private static RedlockContext context() {
-        return new RedlockContext().nodes(nodes.addresses())
-                .restartGuard(RestartGuardMode.OFF)
-                .nodeTimeout(Duration.ofSeconds(5));
+        clients.close();
     }
 
     @BeforeEach
@@ -118,7 +103,7 @@ class RedlockLockProviderTest {
     @Test
     void atMostAboveTheTtlIsReachedByExtensions() throws Exception {
         long startNs = System.nanoTime();
-        RedlockLockProvider ofShortTtl = new RedlockLockProvider(redlock, Duration.ofMillis(250));
+        RedlockLockProvider ofShortTtl = new RedlockLockProvider(clients.one, Duration.ofMillis(250));
         lock(ofShortTtl, Duration.ofMillis(800), Duration.ZERO);
         awaitFree();
         assertElapsed(startNs, 800);
@@ -180,7 +165,7 @@ class RedlockLockProviderTest {
     @Test
     void atLeastOfAnExtensionOutlivesTheClient() throws Exception {
         long startNs;
-        try (Redlock closing = Redlock.connect(context())) {
+        try (Redlock closing = Redlock.connect(clients.context())) {
             SimpleLock lock = lock(new RedlockLockProvider(closing), Duration.ofSeconds(10), Duration.ZERO);
             startNs = System.nanoTime();
             lock.extend(Duration.ofSeconds(10), Duration.ofMillis(400)).orElseThrow().unlock();
@@ -265,7 +250,7 @@ class RedlockLockProviderTest {
         String shown = Page.of("integrations/shedlock/README.md").block("java", "LockProvider lockProvider");
         String own = Files.readString(Path.of("src/test/java", getClass().getName().replace('.', '/') + ".java"));
         assertTrue(own.contains(shown.indent(4)), shown);
-        assertTrue(lockProvider(redlock).lock(configuration(LONG, Duration.ZERO)).isPresent());
+        assertTrue(lockProvider(clients.one).lock(configuration(LONG, Duration.ZERO)).isPresent());
     }
 
     private LockConfiguration configuration(Duration most, Duration least) {

@@ -6,11 +6,7 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import dev.redlock.Redlock;
-import dev.redlock.RedlockContext;
-import dev.redlock.api.RestartGuardMode;
-import dev.redlock.trial.nodes.RedisNodes;
-import dev.redlock.trial.nodes.RequiredNodes;
-import dev.redlock.trial.nodes.Source;
+import dev.redlock.trial.nodes.TwoClients;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -31,9 +27,7 @@ import org.springframework.integration.support.locks.RenewableLockRegistry;
 @Timeout(60)
 class DistributedLockTest {
 
-    private static RedisNodes nodes;
-    private static Redlock redlock;
-    private static Redlock otherRedlock;
+    private static TwoClients clients;
     private static RenewableLockRegistry<DistributedLock> registry;
     private static RenewableLockRegistry<DistributedLock> other;
 
@@ -41,24 +35,14 @@ class DistributedLockTest {
 
     @BeforeAll
     static void connect() {
-        nodes = RequiredNodes.start(Source.PATH, 3);
-        redlock = Redlock.connect(context());
-        otherRedlock = Redlock.connect(context());
-        registry = lockRegistry(redlock);
-        other = lockRegistry(otherRedlock);
+        clients = new TwoClients();
+        registry = lockRegistry(clients.one);
+        other = lockRegistry(clients.other);
     }
 
     @AfterAll
     static void close() {
-        redlock.close();
-        otherRedlock.close();
-        nodes.close();
-    }
-
-    private static RedlockContext context() {
-        return new RedlockContext().nodes(nodes.addresses())
-                .restartGuard(RestartGuardMode.OFF)
-                .nodeTimeout(Duration.ofSeconds(5));
+        clients.close();
     }
 
     @SuppressWarnings("unchecked")
@@ -147,6 +131,6 @@ class DistributedLockTest {
             assertTrue(own.replace("    static ", "    ").contains(shown.indent(4)), shown);
         }
         ship(registry);
-        assertEquals(0L, nodes.node(0).call("EXISTS", "orders/42"));
+        assertEquals(0L, clients.nodes.node(0).call("EXISTS", "orders/42"));
     }
 }

@@ -7,13 +7,8 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import dev.redlock.AcquireOptions;
-import dev.redlock.Redlock;
-import dev.redlock.RedlockContext;
-import dev.redlock.api.RestartGuardMode;
 import dev.redlock.trial.nodes.RedisNode;
-import dev.redlock.trial.nodes.RedisNodes;
-import dev.redlock.trial.nodes.RequiredNodes;
-import dev.redlock.trial.nodes.Source;
+import dev.redlock.trial.nodes.TwoClients;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.ConcurrentModificationException;
@@ -43,9 +38,7 @@ import org.springframework.integration.support.locks.LockRegistry;
 @SuppressWarnings("unchecked")
 class RedlockLockRegistryTest {
 
-    private RedisNodes nodes;
-    private Redlock redlock;
-    private Redlock otherRedlock;
+    private TwoClients clients;
     private RedlockLockRegistry registry;
     private RedlockLockRegistry other;
     private String name;
@@ -53,24 +46,14 @@ class RedlockLockRegistryTest {
     @BeforeEach
     void connect(TestInfo test) {
         name = test.getTestMethod().orElseThrow().getName();
-        nodes = RequiredNodes.start(Source.PATH, 3);
-        redlock = Redlock.connect(context());
-        otherRedlock = Redlock.connect(context());
-        registry = new RedlockLockRegistry(redlock);
-        other = new RedlockLockRegistry(otherRedlock);
+        clients = new TwoClients();
+        registry = new RedlockLockRegistry(clients.one);
+        other = new RedlockLockRegistry(clients.other);
     }
 
     @AfterEach
     void close() {
-        redlock.close();
-        otherRedlock.close();
-        nodes.close();
-    }
-
-    private RedlockContext context() {
-        return new RedlockContext().nodes(nodes.addresses())
-                .restartGuard(RestartGuardMode.OFF)
-                .nodeTimeout(Duration.ofSeconds(5));
+        clients.close();
     }
 
     @Test
@@ -103,7 +86,7 @@ class RedlockLockRegistryTest {
         assertThrows(IllegalArgumentException.class, () -> registry.obtain(42));
         assertThrows(IllegalArgumentException.class, () -> registry.obtain(null));
         registry.obtain(name).lock();
-        assertFalse(otherRedlock.asLock(name, AcquireOptions.ofTtl(Duration.ofSeconds(1))).tryLock());
+        assertFalse(clients.other.asLock(name, AcquireOptions.ofTtl(Duration.ofSeconds(1))).tryLock());
     }
 
     @Test
@@ -122,7 +105,7 @@ class RedlockLockRegistryTest {
 
     @Test
     void theClientExtendsALockBeyondItsTtl() throws Exception {
-        Lock lock = new RedlockLockRegistry(redlock, Duration.ofMillis(300)).obtain(name);
+        Lock lock = new RedlockLockRegistry(clients.one, Duration.ofMillis(300)).obtain(name);
         lock.lock();
         assertFalse(other.obtain(name).tryLock(900, TimeUnit.MILLISECONDS));
         lock.unlock();
@@ -174,7 +157,7 @@ class RedlockLockRegistryTest {
         lock.lock();
         registry.renewLock(name);
         registry.renewLock(name, Duration.ofSeconds(50));
-        for (RedisNode node : nodes.nodes()) {
+        for (RedisNode node : clients.nodes.nodes()) {
             long ttlMs = (long) node.call("PTTL", name);
             assertTrue(ttlMs > 40_000, () -> node + " has " + ttlMs + " ms");
         }
@@ -235,14 +218,14 @@ class RedlockLockRegistryTest {
     void aLeaderLeadsAgainAfterTheMajorityWasAway() throws Exception {
         BlockingQueue<String> events = new LinkedBlockingQueue<>();
         LockRegistryLeaderInitiator initiator = initiator(
-                new RedlockLockRegistry(redlock, Duration.ofMillis(600)), "a", events);
+                new RedlockLockRegistry(clients.one, Duration.ofMillis(600)), "a", events);
         initiator.start();
         assertEquals("a granted", next(events));
-        nodes.node(0).pause();
-        nodes.node(1).pause();
+        clients.nodes.node(0).pause();
+        clients.nodes.node(1).pause();
         assertEquals("a revoked", next(events));
-        nodes.node(0).resume();
-        nodes.node(1).resume();
+        clients.nodes.node(0).resume();
+        clients.nodes.node(1).resume();
         assertEquals("a granted", next(events));
         initiator.stop();
         assertEquals("a revoked", next(events));
@@ -289,7 +272,7 @@ class RedlockLockRegistryTest {
     }
 
     private void loseAllKeys() {
-        nodes.nodes().forEach(node -> assertEquals("OK", node.call("FLUSHALL")));
+        clients.nodes.nodes().forEach(node -> assertEquals("OK", node.call("FLUSHALL")));
     }
 
     private boolean isFree() {
@@ -310,7 +293,7 @@ class RedlockLockRegistryTest {
     /** The nodes report the loss. */
     private void awaitUnheld() throws InterruptedException {
         long deadlineNs = System.nanoTime() + TimeUnit.SECONDS.toNanos(10);
-        while (redlock.asLock(name, AcquireOptions.ofTtl(Duration.ofSeconds(1))).isHeldByCurrentThread()) {
+        while (clients.one.asLock(name, AcquireOptions.ofTtl(Duration.ofSeconds(1))).isHeldByCurrentThread()) {
             assertTrue(deadlineNs - System.nanoTime() > 0, "the lock is held after 10 s");
             new CountDownLatch(1).await(2, TimeUnit.MILLISECONDS);
         }
