@@ -23,7 +23,7 @@ public final class StepsMain {
         ResourceLeakDetector.setLevel(ResourceLeakDetector.Level.DISABLED);
         Long one = Long.getLong("sim.seed");
         if (one != null) {
-            System.out.println(check(SimPlan.of(one), System.out));
+            System.out.println(check(StepRuns.random(one), System.out));
             return;
         }
         long count = Long.getLong("sim.count", 1_000);
@@ -35,7 +35,7 @@ public final class StepsMain {
         List<String> failures = new ArrayList<>();
         long steps = 0;
         for (int i = 0; i < count && failures.size() < 20; i++) {
-            Result result = check(SimPlan.of(seeds.nextLong()), null);
+            Result result = check(StepRuns.random(seeds.nextLong()), null);
             steps += result.stepCount;
             if (result.rejected != null) {
                 failures.add(result.toString());
