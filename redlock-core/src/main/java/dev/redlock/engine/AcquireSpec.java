@@ -30,6 +30,8 @@ public final class AcquireSpec {
     public long holdNsMax = UNSET;
     /** Time from the acquisition before which the client sends no release. */
     public long holdNsMin;
+    /** Time from its first release for which the client may retain the lock; 0 for none. */
+    public long retainNsMax;
     /** Whether the lease gets a fencing token. */
     public boolean isFenced;
     /** Whether the nodes report changes of the lease's keys. */
@@ -57,6 +59,7 @@ public final class AcquireSpec {
         copy.extensionCountMax = extensionCountMax;
         copy.holdNsMax = holdNsMax;
         copy.holdNsMin = holdNsMin;
+        copy.retainNsMax = retainNsMax;
         copy.isFenced = isFenced;
         copy.isLossWatched = isLossWatched;
         copy.kind = kind;
@@ -117,10 +120,42 @@ public final class AcquireSpec {
         }
     }
 
+    /**
+     * Rejects options for a lock that a client retains, if they or the client do not allow it.
+     *
+     * @param key the key of the resource, or that of a set
+     * @throws IllegalArgumentException if they do not
+     */
+    void checkRetained(LockKey key, ClientConfig config) {
+        String other = key.kind != LockKind.PLAIN
+                ? "several resources"
+                : kind != LockKind.PLAIN
+                        ? kindText().substring(2)
+                        : isFenced
+                                ? "fenced()"
+                                : holdNsMin > 0 ? "holdAtLeast()" : extensionCountMax > 0 ? "autoExtend()" : null;
+        if (other != null) {
+            throw new IllegalArgumentException("options for \"" + key + "\" have retain() together with " + other
+                    + ": leave one of them out");
+        }
+        String client = config.limits().retainedLeasesMax() == 0
+                ? "has retainedLeasesMax 0"
+                : config.limits().wakeUpKeysMax() == 0
+                        ? "has no wake-ups, which tell it that another client wants the lock"
+                        : config.attempts().isThrifty()
+                                ? "has thriftyQuorums, and a retained lock needs all nodes"
+                                : config.nodes().hasClusters() ? "has a cluster as a node" : null;
+        if (client != null) {
+            throw new IllegalArgumentException("options for \"" + key + "\" have retain(), but the client " + client
+                    + ": leave retain() out, or change the client");
+        }
+    }
+
     @Override
     public String toString() {
         return "ttlMs=" + ttlMs + ", waitNs=" + (waitNs == UNSET ? "default" : waitNs) + ", extensionCountMax="
                 + extensionCountMax + (holdNsMin > 0 ? ", holdNsMin=" + holdNsMin : "")
-                + (isFenced ? ", fenced" : "") + (isLossWatched ? ", watchLoss" : "") + kindText();
+                + (retainNsMax > 0 ? ", retainNsMax=" + retainNsMax : "") + (isFenced ? ", fenced" : "")
+                + (isLossWatched ? ", watchLoss" : "") + kindText();
     }
 }

@@ -86,6 +86,8 @@ public final class LeaseHandle extends LeaseView {
     long acquiredNs;
     /** Its holder has released it before {@link AcquireSpec#holdNsMin}: no caller has this handle. */
     boolean isKept;
+    /** The number of a local grant; see {@link RetainedLease}. Its holder writes it. */
+    long retainedNumber;
     /** The acquisition runs inside the call of its caller, so an outcome now is delivered in the next turn. */
     boolean isStarting;
 
@@ -107,6 +109,13 @@ public final class LeaseHandle extends LeaseView {
     /** Starts an acquisition: reserves the handle, then submits it to the loop. */
     void start(LeaseLoop owner, LockKey newKey, AcquireSpec newSpec, LeaseTimes newTimes, long newWaitNs,
             AcquireCallback callback) {
+        reserve(owner, newKey, newSpec, newTimes, newWaitNs, callback);
+        submit(ACQUIRE);
+    }
+
+    /** Reserves the handle for an acquisition, which is not submitted yet. */
+    void reserve(LeaseLoop owner, LockKey newKey, AcquireSpec newSpec, LeaseTimes newTimes, long newWaitNs,
+            AcquireCallback callback) {
         reserveHandle();
         key = newKey;
         spec = newSpec;
@@ -114,7 +123,6 @@ public final class LeaseHandle extends LeaseView {
         waitNs = newWaitNs;
         acquireCallback = callback;
         startUse(owner);
-        submit(ACQUIRE);
     }
 
     private void reserveHandle() {
@@ -183,6 +191,9 @@ public final class LeaseHandle extends LeaseView {
         refuseWhileAcquiring();
         short use = useCount();
         if (isToBeReleased()) {
+            if (isRetainedAgain()) {
+                return ReleaseOutcome.RETAINED;
+            }
             submit(RELEASE);
             await(Awaited.RELEASED, use, false);
         }
@@ -226,11 +237,82 @@ public final class LeaseHandle extends LeaseView {
         short use = useCount();
         if (state == LeaseState.ACQUIRING) {
             cancel();
-        } else if (isToBeReleased()) {
+        } else if (isToBeReleased() && !isRetainedAgain()) {
             submit(RELEASE);
             if (!client.isOnLoop()) {
                 await(Awaited.RELEASED, use, false);
             }
+        }
+    }
+
+    private boolean isRetainedAgain() {
+        return spec.retainNsMax > 0 && loop().retainAgain(this);
+    }
+
+    // ---- locks that the client retains ------------------------------------------------------------------------------
+
+    /** On the thread of an acquisition that gets a retained lock, unless the lock ends now. */
+    void prepareRetained(LeaseLoop owner, long number, long untilNs, long nowNs) {
+        retainedNumber = number;
+        acquiredNs = nowNs;
+        setValidUntilNs(untilNs);
+        kind = Kind.ACQUIRED;
+        lastReason = Kind.ACQUIRED;
+        startUse(owner);
+    }
+
+    /** The lock has ended: the acquisition goes to the nodes. */
+    void withdrawRetained(LeaseLoop owner) {
+        setValidUntilNs(0);
+        resetResult();
+        startUse(owner);
+    }
+
+    /** The event loop may have ended the lease already. */
+    void completeRetained() {
+        STATE.compareAndSet(this, LeaseState.ACQUIRING, LeaseState.HELD);
+    }
+
+    void completeRetainedOnLoop() {
+        if (isInCall()) {
+            deferToNextTurn(loop(), DELIVER);
+        } else {
+            deliver();
+        }
+    }
+
+    /** A local grant that its caller has not completed. */
+    boolean isBeingGranted() {
+        return state == LeaseState.ACQUIRING;
+    }
+
+    /** On the thread of the holder: before the lock is free, the lease is not held any more. */
+    boolean startRetaining() {
+        boolean isFirst = STATE.compareAndSet(this, LeaseState.HELD, LeaseState.RELEASING);
+        if (isFirst) {
+            RELEASE_OUTCOME.setRelease(this, ReleaseOutcome.RETAINED);
+        }
+        return isFirst;
+    }
+
+    /** If the lock is not retained, a release follows. */
+    void endRetaining(boolean isRetained) {
+        if (isRetained) {
+            state = LeaseState.RELEASED;
+            wakeWaiter();
+        } else {
+            RELEASE_OUTCOME.setRelease(this, null);
+        }
+    }
+
+    boolean hasReleaseCallback() {
+        return releaseCallback != null;
+    }
+
+    void runReleaseCallback() {
+        ReleaseCallback callback = releaseCallback;
+        if (callback != null) {
+            completeRelease(ReleaseOutcome.RETAINED, callback);
         }
     }
 
@@ -301,7 +383,7 @@ public final class LeaseHandle extends LeaseView {
     @Override
     void execute(LeaseLoop owner, int request) {
         switch (request) {
-            case DELIVER -> complete(kind, lastReason, LeaseState.NOT_ACQUIRED);
+            case DELIVER -> deliver();
             case RELEASE -> release(owner);
             default -> owner.execute(this, request);
         }
@@ -373,6 +455,16 @@ public final class LeaseHandle extends LeaseView {
             deferToNextTurn(loop(), DELIVER);
         } else {
             complete(outcome, reason, outcome == Kind.ACQUIRED ? LeaseState.HELD : LeaseState.NOT_ACQUIRED);
+        }
+    }
+
+    /** Delivers an outcome that the caller's own call has not. */
+    void deliver() {
+        if (kind == Kind.ACQUIRED) {
+            completeRetained();
+            complete(kind, lastReason, state);
+        } else {
+            complete(kind, lastReason, LeaseState.NOT_ACQUIRED);
         }
     }
 
