@@ -80,6 +80,12 @@ final class ClientSteps {
             throw new Rejected(step, Rule.MoreThanHalf, "too few votes of lists " + token.owner.lists);
         }
         token.phase = Phase.HELD;
+        if (!state.keysKept(token)) {
+            if (state.on(Rule.KeysKept)) {
+                throw new Rejected(step, Rule.KeysKept, "the lease has lost a majority of its nodes: " + token);
+            }
+            token.isUnkept = true;
+        }
         exclusion(step, token);
     }
 
