@@ -231,8 +231,10 @@ class LocksCommandTest {
             assertEquals(0, runOnNodes("show", "exports"));
             assertTrue(out.toString().startsWith("exports: free on 3 of 3 nodes"), out::toString);
             for (String key : numbers) {
-                assertTrue(out.toString().matches("(?s).*" + Pattern.quote(key) + "\\s+3 of 3  held   api-1   " + ID
-                        + "  [23]\\d s\n.*"), out::toString);
+                assertTrue(out.toString()
+                        .matches("(?s).*" + Pattern.quote(key) + "\\s+3 of 3  held   api-1   " + ID
+                                + "  [23]\\d s\n.*"),
+                        out::toString);
             }
             assertEquals(0, runOnNodes("show", "exports", "--json"));
             JsonNode root = new ObjectMapper().readTree(out.toString());
