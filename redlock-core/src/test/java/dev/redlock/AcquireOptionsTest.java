@@ -9,6 +9,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import dev.redlock.api.LeaseListener;
 import dev.redlock.api.RetryPolicy;
 import dev.redlock.engine.AcquireSpec;
+import dev.redlock.engine.KeyText;
 import dev.redlock.engine.LockKey;
 import java.time.Duration;
 import java.util.List;
@@ -77,7 +78,7 @@ class AcquireOptionsTest {
 
     @Test
     void readersHaveNoOptionsOfWriters() {
-        LockKey key = LockKey.of("", "orders", 512);
+        LockKey key = new LockKey(KeyText.ofResource("", "orders", 512));
         for (AcquireOptions own : List.of(options.fenced(), options.fenced().watchLoss())) {
             Refusal.ofArgument("options for reading have fenced(), which only writers and plain locks have: leave it"
                     + " out", () -> own.forReading().spec.check(key));

@@ -48,8 +48,8 @@ public class KeyedMapBenchmark {
         equalKeys = new LockKey[2 * queueCount];
         for (int i = 0; i < queues.length; i++) {
             queues[i] = new WaitQueue();
-            queues[i].key = LockKey.of("redlock:", "orders/" + i, 512);
-            equalKeys[i] = LockKey.of("redlock:", "orders/" + i, 512);
+            queues[i].key = new LockKey(KeyText.ofResource("redlock:", "orders/" + i, 512));
+            equalKeys[i] = new LockKey(KeyText.ofResource("redlock:", "orders/" + i, 512));
         }
         for (int i = 0; i < queueCount; i++) {
             linked.add(queues[i]);

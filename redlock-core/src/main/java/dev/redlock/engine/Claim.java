@@ -247,7 +247,7 @@ final class Claim extends LockRequest {
 
     @Override
     public int keyCount() {
-        return key.resourceCount();
+        return key.resourceCount;
     }
 
     @Override

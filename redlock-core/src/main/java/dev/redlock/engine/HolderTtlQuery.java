@@ -112,7 +112,7 @@ final class HolderTtlQuery {
     }
 
     private static int typeCount(LockKey key) {
-        return key.kind == LockKind.SET ? key.resourceCount() : 1;
+        return key.kind == LockKind.SET ? key.resourceCount : 1;
     }
 
     void onType(Claim claim, int nodeIndex, int sequence, long value) {

@@ -56,6 +56,17 @@ public final class KeyText {
         this.nameLength = nameLength;
     }
 
+    /**
+     * The text of the key of a resource and of its counter.
+     *
+     * @param  lengthBytesMax           limit of the name with its prefix, bytes
+     * @throws IllegalArgumentException if the name is empty or too long, is not valid UTF-16, or is that of another key
+     */
+    public static KeyText ofResource(String prefix, String resource, int lengthBytesMax) {
+        String key = checkedKey(prefix, resource, lengthBytesMax);
+        return of(prefix, resource, counterName(key));
+    }
+
     /** The text of a name; an empty name of a counter means none. */
     static KeyText of(String prefix, String resource, String counterName) {
         byte[] name = (prefix + resource).getBytes(StandardCharsets.UTF_8);
@@ -77,8 +88,27 @@ public final class KeyText {
         return bulk.length - CRLF_BYTES - nameLength;
     }
 
+    /** A hash of the name of one key, the same for all clients. */
+    int hash() {
+        int hash = 1;
+        int start = nameStart();
+        for (int i = 0; i < nameLength; i++) {
+            hash = 31 * hash + bulk[start + i];
+        }
+        return hash;
+    }
+
+    /** The {@link #hash} of a name. */
+    static int hashOf(ByteBuf name, int index, int length) {
+        int hash = 1;
+        for (int i = 0; i < length; i++) {
+            hash = 31 * hash + name.getByte(index + i);
+        }
+        return hash;
+    }
+
     /** Returns the key of a resource; rejects one without a valid name, or whose key could be of something else. */
-    static String checkedKey(String prefix, String resource, int lengthBytesMax) {
+    private static String checkedKey(String prefix, String resource, int lengthBytesMax) {
         Objects.requireNonNull(resource, "resource is null: give the name of the resource to lock");
         checkEncodable("resource", resource);
         // Checked before it is encoded: a name may be very long.
@@ -92,9 +122,18 @@ public final class KeyText {
         }
         String key = prefix + resource;
         if (key.contains(MARKS)) {
-            ResourcesKey.checkMarks(key, resource);
+            checkMark(key, resource, COUNTER_MARK, "fencing counters");
+            checkMark(key, resource, PERMIT_MARK, "permits");
+            checkMark(key, resource, RESERVATION_MARK, "reservations");
         }
         return key;
+    }
+
+    private static void checkMark(String key, String resource, String mark, String owners) {
+        if (key.contains(mark)) {
+            throw new IllegalArgumentException("resource \"" + SafeText.of(resource) + "\" contains \"" + mark
+                    + "\" with its prefix, which only names of " + owners + " may: choose another name");
+        }
     }
 
     /**

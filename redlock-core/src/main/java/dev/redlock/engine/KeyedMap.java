@@ -53,7 +53,7 @@ final class KeyedMap<E extends KeyedMap.Keyed> {
         if (size == 0) {
             return null;
         }
-        Keyed entry = buckets[bucketOf(LockKey.hashOf(name, index, length), buckets.length)];
+        Keyed entry = buckets[bucketOf(KeyText.hashOf(name, index, length), buckets.length)];
         while (entry != null && !entry.key.hasName(name, index, length)) {
             entry = entry.nextInBucket;
         }

@@ -60,7 +60,7 @@ public final class LockEngine extends LeaseClient {
      * @throws IllegalArgumentException if the name is empty or too long, is not valid UTF-16, or names a counter
      */
     public LockKey key(String resource) {
-        return LockKey.of(keyPrefix, resource, resourceLengthMax);
+        return new LockKey(KeyText.ofResource(keyPrefix, resource, resourceLengthMax));
     }
 
     /**

@@ -23,6 +23,7 @@ public class LockKey implements SlotKey {
     /** The counter's key as a complete bulk string, borrowed. */
     final byte[] counterBulk;
     final LockKind kind;
+    final int resourceCount;
     /** By which all clients order the nodes for the lock. */
     final int orderHash;
     private final int hash;
@@ -31,33 +32,23 @@ public class LockKey implements SlotKey {
     /** The keys of other kinds of lock of the resource, by kind; each is null until it is needed. */
     private LockKey[] others;
 
-    LockKey(KeyText text, LockKind kind, int hash, int orderHash) {
+    LockKey(KeyText text, LockKind kind, int hash, int orderHash, int resourceCount) {
         this.text = text;
         this.bulk = text.bulk;
         this.counterBulk = text.counterBulk;
         this.kind = kind;
+        this.resourceCount = resourceCount;
         this.hash = hash;
         this.orderHash = orderHash;
     }
 
-    /** The key of a resource that orders the nodes by a name of its own. */
-    LockKey(KeyText text) {
-        this(text, hashOf(text));
+    /** The key of a plain lock, which orders the nodes by its own name. */
+    public LockKey(KeyText text) {
+        this(text, text.hash());
     }
 
     private LockKey(KeyText text, int hash) {
-        this(text, LockKind.PLAIN, hash, hash);
-    }
-
-    /**
-     * Encodes the keys of a resource.
-     *
-     * @param  lengthBytesMax           limit of both together, bytes
-     * @throws IllegalArgumentException if it is empty or too long, is not valid UTF-16, or names a fencing counter
-     */
-    public static LockKey of(String prefix, String resource, int lengthBytesMax) {
-        String key = KeyText.checkedKey(prefix, resource, lengthBytesMax);
-        return new LockKey(KeyText.of(prefix, resource, KeyText.counterName(key)));
+        this(text, LockKind.PLAIN, hash, hash, 1);
     }
 
     /**
@@ -111,11 +102,6 @@ public class LockKey implements SlotKey {
     }
 
     // ---- what other kinds of lock override --------------------------------------------------------------------------
-
-    /** Returns the number of resources. */
-    int resourceCount() {
-        return 1;
-    }
 
     /** Returns the key of one of the resources. */
     LockKey resourceKey(int index) {
@@ -181,24 +167,6 @@ public class LockKey implements SlotKey {
             }
         }
         return true;
-    }
-
-    static int hashOf(KeyText text) {
-        int hash = 1;
-        int start = text.nameStart();
-        for (int i = 0; i < text.nameLength; i++) {
-            hash = 31 * hash + text.bulk[start + i];
-        }
-        return hash;
-    }
-
-    /** Returns the {@link #hashCode} of the key with this name. */
-    static int hashOf(ByteBuf name, int index, int length) {
-        int hash = 1;
-        for (int i = 0; i < length; i++) {
-            hash = 31 * hash + name.getByte(index + i);
-        }
-        return hash;
     }
 
     @Override

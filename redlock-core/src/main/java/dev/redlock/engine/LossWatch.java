@@ -66,7 +66,7 @@ final class LossWatch {
     void start(Claim claim) {
         long all = services.all;
         WatchedLease first = null;
-        for (int i = 0; i < claim.key.resourceCount(); i++) {
+        for (int i = 0; i < claim.key.resourceCount; i++) {
             WatchedLease lease = new WatchedLease(claim, claim.key.resourceKey(i), first);
             WatchedLease newest = watched.get(lease.key);
             if (newest == null) {
@@ -84,7 +84,7 @@ final class LossWatch {
     }
 
     void stop(Claim claim) {
-        for (int i = 0; i < claim.key.resourceCount(); i++) {
+        for (int i = 0; i < claim.key.resourceCount; i++) {
             remove(claim, claim.key.resourceKey(i));
         }
     }

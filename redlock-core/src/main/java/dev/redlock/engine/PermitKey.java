@@ -32,7 +32,7 @@ public final class PermitKey extends ResourcesKey {
         private final int number;
 
         private Permit(KeyText text, int orderHash, int number) {
-            super(text, LockKind.PLAIN, hashOf(text), orderHash);
+            super(text, LockKind.PLAIN, text.hash(), orderHash, 1);
             this.number = number;
         }
 

@@ -42,7 +42,7 @@ final class ResourceQueues {
      */
     void add(WaitQueue queue) {
         LockKey key = queue.key;
-        for (int i = 0; hasEntries(key) && i < key.resourceCount(); i++) {
+        for (int i = 0; hasEntries(key) && i < key.resourceCount; i++) {
             queue.resources.add(add(queue, key.resourceKey(i)));
         }
     }

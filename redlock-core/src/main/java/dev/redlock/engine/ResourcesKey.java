@@ -1,7 +1,6 @@
 package dev.redlock.engine;
 
 import dev.redlock.node.LockKind;
-import dev.redlock.resp.SafeText;
 import io.netty.buffer.ByteBuf;
 import java.util.Arrays;
 import java.util.Collection;
@@ -29,7 +28,7 @@ class ResourcesKey extends LockKey {
         private final LockKey lock;
 
         Mark(KeyText text, LockKey lock) {
-            super(text, LockKind.PLAIN, hashOf(text), lock.orderHash);
+            super(text, LockKind.PLAIN, text.hash(), lock.orderHash, 1);
             this.lock = lock;
         }
 
@@ -45,18 +44,13 @@ class ResourcesKey extends LockKey {
     }
 
     ResourcesKey(KeyText text, LockKind kind, int hash, int orderHash, LockKey... resourceKeys) {
-        super(text, kind, hash, orderHash);
+        super(text, kind, hash, orderHash, resourceKeys.length);
         this.resourceKeys = resourceKeys;
     }
 
     @Override
     public List<String> resources() {
         return Arrays.stream(resourceKeys).map(LockKey::resource).toList();
-    }
-
-    @Override
-    int resourceCount() {
-        return resourceKeys.length;
     }
 
     @Override
@@ -111,19 +105,6 @@ class ResourcesKey extends LockKey {
             length += part.length;
         }
         return all;
-    }
-
-    static void checkMarks(String key, String resource) {
-        checkMark(key, resource, KeyText.COUNTER_MARK, "fencing counters");
-        checkMark(key, resource, KeyText.PERMIT_MARK, "permits");
-        checkMark(key, resource, KeyText.RESERVATION_MARK, "reservations");
-    }
-
-    private static void checkMark(String key, String resource, String mark, String owners) {
-        if (key.contains(mark)) {
-            throw new IllegalArgumentException("resource \"" + SafeText.of(resource) + "\" contains \"" + mark
-                    + "\" with its prefix, which only names of " + owners + " may: choose another name");
-        }
     }
 
     /** The text between the first brace and the next closing one; null if there is none, or it is empty. */

@@ -297,7 +297,7 @@ final class RetainedLocks extends Retention {
         if (key.kind == LockKind.PERMIT) {
             return;
         }
-        for (int i = 0; i < key.resourceCount(); i++) {
+        for (int i = 0; i < key.resourceCount; i++) {
             RetainedLease entry = byName.get(key.resourceKey(i));
             if (entry != null) {
                 end(entry, RetentionEnd.WANTED_LOCALLY);
@@ -377,7 +377,7 @@ final class RetainedLocks extends Retention {
         }
         // A client that retains the lock watches all nodes.
         long node = Long.lowestOneBit(claim.round.refused());
-        int keyCount = claim.key.kind == LockKind.SET ? claim.key.resourceCount() : 1;
+        int keyCount = claim.key.kind == LockKind.SET ? claim.key.resourceCount : 1;
         if (node != 0) {
             claim.addPendingReplies(keyCount);
             for (int i = 0; i < keyCount; i++) {

@@ -50,7 +50,7 @@ public final class SetKey extends ResourcesKey {
         }
         List<LockKey> keys = new ArrayList<>();
         for (String resource : resources) {
-            keys.add(LockKey.of(prefix, resource, lengthBytesMax));
+            keys.add(new LockKey(KeyText.ofResource(prefix, resource, lengthBytesMax)));
         }
         keys.sort(Comparator.comparing(LockKey::resource));
         for (int i = 1; i < keys.size(); i++) {
@@ -86,7 +86,7 @@ public final class SetKey extends ResourcesKey {
     SetKey reservationKey() {
         SetKey known = reservation;
         if (known == null) {
-            LockKey[] keys = new LockKey[resourceCount()];
+            LockKey[] keys = new LockKey[resourceCount];
             for (int i = 0; i < keys.length; i++) {
                 LockKey resource = resourceKey(i);
                 keys[i] = new LockKey(

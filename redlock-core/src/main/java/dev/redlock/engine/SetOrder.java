@@ -127,7 +127,7 @@ final class SetOrder {
     /** A lock is granted to this client. */
     void onHeld(LockKey key, WaitQueue queue, long untilNs) {
         boolean isTicketUsed = queue != null && isOfSet(queue) && queue.head().isCoordinatorFirst();
-        for (int i = 0; i < key.resourceCount(); i++) {
+        for (int i = 0; i < key.resourceCount; i++) {
             ResourceQueues.Entry entry = queues.of(key.resourceKey(i));
             if (entry != null) {
                 entry.isHeld = true;
@@ -140,7 +140,7 @@ final class SetOrder {
 
     /** A lease of this client has ended. */
     void onEnded(LockKey lockedKey) {
-        for (int i = 0; i < lockedKey.resourceCount(); i++) {
+        for (int i = 0; i < lockedKey.resourceCount; i++) {
             ResourceQueues.Entry entry = queues.of(lockedKey.resourceKey(i));
             if (entry != null) {
                 entry.isHeld = false;

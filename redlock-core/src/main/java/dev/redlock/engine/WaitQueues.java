@@ -170,7 +170,7 @@ final class WaitQueues {
         if (queue != null && key.kind != LockKind.READ) {
             handOff(queue);
         }
-        for (int i = 0; !resourceQueues.isEmpty() && i < lockedKey.resourceCount(); i++) {
+        for (int i = 0; !resourceQueues.isEmpty() && i < lockedKey.resourceCount; i++) {
             ResourceQueues.Entry entry = resourceQueues.of(lockedKey.resourceKey(i));
             if (entry != null) {
                 wakeLocally(entry, key);
@@ -205,7 +205,7 @@ final class WaitQueues {
             }
             return;
         }
-        for (int i = 0; i < key.resourceCount(); i++) {
+        for (int i = 0; i < key.resourceCount; i++) {
             WaitQueue plain = get(key.resourceKey(i));
             if (plain != null) {
                 wakeLocally(plain);
@@ -295,7 +295,7 @@ final class WaitQueues {
     }
 
     private void wakeRegistered(LockKey lockedKey, int nodeIndex) {
-        for (int i = 0; i < lockedKey.resourceCount(); i++) {
+        for (int i = 0; i < lockedKey.resourceCount; i++) {
             WaitQueue plain = get(lockedKey.resourceKey(i));
             if (plain != null) {
                 wakeRegistered(plain, nodeIndex);

@@ -15,7 +15,7 @@ class CoordinatorTest extends VirtualTest {
     private static final long MS = 1_000_000;
 
     private static int firstOf(String resource, int[] identityHashes) {
-        int keyHash = LockKey.of("", resource, 512).hashCode();
+        int keyHash = new LockKey(KeyText.ofResource("", resource, 512)).hashCode();
         int first = 0;
         for (int i = 1; i < identityHashes.length; i++) {
             if (Coordinator.weightOf(keyHash, identityHashes[i]) > Coordinator.weightOf(keyHash,
@@ -69,7 +69,7 @@ class CoordinatorTest extends VirtualTest {
             node(i).redis().runId(equalHashes.get(i));
         }
         TestEngine engine = client().engine().engine();
-        LockKey key = LockKey.of("", "orders", 512);
+        LockKey key = new LockKey(KeyText.ofResource("", "orders", 512));
         assertEquals(0, engine.newCoordinator().of(key));
         assertEquals(0b011, engine.firstVoters().of(key));
     }

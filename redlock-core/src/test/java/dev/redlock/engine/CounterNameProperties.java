@@ -41,7 +41,7 @@ class CounterNameProperties {
             String prefix = name(random, 0);
             String resource = name(random, 1);
             try {
-                LockKey key = LockKey.of(prefix, resource, 512);
+                LockKey key = new LockKey(KeyText.ofResource(prefix, resource, 512));
                 String other = counters.put(text(key.bulk), text(key.counterBulk));
                 assertTrue(other == null || other.equals(text(key.counterBulk)),
                         "the counter depends on the complete key only");

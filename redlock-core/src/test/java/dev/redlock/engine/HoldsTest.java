@@ -15,9 +15,9 @@ import org.junit.jupiter.api.Test;
 /** The holds of the views of a client: they are shared by resource, separate by thread, and end with their last use. */
 class HoldsTest {
 
-    private final LockKey orders = LockKey.of("", "orders", 512);
-    private final LockKey ordersAgain = LockKey.of("", "orders", 512);
-    private final LockKey invoices = LockKey.of("", "invoices", 512);
+    private final LockKey orders = new LockKey(KeyText.ofResource("", "orders", 512));
+    private final LockKey ordersAgain = new LockKey(KeyText.ofResource("", "orders", 512));
+    private final LockKey invoices = new LockKey(KeyText.ofResource("", "invoices", 512));
     private final Lease first = new LeaseHandle(null);
     private final Lease second = new LeaseHandle(null);
 
@@ -71,7 +71,7 @@ class HoldsTest {
     void aThreadThatNeverUnlocksItsLostHoldsKeepsTheLatestAlone() {
         LocalHolds holds = new LocalHolds();
         for (int i = 0; i < 100; i++) {
-            LockKey key = LockKey.of("", "orders/" + i, 512);
+            LockKey key = new LockKey(KeyText.ofResource("", "orders/" + i, 512));
             LocalHolds.Hold hold = holds.enter(key);
             holds.enter(key);
             hold.lock().writeLock().lock();
@@ -79,10 +79,10 @@ class HoldsTest {
             hold.keep(first);
             holds.endLost(key, hold, hold.lock().writeLock());
         }
-        assertFalse(holds.unlockLost(LockKey.of("", "orders/35", 512)));
-        assertTrue(holds.unlockLost(LockKey.of("", "orders/36", 512)));
-        assertFalse(holds.unlockLost(LockKey.of("", "orders/36", 512)), "once");
-        assertTrue(holds.unlockLost(LockKey.of("", "orders/99", 512)));
+        assertFalse(holds.unlockLost(new LockKey(KeyText.ofResource("", "orders/35", 512))));
+        assertTrue(holds.unlockLost(new LockKey(KeyText.ofResource("", "orders/36", 512))));
+        assertFalse(holds.unlockLost(new LockKey(KeyText.ofResource("", "orders/36", 512))), "once");
+        assertTrue(holds.unlockLost(new LockKey(KeyText.ofResource("", "orders/99", 512))));
     }
 
     @Test

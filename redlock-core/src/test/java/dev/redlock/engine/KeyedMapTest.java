@@ -22,7 +22,7 @@ class KeyedMapTest {
     private final KeyedMap<WaitQueue> map = new KeyedMap<>();
 
     private static LockKey key(int number) {
-        return LockKey.of("", "r" + number, 100);
+        return new LockKey(KeyText.ofResource("", "r" + number, 100));
     }
 
     private static WaitQueue queue(int number) {

@@ -20,13 +20,17 @@ import org.junit.jupiter.params.provider.CsvSource;
 
 class LockKeyTest {
 
+    private static LockKey key(String prefix, String resource, int lengthBytesMax) {
+        return new LockKey(KeyText.ofResource(prefix, resource, lengthBytesMax));
+    }
+
     private static String bulk(LockKey key) {
         return new String(key.bulk, StandardCharsets.UTF_8);
     }
 
     @Test
     void keyAndCounterAreBulkStrings() {
-        LockKey key = LockKey.of("", "orders/42", 512);
+        LockKey key = key("", "orders/42", 512);
         assertEquals("$9\r\norders/42\r\n", bulk(key));
         assertEquals("$35\r\norders/42:redlock:fence:{orders/42}\r\n",
                 new String(key.counterBulk, StandardCharsets.UTF_8));
@@ -36,7 +40,7 @@ class LockKeyTest {
 
     @Test
     void prefixIsPartOfTheKeyButNotOfTheResource() {
-        LockKey key = LockKey.of("app:", "x", 512);
+        LockKey key = key("app:", "x", 512);
         assertEquals("$5\r\napp:x\r\n", bulk(key));
         assertEquals("x", key.resource());
     }
@@ -47,7 +51,7 @@ class LockKeyTest {
         ":redlock:fence | ''", "a:redlock:fences | ''", ":fence | order:redlock", "fence:{order} | order:redlock:"})
     void keysWithTheCounterMarkAreRejected(String resource, String prefix) {
         Refusal.ofArgument("resource \"" + resource + "\" contains \":redlock:fence\" with its prefix, which only names"
-                + " of fencing counters may: choose another name", () -> LockKey.of(prefix, resource, 512));
+                + " of fencing counters may: choose another name", () -> key(prefix, resource, 512));
     }
 
     @Test
@@ -55,7 +59,7 @@ class LockKeyTest {
         Refusal.ofArgument(
                 "resource \"a:redlock:reservation\" contains \":redlock:reservation\" with its prefix, which only"
                         + " names of reservations may: choose another name",
-                () -> LockKey.of("", "a:redlock:reservation", 512));
+                () -> key("", "a:redlock:reservation", 512));
         Refusal.ofArgument("key prefix \"a:redlock:reservation\" contains \":redlock:reservation\", which only names of"
                 + " reservations may: choose another prefix",
                 () -> new RedlockContext().keyPrefix("a:redlock:reservation"));
@@ -65,7 +69,7 @@ class LockKeyTest {
     void keysAndPrefixesWithTheMarkOfAPermitAreRejected() {
         Refusal.ofArgument("resource \"a:redlock:permit:{a}:0\" contains \":redlock:permit\" with its prefix, which"
                 + " only names of permits may: choose another name",
-                () -> LockKey.of("", "a:redlock:permit:{a}:0", 512));
+                () -> key("", "a:redlock:permit:{a}:0", 512));
         Refusal.ofArgument("key prefix \"a:redlock:permit\" contains \":redlock:permit\", which only names of permits"
                 + " may: choose another prefix", () -> new RedlockContext().keyPrefix("a:redlock:permit"));
     }
@@ -78,31 +82,31 @@ class LockKeyTest {
 
     @Test
     void lengthIsInUtf8Bytes() {
-        assertEquals("$2\r\n\u00e9\r\n", bulk(LockKey.of("", "\u00e9", 2)));
-        assertEquals("$4\r\n\ud83d\udd12\r\n", bulk(LockKey.of("", "\ud83d\udd12", 4)));
+        assertEquals("$2\r\n\u00e9\r\n", bulk(key("", "\u00e9", 2)));
+        assertEquals("$4\r\n\ud83d\udd12\r\n", bulk(key("", "\ud83d\udd12", 4)));
         Refusal.ofArgument("resource \"\u00e9\" is 2 bytes long with its prefix: at most 1 are allowed"
-                + " (RedlockContext.resourceLengthMax)", () -> LockKey.of("", "\u00e9", 1));
+                + " (RedlockContext.resourceLengthMax)", () -> key("", "\u00e9", 1));
     }
 
     @Test
     void lengthLimitIsInclusive() {
-        assertEquals("r".repeat(512), LockKey.of("", "r".repeat(512), 512).resource());
+        assertEquals("r".repeat(512), key("", "r".repeat(512), 512).resource());
         Refusal.ofArgument("resource \"" + "r".repeat(32) + "... (481 more characters)\" is 513 bytes long with its"
                 + " prefix: at most 512 are allowed (RedlockContext.resourceLengthMax)",
-                () -> LockKey.of("", "r".repeat(513), 512));
-        assertEquals("r".repeat(510), LockKey.of("p:", "r".repeat(510), 512).resource());
+                () -> key("", "r".repeat(513), 512));
+        assertEquals("r".repeat(510), key("p:", "r".repeat(510), 512).resource());
         Refusal.ofArgument("resource \"" + "r".repeat(32) + "... (479 more characters)\" is 513 bytes long with its"
                 + " prefix: at most 512 are allowed (RedlockContext.resourceLengthMax)",
-                () -> LockKey.of("p:", "r".repeat(511), 512));
+                () -> key("p:", "r".repeat(511), 512));
     }
 
     @Test
     void emptyNamesAreRejected() {
         Refusal.ofArgument("resource \"\" is empty: give the name of the resource to lock",
-                () -> LockKey.of("", "", 512));
+                () -> key("", "", 512));
         Refusal.ofArgument("resource \"\" is empty: give the name of the resource to lock",
-                () -> LockKey.of("p", "", 512));
-        Refusal.ofNull("resource is null: give the name of the resource to lock", () -> LockKey.of("", null, 512));
+                () -> key("p", "", 512));
+        Refusal.ofNull("resource is null: give the name of the resource to lock", () -> key("", null, 512));
     }
 
     /** The encoder of Java replaces each by a question mark, so that different names would share a lock. */
@@ -112,7 +116,7 @@ class LockKeyTest {
                 "ab\ud83dc | 2"})
     void unpairedSurrogatesAreRejected(String resource, int index) {
         Refusal.ofArgument("resource has an unpaired surrogate at index " + index
-                + ", which UTF-8 cannot encode: use complete characters", () -> LockKey.of("", resource, 512));
+                + ", which UTF-8 cannot encode: use complete characters", () -> key("", resource, 512));
         Refusal.ofArgument("key prefix has an unpaired surrogate at index " + index
                 + ", which UTF-8 cannot encode: use complete characters",
                 () -> new RedlockContext().keyPrefix(resource));
@@ -120,7 +124,7 @@ class LockKeyTest {
 
     @Test
     void namesWithProtocolBytesAreEncodedAsData() {
-        assertEquals("$6\r\na\r\n$1\n\r\n", bulk(LockKey.of("", "a\r\n$1\n", 512)));
+        assertEquals("$6\r\na\r\n$1\n\r\n", bulk(key("", "a\r\n$1\n", 512)));
     }
 
     private static List<String> names(int count) {
@@ -129,7 +133,7 @@ class LockKeyTest {
 
     @Test
     void aSetHasOneTo64Resources() {
-        assertEquals(64, SetKey.of("", names(64), 512).resourceCount());
+        assertEquals(64, SetKey.of("", names(64), 512).resourceCount);
         Refusal.ofArgument("65 resources are out of range: a set has 1 to 64; lock one name for several resources",
                 () -> SetKey.of("", names(65), 512));
         Refusal.ofArgument("0 resources are out of range: a set has 1 to 64; lock at least one",
@@ -149,16 +153,16 @@ class LockKeyTest {
             Refusal.ofArgument("resource \"a\" is in the set twice: give each resource once",
                     () -> SetKey.of("", names, 512));
         }
-        assertEquals(LockKey.of("", "a", 512), SetKey.of("", List.of("a"), 512), "one resource is a plain key");
+        assertEquals(key("", "a", 512), SetKey.of("", List.of("a"), 512), "one resource is a plain key");
     }
 
     private static PermitKey semaphore(String resource, int permitCount) {
-        return (PermitKey) LockKey.of("", resource, 512).as(LockKind.PERMIT, permitCount);
+        return (PermitKey) key("", resource, 512).as(LockKind.PERMIT, permitCount);
     }
 
     @Test
     void aKeyKeepsItsSemaphoreUntilItIsUsedWithAnotherNumberOfPermits() {
-        LockKey plain = LockKey.of("", "orders", 512);
+        LockKey plain = key("", "orders", 512);
         LockKey three = plain.as(LockKind.PERMIT, 3);
         assertSame(three, plain.as(LockKind.PERMIT, 3));
         assertEquals(4, ((PermitKey) plain.as(LockKind.PERMIT, 4)).permitCount());
@@ -176,14 +180,14 @@ class LockKeyTest {
         assertTrue(three.includes(semaphore("orders", 3)));
         assertFalse(three.includes(four.permitKey(3)), "it has no such permit");
         assertFalse(three.includes(semaphore("invoices", 3).permitKey(1)));
-        assertFalse(three.includes(LockKey.of("", "orders", 512)), "the plain lock of its name is another lock");
+        assertFalse(three.includes(key("", "orders", 512)), "the plain lock of its name is another lock");
     }
 
     @Test
     void anotherLockIncludesItselfOnly() {
-        LockKey plain = LockKey.of("", "orders", 512);
-        assertTrue(plain.includes(LockKey.of("", "orders", 512)));
-        assertFalse(plain.includes(LockKey.of("", "invoices", 512)));
+        LockKey plain = key("", "orders", 512);
+        assertTrue(plain.includes(key("", "orders", 512)));
+        assertFalse(plain.includes(key("", "invoices", 512)));
         assertFalse(plain.includes(semaphore("orders", 3).permitKey(0)));
     }
 
@@ -223,10 +227,10 @@ class LockKeyTest {
 
     @Test
     void keysWithEqualBytesAreEqual() {
-        LockKey key = LockKey.of("a", "bc", 512);
-        assertEquals(key, LockKey.of("ab", "c", 512));
-        assertEquals(key.hashCode(), LockKey.of("ab", "c", 512).hashCode());
-        assertNotEquals(key, LockKey.of("a", "bd", 512));
+        LockKey key = key("a", "bc", 512);
+        assertEquals(key, key("ab", "c", 512));
+        assertEquals(key.hashCode(), key("ab", "c", 512).hashCode());
+        assertNotEquals(key, key("a", "bd", 512));
         assertFalse(key.equals(null));
     }
 }

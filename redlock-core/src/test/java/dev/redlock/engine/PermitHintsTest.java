@@ -46,7 +46,7 @@ class PermitHintsTest {
 
     @Test
     void nothingIsLeftOfForgottenHints() {
-        hints.permit = new PermitKey(LockKey.of("", "orders", 512), 3).permitKey(0);
+        hints.permit = new PermitKey(new LockKey(KeyText.ofResource("", "orders", 512)), 3).permitKey(0);
         hints.pushed.set(1);
         hints.onFound(2, 1, 8);
         hints.forget();

@@ -137,7 +137,7 @@ final class StateTable {
     private void checkRetained() {
         for (PendingAcquire pending = conductor.scheduler.firstActive; pending != null; pending = pending.nextActive) {
             LockKey key = pending.lease.key;
-            for (int i = 0; pending.queue != null && key.kind != LockKind.PERMIT && i < key.resourceCount(); i++) {
+            for (int i = 0; pending.queue != null && key.kind != LockKind.PERMIT && i < key.resourceCount; i++) {
                 check(!conductor.retained.isFree(key.resourceKey(i)), "a lock with a local waiter is not retained",
                         pending.lease::toString);
             }

@@ -111,7 +111,7 @@ public final class TestEngine {
 
     /** @return the queue of a resource, to be compared by identity; null if nobody waits */
     public Object queueOf(String resource) {
-        return conductors[0].scheduler.queues.get(LockKey.of("", resource, resource.length()));
+        return conductors[0].scheduler.queues.get(new LockKey(KeyText.ofResource("", resource, resource.length())));
     }
 
     /** @return locks that were retained until something ended it, by the name of a {@link RetentionEnd} */
@@ -229,7 +229,7 @@ public final class TestEngine {
 
     /** @return whether the client retains a lock that no local lease has */
     public boolean isRetained(String resource) {
-        return conductors[0].retained.isFree(LockKey.of("", resource, resource.length()));
+        return conductors[0].retained.isFree(new LockKey(KeyText.ofResource("", resource, resource.length())));
     }
 
     /** @return the value of the keys of a held lease, bytes as chars; empty without a claim */
