@@ -273,7 +273,7 @@ final class AcquireScheduler implements Waiters {
     @Override
     public void handOff(LockKey key, LockKey lockedKey) {
         if (key.kind == LockKind.PERMIT) {
-            permits.onPermitFree((PermitKey) key, (PermitKey.Permit) lockedKey);
+            permits.onEnded(key, lockedKey);
         }
         if (queues.count != 0) {
             queues.handOff(key, lockedKey);

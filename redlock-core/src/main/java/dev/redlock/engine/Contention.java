@@ -9,6 +9,9 @@ import dev.redlock.quorum.Token;
  */
 final class Contention {
 
+    /** The reply of a script if no key expires: the largest exact integer of Lua, negated. */
+    static final long NO_EXPIRY_REPLY = -9_007_199_254_740_991L;
+
     /** Nodes that voted when the attempt started: it asks no others later. */
     long voterMask;
     /** Nodes whose reply to the query for the ttl or the type of the holder's key is pending. */
@@ -22,6 +25,11 @@ final class Contention {
         queriedMask = 0;
         shortestRemainingTtlMs = -1;
         reservation = null;
+    }
+
+    /** The reply of a script that has refused the attempt has the remaining ttl, negated. */
+    void recordRefusal(long reply) {
+        recordRemainingTtl(reply == NO_EXPIRY_REPLY ? Long.MAX_VALUE : -reply);
     }
 
     void recordRemainingTtl(long remainingTtlMs) {

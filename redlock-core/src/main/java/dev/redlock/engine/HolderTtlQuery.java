@@ -133,15 +133,9 @@ final class HolderTtlQuery {
     /** The value is in milliseconds: -1 for a key without expiry, -2 for a missing key. */
     void onReply(Claim claim, long value) {
         if (claim.phase == Claim.Phase.QUERYING_TTL) {
-            claim.contention().recordRemainingTtl(remainingTtlMs(value));
+            long ttlMs = value < 0 ? Long.MAX_VALUE : value;
+            claim.contention().recordRemainingTtl(value == KEY_MISSING ? 0 : ttlMs);
         }
-    }
-
-    private static long remainingTtlMs(long value) {
-        if (value == KEY_MISSING) {
-            return 0;
-        }
-        return value < 0 ? Long.MAX_VALUE : value;
     }
 
     /** The rollback has found a key that is no string. Returns whether its node is asked for the type. */

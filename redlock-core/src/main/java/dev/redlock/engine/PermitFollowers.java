@@ -170,14 +170,11 @@ final class PermitFollowers {
                 : head.lease.lastReason() != AcquireOutcome.Kind.CONTENDED;
     }
 
-    /** A follower has left its queue: it has a permit, or its caller has cancelled. The rollback wakes the head. */
+    /**
+     * A follower is none any more: it has a permit, its caller has cancelled, or it has become the head during its
+     * attempt. A rollback wakes the head.
+     */
     void onLeft(WaitQueue queue) {
-        queue.hints.followerCount--;
-        start(queue);
-    }
-
-    /** A follower has become the head, during its attempt. */
-    void onPromoted(WaitQueue queue) {
         queue.hints.followerCount--;
         start(queue);
     }

@@ -3,7 +3,6 @@ package dev.redlock.engine;
 import dev.redlock.api.AcquireOutcome;
 import dev.redlock.node.CommandKind;
 import dev.redlock.node.FreeList;
-import dev.redlock.node.LockKind;
 import dev.redlock.quorum.Vote;
 import java.util.Arrays;
 import java.util.BitSet;
@@ -35,8 +34,6 @@ final class PermitOperation {
     private static final int GRACES = 4;
     /** The reply of the script has the first free permit below this unit. */
     private static final int FIRST_UNIT = 512;
-    /** The reply of the script if no permit expires: the largest exact integer of Lua, negated. */
-    private static final long NO_EXPIRY_REPLY = -9_007_199_254_740_991L;
 
     final PermitFollowers followers;
     private final LoopServices services;
@@ -84,7 +81,16 @@ final class PermitOperation {
 
         @Override
         public void onReply(int nodeIndex, long value) {
-            PermitOperation.this.onReply(claim, nodeIndex, value);
+            int count = ((PermitKey) claim.pending.lease.key).permitCount();
+            int first = (int) (value % FIRST_UNIT) - 1;
+            long others = value / FIRST_UNIT;
+            if (value <= 0) {
+                onNoneFree(claim, nodeIndex, value);
+            } else if (first < 0 || first >= count || others >>> Math.min(PermitHints.OTHERS_MAX, count - 1) != 0) {
+                PermitOperation.this.onNoReply(claim);
+            } else {
+                onFound(claim, first, others);
+            }
         }
 
         @Override
@@ -134,7 +140,7 @@ final class PermitOperation {
             return;
         }
         if (pending.lease.waitNs <= 0) {
-            pending.deadlineNs = services.clock.nanoTime() + TRY_TIMEOUTS * nodeTimeoutNs(pending);
+            pending.deadlineNs = services.clock.nanoTime() + TRY_TIMEOUTS * pending.lease.times.nodeTimeoutNs;
         }
         PermitKey.Permit permit = queue == null
                 ? unusedPermit((PermitKey) pending.lease.key)
@@ -212,19 +218,11 @@ final class PermitOperation {
         return number >= count ? null : semaphore.permitKey(number);
     }
 
-    /** An attempt of any kind of lock is rolled back. */
-    void onAttemptEnded(Claim claim) {
-        LockKey key = claim.pending.lease.key;
-        if (key.kind == LockKind.PERMIT) {
-            onPermitFree((PermitKey) key, (PermitKey.Permit) claim.key);
-        }
-    }
-
-    /** This client does not use a permit any more. */
-    void onPermitFree(PermitKey semaphore, PermitKey.Permit permit) {
+    /** An attempt or a lease of this client has ended, and does not use its permit any more. */
+    void onEnded(LockKey semaphore, LockKey permit) {
         UsedPermits permits = used.get(semaphore.resourceKey(0));
         if (permits != null) {
-            permits.remove(permit.number());
+            permits.remove(((PermitKey.Permit) permit).number());
             if (permits.numbers.isEmpty()) {
                 used.remove(permits);
             }
@@ -300,10 +298,6 @@ final class PermitOperation {
         return pending.deadlineNs - services.clock.nanoTime() <= 0;
     }
 
-    private long nodeTimeoutNs(PendingAcquire pending) {
-        return pending.lease.times.nodeTimeoutNs;
-    }
-
     private static boolean isRegistered(PendingAcquire pending, int nodeIndex) {
         return pending.queue != null && nodeIndex != Coordinator.NONE
                 && (pending.queue.registeredMask & 1L << nodeIndex) != 0;
@@ -337,7 +331,8 @@ final class PermitOperation {
             return;
         }
         services.timers.start(claim.roundTimer,
-                nowNs + Math.min(nodeTimeoutNs(pending) / 2, GRACES * services.coordinator.graceNs(nodeIndex)));
+                nowNs + Math.min(pending.lease.times.nodeTimeoutNs / 2,
+                        GRACES * services.coordinator.graceNs(nodeIndex)));
         claim.addPendingReplies(1);
         services.fanOut.send(claim, CommandKind.REMAINING_TTL, 0, 1L << nodeIndex);
     }
@@ -366,20 +361,6 @@ final class PermitOperation {
         return search;
     }
 
-    private void onReply(Claim claim, int nodeIndex, long value) {
-        PendingAcquire pending = claim.pending;
-        int count = ((PermitKey) pending.lease.key).permitCount();
-        int first = (int) (value % FIRST_UNIT) - 1;
-        long others = value / FIRST_UNIT;
-        if (value <= 0) {
-            onNoneFree(claim, nodeIndex, value);
-        } else if (first < 0 || first >= count || others >>> Math.min(PermitHints.OTHERS_MAX, count - 1) != 0) {
-            onNoReply(claim);
-        } else {
-            onFound(claim, first, others);
-        }
-    }
-
     private void onFound(Claim claim, int first, long others) {
         PendingAcquire pending = claim.pending;
         PermitKey semaphore = (PermitKey) pending.lease.key;
@@ -405,7 +386,7 @@ final class PermitOperation {
     }
 
     private void onNoneFree(Claim claim, int nodeIndex, long value) {
-        claim.contention().recordRemainingTtl(value == NO_EXPIRY_REPLY ? Long.MAX_VALUE : -value);
+        claim.contention().recordRefusal(value);
         claim.round.onVote(nodeIndex, Vote.REFUSED);
         if (scheduler.holderQuery.isTypeDue(claim) && !isOver(claim.pending)) {
             scheduler.holderQuery.start(claim, false);

@@ -11,9 +11,6 @@ import dev.redlock.node.LockRequest;
  */
 final class Registrations {
 
-    /** The reply of the script for a key without expiry: the largest exact integer of Lua, negated. */
-    private static final long NO_EXPIRY_REPLY = -9_007_199_254_740_991L;
-
     /** Queues with a registration on any node. */
     int count;
     private final LoopServices services;
@@ -101,7 +98,7 @@ final class Registrations {
         if (claim.key.kind == LockKind.SET) {
             recordRefusalOfSet(claim, nodeIndex, value);
         } else if (value != LockRequest.REFUSED_TTL_UNKNOWN) {
-            claim.contention().recordRemainingTtl(value == NO_EXPIRY_REPLY ? Long.MAX_VALUE : -value);
+            claim.contention().recordRefusal(value);
         }
     }
 
@@ -115,7 +112,7 @@ final class Registrations {
             queue.ticket = queue.place == 0 ? Ticket.NONE : Ticket.numberOf(value);
         }
         long remainingTtlMs = Ticket.remainingTtlMsOf(value);
-        return remainingTtlMs == Long.MAX_VALUE ? NO_EXPIRY_REPLY : -remainingTtlMs;
+        return remainingTtlMs == Long.MAX_VALUE ? Contention.NO_EXPIRY_REPLY : -remainingTtlMs;
     }
 
     private void onAnswered(Claim claim, int coordinator) {

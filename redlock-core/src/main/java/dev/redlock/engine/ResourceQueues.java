@@ -34,6 +34,11 @@ final class ResourceQueues {
         /** A lease of this client has the resource, until then at most unless it is extended. */
         boolean isHeld;
         long heldUntilNs;
+
+        void givePriority(WaitQueue queue, boolean isEarly) {
+            priority = queue;
+            isPriorityEarly = isEarly;
+        }
     }
 
     /**

@@ -80,7 +80,10 @@ final class Retries {
             scheduler.holderQuery.untrack(claim);
             return;
         }
-        scheduler.permits.onAttemptEnded(claim);
+        LockKey key = claim.pending.lease.key;
+        if (key.kind == LockKind.PERMIT) {
+            scheduler.permits.onEnded(key, claim.key);
+        }
         services.timers.stop(claim.roundTimer);
         claim.pending.claim = null;
         claim.pending = null;

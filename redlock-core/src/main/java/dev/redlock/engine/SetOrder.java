@@ -43,7 +43,7 @@ final class SetOrder {
         }
         for (ResourceQueues.Entry entry : queue.resources) {
             if (entry.priority == null) {
-                give(entry, queue);
+                entry.givePriority(queue, false);
             }
         }
         return true;
@@ -161,30 +161,8 @@ final class SetOrder {
 
     /** A resource has changed: its oldest set has priority. Returns it; null if there is none. */
     WaitQueue restart(ResourceQueues.Entry entry) {
-        give(entry, firstReady(entry, 0, null));
+        entry.givePriority(firstReady(entry, 0, null, false), false);
         return entry.priority;
-    }
-
-    static void give(ResourceQueues.Entry entry, WaitQueue queue) {
-        entry.priority = queue;
-        entry.isPriorityEarly = false;
-    }
-
-    /** The next waiter for a set that this client has released has started its attempt. */
-    static void giveEarly(ResourceQueues.Entry entry, WaitQueue queue) {
-        entry.priority = queue;
-        entry.isPriorityEarly = true;
-    }
-
-    /** The next set that has left its reservation where it has refused another set of this client. */
-    private WaitQueue firstReserving(ResourceQueues.Entry entry, int start) {
-        for (int i = start; i < entry.queues.size(); i++) {
-            WaitQueue queue = entry.queues.get(i);
-            if (isReserving(queue) && isReady(queue, entry)) {
-                return queue;
-            }
-        }
-        return null;
     }
 
     private boolean isReserving(WaitQueue queue) {
@@ -192,10 +170,12 @@ final class SetOrder {
                 && scheduler.reservations.isLeft(queue.head(), services.clock.nanoTime());
     }
 
-    private WaitQueue firstReady(ResourceQueues.Entry entry, int start, WaitQueue except) {
+    /** The next set that can have priority; if asked for, one that has left a reservation, which may refuse others. */
+    private WaitQueue firstReady(ResourceQueues.Entry entry, int start, WaitQueue except, boolean isReservingOnly) {
         for (int i = start; i < entry.queues.size(); i++) {
             WaitQueue queue = entry.queues.get(i);
-            if (queue != except && isOfSet(queue) && isReady(queue, entry)) {
+            boolean isEligible = isReservingOnly ? isReserving(queue) : isOfSet(queue);
+            if (queue != except && isEligible && isReady(queue, entry)) {
                 return queue;
             }
         }
@@ -211,10 +191,8 @@ final class SetOrder {
             boolean isAwaited = awaits(queue, entry);
             if (entry.priority == queue
                     || isAwaited && entry.priority == null && Reservations.mayHaveRefused(queue.head())) {
-                int younger = entry.queues.indexOf(queue) + 1;
-                WaitQueue next = isAwaited
-                        ? firstReserving(entry, younger)
-                        : firstReady(entry, entry.isPriorityEarly ? 0 : younger, queue);
+                int start = entry.isPriorityEarly && !isAwaited ? 0 : entry.queues.indexOf(queue) + 1;
+                WaitQueue next = firstReady(entry, start, queue, isAwaited);
                 if (next != null || !isAwaited) {
                     start(entry, next);
                 }
@@ -223,7 +201,7 @@ final class SetOrder {
     }
 
     private void start(ResourceQueues.Entry entry, WaitQueue next) {
-        give(entry, next);
+        entry.givePriority(next, false);
         if (next != null && next.head().state == PendingAcquire.State.BACKING_OFF) {
             scheduler.retries.wake(next.head(), PendingAcquire.Plan.COORDINATOR_FIRST, services.clock.nanoTime());
         }

@@ -63,11 +63,6 @@ final class WaitQueues {
         return queue;
     }
 
-    /** Returns whether nobody waits. */
-    boolean isEmpty() {
-        return queues.size() == 0 && resourceQueues.isEmpty();
-    }
-
     /** Returns how much memory is kept: the queues in the pool, and the buckets of both tables. */
     int capacity() {
         return free.length() + queues.capacity() + resourceQueues.capacity();
@@ -115,7 +110,7 @@ final class WaitQueues {
         }
         if (head.state == PendingAcquire.State.ATTEMPTING) {
             // A permit: the attempt started behind the last head.
-            scheduler.permits.followers.onPromoted(queue);
+            scheduler.permits.followers.onLeft(queue);
             return;
         }
         scheduler.retries.onPromoted(head);
@@ -185,7 +180,7 @@ final class WaitQueues {
                 && own.head().state != PendingAcquire.State.BACKING_OFF;
         WaitQueue first = isOwnFirst ? own : setOrder.restart(entry);
         if (isOwnFirst) {
-            SetOrder.giveEarly(entry, own);
+            entry.givePriority(own, true);
         }
         for (WaitQueue other : entry.queues) {
             boolean isLater = SetOrder.isOfSet(other) && other != first
@@ -332,7 +327,7 @@ final class WaitQueues {
                 registrations.remove(queue, nodeIndex);
             } else if (isSleepingSet && isRegistered(queue, nodeIndex)) {
                 isPriorityGiven = true;
-                SetOrder.give(entry, queue);
+                entry.givePriority(queue, false);
                 wakeLocally(queue);
             } else {
                 wakeRegistered(queue, nodeIndex);

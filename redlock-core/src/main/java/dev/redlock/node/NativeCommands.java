@@ -3,7 +3,6 @@ package dev.redlock.node;
 import dev.redlock.quorum.Token;
 import dev.redlock.resp.RespWriter;
 import io.netty.buffer.ByteBuf;
-import java.nio.charset.StandardCharsets;
 
 /**
  * The native encodings that only some nodes, or few commands, have. Only {@code MSETEX} may be longer than its script's
@@ -13,29 +12,25 @@ import java.nio.charset.StandardCharsets;
  */
 final class NativeCommands {
 
-    private static final byte[] SET_IFEQ = ascii("*7\r\n$3\r\nSET\r\n");
-    private static final byte[] IFEQ = ascii("$4\r\nIFEQ\r\n");
-    private static final byte[] PX = ascii("$2\r\nPX\r\n");
-    private static final byte[] DELEX = ascii("*4\r\n$5\r\nDELEX\r\n");
-    private static final byte[] PTTL = ascii("*2\r\n$4\r\nPTTL\r\n");
-    private static final byte[] TYPE = ascii("*2\r\n$4\r\nTYPE\r\n");
-    private static final byte[] GET = ascii("*2\r\n$3\r\nGET\r\n");
-    private static final byte[] SET = ascii("*6\r\n$3\r\nSET\r\n");
-    private static final byte[] PEXPIRE = ascii("*3\r\n$7\r\nPEXPIRE\r\n");
+    private static final byte[] SET_IFEQ = ScriptSources.ascii("*7\r\n$3\r\nSET\r\n");
+    private static final byte[] IFEQ = ScriptSources.ascii("$4\r\nIFEQ\r\n");
+    private static final byte[] PX = ScriptSources.ascii("$2\r\nPX\r\n");
+    private static final byte[] DELEX = ScriptSources.ascii("*4\r\n$5\r\nDELEX\r\n");
+    private static final byte[] PTTL = ScriptSources.ascii("*2\r\n$4\r\nPTTL\r\n");
+    private static final byte[] TYPE = ScriptSources.ascii("*2\r\n$4\r\nTYPE\r\n");
+    private static final byte[] GET = ScriptSources.ascii("*2\r\n$3\r\nGET\r\n");
+    private static final byte[] SET = ScriptSources.ascii("*6\r\n$3\r\nSET\r\n");
+    private static final byte[] PEXPIRE = ScriptSources.ascii("*3\r\n$7\r\nPEXPIRE\r\n");
     /** As the scripts set it. */
-    private static final byte[] TICKETS_TTL = ascii("$5\r\n60000\r\n");
-    private static final byte[] NO_TICKETS = ascii("$1\r\n0\r\n$2\r\nNX\r\n$2\r\nPX\r\n");
-    private static final byte[] TICKETS = ascii(":tickets\r\n");
+    private static final byte[] TICKETS_TTL = ScriptSources.ascii("$5\r\n60000\r\n");
+    private static final byte[] NO_TICKETS = ScriptSources.ascii("$1\r\n0\r\n$2\r\nNX\r\n$2\r\nPX\r\n");
+    private static final byte[] TICKETS = ScriptSources.ascii(":tickets\r\n");
     /** The highest place of a digit in the length of a name. */
     private static final int LENGTH_UNIT_MAX = 1_000_000;
-    private static final byte[] MSETEX = ascii("$6\r\nMSETEX\r\n");
-    private static final byte[] DELIFEQ = ascii("*3\r\n$7\r\nDELIFEQ\r\n");
+    private static final byte[] MSETEX = ScriptSources.ascii("$6\r\nMSETEX\r\n");
+    private static final byte[] DELIFEQ = ScriptSources.ascii("*3\r\n$7\r\nDELIFEQ\r\n");
 
     private NativeCommands() {
-    }
-
-    private static byte[] ascii(String text) {
-        return text.getBytes(StandardCharsets.US_ASCII);
     }
 
     /** Writes a command. Its sequence is the number of the resource if it concerns one of a set. */

@@ -100,7 +100,7 @@ final class ScriptSources {
         }
     }
 
-    private static byte[] ascii(String text) {
+    static byte[] ascii(String text) {
         return text.getBytes(StandardCharsets.US_ASCII);
     }
 }

@@ -95,13 +95,14 @@ public final class TestEngine {
     public boolean isIdle() {
         AcquireScheduler scheduler = conductors[0].scheduler;
         return scheduler.firstActive == null && scheduler.waiterCount == 0 && scheduler.inFlight.count == 0
-                && conductors[0].keeper.extendableCount == 0 && scheduler.queues.isEmpty()
+                && conductors[0].keeper.extendableCount == 0 && scheduler.queues.count == 0
+                && scheduler.queues.resourceQueues.isEmpty()
                 && scheduler.registrations.count == 0 && conductors[0].scheduler.permits.isIdle();
     }
 
     /** @return whether a resource has a queue, with a waiter or without */
     public boolean hasQueues() {
-        return !conductors[0].scheduler.queues.isEmpty();
+        return conductors[0].scheduler.queues.count != 0;
     }
 
     /** @return queues with a registration on any node */
