@@ -157,16 +157,30 @@ final class AcquireOperation {
         if (claim.phase == Claim.Phase.ACQUIRING && claim.pending.isReserving()) {
             scheduler.reservations.onGrant(claim, nodeIndex);
         }
-        if (claim.guest == null || claim.guest.onGrant(nodeIndex, value)) {
+        if (claim.guest != null && !claim.guest.onGrant(nodeIndex, value)) {
+            onGrantRejected(claim, nodeIndex, value);
+        } else if (fanOut.isVoting(nodeIndex) || voters[nodeIndex].isGrantCounted(claim)) {
             vote(claim, nodeIndex, Vote.GRANTED, VoteFailure.NONE);
-            return;
+        } else {
+            onGrantNotCounted(claim, nodeIndex);
         }
-        // The node has set the key, so it still gets the release.
+    }
+
+    /** The guest cannot use the grant. The node has set the key, so it still gets the release. */
+    private void onGrantRejected(Claim claim, int nodeIndex, long value) {
         if (claim.phase == Claim.Phase.ACQUIRING) {
             claim.recordFailure(nodeIndex, VoteFailure.FENCE_OUT_OF_RANGE);
         }
         vote(claim, nodeIndex, Vote.UNKNOWN, VoteFailure.FENCE_OUT_OF_RANGE);
         claim.guest.onGrantRejected(nodeIndex, value);
+    }
+
+    /** After a clock jump of the node, the granted key may have expired early. */
+    private void onGrantNotCounted(Claim claim, int nodeIndex) {
+        boolean isSilent = voters[nodeIndex].isSilentFor(claim);
+        VoteFailure failure = isSilent ? VoteFailure.SLOT_MOVED : VoteFailure.CLOCK_JUMPED;
+        claim.recordFailure(nodeIndex, failure);
+        vote(claim, nodeIndex, Vote.UNKNOWN, failure);
     }
 
     void onNoReply(Claim claim, int nodeIndex, Vote vote, VoteFailure failure) {
@@ -190,34 +204,19 @@ final class AcquireOperation {
         }
     }
 
-    private void vote(Claim claim, int nodeIndex, Vote answer, VoteFailure answerFailure) {
-        Vote vote = answer;
-        VoteFailure failure = answerFailure;
-        if (answer == Vote.GRANTED && !fanOut.isVoting(nodeIndex) && !voters[nodeIndex].isGrantCounted(claim)) {
-            // After a clock jump of the node, the granted key may have expired early.
-            vote = Vote.UNKNOWN;
-            failure = voters[nodeIndex].isSilentFor(claim)
-                    ? VoteFailure.SLOT_MOVED
-                    : VoteFailure.CLOCK_JUMPED;
-            claim.recordFailure(nodeIndex, failure);
-        }
+    private void vote(Claim claim, int nodeIndex, Vote vote, VoteFailure failure) {
         telemetry.onVote(claim, nodeIndex, vote, failure);
-        switch (claim.phase) {
-            case ACQUIRING -> {
-                claim.round.onVote(nodeIndex, vote);
-                decide(claim);
-            }
-            case HELD, RAISING -> {
-                // A late vote does not change the decision, but a late grant adds a holder.
-                claim.round.onLateVote(nodeIndex, vote);
-                if (vote == Vote.GRANTED && !isExtended(claim)) {
-                    claim.holderMask |= 1L << nodeIndex;
-                }
-            }
-            default -> {
-                // The release follows on the same connection and undoes a late grant.
+        if (claim.phase == Claim.Phase.ACQUIRING) {
+            claim.round.onVote(nodeIndex, vote);
+            decide(claim);
+        } else if (claim.phase == Claim.Phase.HELD || claim.phase == Claim.Phase.RAISING) {
+            // A late vote does not change the decision, but a late grant adds a holder.
+            claim.round.onLateVote(nodeIndex, vote);
+            if (vote == Vote.GRANTED && !isExtended(claim)) {
+                claim.holderMask |= 1L << nodeIndex;
             }
         }
+        // Otherwise, the release follows on the same connection and undoes a late grant.
     }
 
     /** An extended lease outlives the keys that the acquire has set, so a late grant proves too little. */
@@ -236,8 +235,7 @@ final class AcquireOperation {
         if (claim == asking) {
             return;
         }
-        Decision decision = claim.round.decision();
-        switch (decision) {
+        switch (claim.round.decision()) {
             case OPEN -> {
                 if (isPartlyAsked(claim)) {
                     firstNodes.onVote(claim);

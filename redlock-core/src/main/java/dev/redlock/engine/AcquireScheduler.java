@@ -74,34 +74,17 @@ final class AcquireScheduler implements Waiters {
             return;
         }
         boolean isExtendable = lease.isExtendable();
-        if (isExtendable && keeper.extendableCount >= limits.autoExtendedLeasesMax()) {
-            refuseOverloaded(lease);
-            return;
-        }
         WaitQueue queue = lease.waitNs > 0 && queues.count != 0 ? queues.get(lease.key) : null;
-        if (queue != null && waiterCount >= limits.waitersMax()) {
+        if (isExtendable && keeper.extendableCount >= limits.autoExtendedLeasesMax()
+                || queue != null && waiterCount >= limits.waitersMax()) {
             refuseOverloaded(lease);
             return;
         }
         PendingAcquire pending = take(lease);
         keeper.extendableCount += isExtendable ? 1 : 0;
         if (lease.waitNs > 0) {
-            long nowNs = services.clock.nanoTime();
-            services.telemetry.onAcquireStarted(pending, nowNs);
-            pending.deadlineNs = nowNs + Math.min(lease.waitNs, Retries.WAIT_NS_MAX);
-        }
-        if (queue != null) {
-            retries.append(pending, queue);
-            return;
-        }
-        // Most first attempts for plain locks succeed, so they have no queue. Thrifty ones ask different nodes: a later
-        // one that is refused first would precede the others.
-        if (lease.waitNs > 0 && (lease.key.kind != LockKind.PLAIN || services.config.attempts().isThrifty())) {
-            queues.enqueue(pending);
-        }
-        if (pending.queue != null && SetOrder.isOfSet(pending.queue) && !queues.setOrder.onArrived(pending.queue)) {
-            retries.awaitOthers(pending);
-        } else if (fairness.size == 0 || !fairness.pauseIfReturning(pending)) {
+            startWithBudget(pending, queue);
+        } else {
             startAttempt(pending);
         }
     }
@@ -109,6 +92,28 @@ final class AcquireScheduler implements Waiters {
     private void refuseOverloaded(LeaseHandle lease) {
         services.telemetry.rare.onAcquireRejected(lease, AcquireOutcome.Kind.OVERLOADED);
         lease.completeAcquire(AcquireOutcome.Kind.OVERLOADED, AcquireOutcome.Kind.OVERLOADED);
+    }
+
+    /** Starts an acquisition that may wait; it follows the others in the queue of its lock, if there is one. */
+    private void startWithBudget(PendingAcquire pending, WaitQueue queue) {
+        LeaseHandle lease = pending.lease;
+        long nowNs = services.clock.nanoTime();
+        services.telemetry.onAcquireStarted(pending, nowNs);
+        pending.deadlineNs = nowNs + Math.min(lease.waitNs, Retries.WAIT_NS_MAX);
+        if (queue != null) {
+            retries.append(pending, queue);
+            return;
+        }
+        // Most first attempts for plain locks succeed, so they have no queue. Thrifty ones ask different nodes: a later
+        // one that is refused first would precede the others.
+        if (lease.key.kind != LockKind.PLAIN || services.config.attempts().isThrifty()) {
+            queues.enqueue(pending);
+        }
+        if (pending.queue != null && SetOrder.isOfSet(pending.queue) && !queues.setOrder.onArrived(pending.queue)) {
+            retries.awaitOthers(pending);
+        } else if (fairness.size == 0 || !fairness.pauseIfReturning(pending)) {
+            startAttempt(pending);
+        }
     }
 
     // ---- attempts ---------------------------------------------------------------------------------------------------
@@ -151,34 +156,32 @@ final class AcquireScheduler implements Waiters {
         }
     }
 
-    void releaseReservedPlace(PendingAcquire pending) {
-        if (pending.hasReservedPlace()) {
-            pending.waiting.hasReservedPlace = false;
-            releasePlace();
+    void onAcquired(PendingAcquire pending, Claim claim, long startNs, long nowNs) {
+        pending.claim = null;
+        if (pending.lease.waitNs > 0) {
+            onWaitEnded(pending, nowNs - startNs, nowNs);
+        }
+        if (queues.count != 0) {
+            queues.onHeld(pending.lease.key, pending.queue, claim.validUntilNs);
+        }
+        try {
+            keeper.hold(pending.lease, claim, nowNs);
+        } finally {
+            finish(pending, AcquireOutcome.Kind.ACQUIRED, AcquireOutcome.Kind.ACQUIRED);
         }
     }
 
-    void onAcquired(PendingAcquire pending, Claim claim, long startNs, long nowNs) {
-        pending.claim = null;
+    /** An acquisition that could wait has succeeded. */
+    private void onWaitEnded(PendingAcquire pending, long attemptNs, long nowNs) {
         WaitQueue queue = pending.queue;
         if (queue != null) {
             // Its ticket is used.
             queue.ticket = Ticket.NONE;
             queue.place = Ticket.FIRST_PLACE;
         }
-        if (pending.lease.waitNs > 0) {
-            countUse(nowNs - startNs);
-            if (fairness.size != 0) {
-                fairness.onAcquired(pending, nowNs);
-            }
-        }
-        if (queues.count != 0) {
-            queues.onHeld(pending.lease.key, queue, claim.validUntilNs);
-        }
-        try {
-            keeper.hold(pending.lease, claim, nowNs);
-        } finally {
-            finish(pending, AcquireOutcome.Kind.ACQUIRED, AcquireOutcome.Kind.ACQUIRED);
+        fairness.countUse(attemptNs);
+        if (fairness.size != 0) {
+            fairness.onAcquired(pending, nowNs);
         }
     }
 
@@ -192,7 +195,7 @@ final class AcquireScheduler implements Waiters {
             keeper.extendableCount--;
         }
         try {
-            leaveQueues(pending, kind == AcquireOutcome.Kind.ACQUIRED ? lease : null);
+            leave(pending, kind == AcquireOutcome.Kind.ACQUIRED ? lease : null);
         } finally {
             services.telemetry.onAcquireEnded(pending, kind, reason);
             if (pending.isReserving()) {
@@ -203,31 +206,16 @@ final class AcquireScheduler implements Waiters {
         }
     }
 
-    private void leaveQueues(PendingAcquire pending, LeaseHandle holder) {
+    /** Frees the place of an attempt, or that of a waiter, and the one in a queue. */
+    private void leave(PendingAcquire pending, LeaseHandle holder) {
         services.timers.stop(pending.timer);
-        releaseLimits(pending);
-        WaitQueue queue = pending.queue;
-        if (queue != null) {
-            boolean wasHead = queue.head() == pending;
-            queue.remove(pending);
-            if (wasHead) {
-                queues.promoteNext(queue, holder);
-            } else if (pending.state == PendingAcquire.State.ATTEMPTING) {
-                permits.followers.onLeft(queue);
-            }
+        if (pending.state == PendingAcquire.State.ATTEMPTING) {
+            releasePlace();
+        } else {
+            retries.stopWaiting(pending);
         }
-    }
-
-    /** Frees the place of an attempt, or that of a waiter. */
-    private void releaseLimits(PendingAcquire pending) {
-        switch (pending.state) {
-            case ATTEMPTING -> releasePlace();
-            case QUEUED -> waiterCount--;
-            case AWAITING_PLACE -> {
-                waiterCount--;
-                inFlight.remove(pending);
-            }
-            default -> releaseReservedPlace(pending);
+        if (pending.queue != null) {
+            retries.leaveQueue(pending, holder);
         }
     }
 
@@ -256,13 +244,8 @@ final class AcquireScheduler implements Waiters {
 
     private void countLease(LockKey key, long waitNs, long heldNs) {
         if (waitNs > 0 && key.kind != LockKind.READ) {
-            countUse(heldNs);
+            fairness.countUse(heldNs);
         }
-    }
-
-    /** This client has acquired or held a lock for a time. A lock that is held for no time may be taken for ever. */
-    private void countUse(long ns) {
-        fairness.untilQuestionNs -= Math.min(ns, fairness.usedNsMax);
     }
 
     @Override

@@ -86,6 +86,20 @@ final class Conductor extends ClaimFailures implements LeaseLoop {
         }
         switch (kind) {
             case ACQUIRE, ACQUIRE_FENCED -> scheduler.operation.onReply(claim, nodeIndex, value);
+            case EXTEND, EXTEND_MANY -> keeper.extensions.onReply(claim, nodeIndex, sequence, value);
+            case RELEASE, RELEASE_FENCED, RELEASE_MANY, RELEASE_MANY_FENCED -> {
+                if (claim.phase == Claim.Phase.QUERYING_TTL) {
+                    onRolledBack(claim, nodeIndex, sequence);
+                } else {
+                    keeper.releases.onReply(claim, nodeIndex, sequence, value);
+                }
+            }
+            default -> onRareReply(claim, nodeIndex, kind, sequence, value);
+        }
+    }
+
+    private void onRareReply(Claim claim, int nodeIndex, CommandKind kind, int sequence, long value) {
+        switch (kind) {
             case ACQUIRE_WITH_TICKET, ACQUIRE_FENCED_WITH_TICKET ->
                 scheduler.operation.onReply(claim, nodeIndex,
                         value > 0 ? value : scheduler.registrations.onTicket(claim, nodeIndex, value));
@@ -97,17 +111,9 @@ final class Conductor extends ClaimFailures implements LeaseLoop {
                 // The key is there, or another client learns of the change.
             }
             case KEY_TYPE -> scheduler.holderQuery.onType(claim, nodeIndex, sequence, value);
-            case EXTEND, EXTEND_MANY -> keeper.extensions.onReply(claim, nodeIndex, sequence, value);
             case CHECK -> keeper.lossWatch.onReply(claim, nodeIndex, value);
-            case SHORTEN -> {
-                // Without effect on a node, its key expires later.
-            }
-            case RELEASE, RELEASE_FENCED, RELEASE_MANY, RELEASE_MANY_FENCED -> {
-                if (claim.phase == Claim.Phase.QUERYING_TTL) {
-                    onRolledBack(claim, nodeIndex, sequence);
-                } else {
-                    keeper.releases.onReply(claim, nodeIndex, sequence, value);
-                }
+            default -> {
+                // SHORTEN: without effect on a node, its key expires later.
             }
         }
     }

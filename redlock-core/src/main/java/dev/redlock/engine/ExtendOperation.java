@@ -105,8 +105,13 @@ final class ExtendOperation {
     void onReply(Claim claim, int nodeIndex, int sequence, long value) {
         if (value == HELD_REPLY) {
             vote(claim, nodeIndex, sequence, Vote.GRANTED);
-            return;
+        } else {
+            onNotHeldBefore(claim, nodeIndex, sequence, value);
         }
+    }
+
+    /** The node did not have the token. It may have set the key again. */
+    private void onNotHeldBefore(Claim claim, int nodeIndex, int sequence, long value) {
         boolean isFirstAsked = (claim.extension.firstAskedMask & 1L << nodeIndex) != 0;
         if (value == SET_REPLY && isFirstAsked && sequence == claim.extension.sequence) {
             vote(claim, nodeIndex, sequence, Vote.GRANTED);

@@ -52,7 +52,7 @@ final class Fairness {
     private final RandomGenerator random;
     private final int handoffsMax;
     /** No lease counts for more time than this: even of long ones, not each release asks. */
-    final long usedNsMax;
+    private final long usedNsMax;
     /** A place for each competition, by the hash of its key. One that another replaces starts anew. */
     private final Competition[] competitions = new Competition[CAPACITY];
     /** While it is 0, no lock has a competition. */
@@ -197,6 +197,11 @@ final class Fairness {
     /** A node has reported that another client waits. */
     void onReported(LockKey key) {
         ofOrNew(key, services.clock.nanoTime()).isReported = true;
+    }
+
+    /** This client has acquired or held a lock for a time. A lock that is held for no time may be taken for ever. */
+    void countUse(long ns) {
+        untilQuestionNs -= Math.min(ns, usedNsMax);
     }
 
     /** An acquisition with a wait budget has got the lock. */

@@ -114,19 +114,27 @@ public final class KeyText {
         // Checked before it is encoded: a name may be very long.
         int lengthBytes = ByteBufUtil.utf8Bytes(prefix) + ByteBufUtil.utf8Bytes(resource);
         if (resource.isEmpty() || lengthBytes > lengthBytesMax) {
-            throw new IllegalArgumentException(resource.isEmpty()
-                    ? "resource \"\" is empty: give the name of the resource to lock"
-                    : "resource \"" + SafeText.of(resource, SHOWN_LENGTH_MAX) + "\" is " + lengthBytes
-                            + " bytes long with its prefix: at most " + lengthBytesMax
-                            + " are allowed (RedlockContext.resourceLengthMax)");
+            throw new IllegalArgumentException(lengthProblem(resource, lengthBytes, lengthBytesMax));
         }
         String key = prefix + resource;
         if (key.contains(MARKS)) {
-            checkMark(key, resource, COUNTER_MARK, "fencing counters");
-            checkMark(key, resource, PERMIT_MARK, "permits");
-            checkMark(key, resource, RESERVATION_MARK, "reservations");
+            checkMarks(key, resource);
         }
         return key;
+    }
+
+    private static String lengthProblem(String resource, int lengthBytes, int lengthBytesMax) {
+        return resource.isEmpty()
+                ? "resource \"\" is empty: give the name of the resource to lock"
+                : "resource \"" + SafeText.of(resource, SHOWN_LENGTH_MAX) + "\" is " + lengthBytes
+                        + " bytes long with its prefix: at most " + lengthBytesMax
+                        + " are allowed (RedlockContext.resourceLengthMax)";
+    }
+
+    private static void checkMarks(String key, String resource) {
+        checkMark(key, resource, COUNTER_MARK, "fencing counters");
+        checkMark(key, resource, PERMIT_MARK, "permits");
+        checkMark(key, resource, RESERVATION_MARK, "reservations");
     }
 
     private static void checkMark(String key, String resource, String mark, String owners) {

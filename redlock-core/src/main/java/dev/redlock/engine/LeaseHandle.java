@@ -439,11 +439,15 @@ public final class LeaseHandle extends LeaseView {
         unknownMask = decided.round.unknown();
         shortestRemainingTtlMs = decided.shortestRemainingTtlMs();
         if ((failedMask | unknownMask) != 0) {
-            if (failures == null) {
-                failures = new byte[decided.failures.length];
-            }
-            System.arraycopy(decided.failures, 0, failures, 0, failures.length);
+            recordFailures(decided.failures);
         }
+    }
+
+    private void recordFailures(byte[] decided) {
+        if (failures == null) {
+            failures = new byte[decided.length];
+        }
+        System.arraycopy(decided, 0, failures, 0, failures.length);
     }
 
     /** Ends the acquisition. During the call of its caller, it defers the outcome to the next turn. */

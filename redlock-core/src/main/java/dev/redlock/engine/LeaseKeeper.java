@@ -102,21 +102,30 @@ final class LeaseKeeper {
     void extend(LeaseHandle lease) {
         Claim claim = lease.claim;
         boolean isHeld = claim != null && claim.phase == Claim.Phase.HELD;
-        boolean isOver = !isHeld || lease.validUntilNs - clock.nanoTime() <= 0;
-        if (isOver && lease.isInCall()) {
+        if (!isHeld || lease.validUntilNs - clock.nanoTime() <= 0) {
+            refuseExtension(lease, isHeld);
+            return;
+        }
+        lease.setExtendState(LeaseHandle.ExtendState.ACCEPTED);
+        if (!claim.isExtending()) {
+            lease.setExtendState(LeaseHandle.ExtendState.STARTED);
+            startExtension(claim, lease.extendTtlMs);
+        }
+    }
+
+    /** The lease has ended, or its validity has. */
+    private void refuseExtension(LeaseHandle lease, boolean isHeld) {
+        if (lease.isInCall()) {
             // A callback never runs inside the call that passed it.
             lease.deferToNextTurn(lease.loop(), RequestMailbox.EXTEND);
             return;
         }
         lease.setExtendState(LeaseHandle.ExtendState.ACCEPTED);
-        if (!isHeld) {
+        if (isHeld) {
+            loss.expire(lease.claim);
+        } else {
             boolean isLost = lease.storedState() == LeaseState.EXPIRED || lease.storedState() == LeaseState.LOST;
             lease.completeExtend(isLost ? ExtendOutcome.EXPIRED : ExtendOutcome.NOT_HELD);
-        } else if (isOver) {
-            loss.expire(claim);
-        } else if (!claim.isExtending()) {
-            lease.setExtendState(LeaseHandle.ExtendState.STARTED);
-            startExtension(claim, lease.extendTtlMs);
         }
     }
 
@@ -124,13 +133,17 @@ final class LeaseKeeper {
         try {
             extensions.start(claim, ttlMs);
         } catch (RuntimeException | Error e) {
-            // An extension without an end would block all later ones.
-            extensions.stop(claim);
-            if (!claim.lease.isInCall()) {
-                // Otherwise its request tries again.
-                onExtended(claim, ExtendOutcome.NOT_EXTENDED);
-            }
+            onStartFailed(claim);
             throw e;
+        }
+    }
+
+    /** An extension without an end would block all later ones. */
+    private void onStartFailed(Claim claim) {
+        extensions.stop(claim);
+        if (!claim.lease.isInCall()) {
+            // Otherwise its request tries again.
+            onExtended(claim, ExtendOutcome.NOT_EXTENDED);
         }
     }
 

@@ -182,12 +182,15 @@ final class ReleaseOperation {
 
     private void decide(Claim claim) {
         Decision decision = claim.round.decision();
-        if (decision == Decision.OPEN) {
-            return;
-        }
         if (decision == Decision.WON) {
             end(claim, ReleaseOutcome.RELEASED);
-        } else if (claim.round.isRefusedForCertain()) {
+        } else if (decision != Decision.OPEN) {
+            decideWithoutQuorum(claim, decision);
+        }
+    }
+
+    private void decideWithoutQuorum(Claim claim, Decision decision) {
+        if (claim.round.isRefusedForCertain()) {
             end(claim, ReleaseOutcome.EXPIRED);
         } else if (decision == Decision.NO_QUORUM || claim.round.pending() == 0) {
             end(claim, ReleaseOutcome.UNKNOWN);

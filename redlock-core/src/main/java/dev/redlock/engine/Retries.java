@@ -260,6 +260,18 @@ final class Retries {
         }
     }
 
+    /** The acquisition ends, and its place in a queue with it. */
+    void leaveQueue(PendingAcquire pending, LeaseHandle holder) {
+        WaitQueue queue = pending.queue;
+        boolean wasHead = queue.head() == pending;
+        queue.remove(pending);
+        if (wasHead) {
+            queues.promoteNext(queue, holder);
+        } else if (pending.state == PendingAcquire.State.ATTEMPTING) {
+            scheduler.permits.followers.onLeft(queue);
+        }
+    }
+
     /** Other sets of this client, or the end of a lease of this client, wake the set. */
     void awaitOthers(PendingAcquire pending) {
         long nowNs = services.clock.nanoTime();
@@ -284,6 +296,25 @@ final class Retries {
         scheduler.inFlight.append(pending);
         lease.lastReason = AcquireOutcome.Kind.OVERLOADED;
         services.timers.start(pending.timer, pending.deadlineNs);
+    }
+
+    /** An acquisition ends between two attempts, or before the first one. */
+    void stopWaiting(PendingAcquire pending) {
+        switch (pending.state) {
+            case QUEUED -> scheduler.waiterCount--;
+            case AWAITING_PLACE -> {
+                scheduler.waiterCount--;
+                scheduler.inFlight.remove(pending);
+            }
+            default -> releaseReservedPlace(pending);
+        }
+    }
+
+    void releaseReservedPlace(PendingAcquire pending) {
+        if (pending.hasReservedPlace()) {
+            pending.waiting.hasReservedPlace = false;
+            scheduler.releasePlace();
+        }
     }
 
     /** Passes the place of an ended attempt to the first waiter. It starts by timer, after the current call. */

@@ -225,7 +225,7 @@ final class WaitQueues {
         queue.pauseEndNs = untilNs;
         head.plan = PendingAcquire.Plan.YIELDING;
         head.waiting.timerStep = Waiting.TimerStep.ATTEMPT;
-        scheduler.releaseReservedPlace(head);
+        scheduler.retries.releaseReservedPlace(head);
         services.timers.start(head.timer, earlier(untilNs, head.deadlineNs));
         passOnPriority(queue);
     }

@@ -43,9 +43,10 @@ final class SharedBatch {
 
     /** The buffer, with room; null if there is none: each command without room is reported as not sent. */
     ByteBuf withRoom(int bytes) {
-        if (batch != null && batch.writableBytes() >= bytes) {
-            return batch;
-        }
+        return batch != null && batch.writableBytes() >= bytes ? batch : newRoom(bytes);
+    }
+
+    private ByteBuf newRoom(int bytes) {
         try {
             return makeRoom(bytes);
         } catch (RuntimeException | Error e) {
