@@ -607,6 +607,27 @@ class RetainTest extends VirtualTest {
     }
 
     @Test
+    void aLeaseThatExpiredInAPauseIsNotReportedAsRetained() throws InterruptedException {
+        retained(3);
+        Lease lease = local();
+        client.pause();
+        world.runMs(TTL.toMillis() + 100);
+        BlockedCall<ReleaseOutcome> released = new BlockedCall<>(lease::release).awaitBlocked();
+        client.resume();
+        world.await("the release", 1_000, released::isDone);
+        assertEquals(ReleaseOutcome.EXPIRED, released.result());
+    }
+
+    /** Its budget ends before it could ask for a ticket. */
+    @Test
+    void aWaiterWithAShortBudgetLeavesATrace() {
+        retained(3);
+        acquire(other, options().waitUpTo(Duration.ofNanos(LINK_NS)));
+        world.runMs(1);
+        acquired(acquire(other, options()));
+    }
+
+    @Test
     void anInterruptedCallerGivesALocalLockBack() {
         retained(3);
         Lease lease = client.redlock().newLease();

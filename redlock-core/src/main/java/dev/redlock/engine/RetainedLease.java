@@ -108,7 +108,8 @@ final class RetainedLease extends KeyedMap.Keyed implements LeaseLoop {
     public boolean retainAgain(LeaseHandle from) {
         long number = from.retainedNumber;
         long held = number << NUMBER_SHIFT | HELD;
-        if (word != held || !from.startRetaining()) {
+        // The caller may have paused for longer than the loop, which says then that the lease has expired.
+        if (word != held || validUntilNs - clock.nanoTime() <= 0 || !from.startRetaining()) {
             return false;
         }
         boolean isRetained = WORD.compareAndSet(this, held, number << NUMBER_SHIFT | FREE);

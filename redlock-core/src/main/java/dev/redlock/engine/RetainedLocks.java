@@ -32,6 +32,8 @@ final class RetainedLocks extends Retention {
     /** A revocation after fewer local grants was not worth the time that it took another client. */
     private static final int GRANTS_WORTH = 16;
     private static final long PAUSE_MAX = 1024;
+    /** A caller whose budget ends sooner may not come to ask for a ticket. */
+    private static final long TICKET_NS_MAX = 1_000_000;
 
     private final LoopServices services;
     private final AcquireScheduler scheduler;
@@ -392,7 +394,9 @@ final class RetainedLocks extends Retention {
         if (key.kind != LockKind.PLAIN) {
             return key.kind != LockKind.PERMIT;
         }
-        boolean isTicketNext = pending.lease.waitNs > 0 && pending.plan == PendingAcquire.Plan.UNCONTENDED
+        boolean hasBudget = pending.deadlineNs - services.clock.nanoTime() > TICKET_NS_MAX;
+        boolean isTicketNext = pending.lease.waitNs > 0 && hasBudget
+                && pending.plan == PendingAcquire.Plan.UNCONTENDED
                 && services.coordinator.of(key) != Coordinator.NONE
                 && (pending.queue == null || scheduler.registrations.isAllowed(pending.queue));
         return !claim.isCoordinatorAskedToWait() && !isTicketNext;
