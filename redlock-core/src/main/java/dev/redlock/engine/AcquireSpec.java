@@ -77,7 +77,7 @@ public final class AcquireSpec {
     }
 
     /** Returns the kind as text after the other options; empty for plain locks. */
-    private String kindText() {
+    String kindText() {
         return switch (kind) {
             case READ -> ", for reading";
             case WRITE -> ", for writing";
@@ -117,37 +117,6 @@ public final class AcquireSpec {
         if (kind == LockKind.PERMIT && isFenced) {
             throw new IllegalArgumentException("options for a permit have fenced(), which orders the holders of one"
                     + " lock, and a semaphore has several at once: leave it out");
-        }
-    }
-
-    /**
-     * Rejects options for a lock that a client retains, if they or the client do not allow it.
-     *
-     * @param key the key of the resource, or that of a set
-     * @throws IllegalArgumentException if they do not
-     */
-    void checkRetained(LockKey key, ClientConfig config) {
-        String other = key.kind != LockKind.PLAIN
-                ? "several resources"
-                : kind != LockKind.PLAIN
-                        ? kindText().substring(2)
-                        : isFenced
-                                ? "fenced()"
-                                : holdNsMin > 0 ? "holdAtLeast()" : extensionCountMax > 0 ? "autoExtend()" : null;
-        if (other != null) {
-            throw new IllegalArgumentException("options for \"" + key + "\" have retain() together with " + other
-                    + ": leave one of them out");
-        }
-        String client = config.limits().retainedLeasesMax() == 0
-                ? "has retainedLeasesMax 0"
-                : config.limits().wakeUpKeysMax() == 0
-                        ? "has no wake-ups, which tell it that another client wants the lock"
-                        : config.attempts().isThrifty()
-                                ? "has thriftyQuorums, and a retained lock needs all nodes"
-                                : config.nodes().hasClusters() ? "has a cluster as a node" : null;
-        if (client != null) {
-            throw new IllegalArgumentException("options for \"" + key + "\" have retain(), but the client " + client
-                    + ": leave retain() out, or change the client");
         }
     }
 

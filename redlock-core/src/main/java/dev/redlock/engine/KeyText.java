@@ -30,9 +30,6 @@ public final class KeyText {
     /** Follows the counter's key in the key of the mark of a waiter. */
     static final String WAITING_MARK = ":waiting";
 
-    /** Follows the counter's key in the key of the tickets. */
-    private static final String TICKETS_MARK = ":tickets";
-
     /** Characters of a too long name in its error message. */
     private static final int SHOWN_LENGTH_MAX = 32;
     private static final int CRLF_BYTES = 2;
@@ -161,33 +158,6 @@ public final class KeyText {
 
     private static String beside(String key, String mark) {
         return hasBrace(key) ? key + mark : key + mark + ":{" + key + "}";
-    }
-
-    /** Returns the length of a lock's name in the name of the key of its tickets; -1 for another key. */
-    static int lockLengthOfTickets(ByteBuf name, int index, int length) {
-        int counterLength = length - TICKETS_MARK.length();
-        if (!hasText(name, index, length, counterLength, TICKETS_MARK)) {
-            return -1;
-        }
-        // The second form of counterName() has the lock's name twice.
-        int withBrace = counterLength - COUNTER_MARK.length();
-        int withoutBrace = (withBrace - ":{}".length()) / 2;
-        if (hasText(name, index, length, withBrace, COUNTER_MARK)) {
-            return withBrace;
-        }
-        return hasText(name, index, length, withoutBrace, COUNTER_MARK) ? withoutBrace : -1;
-    }
-
-    private static boolean hasText(ByteBuf name, int index, int length, int from, String text) {
-        if (from <= 0 || from + text.length() > length) {
-            return false;
-        }
-        for (int i = 0; i < text.length(); i++) {
-            if (name.getByte(index + from + i) != text.charAt(i)) {
-                return false;
-            }
-        }
-        return true;
     }
 
     static boolean hasBrace(String key) {

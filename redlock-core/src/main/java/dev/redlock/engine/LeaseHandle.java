@@ -30,10 +30,10 @@ import java.util.concurrent.CompletionStage;
  */
 public final class LeaseHandle extends LeaseView {
 
-    private static final VarHandle STATE;
+    static final VarHandle STATE;
     private static final VarHandle EXTEND_STATE;
     private static final VarHandle VALID_UNTIL;
-    private static final VarHandle RELEASE_OUTCOME;
+    static final VarHandle RELEASE_OUTCOME;
     private static final VarHandle RELEASE_CALLBACK;
 
     static {
@@ -67,7 +67,7 @@ public final class LeaseHandle extends LeaseView {
 
     volatile ReleaseOutcome releaseOutcome;
     private volatile ExtendOutcome extendOutcome;
-    private volatile ReleaseCallback releaseCallback;
+    volatile ReleaseCallback releaseCallback;
     private volatile ExtendCallback extendCallback;
     volatile ExtendState extendState = ExtendState.NONE;
 
@@ -140,7 +140,7 @@ public final class LeaseHandle extends LeaseView {
         resetResult();
     }
 
-    private void resetResult() {
+    void resetResult() {
         kind = Kind.CANCELLED;
         lastReason = Kind.CONTENDED;
         attemptCount = 0;
@@ -247,73 +247,6 @@ public final class LeaseHandle extends LeaseView {
 
     private boolean isRetainedAgain() {
         return spec.retainNsMax > 0 && loop().retainAgain(this);
-    }
-
-    // ---- locks that the client retains ------------------------------------------------------------------------------
-
-    /** On the thread of an acquisition that gets a retained lock, unless the lock ends now. */
-    void prepareRetained(LeaseLoop owner, long number, long untilNs, long nowNs) {
-        retainedNumber = number;
-        acquiredNs = nowNs;
-        setValidUntilNs(untilNs);
-        kind = Kind.ACQUIRED;
-        lastReason = Kind.ACQUIRED;
-        startUse(owner);
-    }
-
-    /** The lock has ended: the acquisition goes to the nodes. */
-    void withdrawRetained(LeaseLoop owner) {
-        setValidUntilNs(0);
-        resetResult();
-        startUse(owner);
-    }
-
-    /** The event loop may have ended the lease already. */
-    void completeRetained() {
-        STATE.compareAndSet(this, LeaseState.ACQUIRING, LeaseState.HELD);
-    }
-
-    void completeRetainedOnLoop() {
-        if (isInCall()) {
-            deferToNextTurn(loop(), DELIVER);
-        } else {
-            deliver();
-        }
-    }
-
-    /** A local grant that its caller has not completed. */
-    boolean isBeingGranted() {
-        return state == LeaseState.ACQUIRING;
-    }
-
-    /** On the thread of the holder: before the lock is free, the lease is not held any more. */
-    boolean startRetaining() {
-        boolean isFirst = STATE.compareAndSet(this, LeaseState.HELD, LeaseState.RELEASING);
-        if (isFirst) {
-            RELEASE_OUTCOME.setRelease(this, ReleaseOutcome.RETAINED);
-        }
-        return isFirst;
-    }
-
-    /** If the lock is not retained, a release follows. */
-    void endRetaining(boolean isRetained) {
-        if (isRetained) {
-            state = LeaseState.RELEASED;
-            wakeWaiter();
-        } else {
-            RELEASE_OUTCOME.setRelease(this, null);
-        }
-    }
-
-    boolean hasReleaseCallback() {
-        return releaseCallback != null;
-    }
-
-    void runReleaseCallback() {
-        ReleaseCallback callback = releaseCallback;
-        if (callback != null) {
-            completeRelease(ReleaseOutcome.RETAINED, callback);
-        }
     }
 
     // ---- extending --------------------------------------------------------------------------------------------------
@@ -464,12 +397,14 @@ public final class LeaseHandle extends LeaseView {
 
     /** Delivers an outcome that the caller's own call has not. */
     void deliver() {
-        if (kind == Kind.ACQUIRED) {
-            completeRetained();
-            complete(kind, lastReason, state);
-        } else {
-            complete(kind, lastReason, LeaseState.NOT_ACQUIRED);
-        }
+        boolean isGranted = kind == Kind.ACQUIRED;
+        complete(kind, lastReason, isGranted ? hold() : LeaseState.NOT_ACQUIRED);
+    }
+
+    /** Ends an acquisition that has got a retained lock. The event loop may have ended the lease already. */
+    LeaseState hold() {
+        STATE.compareAndSet(this, LeaseState.ACQUIRING, LeaseState.HELD);
+        return state;
     }
 
     void complete(Kind outcome, Kind reason, LeaseState next) {
@@ -502,7 +437,7 @@ public final class LeaseHandle extends LeaseView {
         completeRelease(outcome, releaseCallback);
     }
 
-    private void completeRelease(ReleaseOutcome outcome, ReleaseCallback callback) {
+    void completeRelease(ReleaseOutcome outcome, ReleaseCallback callback) {
         RELEASE_OUTCOME.setRelease(this, outcome);
         if (callback != null) {
             // Conditional, because a callback set after the read belongs to a later release request.

@@ -136,7 +136,7 @@ public final class LockEngine extends LeaseClient {
     /** A caller without a callback gets a retained lock on its own thread. */
     private void acquireRetained(LeaseHandle lease, LockKey key, AcquireSpec spec, LeaseTimes times, long waitNs,
             AcquireCallback callback) {
-        spec.checkRetained(key, config);
+        RetainedOptions.check(spec, key, config);
         Conductor conductor = conductorOf(key);
         lease.reserve(conductor, key, spec, times, waitNs, callback);
         if (callback != null || !conductor.retained.grant(lease)) {

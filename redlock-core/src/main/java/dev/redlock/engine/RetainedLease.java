@@ -96,9 +96,9 @@ final class RetainedLease extends KeyedMap.Keyed implements LeaseLoop {
             return false;
         }
         holder = to;
-        to.prepareRetained(this, number, validUntilNs, nowNs);
+        LocalGrant.prepare(to, this, number, validUntilNs, nowNs);
         if (!WORD.compareAndSet(this, granting, number << NUMBER_SHIFT | HELD)) {
-            to.withdrawRetained(loop);
+            LocalGrant.withdraw(to, loop);
             return false;
         }
         return true;
@@ -109,11 +109,11 @@ final class RetainedLease extends KeyedMap.Keyed implements LeaseLoop {
         long number = from.retainedNumber;
         long held = number << NUMBER_SHIFT | HELD;
         // The caller may have paused for longer than the loop, which says then that the lease has expired.
-        if (word != held || validUntilNs - clock.nanoTime() <= 0 || !from.startRetaining()) {
+        if (word != held || validUntilNs - clock.nanoTime() <= 0 || !LocalGrant.startReturn(from)) {
             return false;
         }
         boolean isRetained = WORD.compareAndSet(this, held, number << NUMBER_SHIFT | FREE);
-        from.endRetaining(isRetained);
+        LocalGrant.endReturn(from, isRetained);
         return isRetained;
     }
 
@@ -157,10 +157,10 @@ final class RetainedLease extends KeyedMap.Keyed implements LeaseLoop {
     @Override
     public void execute(LeaseHandle local, int request) {
         boolean isEnd = request == RequestMailbox.RELEASE || request == RequestMailbox.CANCEL;
-        if (request == RequestMailbox.CANCEL && local.isBeingGranted()) {
+        if (request == RequestMailbox.CANCEL && LocalGrant.isOpen(local)) {
             local.deferToNextTurn(loop, request);
         } else if (isEnd && retainAgain(local)) {
-            local.runReleaseCallback();
+            LocalGrant.runReleaseCallback(local);
         } else {
             if (isHolder(local)) {
                 room.endFor(this);

@@ -71,7 +71,7 @@ final class RetainedLocks extends Retention {
         if (found == null || !found.grant(lease)) {
             return false;
         }
-        lease.completeRetained();
+        lease.hold();
         return true;
     }
 
@@ -88,7 +88,7 @@ final class RetainedLocks extends Retention {
     boolean onAcquire(LeaseHandle lease) {
         RetainedLease entry = lease.spec.retainNsMax > 0 ? byName.get(lease.key) : null;
         if (entry != null && entry.grant(lease)) {
-            lease.completeRetainedOnLoop();
+            LocalGrant.completeOnLoop(lease);
             return true;
         }
         endAllOf(lease.key);
@@ -326,7 +326,7 @@ final class RetainedLocks extends Retention {
 
     /** Its lease ends otherwise, which calls no callback. */
     private static void completeReleaseLater(LeaseHandle lease) {
-        if (lease.hasReleaseCallback()) {
+        if (lease.releaseCallback != null) {
             lease.deferToNextTurn(lease.loop(), RequestMailbox.RELEASE);
         }
     }
@@ -355,7 +355,7 @@ final class RetainedLocks extends Retention {
 
     @Override
     boolean onInvalidated(int nodeIndex, ByteBuf name, int index, int length) {
-        int lockLength = KeyText.lockLengthOfTickets(name, index, length);
+        int lockLength = TicketsName.lockLengthOf(name, index, length);
         if (lockLength < 0) {
             return false;
         }
