@@ -30,8 +30,6 @@ final class AcquireScheduler implements Waiters {
     private final ClientConfig.Limits limits;
     final InFlightLimit inFlight;
     private final FreeList<PendingAcquire> free = new FreeList<>(LoopServices.POOLED_MIN);
-    /** Set before the first acquisition. */
-    Retention retention;
     PendingAcquire firstActive;
     /** Acquisitions that wait for another one of this client. */
     int waiterCount;
@@ -68,9 +66,6 @@ final class AcquireScheduler implements Waiters {
     private void start(LeaseHandle lease) {
         if (services.isClosing) {
             lease.completeAcquire(AcquireOutcome.Kind.CLOSED, AcquireOutcome.Kind.CLOSED);
-            return;
-        }
-        if (retention.count != 0 && retention.onAcquire(lease)) {
             return;
         }
         boolean isExtendable = lease.isExtendable();

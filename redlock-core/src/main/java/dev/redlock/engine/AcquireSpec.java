@@ -30,8 +30,6 @@ public final class AcquireSpec {
     public long holdNsMax = UNSET;
     /** Time from the acquisition before which the client sends no release. */
     public long holdNsMin;
-    /** Time from its first release for which the client may retain the lock; 0 for none. */
-    public long retainNsMax;
     /** Whether the lease gets a fencing token. */
     public boolean isFenced;
     /** Whether the nodes report changes of the lease's keys. */
@@ -59,7 +57,6 @@ public final class AcquireSpec {
         copy.extensionCountMax = extensionCountMax;
         copy.holdNsMax = holdNsMax;
         copy.holdNsMin = holdNsMin;
-        copy.retainNsMax = retainNsMax;
         copy.isFenced = isFenced;
         copy.isLossWatched = isLossWatched;
         copy.kind = kind;
@@ -77,7 +74,7 @@ public final class AcquireSpec {
     }
 
     /** Returns the kind as text after the other options; empty for plain locks. */
-    String kindText() {
+    private String kindText() {
         return switch (kind) {
             case READ -> ", for reading";
             case WRITE -> ", for writing";
@@ -124,7 +121,6 @@ public final class AcquireSpec {
     public String toString() {
         return "ttlMs=" + ttlMs + ", waitNs=" + (waitNs == UNSET ? "default" : waitNs) + ", extensionCountMax="
                 + extensionCountMax + (holdNsMin > 0 ? ", holdNsMin=" + holdNsMin : "")
-                + (retainNsMax > 0 ? ", retainNsMax=" + retainNsMax : "") + (isFenced ? ", fenced" : "")
-                + (isLossWatched ? ", watchLoss" : "") + kindText();
+                + (isFenced ? ", fenced" : "") + (isLossWatched ? ", watchLoss" : "") + kindText();
     }
 }

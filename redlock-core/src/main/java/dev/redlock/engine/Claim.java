@@ -225,7 +225,7 @@ final class Claim extends LockRequest {
             // Also after the decision: one more holder is worth a message.
             case EXTEND, EXTEND_MANY -> phase == Phase.HELD && sequence == extension.sequence;
             case CHECK -> phase == Phase.HELD;
-            case TICKETS, KEY_TYPE, CREATE_TICKETS, WATCH_TICKETS, TOUCH_TICKETS -> false;
+            case TICKETS, KEY_TYPE -> false;
             default -> true;
         };
     }
@@ -289,11 +289,6 @@ final class Claim extends LockRequest {
     @Override
     public byte[] counterBulk() {
         return key.counterBulk;
-    }
-
-    @Override
-    public byte[] counterBulk(int index) {
-        return key.resourceKey(index).counterBulk;
     }
 
     @Override

@@ -30,8 +30,7 @@ abstract class ClaimFailures implements ClaimEvents {
             case EXTEND, EXTEND_MANY -> keeper.extensions.onNoReply(claim, nodeIndex, sequence, vote, failure);
             case CHECK -> keeper.lossWatch.onNoReply(claim, nodeIndex, failure);
             case KEY_TYPE -> scheduler.holderQuery.onNoType(claim, nodeIndex, sequence);
-            case WATCH_TICKETS -> keeper.retention.onNoTickets(claim);
-            case TICKETS, SHORTEN, CREATE_TICKETS, TOUCH_TICKETS -> {
+            case TICKETS, SHORTEN -> {
                 // The next release asks again, and the key expires with its ttl.
             }
             case RELEASE, RELEASE_FENCED, RELEASE_MANY, RELEASE_MANY_FENCED ->

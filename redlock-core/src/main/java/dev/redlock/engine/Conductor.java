@@ -27,7 +27,6 @@ final class Conductor extends ClaimFailures implements LeaseLoop {
     final ClaimPool claims;
     final QuorumWatch quorumWatch;
     final Shutdown shutdown;
-    final RetainedLocks retained;
     private final NextTurn nextTurn;
     final CompletableFuture<Void> settled = new CompletableFuture<>();
     private long trimmedNs;
@@ -41,9 +40,6 @@ final class Conductor extends ClaimFailures implements LeaseLoop {
         this.keeper = new LeaseKeeper(services, claims, tally, setup.random());
         this.scheduler = new AcquireScheduler(services, claims, keeper, setup.random());
         keeper.waiters = scheduler;
-        this.retained = new RetainedLocks(services, scheduler, keeper, this);
-        keeper.retention = retained;
-        scheduler.retention = retained;
         this.shutdown = new Shutdown(services, scheduler, keeper, tally, claims, settled);
         this.nextTurn = shutdown.nextTurn();
     }
@@ -106,10 +102,6 @@ final class Conductor extends ClaimFailures implements LeaseLoop {
             case RAISE -> claim.guest.onReply(nodeIndex, value);
             case REMAINING_TTL -> onRemainingTtl(claim, nodeIndex, value);
             case TICKETS -> scheduler.queues.fairness.onTickets(claim.key, value);
-            case WATCH_TICKETS -> retained.onTickets(claim, nodeIndex, value);
-            case CREATE_TICKETS, TOUCH_TICKETS -> {
-                // The key is there, or another client learns of the change.
-            }
             case KEY_TYPE -> scheduler.holderQuery.onType(claim, nodeIndex, sequence, value);
             case CHECK -> keeper.lossWatch.onReply(claim, nodeIndex, value);
             default -> {

@@ -30,10 +30,10 @@ import java.util.concurrent.CompletionStage;
  */
 public final class LeaseHandle extends LeaseView {
 
-    static final VarHandle STATE;
+    private static final VarHandle STATE;
     private static final VarHandle EXTEND_STATE;
     private static final VarHandle VALID_UNTIL;
-    static final VarHandle RELEASE_OUTCOME;
+    private static final VarHandle RELEASE_OUTCOME;
     private static final VarHandle RELEASE_CALLBACK;
 
     static {
@@ -67,7 +67,7 @@ public final class LeaseHandle extends LeaseView {
 
     volatile ReleaseOutcome releaseOutcome;
     private volatile ExtendOutcome extendOutcome;
-    volatile ReleaseCallback releaseCallback;
+    private volatile ReleaseCallback releaseCallback;
     private volatile ExtendCallback extendCallback;
     volatile ExtendState extendState = ExtendState.NONE;
 
@@ -86,8 +86,6 @@ public final class LeaseHandle extends LeaseView {
     long acquiredNs;
     /** Its holder has released it before {@link AcquireSpec#holdNsMin}: no caller has this handle. */
     boolean isKept;
-    /** The number of a local grant; see {@link RetainedLease}. Its holder writes it. */
-    long retainedNumber;
     /** The acquisition runs inside the call of its caller, so an outcome now is delivered in the next turn. */
     boolean isStarting;
 
@@ -109,13 +107,6 @@ public final class LeaseHandle extends LeaseView {
     /** Starts an acquisition: reserves the handle, then submits it to the loop. */
     void start(LeaseLoop owner, LockKey newKey, AcquireSpec newSpec, LeaseTimes newTimes, long newWaitNs,
             AcquireCallback callback) {
-        reserve(owner, newKey, newSpec, newTimes, newWaitNs, callback);
-        submit(ACQUIRE);
-    }
-
-    /** Reserves the handle for an acquisition, which is not submitted yet. */
-    void reserve(LeaseLoop owner, LockKey newKey, AcquireSpec newSpec, LeaseTimes newTimes, long newWaitNs,
-            AcquireCallback callback) {
         reserveHandle();
         key = newKey;
         spec = newSpec;
@@ -123,6 +114,7 @@ public final class LeaseHandle extends LeaseView {
         waitNs = newWaitNs;
         acquireCallback = callback;
         startUse(owner);
+        submit(ACQUIRE);
     }
 
     private void reserveHandle() {
@@ -140,7 +132,7 @@ public final class LeaseHandle extends LeaseView {
         resetResult();
     }
 
-    void resetResult() {
+    private void resetResult() {
         kind = Kind.CANCELLED;
         lastReason = Kind.CONTENDED;
         attemptCount = 0;
@@ -191,9 +183,6 @@ public final class LeaseHandle extends LeaseView {
         refuseWhileAcquiring();
         short use = useCount();
         if (isToBeReleased()) {
-            if (isRetainedAgain()) {
-                return ReleaseOutcome.RETAINED;
-            }
             submit(RELEASE);
             await(Awaited.RELEASED, use, false);
         }
@@ -237,16 +226,12 @@ public final class LeaseHandle extends LeaseView {
         short use = useCount();
         if (state == LeaseState.ACQUIRING) {
             cancel();
-        } else if (isToBeReleased() && !isRetainedAgain()) {
+        } else if (isToBeReleased()) {
             submit(RELEASE);
             if (!client.isOnLoop()) {
                 await(Awaited.RELEASED, use, false);
             }
         }
-    }
-
-    private boolean isRetainedAgain() {
-        return spec.retainNsMax > 0 && loop().retainAgain(this);
     }
 
     // ---- extending --------------------------------------------------------------------------------------------------
@@ -316,7 +301,7 @@ public final class LeaseHandle extends LeaseView {
     @Override
     void execute(LeaseLoop owner, int request) {
         switch (request) {
-            case DELIVER -> deliver();
+            case DELIVER -> complete(kind, lastReason, LeaseState.NOT_ACQUIRED);
             case RELEASE -> release(owner);
             default -> owner.execute(this, request);
         }
@@ -395,18 +380,6 @@ public final class LeaseHandle extends LeaseView {
         }
     }
 
-    /** Delivers an outcome that the caller's own call has not. */
-    void deliver() {
-        boolean isGranted = kind == Kind.ACQUIRED;
-        complete(kind, lastReason, isGranted ? hold() : LeaseState.NOT_ACQUIRED);
-    }
-
-    /** Ends an acquisition that has got a retained lock. The event loop may have ended the lease already. */
-    LeaseState hold() {
-        STATE.compareAndSet(this, LeaseState.ACQUIRING, LeaseState.HELD);
-        return state;
-    }
-
     void complete(Kind outcome, Kind reason, LeaseState next) {
         kind = outcome;
         lastReason = reason;
@@ -437,7 +410,7 @@ public final class LeaseHandle extends LeaseView {
         completeRelease(outcome, releaseCallback);
     }
 
-    void completeRelease(ReleaseOutcome outcome, ReleaseCallback callback) {
+    private void completeRelease(ReleaseOutcome outcome, ReleaseCallback callback) {
         RELEASE_OUTCOME.setRelease(this, outcome);
         if (callback != null) {
             // Conditional, because a callback set after the read belongs to a later release request.

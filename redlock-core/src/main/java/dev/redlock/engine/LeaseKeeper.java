@@ -26,8 +26,6 @@ final class LeaseKeeper {
     private final ConductorCounters counters;
     /** Those who wait for the ends of leases. Set before the first lease. */
     Waiters waiters;
-    /** The locks that stay after their release. Set before the first lease. */
-    Retention retention;
     /** Leases that the client may have to extend, held or being acquired. */
     int extendableCount;
     LeaseHandle firstHeld;

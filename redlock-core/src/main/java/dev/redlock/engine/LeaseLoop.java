@@ -5,8 +5,8 @@ import dev.redlock.time.NanoClock;
 /**
  * The event loop of a lease, which executes the requests of its callers.
  *
- * @threading event-loop-confined, except {@link #clock}, {@link #isOwnThread}, {@link #isClosed},
- *            {@link #retainAgain} and {@link #execute(Runnable)}
+ * @threading event-loop-confined, except {@link #clock}, {@link #isOwnThread}, {@link #isClosed} and
+ *            {@link #execute(Runnable)}
  */
 interface LeaseLoop {
 
@@ -34,15 +34,6 @@ interface LeaseLoop {
 
     /** Executes a request of a lease, one of the constants of {@link RequestMailbox}. */
     void execute(LeaseHandle lease, int request);
-
-    /**
-     * The holder of a lock that the client retains returns it. On any thread.
-     *
-     * @return false if it needs a release by the loop
-     */
-    default boolean retainAgain(LeaseHandle lease) {
-        return false;
-    }
 
     /** A request of an acquisition threw. */
     void abortAfterFailure(LeaseHandle lease);

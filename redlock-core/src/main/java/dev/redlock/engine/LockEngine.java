@@ -126,22 +126,7 @@ public final class LockEngine extends LeaseClient {
         if (hasClusters) {
             lockKey.checkSlots(spec.isFenced);
         }
-        if (spec.retainNsMax > 0) {
-            acquireRetained(lease, key, spec, times, waitNs, callback);
-        } else {
-            lease.start(conductorOf(key), lockKey, spec, times, waitNs, callback);
-        }
-    }
-
-    /** A caller without a callback gets a retained lock on its own thread. */
-    private void acquireRetained(LeaseHandle lease, LockKey key, AcquireSpec spec, LeaseTimes times, long waitNs,
-            AcquireCallback callback) {
-        RetainedOptions.check(spec, key, config);
-        Conductor conductor = conductorOf(key);
-        lease.reserve(conductor, key, spec, times, waitNs, callback);
-        if (callback != null || !conductor.retained.grant(lease)) {
-            lease.submit(RequestMailbox.ACQUIRE);
-        }
+        lease.start(conductorOf(key), lockKey, spec, times, waitNs, callback);
     }
 
     /** Most options of a client have the same times, also where a caller makes them anew for each call. */

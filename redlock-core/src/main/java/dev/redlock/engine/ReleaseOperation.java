@@ -57,7 +57,7 @@ final class ReleaseOperation {
         }
         if (lease.isToBeKept(clock)) {
             keeper.kept.keep(lease);
-        } else if (lease.spec.retainNsMax <= 0 || !keeper.retention.retain(lease)) {
+        } else {
             releaseNow(lease);
         }
     }

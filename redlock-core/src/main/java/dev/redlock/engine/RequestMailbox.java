@@ -202,9 +202,6 @@ abstract class RequestMailbox implements Runnable {
      * @param spinNs          time to spin before the thread parks; 0 for none
      */
     final void await(Awaited awaited, short use, boolean isInterruptible, long spinNs, NanoClock clock) {
-        if (isDone(awaited, use)) {
-            return;
-        }
         if (spinNs > 0 && spin(awaited, use, spinNs, clock)) {
             return;
         }

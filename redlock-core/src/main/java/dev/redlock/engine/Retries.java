@@ -47,9 +47,6 @@ final class Retries {
         if (claim.round.granted() != 0 && pending.waiting != null && claim.key.kind != LockKind.PERMIT) {
             pending.waiting.onSplit(services.clock.nanoTime());
         }
-        if (reason == AcquireOutcome.Kind.CONTENDED) {
-            scheduler.retention.onRefused(claim);
-        }
         if (reason == AcquireOutcome.Kind.CONTENDED && scheduler.holderQuery.startIfDue(claim)) {
             return;
         }

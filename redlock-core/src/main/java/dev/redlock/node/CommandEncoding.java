@@ -27,11 +27,7 @@ enum CommandEncoding {
      * Acquire of a set as {@code MSETEX K key1 token ... keyK token NX PX ttl}: Redis 8.4, Valkey 9.1 and later. The
      * reply is 1 or 0; a refusal does not include the remaining ttl.
      */
-    MSETEX(Reply.INTEGER),
-    /** A count of no tickets as {@code SET counter:tickets 0 PX ttl NX}. */
-    SET_TICKETS(Reply.OK),
-    /** A change of the key of the tickets as {@code PEXPIRE counter:tickets ttl}: 0 if there is none. */
-    PEXPIRE_TICKETS(Reply.INTEGER);
+    MSETEX(Reply.INTEGER);
 
     /** By ordinal. */
     static final CommandEncoding[] VALUES = values();

@@ -37,13 +37,7 @@ public enum CommandKind {
     /** Read the count of tickets with {@code GET}, not by script: 0 if there is none. For every connected node. */
     TICKETS(CommandEncoding.GET),
     /** Read the type of the key, or of one of a set, with {@code TYPE}, not by script. For every connected node. */
-    KEY_TYPE(CommandEncoding.TYPE),
-    /** Create a count of no tickets, unless there is one, so that {@link #TOUCH_TICKETS} changes the key. */
-    CREATE_TICKETS(CommandEncoding.SET_TICKETS),
-    /** As {@link #TICKETS}, and the node pushes the next change of the key. */
-    WATCH_TICKETS(CommandEncoding.GET),
-    /** Change the key of the tickets, if there is one, but not the count: a client that watches it gets a push. */
-    TOUCH_TICKETS(CommandEncoding.PEXPIRE_TICKETS);
+    KEY_TYPE(CommandEncoding.TYPE);
 
     /** By ordinal. */
     static final CommandKind[] VALUES = values();
@@ -79,15 +73,14 @@ public enum CommandKind {
         this.isAcquire = name().startsWith("ACQUIRE");
         this.isVote = isVote;
         this.hasCounter = hasCounter;
-        this.isCounterNamed = hasCounter || name().endsWith("_WITH_TICKET") || name().endsWith("TICKETS");
-        this.mayRegister = isAcquire || name().equals("REMAINING_TTL") || name().equals("CHECK")
-                || name().equals("WATCH_TICKETS");
+        this.isCounterNamed = hasCounter || name().endsWith("_WITH_TICKET") || name().equals("TICKETS");
+        this.mayRegister = isAcquire || name().equals("REMAINING_TTL") || name().equals("CHECK");
         this.argumentCount = argumentCount;
     }
 
     /** @return true if an error says nothing about locks: the client works without the reply */
     boolean isOptional() {
-        return this == REMAINING_TTL || this == SHORTEN || this == KEY_TYPE || name().endsWith("TICKETS");
+        return this == REMAINING_TTL || this == TICKETS || this == SHORTEN || this == KEY_TYPE;
     }
 
     /** @return true if there is a script for it */

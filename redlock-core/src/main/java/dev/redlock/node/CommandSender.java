@@ -224,8 +224,6 @@ final class CommandSender implements InvalidationReader.Listener {
     void onSetRefused(LockRequest request, int tag) {
         if (RequestRing.kindOf(tag).isAcquire) {
             onReply(request, tag, LockRequest.REFUSED_TTL_UNKNOWN);
-        } else if (RequestRing.encodingOf(tag) == CommandEncoding.SET_TICKETS) {
-            onReply(request, tag, 0);
         } else {
             retries.onSetIfEqualRefused(request, tag);
         }

@@ -62,11 +62,6 @@ public abstract class LockRequest extends InFlightRequest implements SlotKey {
      */
     public abstract byte[] counterBulk();
 
-    /** The counter of one of the {@link #keyCount} resources, as {@link #counterBulk} has it; borrowed. */
-    public byte[] counterBulk(int index) {
-        return counterBulk();
-    }
-
     /**
      * @return the number of the client's ticket, which orders it among the waiting clients; 0 for none; -1 for a client
      *         without one that yields to those that have one; of a set, -1 if the node gives none

@@ -81,7 +81,7 @@ final class LockScripts {
                 RespWriter.bulkInteger(out, command.highestFence());
                 RespWriter.bulkInteger(out, command.counterTtlMs());
             }
-            case RELEASE, CHECK, REMAINING_TTL, TICKETS, KEY_TYPE, CREATE_TICKETS, WATCH_TICKETS, TOUCH_TICKETS -> {
+            case RELEASE, CHECK, REMAINING_TTL, TICKETS, KEY_TYPE -> {
                 // no argument after the token
             }
             case RELEASE_MANY, RELEASE_MANY_FENCED, EXTEND_MANY ->

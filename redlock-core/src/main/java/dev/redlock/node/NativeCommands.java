@@ -19,11 +19,6 @@ final class NativeCommands {
     private static final byte[] PTTL = ScriptSources.ascii("*2\r\n$4\r\nPTTL\r\n");
     private static final byte[] TYPE = ScriptSources.ascii("*2\r\n$4\r\nTYPE\r\n");
     private static final byte[] GET = ScriptSources.ascii("*2\r\n$3\r\nGET\r\n");
-    private static final byte[] SET = ScriptSources.ascii("*6\r\n$3\r\nSET\r\n");
-    private static final byte[] PEXPIRE = ScriptSources.ascii("*3\r\n$7\r\nPEXPIRE\r\n");
-    /** As the scripts set it. */
-    private static final byte[] TICKETS_TTL = ScriptSources.ascii("$5\r\n60000\r\n");
-    private static final byte[] NO_TICKETS = ScriptSources.ascii("$1\r\n0\r\n$2\r\nNX\r\n$2\r\nPX\r\n");
     private static final byte[] TICKETS = ScriptSources.ascii(":tickets\r\n");
     /** The highest place of a digit in the length of a name. */
     private static final int LENGTH_UNIT_MAX = 1_000_000;
@@ -41,15 +36,7 @@ final class NativeCommands {
             case DELEX, DELIFEQ -> writeRelease(out, encoding, command.resourceBulk(), command.token);
             case PTTL -> out.writeBytes(PTTL).writeBytes(command.resourceBulk());
             case TYPE -> out.writeBytes(TYPE).writeBytes(command.resourceBulk(sequence));
-            case GET -> writeTicketsKey(out.writeBytes(GET), command.counterBulk());
-            case SET_TICKETS -> {
-                writeTicketsKey(out.writeBytes(SET), command.counterBulk());
-                out.writeBytes(NO_TICKETS).writeBytes(TICKETS_TTL);
-            }
-            case PEXPIRE_TICKETS -> {
-                writeTicketsKey(out.writeBytes(PEXPIRE), command.counterBulk(sequence));
-                out.writeBytes(TICKETS_TTL);
-            }
+            case GET -> writeTicketQuery(out, command.counterBulk());
             case SCRIPT, PLAIN_SET -> throw new IllegalArgumentException(encoding + " is written elsewhere");
         }
     }
@@ -64,15 +51,15 @@ final class NativeCommands {
         out.writeBytes(token.bulk);
     }
 
-    /** {@code counter:tickets}, as the scripts name the key of the tickets. */
-    private static void writeTicketsKey(ByteBuf out, byte[] counterBulk) {
+    /** {@code GET counter:tickets}, as the scripts name the key of the tickets. */
+    private static void writeTicketQuery(ByteBuf out, byte[] counterBulk) {
         int start = 1;
         while (counterBulk[start - 1] != '\n') {
             start++;
         }
         int nameLength = counterBulk.length - start - 2;
         int length = nameLength + TICKETS.length - 2;
-        out.writeByte('$');
+        out.writeBytes(GET).writeByte('$');
         for (int unit = LENGTH_UNIT_MAX; unit > 0; unit /= 10) {
             if (length >= unit) {
                 out.writeByte('0' + length / unit % 10);

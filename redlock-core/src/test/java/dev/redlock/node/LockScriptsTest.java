@@ -319,8 +319,7 @@ class LockScriptsTest {
 
     @ParameterizedTest
     @EnumSource(value = CommandKind.class, mode = EnumSource.Mode.EXCLUDE,
-            names = {"RELEASE_MANY", "RELEASE_MANY_FENCED", "EXTEND_MANY", "REMAINING_TTL", "TICKETS", "KEY_TYPE",
-                "CREATE_TICKETS", "WATCH_TICKETS", "TOUCH_TICKETS"})
+            names = {"RELEASE_MANY", "RELEASE_MANY_FENCED", "EXTEND_MANY", "REMAINING_TTL", "TICKETS", "KEY_TYPE"})
     void writesEvalWithTheScriptInPlaceOfItsSha(CommandKind kind) {
         String source = new String(ScriptSources.source(kind), StandardCharsets.UTF_8);
         ByteBuf bySha = Unpooled.buffer();
@@ -334,8 +333,7 @@ class LockScriptsTest {
 
     @ParameterizedTest
     @EnumSource(value = CommandKind.class, mode = EnumSource.Mode.EXCLUDE,
-            names = {"RELEASE_MANY", "RELEASE_MANY_FENCED", "EXTEND_MANY", "REMAINING_TTL", "TICKETS", "KEY_TYPE",
-                "CREATE_TICKETS", "WATCH_TICKETS", "TOUCH_TICKETS"})
+            names = {"RELEASE_MANY", "RELEASE_MANY_FENCED", "EXTEND_MANY", "REMAINING_TTL", "TICKETS", "KEY_TYPE"})
     void theCapacityIsEnoughForEachCommand(CommandKind kind) {
         ByteBuf out = Unpooled.buffer();
         LockScripts.write(out, kind, request(86_400_000), false);
@@ -347,8 +345,7 @@ class LockScriptsTest {
 
     @ParameterizedTest
     @EnumSource(value = CommandKind.class, mode = EnumSource.Mode.EXCLUDE,
-            names = {"REMAINING_TTL", "TICKETS", "KEY_TYPE",
-                "CREATE_TICKETS", "WATCH_TICKETS", "TOUCH_TICKETS"})
+            names = {"REMAINING_TTL", "TICKETS", "KEY_TYPE"})
     void theCommentOfEachScriptListsKeysArgumentsAndReplies(CommandKind kind) {
         String source = new String(ScriptSources.source(kind), StandardCharsets.US_ASCII);
         assertTrue(source.startsWith("-- "), source);

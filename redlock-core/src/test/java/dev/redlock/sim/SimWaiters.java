@@ -45,9 +45,7 @@ final class SimWaiters {
         SimPlan plan = simulation.plan;
         boolean isReservationPushed = plan.kinds.size() == plan.nodeCount
                 && !plan.kinds.contains(FakeRedis.Kind.REDIS_7);
-        boolean areTicketsAlone = plan.retainTenths == 0
-                || plan.setTenths == 0 && plan.readTenths == 0 && plan.workersPerResource == 1;
-        this.limitNs = plan.isEveryPushSent() && areTicketsAlone ? WOKEN_NS : BACKSTOP_NS;
+        this.limitNs = plan.isEveryPushSent() ? WOKEN_NS : BACKSTOP_NS;
         this.limitOfSetNs = isReservationPushed ? limitNs : BACKSTOP_NS;
     }
 
@@ -112,9 +110,6 @@ final class SimWaiters {
     }
 
     private boolean isFree(String name, Use use) {
-        if (simulation.isRetained(name)) {
-            return true;
-        }
         for (FakeNode node : simulation.world.nodes()) {
             FakeRedis redis = node.redis();
             if (use == Use.PLAIN ? redis.get(name) != null : !redis.isFree(name, use == Use.READ)) {
