@@ -221,19 +221,17 @@ final class AcquireScheduler implements Waiters {
     }
 
     @Override
-    public void onCompetitor(LockKey key) {
-        fairness.onCompetitor(key);
-    }
-
-    @Override
-    public int onEnding(LockKey key, long waitNs, long acquiredNs, long nowNs) {
-        countLease(key, waitNs, nowNs - acquiredNs);
+    public int onEnding(LockKey key, LeaseHandle lease, long refusedMask, long nowNs) {
+        countLease(key, lease.waitNs, nowNs - lease.acquiredNs);
+        if (refusedMask != 0 && lease.waitNs > 0) {
+            fairness.onCompetitor(key);
+        }
         boolean isAnyLockContended = queues.count != 0 || fairness.size != 0;
         if (isAnyLockContended) {
             services.fanOut.sendLastTo(services.coordinator.of(key));
         }
         return isAnyLockContended || fairness.untilQuestionNs <= 0
-                ? fairness.onEnding(key, waitNs, acquiredNs, nowNs)
+                ? fairness.onEnding(key, lease.waitNs, lease.acquiredNs, nowNs)
                 : Coordinator.NONE;
     }
 

@@ -87,13 +87,11 @@ final class ReleaseOperation {
             // By the votes of the acquire round, so before the round of the release.
             CommandKind kind = kindOf(claim);
             LeaseHandle lease = claim.lease;
-            if (claim.round.refused() != 0 && lease.waitNs > 0) {
-                keeper.waiters.onCompetitor(key);
-            }
+            long refusedMask = claim.round.refused();
             claim.round.reset();
             claim.round.onNotAsked(services.all & ~claim.askedMask);
             long nowNs = clock.nanoTime();
-            int askedNode = keeper.waiters.onEnding(key, lease.waitNs, lease.acquiredNs, nowNs);
+            int askedNode = keeper.waiters.onEnding(key, lease, refusedMask, nowNs);
             telemetry.onReleaseStarted(claim, nowNs);
             timers.start(claim.roundTimer, nowNs + claim.nodeTimeoutNs());
             if (askedNode != Coordinator.NONE) {

@@ -10,12 +10,10 @@ interface Waiters {
     /**
      * A lease ends, before its release is sent.
      *
+     * @param refusedMask the nodes that refused its acquire
      * @return the node to ask whether another client waits; {@link Coordinator#NONE} for none
      */
-    int onEnding(LockKey key, long waitNs, long acquiredNs, long nowNs);
-
-    /** A node refused an acquire that a quorum granted. Comes before {@link #onEnding}. */
-    void onCompetitor(LockKey key);
+    int onEnding(LockKey key, LeaseHandle lease, long refusedMask, long nowNs);
 
     /** A lease is lost: no release is sent that could ask a node, so the next one does. */
     void onLost(LockKey key, long waitNs, long acquiredNs, long nowNs);
