@@ -56,13 +56,14 @@ class CompetitionTest extends VirtualTest {
         assertEquals(count, served, "waiters that got their lock within 200 ms");
     }
 
-    /** Takes the lock for a time, again and again, and comes back 20 us after the release. */
-    private void work(VirtualWorld.Client client, long holdNs, List<VirtualWorld.Client> served) {
+    /** Takes the lock for a time, again and again, and comes back some time after the release. */
+    private void work(VirtualWorld.Client client, long holdNs, long thinkNs, List<VirtualWorld.Client> served) {
         acquireAsync(client, options().waitUpTo(Duration.ofSeconds(1))).thenAccept(outcome -> {
             served.add(client);
             Lease lease = acquired(outcome);
             world.after(holdNs, () -> client.call(() -> lease.releaseAsync()
-                    .thenRun(() -> world.after(20_000, () -> client.call(() -> work(client, holdNs, served))))));
+                    .thenRun(() -> world.after(thinkNs,
+                            () -> client.call(() -> work(client, holdNs, thinkNs, served))))));
         });
     }
 
@@ -79,11 +80,13 @@ class CompetitionTest extends VirtualTest {
     /**
      * The mistakes: a client that comes back at once won all nodes but the coordinator, which its competitor had won,
      * and learned nothing of it. And a caller that waited for its own client passed the ticket of the other client.
-     * Runs were of 29 to 1,765 leases, and callers timed out.
+     * Runs were of 29 to 1,765 leases, and callers timed out. A caller that came back while its client held the lock
+     * gave way to nobody and ended the count.
      */
     @ParameterizedTest
-    @CsvSource({"1, 5, 10", "1, 60, 10", "2, 5, 30", "2, 60, 30", "3, 5, 10", "3, 60, 10"})
-    void twoClientsTakeTurns(int callers, int holdMs, int longestRun) {
+    @CsvSource({"1, 5, 20, 10", "1, 60, 20, 10", "2, 5, 20, 30", "2, 60, 20, 30", "2, 60, 3000, 15", "3, 5, 20, 10",
+        "3, 60, 20, 10"})
+    void twoClientsTakeTurns(int callers, int holdMs, int thinkUs, int longestRun) {
         Random random = new Random(5);
         List<VirtualWorld.Client> served = new ArrayList<>();
         VirtualWorld.Client first = world(3);
@@ -93,12 +96,12 @@ class CompetitionTest extends VirtualTest {
         for (VirtualWorld.Client client : List.of(first, second)) {
             for (int i = 0; i < callers; i++) {
                 world.after(random.nextInt(1_000_000),
-                        () -> client.call(() -> work(client, holdMs * 1_000_000L, served)));
+                        () -> client.call(() -> work(client, holdMs * 1_000_000L, thinkUs * 1_000L, served)));
             }
         }
         world.runMs(4_000);
         assertTrue(longestRun(served) <= longestRun, () -> "leases in a row: " + longestRun(served));
-        int expected = 4_000 / (holdMs + 1);
+        int expected = 4_000 / (holdMs + 4);
         assertTrue(served.size() >= expected, () -> served.size() + " leases, expected " + expected);
     }
 

@@ -281,7 +281,8 @@ final class Fairness {
         }
         WaitQueue queue = head.queue == null ? queues.enqueue(head) : head.queue;
         long leftNs = head.deadlineNs - nowNs;
-        boolean isDue = isLate || isDue(queue, competition, nowNs);
+        // While a lease of this client has the lock, a late caller has nothing to leave to others.
+        boolean isDue = isLate && !competition.isHeld || isDue(queue, competition, nowNs);
         if (isDue && mayYield(queue) && leftNs > YIELD_BUDGET_NS) {
             giveWay(competition, head);
         } else if (isDue && !isLate && !mayYield(queue) && leftNs > PAUSE_BUDGET_NS) {
