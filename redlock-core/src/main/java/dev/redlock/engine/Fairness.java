@@ -311,7 +311,7 @@ final class Fairness {
             return;
         }
         boolean isBackingOff = head.state == PendingAcquire.State.BACKING_OFF;
-        if (isDue && isBackingOff && isPreceded(queue)) {
+        if (isDue && isBackingOff && hasPushes && isPreceded(queue)) {
             // Its own ticket would refuse an attempt that yields.
             pause(competition, queue, services.coordinator.placeDelayNs(queue.key, queue.place));
             head.plan = PendingAcquire.Plan.COORDINATOR_FIRST;

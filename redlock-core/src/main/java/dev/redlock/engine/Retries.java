@@ -44,7 +44,8 @@ final class Retries {
         PendingAcquire pending = claim.pending;
         // Before the rollback: a fenced one may leave a grant out.
         pending.lease.recordVotes(claim);
-        if (claim.round.granted() != 0 && pending.waiting != null && claim.key.kind != LockKind.PERMIT) {
+        boolean isSplit = reason == AcquireOutcome.Kind.CONTENDED && claim.round.granted() != 0;
+        if (isSplit && pending.waiting != null && claim.key.kind != LockKind.PERMIT) {
             pending.waiting.onSplit(services.clock.nanoTime());
         }
         if (reason == AcquireOutcome.Kind.CONTENDED && scheduler.holderQuery.startIfDue(claim)) {
