@@ -9,13 +9,13 @@ import java.util.BitSet;
 import java.util.random.RandomGenerator;
 
 /**
- * Takes permits of semaphores. Each is a plain lock: this class chooses
- * the permit that an attempt asks for, and no vote, lease or release is different from that of a plain lock.
+ * Takes permits of semaphores. Each is a plain lock: this class chooses the permit that an attempt asks for, and no
+ * vote, lease or release is different from that of a plain lock.
  *
  * <ul>
  * <li>The first attempt asks for a random permit that this client does not use.
- * <li>If another client has it, a search follows: one node looks at all permits, and names free ones. The next attempts
- * ask for them: {@link PermitFollowers} has those of the waiters behind the head of a queue.
+ * <li>If another client has it, a search follows: one node looks at all permits, from one on that the token of the
+ * search chooses, and names free ones. The next attempts ask for them, also {@link PermitFollowers}.
  * <li>If none is free, the node pushes the next change of each permit. The next attempt asks for the permit of the
  * push.
  * </ul>

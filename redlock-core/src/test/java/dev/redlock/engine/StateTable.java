@@ -20,7 +20,8 @@ import java.util.function.Supplier;
  * ACQUIRING   QUEUED                -                                  pending
  * ACQUIRING   AWAITING_PLACE         -                                  pending
  * ACQUIRING   BACKING_OFF           -                                  pending
- * ACQUIRING   ATTEMPTING            ACQUIRING, RAISING, QUERYING_TTL   round
+ * ACQUIRING   ATTEMPTING            ACQUIRING, RAISING, SEARCHING,     round
+ *                                   QUERYING_TTL
  * ACQUIRING   -                     -                                  - (a request to the event loop is pending)
  * HELD        -                     HELD                               hold, and extend during an extension
  * RELEASING   -                     RELEASING                          round
