@@ -13,6 +13,7 @@ import java.util.Map;
 import java.util.TreeMap;
 import java.util.function.Consumer;
 import java.util.stream.Collectors;
+import java.util.stream.IntStream;
 
 /**
  * What each lock script does, in the words of its head comment. The cases run on the model and on real servers, and
@@ -35,12 +36,12 @@ public final class ScriptContract {
         CASES.put("acquire", ScriptContract::acquire);
         CASES.put("acquire_fenced", bench -> {
             acquireFenced(bench);
-            fencedCountersEnd(bench, "acquire_fenced", "k c", "a 60000 90000");
+            countedGrant(bench, "acquire_fenced", "k c", "a 60000 90000");
         });
         CASES.put("acquire_with_ticket", bench -> tickets(bench, "acquire_with_ticket"));
         CASES.put("acquire_fenced_with_ticket", bench -> {
             tickets(bench, "acquire_fenced_with_ticket");
-            fencedCountersEnd(bench, "acquire_fenced_with_ticket", "k c", "a 60000 90000 0");
+            countedGrant(bench, "acquire_fenced_with_ticket", "k c", "a 60000 90000 0");
         });
         CASES.put("acquire_set", bench -> {
             acquireSet(bench, "acquire_set");
@@ -50,13 +51,13 @@ public final class ScriptContract {
             acquireSet(bench, "acquire_fenced_set");
             ticketsOfSet(bench, "acquire_fenced_set");
             fencedSet(bench);
-            fencedCountersEnd(bench, "acquire_fenced_set", "k c", "a 60000 90000 -");
+            countedGrant(bench, "acquire_fenced_set", "k c", "a 60000 90000 -");
         });
         CASES.put("acquire_read", ScriptContract::acquireRead);
         CASES.put("acquire_write", bench -> acquireWrite(bench, "acquire_write"));
         CASES.put("acquire_fenced_write", bench -> {
             acquireWrite(bench, "acquire_fenced_write");
-            fencedCountersEnd(bench, "acquire_fenced_write", "k c", "a 60000 90000 -");
+            countedGrant(bench, "acquire_fenced_write", "k c", "a 60000 90000 -");
         });
         CASES.put("check", ScriptContract::check);
         CASES.put("check_read", ScriptContract::checkRead);
@@ -66,16 +67,31 @@ public final class ScriptContract {
         CASES.put("extend_read", ScriptContract::extendRead);
         CASES.put("extend_set", ScriptContract::extendSet);
         CASES.put("find_permit", ScriptContract::findPermit);
-        CASES.put("raise", bench -> raise(bench, "raise"));
+        CASES.put("raise", bench -> {
+            raise(bench, "raise");
+            bench.with("j a 60000");
+            reader(bench, "r", MINUTE_MS);
+            bench.assertReply("WRONGTYPE", "raise", "j k", "a 42 90000");
+            bench.assertReply("WRONGTYPE", "raise", "k c", "r 42 90000");
+        });
         CASES.put("raise_set", bench -> {
             raise(bench, "raise_set");
             raiseSet(bench);
         });
         CASES.put("release", ScriptContract::release);
-        CASES.put("release_fenced", bench -> releaseFenced(bench, "release_fenced"));
+        CASES.put("release_fenced", bench -> {
+            releaseFenced(bench, "release_fenced");
+            bench.with("j a 60000", "c 5");
+            reader(bench, "r", MINUTE_MS);
+            bench.assertReply("WRONGTYPE", "release_fenced", "k c", "r 9 90000");
+            bench.assertKey("c", "5");
+            bench.assertReply("WRONGTYPE", "release_fenced", "j k", "a 9 90000");
+            bench.assertKey("j", "nothing");
+        });
         CASES.put("release_fenced_set", bench -> {
             releaseFenced(bench, "release_fenced_set");
             releaseSet(bench, "release_fenced_set", "k1 k2 c1 c2", "a 7 90000");
+            releaseFencedSet(bench);
         });
         CASES.put("release_fenced_write", bench -> releaseFenced(bench, "release_fenced_write"));
         CASES.put("release_many", ScriptContract::releaseMany);
@@ -109,6 +125,9 @@ public final class ScriptContract {
 
         /** Lets time pass. */
         void pass(long ms);
+
+        /** Sets the clock that the scripts read, in seconds since the epoch, until the end of the case. */
+        void clock(long second);
 
         /** The source of a script. */
         default String source(String script) {
@@ -199,6 +218,20 @@ public final class ScriptContract {
         void pass(long ms) {
             server.pass(ms);
         }
+
+        long second() {
+            return Long.parseLong(server.call("TIME").elements().get(0).asText());
+        }
+
+        /** Lets time pass until seconds and milliseconds of the clock cannot be confused. */
+        void passToMiddleOfSecond() {
+            long ms = Long.parseLong(server.call("TIME").elements().get(1).asText()) / 1_000;
+            pass(Math.max(0, 300 - ms));
+        }
+
+        void assertEntries(long expected) {
+            assertEquals(expected, server.call("ZCARD", "k").asLong(), "entries");
+        }
     }
 
     // ---- plain locks ------------------------------------------------------------------------------------------------
@@ -232,6 +265,32 @@ public final class ScriptContract {
         bench.assertKey("c", "42 90000");
         bench.with("k other");
         bench.assertReply(NEVER, "acquire_fenced", "k c", "a 60000 90000");
+    }
+
+    /** A grant that is counted: keys are k and c, the ttls a minute and 90 seconds. */
+    private static void countedGrant(Bench bench, String script, String keys, String arguments) {
+        bench.with();
+        long first = bench.second();
+        long seed = bench.number(script, keys, arguments);
+        assertTrue(seed % (1 << 20) == 0 && seed >> 20 >= first && seed >> 20 <= bench.second(),
+                () -> "seeded by the clock: " + seed);
+        bench.assertKey("c", seed + " 90000");
+        bench.assertKey("k", "a 60000");
+        bench.with("c 41 20000");
+        bench.assertReply("42", script, keys, arguments);
+        bench.assertKey("c", "42 90000");
+        bench.assertKey("k", "a 60000");
+        bench.with("c 0 20000");
+        assertTrue(bench.number(script, keys, arguments) > 1L << 50, "no counter stands at 0");
+        fencedCountersEnd(bench, script, keys, arguments);
+        bench.with();
+        bench.server.clock((1L << 33) - 1);
+        bench.assertReply(Long.toString((1L << 33) - 1 << 20), script, keys, arguments);
+        bench.with();
+        bench.server.clock(1L << 33);
+        bench.assertReply("FENCE", script, keys, arguments);
+        bench.assertKey("c", "nothing");
+        bench.assertKey("k", "nothing");
     }
 
     private static void fencedCountersEnd(Bench bench, String script, String keys, String arguments) {
@@ -282,6 +341,11 @@ public final class ScriptContract {
         bench.assertKey("k3", "c 80000");
         bench.assertKey("k4", "d 90000");
         bench.assertReply("1", "check_read", "k", "r");
+        bench.with("k1 a", "k2 b 60000", "k3 c");
+        bench.assertReply("1 1 1", "extend_many", "k1 k2 k3", "a b c 80000 90000 70000");
+        bench.assertKey("k1", "a 80000");
+        bench.assertKey("k2", "b 90000");
+        bench.assertKey("k3", "c 70000");
     }
 
     private static void raise(Bench bench, String script) {
@@ -299,6 +363,8 @@ public final class ScriptContract {
         bench.with("k a 60000");
         bench.assertReply("1", script, "k c", "a 42 90000");
         bench.assertKey("c", "42 90000");
+        bench.assertReply("1", script, "k c", "a " + EXACT_MAX + " 90000");
+        bench.assertKey("c", EXACT_MAX + " 90000");
     }
 
     private static void release(Bench bench) {
@@ -331,6 +397,19 @@ public final class ScriptContract {
         bench.with("k a 60000");
         bench.assertReply("1", script, "k c", "a 43 90000");
         bench.assertKey("c", "nothing");
+        bench.with("k a 60000", "c 43 20000");
+        bench.assertReply("1", script, "k c", "a 43 90000");
+        bench.assertKey("c", "43 20000");
+        bench.assertReply("0", script, "k c", "a " + EXACT_MAX + " 90000");
+        bench.assertKey("c", EXACT_MAX + " 90000");
+        // A token may look like a number.
+        bench.with("k 7 60000", "c 7");
+        bench.assertReply("1", script, "k c", "7 9 90000");
+        bench.assertKey("k", "nothing");
+        bench.assertKey("c", "9 90000");
+        bench.with("c 90000");
+        bench.assertReply("0", script, "k c", "a 90001 90000");
+        bench.assertKey("c", "90001 90000");
     }
 
     private static void releaseMany(Bench bench) {
@@ -341,6 +420,24 @@ public final class ScriptContract {
         bench.assertKey("k2", "other 60000");
         bench.assertKey("k4", "nothing");
         bench.assertReply("1", "check_read", "k", "r");
+        bench.with("k1 a 60000", "k2 b 60000", "k3 c 60000");
+        bench.assertReply("3", "release_many", "k1 k2 k3", "a b c");
+        for (String key : List.of("k1", "k2", "k3")) {
+            bench.assertKey(key, "nothing");
+        }
+        bench.assertReply("0 0", "release_many", "k1 k2", "a b");
+        // Each place has its own token, which another key may have.
+        for (int other = 1; other <= 3; other++) {
+            bench.with("k1 a 60000", "k2 a 60000", "k3 a 60000", "k" + other + " b 60000");
+            bench.assertReply((other == 1 ? "0" : "1") + (other == 2 ? " 0" : " 1") + (other == 3 ? " 0" : " 1"),
+                    "release_many", "k1 k2 k3", "a a a");
+            bench.assertKey("k" + other, "b 60000");
+            bench.assertKey("k" + (other % 3 + 1), "nothing");
+        }
+        bench.with("k1 a 60000", "k2 a 60000");
+        bench.assertReply("1 0", "release_many", "k1 k2", "a b");
+        bench.assertKey("k1", "nothing");
+        bench.assertKey("k2", "a 60000");
     }
 
     private static void releaseManyFenced(Bench bench) {
@@ -358,6 +455,29 @@ public final class ScriptContract {
         bench.assertKey("c1", "12 90000");
         bench.assertReply("0", "release_many_fenced", "k1 c1", "a 9007199254740993 90000");
         bench.assertKey("c1", "12 90000");
+        bench.assertReply("0", "release_many_fenced", "k1 c1", "a " + EXACT_MAX + " 90000");
+        bench.assertKey("c1", EXACT_MAX + " 90000");
+        // A token may look like a number.
+        for (String token : List.of("5", "7", "9")) {
+            bench.with("k1 " + token + " 60000", "k2 b 60000", "k3 c 60000", "c1 5", "c2 5", "c3 5");
+            bench.assertReply("1 1 1", "release_many_fenced", "k1 k2 k3 c1 c2 c3", token + " b c 9 9 9 90000");
+            bench.assertKey("k1", "nothing");
+            for (String counter : List.of("c1", "c2", "c3")) {
+                bench.assertKey(counter, "9 90000");
+            }
+        }
+        bench.with("k1 5 60000", "c1 5");
+        bench.assertReply("0", "release_many_fenced", "k1 c1", "7 9 90000");
+        bench.assertKey("k1", "5 60000");
+        bench.with("k1 a 60000", "k2 other 60000");
+        bench.assertReply("1 0", "release_many_fenced", "k1 k2 c1 c2", "a b 9 9 90000");
+        bench.assertKey("k1", "nothing");
+        // A counter that is no string is left alone.
+        bench.with("k1 a 60000", "k2 b 60000", "c2 5");
+        reader(bench, "r", MINUTE_MS);
+        bench.assertReply("1 1", "release_many_fenced", "k1 k2 k c2", "a b 9 9 90000");
+        bench.assertReply("1", "check_read", "k", "r");
+        bench.assertKey("c2", "9 90000");
     }
 
     private static void shorten(Bench bench) {
@@ -402,6 +522,77 @@ public final class ScriptContract {
         assertTicket(bench, 4, 1, script, keys, "d" + attempt.formatted(4));
         bench.with();
         assertTrue(bench.number(script, keys, "e" + attempt.formatted(-1)) > 0, "nobody waits");
+        bench.with("k other 60000");
+        assertTicket(bench, 2, 1, script, keys, "a" + attempt.formatted(0));
+        bench.assertKey("c:tickets", "65536 60000");
+        if (!isFenced) {
+            bench.with();
+            bench.assertReply("1", script, keys, "a" + attempt.formatted(0));
+        }
+        refusalsOfTickets(bench, script, keys, attempt);
+        usesOfTickets(bench, script, keys, attempt);
+    }
+
+    /** The key of tickets: the last ticket times 2^16, plus the last one that was granted. */
+    private static String ticketKey(String key, long last, long granted) {
+        return key + " " + (last * 65_536 + granted) + " 60000";
+    }
+
+    private static void refusalsOfTickets(Bench bench, String script, String keys, String attempt) {
+        String held = "k other 60000";
+        for (long never : new long[]{-1, 5_000_000_000L}) {
+            bench.with(never < 0 ? "k other" : "k other " + never);
+            assertEquals(((1L << 32) - 1 << 20) + 2 * 32 + 1, -bench.number(script, keys, "a" + attempt.formatted(0)));
+        }
+        // Numbers start again after 32767.
+        bench.with(held, ticketKey("c:tickets", 32_766, 32_765));
+        assertTicket(bench, 1, 2, script, keys, "a" + attempt.formatted(0));
+        bench.with(held, ticketKey("c:tickets", 100, 10));
+        assertTicket(bench, 102, 31, script, keys, "a" + attempt.formatted(0));
+        // Tickets that have passed, or that nobody has got.
+        bench.with(held, ticketKey("c:tickets", 5, 3));
+        assertTicket(bench, 3, 0, script, keys, "a" + attempt.formatted(3));
+        bench.with(held, ticketKey("c:tickets", 20_000, 19_990));
+        assertTicket(bench, 20_005, 0, script, keys, "a" + attempt.formatted(20_005));
+        bench.with(held, ticketKey("c:tickets", 32_770, 3));
+        assertTicket(bench, 5, 0, script, keys, "a" + attempt.formatted(5));
+        bench.with(held);
+        assertTicket(bench, 5, 0, script, keys, "a" + attempt.formatted(5));
+        bench.with(held, ticketKey("c:tickets", 1, 0));
+        assertTicket(bench, 1, 0, script, keys, "a" + attempt.formatted(1));
+        bench.assertKey("c:tickets", "65536 60000");
+        bench.with(held, ticketKey("c:tickets", 70_000, 3));
+        assertTicket(bench, 70_001 % 32_767 + 1, 31, script, keys, "a" + attempt.formatted(0));
+        // Another key of that name costs the order only.
+        for (String count : List.of("text", "-70000", "-65537")) {
+            bench.with(held, "c:tickets " + count);
+            assertTicket(bench, 0, 0, script, keys, "a" + attempt.formatted(0));
+        }
+        bench.with(held, "c:tickets " + ((1L << 52) - 1));
+        assertTicket(bench, 5, 3, script, keys, "a" + attempt.formatted(5));
+        bench.with(held, "c:tickets " + (1L << 52));
+        assertTicket(bench, 0, 0, script, keys, "a" + attempt.formatted(5));
+        bench.assertKey("c:tickets", "nothing");
+    }
+
+    /** Which grants give the first place to the next ticket, and which clients yield. */
+    private static void usesOfTickets(Bench bench, String script, String keys, String attempt) {
+        for (long[] each : new long[][]{{5, 3, 6, 5}, {5, 3, 4, 3}, {5, 3, 2, 3}, {5, 3, 7, 3}, {5, 3, 0, 3},
+            {20_000, 19_990, 20_005, 19_990}, {32_767, 32_765, 1, 0}, {32_767, 32_765, 2, 32_765},
+            {32_770, 3, 5, 3}, {32_766, 0, 0, 0}, {3, 3, -1, 3}, {32_770, 3, -1, 3}}) {
+            bench.with(ticketKey("c:tickets", each[0], each[1]));
+            String text = Arrays.toString(each);
+            assertTrue(bench.number(script, keys, "a" + attempt.formatted(each[2])) > 0, text);
+            assertEquals(each[0] * 65_536 + each[3] + " 60000", bench.key("c:tickets"), text);
+        }
+        bench.with(ticketKey("c:tickets", 4, 3));
+        assertEquals(6 * 32 + 2, -bench.number(script, keys, "a" + attempt.formatted(-1)), "it yields to the only one");
+        bench.assertKey("k", "nothing");
+        bench.with("c:tickets text");
+        assertTrue(bench.number(script, keys, "a" + attempt.formatted(5)) > 0, "no order");
+        assertTrue(-bench.number(script, keys, "a" + attempt.formatted(-1)) >> 20 > 50_000, "no order");
+        bench.with("c:tickets text");
+        assertTrue(bench.number(script, keys, "a" + attempt.formatted(-1)) > 0, "no order");
     }
 
     private static void assertTicket(Bench bench, long ticket, long place, String script, String keys,
@@ -456,6 +647,32 @@ public final class ScriptContract {
         bench.with("k1:redlock:reservation foreign 90000");
         assertTrue(bench.number(script, keys, "a" + ttls + " i") > 0);
         bench.assertKey("k1:redlock:reservation", "foreign 90000");
+        bench.with("k1:redlock:reservation foreign 90000", "k2 other 40000");
+        bench.assertSetRefused(40_000, 2, script, keys, "a" + ttls + " i");
+        bench.assertKey("k1:redlock:reservation", "foreign 90000");
+        bench.with();
+        bench.assertReply("1", "acquire_read", "k1:redlock:reservation", "r " + (RESERVATION_MS - 1));
+        assertTrue(bench.number(script, keys, "a" + ttls + " i") > 0, "it is no string");
+        bench.with("k1 other 40000");
+        bench.assertSetRefused(40_000, 1, script, keys, "a" + ttls + " -");
+        bench.assertKey("k2", "nothing");
+        bench.with("k2 other 3000000000");
+        bench.assertReply(SET_NEVER, script, keys, "a" + ttls + " -");
+        bench.with("k2:redlock:reservation i 200");
+        assertTrue(bench.number(script, keys, "a" + ttls + " i") > 0, "its own one");
+        bench.assertKey("k1:redlock:reservation", "nothing");
+        bench.assertKey("k2:redlock:reservation", "nothing");
+        if (!isFenced) {
+            bench.with();
+            bench.assertReply("1", script, keys, "a" + ttls + " -");
+        }
+        // It leaves reservations before the first one of another client only.
+        String three = isFenced ? "k1 k2 k3 c1 c2 c3" : "k1 k2 k3";
+        bench.with("k2:redlock:reservation j 200", "k3 other 40000");
+        bench.assertSetRefused(40_000, 3, script, three, "a" + ttls + " i");
+        bench.assertKey("k1:redlock:reservation", "i 10000");
+        bench.assertKey("k2:redlock:reservation", "j 10000");
+        bench.assertKey("k3:redlock:reservation", "nothing");
     }
 
     /** As those of plain locks, but for one of the keys; -(ttl * 2^22 + ticket * 2^12 + key * 2^5 + place) refuses. */
@@ -483,15 +700,63 @@ public final class ScriptContract {
         bench.assertReply("1", "release", "k1", "d");
         assertSetTicket(bench, 5, 1, script, keys, "e" + ttls + "- 0 0");
         // Another key of that name costs the order only.
-        bench.with("k2 other 40000", "k2:redlock:reservation:tickets text");
-        assertSetTicket(bench, 0, 0, script, keys, "a" + ttls + "- 0 0");
+        String ticketsKey = "k2:redlock:reservation:tickets";
+        for (String count : List.of("text", "-70000", "-65537")) {
+            bench.with("k2 other 40000", ticketsKey + " " + count);
+            assertSetTicket(bench, 0, 0, script, keys, "a" + ttls + "- 0 0");
+        }
+        bench.with("k2 other 40000", ticketsKey + " " + ((1L << 52) - 1));
+        assertSetTicket(bench, 5, 1, script, keys, "a" + ttls + "- 0 5");
+        bench.assertKey(ticketsKey, (1L << 52) - 1 + " 60000");
+        bench.with("k2 other 40000", ticketsKey + " " + (1L << 52));
+        assertSetTicket(bench, 0, 0, script, keys, "a" + ttls + "- 0 5");
+        bench.assertKey(ticketsKey, "nothing");
+        bench.with("k1 other 40000");
+        assertSetTicket(bench, 2, 1, 1, script, keys, "a" + ttls + "i 0 0");
+        bench.assertKey("k1:redlock:reservation", "i 10000");
+        bench.assertKey("k1:redlock:reservation:tickets", "65536 60000");
+        bench.assertKey("k2:redlock:reservation", "i 10000");
+        placesOfSet(bench, script, keys, ttls);
+        usesOfSetTickets(bench, script, keys, ttls);
+    }
+
+    private static void placesOfSet(Bench bench, String script, String keys, String ttls) {
+        // The last ticket, the last that was granted, the ticket, the ticket in the reply, the place.
+        for (long[] each : new long[][]{{1_022, 1_021, 0, 1, 2}, {100, 10, 0, 102, 31}, {5, 3, 3, 3, 1},
+            {5, 3, 4, 4, 1},
+            {600, 590, 605, 605, 1}, {5, 3, 6, 6, 2}, {1_026, 3, 6, 6, 1}, {1_026, 3, 5, 5, 1}, {0, 0, 5, 5, 1},
+            {1, 0, 1, 1, 1}, {1_027, 3, 6, 6, 1}, {70_000, 69_999 % 65_536, 0, 70_001 % 1_023 + 1, 31}}) {
+            bench.with("k2 other 40000", ticketKey("k2:redlock:reservation:tickets", each[0], each[1]));
+            assertSetTicket(bench, each[3], each[4], script, keys, "a" + ttls + "- 0 " + each[2]);
+        }
+    }
+
+    private static void usesOfSetTickets(Bench bench, String script, String keys, String ttls) {
+        for (long[] each : new long[][]{{5, 3, 6, 5}, {5, 3, 4, 3}, {5, 3, 2, 3}, {5, 3, 7, 3}, {5, 3, 0, 3},
+            {600, 590, 605, 590}, {1_023, 1_021, 1, 0}, {1_023, 1_021, 2, 1_021}, {1_026, 3, 5, 3}, {1_022, 0, 0, 0}}) {
+            bench.with(ticketKey("k2:redlock:reservation:tickets", each[0], each[1]));
+            String text = Arrays.toString(each);
+            assertTrue(bench.number(script, keys, "a" + ttls + "- 0 " + each[2]) > 0, text);
+            assertEquals(each[0] * 65_536 + each[3] + " 60000", bench.key("k2:redlock:reservation:tickets"), text);
+            bench.assertKey("k1:redlock:reservation:tickets", "nothing");
+        }
+        bench.with();
+        assertTrue(bench.number(script, keys, "a" + ttls + "-") > 0);
+        bench.assertKey("k1:redlock:reservation:tickets", "nothing");
+        bench.with("k1:redlock:reservation:tickets text");
+        assertTrue(bench.number(script, keys, "a" + ttls + "- 5 0") > 0, "no order");
     }
 
     private static void assertSetTicket(Bench bench, long ticket, long place, String script, String keys,
             String arguments) {
+        assertSetTicket(bench, ticket, place, 2, script, keys, arguments);
+    }
+
+    private static void assertSetTicket(Bench bench, long ticket, long place, int key, String script, String keys,
+            String arguments) {
         long reply = -bench.number(script, keys, arguments);
         assertEquals(ticket + " at " + place, (reply >> 12 & 1023) + " at " + (reply & 31), arguments);
-        assertTrue(reply >> 22 > 20_000 && (reply >> 5 & 127) == 2, () -> "key " + (reply >> 5 & 127));
+        assertTrue(reply >> 22 > 20_000 && (reply >> 5 & 127) == key, () -> "key " + (reply >> 5 & 127));
     }
 
     private static void fencedSet(Bench bench) {
@@ -499,6 +764,10 @@ public final class ScriptContract {
         bench.assertReply("58", "acquire_fenced_set", "k1 k2 c1 c2", "a 60000 90000 -");
         bench.assertKey("c1", "58 90000");
         bench.assertKey("c2", "58 90000");
+        bench.with("c1 57", "c2 41");
+        bench.assertReply("58", "acquire_fenced_set", "k1 k2 c1 c2", "a 60000 90000 -");
+        bench.with("c1 41", "c2 42");
+        bench.assertReply("43", "acquire_fenced_set", "k1 k2 c1 c2", "a 60000 90000 -");
         bench.with("c1 41");
         long seeded = bench.number("acquire_fenced_set", "k1 k2 c1 c2", "a 60000 90000 -");
         assertTrue(seeded > 1L << 50, () -> "the missing counter is seeded by the clock: " + seeded);
@@ -528,6 +797,15 @@ public final class ScriptContract {
         reader(bench, "r", MINUTE_MS);
         bench.assertReply("0", "extend_set", "k1 k", "a 90000");
         bench.assertReply("1", "check_read", "k", "r");
+        bench.with("k1 other 60000", "k2 a 60000");
+        bench.assertReply("0", "extend_set", "k1 k2", "a 90000");
+        bench.assertKey("k1", "other 60000");
+        bench.assertKey("k2", "a 60000");
+        bench.with("k1 a 90000", "k2 a 60000", "k3 a");
+        bench.assertReply("1", "extend_set", "k1 k2 k3", "a 80000");
+        bench.assertKey("k1", "a 90000");
+        bench.assertKey("k2", "a 80000");
+        bench.assertKey("k3", "a 80000");
     }
 
     private static void raiseSet(Bench bench) {
@@ -550,6 +828,20 @@ public final class ScriptContract {
         bench.assertReply("-1", script, keys, arguments);
         bench.assertKey("k1", "other 60000");
         bench.assertKey("k2", "nothing");
+        bench.with("k1 other 60000");
+        bench.assertReply("0", script, keys, arguments);
+        bench.assertKey("k1", "other 60000");
+    }
+
+    private static void releaseFencedSet(Bench bench) {
+        bench.with("k1 7 60000", "k2 7 60000", "k3 7 60000", "c1 5", "c2 8", "c3 6");
+        bench.assertReply("1", "release_fenced_set", "k1 k2 k3 c1 c2 c3", "7 8 90000");
+        for (String key : List.of("k1", "k2", "k3")) {
+            bench.assertKey(key, "nothing");
+        }
+        bench.assertKey("c1", "8 90000");
+        bench.assertKey("c2", "8");
+        bench.assertKey("c3", "8 90000");
     }
 
     private static void remainingTtl(Bench bench) {
@@ -582,6 +874,16 @@ public final class ScriptContract {
         bench.with("k1 a", "k2 b");
         bench.assertReply(NEVER, "find_permit", "k1 k2", token + " 1");
         bench.assertKey("k1", "a");
+        // Bits count from the first permit that is free.
+        bench.with("k2 a 60000");
+        bench.assertReply(Integer.toString(3 + 512), "find_permit", "k1 k2 k3", token + " 2");
+        bench.with("k2 a 60000", "k3 a 60000");
+        bench.assertReply("1", "find_permit", "k1 k2 k3", token + " 2");
+        bench.with();
+        bench.assertReply("1", "find_permit", "k1 k2 k3", "a".repeat(18) + "\0\2 1");
+        bench.assertReply("2", "find_permit", "k1 k2 k3 k4 k5 k6 k7", "a".repeat(18) + "\1\3 1");
+        String many = IntStream.rangeClosed(1, 50).mapToObj(i -> "k" + i).collect(Collectors.joining(" "));
+        bench.assertReply(Long.toString(2 + 512 * ((1L << 40) - 1)), "find_permit", many, token + " 50");
     }
 
     // ---- readers and writers ----------------------------------------------------------------------------------------
@@ -621,6 +923,7 @@ public final class ScriptContract {
         reservation(bench, 20);
         bench.pass(30);
         reader(bench, "s", MINUTE_MS);
+        bench.assertEntries(2);
     }
 
     private static void acquireWrite(Bench bench, String script) {
@@ -656,10 +959,39 @@ public final class ScriptContract {
         bench.pass(30);
         assertTrue(bench.number(script, keys, "w" + ttls + "i") > 0, "the reader has expired");
         bench.assertKey("k", "w 60000");
+        if (!isFenced) {
+            bench.with();
+            bench.assertReply("1", script, keys, "w" + ttls + "-");
+            bench.with();
+            reader(bench, "r", 20);
+            reservation(bench, MINUTE_MS);
+            bench.pass(30);
+            bench.assertReply("1", script, keys, "w" + ttls + "-");
+        }
+        bench.with();
+        for (String token : List.of("r", "s", "t")) {
+            reader(bench, token, 90_000);
+        }
+        bench.assertRefused(90_000, script, keys, "w" + ttls + "i");
+        assertEquals("WRONGTYPE 90000", bench.key("k"), "it expires with the last reader");
+        // It is written again if less than half of its time is left.
+        for (long[] each : new long[][]{{60_000, 60_000}, {40_000, 40_000}, {25_000, 60_000}, {5_000, 60_000}}) {
+            bench.with();
+            reader(bench, "r", 90_000);
+            reservation(bench, each[0]);
+            bench.assertRefused(90_000, script, keys, "w" + ttls + "i");
+            bench.assertRefused(each[1], "acquire_read", "k", "t 60000");
+        }
+        bench.with();
+        reader(bench, "r", 90_000);
+        reservation(bench, 90_000);
+        bench.assertRefused(90_000, script, keys, "w" + ttls + "i");
+        bench.assertRefused(90_000, "acquire_read", "k", "t 60000");
     }
 
     private static void checkRead(Bench bench) {
         bench.with();
+        bench.passToMiddleOfSecond();
         reader(bench, "r", MINUTE_MS);
         reader(bench, "s", 20);
         bench.assertReply("1", "check_read", "k", "r");
@@ -680,6 +1012,7 @@ public final class ScriptContract {
         assertEquals("WRONGTYPE 90000", bench.key("k"));
         reader(bench, "s", 20);
         bench.assertReply("1", "extend_read", "k", "s 60000");
+        assertEquals("WRONGTYPE 90000", bench.key("k"), "it expires with the last reader");
         bench.assertReply("1", "extend_read", "k", "s 20");
         bench.pass(30);
         bench.assertReply("1", "check_read", "k", "s");
@@ -689,6 +1022,10 @@ public final class ScriptContract {
         bench.assertReply("1", "extend_read", "k", "r 90000");
         bench.assertReply("0", "extend_read", "k", "u 60000");
         bench.assertReply("0", "check_read", "k", "u");
+        bench.with();
+        bench.passToMiddleOfSecond();
+        bench.assertReply("2", "extend_read", "k", "r 500");
+        bench.assertReply("1", "check_read", "k", "r");
         bench.with("k writer 60000");
         bench.assertReply("0", "extend_read", "k", "r 90000");
         bench.assertKey("k", "writer 60000");
@@ -703,14 +1040,26 @@ public final class ScriptContract {
         bench.assertReply("0", "check_read", "k", "r");
         bench.assertReply("1", "check_read", "k", "s");
         assertEquals("WRONGTYPE 30000", bench.key("k"), "it expires with the last reader");
+        bench.passToMiddleOfSecond();
         reader(bench, "u", 20);
+        reader(bench, "v", 20);
         bench.pass(30);
         bench.assertReply("-1", "release_read", "k", "u");
+        bench.assertEntries(1);
         // The reservation of a writer outlives the readers, and keeps new ones away.
         reservation(bench, MINUTE_MS);
         bench.assertReply("1", "release_read", "k", "s");
         assertEquals("WRONGTYPE 60000", bench.key("k"), "it expires with the reservation");
         bench.assertRefused(MINUTE_MS, "acquire_read", "k", "v 60000");
+        bench.with();
+        reader(bench, "r", 90_000);
+        bench.assertReply("1", "release_read", "k", "r");
+        bench.assertKey("k", "nothing");
+        for (String token : List.of("r 90000", "s 40000", "t 30000", "u 20000")) {
+            bench.assertReply("1", "acquire_read", "k", token);
+        }
+        bench.assertReply("1", "release_read", "k", "r");
+        assertEquals("WRONGTYPE 40000", bench.key("k"), "it expires with the last reader");
         bench.with("k r 60000");
         bench.assertReply("0", "release_read", "k", "r");
         bench.assertKey("k", "r 60000");
@@ -732,6 +1081,14 @@ public final class ScriptContract {
         bench.assertReply("0", "check_read", "k", "r");
         bench.assertReply("1", "check_read", "k", "s");
         bench.assertRefused(MINUTE_MS, "acquire_read", "k", "v 60000");
+        bench.with();
+        for (String token : List.of("r 90000", "s 40000", "t 30000", "u 20000")) {
+            bench.assertReply("1", "acquire_read", "k", token);
+        }
+        bench.passToMiddleOfSecond();
+        bench.assertReply("1", "shorten_read", "k", "r 500");
+        bench.assertReply("1", "check_read", "k", "r");
+        assertEquals("WRONGTYPE 40000", bench.key("k"), "it expires with the last reader");
         bench.with("k r 60000");
         bench.assertReply("0", "shorten_read", "k", "r 10000");
         bench.assertKey("k", "r 60000");

@@ -19,6 +19,7 @@ import org.junit.jupiter.api.io.TempDir;
 /** The lists of mutants fit the sources. {@link MutantsMain} runs them. */
 class MutantsTest {
     private static final int MUTANTS_MIN = 40;
+    private static final int SCRIPT_MUTATIONS_MIN = 2_000;
     private static final List<String> LISTS = List.of("safety-mutants.txt", "seeded-faults.txt",
             "waiting-faults.txt", "bound-faults.txt", "lincheck-faults.txt", "script-mutants.txt");
 
@@ -30,6 +31,14 @@ class MutantsTest {
                 assertNotEquals(source, assertDoesNotThrow(() -> mutant.applyTo(source)), mutant.name());
             }
         }
+    }
+
+    @Test
+    void everySurvivorOfAScriptIsAMutationOfIt() {
+        Set<String> survivors = new HashSet<>(ScriptMutations.survivors());
+        ScriptMutations.all().forEach(mutation -> survivors.remove(mutation.survivor()));
+        assertEquals(Set.of(), survivors);
+        assertTrue(ScriptMutations.all().size() >= SCRIPT_MUTATIONS_MIN);
     }
 
     /** A mutant whose text no longer compiles would stop the list in the middle. */

@@ -497,7 +497,7 @@ public final class FakeRedis {
         return value != null && !typeOf(value).equals("string");
     }
 
-    private static String typeOf(String value) {
+    static String typeOf(String value) {
         return value == null ? "none" : value.equals(SORTED_SET) ? "zset" : value.equals(HASH) ? "hash" : "string";
     }
 
@@ -694,6 +694,7 @@ public final class FakeRedis {
                 read(words.get(1));
                 yield RespValue.integer(pttl(words.get(1)));
             }
+            case "ZCARD" -> RespValue.integer(entries(words.get(1)).size());
             case "TYPE" -> {
                 commandCounts.merge("TYPE", 1, Integer::sum);
                 yield RespValue.text(RespType.SIMPLE_STRING, typeOf(find(words.get(1))));
@@ -930,7 +931,9 @@ public final class FakeRedis {
             case "extend" -> extend(key, token, Long.parseLong(argument));
             default -> throw new IllegalStateException("the model does not know script " + script);
         };
-        return note(session, script, key, token, reply);
+        RespValue noted = note(session, script, key, token, reply);
+        boolean isCounterRead = script.equals("release_fenced") || script.equals("raise") && token.equals(read(key));
+        return isCounterRead && isNoString(words.get(4)) ? error(WRONG_TYPE) : noted;
     }
 
     private long shorten(List<String> keys, String token, long ttlMs) {
@@ -1180,6 +1183,10 @@ public final class FakeRedis {
         }
         // 0 counts as missing.
         long value = get(counter) == null || countOf(counter) == 0 ? counterSeed() : countOf(counter) + 1;
+        if (value > COUNTER_MAX) {
+            delete(counter);
+            return COUNTER_ENDED;
+        }
         set(counter, Long.toString(value), counterTtlMs);
         set(key, token, ttlMs);
         return fenced(value);

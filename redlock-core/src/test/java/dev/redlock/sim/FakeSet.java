@@ -84,7 +84,8 @@ final class FakeSet {
     /** The remaining ttl of the reservation of somebody else; 0 if there is none, or the ttl of a foreign key. */
     private long reservationLeft(String key) {
         String found = redis.read(key + RESERVATION_MARK);
-        long left = found == null || found.equals(reservation()) ? 0 : redis.pttl(key + RESERVATION_MARK);
+        boolean isForeign = found == null || !FakeRedis.typeOf(found).equals("string");
+        long left = isForeign || found.equals(reservation()) ? 0 : redis.pttl(key + RESERVATION_MARK);
         return left <= RESERVATION_MS ? Math.max(0, left) : 0;
     }
 

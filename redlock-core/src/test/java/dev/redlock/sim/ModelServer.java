@@ -24,6 +24,11 @@ public final class ModelServer implements ScriptContract.Server, Timeline {
     }
 
     @Override
+    public void clock(long second) {
+        redis.clockJump(second * 1_000 - redis.wallUs() / 1_000);
+    }
+
+    @Override
     public long nowNs() {
         return nowNs;
     }

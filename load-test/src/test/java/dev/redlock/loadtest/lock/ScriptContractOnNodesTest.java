@@ -1,24 +1,21 @@
 package dev.redlock.loadtest.lock;
 
-import static org.junit.jupiter.api.Assertions.assertTrue;
+import static org.junit.jupiter.api.Assertions.assertEquals;
 
 import dev.redlock.ScriptContract;
-import dev.redlock.cli.AdminClient;
 import dev.redlock.mutants.Mutant;
-import dev.redlock.resp.RespValue;
+import dev.redlock.mutants.ScriptMutations;
+import dev.redlock.mutants.ScriptMutations.Mutation;
 import dev.redlock.sim.ScriptNames;
-import dev.redlock.trial.nodes.RedisNodes;
-import dev.redlock.trial.nodes.RedisNodesContext;
-import dev.redlock.trial.nodes.RequiredNodes;
 import dev.redlock.trial.nodes.Source;
 import java.io.IOException;
-import java.io.UncheckedIOException;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.concurrent.TimeUnit;
+import java.util.stream.IntStream;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Nested;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.TestInstance;
 
@@ -29,6 +26,13 @@ class ScriptContractOnNodesTest {
     class OnAServerFromThePath extends OnARealNode {
         OnAServerFromThePath() {
             super(Source.PATH);
+        }
+
+        /** It takes some minutes. */
+        @Test
+        @Tag("release")
+        void everyMutationIsFound() {
+            assertEquals(List.of(), bench().survivors(ScriptMutations.all().stream()));
         }
     }
 
@@ -42,36 +46,36 @@ class ScriptContractOnNodesTest {
     /** Starts one server for all cases. */
     @TestInstance(TestInstance.Lifecycle.PER_CLASS)
     abstract static class OnARealNode {
-        /** Reservations and some entries expire while a case uses them, if the machine is slow. */
-        private static final long SLOW_NS = TimeUnit.MILLISECONDS.toNanos(15);
-        private static final int TRIES_MAX = 20;
+        /** A part of all mutations for each build. */
+        private static final int STEP = 47;
 
         private final Source source;
-        private RedisNodes nodes;
-        private AdminClient admin;
+        private ScriptBench bench;
 
         OnARealNode(Source source) {
             this.source = source;
         }
 
+        ScriptBench bench() {
+            return bench;
+        }
+
         @BeforeAll
         void startNode() {
-            nodes = RequiredNodes.start(new RedisNodesContext().source(source).count(1));
-            admin = nodes.node(0).connect();
+            bench = new ScriptBench(source);
         }
 
         @AfterAll
         void stopNode() {
-            if (nodes != null) {
-                admin.close();
-                nodes.close();
+            if (bench != null) {
+                bench.close();
             }
         }
 
         @Test
         void everyScriptDoesWhatItsCommentSays() {
             for (String script : ScriptContract.scripts()) {
-                check(script, ScriptNames.source(script));
+                bench.check(script, ScriptNames.source(script));
             }
         }
 
@@ -79,82 +83,19 @@ class ScriptContractOnNodesTest {
         void everyMutantIsFound() throws IOException {
             List<String> survivors = new ArrayList<>();
             for (Mutant mutant : Mutant.list("script-mutants.txt")) {
-                if (mutant.isOfScript() && !isFound(mutant)) {
+                String script = mutant.killedBy().get(0);
+                if (mutant.isOfScript() && !bench.isFound(script, mutant.applyTo(ScriptNames.source(script)))) {
                     survivors.add(mutant.name());
                 }
             }
-            assertTrue(survivors.isEmpty(), () -> "survived: " + survivors);
+            assertEquals(List.of(), survivors);
         }
 
-        private boolean isFound(Mutant mutant) {
-            String script = mutant.killedBy().get(0);
-            try {
-                check(script, mutant.applyTo(ScriptNames.source(script)));
-                return false;
-            } catch (AssertionError e) {
-                return true;
-            }
-        }
-
-        /** Runs the cases of a script; again if they failed and took so long that keys may have expired. */
-        private void check(String script, String text) {
-            for (int left = TRIES_MAX;; left--) {
-                Server server = new Server(script, text);
-                try {
-                    ScriptContract.run(script, server);
-                    return;
-                } catch (AssertionError e) {
-                    if (server.longestNs < SLOW_NS || left == 0) {
-                        throw e;
-                    }
-                }
-            }
-        }
-
-        /** The server, with one script that may be wrong. */
-        private final class Server implements ScriptContract.Server {
-            private final String script;
-            private final String text;
-            private long longestNs;
-            private long lastNs = System.nanoTime();
-
-            Server(String script, String text) {
-                this.script = script;
-                this.text = text;
-            }
-
-            @Override
-            public RespValue call(String... words) {
-                try {
-                    RespValue reply = admin.send(words);
-                    long nowNs = System.nanoTime();
-                    longestNs = Math.max(longestNs, nowNs - lastNs);
-                    lastNs = nowNs;
-                    return reply;
-                } catch (IOException e) {
-                    throw new UncheckedIOException(e);
-                }
-            }
-
-            /** Waits for the clock of the server. */
-            @Override
-            public void pass(long ms) {
-                long untilMs = serverMs() + ms;
-                while (serverMs() < untilMs) {
-                    Thread.onSpinWait();
-                }
-                lastNs = System.nanoTime();
-            }
-
-            private long serverMs() {
-                List<RespValue> time = call("TIME").elements();
-                return Long.parseLong(time.get(0).asText()) * 1_000 + Long.parseLong(time.get(1).asText()) / 1_000;
-            }
-
-            @Override
-            public String source(String name) {
-                return name.equals(script) ? text : ScriptNames.source(name);
-            }
+        @Test
+        void someMutationsAreFound() {
+            List<Mutation> all = ScriptMutations.all();
+            assertEquals(List.of(), bench.survivors(IntStream.range(0, all.size() / STEP)
+                    .mapToObj(i -> all.get(i * STEP))));
         }
     }
 }
