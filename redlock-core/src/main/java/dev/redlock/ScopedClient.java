@@ -194,7 +194,7 @@ abstract class ScopedClient extends ConnectedClient {
      * Dependent stages run on the event loop, or on the calling thread if the stage is complete already.
      *
      * <p>{@code toCompletableFuture().cancel}, {@code completeExceptionally} and {@code orTimeout} cancel the
-     * acquisition. If it has acquired the lock already, they release the lock, unless it is taken: a call of
+     * acquisition. The first two also release a lock that it has acquired already, unless it is taken: a call of
      * {@code isAcquired}, {@code kind} or {@code lease} of the {@link AcquireOutcome} takes it. They return false if
      * it is taken. The same methods of a dependent stage do the same, if its function has not taken the lock and all
      * other dependent stages are given up too. {@code copy()} protects the acquisition from that.

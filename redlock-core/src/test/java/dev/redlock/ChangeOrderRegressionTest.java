@@ -130,7 +130,7 @@ class ChangeOrderRegressionTest extends VirtualTest {
     /** A key lasts for its ttl from the last moment at which the node can have set it. */
     @ParameterizedTest
     @ValueSource(longs = {9_200, 9_900})
-    void anUndeliveredReleaseIsRetainedUntilTheKeyHasExpired(long awayMs) {
+    void anUndeliveredReleaseIsRetainedWhileTheNodeIsAway(long awayMs) {
         world = new VirtualWorld(3);
         VirtualWorld.Client client = client(context().reconnectDelay(Duration.ofMillis(5), Duration.ofMillis(10)));
         Lease lease = lease(client);
@@ -144,6 +144,32 @@ class ChangeOrderRegressionTest extends VirtualTest {
         world.runMs(1);
         assertNull(key(2), "it was released, and has not expired");
         assertEquals(1, status(client, 2).undeliveredReleaseDeliveredCount(), "by the undelivered release");
+    }
+
+    /** Their processes stop with the acquire on its way, and execute it when they go on: the key lasts from then. */
+    @Test
+    void anAcquireThatTwoStoppedNodesExecuteLateIsReleased() {
+        world = new VirtualWorld(3);
+        VirtualWorld.Client client = client();
+        for (int i : new int[]{1, 2}) {
+            node(i).pause();
+            node(i).holdBack(any -> true);
+        }
+        CompletableFuture<AcquireOutcome> first = acquireAsync(client, options());
+        world.runMs(1);
+        // The connections end between the acquire and its release.
+        node(1).disconnectHeldBack();
+        node(2).disconnectHeldBack();
+        world.runMs(TTL.toMillis() + 2_000);
+        assertEquals(AcquireOutcome.Kind.NO_QUORUM, get(first).kind(), "two of three nodes do not answer");
+        for (int i : new int[]{1, 2}) {
+            node(i).letThrough();
+            node(i).resume();
+        }
+        assertNotNull(key(1), "executed late");
+        assertNotNull(key(2), "executed late");
+        world.await("free for the next caller", 1_000, () -> key(1) == null && key(2) == null);
+        assertEquals(AcquireOutcome.Kind.ACQUIRED, acquire(client, options()).kind(), "the next caller");
     }
 
     /** Node 2 refuses the first extension late, after the second one has set the key. */

@@ -102,7 +102,7 @@ final class Claim extends LockRequest {
         possibleHolderMask = 0;
         holderMask = 0;
         askedMask = 0;
-        if (extension != null && extension.longestTtlMs != 0) {
+        if (extension != null && extension.sequence != 0) {
             extension.reset();
         }
         if (contention != null) {
@@ -161,11 +161,6 @@ final class Claim extends LockRequest {
     long nodeTimeoutNs() {
         LeaseTimes times = lease.times;
         return ttlMs == times.ttlMs ? times.nodeTimeoutNs : times.terms.nodeTimeoutNs(ttlMs);
-    }
-
-    /** Returns the longest ttl that was sent: a node that missed later commands may keep its key for that long. */
-    long longestTtlMs() {
-        return extension == null ? ttlMs : Math.max(ttlMs, extension.longestTtlMs);
     }
 
     /** Returns the shortest remaining ttl of the keys that have refused it, milliseconds; -1 if it is not known. */

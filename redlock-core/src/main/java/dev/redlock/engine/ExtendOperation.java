@@ -79,7 +79,6 @@ final class ExtendOperation {
         if (claim.extension == null) {
             claim.extension = new Extension(services.majority, nowNs -> onTimeout(claim));
         }
-        claim.extension.longestTtlMs = Math.max(claim.extension.longestTtlMs, claim.ttlMs);
         return claim.extension;
     }
 

@@ -26,8 +26,6 @@ final class Extension {
     long lastTtlMs;
     /** The shortest ttl of an extension. */
     long shortestTtlMs = Long.MAX_VALUE;
-    /** The longest ttl that was sent before: a node that missed later commands may keep its key for that long. */
-    long longestTtlMs;
     /** Local end of the validity if the round wins. */
     long untilNs;
     /** Local end of the validity before the round. */
@@ -48,7 +46,6 @@ final class Extension {
         automaticCount = 0;
         isInProgress = false;
         shortestTtlMs = Long.MAX_VALUE;
-        longestTtlMs = 0;
         late = null;
     }
 

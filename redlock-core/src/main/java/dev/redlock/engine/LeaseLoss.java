@@ -1,7 +1,5 @@
 package dev.redlock.engine;
 
-import static dev.redlock.quorum.Validity.NS_PER_MS;
-
 import dev.redlock.api.ExtendOutcome;
 import dev.redlock.api.LeaseListener;
 import dev.redlock.api.LeaseState;
@@ -169,9 +167,8 @@ final class LeaseLoss {
             return;
         }
         try {
-            long untilNs = services.clock.nanoTime() + claim.longestTtlMs() * NS_PER_MS;
             for (long left = claim.askedMask; left != 0; left &= left - 1) {
-                services.node(Long.numberOfTrailingZeros(left), claim).retainRelease(claim, untilNs);
+                services.node(Long.numberOfTrailingZeros(left), claim).retainRelease(claim);
             }
         } finally {
             keeper.releases.end(claim, ReleaseOutcome.UNKNOWN);

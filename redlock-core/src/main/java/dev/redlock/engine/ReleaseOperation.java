@@ -1,7 +1,5 @@
 package dev.redlock.engine;
 
-import static dev.redlock.quorum.Validity.NS_PER_MS;
-
 import dev.redlock.api.ExtendOutcome;
 import dev.redlock.api.LeaseState;
 import dev.redlock.api.ReleaseOutcome;
@@ -158,7 +156,7 @@ final class ReleaseOperation {
             return;
         }
         if (vote != Vote.REFUSED && (claim.possibleHolderMask & 1L << nodeIndex) != 0) {
-            services.node(nodeIndex, claim).retainRelease(claim, clock.nanoTime() + claim.longestTtlMs() * NS_PER_MS);
+            services.node(nodeIndex, claim).retainRelease(claim);
         }
         vote(claim, nodeIndex, vote);
     }

@@ -82,10 +82,9 @@ public final class Node extends NodeLifecycle {
      * Keeps a release that the node could not be sent, until the node is connected again.
      *
      * @param command the key and the token that the node may hold
-     * @param untilNs monotonic time after which the key has expired
      */
-    public void retainRelease(LockRequest command, long untilNs) {
-        redelivery.retain(command, untilNs);
+    public void retainRelease(LockRequest command) {
+        redelivery.retain(command);
     }
 
     /**

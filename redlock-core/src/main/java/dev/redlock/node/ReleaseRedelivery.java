@@ -26,9 +26,9 @@ final class ReleaseRedelivery implements UndeliveredRelease.Owner {
         this.context = context;
     }
 
-    /** Keeps the release of a claim whose key expires at a time. */
-    void retain(LockRequest command, long untilNs) {
-        queue.add(new UndeliveredRelease(this, command, untilNs));
+    /** Keeps the release of a claim. */
+    void retain(LockRequest command) {
+        queue.add(new UndeliveredRelease(this, command));
         publishCounts();
     }
 
@@ -42,10 +42,8 @@ final class ReleaseRedelivery implements UndeliveredRelease.Owner {
     /** Moves all releases that wait to the ones that a function chooses. */
     void moveAll(Function<UndeliveredRelease, ReleaseRedelivery> newOwner) {
         for (int left = queue.length(); left > 0; left--) {
-            UndeliveredRelease release = queue.poll(nowNs());
-            if (release != null) {
-                newOwner.apply(release).adopt(release);
-            }
+            UndeliveredRelease release = queue.poll();
+            newOwner.apply(release).adopt(release);
         }
         publishCounts();
     }
@@ -53,8 +51,8 @@ final class ReleaseRedelivery implements UndeliveredRelease.Owner {
     /** Sends as many as the connection accepts. */
     void sendAll() {
         while (sender.isConnected() && queue.length() > 0 && !sender.isCongested()) {
-            UndeliveredRelease release = queue.poll(nowNs());
-            if (release != null && !sender.retries.send(release, false, false)) {
+            UndeliveredRelease release = queue.poll();
+            if (!sender.retries.send(release, false, false)) {
                 queue.putBack(release);
                 break;
             }
@@ -130,9 +128,5 @@ final class ReleaseRedelivery implements UndeliveredRelease.Owner {
     private void publishCounts() {
         counters.set(NodeCounter.UNDELIVERED.ordinal(), queue.length());
         counters.set(NodeCounter.UNDELIVERED_DROPPED.ordinal(), queue.droppedCount());
-    }
-
-    private long nowNs() {
-        return context.clock().nanoTime();
     }
 }

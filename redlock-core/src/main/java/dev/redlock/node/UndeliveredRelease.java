@@ -33,21 +33,18 @@ final class UndeliveredRelease extends InFlightRequest implements SlotKey {
     final int keyCount;
     final byte[] resourceBulk;
     final Token token;
-    final long untilNs;
 
     /**
      * A release of one token.
      *
      * @param command the token, which is copied, and the resources, borrowed for good, since they never change
-     * @param untilNs monotonic time after which the keys have expired
      */
-    UndeliveredRelease(Owner owner, LockRequest command, long untilNs) {
+    UndeliveredRelease(Owner owner, LockRequest command) {
         this.owner = owner;
         this.lockKind = command.lockKind();
         this.keyCount = command.keyCount();
         this.resourceBulk = command.resourceBulk();
         this.token = command.token.copy();
-        this.untilNs = untilNs;
     }
 
     @Override

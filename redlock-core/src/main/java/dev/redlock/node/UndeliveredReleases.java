@@ -7,8 +7,9 @@ import java.util.ArrayDeque;
  *
  * <p>No lease holds the token of such a release: a late release of a held token would remove a vote that counts.
  *
- * <p>A release is dropped when its key has expired. The length is bounded: a new release replaces the oldest one, which
- * is counted as dropped.
+ * <p>It waits for the next connection, also when its key would have expired: a process that was stopped executes the
+ * acquire of the old connection when it goes on, and the key lasts for its ttl from then. The length is bounded: a new
+ * release replaces the oldest one, which is counted as dropped.
  *
  * @threading event-loop-confined
  */
@@ -47,12 +48,9 @@ final class UndeliveredReleases {
         lengthMax = Math.max(lengthMax, queue.size());
     }
 
-    /** Removes the oldest release whose key has not expired; null if there is none. */
-    UndeliveredRelease poll(long nowNs) {
+    /** Removes the oldest release; null if there is none. */
+    UndeliveredRelease poll() {
         UndeliveredRelease release = queue.pollFirst();
-        while (release != null && release.untilNs - nowNs <= 0) {
-            release = queue.pollFirst();
-        }
         if (lengthMax > KEPT_LENGTH_MAX && queue.isEmpty()) {
             queue = new ArrayDeque<>();
             lengthMax = 0;

@@ -141,7 +141,7 @@ class LockScriptsTest {
             NativeCommands.write(expected, encoding, plain, 0);
             assertEquals(withName(text(expected), value), text(out), encoding::name);
         }
-        UndeliveredRelease release = new UndeliveredRelease(null, named, 0);
+        UndeliveredRelease release = new UndeliveredRelease(null, named);
         ByteBuf out = Unpooled.buffer();
         ByteBuf expected = Unpooled.buffer();
         LockScripts.writeRelease(out, release, false);

@@ -9,7 +9,7 @@ import dev.redlock.quorum.Token;
 import java.nio.ByteBuffer;
 import org.junit.jupiter.api.Test;
 
-/** A bounded queue, oldest first, without the releases of expired keys. */
+/** A bounded queue, oldest first. */
 class UndeliveredReleasesTest {
 
     private static Token token(long value) {
@@ -24,14 +24,14 @@ class UndeliveredReleasesTest {
         return request;
     }
 
-    private static UndeliveredRelease release(long token, long untilNs) {
-        return new UndeliveredRelease(null, request(token), untilNs);
+    private static UndeliveredRelease release(long token) {
+        return new UndeliveredRelease(null, request(token));
     }
 
     private static UndeliveredReleases queueOf(int limit, int count) {
         UndeliveredReleases queue = new UndeliveredReleases(limit);
         for (int i = 0; i < count; i++) {
-            queue.add(release(i, 1_000));
+            queue.add(release(i));
         }
         return queue;
     }
@@ -41,7 +41,7 @@ class UndeliveredReleasesTest {
     }
 
     private static void assertNext(long value, UndeliveredReleases queue) {
-        UndeliveredRelease entry = queue.poll(0);
+        UndeliveredRelease entry = queue.poll();
         assertNotNull(entry, "entry " + value);
         assertEquals(value, highOf(entry));
     }
@@ -53,7 +53,7 @@ class UndeliveredReleasesTest {
         assertNext(0, queue);
         assertNext(1, queue);
         assertNext(2, queue);
-        assertNull(queue.poll(0));
+        assertNull(queue.poll());
         assertEquals(0, queue.length());
     }
 
@@ -79,29 +79,7 @@ class UndeliveredReleasesTest {
         UndeliveredReleases queue = queueOf(0, 2);
         assertEquals(0, queue.length());
         assertEquals(2, queue.droppedCount());
-        assertNull(queue.poll(0));
-    }
-
-    @Test
-    void skipsReleasesOfExpiredKeysWithoutCountingThem() {
-        UndeliveredReleases queue = new UndeliveredReleases(10);
-        queue.add(release(1, 100));
-        queue.add(release(2, 300));
-        queue.add(release(3, 200));
-        UndeliveredRelease atTheEdge = queue.poll(200);
-        assertEquals(2, highOf(atTheEdge), "1 ended at 100");
-        assertNull(queue.poll(200), "3 ends now");
-        assertEquals(0, queue.length());
-        assertEquals(0, queue.droppedCount(), "an expired key is not a dropped one");
-    }
-
-    @Test
-    void expiryIsComparedAcrossTheWrapOfTheClock() {
-        UndeliveredReleases queue = new UndeliveredReleases(10);
-        queue.add(release(1, Long.MIN_VALUE + 5));
-        assertNotNull(queue.poll(Long.MAX_VALUE - 5));
-        queue.add(release(2, Long.MAX_VALUE - 5));
-        assertNull(queue.poll(Long.MIN_VALUE + 5));
+        assertNull(queue.poll());
     }
 
     @Test
@@ -109,28 +87,27 @@ class UndeliveredReleasesTest {
         UndeliveredReleases queue = new UndeliveredReleases(10);
         StubRequest request = request(7);
         Token token = request.token.copy();
-        queue.add(new UndeliveredRelease(null, request, 1_000));
+        queue.add(new UndeliveredRelease(null, request));
         request.token.set(token(8));
-        UndeliveredRelease entry = queue.poll(0);
+        UndeliveredRelease entry = queue.poll();
         assertEquals(token, entry.token);
         assertSame(request.resourceBulk(), entry.resourceBulk);
-        assertEquals(1_000, entry.untilNs);
     }
 
     @Test
     void putsAReleaseWithoutAReplyBackToTheFront() {
         UndeliveredReleases queue = queueOf(3, 3);
-        UndeliveredRelease first = queue.poll(0);
+        UndeliveredRelease first = queue.poll();
         queue.putBack(first);
-        assertSame(first, queue.poll(0));
+        assertSame(first, queue.poll());
         assertNext(1, queue);
     }
 
     @Test
     void dropsAReleaseThatIsPutBackToAFullQueue() {
         UndeliveredReleases queue = queueOf(2, 2);
-        UndeliveredRelease first = queue.poll(0);
-        queue.add(release(9, 1_000));
+        UndeliveredRelease first = queue.poll();
+        queue.add(release(9));
         queue.putBack(first);
         assertEquals(2, queue.length());
         assertEquals(1, queue.droppedCount());
