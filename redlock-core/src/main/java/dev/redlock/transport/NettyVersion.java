@@ -80,7 +80,7 @@ public final class NettyVersion {
 
     private static IllegalStateException tooOld(String found) {
         return new IllegalStateException("redlock needs Netty " + OLDEST_TEXT + " or newer, found " + found
-                + ": import io.netty:netty-bom:" + RECOMMENDED
+                + ": set the property netty.version to " + RECOMMENDED + ", or import io.netty:netty-bom:" + RECOMMENDED
                 + " before spring-boot-dependencies and any other BOM that manages Netty");
     }
 

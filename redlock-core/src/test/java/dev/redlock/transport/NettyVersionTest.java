@@ -15,6 +15,10 @@ import org.junit.jupiter.params.provider.CsvSource;
 /** The check against jars of Netty 4.1 is in the module samples. */
 class NettyVersionTest {
 
+    private static final String FIX = ": set the property netty.version to " + NettyVersion.RECOMMENDED
+            + ", or import io.netty:netty-bom:" + NettyVersion.RECOMMENDED
+            + " before spring-boot-dependencies and any other BOM that manages Netty";
+
     @ParameterizedTest
     @CsvSource({"4.2.18.Final,false", "4.2.2.Final,false", "4.2.1.Final,true", "4.2.0.RC1,true", "4.1.121.Final,true",
         "3.10.6.Final,true", "5.0.0.Alpha1,false", "4.10.0.Final,false", "4.2.2-SNAPSHOT,false", "4.2,false",
@@ -37,9 +41,7 @@ class NettyVersionTest {
 
     @Test
     void oneOldJarAmongNewOnesIsFound() {
-        assertEquals("redlock needs Netty 4.2.2 or newer, found 4.1.121.Final (netty-buffer): import"
-                + " io.netty:netty-bom:" + NettyVersion.RECOMMENDED
-                + " before spring-boot-dependencies and any other BOM that manages Netty",
+        assertEquals("redlock needs Netty 4.2.2 or newer, found 4.1.121.Final (netty-buffer)" + FIX,
                 assertThrows(IllegalStateException.class, () -> NettyVersion.check(
                         new MergedJar("The Netty Project", "4.1.121.Final", Set.of("io.netty.buffer")))).getMessage());
     }
@@ -47,8 +49,7 @@ class NettyVersionTest {
     @Test
     void withoutAVersionTheNewestMethodDecides() {
         assertEquals("redlock needs Netty 4.2.2 or newer, found one without"
-                + " io.netty.channel.ManualIoEventLoop.runNow(long): import io.netty:netty-bom:"
-                + NettyVersion.RECOMMENDED + " before spring-boot-dependencies and any other BOM that manages Netty",
+                + " io.netty.channel.ManualIoEventLoop.runNow(long)" + FIX,
                 assertThrows(IllegalStateException.class,
                         () -> NettyVersion.check(ClassLoader.getPlatformClassLoader())).getMessage());
     }

@@ -5,12 +5,11 @@ import dev.redlock.Redlock;
 import dev.redlock.RedlockMetrics;
 import java.util.LinkedHashMap;
 import java.util.Map;
+import org.springframework.boot.actuate.autoconfigure.health.ConditionalOnEnabledHealthIndicator;
 import org.springframework.boot.actuate.health.Health;
 import org.springframework.boot.actuate.health.HealthIndicator;
 import org.springframework.boot.autoconfigure.AutoConfiguration;
-import org.springframework.boot.autoconfigure.condition.ConditionalOnBean;
 import org.springframework.boot.autoconfigure.condition.ConditionalOnClass;
-import org.springframework.boot.autoconfigure.condition.ConditionalOnExpression;
 import org.springframework.boot.autoconfigure.condition.ConditionalOnMissingBean;
 import org.springframework.boot.autoconfigure.condition.ConditionalOnSingleCandidate;
 import org.springframework.context.annotation.Bean;
@@ -21,14 +20,9 @@ import org.springframework.context.annotation.Configuration;
  *
  * @threading immutable
  */
-@AutoConfiguration(after = RedlockAutoConfiguration.class, afterName = {
-    "org.springframework.boot.actuate.autoconfigure.metrics.CompositeMeterRegistryAutoConfiguration",
-    "org.springframework.boot.micrometer.metrics.autoconfigure.CompositeMeterRegistryAutoConfiguration"})
+@AutoConfiguration(after = RedlockAutoConfiguration.class)
 @ConditionalOnSingleCandidate(Redlock.class)
 class RedlockActuatorAutoConfiguration {
-
-    /** As for the indicators of Spring Boot itself. */
-    static final String HEALTH = "${management.health.redlock.enabled:${management.health.defaults.enabled:true}}";
 
     private static String statusOf(Redlock redlock) {
         return redlock.isQuorumAvailable() ? "UP" : "DOWN";
@@ -45,8 +39,8 @@ class RedlockActuatorAutoConfiguration {
 
     /** @threading immutable */
     @Configuration(proxyBeanMethods = false)
-    @ConditionalOnClass(name = "org.springframework.boot.actuate.health.HealthIndicator")
-    @ConditionalOnExpression(HEALTH)
+    @ConditionalOnClass(HealthIndicator.class)
+    @ConditionalOnEnabledHealthIndicator("redlock")
     static class Boot3Health {
         @Bean
         @ConditionalOnMissingBean(name = "redlockHealthIndicator")
@@ -57,8 +51,8 @@ class RedlockActuatorAutoConfiguration {
 
     /** @threading immutable */
     @Configuration(proxyBeanMethods = false)
-    @ConditionalOnClass(name = "org.springframework.boot.health.contributor.HealthIndicator")
-    @ConditionalOnExpression(HEALTH)
+    @ConditionalOnClass(org.springframework.boot.health.contributor.HealthIndicator.class)
+    @org.springframework.boot.health.autoconfigure.contributor.ConditionalOnEnabledHealthIndicator("redlock")
     static class Boot4Health {
         @Bean
         @ConditionalOnMissingBean(name = "redlockHealthIndicator")
@@ -71,7 +65,7 @@ class RedlockActuatorAutoConfiguration {
 
     /** @threading immutable */
     @Configuration(proxyBeanMethods = false)
-    @ConditionalOnBean(type = "io.micrometer.core.instrument.MeterRegistry")
+    @ConditionalOnClass(name = "io.micrometer.core.instrument.binder.MeterBinder")
     static class Metrics {
         @Bean
         @ConditionalOnMissingBean

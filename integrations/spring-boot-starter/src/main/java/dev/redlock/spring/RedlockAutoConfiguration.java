@@ -2,19 +2,20 @@ package dev.redlock.spring;
 
 import dev.redlock.Redlock;
 import dev.redlock.RedlockContext;
+import java.util.concurrent.Executor;
 import org.springframework.beans.factory.ObjectProvider;
+import org.springframework.beans.factory.SmartInitializingSingleton;
+import org.springframework.beans.factory.config.ConfigurableListableBeanFactory;
 import org.springframework.boot.autoconfigure.AutoConfiguration;
 import org.springframework.boot.autoconfigure.condition.ConditionalOnMissingBean;
 import org.springframework.boot.autoconfigure.condition.ConditionalOnProperty;
-import org.springframework.boot.autoconfigure.condition.ConditionalOnSingleCandidate;
 import org.springframework.boot.context.properties.bind.Binder;
-import org.springframework.context.ConfigurableApplicationContext;
-import org.springframework.context.SmartLifecycle;
 import org.springframework.context.annotation.Bean;
 import org.springframework.core.env.Environment;
 
 /**
- * A {@link Redlock} from the properties {@code redlock.*}, unless the application has one.
+ * A {@link Redlock} from the properties {@code redlock.*}, unless the application has one. When the application closes,
+ * it closes the client after the beans that use it.
  *
  * @threading immutable
  */
@@ -37,41 +38,15 @@ class RedlockAutoConfiguration {
         return Redlock.connect(context);
     }
 
+    /** The jobs of an executor may hold locks, so it is destroyed before each client, and may wait for its jobs. */
     @Bean
-    @ConditionalOnSingleCandidate(Redlock.class)
-    Shutdown redlockShutdown(Redlock redlock, ConfigurableApplicationContext application) {
-        return new Shutdown(redlock, application);
-    }
-
-    /**
-     * Releases the locks when the application closes. The lowest phase stops last: after web servers, listeners and
-     * schedulers (with {@code await-termination} these stop later), and before any bean is destroyed. A context that
-     * only stops or pauses may start again, so its client stays open.
-     *
-     * @threading any thread
-     */
-    record Shutdown(Redlock redlock, ConfigurableApplicationContext application) implements SmartLifecycle {
-
-        @Override
-        public void start() {
-            // the client runs since it was created
-        }
-
-        @Override
-        public void stop() {
-            if (application.isClosed()) {
-                redlock.close();
+    SmartInitializingSingleton redlockOutlivesExecutors(ConfigurableListableBeanFactory beans) {
+        return () -> {
+            for (String client : beans.getBeanNamesForType(Redlock.class, false, false)) {
+                for (String executor : beans.getBeanNamesForType(Executor.class, false, false)) {
+                    beans.registerDependentBean(client, executor);
+                }
             }
-        }
-
-        @Override
-        public boolean isRunning() {
-            return true;
-        }
-
-        @Override
-        public int getPhase() {
-            return Integer.MIN_VALUE;
-        }
+        };
     }
 }

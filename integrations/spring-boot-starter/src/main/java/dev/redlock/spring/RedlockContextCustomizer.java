@@ -3,18 +3,13 @@ package dev.redlock.spring;
 import dev.redlock.RedlockContext;
 
 /**
- * A bean of this type sets options that have no property, such as TLS, credentials that rotate and the retry policy.
- * Beans are called in their order, after the properties have been applied.
+ * A bean that sets options without a property, such as TLS. Such beans are called in their order, after the properties
+ * have been applied.
  *
  * @threading caller-confined
  */
 @FunctionalInterface
 public interface RedlockContextCustomizer {
-
-    /**
-     * Sets options.
-     *
-     * @param context the context of the client, which has the values of the properties
-     */
+    /** @param context the options, with the values of the properties */
     void customize(RedlockContext context);
 }

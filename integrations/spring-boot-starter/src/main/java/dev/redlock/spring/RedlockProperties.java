@@ -47,7 +47,7 @@ record RedlockProperties(Binder binder, BindHandler rejectUnknown) {
                     : Credentials.of(username, password.toCharArray()));
         }
         get("redlock.enabled", Boolean.class);
-        get("redlock", Void.class);
+        get("redlock", Void.class); // fails if a name is left
     }
 
     /** A value out of range names its property and its source. Addresses may contain a password, so these do not. */

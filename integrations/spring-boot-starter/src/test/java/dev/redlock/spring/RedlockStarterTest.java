@@ -13,43 +13,49 @@ import dev.redlock.trial.nodes.RequiredNodes;
 import dev.redlock.trial.nodes.Source;
 import io.micrometer.core.instrument.Gauge;
 import io.micrometer.core.instrument.MeterRegistry;
+import java.io.File;
 import java.io.InputStream;
 import java.lang.reflect.Method;
 import java.nio.charset.StandardCharsets;
+import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Locale;
-import java.util.Queue;
-import java.util.concurrent.ConcurrentLinkedQueue;
+import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicReference;
 import java.util.function.BooleanSupplier;
 import java.util.regex.MatchResult;
 import java.util.regex.Pattern;
+import java.util.stream.Collectors;
+import java.util.stream.Stream;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.ValueSource;
 import org.springframework.beans.factory.DisposableBean;
 import org.springframework.boot.SpringApplication;
 import org.springframework.boot.SpringBootVersion;
-import org.springframework.boot.autoconfigure.AutoConfigurations;
 import org.springframework.boot.autoconfigure.EnableAutoConfiguration;
 import org.springframework.boot.diagnostics.FailureAnalysis;
 import org.springframework.boot.diagnostics.FailureAnalysisReporter;
-import org.springframework.boot.test.context.FilteredClassLoader;
 import org.springframework.boot.test.context.runner.ApplicationContextRunner;
 import org.springframework.context.ApplicationContext;
-import org.springframework.context.ApplicationListener;
 import org.springframework.context.ConfigurableApplicationContext;
 import org.springframework.context.annotation.Bean;
 import org.springframework.context.annotation.Configuration;
 import org.springframework.context.event.ContextClosedEvent;
-import org.springframework.core.task.AsyncTaskExecutor;
+import org.springframework.context.event.EventListener;
+import org.springframework.scheduling.annotation.Async;
+import org.springframework.scheduling.annotation.EnableAsync;
 import org.springframework.scheduling.annotation.EnableScheduling;
 import org.springframework.scheduling.annotation.Scheduled;
 import org.springframework.util.ClassUtils;
@@ -63,6 +69,14 @@ import org.springframework.util.ReflectionUtils;
 class RedlockStarterTest {
 
     private static final Duration TTL = Duration.ofSeconds(2);
+
+    private static final String AWAIT = "spring.task.scheduling.shutdown.await-termination=true"
+            + " spring.task.scheduling.shutdown.await-termination-period=30s"
+            + " spring.task.execution.shutdown.await-termination=true"
+            + " spring.task.execution.shutdown.await-termination-period=30s";
+
+    private static final String CLASS_PATH = System.getProperty("surefire.test.class.path",
+            System.getProperty("java.class.path"));
 
     private static RedisNodes nodes;
 
@@ -175,15 +189,6 @@ class RedlockStarterTest {
     }
 
     @Test
-    void aMissingNettyIsReported() {
-        NoClassDefFoundError error = new NoClassDefFoundError("io/netty/channel/EventLoop");
-        assertThat(new RedlockFailureAnalyzer().analyze(new RuntimeException(error)).getAction())
-                .contains("netty.version");
-        error.setStackTrace(new StackTraceElement[0]);
-        assertThat(new RedlockFailureAnalyzer().analyze(new RuntimeException(error))).isNull();
-    }
-
-    @Test
     void healthIsDownWithoutAQuorumAndLivenessIsNotTouched() throws Exception {
         try (RedisNodes own = RequiredNodes.start(Source.PATH, 3);
                 ConfigurableApplicationContext application = SpringApplication.run(App.class,
@@ -234,18 +239,33 @@ class RedlockStarterTest {
         });
     }
 
+    /** Runs in a process of its own, whose class path has neither Actuator nor Micrometer. */
+    @EnableAutoConfiguration
+    public static final class Small {
+        private Small() {
+        }
+
+        public static void main(String[] args) {
+            try (ConfigurableApplicationContext context = SpringApplication.run(Small.class, args)) {
+                System.out.println("beans: " + String.join(" ", context.getBeanDefinitionNames()));
+            }
+        }
+    }
+
     @Test
-    void startsWithoutActuatorAndMicrometer() {
-        new ApplicationContextRunner()
-                .withConfiguration(AutoConfigurations.of(RedlockAutoConfiguration.class,
-                        RedlockActuatorAutoConfiguration.class))
-                .withPropertyValues("redlock.nodes=" + String.join(",", nodes.addresses()))
-                .withClassLoader(new FilteredClassLoader("io.micrometer", "org.springframework.boot.actuate",
-                        "org.springframework.boot.health"))
-                .run(context -> {
-                    assertThat(context).hasSingleBean(Redlock.class).doesNotHaveBean("redlockHealthIndicator");
-                    assertThat(context).doesNotHaveBean("redlockMetrics");
-                });
+    void startsWithoutActuatorAndMicrometer() throws Exception {
+        String path = Stream.of(CLASS_PATH.split(File.pathSeparator))
+                .filter(entry -> !entry.matches(".*(actuator|micrometer|boot-health)[^/]*\\.jar"))
+                .collect(Collectors.joining(File.pathSeparator));
+        Process process = new ProcessBuilder(Path.of(System.getProperty("java.home"), "bin", "java").toString(), "-cp",
+                path, Small.class.getName(), "--redlock.nodes=" + String.join(",", nodes.addresses()))
+                .redirectErrorStream(true)
+                .start();
+        String out = new String(process.getInputStream().readAllBytes(), StandardCharsets.UTF_8);
+        assertThat(process.waitFor()).as(out).isZero();
+        assertThat(out.lines().filter(line -> line.startsWith("beans: ")).findFirst().orElse(out))
+                .contains(" redlock ")
+                .doesNotContain("redlockHealthIndicator", "redlockMetrics");
     }
 
     @Test
@@ -262,14 +282,19 @@ class RedlockStarterTest {
                 });
     }
 
+    /** Uses the client while it is destroyed. */
+    record Order(Redlock redlock, List<String> seen) implements DisposableBean {
+        @Override
+        public void destroy() throws InterruptedException {
+            seen.add("destroyed: " + redlock.tryAcquire("order", TTL).kind());
+        }
+    }
+
     @Test
-    void closeReleasesBeforeBeansAreDestroyedAndAStopDoesNot() throws Exception {
+    void closeReleasesAfterTheBeansThatUseTheClientAndAStopDoesNot() throws Exception {
         List<String> seen = new ArrayList<>();
         try (Redlock other = other("close:")) {
-            runner("redlock.key-prefix=close:").withBean("late", DisposableBean.class, () -> () -> {
-                AcquireOutcome outcome = other.tryAcquire("job", TTL, Duration.ofMillis(100));
-                seen.add("destroyed: " + outcome.kind());
-            }).run(context -> {
+            runner("redlock.key-prefix=close:").withBean(Order.class, seen).run(context -> {
                 Redlock redlock = context.getBean(Redlock.class);
                 ConfigurableApplicationContext application = context.getSourceApplicationContext();
                 assertThat(redlock.acquire("job", Duration.ofSeconds(60)).isAcquired()).isTrue();
@@ -278,59 +303,81 @@ class RedlockStarterTest {
                 assertThat(other.tryAcquire("job", TTL).isAcquired()).isFalse();
                 assertThat(redlock.tryAcquire("job/2", TTL).isAcquired()).isTrue();
             });
+            assertThat(other.tryAcquire("job", TTL).isAcquired()).isTrue();
         }
         assertThat(seen).containsExactly("destroyed: ACQUIRED");
     }
 
-    /** Two jobs that hold their locks for some time after the close of the context has begun. */
-    @Configuration(proxyBeanMethods = false)
+    /** Two jobs that work for some time after the close of the application has begun. */
     @EnableScheduling
-    static class Jobs implements ApplicationListener<ContextClosedEvent> {
-        static final Queue<String> ENDS = new ConcurrentLinkedQueue<>();
-        private static final CountDownLatch RUNNING = new CountDownLatch(2);
-        private static final CountDownLatch CLOSING = new CountDownLatch(1);
-
+    @EnableAsync
+    static class Jobs {
+        final List<String> ends = new CopyOnWriteArrayList<>();
+        final Set<Boolean> threads = ConcurrentHashMap.newKeySet();
+        final CountDownLatch running = new CountDownLatch(2);
+        private final CountDownLatch closing = new CountDownLatch(1);
         private final Redlock redlock;
 
         Jobs(Redlock redlock) {
             this.redlock = redlock;
         }
 
-        @Scheduled(fixedDelay = 1, timeUnit = TimeUnit.DAYS)
+        @Scheduled(fixedRate = 1, timeUnit = TimeUnit.DAYS)
         void scheduled() throws InterruptedException {
             run("scheduled");
         }
 
-        Void run(String name) throws InterruptedException {
+        void run(String name) throws InterruptedException {
             redlock.run(name, AcquireOptions.ofTtl(Duration.ofSeconds(60)), lease -> {
-                RUNNING.countDown();
-                CLOSING.await();
-                long endNs = System.nanoTime() + TimeUnit.MILLISECONDS.toNanos(500);
+                running.countDown();
+                closing.await();
+                long endNs = System.nanoTime() + TimeUnit.MILLISECONDS.toNanos(300);
                 while (lease.isHeld() && System.nanoTime() - endNs < 0) {
-                    new CountDownLatch(1).await(5, TimeUnit.MILLISECONDS);
+                    try {
+                        new CountDownLatch(1).await(5, TimeUnit.MILLISECONDS);
+                    } catch (InterruptedException e) {
+                        // Spring Boot 3.5.0 interrupts virtual threads first, and then waits for them
+                    }
                 }
-                ENDS.add(name + ", held: " + lease.isHeld());
+                threads.add(Thread.currentThread().toString().startsWith("VirtualThread"));
+                ends.add(name + ", held: " + lease.isHeld());
             });
-            return null;
         }
 
-        @Override
-        public void onApplicationEvent(ContextClosedEvent event) {
-            CLOSING.countDown();
+        @EventListener(ContextClosedEvent.class)
+        void close() {
+            closing.countDown();
         }
     }
 
-    @Test
-    void jobsThatRunDuringTheCloseHoldTheirLocksToTheirEnd() throws Exception {
-        runner("spring.lifecycle.timeout-per-shutdown-phase=30s").withUserConfiguration(Jobs.class).run(context -> {
+    /** Runs a job in the executor of the application. */
+    static class Background {
+        @Async
+        public void run(Jobs jobs) throws InterruptedException {
+            jobs.run("async");
+        }
+    }
+
+    /** On Java 17 the last case has threads of the platform too. */
+    @ParameterizedTest
+    @ValueSource(
+            strings = {"spring.threads.virtual.enabled=false", AWAIT, AWAIT + " spring.threads.virtual.enabled=true"})
+    void jobsThatRunDuringTheCloseHoldTheirLocksToTheirEnd(String properties) throws Exception {
+        AtomicReference<Jobs> started = new AtomicReference<>();
+        runner(properties.split(" ")).withBean(Jobs.class).withBean(Background.class).run(context -> {
             Jobs jobs = context.getBean(Jobs.class);
-            context.getBean("applicationTaskExecutor", AsyncTaskExecutor.class).submit(() -> jobs.run("executor"));
-            Jobs.RUNNING.await();
+            started.set(jobs);
+            context.getBean(Background.class).run(jobs);
+            jobs.running.await();
         });
-        assertThat(Jobs.ENDS).containsExactlyInAnyOrder("scheduled, held: true", "executor, held: true");
+        Jobs jobs = started.get();
+        assertThat(jobs.ends).containsExactlyInAnyOrder("scheduled, held: true", "async, held: true");
+        boolean isVirtual = properties.endsWith("virtual.enabled=true") && Runtime.version().feature() >= 21;
+        assertThat(jobs.threads).containsExactly(isVirtual);
         try (Redlock other = other("")) {
-            assertThat(other.acquire("scheduled", TTL).isAcquired()).isTrue();
-            assertThat(other.acquire("executor", TTL).isAcquired()).isTrue();
+            for (String name : List.of("scheduled", "async")) {
+                assertThat(other.tryAcquire(name, TTL).isAcquired()).isTrue();
+            }
         }
     }
 

@@ -239,13 +239,6 @@ class PublishingTest {
         assertEquals(List.of("redlock-core"), compiled);
     }
 
-    @Test
-    void theStarterNamesTheNettyThatIsBuilt() throws Exception {
-        String netty = text(child(root("pom.xml"), "properties"), "netty.version");
-        String sources = "integrations/spring-boot-starter/src/main/java/dev/redlock/spring/";
-        assertTrue(DocPages.text(sources + "RedlockFailureAnalyzer.java").contains("NETTY = \"" + netty + "\""));
-    }
-
     /** The SBOM is made when the modules are packaged, but not in an offline build. */
     @ParameterizedTest
     @ValueSource(strings = {"resp-codec", "redlock-core"})
