@@ -155,7 +155,7 @@ pred extended[n: Node, t: Token] {
   t in n.extending
   let counts = { u: t | has[n, u] or isFree[n, u] and not on[RepairNoVote] },
     wronglyCounts = { u: t | not isFree[n, u] and (not on[RefusalNoVote] or not on[ExtendIfOwn]) } {
-    n in t.renewed' iff n in t.renewed or some (counts + wronglyCounts) & Held
+    n in t.renewed' iff (n in t.renewed or some (counts + wronglyCounts) & Held)
     n.lost' = n.lost - counts and n.dropped' = n.dropped - counts
   }
   n.key' = ((isFree[n, t] or not on[ExtendIfOwn]) implies n.key - (Token - Reader) -> t.needs + t -> t.needs else n.key)

@@ -53,7 +53,7 @@ pred execute[ttl: Int] {
   some life: Int | lives[life, ttl] and left' = Node ->
     ((no ConditionalSet and on[OnlyLengthen]) implies max[Node.left, life] else life)
   sent' = sent - Node -> ttl and late' = late and valid' = valid and round' = round and Counted' = Counted
-  Voted in Voted' and some Voted' - Voted implies ttl in Node.sent and not mayShorten[ttl]
+  Voted in Voted' and (some Voted' - Voted implies ttl in Node.sent and not mayShorten[ttl])
 }
 pred mayShorten[ttl: Int] { on[LateShortens] and some ConditionalSet and some l: Node.late | l < ttl }
 pred win {
