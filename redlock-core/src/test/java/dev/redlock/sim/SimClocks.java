@@ -42,14 +42,16 @@ final class SimClocks {
     /** The view of one client of the clock of one node. */
     private static final class Sight {
         private long steppedMs;
+        /** When the last TIME was executed that the client has read. */
+        private long executedNs;
         private long knownUntilNs = Long.MIN_VALUE;
         private boolean hasDetected;
         private long detectedNs;
         /** When it may have detected the step that the next reply shows; {@link #NOT_SEEN} if it cannot have. */
         private long maybeDetectedNs = NOT_SEEN;
         /**
-         * The client first connected when the node was empty and young, but reported a long uptime; or when so many
-         * nodes were empty and young that it could take them for new ones.
+         * The node was empty and young, but reported a long uptime, and the client had no reply of the process before
+         * within the longest ttl; or so many nodes were empty and young that it could take them for new ones.
          */
         private boolean isDeceived;
         private long deceivedNs;
@@ -106,7 +108,20 @@ final class SimClocks {
             }
             sight.maybeDetectedNs = NOT_SEEN;
             sight.steppedMs = steppedMs;
+            Node node = nodes[index];
+            if (node.emptiedNs != Long.MIN_VALUE && sight.executedNs < node.emptiedNs
+                    && isUptimeBelieved(node, executedNs) && executedNs - sight.executedNs >= maxTtlNs) {
+                sight.isDeceived = true;
+                sight.deceivedNs = node.emptiedNs;
+            }
         }
+        all[index].executedNs = executedNs;
+    }
+
+    /** Returns whether a node reports the uptime of an old process although it has lost its keys. */
+    private boolean isUptimeBelieved(Node node, long executedNs) {
+        return (node.isUptimeWrong || node.jumpedNs >= node.emptiedNs)
+                && executedNs - node.emptiedNs < neededUptimeNs;
     }
 
     /** A client without memory has read a TIME reply, or has closed the connection instead. */
@@ -121,9 +136,7 @@ final class SimClocks {
     private Sight firstSight(Node node, long executedNs, long steppedMs) {
         Sight sight = new Sight();
         sight.steppedMs = steppedMs;
-        sight.isDeceived = node.emptiedNs != Long.MIN_VALUE
-                && (node.isUptimeWrong || node.jumpedNs >= node.emptiedNs)
-                && executedNs - node.emptiedNs < neededUptimeNs;
+        sight.isDeceived = node.emptiedNs != Long.MIN_VALUE && isUptimeBelieved(node, executedNs);
         sight.deceivedNs = node.emptiedNs;
         if (isFreshGroupTrusted && isQuorumEmptied(executedNs)) {
             sight.isDeceived = true;

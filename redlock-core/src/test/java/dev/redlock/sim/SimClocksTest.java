@@ -37,4 +37,17 @@ class SimClocksTest {
         assertTrue(clocks.isRevoked("a", 0, 3_999 * MS));
         assertFalse(clocks.isRevoked("a", 0, 4_000 * MS));
     }
+
+    /** A client believes a wrong uptime unless the process before replied within the longest ttl. */
+    @Test
+    void aWrongUptimeIsKnownFromAReplyOfTheProcessBefore() {
+        clocks.onTimeReply("a", 0, MS, 0, MS);
+        clocks.onTimeReply("b", 0, MS, 0, MS);
+        clocks.onTimeReply("b", 0, 2_000 * MS, 0, 2_000 * MS);
+        clocks.onEmptied(0, 3_500 * MS, true);
+        clocks.onTimeReply("a", 0, 4_000 * MS, 0, 4_000 * MS);
+        clocks.onTimeReply("b", 0, 4_000 * MS, 0, 4_000 * MS);
+        assertTrue(clocks.isDeceivedBy("a", 0));
+        assertFalse(clocks.isDeceivedBy("b", 0));
+    }
 }

@@ -409,6 +409,8 @@ final class SimWorker implements LeaseListener {
         }
         if (outcome == ReleaseOutcome.KEPT) {
             simulation.onKept(this, keptUntilNs);
+        } else if (outcome == ReleaseOutcome.RELEASED) {
+            simulation.releases.onReleased(name, token);
         }
         rest();
         client.maybeThrow("a release callback");

@@ -43,6 +43,7 @@ public final class Simulation {
     private final Map<String, List<Fenced>> fencingTokens = new TreeMap<>();
     private final List<Closing> closings = new ArrayList<>();
     private final List<Kept> kept = new ArrayList<>();
+    final SimReleases releases = new SimReleases(this);
     /** The workers that may use their resources now. */
     private final List<SimWorker> inside = new ArrayList<>();
     private final List<String> flightRecords = new ArrayList<>();
@@ -293,6 +294,7 @@ public final class Simulation {
     private void check() {
         long nowNs = world.nowNs();
         kept.removeIf(lock -> lock.untilNs - nowNs <= 0);
+        releases.check();
         checkAlone();
         if (plan.isEveryWaiterWoken()) {
             waiters.check(clients);

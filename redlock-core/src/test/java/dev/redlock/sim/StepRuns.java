@@ -21,16 +21,9 @@ public final class StepRuns {
         return result.rejected() == null ? null : result.rejected().getMessage();
     }
 
-    /** A clock that is set back restores keys that have expired, which is no step of the specification. */
-    static SimPlan random(long seed) {
-        SimPlan plan = SimPlan.of(seed);
-        plan.faults.remove(Fault.CLOCK_BACK);
-        return plan;
-    }
-
     static SimPlan plan(String name, long seed) {
         return switch (name) {
-            case "random" -> random(seed);
+            case "random" -> SimPlan.of(seed);
             case "late" -> {
                 SimPlan plan = SimPlan.only(seed, Fault.LATE_REQUESTS, Fault.BREAK);
                 plan.nodeCount = seed % 2 == 0 ? 1 : 3;

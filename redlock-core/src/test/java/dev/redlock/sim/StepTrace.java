@@ -173,6 +173,7 @@ final class StepTrace {
             @Override
             public void onClockChange() {
                 onQuiet();
+                endDeleted(index);
             }
         });
     }
@@ -228,8 +229,8 @@ final class StepTrace {
     }
 
     /**
-     * Writes in their order which validities have ended, and which keys of active tokens. Other keys end when the node
-     * deletes them: until then, a clock that is set back restores them.
+     * Writes in their order which validities have ended, and which keys that a lease rests on. Other keys end when the
+     * node deletes them: until then, a clock that is set back restores them.
      */
     private void advance() {
         long nowNs = world.nowNs();
@@ -245,7 +246,7 @@ final class StepTrace {
             FakeRedis redis = world.node(i).redis();
             long wallMs = redis.wallMs();
             for (Key key : present.get(i).values()) {
-                if (key.token.isActive && isExpired(key, wallMs)) {
+                if (key.token.isActive && !key.isJumped && !isOlder(key) && isExpired(key, wallMs)) {
                     due = due == null ? new ArrayList<>() : due;
                     long atNs = redis.reachedNs(key.expiresAtMs + (key.token.first.isReader() ? 0 : 1));
                     due.add(new Due(Math.max(lastNs, Math.min(nowNs, atNs)), null, key));
@@ -259,6 +260,10 @@ final class StepTrace {
         }
     }
 
+    private static boolean isOlder(Key key) {
+        return key.token.isHeld && key.round < key.token.restRound;
+    }
+
     private static boolean isExpired(Key key, long wallMs) {
         return key.expiresAtMs >= 0
                 && (key.token.first.isReader() ? wallMs >= key.expiresAtMs : wallMs > key.expiresAtMs);
@@ -267,12 +272,14 @@ final class StepTrace {
     private void end(Due due) {
         if (due.key == null) {
             finish(due.atNs, due.token);
+            // Its client, which may be paused, knows in its next turn, and may send more until then.
+            VirtualWorld.Client client = due.token.member.client;
+            due.token.decidedTurn = client.turnCount() + (client.isBusy() ? 0 : 1);
             return;
         }
         Key key = due.key;
         present.get(key.node).remove(id(key.name, key.token));
-        boolean isOlder = key.token.isHeld && key.round < key.token.restRound;
-        if (key.isJumped || isOlder) {
+        if (key.isJumped || isOlder(key)) {
             write(Step.of(due.atNs, "drop", node(key.node), key.token.name, key.name,
                     key.isJumped ? "world" : "older"));
         } else {
@@ -506,16 +513,35 @@ final class StepTrace {
             key.mark = pollCount;
             text.add(name + "=" + token.name);
         });
-        for (Key key : List.copyOf(keys.values())) {
+        endUnmarked(index);
+        if (isChange) {
+            write(Step.of(world.nowNs(), "keys", node(index), String.join(",", text)));
+        }
+    }
+
+    /** The clock is about to change: the keys that the node has deleted do not come back. */
+    private void endDeleted(int index) {
+        pollCount++;
+        Map<String, Key> keys = present.get(index);
+        world.node(index).redis().visitEntries((name, value, expiresAtMs, isEntry) -> {
+            Token token = tokens.get(value);
+            Key key = token == null ? null : keys.get(id(name, token));
+            if (key != null) {
+                key.mark = pollCount;
+            }
+        });
+        endUnmarked(index);
+    }
+
+    private void endUnmarked(int index) {
+        long wallMs = world.node(index).redis().wallMs();
+        for (Key key : List.copyOf(present.get(index).values())) {
             if (key.mark != pollCount) {
-                keys.remove(id(key.name, key.token));
+                present.get(index).remove(id(key.name, key.token));
                 if (isExpired(key, wallMs)) {
                     end(new Due(world.nowNs(), null, key));
                 }
             }
-        }
-        if (isChange) {
-            write(Step.of(world.nowNs(), "keys", node(index), String.join(",", text)));
         }
     }
 

@@ -13,7 +13,7 @@ import java.util.SplittableRandom;
 
 /**
  * Checks that each step of random runs is one of the specification: {@code -Dsim.count} runs of the seed of seeds
- * {@code -Dsim.first}. {@code -Dsim.seed} prints the steps of one run.
+ * {@code -Dsim.first}, one of twenty with joint lists. {@code -Dsim.seed} prints the steps of one run.
  */
 public final class StepsMain {
     private StepsMain() {
@@ -23,7 +23,7 @@ public final class StepsMain {
         ResourceLeakDetector.setLevel(ResourceLeakDetector.Level.DISABLED);
         Long one = Long.getLong("sim.seed");
         if (one != null) {
-            System.out.println(check(StepRuns.random(one), System.out));
+            System.out.println(check(SimPlan.of(one), System.out));
             return;
         }
         long count = Long.getLong("sim.count", 1_000);
@@ -35,7 +35,8 @@ public final class StepsMain {
         List<String> failures = new ArrayList<>();
         long steps = 0;
         for (int i = 0; i < count && failures.size() < 20; i++) {
-            Result result = check(StepRuns.random(seeds.nextLong()), null);
+            long seed = seeds.nextLong();
+            Result result = i % 20 == 19 ? checkJointLists(seed >>> 1) : check(SimPlan.of(seed), null);
             steps += result.stepCount;
             if (result.rejected != null) {
                 failures.add(result.toString());

@@ -31,6 +31,7 @@ final class NodeSteps {
         }
         token.lost &= ~bit;
         token.dropped &= ~bit;
+        token.older &= ~bit;
     }
 
     /** {@code executeExtension TOKEN NODE held|set|refused ROUND [first]}: first if no round before asked it. */
@@ -58,6 +59,7 @@ final class NodeSteps {
             token.renewed |= token.phase == Phase.HELD ? bit : 0;
             token.lost &= ~bit;
             token.dropped &= ~bit;
+            token.older &= ~bit;
         }
         state.add(node, token);
     }

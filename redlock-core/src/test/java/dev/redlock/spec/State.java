@@ -54,6 +54,8 @@ final class State {
         long releasing;
         long lost;
         long dropped;
+        /** Those of {@code dropped} whose key an older round had set. */
+        long older;
         /** Its lease has lost a majority of its nodes by no fault of its client. */
         boolean isUnkept;
         final Times times = new Times();

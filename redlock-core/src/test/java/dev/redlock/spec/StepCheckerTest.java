@@ -185,6 +185,21 @@ class StepCheckerTest {
         assertEquals(Rule.Exclusion, rejected.rule());
     }
 
+    /** The world may take keys of a lease, but the client's older rounds may not take a majority of them. */
+    @Test
+    void olderRoundsTakeNoMajorityWhateverTheWorldTakes() {
+        String ofThree = HELD.replace("0 ask a A n1", "0 ask a A n2 r - 1000000000\n0 ask a A n1")
+                .replace("3 win a n0,n1", "2 executeAcquire a n2 granted\n3 win a n0,n1,n2");
+        StepChecker checker = new StepChecker(Set.of(Rule.KeysKept));
+        (ofThree + "4 drop n0 a r world\n5 drop n1 a r world\n6 drop n2 a r older").lines()
+                .map(Step::parse)
+                .forEach(checker::accept);
+        StepChecker other = new StepChecker(Set.of(Rule.KeysKept));
+        (ofThree + "4 drop n0 a r older").lines().map(Step::parse).forEach(other::accept);
+        assertEquals(Rule.KeysKept,
+                assertThrows(Rejected.class, () -> other.accept(Step.parse("5 drop n1 a r older"))).rule());
+    }
+
     /** A rule that does not hold rejects nothing: the names are those of the specification. */
     @Test
     void aRuleThatIsOffRejectsNothing() {

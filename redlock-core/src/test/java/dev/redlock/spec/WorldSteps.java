@@ -29,12 +29,17 @@ final class WorldSteps {
         Token token = state.token(step.word(1));
         state.remove(node, step.word(2), token);
         token.dropped |= 1L << node;
-        keysKept(step, token, step.last(3).equals("world"));
+        if (step.last(3).equals("older")) {
+            token.older |= 1L << node;
+        }
+        keysKept(step, token);
     }
 
-    private void keysKept(Step step, Token token, boolean isByWorld) {
+    /** The world may take a majority of its nodes from a lease, but the client's own older rounds may not. */
+    private void keysKept(Step step, Token token) {
         if (!state.keysKept(token)) {
-            if (!isByWorld || state.on(Rule.KeysKept)) {
+            boolean isByClient = !state.enoughToExtend(token, token.granted & ~token.older);
+            if (isByClient || state.on(Rule.KeysKept)) {
                 throw new Rejected(step, Rule.KeysKept, "the lease has lost a majority of its nodes: " + token);
             }
             token.isUnkept = true;
@@ -68,7 +73,7 @@ final class WorldSteps {
             if ((token.lost & bit) != 0) {
                 token.lost &= ~bit;
                 token.dropped |= bit;
-                keysKept(step, token, true);
+                keysKept(step, token);
             }
         }
     }
