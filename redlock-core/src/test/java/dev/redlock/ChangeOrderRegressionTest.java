@@ -146,6 +146,25 @@ class ChangeOrderRegressionTest extends VirtualTest {
         assertEquals(1, status(client, 2).undeliveredReleaseDeliveredCount(), "by the undelivered release");
     }
 
+    /** The connection accepts 16 requests at a time; the others go as replies make room, and not with the next ping. */
+    @Test
+    void manyUndeliveredReleasesFollowEachOther() {
+        world = new VirtualWorld(3);
+        VirtualWorld.Client client = client(context().nodeBackPressure(16, 1 << 20));
+        List<Lease> leases = new ArrayList<>();
+        for (int i = 0; i < 60; i++) {
+            leases.add(get(client.redlock().acquireAsync("orders/" + i, options()).toCompletableFuture()).lease());
+        }
+        world.runMs(1);
+        node(2).crash();
+        leases.forEach(lease -> assertEquals(ReleaseOutcome.RELEASED, release(lease), "by the other two nodes"));
+        node(2).start();
+        world.await("back", 3_000, () -> status(client, 2).state() == NodeState.READY);
+        world.runMs(5);
+        assertEquals(60, status(client, 2).undeliveredReleaseDeliveredCount(), "delivered");
+        assertEquals(0, status(client, 2).undeliveredReleaseCount(), "left");
+    }
+
     /** Their processes stop with the acquire on its way, and execute it when they go on: the key lasts from then. */
     @Test
     void anAcquireThatTwoStoppedNodesExecuteLateIsReleased() {

@@ -68,6 +68,7 @@ final class ReleaseRedelivery implements UndeliveredRelease.Owner {
             onDeliveredLate(release);
         }
         sender.logHealth(recovery);
+        sendMore();
     }
 
     /** A release that was kept has deleted a key. */
@@ -117,6 +118,14 @@ final class ReleaseRedelivery implements UndeliveredRelease.Owner {
         String problem = sender.recordError(CommandKind.RELEASE, errorCode);
         counters.add(NodeCounter.UNDELIVERED_REFUSED.ordinal(), 1);
         sender.logHealth(problem);
+        sendMore();
+    }
+
+    /** A reply has made room on the connection. */
+    private void sendMore() {
+        if (queue.length() > 0) {
+            sendAll();
+        }
     }
 
     @Override
