@@ -421,11 +421,18 @@ public final class FakeNode {
                 heldBack.add(bytes);
                 return;
             }
-            if (isDeafToClient || isEnded || isDisconnected && !isLateExecuted && !wasHeldBack) {
+            receive(bytes);
+        }
+
+        /** The bytes have passed the proxy. */
+        private void receive(ByteBuf bytes) {
+            // A proxy keeps its connection to the node when it closes that to the client.
+            boolean isClosed = isDisconnected && !isLateExecuted && !wasHeldBack && !isHeldBack;
+            if (isDeafToClient || isEnded || isClosed) {
                 return;
             }
             if (isPaused) {
-                backlog.add(() -> arrive(bytes));
+                backlog.add(() -> receive(bytes));
                 return;
             }
             unread = Unpooled.wrappedBuffer(unread, bytes);

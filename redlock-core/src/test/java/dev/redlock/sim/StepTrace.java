@@ -457,7 +457,7 @@ final class StepTrace {
             return;
         }
         long nowNs = world.nowNs();
-        expire(index, sent.command.keys());
+        expire(index, sent);
         boolean isChange = true;
         if (verb.startsWith("acquire")) {
             isChange = reply > 0;
@@ -479,12 +479,14 @@ final class StepTrace {
         readKeys(index, sent.token, sent.round, isChange);
     }
 
-    /** A command deletes the expired keys that it finds. */
-    private void expire(int index, List<String> names) {
+    /** A command deletes most of the expired keys that it finds, and renews that of its token. */
+    private void expire(int index, Sent sent) {
+        markPresent(index);
         long wallMs = world.node(index).redis().wallMs();
         List.copyOf(present.get(index).values())
                 .stream()
-                .filter(key -> names.contains(key.name) && isExpired(key, wallMs))
+                .filter(key -> key.mark != pollCount || key.token == sent.token)
+                .filter(key -> sent.command.keys().contains(key.name) && isExpired(key, wallMs))
                 .forEach(key -> end(new Due(world.nowNs(), null, key)));
     }
 
@@ -521,6 +523,11 @@ final class StepTrace {
 
     /** The clock is about to change: the keys that the node has deleted do not come back. */
     private void endDeleted(int index) {
+        markPresent(index);
+        endUnmarked(index);
+    }
+
+    private void markPresent(int index) {
         pollCount++;
         Map<String, Key> keys = present.get(index);
         world.node(index).redis().visitEntries((name, value, expiresAtMs, isEntry) -> {
@@ -530,7 +537,6 @@ final class StepTrace {
                 key.mark = pollCount;
             }
         });
-        endUnmarked(index);
     }
 
     private void endUnmarked(int index) {
