@@ -290,6 +290,29 @@ class LocksCommandTest {
     }
 
     @Test
+    void breakFreesAPermitByTheKeyThatShowPrints() throws Exception {
+        try (Redlock named = client("api-1"); Redlock other = client(null)) {
+            AcquireOptions permit = AcquireOptions.ofTtl(TTL).forPermitOf(2);
+            List<Lease> leases = List.of(named.acquire("exports", permit).lease(),
+                    named.acquire("exports", permit).lease());
+            assertFalse(other.tryAcquire("exports", permit).isAcquired(), "both are held");
+            String key = "exports:redlock:permit:{exports}:1";
+            Await.until("on each node", () -> nodes.nodes().stream().allMatch(node -> keyOf(node, key)));
+            assertEquals(0, runOnNodes("show", "exports"));
+            assertTrue(out.toString().contains(key) && out.toString().contains(idOf(key)), out::toString);
+            assertEquals(0, runOnNodes("break", key, idOf(key), "--yes"), () -> out + "\n" + err);
+            assertTrue(other.tryAcquire("exports", permit).isAcquired());
+            assertFalse(other.tryAcquire("exports", permit).isAcquired(), "the other permit is not touched");
+            List<ExtendOutcome> extensions = new ArrayList<>();
+            for (Lease lease : leases) {
+                extensions.add(lease.extend(TTL));
+            }
+            assertTrue(extensions.containsAll(List.of(ExtendOutcome.EXTENDED, ExtendOutcome.LOST)),
+                    extensions::toString);
+        }
+    }
+
+    @Test
     void breakFreesALockAfterAYes() throws Exception {
         try (Redlock named = client("api-1"); Redlock other = client(null)) {
             Lease lease = held(named, "orders/1", AcquireOptions.ofTtl(TTL));

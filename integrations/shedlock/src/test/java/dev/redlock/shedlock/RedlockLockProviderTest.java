@@ -36,7 +36,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.TestInfo;
 import org.junit.jupiter.api.Timeout;
 
-/** What ShedLock expects of a provider, on three real servers. */
+/** What ShedLock expects of a provider, on three real servers. The build runs it with ShedLock 7 and ShedLock 6. */
 @Timeout(60)
 class RedlockLockProviderTest {
 
@@ -63,6 +63,12 @@ class RedlockLockProviderTest {
     @BeforeEach
     void nameOfTheTest(TestInfo test) {
         name = test.getTestMethod().orElseThrow().getName();
+    }
+
+    @Test
+    void thisIsTheExpectedShedLock() {
+        String jar = LockProvider.class.getProtectionDomain().getCodeSource().getLocation().getPath();
+        assertTrue(jar.contains("/shedlock-core-" + System.getProperty("shedlock.expected", "7.")), jar);
     }
 
     @Test

@@ -63,7 +63,7 @@ import org.springframework.util.ReflectionUtils;
 
 /**
  * The starter in an application with the whole auto-configuration, on real nodes. The classes run on Spring Boot 3.5
- * here, and without being compiled again on Spring Boot 4 in samples/spring-boot.
+ * here, and without being compiled again on Spring Boot 4.0 and 4.1 in samples/spring-boot.
  */
 @Timeout(60)
 class RedlockStarterTest {

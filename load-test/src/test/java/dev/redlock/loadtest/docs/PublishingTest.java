@@ -109,6 +109,15 @@ class PublishingTest {
         assertTrue(published.stream().allMatch(name -> name.startsWith("redlock-")), published::toString);
     }
 
+    @Test
+    void theBuildComparesEachPublishedJarWithTheFirstRelease() throws Exception {
+        assertEquals("0.1.0", text(child(root("pom.xml"), "properties"), "api.baseline"));
+        for (String module : jars()) {
+            assertTrue(DocPages.text(module + "/pom.xml").contains("<artifactId>japicmp-maven-plugin</artifactId>"),
+                    module);
+        }
+    }
+
     /** The upload takes everything that the build makes, also what is not deployed. */
     @Test
     void theUploadLeavesOutWhatIsNotPublished() throws Exception {
