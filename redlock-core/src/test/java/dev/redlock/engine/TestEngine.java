@@ -208,6 +208,11 @@ public final class TestEngine {
         return ((Claim) claim).extension.round.granted();
     }
 
+    /** @return whether a held lease must have a fencing token */
+    public static boolean isFenced(Lease lease) {
+        return ((LeaseHandle) lease).spec.isFenced;
+    }
+
     /** @return the fencing token of a held lease; 0 for none */
     public static long fenceOf(Lease lease) {
         LeaseHandle handle = (LeaseHandle) lease;

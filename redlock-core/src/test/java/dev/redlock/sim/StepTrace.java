@@ -337,10 +337,10 @@ final class StepTrace {
         token.untilNs = TestEngine.validUntilNs(held.lease);
         token.isHeld = true;
         token.decidedTurn = token.member.client.turnCount();
-        long number = TestEngine.fenceOf(held.lease);
         write(Step.of(world.nowNs(), "win", token.name, token.member.nodes(TestEngine.grantedMask(held.lease)),
                 token.untilNs,
-                TestEngine.acquiredNs(held.lease), number == 0 ? "" : number));
+                TestEngine.acquiredNs(held.lease),
+                TestEngine.isFenced(held.lease) ? TestEngine.fenceOf(held.lease) : ""));
     }
 
     private void look(Held held, Object claim) {
@@ -364,7 +364,10 @@ final class StepTrace {
         if (round != held.round) {
             held.round = round;
             held.token.round = round;
-            write(Step.of(world.nowNs(), "extend", held.token.name, round));
+            // The lease may end between the check of its validity and the round that the same turn opens.
+            if (held.token.isActive || held.token.decidedTurn != held.token.member.client.turnCount()) {
+                write(Step.of(world.nowNs(), "extend", held.token.name, round));
+            }
         }
     }
 

@@ -48,6 +48,12 @@ class StepsTest {
         }
     }
 
+    /** The seed has such a lease. */
+    @Test
+    void aLeaseMayEndWithinTheTurnThatOpensItsExtension() {
+        assertNull(StepRuns.rejected("slow turns", 49));
+    }
+
     /** The runs have each kind of step, and each is more than a few. */
     @Test
     void runsHaveStepsOfEachKind() {
