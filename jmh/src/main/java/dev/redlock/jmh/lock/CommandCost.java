@@ -188,7 +188,21 @@ public final class CommandCost implements Callable<Integer> {
             found.add(new Form("SET IFEQ PX", 1, Before.LOCKS, 1,
                     i -> command("SET", resource(i), TOKEN, "IFEQ", TOKEN, "PX", TTL_MS)));
         }
+        if (control.call("MSETEX", "1", resource(0), TOKEN, "XX", "PX", TTL_MS) instanceof Long) {
+            for (int count : new int[]{8, 16, 32, 64}) {
+                found.add(setAll(count));
+            }
+        }
         return found;
+    }
+
+    private static Form setAll(int count) {
+        return new Form("MSETEX of " + count, count, Before.NOTHING, 1,
+                i -> "*" + (2 + 2 * count + 3) + "\r\n" + words("MSETEX", Integer.toString(count))
+                        + IntStream.range(0, count)
+                                .mapToObj(j -> words(resource(i + j), TOKEN))
+                                .collect(Collectors.joining())
+                        + words("NX", "PX", TTL_MS));
     }
 
     private Form releaseMany(int count) throws IOException {
