@@ -37,7 +37,7 @@ public final class Await {
         }
     }
 
-    /** Between the rounds of a load that goes on for a given time: without it, the load takes a whole processor. */
+    /** Between the rounds of a load that lasts for a given time: without it, the load takes a whole processor. */
     static void pauseOfLoad() {
         pause(LONG_PAUSE_US);
     }

@@ -165,7 +165,7 @@ class ChangeOrderRegressionTest extends VirtualTest {
         assertEquals(0, status(client, 2).undeliveredReleaseCount(), "left");
     }
 
-    /** Their processes stop with the acquire on its way, and execute it when they go on: the key lasts from then. */
+    /** Their processes stop with the acquire on its way, and execute it when they continue: the key lasts from then. */
     @Test
     void anAcquireThatTwoStoppedNodesExecuteLateIsReleased() {
         world = new VirtualWorld(3);

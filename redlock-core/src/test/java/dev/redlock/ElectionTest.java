@@ -31,7 +31,7 @@ class ElectionTest extends VirtualTest {
             terms.add(term);
             events.add(name + " leads");
             term.ended().thenAccept(how -> {
-                assertFalse(term.isHeld(), "no leader while it is told the end");
+                assertFalse(term.isHeld(), "no leader during the notice of the end");
                 events.add(name + " " + how);
             });
         });

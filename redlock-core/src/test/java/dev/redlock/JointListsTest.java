@@ -63,7 +63,7 @@ class JointListsTest extends VirtualTest {
         assertEquals(0, keyCount(), "released on the nodes of both lists");
     }
 
-    /** A majority of all five nodes is not enough, and one node may stand for both lists. */
+    /** A majority of all five nodes is not enough, and one node may belong to both lists. */
     @ParameterizedTest
     @CsvSource({"0, 3, ACQUIRED", "0, 1, NO_QUORUM", "3, 4, NO_QUORUM", "1, 4, ACQUIRED", "2, 0, NO_QUORUM",
         "2, 4, NO_QUORUM"})

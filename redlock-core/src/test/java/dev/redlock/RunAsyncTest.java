@@ -26,7 +26,7 @@ import java.util.function.Consumer;
 import java.util.function.Function;
 import org.junit.jupiter.api.Test;
 
-/** An asynchronous task owns its lock: it is released at the end of the task, whoever still wants the result. */
+/** An asynchronous task owns its lock: it is released at the end of the task, wanted or not. */
 class RunAsyncTest extends VirtualTest {
 
     private VirtualWorld.Client client;

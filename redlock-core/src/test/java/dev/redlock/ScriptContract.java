@@ -281,7 +281,7 @@ public final class ScriptContract {
         bench.assertKey("c", "42 90000");
         bench.assertKey("k", "a 60000");
         bench.with("c 0 20000");
-        assertTrue(bench.number(script, keys, arguments) > 1L << 50, "no counter stands at 0");
+        assertTrue(bench.number(script, keys, arguments) > 1L << 50, "no counter is 0");
         fencedCountersEnd(bench, script, keys, arguments);
         bench.with();
         bench.server.clock((1L << 33) - 1);

@@ -40,7 +40,7 @@ import org.junit.jupiter.params.provider.Arguments;
 import org.junit.jupiter.params.provider.EnumSource;
 import org.junit.jupiter.params.provider.MethodSource;
 
-/** TLS over real sockets, by both implementations: what works, and the problem text of what does not. */
+/** TLS over real sockets, by both implementations: success, and the text of each problem. */
 @Timeout(value = 60, unit = TimeUnit.SECONDS)
 class TlsTest {
 

@@ -147,7 +147,7 @@ public abstract class TrackingContract {
         assertEquals(NOTHING, tracker.run());
     }
 
-    /** What is between {@code CLIENT CACHING YES} and the read, and whether the read still registers. */
+    /** The commands between {@code CLIENT CACHING YES} and the read, and whether the read still registers. */
     record Between(List<String> command, boolean isRegistered) {
         @Override
         public String toString() {

@@ -254,7 +254,7 @@ class LockScriptsOnNodesTest {
                 : redis.call("DELIFEQ", "ours", token);
     }
 
-    /** The server's clock stands at a second of the test's choice; everything else is the script's own. */
+    /** The server's clock is at a second that the test chooses; everything else is the script's own. */
     private static Object acquireFencedAt(AdminClient redis, long second, String resource)
             throws IOException {
         String script = script(CommandKind.ACQUIRE_FENCED);

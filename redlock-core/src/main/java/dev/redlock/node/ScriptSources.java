@@ -75,7 +75,7 @@ final class ScriptSources {
         return head;
     }
 
-    /** Loads a script. A line {@code --include NAME} in it stands for a part that scripts share. */
+    /** Loads a script. A line {@code --include NAME} in it includes a part that scripts share. */
     static byte[] load(String name) {
         return ascii(INCLUDE.matcher(read(name)).replaceAll(found -> Matcher.quoteReplacement(read(found.group(1)))));
     }

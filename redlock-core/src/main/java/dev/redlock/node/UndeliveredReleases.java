@@ -8,7 +8,7 @@ import java.util.ArrayDeque;
  * <p>No lease holds the token of such a release: a late release of a held token would remove a vote that counts.
  *
  * <p>It waits for the next connection, also when its key would have expired: a process that was stopped executes the
- * acquire of the old connection when it goes on, and the key lasts for its ttl from then. The length is bounded: a new
+ * acquire of the old connection when it resumes, and the key lasts for its ttl from then. The length is bounded: a new
  * release replaces the oldest one, which is counted as dropped.
  *
  * @threading event-loop-confined

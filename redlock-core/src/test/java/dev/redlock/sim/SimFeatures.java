@@ -6,7 +6,7 @@ import java.util.Set;
 import java.util.stream.Collectors;
 
 /**
- * What happened in a run, as far as it tells runs apart: the kinds of events, and how often each happened, rounded down
+ * What happened in a run, as far as runs differ in it: the kinds of events, and how often each happened, rounded down
  * to a power of two. Names and numbers do not count, except the replies of the nodes.
  */
 final class SimFeatures {

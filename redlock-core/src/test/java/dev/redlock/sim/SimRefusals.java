@@ -66,7 +66,7 @@ final class SimRefusals {
         count.refusals += attemptCount - 1 - explained;
     }
 
-    /** Returns what is above its bound. */
+    /** Returns the kinds above their bounds. */
     List<String> excessive() {
         return counts.entrySet()
                 .stream()

@@ -198,7 +198,7 @@ class NodeAddressTest {
         assertNull(e.getCause(), "its message would repeat the text");
     }
 
-    /** A line break or an escape sequence in a host or a path would stand in each log line about the node. */
+    /** A line break or an escape sequence in a host or a path would be in each log line about the node. */
     @ParameterizedTest
     @ValueSource(strings = {"\n", "\u001b", "\u007f", "\u0085", "\u2028", "\u2029", "\u202e", "\u2066", "\ud800"})
     void refusesWhatCannotBeShown(String text) {
@@ -244,7 +244,7 @@ class NodeAddressTest {
         StringBuilder secret = new StringBuilder();
         for (int i = random.nextInt(1, 9); i > 0; i--) {
             String piece = PIECES[random.nextInt(PIECES.length)];
-            // Without a host behind it, what follows an @ cannot be told from a host.
+            // Without a host behind it, text after an @ looks like a host.
             secret.append(hasHost || !piece.equals("@") ? piece : ":").append("QZqz".charAt(random.nextInt(4)));
         }
         String text = template.replace("*", secret);

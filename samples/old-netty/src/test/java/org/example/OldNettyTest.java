@@ -16,7 +16,8 @@ class OldNettyTest {
     private static final String MESSAGE = "redlock needs Netty 4.2.2 or newer, found 4.1.121.Final (netty-common,"
             + " netty-buffer, netty-resolver, netty-transport, netty-handler, netty-transport-native-unix-common,"
             + " netty-transport-classes-epoll, netty-transport-classes-kqueue): set the"
-            + " property netty.version to 4.2.18.Final, or import io.netty:netty-bom:4.2.18.Final before spring-boot-dependencies and any other BOM that manages Netty";
+            + " property netty.version to 4.2.18.Final, or import io.netty:netty-bom:4.2.18.Final before"
+            + " spring-boot-dependencies and any other BOM that manages Netty";
 
     @Test
     void connectNamesTheVersionThatItFoundAndTheFix() {

@@ -347,7 +347,7 @@ class RedlockStarterTest {
             try {
                 latch.await(5, TimeUnit.MILLISECONDS);
             } catch (InterruptedException e) {
-                // the job goes on
+                // the job continues
             }
         }
 

@@ -118,7 +118,7 @@ class PublishingTest {
         }
     }
 
-    /** The upload takes everything that the build makes, also what is not deployed. */
+    /** The upload takes everything that the build makes, deployed or not. */
     @Test
     void theUploadLeavesOutWhatIsNotPublished() throws Exception {
         Set<String> others = new TreeSet<>();

@@ -44,7 +44,7 @@ class HistoryFileTest {
         assertThrows(FileAlreadyExistsException.class, () -> HistoryFile.create(file));
     }
 
-    /** A released lease, one that expires, one that is never acquired, and a reader, who is not part of a mutex. */
+    /** A released lease, one that expires, one that is never acquired, and a reader, which is not part of a mutex. */
     @Test
     void mutexIsExportedWithTheEndsOfLeases() throws IOException {
         Path file = write("10 1 invoke acquire a plain 0 0 -", "20 1 ok acquire a plain 5 100 ACQUIRED",
