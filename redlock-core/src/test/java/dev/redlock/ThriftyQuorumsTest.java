@@ -277,6 +277,22 @@ class ThriftyQuorumsTest extends VirtualTest {
         assertEquals(1, hedges(client));
     }
 
+    @Test
+    void anAttemptWithoutValidityAsksNoMoreNodes() {
+        VirtualWorld.Client client = thriftyWorld();
+        node(firstVoters(client).get(0)).pause();
+        long before = commands(client);
+        CompletableFuture<AcquireOutcome> attempt = acquireAsync(client,
+                AcquireOptions.ofTtl(Duration.ofSeconds(1)).tryOnce());
+        client.pause();
+        world.runMs(1_000);
+        client.resume();
+        world.await("outcome", 10, attempt::isDone);
+        assertEquals(AcquireOutcome.Kind.TOO_SLOW, attempt.join().kind());
+        assertEquals(0, hedges(client));
+        assertEquals(2 * QUORUM, commands(client) - before, "the releases");
+    }
+
     @ParameterizedTest
     @ValueSource(ints = {0, 1, 2})
     void aVoterThatRepliesAgainIsAskedAgain(int place) {

@@ -118,8 +118,12 @@ final class FirstNodes {
         askMore(claim, others);
     }
 
-    /** The first nodes have not decided the attempt: asks all others. */
+    /** The first nodes have not decided the attempt: asks all others, unless a pause has left it no validity. */
     void hedge(Claim claim) {
+        if (!isWinnable(claim)) {
+            scheduler.retries.fail(claim, AcquireOutcome.Kind.TOO_SLOW);
+            return;
+        }
         services.counters.add(ConductorCounters.HEDGED, 1);
         askOthers(claim);
     }
@@ -161,11 +165,15 @@ final class FirstNodes {
         boolean isCoordinatorAskedOnly = isCoordinatorAskedOnly(claim);
         if (isCoordinatorAskedOnly && claim.round.refused() != 0) {
             scheduler.retries.fail(claim, AcquireOutcome.Kind.CONTENDED);
-        } else if (isCoordinatorAskedOnly && claim.round.granted() != 0) {
+        } else if (isCoordinatorAskedOnly && claim.round.granted() != 0 && isWinnable(claim)) {
             askFirstVoters(claim);
         } else if ((claim.round.failed() | claim.round.unknown()) != 0 || silentMask(claim) == 0) {
             hedge(claim);
         }
+    }
+
+    private boolean isWinnable(Claim claim) {
+        return claim.validUntilNs - services.clock.nanoTime() > 0;
     }
 
     private boolean isCoordinatorAskedOnly(Claim claim) {

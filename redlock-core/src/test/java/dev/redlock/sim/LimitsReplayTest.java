@@ -22,9 +22,9 @@ import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 
 /**
- * The histories that {@code limits.als} finds without an assumption, with the real client: they end with two holders.
- * The step relation rejects the step that breaks the assumption. Without the assumption it accepts all steps but the
- * one that makes the second holder.
+ * The histories that {@code limits.als} and {@code fresh.als} find without an assumption, with the real client: they
+ * end with two holders. The step relation rejects the step that breaks the assumption. Without the assumption it
+ * accepts all steps but the one that makes the second holder.
  */
 class LimitsReplayTest {
     private static final int X = 0;
@@ -161,6 +161,28 @@ class LimitsReplayTest {
         cutOff(Y, c);
         Lease second = lease(acquire(c));
         assertTwoHolders(first, second, Rule.RestartsSeen, Rule.GuardAttempts);
+    }
+
+    /** All nodes restart without keys, and a new client takes them for new ones. */
+    @Test
+    void withoutFewLostTwoHoldTheLock() {
+        world = new VirtualWorld(3);
+        trace = new StepTrace(world, steps::add);
+        trace.fresh();
+        a = client("a");
+        world.runMs(100);
+        Lease first = lease(acquire(a));
+        for (FakeNode node : world.nodes()) {
+            node.crash();
+            node.restart(false);
+            node.cutOff(a::isNamed);
+        }
+        VirtualWorld.Client c = client("c");
+        world.runMs(100);
+        Lease second = lease(acquire(c));
+        assertTrue(first.isHeld() && second.isHeld());
+        assertEquals(Rule.FewLost, rejected(Set.of()).rule());
+        assertEquals(null, rejected(Set.of(Rule.FewLost)));
     }
 
     /** A proxy keeps the command to a process for the next one. */

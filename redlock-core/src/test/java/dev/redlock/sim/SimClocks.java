@@ -55,6 +55,8 @@ final class SimClocks {
          */
         private boolean isDeceived;
         private long deceivedNs;
+        /** When the node was emptied whose uptime it had to believe. */
+        private long believedNs = Long.MIN_VALUE;
 
         private boolean isStep(long newSteppedMs) {
             return Math.abs(newSteppedMs - steppedMs) > SEEN_MS;
@@ -109,9 +111,10 @@ final class SimClocks {
             sight.maybeDetectedNs = NOT_SEEN;
             sight.steppedMs = steppedMs;
             Node node = nodes[index];
-            if (node.emptiedNs != Long.MIN_VALUE && sight.executedNs < node.emptiedNs
+            if (sight.executedNs < node.emptiedNs
                     && isUptimeBelieved(node, executedNs) && executedNs - sight.executedNs >= maxTtlNs) {
                 sight.isDeceived = true;
+                sight.believedNs = node.emptiedNs;
                 sight.deceivedNs = node.emptiedNs;
             }
         }
@@ -120,8 +123,11 @@ final class SimClocks {
 
     /** Returns whether a node reports the uptime of an old process although it has lost its keys. */
     private boolean isUptimeBelieved(Node node, long executedNs) {
-        return (node.isUptimeWrong || node.jumpedNs >= node.emptiedNs)
-                && executedNs - node.emptiedNs < neededUptimeNs;
+        return isUptimeWrong(node) && executedNs - node.emptiedNs < neededUptimeNs;
+    }
+
+    private static boolean isUptimeWrong(Node node) {
+        return node.emptiedNs != Long.MIN_VALUE && (node.isUptimeWrong || node.jumpedNs >= node.emptiedNs);
     }
 
     /** A client without memory has read a TIME reply, or has closed the connection instead. */
@@ -136,7 +142,8 @@ final class SimClocks {
     private Sight firstSight(Node node, long executedNs, long steppedMs) {
         Sight sight = new Sight();
         sight.steppedMs = steppedMs;
-        sight.isDeceived = node.emptiedNs != Long.MIN_VALUE && isUptimeBelieved(node, executedNs);
+        sight.isDeceived = isUptimeBelieved(node, executedNs);
+        sight.believedNs = sight.isDeceived ? node.emptiedNs : Long.MIN_VALUE;
         sight.deceivedNs = node.emptiedNs;
         if (isFreshGroupTrusted && isQuorumEmptied(executedNs)) {
             sight.isDeceived = true;
@@ -164,11 +171,12 @@ final class SimClocks {
         return isDeceived(one, otherSinceNs) || isDeceived(other, oneSinceNs);
     }
 
-    /** Returns whether a client could not know that a node had lost its keys. */
+    /** Returns whether a client had to believe the wrong uptime of a node that had lost its keys. */
     boolean isDeceivedBy(String client, int node) {
         Sight[] all = sights.get(client);
         Sight sight = all == null ? null : all[node];
-        return sight == null ? nodes[node].emptiedNs != Long.MIN_VALUE : sight.isDeceived;
+        Node emptied = nodes[node];
+        return isUptimeWrong(emptied) && (sight == null || sight.believedNs == emptied.emptiedNs);
     }
 
     private boolean couldKnow(String client, Jump jump) {

@@ -269,9 +269,14 @@ public final class SimPlan {
 
     /** The rules of the specification that the faults of this run break. */
     Set<Rule> brokenRules() {
-        boolean isKeyLost = isAnyOf(Fault.LOSE_KEY, Fault.FLUSH_ALL, Fault.CLOCK_FORWARD, Fault.REBOOT_KEEP,
-                Fault.REBOOT_LOSE) || guard == RestartGuardMode.FRESH_GROUP && isDataLost();
-        return isKeyLost ? EnumSet.of(Rule.KeysKept) : EnumSet.noneOf(Rule.class);
+        Set<Rule> broken = EnumSet.noneOf(Rule.class);
+        if (isAnyOf(Fault.LOSE_KEY, Fault.FLUSH_ALL, Fault.CLOCK_FORWARD, Fault.REBOOT_KEEP, Fault.REBOOT_LOSE)) {
+            broken.add(Rule.KeysKept);
+        }
+        if (guard == RestartGuardMode.FRESH_GROUP && nodeCount > 1 && isDataLost()) {
+            broken.add(Rule.FewLost);
+        }
+        return broken;
     }
 
     /** Returns whether a node may execute a command of a connection after commands of the next one. */

@@ -800,6 +800,9 @@ public final class Simulation {
     StepTrace writeSteps(Consumer<Step> out) {
         steps = new StepTrace(world, out);
         steps.deceived(clocks::isDeceivedBy);
+        if (plan.guard == RestartGuardMode.FRESH_GROUP && plan.nodeCount > 1) {
+            steps.fresh();
+        }
         clients.forEach(this::addToSteps);
         return steps;
     }

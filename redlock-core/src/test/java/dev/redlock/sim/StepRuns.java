@@ -1,5 +1,6 @@
 package dev.redlock.sim;
 
+import dev.redlock.api.RestartGuardMode;
 import dev.redlock.sim.SimPlan.Fault;
 import java.util.List;
 
@@ -8,7 +9,7 @@ public final class StepRuns {
     /** The names of the runs: random ones, and those that look for one kind of mistake. */
     public static final List<String> NAMES = List.of("random", "restarts", "clock rates", "four nodes", "slow network",
             "fenced", "pauses", "readers and writers", "late", "jumps", "lost keys", "thrifty", "small steps",
-            "slow turns", "sets", "reboots", "joint lists");
+            "slow turns", "sets", "reboots", "fresh group", "joint lists");
 
     private StepRuns() {
     }
@@ -80,7 +81,17 @@ public final class StepRuns {
                 plan.faultPeriodMs = 2_000;
                 yield plan;
             }
+            case "fresh group" -> freshGroup(seed);
             default -> HistoryRuns.plan(name, seed);
         };
+    }
+
+    private static SimPlan freshGroup(long seed) {
+        SimPlan plan = SimPlan.only(seed, Fault.CRASH_LOSE, Fault.CRASH_KEEP, Fault.CLOSE_CLIENT, Fault.LOSE_KEY);
+        plan.guard = RestartGuardMode.FRESH_GROUP;
+        plan.isFreshAtStart = seed % 2 == 0;
+        plan.faultPeriodMs = 150;
+        plan.thriftyClients = 85;
+        return plan;
     }
 }

@@ -7,10 +7,12 @@ import dev.redlock.spec.Rule;
 import dev.redlock.spec.Step;
 import java.util.ArrayList;
 import java.util.Comparator;
+import java.util.EnumSet;
 import java.util.HashMap;
 import java.util.IdentityHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import java.util.TreeSet;
 import java.util.function.BiPredicate;
 import java.util.function.Consumer;
@@ -27,6 +29,8 @@ import java.util.stream.LongStream;
 final class StepTrace {
     private static final long NS_PER_MS = 1_000_000;
     private static final int TTL_DRIFT_PPM = 10_000;
+    private static final String MARK_END = ":redlock:fence:run_id";
+    private static final Set<Rule> GUARDS = EnumSet.of(Rule.GuardAttempts, Rule.GuardExtensions, Rule.WholeGroup);
 
     private final VirtualWorld world;
     private final Consumer<Step> out;
@@ -36,6 +40,7 @@ final class StepTrace {
     private final List<Token> active = new ArrayList<>();
     private final List<Map<String, Key>> present = new ArrayList<>();
     private BiPredicate<String, Integer> isDeceived = (client, node) -> false;
+    private boolean isFresh;
     private Rejected rejected;
     private long lastNs;
     private long pollCount;
@@ -145,6 +150,9 @@ final class StepTrace {
         node.sendListener(new FakeNode.SendListener() {
             @Override
             public Object onSent(String link, List<String> words) {
+                if (isFresh && words.get(0).equals("SET") && words.get(1).endsWith(MARK_END)) {
+                    return new Mark(link.substring(link.lastIndexOf('/') + 1));
+                }
                 List<SentCommand> commands = rejected == null ? SentCommand.of(words) : none;
                 return commands.isEmpty() ? List.of() : StepTrace.this.onSent(index, link, commands);
             }
@@ -153,8 +161,12 @@ final class StepTrace {
             @SuppressWarnings("unchecked")
             public void onExecute(Object sent) {
                 executing.clear();
-                executing.add((List<Sent>) sent);
                 onQuiet();
+                if (sent instanceof Mark mark) {
+                    guarded(mark.client, index, Step.of(world.nowNs(), "mark", node(index)));
+                } else {
+                    executing.add((List<Sent>) sent);
+                }
             }
 
             @Override
@@ -178,8 +190,18 @@ final class StepTrace {
         });
     }
 
+    /** The mark of a process under way. */
+    private record Mark(String client) {
+    }
+
     /** A command under way. */
     private record Sent(SentCommand command, Token token, int round, boolean isFirst) {
+    }
+
+    /** The restart guard is in mode FRESH_GROUP. */
+    void fresh() {
+        isFresh = true;
+        write(Step.of(world.nowNs(), "fresh"));
     }
 
     /** Decides whether a client cannot know that a node has lost its keys. */
@@ -438,8 +460,7 @@ final class StepTrace {
 
     private void guarded(String client, int index, Step step) {
         write(step);
-        if (rejected != null && (rejected.rule() == Rule.GuardAttempts || rejected.rule() == Rule.GuardExtensions)
-                && isDeceived.test(client, index)) {
+        if (rejected != null && GUARDS.contains(rejected.rule()) && isDeceived.test(client, index)) {
             rejected = null;
             write(Step.of(step.atNs(), "unseen", node(index)));
             write(step);
@@ -560,10 +581,10 @@ final class StepTrace {
 
     private void onRestart(int index, boolean isDataKept) {
         onQuiet();
-        if (!isDataKept && rejected == null) {
+        if (!isDataKept) {
             present.get(index).clear();
-            write(Step.of(world.nowNs(), "restart", node(index)));
         }
+        write(Step.of(world.nowNs(), "restart", node(index), isDataKept ? "kept" : ""));
     }
 
     // ---- what the world does to keys --------------------------------------------------------------------------------

@@ -58,7 +58,7 @@ class StepsTest {
     @Test
     void runsHaveStepsOfEachKind() {
         Set<String> names = new HashSet<>();
-        for (String run : new String[]{"fenced", "restarts", "lost keys"}) {
+        for (String run : new String[]{"fenced", "restarts", "lost keys", "fresh group"}) {
             Simulation simulation = new Simulation(StepRuns.plan(run, 1));
             StepTrace trace = simulation.writeSteps(step -> names.add(step.name()));
             simulation.run();
@@ -66,7 +66,7 @@ class StepsTest {
         }
         assertEquals(Set.of("client", "ask", "win", "extend", "winExtension", "valid", "finish", "release", "keys",
                 "executeAcquire", "executeExtension", "executeRelease", "startRaise", "executeRaise", "expire", "drop",
-                "restart"), names);
+                "restart", "fresh", "mark"), names);
     }
 
     /** Observing a run does not change it. */

@@ -51,6 +51,9 @@ final class ClientSteps {
         if (forgotten != null) {
             throw new Rejected(step, Rule.GuardAttempts, "the node has forgotten " + forgotten);
         }
+        if (state.isFresh && !isLate) {
+            votes(step, token, node);
+        }
         if (state.on(Rule.ListsOverlap)) {
             for (Token other : state.active) {
                 if (other.owner.lists.stream().noneMatch(token.owner.lists::contains)) {
@@ -62,6 +65,20 @@ final class ClientSteps {
         if (!isLate) {
             token.phase = Phase.TRYING;
             state.active.add(token);
+        }
+    }
+
+    private void votes(Step step, Token token, int node) {
+        token.voters = token.phase == Phase.TRYING ? token.voters : state.marked;
+        hasMark(step, node);
+        if (state.on(Rule.VotersAtStart) && (token.voters & 1L << node) == 0) {
+            throw new Rejected(step, Rule.VotersAtStart, "the node has not voted since the start of " + token);
+        }
+    }
+
+    private void hasMark(Step step, int node) {
+        if ((state.marked & 1L << node) == 0) {
+            throw new Rejected(step, Rule.MarkOfProcess, "the process has no mark");
         }
     }
 
@@ -115,6 +132,9 @@ final class ClientSteps {
         Token forgotten = state.inQuarantine(node);
         if (forgotten != null && state.on(Rule.GuardExtensions)) {
             throw new Rejected(step, Rule.GuardExtensions, "the node has forgotten " + forgotten);
+        }
+        if (state.isFresh && token.phase == Phase.HELD) {
+            hasMark(step, node);
         }
         token.extending |= 1L << node;
     }

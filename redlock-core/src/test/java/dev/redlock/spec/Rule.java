@@ -1,6 +1,6 @@
 package dev.redlock.spec;
 
-/** The rules of {@code redlock.als}, {@code timed.als} and {@code fencing.als} that a step can break. */
+/** The rules of the specification that a step can break. */
 public enum Rule {
     // redlock.als: assumptions about the world
     KeysOutlive, HoldersStop, KeysKept, RestartsSeen, OneProcess, ListsOverlap,
@@ -10,6 +10,8 @@ public enum Rule {
     AllOfSet, GuardAttempts, GuardExtensions, AllListsExtend,
     // redlock.als: the phases of a token, commands that were sent, and what follows from all rules
     Phases, Sent, Exclusion,
+    // fresh.als
+    FewLost, WholeGroup, MarkOfProcess, VotersAtStart,
     // timed.als
     FirstByte, OwnT1, OldVotesEnd, LowerFirst,
     // fencing.als

@@ -58,6 +58,10 @@ final class State {
         long older;
         /** Its lease has lost a majority of its nodes by no fault of its client. */
         boolean isUnkept;
+        /** {@code fresh.als}: the nodes that had a mark when the attempt started, and have not restarted since. */
+        long voters;
+        /** {@code fresh.als}: restarts have taken a majority of its nodes, which {@code fewLost} excludes. */
+        boolean isOfMany;
         final Times times = new Times();
         final Numbers numbers = new Numbers();
 
@@ -103,6 +107,11 @@ final class State {
     private final Map<Integer, Map<String, Set<Token>>> keys = new HashMap<>();
     /** {@code count} of {@code fencing.als}, for each node and resource. */
     final Map<Integer, Map<String, Long>> counts = new HashMap<>();
+
+    /** {@code fresh.als} replaces the restart guard of {@code redlock.als}. */
+    boolean isFresh;
+    /** {@code Marked}. */
+    long marked;
 
     State(Set<Rule> off) {
         this.off = off.isEmpty() ? EnumSet.noneOf(Rule.class) : EnumSet.copyOf(off);
@@ -208,12 +217,19 @@ final class State {
         if (on(Rule.RestartsSeen)) {
             for (Token token : active) {
                 if ((token.lost & 1L << node) != 0 && counts(node, token)
-                        && (on(Rule.GuardAttempts) || token.phase == Phase.HELD)) {
+                        && (on(Rule.GuardAttempts) || token.phase == Phase.HELD)
+                        && !(isFresh && (token.isOfMany || isDoomed(token)))) {
                     return token;
                 }
             }
         }
         return null;
+    }
+
+    /** {@code pred isDoomed}: all nodes have restarted since it started, and too few have granted it. */
+    private static boolean isDoomed(Token token) {
+        return token.phase == Phase.TRYING && token.voters == 0 && (token.granted & ~token.lost) == 0
+                && token.renewed == 0;
     }
 
     /** {@code pred keysKept}, of one token. */

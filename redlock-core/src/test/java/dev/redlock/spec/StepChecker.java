@@ -63,6 +63,8 @@ public final class StepChecker {
             case "expire" -> world.expire(step);
             case "drop" -> world.drop(step);
             case "restart" -> world.restart(step);
+            case "fresh" -> state.isFresh = true;
+            case "mark" -> world.mark(step);
             case "unseen" -> world.unseen(step);
             default -> throw new IllegalArgumentException("no step: " + step);
         }

@@ -30,6 +30,7 @@ class StepCheckerTest {
             2 executeAcquire a n1 granted
             3 win a n0,n1 988000000 3
             """;
+    private static final String MARKS = "0 mark n0\n0 mark n1\n0 mark n2\n";
     private static final String EXTENDING = HELD + """
             4 extend a 1
             4 extend a 1 n0 1000000000
@@ -90,6 +91,7 @@ class StepCheckerTest {
                     9 executeAcquire b n0 granted
                     """;
             case GuardAttempts -> HELD + "4 restart n0\n9 ask b B n0 r - 1000000000";
+            case FewLost, WholeGroup, MarkOfProcess, VotersAtStart -> "0 fresh\n" + MARKS + wrongInFreshGroup(rule);
             case GuardExtensions -> HELD + "4 restart n0\n5 extend a 1\n9 extend a 1 n0 1000000000";
             case AllListsExtend -> """
                     0 client A 10000 2000000 0 n0,n1,n2 n2,n3,n4
@@ -137,6 +139,24 @@ class StepCheckerTest {
             case RaiseIfOwn -> FENCED + "3 finish a\n3 release a n0\n4 executeRelease a n0\n5 startRaise a n0 8\n"
                     + "9 executeRaise a n0 raised";
             default -> throw new IllegalArgumentException(rule.name());
+        };
+    }
+
+    private static String wrongInFreshGroup(Rule rule) {
+        return switch (rule) {
+            case FewLost -> HELD + "4 restart n0\n9 restart n1";
+            case WholeGroup -> HELD + "4 restart n0\n4 restart n2\n9 mark n0";
+            case MarkOfProcess -> HELD + "4 restart n2 kept\n9 ask b B n2 r - 1000000000";
+            default -> START + """
+                    0 ask a A n0 r - 1000000000
+                    1 executeAcquire a n0 granted
+                    2 restart n0
+                    3 restart n1
+                    4 restart n2
+                    5 mark n0
+                    5 mark n1
+                    9 ask a A n1 r - 1000000000
+                    """;
         };
     }
 
@@ -200,11 +220,47 @@ class StepCheckerTest {
                 assertThrows(Rejected.class, () -> other.accept(Step.parse("5 drop n1 a r older"))).rule());
     }
 
+    /** A fresh group may forget a lease only if restarts took a majority of its nodes. */
+    @Test
+    void aFreshGroupForgetsALeaseOfWhichRestartsTookAMajority() {
+        String ask = "8 ask b B n0 r - 1000000000\n9 executeAcquire b n0 granted";
+        // n1 had lost the key before.
+        assertFresh(null, HELD + "4 drop n1 a r world\n5 restart n1\n6 restart n0\n7 mark n0\n" + ask,
+                Rule.KeysKept);
+        assertFresh(Rule.WholeGroup, HELD + "4 restart n0\n5 restart n2\n7 mark n0");
+        assertFresh(Rule.WholeGroup, HELD + "4 drop n1 a r world\n5 restart n1 kept\n6 restart n0\n7 mark n0",
+                Rule.KeysKept);
+        assertFresh(Rule.KeysKept, HELD + "9 drop n0 a r world");
+    }
+
+    /** It may forget an attempt only if all nodes have restarted since its start. */
+    @Test
+    void aFreshGroupForgetsAnAttemptThatCannotWin() {
+        String asked = START + "0 ask a A n0 r - 1000000000\n1 executeAcquire a n0 granted\n";
+        String two = "4 restart n0\n4 restart n1\n";
+        assertFresh(null, asked + two + "4 restart n2\n5 mark n0");
+        assertFresh(Rule.WholeGroup, asked + two + "5 mark n0");
+    }
+
+    private static void assertFresh(Rule rule, String text, Rule... off) {
+        Set<Rule> all = EnumSet.of(Rule.FewLost, off);
+        StepChecker checker = new StepChecker(all);
+        List<Step> steps = ("0 fresh\n" + MARKS + text).lines().map(Step::parse).toList();
+        steps.subList(0, steps.size() - 1).forEach(checker::accept);
+        Step last = steps.get(steps.size() - 1);
+        if (rule == null) {
+            checker.accept(last);
+        } else {
+            assertEquals(rule, assertThrows(Rejected.class, () -> checker.accept(last)).rule());
+        }
+    }
+
     /** A rule that does not hold rejects nothing: the names are those of the specification. */
     @Test
     void aRuleThatIsOffRejectsNothing() {
         for (Rule rule : EnumSet.of(Rule.KeysOutlive, Rule.KeysKept, Rule.OneProcess, Rule.ListsOverlap,
-                Rule.SetIfFree, Rule.NewTokens, Rule.GuardExtensions, Rule.CountersKept, Rule.RaiseIfOwn)) {
+                Rule.FewLost, Rule.WholeGroup, Rule.MarkOfProcess, Rule.VotersAtStart, Rule.SetIfFree, Rule.NewTokens,
+                Rule.GuardExtensions, Rule.CountersKept, Rule.RaiseIfOwn)) {
             StepChecker checker = new StepChecker(EnumSet.of(rule));
             wrong(rule).lines().map(Step::parse).forEach(step -> assertDoesNotThrow(() -> checker.accept(step)));
         }
@@ -237,7 +293,7 @@ class StepCheckerTest {
     @Test
     void theRulesHaveTheNamesOfTheSpecification() throws IOException {
         StringBuilder all = new StringBuilder();
-        for (String file : List.of("redlock", "timed", "fencing")) {
+        for (String file : List.of("redlock", "fresh", "timed", "fencing")) {
             all.append(Files.readString(Path.of("../docs/internals/spec/" + file + ".als")));
         }
         String text = all.toString();

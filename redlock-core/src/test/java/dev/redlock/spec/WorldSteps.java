@@ -46,14 +46,14 @@ final class WorldSteps {
         }
     }
 
-    /** {@code restart NODE}: it forgets all its keys, and the commands on the way. */
+    /** {@code restart NODE [kept]}: it forgets all its keys, or none, and the commands on the way. */
     void restart(Step step) {
         int node = State.node(step.word(0));
         long bit = 1L << node;
-        state.keys(node).clear();
-        state.counts.remove(node);
-        for (Token token : state.active) {
-            token.lost |= State.counts(node, token) ? bit : 0;
+        state.marked &= state.on(Rule.MarkOfProcess) ? ~bit : -1;
+        state.active.forEach(token -> token.voters &= ~bit);
+        if (!step.last(1).equals("kept")) {
+            forget(step, node);
         }
         if (state.on(Rule.OneProcess)) {
             for (Token token : state.tokens.values()) {
@@ -61,6 +61,36 @@ final class WorldSteps {
                 token.extending &= ~bit;
             }
         }
+    }
+
+    private void forget(Step step, int node) {
+        state.keys(node).clear();
+        state.counts.remove(node);
+        for (Token token : state.active) {
+            token.lost |= State.counts(node, token) ? 1L << node : 0;
+            if (state.isFresh && token.owner.lists.stream().anyMatch(of -> state.majority(token.lost, of))) {
+                fewLost(step, token);
+            }
+        }
+    }
+
+    /** {@code pred fewLost}. */
+    private void fewLost(Step step, Token token) {
+        if (state.on(Rule.FewLost)) {
+            throw new Rejected(step, Rule.FewLost, "restarts have taken a majority of the nodes of " + token);
+        }
+        token.isOfMany = true;
+        token.isUnkept = true;
+    }
+
+    /** {@code mark NODE}, also of a whole group: no token that can win rests on what the node has forgotten. */
+    void mark(Step step) {
+        int node = State.node(step.word(0));
+        Token forgotten = state.inQuarantine(node);
+        if (forgotten != null && state.on(Rule.WholeGroup)) {
+            throw new Rejected(step, Rule.WholeGroup, "the node has forgotten " + forgotten);
+        }
+        state.marked |= 1L << node;
     }
 
     /** {@code unseen NODE}: for a client that cannot see it, the keys that a restart has lost are dropped ones. */
