@@ -47,6 +47,12 @@ pred formerLoses {
   former' in former and no n: Node | some (n.former - n.former').Resource & counting[n]
   votesUnchanged and formerServes
 }
+-- Keys of the new owner that nobody counts, so they may expire at any time.
+pred newOwnerLoses {
+  key' in key and all n: Node - Serving | no (n.key - n.key').Resource & counting[n] - n.lost
+  former' = former and Serving' = Serving and lost' = lost and dropped' = dropped
+  votesUnchanged and phasesUnchanged and wiresUnchanged
+}
 pred formerServes {
   Serving' = Serving and key' = key and lost' = lost and dropped' = dropped and phasesUnchanged and wiresUnchanged
 }
@@ -57,7 +63,7 @@ pred formerEnds[n: Node] {
 }
 pred clusterStep {
   keysKept and after keysKept
-  present or formerLoses or some n: Node {
+  present or formerLoses or newOwnerLoses or some n: Node {
     failOver[n] or formerEnds[n] or some t: Token | formerGrants[n, t] or formerRenews[n, t]
   }
 }

@@ -6,6 +6,7 @@ import dev.redlock.api.AcquireOutcome;
 import dev.redlock.api.Lease;
 import dev.redlock.api.RestartGuardMode;
 import dev.redlock.node.DeposedMaster;
+import dev.redlock.spec.Step;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Arrays;
@@ -13,6 +14,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.SplittableRandom;
 import java.util.TreeMap;
+import java.util.function.Consumer;
 
 /**
  * One run with clusters among the voters, in virtual time: slots move, masters fail over and lose writes, deposed
@@ -45,6 +47,11 @@ final class ClusterSimulation {
     private final Map<String, Integer> counts = new TreeMap<>();
     private final int ttlMsMax;
     private final int faultPeriodMs;
+    /** Null if the run is not written as steps. */
+    private StepTrace steps;
+    private String stepsOf;
+    /** The client that breaks the rule; null for none. */
+    private VirtualWorld.Client ignoring;
     private boolean isOver;
 
     /** Two masters with slots and a replica of the first one; the roles change. */
@@ -57,8 +64,10 @@ final class ClusterSimulation {
         private int second = 1;
         private int replica = 2;
         private boolean isBusy;
+        private final int firstNode;
 
         Cluster(int firstNode) {
+            this.firstNode = firstNode;
             for (int i = 0; i < SERVERS; i++) {
                 nodes[i] = world.node(firstNode + i);
                 members[i] = model.add(nodes[i].redis(), "node-" + (firstNode + i), 1);
@@ -88,12 +97,29 @@ final class ClusterSimulation {
             FakeCluster.Member to = from == members[first] ? members[second] : members[first];
             model.startMigration(slot, from, to);
             int keysMs = random.nextInt(500);
-            after(keysMs, () -> model.moveKeys(slot));
+            after(keysMs, () -> moveKeys(slot, from, to));
             after(keysMs + random.nextInt(500), () -> {
-                model.moveKeys(slot);
-                model.endMigration(slot);
+                moveKeys(slot, from, to);
+                if (isInSteps(slot)) {
+                    steps.onMoved(serverOf(from), serverOf(to), () -> model.endMigration(slot));
+                } else {
+                    model.endMigration(slot);
+                }
                 isBusy = false;
             });
+        }
+
+        private void moveKeys(int slot, FakeCluster.Member from, FakeCluster.Member to) {
+            if (isInSteps(slot)) {
+                steps.onMove(serverOf(from), serverOf(to), () -> model.moveKeys(slot));
+            } else {
+                model.moveKeys(slot);
+            }
+        }
+
+        /** The index of a server in the world. */
+        private int serverOf(FakeCluster.Member member) {
+            return firstNode + Arrays.asList(members).indexOf(member);
         }
 
         /** The first master is lost or cut off from the others, which promote its replica. */
@@ -104,13 +130,23 @@ final class ClusterSimulation {
             isBusy = true;
             count("FAILOVER");
             int deposed = first;
-            model.failOver(members[deposed], members[replica], random.nextBoolean());
+            boolean areKeysKept = random.nextBoolean();
+            int promoted = replica;
+            if (steps == null) {
+                model.failOver(members[deposed], members[promoted], areKeysKept);
+            } else {
+                steps.onFailOver(firstNode + deposed, firstNode + promoted,
+                        () -> model.failOver(members[deposed], members[promoted], areKeysKept));
+            }
             first = replica;
             replica = deposed;
             if (random.nextInt(3) == 0) {
                 nodes[deposed].crash();
             }
             after(random.nextInt(SERVED_MS_MAX), () -> {
+                if (steps != null) {
+                    steps.onHeal(firstNode + deposed);
+                }
                 model.heal(members[deposed], members[first]);
                 if (!nodes[deposed].isUp()) {
                     nodes[deposed].restart(false);
@@ -246,6 +282,7 @@ final class ClusterSimulation {
         }
         VirtualWorld.Client client = world.newClient(name, context, random.nextLong());
         clients.add(client);
+        ignoring = isIgnoring ? client : ignoring;
         for (int r = 0; r < RESOURCES; r++) {
             workers.add(new Worker(client, "resource-" + r,
                     isIgnoring ? ttlMs : ttlMs / 3 + random.nextInt(ttlMs * 2 / 3)));
@@ -294,6 +331,31 @@ final class ClusterSimulation {
             }
             scheduleFault();
         });
+    }
+
+    private boolean isInSteps(int slot) {
+        return steps != null && slot == FakeCluster.slotOf(stepsOf);
+    }
+
+    /** Writes the steps of one resource; call it before the run. */
+    StepTrace writeSteps(String resource, Consumer<Step> out) {
+        stepsOf = resource;
+        int[] nodes = new int[world.nodes().size()];
+        int[] owners = new int[VOTERS];
+        for (int i = 0; i < VOTERS; i++) {
+            if (i < clusters.size()) {
+                Cluster cluster = clusters.get(i);
+                Arrays.fill(nodes, cluster.firstNode, cluster.firstNode + SERVERS, i);
+                owners[i] = cluster.serverOf(cluster.ownerOf(FakeCluster.slotOf(resource)));
+            } else {
+                owners[i] = world.nodes().indexOf(single.get(i - clusters.size()));
+                nodes[owners[i]] = i;
+            }
+        }
+        steps = new StepTrace(world, out, new StepOwners(resource, nodes, owners));
+        clients.forEach(
+                client -> steps.addClient(client, 2, client == ignoring ? 0 : 1_000, List.of(), "n0,n1,n2"));
+        return steps;
     }
 
     /** Runs for a time, and then without faults until no key is left. */

@@ -9,16 +9,19 @@ public final class StepRuns {
     /** The names of the runs: random ones, and those that look for one kind of mistake. */
     public static final List<String> NAMES = List.of("random", "restarts", "clock rates", "four nodes", "slow network",
             "fenced", "pauses", "readers and writers", "late", "jumps", "lost keys", "thrifty", "small steps",
-            "slow turns", "sets", "reboots", "fresh group", "joint lists");
+            "slow turns", "sets", "reboots", "fresh group", "joint lists",
+            "clusters");
 
     private StepRuns() {
     }
 
     /** Returns the rule that a step of a run breaks, and the step; null if each is a step of the specification. */
     public static String rejected(String name, long seed) {
-        StepsMain.Result result = name.equals("joint lists")
-                ? StepsMain.checkJointLists(seed)
-                : StepsMain.check(plan(name, seed), null);
+        StepsMain.Result result = switch (name) {
+            case "joint lists" -> StepsMain.checkJointLists(seed);
+            case "clusters" -> StepsMain.checkClusters(seed, null);
+            default -> StepsMain.check(plan(name, seed), null);
+        };
         return result.rejected() == null ? null : result.rejected().getMessage();
     }
 

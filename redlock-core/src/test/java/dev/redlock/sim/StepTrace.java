@@ -34,6 +34,8 @@ final class StepTrace {
 
     private final VirtualWorld world;
     private final Consumer<Step> out;
+    /** Null without clusters. */
+    private final StepOwners owners;
     private final Map<String, Token> tokens = new HashMap<>();
     private final Map<String, Member> members = new HashMap<>();
     /** Tokens of attempts and leases. */
@@ -121,6 +123,8 @@ final class StepTrace {
         private long expiresAtMs;
         private int round;
         private boolean isJumped;
+        /** Set by another server of the cluster. */
+        private boolean isCopied;
         private long mark;
 
         Key(int node, String name, Token token) {
@@ -135,6 +139,12 @@ final class StepTrace {
     }
 
     StepTrace(VirtualWorld world, Consumer<Step> out) {
+        this(world, out, null);
+    }
+
+    /** @param owners the owners of the resource whose steps it writes; null without clusters */
+    StepTrace(VirtualWorld world, Consumer<Step> out, StepOwners owners) {
+        this.owners = owners;
         this.world = world;
         this.out = out;
         for (int i = 0; i < world.nodes().size(); i++) {
@@ -237,8 +247,20 @@ final class StepTrace {
         return text.length() == 0 ? "-" : text.toString();
     }
 
-    private static String node(int index) {
-        return "n" + index;
+    private String node(int server) {
+        return "n" + nodeOf(server);
+    }
+
+    private int nodeOf(int server) {
+        return owners == null ? server : owners.nodeOf(server);
+    }
+
+    private boolean isOwner(int server) {
+        return owners == null || owners.isOwner(server);
+    }
+
+    private boolean isFormer(int server) {
+        return owners != null && owners.isFormer(server);
     }
 
     // ---- time and clients -------------------------------------------------------------------------------------------
@@ -301,7 +323,9 @@ final class StepTrace {
         }
         Key key = due.key;
         present.get(key.node).remove(id(key.name, key.token));
-        if (key.isJumped || isOlder(key)) {
+        if (isFormer(key.node)) {
+            write(Step.of(due.atNs, "formerLoses", node(key.node), key.token.name));
+        } else if (key.isJumped || isOlder(key) && !key.isCopied) {
             write(Step.of(due.atNs, "drop", node(key.node), key.token.name, key.name,
                     key.isJumped ? "world" : "older"));
         } else {
@@ -339,6 +363,9 @@ final class StepTrace {
             // Another handle may keep the lock of a released one.
             int round = held == null ? 0 : held.round;
             Token token = held == null ? tokens.get(TestEngine.valueOf(lease)) : held.token;
+            if (token == null && owners != null) {
+                return;
+            }
             if (token == null) {
                 token = new Token("unsent", member, null);
             }
@@ -422,30 +449,32 @@ final class StepTrace {
             if (token != null && rejected == null) {
                 int round = command.verb().equals("extend") ? token.round : 0;
                 onSent(index, client, command, token);
-                all.add(new Sent(command, token, round, round > 0 && token.firstRounds.get(index) == round));
+                all.add(new Sent(command, token, round, round > 0 && token.firstRounds.get(nodeOf(index)) == round));
             }
         }
         return all;
     }
 
-    private static boolean isLock(SentCommand command) {
-        return !command.keys().get(0).endsWith(":waiting");
+    private boolean isLock(SentCommand command) {
+        String key = command.keys().get(0);
+        return owners == null ? !key.endsWith(":waiting") : key.equals(owners.resource);
     }
 
     private void onSent(int index, String client, SentCommand command, Token token) {
         long nowNs = world.nowNs();
+        String asked = isOwner(index) ? node(index) : "-";
         switch (command.verb()) {
             case "acquire" -> {
-                token.firstRounds.putIfAbsent(index, 0);
+                token.firstRounds.putIfAbsent(nodeOf(index), 0);
                 // The commands of one turn leave one after another, and the attempt may be decided in between.
                 boolean isLate = token.decidedTurn == token.member.client.turnCount();
-                guarded(client, index, Step.of(nowNs, "ask", token.name, client, node(index),
+                guarded(client, index, Step.of(nowNs, "ask", token.name, client, asked,
                         String.join(",", command.keys()), command.isReader() ? "reader" : "-",
                         command.ttlMs() * NS_PER_MS, isLate ? "late" : ""));
             }
             case "extend" -> {
-                token.firstRounds.putIfAbsent(index, token.round);
-                guarded(client, index, Step.of(nowNs, "extend", token.name, token.round, node(index),
+                token.firstRounds.putIfAbsent(nodeOf(index), token.round);
+                guarded(client, index, Step.of(nowNs, "extend", token.name, token.round, asked,
                         command.ttlMs() * NS_PER_MS));
             }
             case "release" -> {
@@ -482,6 +511,10 @@ final class StepTrace {
         }
         long nowNs = world.nowNs();
         expire(index, sent);
+        if (isFormer(index)) {
+            onExecutedByFormer(index, sent, verb, reply);
+            return;
+        }
         boolean isChange = true;
         if (verb.startsWith("acquire")) {
             isChange = reply > 0;
@@ -503,6 +536,22 @@ final class StepTrace {
         readKeys(index, sent.token, sent.round, isChange);
     }
 
+    private void onExecutedByFormer(int index, Sent sent, String verb, long reply) {
+        long nowNs = world.nowNs();
+        Token token = sent.token;
+        boolean isSet = verb.startsWith("acquire") ? reply > 0 : verb.startsWith("extend") && reply == 2;
+        if (isSet) {
+            write(Step.of(nowNs, "formerGrants", node(index), token.name, sent.round));
+        }
+        if (verb.startsWith("extend") && (reply == 1 || isSet && sent.isFirst)) {
+            write(Step.of(nowNs, "formerRenews", node(index), token.name, sent.round));
+        }
+        if (verb.startsWith("release") && present.get(index).remove(id(owners.resource, token)) != null) {
+            write(Step.of(nowNs, "formerLoses", node(index), token.name));
+        }
+        readKeys(index, token, sent.round, false);
+    }
+
     /** A command deletes most of the expired keys that it finds, and renews that of its token. */
     private void expire(int index, Sent sent) {
         markPresent(index);
@@ -511,6 +560,18 @@ final class StepTrace {
                 .stream()
                 .filter(key -> key.mark != pollCount || key.token == sent.token)
                 .filter(key -> sent.command.keys().contains(key.name) && isExpired(key, wallMs))
+                .forEach(key -> end(new Due(world.nowNs(), null, key)));
+        for (int other = 0; owners != null && other < present.size(); other++) {
+            if (other != index && owners.nodeOf(other) == owners.nodeOf(index) && owners.isOwner(other)) {
+                // Its key has moved or expired, or the command would not be executed here.
+                endExpired(List.copyOf(present.get(other).values()));
+            }
+        }
+    }
+
+    private void endExpired(List<Key> keys) {
+        keys.stream()
+                .filter(key -> isExpired(key, world.node(key.node).redis().wallMs()))
                 .forEach(key -> end(new Due(world.nowNs(), null, key)));
     }
 
@@ -534,6 +595,7 @@ final class StepTrace {
             if (key.expiresAtMs != expiresAtMs) {
                 key.expiresAtMs = expiresAtMs;
                 key.isJumped = false;
+                key.isCopied = false;
                 key.round = token == changed ? round : key.round;
             }
             key.mark = pollCount;
@@ -584,7 +646,81 @@ final class StepTrace {
         if (!isDataKept) {
             present.get(index).clear();
         }
+        if (owners != null) {
+            // A server of a cluster restarts after it has been deposed.
+            return;
+        }
         write(Step.of(world.nowNs(), "restart", node(index), isDataKept ? "kept" : ""));
+    }
+
+    // ---- clusters ---------------------------------------------------------------------------------------------------
+
+    /** Moves the keys of the resource, which the other server owns when all have moved. */
+    void onMove(int from, int to, Runnable move) {
+        onQuiet();
+        boolean isOwned = owners.isOwner(from);
+        if (isOwned) {
+            owners.onMove(to);
+        }
+        move.run();
+        if (isOwned) {
+            copyKeys(from, to);
+            endExpired(List.copyOf(present.get(from).values()));
+            present.get(from).clear();
+        }
+    }
+
+    void onMoved(int from, int to, Runnable end) {
+        onQuiet();
+        end.run();
+        if (owners.isOwner(from)) {
+            writeFailOver(to);
+            owners.onChange(to, StepOwners.NONE);
+            write(Step.of(world.nowNs(), "formerEnds", node(to)));
+        }
+    }
+
+    void onFailOver(int master, int replica, Runnable failOver) {
+        onQuiet();
+        failOver.run();
+        if (owners.isOwner(master)) {
+            copyKeys(master, replica);
+            writeFailOver(replica);
+            owners.onChange(replica, master);
+        }
+    }
+
+    void onHeal(int deposed) {
+        onQuiet();
+        if (owners.isFormer(deposed)) {
+            write(Step.of(world.nowNs(), "formerEnds", node(deposed)));
+            owners.onFormerEnd(deposed);
+        }
+        present.get(deposed).clear();
+    }
+
+    private void writeFailOver(int owner) {
+        write(Step.of(world.nowNs(), "failOver", node(owner), present.get(owner)
+                .values()
+                .stream()
+                .map(key -> key.token.name)
+                .collect(Collectors.joining(","))));
+    }
+
+    /** The other server may have some of the keys. */
+    private void copyKeys(int from, int to) {
+        Map<String, Key> keys = present.get(to);
+        world.node(to).redis().visitEntries((name, value, expiresAtMs, isEntry) -> {
+            Token token = tokens.get(value);
+            Key key = token == null ? null : present.get(from).get(id(name, token));
+            if (key != null) {
+                Key copy = new Key(to, name, token);
+                copy.round = key.round;
+                copy.expiresAtMs = expiresAtMs;
+                copy.isCopied = true;
+                keys.put(id(name, token), copy);
+            }
+        });
     }
 
     // ---- what the world does to keys --------------------------------------------------------------------------------

@@ -13,9 +13,12 @@ import java.util.SplittableRandom;
 
 /**
  * Checks that each step of random runs is one of the specification: {@code -Dsim.count} runs of the seed of seeds
- * {@code -Dsim.first}, one of twenty with joint lists. {@code -Dsim.seed} prints the steps of one run.
+ * {@code -Dsim.first}, one of twenty with joint lists, one of twenty with clusters. {@code -Dsim.seed} prints the
+ * steps of one run, with {@code -Dsim.clusters=true} of one with clusters.
  */
 public final class StepsMain {
+    private static final int CLUSTER_MS = 10_000;
+
     private StepsMain() {
     }
 
@@ -23,7 +26,9 @@ public final class StepsMain {
         ResourceLeakDetector.setLevel(ResourceLeakDetector.Level.DISABLED);
         Long one = Long.getLong("sim.seed");
         if (one != null) {
-            System.out.println(check(SimPlan.of(one), System.out));
+            System.out.println(Boolean.getBoolean("sim.clusters")
+                    ? checkClusters(one, System.out)
+                    : check(SimPlan.of(one), System.out));
             return;
         }
         long count = Long.getLong("sim.count", 1_000);
@@ -36,7 +41,11 @@ public final class StepsMain {
         long steps = 0;
         for (int i = 0; i < count && failures.size() < 20; i++) {
             long seed = seeds.nextLong();
-            Result result = i % 20 == 19 ? checkJointLists(seed >>> 1) : check(SimPlan.of(seed), null);
+            Result result = switch (i % 20) {
+                case 19 -> checkJointLists(seed >>> 1);
+                case 9 -> checkClusters(seed >>> 1, null);
+                default -> check(SimPlan.of(seed), null);
+            };
             steps += result.stepCount;
             if (result.rejected != null) {
                 failures.add(result.toString());
@@ -78,6 +87,19 @@ public final class StepsMain {
         StepTrace trace = simulation.writeSteps(checker::accept);
         simulation.run();
         return new Result(simulation, checker.stepCount(), 0, trace.rejected());
+    }
+
+    /** Checks one resource of a run with clusters. */
+    static Result checkClusters(long seed, PrintStream out) {
+        return checkClusters(seed, ClusterSimulation.Silence.ALL_OBEY, CLUSTER_MS, out);
+    }
+
+    static Result checkClusters(long seed, ClusterSimulation.Silence silence, int workMs, PrintStream out) {
+        StepChecker checker = new StepChecker(Set.of());
+        ClusterSimulation simulation = new ClusterSimulation(seed, silence);
+        StepTrace trace = simulation.writeSteps("resource-" + seed % 3, step -> print(checker, step, out));
+        simulation.run(workMs);
+        return new Result("clusters, seed " + seed + ": " + simulation, checker.stepCount(), 0, trace.rejected());
     }
 
     private static void print(StepChecker checker, Step step, PrintStream out) {

@@ -4,6 +4,7 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertNull;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import dev.redlock.spec.Rejected;
 import dev.redlock.spec.Rule;
 import dev.redlock.spec.Step;
 import dev.redlock.spec.StepChecker;
@@ -48,6 +49,16 @@ class StepsTest {
         }
     }
 
+    /** A client asks a cluster too soon after a change of the owner. */
+    @Test
+    void aVoteInTheSilenceIsRejected() {
+        Rejected rejected = null;
+        for (long seed = 1; seed <= 20 && rejected == null; seed++) {
+            rejected = StepsMain.checkClusters(seed, ClusterSimulation.Silence.ONE_IGNORES, 60_000, null).rejected();
+        }
+        assertEquals(Rule.Silence, rejected.rule());
+    }
+
     /** The seed has such a lease. */
     @Test
     void aLeaseMayEndWithinTheTurnThatOpensItsExtension() {
@@ -64,9 +75,13 @@ class StepsTest {
             simulation.run();
             assertNull(trace.rejected());
         }
+        ClusterSimulation clusters = new ClusterSimulation(2, ClusterSimulation.Silence.ALL_OBEY);
+        StepTrace ofClusters = clusters.writeSteps("resource-2", step -> names.add(step.name()));
+        clusters.run(10_000);
+        assertNull(ofClusters.rejected());
         assertEquals(Set.of("client", "ask", "win", "extend", "winExtension", "valid", "finish", "release", "keys",
                 "executeAcquire", "executeExtension", "executeRelease", "startRaise", "executeRaise", "expire", "drop",
-                "restart", "fresh", "mark"), names);
+                "restart", "fresh", "mark", "failOver", "formerRenews", "formerEnds"), names);
     }
 
     /** Observing a run does not change it. */

@@ -26,12 +26,12 @@ final class ClientSteps {
     }
 
     /**
-     * {@code ask TOKEN CLIENT NODE RESOURCES reader|- TTL_NS [late]}: one line for each node. A late one was sent while
-     * the attempt was open, and leaves after its decision in the same turn of the client.
+     * {@code ask TOKEN CLIENT NODE|- RESOURCES reader|- TTL_NS [late]}: one line for each node. A late one was sent
+     * while the attempt was open, and leaves after its decision in the same turn of the client. One without a node is
+     * sent to a server that does not own the resource.
      */
     void ask(Step step) {
         Token token = state.token(step.word(0));
-        int node = State.node(step.word(2));
         if (token.phase == Phase.UNUSED) {
             token.owner = state.clients.get(step.word(1));
             token.needs = Set.of(step.word(3).split(","));
@@ -44,15 +44,8 @@ final class ClientSteps {
         if (token.phase == Phase.OVER && !isLate && state.on(Rule.NewTokens)) {
             throw new Rejected(step, Rule.NewTokens, "the token is over");
         }
-        if ((token.owner.members() & 1L << node) == 0) {
-            throw new Rejected(step, Rule.Sent, "no node of the client");
-        }
-        Token forgotten = state.inQuarantine(node);
-        if (forgotten != null) {
-            throw new Rejected(step, Rule.GuardAttempts, "the node has forgotten " + forgotten);
-        }
-        if (state.isFresh && !isLate) {
-            votes(step, token, node);
+        if (!step.word(2).equals("-")) {
+            askNode(step, token, isLate);
         }
         if (state.on(Rule.ListsOverlap)) {
             for (Token other : state.active) {
@@ -61,10 +54,36 @@ final class ClientSteps {
                 }
             }
         }
-        token.acquiring |= 1L << node;
         if (!isLate) {
             token.phase = Phase.TRYING;
             state.active.add(token);
+        }
+    }
+
+    private void askNode(Step step, Token token, boolean isLate) {
+        int node = State.node(step.word(2));
+        if ((token.owner.members() & 1L << node) == 0) {
+            throw new Rejected(step, Rule.Sent, "no node of the client");
+        }
+        isNotSilent(step, node);
+        Token forgotten = state.inQuarantine(node);
+        if (forgotten != null) {
+            throw new Rejected(step, Rule.GuardAttempts, "the node has forgotten " + forgotten);
+        }
+        if (state.isFresh && !isLate) {
+            votes(step, token, node);
+        }
+        token.acquiring |= 1L << node;
+    }
+
+    /** {@code pred isSilent}, and the quarantine after {@code formerEnds}. */
+    private void isNotSilent(Step step, int node) {
+        long bit = 1L << node;
+        if ((state.serving & bit) != 0 && state.on(Rule.SilenceServed)) {
+            throw new Rejected(step, Rule.SilenceServed, "the former owner still serves");
+        }
+        if ((state.failedOver & bit) != 0 && state.on(Rule.Silence) && state.inQuarantine(node) != null) {
+            throw new Rejected(step, Rule.Silence, "the former owner had " + state.inQuarantine(node));
         }
     }
 
@@ -115,7 +134,7 @@ final class ClientSteps {
         }
     }
 
-    /** {@code extend TOKEN ROUND} opens a round; {@code extend TOKEN ROUND NODE TTL_NS} asks a node in it. */
+    /** {@code extend TOKEN ROUND} opens a round; {@code extend TOKEN ROUND NODE|- TTL_NS} asks a node in it. */
     void extend(Step step) {
         Token token = state.token(step.word(0));
         if (step.words().size() == 2) {
@@ -125,10 +144,14 @@ final class ClientSteps {
             token.renewed = 0;
             return;
         }
+        if (step.word(2).equals("-")) {
+            return;
+        }
         int node = State.node(step.word(2));
         if ((token.owner.members() & 1L << node) == 0) {
             throw new Rejected(step, Rule.Sent, "no node of the client");
         }
+        isNotSilent(step, node);
         Token forgotten = state.inQuarantine(node);
         if (forgotten != null && state.on(Rule.GuardExtensions)) {
             throw new Rejected(step, Rule.GuardExtensions, "the node has forgotten " + forgotten);

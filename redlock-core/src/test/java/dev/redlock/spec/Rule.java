@@ -12,6 +12,8 @@ public enum Rule {
     Phases, Sent, Exclusion,
     // fresh.als
     FewLost, WholeGroup, MarkOfProcess, VotersAtStart,
+    // clusters.als
+    Silence, SilenceServed,
     // timed.als
     FirstByte, OwnT1, OldVotesEnd, LowerFirst,
     // fencing.als

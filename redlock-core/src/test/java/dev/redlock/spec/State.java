@@ -108,6 +108,11 @@ final class State {
     /** {@code count} of {@code fencing.als}, for each node and resource. */
     final Map<Integer, Map<String, Long>> counts = new HashMap<>();
 
+    /** {@code Serving} of {@code clusters.als}: a former owner still serves. */
+    long serving;
+    /** The nodes whose owner has changed. */
+    long failedOver;
+
     /** {@code fresh.als} replaces the restart guard of {@code redlock.als}. */
     boolean isFresh;
     /** {@code Marked}. */

@@ -14,6 +14,7 @@ public final class StepChecker {
     private final ClientSteps clients;
     private final NodeSteps nodes;
     private final WorldSteps world;
+    private final ClusterSteps clusters;
     private final TimedSteps timed;
     private final FencingSteps fencing;
     private long stepCount;
@@ -24,6 +25,7 @@ public final class StepChecker {
         clients = new ClientSteps(state);
         nodes = new NodeSteps(state);
         world = new WorldSteps(state);
+        clusters = new ClusterSteps(state);
         timed = new TimedSteps(state);
         fencing = new FencingSteps(state);
     }
@@ -63,6 +65,17 @@ public final class StepChecker {
             case "expire" -> world.expire(step);
             case "drop" -> world.drop(step);
             case "restart" -> world.restart(step);
+            case "failOver" -> clusters.failOver(step);
+            case "formerGrants" -> {
+                clusters.formerGrants(step);
+                formerVotes(step);
+            }
+            case "formerRenews" -> {
+                clusters.formerRenews(step);
+                formerVotes(step);
+            }
+            case "formerLoses" -> clusters.formerLoses(step);
+            case "formerEnds" -> clusters.formerEnds(step);
             case "fresh" -> state.isFresh = true;
             case "mark" -> world.mark(step);
             case "unseen" -> world.unseen(step);
@@ -87,6 +100,11 @@ public final class StepChecker {
         if (step.words().size() > 2) {
             timed.start(step, state.token(step.word(0)), step.number(1), step.number(3));
         }
+    }
+
+    /** {@code formerGrants NODE TOKEN ROUND}, and {@code formerRenews}. */
+    private void formerVotes(Step step) {
+        timed.execute(state.token(step.word(1)), State.node(step.word(0)), step.number(2));
     }
 
     private void executeAcquire(Step step) {

@@ -92,6 +92,8 @@ class StepCheckerTest {
                     """;
             case GuardAttempts -> HELD + "4 restart n0\n9 ask b B n0 r - 1000000000";
             case FewLost, WholeGroup, MarkOfProcess, VotersAtStart -> "0 fresh\n" + MARKS + wrongInFreshGroup(rule);
+            case Silence -> HELD + "4 failOver n0\n5 formerEnds n0\n9 ask b B n0 r - 1000000000";
+            case SilenceServed -> HELD + "4 failOver n0\n9 ask b B n0 r - 1000000000";
             case GuardExtensions -> HELD + "4 restart n0\n5 extend a 1\n9 extend a 1 n0 1000000000";
             case AllListsExtend -> """
                     0 client A 10000 2000000 0 n0,n1,n2 n2,n3,n4
@@ -242,6 +244,36 @@ class StepCheckerTest {
         assertFresh(Rule.WholeGroup, asked + two + "5 mark n0");
     }
 
+    /** The former owner grants and renews while it serves; the votes of the new one count after the silence. */
+    @Test
+    void aFormerOwnerServes() {
+        String steps = START + """
+                0 ask a A - r - 1000000000
+                0 ask a A n1 r - 1000000000
+                1 failOver n0
+                2 executeAcquire a n1 granted
+                3 formerGrants n0 a 0
+                4 win a n0,n1 988000000 4
+                5 extend a 1
+                5 extend a 1 - 1000000000
+                5 extend a 1 n1 1000000000
+                6 formerRenews n0 a 1
+                7 executeExtension a n1 held 1
+                8 winExtension a n0,n1 988000005
+                9 formerEnds n0
+                10 finish a
+                11 ask b B n0 r - 1000000000
+                12 executeAcquire b n0 granted
+                """;
+        StepChecker checker = new StepChecker(Set.of());
+        steps.lines().map(Step::parse).forEach(checker::accept);
+        assertRejected(Rule.SetIfFree, HELD + "4 failOver n0\n4 ask b B - r - 1000000000\n9 formerGrants n0 b 0");
+        assertRejected(Rule.RepairNoVote, HELD + "4 failOver n2\n9 formerRenews n2 a 1");
+        assertRejected(Rule.KeysOutlive, HELD + "4 failOver n0\n9 formerLoses n0 a");
+        assertRejected(Rule.Sent, HELD + "4 failOver n0 a\n5 formerEnds n0\n9 formerRenews n0 a 1");
+        assertRejected(Rule.Sent, START + "0 ask a A n0 r - 1000000000\n1 failOver n0\n9 executeAcquire a n0 granted");
+    }
+
     private static void assertFresh(Rule rule, String text, Rule... off) {
         Set<Rule> all = EnumSet.of(Rule.FewLost, off);
         StepChecker checker = new StepChecker(all);
@@ -293,13 +325,14 @@ class StepCheckerTest {
     @Test
     void theRulesHaveTheNamesOfTheSpecification() throws IOException {
         StringBuilder all = new StringBuilder();
-        for (String file : List.of("redlock", "fresh", "timed", "fencing")) {
+        for (String file : List.of("redlock", "fresh", "clusters", "timed", "fencing")) {
             all.append(Files.readString(Path.of("../docs/internals/spec/" + file + ".als")));
         }
         String text = all.toString();
         Set<String> own = new TreeSet<>(List.of("Phases", "Sent", "Exclusion"));
         for (Rule rule : Rule.values()) {
-            boolean isOfSpecification = text.contains("  " + rule + ", ") || text.contains("  " + rule + " ");
+            boolean isOfSpecification = text.contains("  " + rule + ", ") || text.contains("  " + rule + " ")
+                    || text.contains("sig " + rule + " extends Rule");
             assertEquals(!own.contains(rule.name()), isOfSpecification, rule.name());
         }
     }
