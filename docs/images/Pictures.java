@@ -2,6 +2,7 @@ import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.List;
 import java.util.Locale;
 
@@ -9,7 +10,7 @@ import java.util.Locale;
  * Draws the pictures of README from the figures of the comparison, for light and for dark pages.
  *
  * <pre>
- * java docs/images/Pictures.java docs/guides/figures/compare.csv docs/images
+ * java docs/images/Pictures.java docs/guides/figures/compare.csv docs/images [figures of the servers]
  * </pre>
  */
 public final class Pictures {
@@ -17,6 +18,12 @@ public final class Pictures {
     private static final int HEIGHT = 270;
     private static final String FONT = "font-family=\"system-ui, 'Segoe UI', Helvetica, Arial, sans-serif\"";
     private static final int LABEL_GAP = 15;
+    /** The width of the longest bar of its scale. */
+    private static final int BAR_WIDTH = 235;
+    private static final int BREAK_WIDTH = 6;
+    /** Where the bars start. */
+    private static final int LEFT = 132;
+    private static final double MILLION = 1e6;
 
     /** A driver of the comparison and its name for readers. */
     private record Driver(String id, String label) {
@@ -34,6 +41,9 @@ public final class Pictures {
     private static final List<Driver> BARS = List.of(new Driver("redlock", "redlock"),
             new Driver("lettuce-batched", "Lettuce, tuned"), new Driver("redlock-blocking", "redlock, blocking"),
             new Driver("jedis", "Jedis"), new Driver("redisson", "Redisson RedLock"));
+    private static final List<Driver> SERVERS = List.of(new Driver("redlock-each", "plain"),
+            new Driver("redlock", "batched"), new Driver("redlock-thrifty", "thrifty"),
+            new Driver("redlock-retained", "retained"));
     private static final int[] NODES = {1, 3, 5};
 
     private final List<String[]> rows = new ArrayList<>();
@@ -41,22 +51,27 @@ public final class Pictures {
     private StringBuilder svg;
     private Theme theme;
 
-    private Pictures() {
+    private Pictures(String file) throws IOException {
+        for (String line : Files.readAllLines(Path.of(file))) {
+            if (columns == null && !line.startsWith("#")) {
+                columns = List.of(line.split(","));
+            } else if (!line.startsWith("#")) {
+                rows.add(line.split(",", -1));
+            }
+        }
     }
 
     public static void main(String[] args) throws IOException {
-        Pictures pictures = new Pictures();
-        for (String line : Files.readAllLines(Path.of(args[0]))) {
-            if (pictures.columns == null && !line.startsWith("#")) {
-                pictures.columns = List.of(line.split(","));
-            } else if (!line.startsWith("#")) {
-                pictures.rows.add(line.split(",", -1));
-            }
-        }
+        Pictures pictures = new Pictures(args[0]);
         for (Theme theme : THEMES) {
             pictures.theme = theme;
             Files.writeString(Path.of(args[1], "latency-" + theme.name() + ".svg"), pictures.latency());
             Files.writeString(Path.of(args[1], "throughput-" + theme.name() + ".svg"), pictures.throughput());
+            if (args.length > 2) {
+                Pictures servers = new Pictures(args[2]);
+                servers.theme = theme;
+                Files.writeString(Path.of(args[1], "servers-" + theme.name() + ".svg"), servers.servers());
+            }
         }
     }
 
@@ -138,20 +153,50 @@ public final class Pictures {
     // ---- cycles per second, 64 in flight ----------------------------------------------------------------------------
 
     private String throughput() {
-        start("Locks per second, 3 nodes, 64 in flight");
-        double greatest = value(64, BARS.get(0).id(), 3, "cycles_per_s");
-        for (int i = 0; i < BARS.size(); i++) {
-            Driver driver = BARS.get(i);
-            double perSecond = value(64, driver.id(), 3, "cycles_per_s");
+        double[] figures = BARS.stream().mapToDouble(driver -> value(64, driver.id(), 3, "cycles_per_s")).toArray();
+        return bars("Locks per second, 3 nodes, 64 in flight", BARS, figures, 0, figures[0]);
+    }
+
+    /** What all servers together do with one core. A retained lock costs them next to nothing, so its bar is broken. */
+    private String servers() {
+        List<Driver> drivers = SERVERS.stream()
+                .filter(driver -> rows.stream().anyMatch(row -> row[1].equals(driver.id())))
+                .toList();
+        double[] figures = drivers.stream()
+                .mapToDouble(driver -> 1e6 / value(64, driver.id(), 3, "servers_cpu_us"))
+                .toArray();
+        return bars("Locks per second for each core of all servers", drivers, figures, 1,
+                Arrays.stream(figures).limit(3).max().orElseThrow());
+    }
+
+    private String bars(String title, List<Driver> drivers, double[] figures, int own, double greatest) {
+        start(title);
+        for (int i = 0; i < drivers.size(); i++) {
+            Driver driver = drivers.get(i);
+            double perSecond = figures[i];
             double top = 42 + i * 43;
-            String color = i == 0 ? theme.own() : theme.other();
-            svg.append(String.format(Locale.ROOT,
-                    "<rect x=\"132\" y=\"%.1f\" width=\"%.1f\" height=\"26\" rx=\"2\" fill=\"%s\"/>%n", top,
-                    Math.max(1, perSecond / greatest * 235), color));
-            text(124, top + 18, "end", i == 0 ? color : theme.text(), i == 0 ? 700 : 400, 12, driver.label());
-            text(132 + Math.max(1, perSecond / greatest * 235) + 7, top + 18, "start", theme.text(), 400, 12,
-                    String.format(Locale.ROOT, "%,.0f", perSecond).replace(',', ' '));
+            String color = i == own ? theme.own() : theme.other();
+            double width = Math.min(BAR_WIDTH, Math.max(1, perSecond / greatest * BAR_WIDTH));
+            if (perSecond > greatest) {
+                rectangle(LEFT + BAR_WIDTH - 40 + BREAK_WIDTH, top, 40 - BREAK_WIDTH, color);
+                rectangle(LEFT, top, BAR_WIDTH - 40, color);
+            } else {
+                rectangle(LEFT, top, width, color);
+            }
+            text(LEFT - 8, top + 18, "end", i == own ? color : theme.text(), i == own ? 700 : 400, 12, driver.label());
+            text(LEFT + width + 7, top + 18, "start", theme.text(), 400, 12, number(perSecond));
         }
         return end();
+    }
+
+    private void rectangle(int x, double y, double width, String color) {
+        svg.append(String.format(Locale.ROOT,
+                "<rect x=\"%d\" y=\"%.1f\" width=\"%.1f\" height=\"26\" rx=\"2\" fill=\"%s\"/>%n", x, y, width, color));
+    }
+
+    private static String number(double perSecond) {
+        return perSecond < 10 * MILLION
+                ? String.format(Locale.ROOT, "%,.0f", perSecond).replace(',', ' ')
+                : String.format(Locale.ROOT, "%,.0f million", perSecond / MILLION).replace(',', ' ');
     }
 }

@@ -26,6 +26,7 @@ public final class Drivers {
             Stream.of(new RedlockDriver(ApiForm.CALLBACK, CommandMode.SCRIPTS, false, false),
                     new RedlockDriver(ApiForm.CALLBACK, CommandMode.SCRIPTS, true, false),
                     new RedlockDriver(ApiForm.CALLBACK, CommandMode.AUTO, false, true),
+                    new RedlockDriver(ApiForm.CALLBACK, CommandMode.AUTO, true, false),
                     lettuce("lettuce", LettuceSession::futures),
                     lettuce("lettuce-batched", spec -> LettuceSession.batches(spec, false)),
                     // Command for command what redlock-scripts-each asks of the nodes.
@@ -47,8 +48,8 @@ public final class Drivers {
      * those of options, and those that need other servers.
      */
     public static final List<String> COMPARED = NAMES.stream()
-            .filter(name -> !List.of("redlock-watched", "redlock-scripts-each", "redlock-thrifty", "lettuce-scripts",
-                    "redisson-fenced", "etcd", "zookeeper").contains(name))
+            .filter(name -> !List.of("redlock-watched", "redlock-scripts-each", "redlock-thrifty", "redlock-each",
+                    "lettuce-scripts", "redisson-fenced", "etcd", "zookeeper").contains(name))
             .toList();
 
     /** @threading any thread */

@@ -24,8 +24,10 @@ class DriversTest {
     void driversThatRepeatOthersCommandsOrNeedOtherServersAreComparedOnlyByName() {
         List<String> left = new ArrayList<>(Drivers.NAMES);
         left.removeAll(Drivers.COMPARED);
-        assertEquals(List.of("redlock-watched", "redlock-scripts-each", "redlock-thrifty", "lettuce-scripts",
-                "redisson-fenced", "etcd", "zookeeper"), left);
+        assertEquals(
+                List.of("redlock-watched", "redlock-scripts-each", "redlock-thrifty", "redlock-each", "lettuce-scripts",
+                        "redisson-fenced", "etcd", "zookeeper"),
+                left);
     }
 
     @ParameterizedTest
