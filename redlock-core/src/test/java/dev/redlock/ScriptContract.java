@@ -772,6 +772,14 @@ public final class ScriptContract {
         long seeded = bench.number("acquire_fenced_set", "k1 k2 c1 c2", "a 60000 90000 -");
         assertTrue(seeded > 1L << 50, () -> "the missing counter is seeded by the clock: " + seeded);
         bench.assertKey("c1", seeded + " 90000");
+        for (String counters : List.of("c1 k", "k c1")) {
+            bench.with("c1 41");
+            reader(bench, "r", MINUTE_MS);
+            bench.assertReply("FENCE", "acquire_fenced_set", "k1 k2 " + counters, "a 60000 90000 -");
+            bench.assertKey("k1", "nothing");
+            bench.assertKey("c1", "41");
+            assertEquals("WRONGTYPE 60000", bench.key("k"));
+        }
     }
 
     private static void checkSet(Bench bench) {
@@ -817,6 +825,13 @@ public final class ScriptContract {
         bench.assertKey("c2", "58 90000");
         bench.assertReply("0", "raise_set", "k1 k3 c1 c2", "a 60 90000");
         bench.assertKey("c1", "58 90000");
+        for (String counters : List.of("c1 k", "k c1")) {
+            bench.with("k1 a 60000", "k2 a 60000", "c1 41");
+            reader(bench, "r", MINUTE_MS);
+            bench.assertReply("0", "raise_set", "k1 k2 " + counters, "a 58 90000");
+            bench.assertKey("c1", "41");
+            assertEquals("WRONGTYPE 60000", bench.key("k"));
+        }
     }
 
     private static void releaseSet(Bench bench, String script, String keys, String arguments) {

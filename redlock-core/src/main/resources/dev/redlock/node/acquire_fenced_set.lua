@@ -7,7 +7,8 @@
 --         -(n * 2^22 + ticket * 2^12 + i * 2^5 + place)
 --                             refused, as by acquire_set
 --         error               a counter is not a count, or it has reached 2^53 - 1
--- The counters come first: an error about them leaves no lock behind.
+-- The counters come first: an error about them leaves no lock behind. MGET takes one of another type for missing, which
+-- EXISTS does not.
 local n = #KEYS / 2
 local reservation = ARGV[4]
 local tickets_from = 4
@@ -17,7 +18,7 @@ local found = redis.call('MGET', unpack(KEYS, n + 1))
 local value = 0
 local is_any_missing = false
 for i = 1, n do
-  local count = tonumber(found[i] or '0')
+  local count = tonumber(found[i] or redis.call('EXISTS', KEYS[n + i]) == 0 and '0' or '')
   if not count or count < 0 or count ~= math.floor(count) then
     return redis.error_reply('FENCE the counter is not a count, or it has reached its end')
   end

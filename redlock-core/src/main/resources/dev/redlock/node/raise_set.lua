@@ -7,7 +7,8 @@ local n = #KEYS / 2
 local found = redis.call('MGET', unpack(KEYS))
 local value = tonumber(ARGV[2])
 for i = 1, n do
-  local current = tonumber(found[n + i] or '0')
+  -- MGET takes a counter of another type for missing, EXISTS does not.
+  local current = tonumber(found[n + i] or redis.call('EXISTS', KEYS[n + i]) == 0 and '0' or '')
   if found[i] ~= ARGV[1] or not current or current > value or value > 9007199254740991 then
     return 0
   end
