@@ -300,7 +300,12 @@ final class StepTrace {
         lastNs = nowNs;
         if (due != null) {
             due.sort(Comparator.comparingLong(Due::atNs).thenComparing(each -> each.key != null));
-            due.forEach(this::end);
+            for (Due each : due) {
+                // No lease rests on the key any more if its token has ended first.
+                if (each.key == null || each.key.token.isActive) {
+                    end(each);
+                }
+            }
         }
     }
 

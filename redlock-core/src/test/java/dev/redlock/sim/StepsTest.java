@@ -1,15 +1,20 @@
 package dev.redlock.sim;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertNotNull;
 import static org.junit.jupiter.api.Assertions.assertNull;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import dev.redlock.AcquireOptions;
+import dev.redlock.RedlockContext;
 import dev.redlock.spec.Rejected;
 import dev.redlock.spec.Rule;
 import dev.redlock.spec.Step;
 import dev.redlock.spec.StepChecker;
 import io.netty.util.ResourceLeakDetector;
+import java.time.Duration;
 import java.util.HashSet;
+import java.util.List;
 import java.util.Set;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
@@ -63,6 +68,38 @@ class StepsTest {
     @Test
     void aLeaseMayEndWithinTheTurnThatOpensItsExtension() {
         assertNull(StepRuns.rejected("slow turns", 49));
+    }
+
+    /** The node has not deleted the key, which expires after its lease has ended, when its clock is set back. */
+    @Test
+    void aClockThatIsSetBackRestoresTheKeyOfALeaseThatHasEnded() {
+        VirtualWorld world = new VirtualWorld(1);
+        StepTrace trace = new StepTrace(world, new StepChecker(Set.of())::accept);
+        VirtualWorld.Client holder = client(world, trace, "holder");
+        VirtualWorld.Client other = client(world, trace, "other");
+        world.runMs(100);
+        AcquireOptions options = AcquireOptions.ofTtl(Duration.ofMillis(300)).tryOnce();
+        holder.redlock().acquireAsync("orders", options);
+        world.runMs(5);
+        holder.pause();
+        other.pause();
+        world.runMs(400);
+        assertNull(world.node(0).redis().get("orders"));
+        world.node(0).redis().clockJump(-200);
+        assertNotNull(world.node(0).redis().get("orders"));
+        other.resume();
+        other.redlock().acquireAsync("invoices", options);
+        world.runMs(5);
+        assertNotNull(world.node(0).redis().get("invoices"));
+        assertNull(trace.rejected());
+        world.end();
+    }
+
+    private static VirtualWorld.Client client(VirtualWorld world, StepTrace trace, String name) {
+        RedlockContext context = new RedlockContext().nodes(world.addresses());
+        VirtualWorld.Client client = world.newClient(name, context, name.hashCode());
+        trace.addClient(client, 2, 1_000, List.of(), "n0");
+        return client;
     }
 
     /** The runs have each kind of step, and each is more than a few. */
