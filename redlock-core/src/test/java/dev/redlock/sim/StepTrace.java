@@ -493,6 +493,9 @@ final class StepTrace {
     }
 
     private void guarded(String client, int index, Step step) {
+        if (rejected != null) {
+            return;
+        }
         write(step);
         if (rejected != null && GUARDS.contains(rejected.rule()) && isDeceived.test(client, index)) {
             rejected = null;

@@ -3,19 +3,23 @@ package dev.redlock.sim;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertNotNull;
 import static org.junit.jupiter.api.Assertions.assertNull;
+import static org.junit.jupiter.api.Assertions.assertSame;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import dev.redlock.AcquireOptions;
 import dev.redlock.RedlockContext;
+import dev.redlock.api.RestartGuardMode;
 import dev.redlock.spec.Rejected;
 import dev.redlock.spec.Rule;
 import dev.redlock.spec.Step;
 import dev.redlock.spec.StepChecker;
 import io.netty.util.ResourceLeakDetector;
 import java.time.Duration;
+import java.util.ArrayList;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Set;
+import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Tag;
@@ -96,10 +100,34 @@ class StepsTest {
     }
 
     private static VirtualWorld.Client client(VirtualWorld world, StepTrace trace, String name) {
-        RedlockContext context = new RedlockContext().nodes(world.addresses());
+        RedlockContext context = new RedlockContext().nodes(world.addresses())
+                .restartGuard(RestartGuardMode.FRESH_GROUP);
         VirtualWorld.Client client = world.newClient(name, context, name.hashCode());
         trace.addClient(client, 2, 1_000, List.of(), "n0");
         return client;
+    }
+
+    /** The first client can know why its step is rejected, and later ones cannot. */
+    @Test
+    void theFirstRejectionStays() {
+        VirtualWorld world = new VirtualWorld(2);
+        List<Step> marks = new ArrayList<>();
+        StepTrace trace = new StepTrace(world, step -> {
+            if (step.name().equals("mark")) {
+                marks.add(step);
+                throw new Rejected(step, Rule.WholeGroup, "as in this test");
+            }
+        });
+        trace.fresh();
+        AtomicInteger questions = new AtomicInteger();
+        trace.deceived((client, node) -> questions.getAndIncrement() > 0);
+        client(world, trace, "client");
+        world.runMs(100);
+        assertNotNull(world.node(0).redis().get("node:redlock:fence:run_id"));
+        assertNotNull(world.node(1).redis().get("node:redlock:fence:run_id"));
+        assertEquals(1, marks.size());
+        assertSame(marks.get(0), trace.rejected().step());
+        world.end();
     }
 
     /** The runs have each kind of step, and each is more than a few. */

@@ -7,7 +7,7 @@ public final class Rejected extends RuntimeException {
     private final transient Step step;
     private final Rule rule;
 
-    Rejected(Step step, Rule rule, String reason) {
+    public Rejected(Step step, Rule rule, String reason) {
         super(rule + ": " + step + ": " + reason, null, false, false);
         this.step = step;
         this.rule = rule;
