@@ -203,6 +203,30 @@ public final class AcquireOptions {
         return with(changed -> changed.holdNsMin = Durations.nanosOf("shortest hold", holdMin));
     }
 
+    /**
+     * Retains the lock after its release: the next acquisition of the resource by this client, with the same ttl, gets
+     * it on its own thread, without the nodes. For resources that mostly one process locks, again and again.
+     *
+     * <p><b>If the process dies while it retains a lock, others wait until the ttl has passed,</b> though nobody held
+     * it.
+     *
+     * <p>A release that retains the lock returns {@link ReleaseOutcome#RETAINED}. The client releases the lock when
+     * another client asks for it, when a node is lost, after the given time, and when a third of the ttl has passed.
+     *
+     * <p>Only for plain locks of one resource without {@link #fenced}, {@link #holdAtLeast} and {@link #autoExtend}, in
+     * clients without thrifty quorums and clusters.
+     *
+     * @param max time from the first release for which the client may retain the lock, at most the ttl; zero for none
+     */
+    public AcquireOptions retain(Duration max) {
+        long maxNs = Durations.nanosOf("retention", max);
+        if (maxNs / 1_000_000 > spec.ttlMs) {
+            throw new IllegalArgumentException("retention " + maxNs / 1_000_000 + " ms is longer than the ttl "
+                    + spec.ttlMs + " ms: no lock outlives its ttl");
+        }
+        return with(changed -> changed.retainNsMax = maxNs);
+    }
+
     static AcquireSpec specOf(AcquireOptions options) {
         return Objects.requireNonNull(options, "options are null").spec;
     }

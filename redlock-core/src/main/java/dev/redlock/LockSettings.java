@@ -33,6 +33,7 @@ abstract class LockSettings extends ConnectionSettings {
     int autoExtendedLeasesMax = 65_536;
     int wakeUpKeysMax = 1 << 16;
     int localHandoffsMax = 4;
+    int retainedLeasesMax = 16_384;
     Drift drift = Drift.DEFAULT;
     boolean isThrifty;
     RetryPolicy retryPolicy = RetryPolicy.jittered(Duration.ofMillis(5), Duration.ofMillis(50));
@@ -222,6 +223,18 @@ abstract class LockSettings extends ConnectionSettings {
     public RedlockContext wakeUpKeysMax(int count) {
         return with(() -> wakeUpKeysMax = (int) inRange("wakeUpKeysMax", count, 0, 1 << 22,
                 "resources (0 for no wake-ups)"));
+    }
+
+    /**
+     * Limits the locks that the client retains ({@link AcquireOptions#retain}), per event loop. A further one ends the
+     * oldest. A client with any retained locks allowed also shows others that it was refused, by one command to each
+     * node after a refusal without a ticket: else a client that retains the lock would keep it until its time is over.
+     *
+     * @param count default 16 384; 0 for none
+     */
+    public RedlockContext retainedLeasesMax(int count) {
+        return with(() -> retainedLeasesMax = (int) inRange("retainedLeasesMax", count, 0, 1 << 22,
+                "leases (0 for none)"));
     }
 
     /** A refused plain {@code SET} does not register for a push. */

@@ -246,7 +246,7 @@ public final class RedlockContext extends LockSettings {
                 new ClientConfig.Names(keyPrefix, resourceLengthMax, isNameInValues ? clientName : null), terms,
                 new ClientConfig.Attempts(isThrifty, commandMode, retryPolicy, defaultWaitNs, spinNs),
                 new ClientConfig.Limits(inFlightMax, waitersMax, localHandoffsMax, autoExtendedLeasesMax,
-                        wakeUpKeysMax()),
+                        wakeUpKeysMax(), retainedLeasesMax),
                 new ClientConfig.Loops(eventLoops, eventLoopCount, idlePolicy, transport, closeTimeoutNs,
                         new ClientConfig.Telemetry(flightRecorderEvents, slowAcquireNs, flightRecordListener)));
     }

@@ -4,6 +4,7 @@ import dev.redlock.api.AcquireOutcome;
 import dev.redlock.api.ReleaseOutcome;
 import dev.redlock.engine.ClientLoops;
 import dev.redlock.engine.ConductorCounters;
+import dev.redlock.engine.RetentionEnd;
 import java.util.Objects;
 
 /**
@@ -99,6 +100,24 @@ public final class RedlockCounters {
     /** @return fenced attempts that took a second round trip because the nodes' counters differed */
     public long raisedCount() {
         return loops.count(ConductorCounters.RAISED);
+    }
+
+    /** @return locks that the client {@linkplain AcquireOptions#retain retains} now, also those with a local holder */
+    public long retainedCount() {
+        return loops.count(ConductorCounters.RETAINED);
+    }
+
+    /**
+     * Acquisitions that got a retained lock, without the nodes. Other counters do not contain them. It visits each
+     * retained lock.
+     */
+    public long localGrantCount() {
+        return loops.localGrantCount();
+    }
+
+    /** @return retained locks that the client has released because another client asked for them */
+    public long revokedCount() {
+        return loops.count(ConductorCounters.RETENTION_END_FIRST + RetentionEnd.REVOKED.ordinal());
     }
 
     /** @return leases that lost their quorum */

@@ -13,6 +13,11 @@ public enum ReleaseOutcome {
     /** The lock stays until {@link dev.redlock.AcquireOptions#holdAtLeast} has passed; then the client releases it. */
     KEPT,
     /**
+     * The client keeps the lock for its next acquisition, as {@link dev.redlock.AcquireOptions#retain} asks. Other
+     * clients get it as soon as they ask for it.
+     */
+    RETAINED,
+    /**
      * Too few nodes answered. Remaining keys are deleted when the nodes come back, or expire. Also if another thread
      * has released and reused the lease before a blocking release returned.
      */

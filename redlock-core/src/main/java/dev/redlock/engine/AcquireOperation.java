@@ -102,6 +102,8 @@ final class AcquireOperation {
         asking = claim;
         if (claim.reservation() != null && claim.key.kind == LockKind.SET) {
             firstNodes.send(claim, mask);
+        } else if (claim.pending.lease.spec.retainNsMax > 0) {
+            scheduler.keeper.retention.ask(claim, mask);
         } else {
             fanOut.send(claim, kindOf(claim), 0, mask);
         }

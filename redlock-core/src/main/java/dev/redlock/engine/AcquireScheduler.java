@@ -24,7 +24,7 @@ final class AcquireScheduler implements Waiters {
     final Fencing fencing;
     final Retries retries;
     private final LoopServices services;
-    private final LeaseKeeper keeper;
+    final LeaseKeeper keeper;
     final ReleaseOperation releases;
     private final Fairness fairness;
     private final ClientConfig.Limits limits;
@@ -66,6 +66,9 @@ final class AcquireScheduler implements Waiters {
     private void start(LeaseHandle lease) {
         if (services.isClosing) {
             lease.completeAcquire(AcquireOutcome.Kind.CLOSED, AcquireOutcome.Kind.CLOSED);
+            return;
+        }
+        if (keeper.retention.count != 0 && keeper.retention.onAcquire(lease)) {
             return;
         }
         boolean isExtendable = lease.isExtendable();
@@ -267,7 +270,7 @@ final class AcquireScheduler implements Waiters {
 
     // ---- pool -------------------------------------------------------------------------------------------------------
 
-    private PendingAcquire take(LeaseHandle lease) {
+    PendingAcquire take(LeaseHandle lease) {
         PendingAcquire pooled = free.poll();
         PendingAcquire pending = pooled == null ? new PendingAcquire(retries::onTimer) : pooled;
         pending.reset(lease);

@@ -30,6 +30,8 @@ public final class AcquireSpec {
     public long holdNsMax = UNSET;
     /** Time from the acquisition before which the client sends no release. */
     public long holdNsMin;
+    /** Time from its first release for which the client may retain the lock; 0 for none. */
+    public long retainNsMax;
     /** Whether the lease gets a fencing token. */
     public boolean isFenced;
     /** Whether the nodes report changes of the lease's keys. */
@@ -57,6 +59,7 @@ public final class AcquireSpec {
         copy.extensionCountMax = extensionCountMax;
         copy.holdNsMax = holdNsMax;
         copy.holdNsMin = holdNsMin;
+        copy.retainNsMax = retainNsMax;
         copy.isFenced = isFenced;
         copy.isLossWatched = isLossWatched;
         copy.kind = kind;
@@ -74,7 +77,7 @@ public final class AcquireSpec {
     }
 
     /** Returns the kind as text after the other options; empty for plain locks. */
-    private String kindText() {
+    String kindText() {
         return switch (kind) {
             case READ -> ", for reading";
             case WRITE -> ", for writing";
@@ -121,6 +124,7 @@ public final class AcquireSpec {
     public String toString() {
         return "ttlMs=" + ttlMs + ", waitNs=" + (waitNs == UNSET ? "default" : waitNs) + ", extensionCountMax="
                 + extensionCountMax + (holdNsMin > 0 ? ", holdNsMin=" + holdNsMin : "")
-                + (isFenced ? ", fenced" : "") + (isLossWatched ? ", watchLoss" : "") + kindText();
+                + (retainNsMax > 0 ? ", retainNsMax=" + retainNsMax : "") + (isFenced ? ", fenced" : "")
+                + (isLossWatched ? ", watchLoss" : "") + kindText();
     }
 }

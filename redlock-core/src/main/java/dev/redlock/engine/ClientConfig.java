@@ -76,10 +76,11 @@ public record ClientConfig(Nodes nodes, Names names, LeaseTerms terms, Attempts 
      * @param localHandoffsMax      handoffs among local waiters before a pause; 0 for no limit
      * @param autoExtendedLeasesMax leases with automatic extension
      * @param wakeUpKeysMax         resources whose waiters register for pushes; 0 for none
+     * @param retainedLeasesMax     locks that stay after their release; 0 for none
      * @threading                   immutable
      */
     public record Limits(int inFlightMax, int waitersMax, int localHandoffsMax, int autoExtendedLeasesMax,
-            int wakeUpKeysMax) {
+            int wakeUpKeysMax, int retainedLeasesMax) {
     }
 
     /**

@@ -260,6 +260,11 @@ public final class ClientLoops {
                 .toList();
     }
 
+    /** The acquisitions that got a retained lock. */
+    public long localGrantCount() {
+        return Arrays.stream(conductors).mapToLong(conductor -> conductor.keeper.retention.grantCount()).sum();
+    }
+
     /** @return the transport in use, and why better ones were rejected; one line */
     public String transportDescription() {
         return transportDescription;

@@ -40,6 +40,7 @@ final class Conductor extends ClaimFailures implements LeaseLoop {
         this.keeper = new LeaseKeeper(services, claims, tally, setup.random());
         this.scheduler = new AcquireScheduler(services, claims, keeper, setup.random());
         keeper.waiters = scheduler;
+        keeper.retention = new RetainedLocks(services, scheduler, keeper, this);
         this.shutdown = new Shutdown(services, scheduler, keeper, tally, claims, settled);
         this.nextTurn = shutdown.nextTurn();
     }
@@ -132,11 +133,17 @@ final class Conductor extends ClaimFailures implements LeaseLoop {
     public void execute(LeaseHandle lease, int request) {
         switch (request) {
             case RequestMailbox.ACQUIRE -> scheduler.acquire(lease);
+            case RequestMailbox.DELIVER -> LocalGrant.deliver(lease);
             case RequestMailbox.CANCEL -> scheduler.retries.cancel(lease);
             case RequestMailbox.EXTEND -> keeper.extend(lease);
             case RequestMailbox.HOLD -> keeper.kept.change(lease);
             default -> keeper.releases.release(lease);
         }
+    }
+
+    @Override
+    public boolean grant(LeaseHandle lease) {
+        return keeper.retention.grant(lease);
     }
 
     @Override

@@ -32,8 +32,15 @@ public final class ConductorCounters extends Counters {
     public static final int HEDGED = EXTENDED + 9;
     public static final int COMMANDS = EXTENDED + 10;
 
+    /** Locks that are retained now. */
+    public static final int RETAINED = COMMANDS + 1;
+    /** Of locks that are retained no longer. */
+    static final int LOCAL_GRANTS = COMMANDS + 2;
+    /** Index of the first reason why a lock is retained no longer; the others follow by ordinal. */
+    public static final int RETENTION_END_FIRST = COMMANDS + 3;
+
     ConductorCounters() {
-        super(COMMANDS + 1);
+        super(RETENTION_END_FIRST + RetentionEnd.values().length);
     }
 
     void onAttemptFailed(AcquireOutcome.Kind reason) {

@@ -26,8 +26,8 @@ final class ExtendOperation {
     private static final long HELD_REPLY = 1;
     /** The key was missing and is set. */
     private static final long SET_REPLY = 2;
-    /** A reply carries the low 23 bits of its sequence; 0 means no extension. */
-    private static final int SEQUENCE_MAX = (1 << 23) - 1;
+    /** A reply carries the low 22 bits of its sequence; 0 means no extension. */
+    private static final int SEQUENCE_MAX = (1 << 22) - 1;
 
     private final LoopServices services;
     private final LeaseKeeper keeper;

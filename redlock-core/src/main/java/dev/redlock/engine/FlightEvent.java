@@ -49,7 +49,9 @@ enum FlightEvent {
     /** A push wakes nobody. Node; subject: the key, or null. */
     SPURIOUS_PUSH,
     /** A waiter tries again without a push. Subject: the key. */
-    BACKSTOP;
+    BACKSTOP,
+    /** A lock is retained no longer. Number; detail: the cause; value: the local grants; subject: the key. */
+    RETENTION_ENDED;
 
     private static final FlightEvent[] VALUES = values();
 

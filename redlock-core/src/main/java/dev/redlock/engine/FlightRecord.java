@@ -185,6 +185,8 @@ final class FlightRecord {
             case EXTENSION_ENDED -> out.append("extension ended: " + ExtendOutcome.values()[events.detail(index)]);
             case HOLDER_DROPPED -> out.append(node(index) + " is no holder any more: "
                     + LossCause.values()[events.detail(index)].text());
+            case RETENTION_ENDED -> out.append("retained no longer, after " + events.value(index)
+                    + " local grants: " + RetentionEnd.values()[events.detail(index)]);
             default -> out.append("the lease is " + LeaseState.values()[events.detail(index)] + " after "
                     + millis(events.value(index)));
         }

@@ -45,6 +45,7 @@ final class KeptLocks {
      */
     void keep(LeaseHandle lease) {
         Claim claim = lease.claim;
+        keeper.retention.onEnded(claim);
         keeper.untrack(lease);
         lease.setState(LeaseState.RELEASING);
         lease.releaseOutcome = ReleaseOutcome.KEPT;

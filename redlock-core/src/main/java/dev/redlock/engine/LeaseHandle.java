@@ -30,10 +30,10 @@ import java.util.concurrent.CompletionStage;
  */
 public final class LeaseHandle extends LeaseView {
 
-    private static final VarHandle STATE;
+    static final VarHandle STATE;
     private static final VarHandle EXTEND_STATE;
     private static final VarHandle VALID_UNTIL;
-    private static final VarHandle RELEASE_OUTCOME;
+    static final VarHandle RELEASE_OUTCOME;
     private static final VarHandle RELEASE_CALLBACK;
 
     static {
@@ -67,7 +67,7 @@ public final class LeaseHandle extends LeaseView {
 
     volatile ReleaseOutcome releaseOutcome;
     private volatile ExtendOutcome extendOutcome;
-    private volatile ReleaseCallback releaseCallback;
+    volatile ReleaseCallback releaseCallback;
     private volatile ExtendCallback extendCallback;
     volatile ExtendState extendState = ExtendState.NONE;
 
@@ -76,7 +76,8 @@ public final class LeaseHandle extends LeaseView {
     long waitNs;
     long extendTtlMs;
     long holdUntilNs;
-    private AcquireCallback acquireCallback;
+    AcquireCallback acquireCallback;
+    short cancelledUse;
 
     // The state of the event loop.
     Claim claim;
@@ -93,11 +94,7 @@ public final class LeaseHandle extends LeaseView {
         super(client);
     }
 
-    /**
-     * Returns whether a client created this lease.
-     *
-     * @return true if so
-     */
+    /** @return whether a client created this lease */
     public boolean isOf(LeaseClient other) {
         return client == other;
     }
@@ -114,7 +111,9 @@ public final class LeaseHandle extends LeaseView {
         waitNs = newWaitNs;
         acquireCallback = callback;
         startUse(owner);
-        submit(ACQUIRE);
+        if (newSpec.retainNsMax <= 0 || !owner.grant(this)) {
+            submit(ACQUIRE);
+        }
     }
 
     private void reserveHandle() {
@@ -132,7 +131,7 @@ public final class LeaseHandle extends LeaseView {
         resetResult();
     }
 
-    private void resetResult() {
+    void resetResult() {
         kind = Kind.CANCELLED;
         lastReason = Kind.CONTENDED;
         attemptCount = 0;
@@ -171,6 +170,7 @@ public final class LeaseHandle extends LeaseView {
     /** A handle that another thread reserves for its first acquisition has no loop yet: this call precedes it. */
     void cancel() {
         if (loop() != null) {
+            cancelledUse = useCount();
             submit(CANCEL);
         }
     }
@@ -182,7 +182,7 @@ public final class LeaseHandle extends LeaseView {
         client.refuseOnLoop("release()", "release(callback) or releaseAsync()");
         refuseWhileAcquiring();
         short use = useCount();
-        if (isToBeReleased()) {
+        if (isToBeReleased() && !(spec.retainNsMax > 0 && loop().retainAgain(this))) {
             submit(RELEASE);
             await(Awaited.RELEASED, use, false);
         }
@@ -226,7 +226,7 @@ public final class LeaseHandle extends LeaseView {
         short use = useCount();
         if (state == LeaseState.ACQUIRING) {
             cancel();
-        } else if (isToBeReleased()) {
+        } else if (isToBeReleased() && !(spec.retainNsMax > 0 && loop().retainAgain(this))) {
             submit(RELEASE);
             if (!client.isOnLoop()) {
                 await(Awaited.RELEASED, use, false);
@@ -283,7 +283,7 @@ public final class LeaseHandle extends LeaseView {
     public void holdAtLeast(Duration holdMin) {
         long holdNs = Durations.nanosOf("shortest hold", holdMin);
         refuseWhileAcquiring();
-        if (state == LeaseState.HELD) {
+        if (state == LeaseState.HELD && loop().bind(this)) {
             holdUntilNs = loop().clock().nanoTime() + Math.min(holdNs, Long.MAX_VALUE / 4);
             submit(HOLD);
         }
@@ -301,7 +301,6 @@ public final class LeaseHandle extends LeaseView {
     @Override
     void execute(LeaseLoop owner, int request) {
         switch (request) {
-            case DELIVER -> complete(kind, lastReason, LeaseState.NOT_ACQUIRED);
             case RELEASE -> release(owner);
             default -> owner.execute(this, request);
         }

@@ -24,8 +24,9 @@ final class LeaseKeeper {
     private final TimerWheel timers;
     private final LoopTelemetry telemetry;
     private final ConductorCounters counters;
-    /** Those who wait for the ends of leases. Set before the first lease. */
+    /** Those who wait for the ends of leases, and the locks that stay after them. Set before the first lease. */
     Waiters waiters;
+    Retention retention;
     /** Leases that the client may have to extend, held or being acquired. */
     int extendableCount;
     LeaseHandle firstHeld;

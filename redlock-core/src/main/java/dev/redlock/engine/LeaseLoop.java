@@ -5,8 +5,8 @@ import dev.redlock.time.NanoClock;
 /**
  * The event loop of a lease, which executes the requests of its callers.
  *
- * @threading event-loop-confined, except {@link #clock}, {@link #isOwnThread}, {@link #isClosed} and
- *            {@link #execute(Runnable)}
+ * @threading event-loop-confined, except {@link #clock}, {@link #isOwnThread}, {@link #isClosed},
+ *            {@link #grant}, {@link #retainAgain}, {@link #bind} and {@link #execute(Runnable)}
  */
 interface LeaseLoop {
 
@@ -34,6 +34,29 @@ interface LeaseLoop {
 
     /** Executes a request of a lease, one of the constants of {@link RequestMailbox}. */
     void execute(LeaseHandle lease, int request);
+
+    /** Gives a lock that the client retains to an acquisition; false if there is none. On any thread. */
+    default boolean grant(LeaseHandle lease) {
+        return false;
+    }
+
+    /**
+     * The holder of a lock that the client retains returns it. On any thread.
+     *
+     * @return false if it needs a release by the loop
+     */
+    default boolean retainAgain(LeaseHandle lease) {
+        return false;
+    }
+
+    /**
+     * The holder is about to submit a request that its release must not overtake. On any thread.
+     *
+     * @return true
+     */
+    default boolean bind(LeaseHandle lease) {
+        return true;
+    }
 
     /** A request of an acquisition threw. */
     void abortAfterFailure(LeaseHandle lease);

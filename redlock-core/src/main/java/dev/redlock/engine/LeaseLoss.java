@@ -40,6 +40,9 @@ final class LeaseLoss {
 
     private void lose(Claim claim, LeaseState state, ReleaseOutcome releaseOutcome,
             ExtendOutcome extendOutcome, LossCause cause, int nodeIndex) {
+        if (keeper.retention.count != 0) {
+            keeper.retention.onLosing(claim);
+        }
         LeaseHandle lease = claim.lease;
         // A callback may reuse the lease, for another resource and with another listener.
         LockKey key = lease.key;

@@ -106,7 +106,7 @@ final class LeaseRecovery {
         }
         if ((requests & RequestMailbox.DELIVER) != 0) {
             // The ending loop has completed the acquisition, but not delivered the outcome.
-            lease.complete(lease.kind(), lease.lastReason(), LeaseState.NOT_ACQUIRED);
+            lease.loop().execute(lease, RequestMailbox.DELIVER);
         }
         if ((requests & RequestMailbox.EXTEND) != 0) {
             lease.completeExtend(ExtendOutcome.NOT_HELD);

@@ -126,6 +126,9 @@ public final class LockEngine extends LeaseClient {
         if (hasClusters) {
             lockKey.checkSlots(spec.isFenced);
         }
+        if (spec.retainNsMax > 0) {
+            RetainedOptions.check(spec, lockKey, config);
+        }
         lease.start(conductorOf(key), lockKey, spec, times, waitNs, callback);
     }
 
@@ -141,11 +144,7 @@ public final class LockEngine extends LeaseClient {
         return last;
     }
 
-    /**
-     * Rejects options for a view that no acquisition could use.
-     *
-     * @throws IllegalArgumentException if the ttl is out of range
-     */
+    /** @throws IllegalArgumentException if no acquisition of a view could use the options: the ttl is out of range */
     public void check(AcquireSpec spec) {
         terms.timesOf(spec);
     }

@@ -26,6 +26,9 @@ final class NodeEvents implements NodeListener {
     public void onStateChange(NodeView node, NodeState state) {
         loop.services.telemetry.rare.onNodeState(node, state);
         loop.quorumWatch.onChange();
+        if (state != NodeState.READY) {
+            loop.keeper.retention.onNodeLost();
+        }
         if (state == NodeState.READY || state == NodeState.QUARANTINED || state == NodeState.WAITING) {
             // A restored copy of this process has to reconnect: new entropy keeps its tokens different from the
             // original's.
@@ -52,6 +55,9 @@ final class NodeEvents implements NodeListener {
 
     @Override
     public void onInvalidated(NodeView node, ByteBuf key, int index, int length) {
+        if (loop.keeper.retention.onInvalidated(node.index(), key, index, length)) {
+            return;
+        }
         loop.scheduler.queues.onInvalidated(node.index(), key, index, length);
         loop.keeper.lossWatch.onInvalidated(node.index(), key, index, length);
     }
@@ -104,6 +110,7 @@ final class NodeEvents implements NodeListener {
     }
 
     private void revoke(NodeView node, VoteFailure failure, LossCause cause) {
+        loop.keeper.retention.onNodeLost();
         loop.scheduler.revoke(node, failure);
         loop.keeper.loss.revoke(node, cause);
     }

@@ -183,6 +183,17 @@ final class RareEvents {
         telemetry.onReleaseEnded(claim, ReleaseOutcome.KEPT);
     }
 
+    /** A lease is released, and the client retains its lock. */
+    void onRetained(Claim claim) {
+        telemetry.onReleaseStarted(claim, telemetry.clockNs());
+        telemetry.onReleaseEnded(claim, ReleaseOutcome.RETAINED);
+    }
+
+    /** A lock is retained no longer. */
+    void onRetentionEnded(Claim claim, RetentionEnd cause, long grantCount) {
+        record(FlightEvent.RETENTION_ENDED, claim.number, 0, cause.ordinal(), grantCount, claim.key);
+    }
+
     /** A release that JFR times has ended. */
     void onTimedRelease(Claim claim, ReleaseOutcome outcome, long nowNs) {
         if (releaseStarts.isDue(claim.releaseStart, nowNs)) {
@@ -194,8 +205,8 @@ final class RareEvents {
 
     private static void commit(ReleaseEvent event, Claim claim, ReleaseOutcome outcome) {
         Round round = claim.round;
-        // A lock that is kept has asked no node.
-        long votes = outcome == ReleaseOutcome.KEPT ? 0 : -1;
+        // A lock that is kept or retained has asked no node.
+        long votes = outcome == ReleaseOutcome.KEPT || outcome == ReleaseOutcome.RETAINED ? 0 : -1;
         try {
             event.resource = claim.key.resource();
             event.outcome = outcome.name();

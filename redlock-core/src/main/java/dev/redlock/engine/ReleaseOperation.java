@@ -55,7 +55,7 @@ final class ReleaseOperation {
         }
         if (lease.isToBeKept(clock)) {
             keeper.kept.keep(lease);
-        } else {
+        } else if (lease.spec.retainNsMax <= 0 || !keeper.retention.retain(lease)) {
             releaseNow(lease);
         }
     }

@@ -121,7 +121,7 @@ abstract class RequestMailbox implements Runnable {
         try {
             if (requested == 0) {
                 // No earlier request is pending.
-                process(owner, request);
+                process(request);
             } else {
                 REQUESTED.getAndBitwiseOr(this, request);
                 run();
@@ -172,22 +172,22 @@ abstract class RequestMailbox implements Runnable {
                 return;
             }
             if (REQUESTED.compareAndSet(this, requests, 0)) {
-                process(owner, requests);
+                process(requests);
                 return;
             }
         }
     }
 
     /** If one request throws, its caller gets an outcome, and the other requests still run. */
-    private void process(LeaseLoop owner, int requests) {
+    private void process(int requests) {
         short use = useCount;
         // A callback may reuse the lease, perhaps on another loop; the remaining requests belong to the old use.
         for (int left = requests; left != 0 && useCount == use; left &= left - 1) {
             int request = Integer.lowestOneBit(left);
             try {
-                execute(owner, request);
+                execute(loop, request);
             } catch (RuntimeException | Error e) {
-                LeaseRecovery.recover(this, owner, use, request, e);
+                LeaseRecovery.recover(this, loop, use, request, e);
             }
         }
     }
@@ -202,7 +202,7 @@ abstract class RequestMailbox implements Runnable {
      * @param spinNs          time to spin before the thread parks; 0 for none
      */
     final void await(Awaited awaited, short use, boolean isInterruptible, long spinNs, NanoClock clock) {
-        if (spinNs > 0 && spin(awaited, use, spinNs, clock)) {
+        if (isDone(awaited, use) || spinNs > 0 && spin(awaited, use, spinNs, clock)) {
             return;
         }
         Thread current = Thread.currentThread();

@@ -48,6 +48,7 @@ final class Retries {
         if (isSplit && pending.waiting != null && claim.key.kind != LockKind.PERMIT) {
             pending.waiting.onSplit(services.clock.nanoTime());
         }
+        scheduler.keeper.retention.onFailed(claim, reason);
         if (reason == AcquireOutcome.Kind.CONTENDED && scheduler.holderQuery.startIfDue(claim)) {
             return;
         }
@@ -78,6 +79,7 @@ final class Retries {
             scheduler.holderQuery.untrack(claim);
             return;
         }
+        scheduler.keeper.retention.onEnded(claim);
         LockKey key = claim.pending.lease.key;
         if (key.kind == LockKind.PERMIT) {
             scheduler.permits.onEnded(key, claim.key);
@@ -208,7 +210,11 @@ final class Retries {
             abort(lease.pending, AcquireOutcome.Kind.CANCELLED);
         } else if (lease.storedState() == LeaseState.HELD) {
             // Its caller has not used the lock.
+            scheduler.keeper.retention.onEnded(lease.claim);
             scheduler.releases.releaseNow(lease);
+        } else if (lease.storedState() == LeaseState.ACQUIRING && lease.spec.retainNsMax > 0) {
+            // Its caller has not submitted it yet, and may get a retained lock.
+            lease.deferToNextTurn(lease.loop(), RequestMailbox.CANCEL);
         }
     }
 

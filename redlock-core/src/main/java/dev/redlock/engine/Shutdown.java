@@ -161,6 +161,7 @@ final class Shutdown {
 
     /** Ends all acquisitions and leases. If the end of one throws, the others still follow. */
     private void endAll(AcquireOutcome.Kind kind, Consumer<LeaseHandle> end) {
+        keeper.retention.stop();
         while (scheduler.firstActive != null || keeper.firstHeld != null) {
             try {
                 while (scheduler.firstActive != null) {

@@ -27,7 +27,11 @@ enum CommandEncoding {
      * Acquire of a set as {@code MSETEX K key1 token ... keyK token NX PX ttl}: Redis 8.4, Valkey 9.1 and later. The
      * reply is 1 or 0; a refusal does not include the remaining ttl.
      */
-    MSETEX(Reply.INTEGER);
+    MSETEX(Reply.INTEGER),
+    /** A key for traces as {@code SET counter:trace 0 PX ttl}. */
+    SET_TRACE(Reply.OK),
+    /** A trace as {@code PEXPIRE counter:trace ttl}: 0 if there is no key for it. */
+    PEXPIRE_TRACE(Reply.INTEGER);
 
     /** By ordinal. */
     static final CommandEncoding[] VALUES = values();

@@ -37,7 +37,13 @@ public enum CommandKind {
     /** Read the count of tickets with {@code GET}, not by script: 0 if there is none. For every connected node. */
     TICKETS(CommandEncoding.GET),
     /** Read the type of the key, or of one of a set, with {@code TYPE}, not by script. For every connected node. */
-    KEY_TYPE(CommandEncoding.TYPE);
+    KEY_TYPE(CommandEncoding.TYPE),
+    /** Create the key that {@link #LEAVE_TRACE} changes. For every connected node. */
+    CREATE_TRACE(CommandEncoding.SET_TRACE),
+    /** As {@link #TICKETS}, or read the key of traces: the node pushes its next change. For every connected node. */
+    WATCH_TICKETS(CommandEncoding.GET),
+    /** Change the key of traces, if there is one: a client that watches it gets a push. For every connected node. */
+    LEAVE_TRACE(CommandEncoding.PEXPIRE_TRACE);
 
     /** By ordinal. */
     static final CommandKind[] VALUES = values();
@@ -73,14 +79,19 @@ public enum CommandKind {
         this.isAcquire = name().startsWith("ACQUIRE");
         this.isVote = isVote;
         this.hasCounter = hasCounter;
-        this.isCounterNamed = hasCounter || name().endsWith("_WITH_TICKET") || name().equals("TICKETS");
-        this.mayRegister = isAcquire || name().equals("REMAINING_TTL") || name().equals("CHECK");
+        this.isCounterNamed = hasCounter || name().endsWith("_WITH_TICKET") || isBesideCounter();
+        this.mayRegister = isAcquire || name().equals("REMAINING_TTL") || name().equals("CHECK")
+                || name().equals("WATCH_TICKETS");
         this.argumentCount = argumentCount;
+    }
+
+    private boolean isBesideCounter() {
+        return name().endsWith("TICKETS") || name().endsWith("TRACE");
     }
 
     /** @return true if an error says nothing about locks: the client works without the reply */
     boolean isOptional() {
-        return this == REMAINING_TTL || this == TICKETS || this == SHORTEN || this == KEY_TYPE;
+        return this == REMAINING_TTL || this == SHORTEN || this == KEY_TYPE || isBesideCounter();
     }
 
     /** @return true if there is a script for it */

@@ -26,12 +26,7 @@ abstract class LockConnection implements RespInboundHandler.Owner {
         this.arrivals = arrivals;
     }
 
-    /**
-     * Adds a lock request, whose bytes end the shared batch, to those in flight. A congested connection does not accept
-     * it.
-     *
-     * @return false if the connection is congested, or there is no memory for it
-     */
+    /** Adds a lock request, whose bytes end the shared batch; false if the connection is congested or lacks memory. */
     boolean offer(InFlightRequest request, int tag, int bytes) {
         try {
             return channel.isWritable() && ring.offer(request, tag);

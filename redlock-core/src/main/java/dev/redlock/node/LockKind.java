@@ -30,7 +30,7 @@ public enum LockKind {
             case PLAIN -> command.scriptName;
             case SET -> switch (command) {
                 case RELEASE_MANY, RELEASE_MANY_FENCED, EXTEND_MANY, ACQUIRE_WITH_TICKET, ACQUIRE_FENCED_WITH_TICKET,
-                        TICKETS, KEY_TYPE ->
+                        TICKETS, KEY_TYPE, CREATE_TRACE, WATCH_TICKETS, LEAVE_TRACE ->
                     null;
                 case REMAINING_TTL -> "remaining_ttl" + suffix;
                 case SHORTEN -> command.scriptName;

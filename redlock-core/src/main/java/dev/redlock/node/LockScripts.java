@@ -81,7 +81,7 @@ final class LockScripts {
                 RespWriter.bulkInteger(out, command.highestFence());
                 RespWriter.bulkInteger(out, command.counterTtlMs());
             }
-            case RELEASE, CHECK, REMAINING_TTL, TICKETS, KEY_TYPE -> {
+            case RELEASE, CHECK, REMAINING_TTL, TICKETS, KEY_TYPE, CREATE_TRACE, WATCH_TICKETS, LEAVE_TRACE -> {
                 // no argument after the token
             }
             case RELEASE_MANY, RELEASE_MANY_FENCED, EXTEND_MANY ->

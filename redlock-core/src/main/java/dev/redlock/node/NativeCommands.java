@@ -19,7 +19,12 @@ final class NativeCommands {
     private static final byte[] PTTL = ScriptSources.ascii("*2\r\n$4\r\nPTTL\r\n");
     private static final byte[] TYPE = ScriptSources.ascii("*2\r\n$4\r\nTYPE\r\n");
     private static final byte[] GET = ScriptSources.ascii("*2\r\n$3\r\nGET\r\n");
+    private static final byte[] SET_TRACE = ScriptSources.ascii("*5\r\n$3\r\nSET\r\n");
+    private static final byte[] ZERO_PX = ScriptSources.ascii("$1\r\n0\r\n$2\r\nPX\r\n");
+    private static final byte[] PEXPIRE = ScriptSources.ascii("*3\r\n$7\r\nPEXPIRE\r\n");
+    private static final byte[] TRACE_TTL = ScriptSources.ascii("$5\r\n60000\r\n");
     private static final byte[] TICKETS = ScriptSources.ascii(":tickets\r\n");
+    private static final byte[] TRACE = ScriptSources.ascii(":trace\r\n");
     /** The highest place of a digit in the length of a name. */
     private static final int LENGTH_UNIT_MAX = 1_000_000;
     private static final byte[] MSETEX = ScriptSources.ascii("$6\r\nMSETEX\r\n");
@@ -28,7 +33,7 @@ final class NativeCommands {
     private NativeCommands() {
     }
 
-    /** Writes a command. Its sequence is the number of the resource if it concerns one of a set. */
+    /** Writes a command. Its sequence is the number of the resource if it concerns one of a set; 1 for a trace. */
     static void write(ByteBuf out, CommandEncoding encoding, LockRequest command, int sequence) {
         switch (encoding) {
             case SET_IFEQ -> writeSetIfEqual(out, command);
@@ -36,7 +41,15 @@ final class NativeCommands {
             case DELEX, DELIFEQ -> writeRelease(out, encoding, command.resourceBulk(), command.token);
             case PTTL -> out.writeBytes(PTTL).writeBytes(command.resourceBulk());
             case TYPE -> out.writeBytes(TYPE).writeBytes(command.resourceBulk(sequence));
-            case GET -> writeTicketQuery(out, command.counterBulk());
+            case GET -> writeBeside(out.writeBytes(GET), command.counterBulk(), sequence == 0 ? TICKETS : TRACE);
+            case SET_TRACE -> {
+                writeBeside(out.writeBytes(SET_TRACE), command.counterBulk(), TRACE);
+                RespWriter.bulkInteger(out.writeBytes(ZERO_PX), command.ttlMs);
+            }
+            case PEXPIRE_TRACE -> {
+                writeBeside(out.writeBytes(PEXPIRE), command.counterBulk(), TRACE);
+                out.writeBytes(TRACE_TTL);
+            }
             case SCRIPT, PLAIN_SET -> throw new IllegalArgumentException(encoding + " is written elsewhere");
         }
     }
@@ -51,21 +64,21 @@ final class NativeCommands {
         out.writeBytes(token.bulk);
     }
 
-    /** {@code GET counter:tickets}, as the scripts name the key of the tickets. */
-    private static void writeTicketQuery(ByteBuf out, byte[] counterBulk) {
+    /** The name of a key beside the counter, as {@code counter:tickets}, which the scripts use. */
+    private static void writeBeside(ByteBuf out, byte[] counterBulk, byte[] ending) {
         int start = 1;
         while (counterBulk[start - 1] != '\n') {
             start++;
         }
         int nameLength = counterBulk.length - start - 2;
-        int length = nameLength + TICKETS.length - 2;
-        out.writeBytes(GET).writeByte('$');
+        int length = nameLength + ending.length - 2;
+        out.writeByte('$');
         for (int unit = LENGTH_UNIT_MAX; unit > 0; unit /= 10) {
             if (length >= unit) {
                 out.writeByte('0' + length / unit % 10);
             }
         }
-        out.writeShort('\r' << 8 | '\n').writeBytes(counterBulk, start, nameLength).writeBytes(TICKETS);
+        out.writeShort('\r' << 8 | '\n').writeBytes(counterBulk, start, nameLength).writeBytes(ending);
     }
 
     /** {@code MSETEX K key1 token ... keyK token NX PX ttl}. */

@@ -12,7 +12,7 @@ final class RequestRing {
     private static final int CAPACITY_INITIAL = 256;
     /** A ring of this capacity does not shrink: about 48 KiB. */
     private static final int CAPACITY_KEPT = 4096;
-    private static final int KIND_BITS = 4;
+    private static final int KIND_BITS = 5;
     private static final int ENCODING_BITS = 4;
     private static final int ENCODING_MASK = (1 << ENCODING_BITS) - 1;
     private static final int SECOND_TRY_BIT = 1 << KIND_BITS + ENCODING_BITS;

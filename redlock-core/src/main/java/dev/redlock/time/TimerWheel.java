@@ -30,11 +30,7 @@ public final class TimerWheel extends TimerSpokes {
         this.startListener = startListener;
     }
 
-    /**
-     * Starts a timer, or moves it to another deadline.
-     *
-     * @param deadlineNs monotonic time; a past time is due at the next poll
-     */
+    /** Starts a timer, or moves it to another deadline, monotonic; one in the past is due at the next poll. */
     public void start(DeadlineTimer timer, long deadlineNs) {
         if (timer.place == TimerPlaces.NONE || deadlineNs - timer.placedNs < 0) {
             place(timer, deadlineNs);

@@ -47,6 +47,7 @@ final class StateTable {
         }
         table.checkTracked();
         table.checkLimits();
+        table.checkRetained();
         for (Lease lease : leases) {
             table.checkLease((LeaseHandle) lease);
         }
@@ -133,13 +134,27 @@ final class StateTable {
                 subject);
     }
 
+    /** A client with a waiter retains nothing that the waiter wants. */
+    private void checkRetained() {
+        for (PendingAcquire pending = conductor.scheduler.firstActive; pending != null; pending = pending.nextActive) {
+            LockKey key = pending.lease.key;
+            for (int i = 0; pending.queue != null && key.kind != LockKind.PERMIT && i < key.resourceCount; i++) {
+                check(!((RetainedLocks) conductor.keeper.retention).isFree(key.resourceKey(i)),
+                        "a lock with a local waiter is not retained",
+                        pending.lease::toString);
+            }
+        }
+    }
+
     // ---- leases -----------------------------------------------------------------------------------------------------
 
     private void checkTracked() {
         int count = 0;
         for (LeaseHandle lease = conductor.keeper.firstHeld; lease != null; lease = lease.nextHeld) {
             count++;
-            check(lease.storedState() == LeaseState.HELD, "a tracked lease is HELD", lease::toString);
+            check(lease.storedState() == LeaseState.HELD
+                    || ((RetainedLocks) conductor.keeper.retention).isPreparing(lease.claim),
+                    "a tracked lease is HELD", lease::toString);
             checkLease(lease);
         }
         check(count == conductor.keeper.heldCount(), "the keeper counts its leases", () -> "heldCount");
@@ -179,6 +194,10 @@ final class StateTable {
         Supplier<String> subject = () -> (claim == null ? "no claim" : claim.phase) + " of " + lease;
         switch (lease.storedState()) {
             case HELD -> {
+                if (lease.loop() instanceof RetainedLease retained && retained.isHolder(lease)) {
+                    check(claim == null, "a local lease has no claim", subject);
+                    return;
+                }
                 check(claim != null && claim.phase == Claim.Phase.HELD, "a HELD lease has a HELD claim", subject);
                 checkOwner(lease, subject);
                 if (claim != null) {
@@ -186,6 +205,11 @@ final class StateTable {
                 }
             }
             case RELEASING -> {
+                if (claim != null && claim.phase == Claim.Phase.HELD
+                        && ((RetainedLocks) conductor.keeper.retention).isPreparing(claim)) {
+                    checkHeld(lease, claim, subject);
+                    return;
+                }
                 check(claim != null && claim.phase == Claim.Phase.RELEASING, "a RELEASING lease has a RELEASING claim",
                         subject);
                 checkOwner(lease, subject);

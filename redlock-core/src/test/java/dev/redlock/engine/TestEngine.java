@@ -115,6 +115,12 @@ public final class TestEngine {
         return conductors[0].scheduler.queues.get(new LockKey(KeyText.ofResource("", resource, resource.length())));
     }
 
+    /** @return locks that were retained until something ended it, by the name of a {@link RetentionEnd} */
+    public long retentionEnds(String cause) {
+        return conductors[0].services.counters
+                .read(ConductorCounters.RETENTION_END_FIRST + RetentionEnd.valueOf(cause).ordinal());
+    }
+
     /** @return claims in the pool */
     public int pooledClaims() {
         return conductors[0].claims.pooledCount();
@@ -219,9 +225,23 @@ public final class TestEngine {
         return handle.spec.isFenced ? handle.fencingToken : 0;
     }
 
+    /** The claim of a lease, or of the retained lock whose local holder has it; null for none. */
+    private static Claim lockedClaimOf(Lease lease) {
+        LeaseHandle handle = (LeaseHandle) lease;
+        return handle.claim == null && handle.loop() instanceof RetainedLease retained && retained.isHolder(handle)
+                ? retained.claim
+                : handle.claim;
+    }
+
+    /** @return whether the client retains a lock that no local lease has */
+    public boolean isRetained(String resource) {
+        return ((RetainedLocks) conductors[0].keeper.retention)
+                .isFree(new LockKey(KeyText.ofResource("", resource, resource.length())));
+    }
+
     /** @return the value of the keys of a held lease, bytes as chars; empty without a claim */
     public static String valueOf(Lease lease) {
-        Claim claim = ((LeaseHandle) lease).claim;
+        Claim claim = lockedClaimOf(lease);
         if (claim == null) {
             return "";
         }
@@ -231,7 +251,7 @@ public final class TestEngine {
 
     /** @return the resource of the keys of a held lease: of a permit, its permit; empty without a claim */
     public static String lockedResource(Lease lease) {
-        Claim claim = ((LeaseHandle) lease).claim;
+        Claim claim = lockedClaimOf(lease);
         return claim == null ? "" : claim.key.resource();
     }
 

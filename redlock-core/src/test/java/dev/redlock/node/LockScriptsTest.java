@@ -319,7 +319,8 @@ class LockScriptsTest {
 
     @ParameterizedTest
     @EnumSource(value = CommandKind.class, mode = EnumSource.Mode.EXCLUDE,
-            names = {"RELEASE_MANY", "RELEASE_MANY_FENCED", "EXTEND_MANY", "REMAINING_TTL", "TICKETS", "KEY_TYPE"})
+            names = {"RELEASE_MANY", "RELEASE_MANY_FENCED", "EXTEND_MANY", "REMAINING_TTL", "TICKETS", "KEY_TYPE",
+                "CREATE_TICKETS", "WATCH_TICKETS", "TOUCH_TICKETS"})
     void writesEvalWithTheScriptInPlaceOfItsSha(CommandKind kind) {
         String source = new String(ScriptSources.source(kind), StandardCharsets.UTF_8);
         ByteBuf bySha = Unpooled.buffer();
@@ -333,7 +334,8 @@ class LockScriptsTest {
 
     @ParameterizedTest
     @EnumSource(value = CommandKind.class, mode = EnumSource.Mode.EXCLUDE,
-            names = {"RELEASE_MANY", "RELEASE_MANY_FENCED", "EXTEND_MANY", "REMAINING_TTL", "TICKETS", "KEY_TYPE"})
+            names = {"RELEASE_MANY", "RELEASE_MANY_FENCED", "EXTEND_MANY", "REMAINING_TTL", "TICKETS", "KEY_TYPE",
+                "CREATE_TICKETS", "WATCH_TICKETS", "TOUCH_TICKETS"})
     void theCapacityIsEnoughForEachCommand(CommandKind kind) {
         ByteBuf out = Unpooled.buffer();
         LockScripts.write(out, kind, request(86_400_000), false);
@@ -345,7 +347,8 @@ class LockScriptsTest {
 
     @ParameterizedTest
     @EnumSource(value = CommandKind.class, mode = EnumSource.Mode.EXCLUDE,
-            names = {"REMAINING_TTL", "TICKETS", "KEY_TYPE"})
+            names = {"REMAINING_TTL", "TICKETS", "KEY_TYPE",
+                "CREATE_TICKETS", "WATCH_TICKETS", "TOUCH_TICKETS"})
     void theCommentOfEachScriptListsKeysArgumentsAndReplies(CommandKind kind) {
         String source = new String(ScriptSources.source(kind), StandardCharsets.US_ASCII);
         assertTrue(source.startsWith("-- "), source);

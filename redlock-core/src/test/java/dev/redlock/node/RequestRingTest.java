@@ -197,7 +197,7 @@ class RequestRingTest {
 
     @ParameterizedTest
     @CsvSource({"ACQUIRE, SCRIPT, 0, false", "ACQUIRE, PLAIN_SET, 0, true", "RELEASE, DELIFEQ, 0, true",
-        "EXTEND, SET_IFEQ, 1, false", "EXTEND, SCRIPT, 8388606, true", "RELEASE_MANY, DELEX, 8388607, true"})
+        "EXTEND, SET_IFEQ, 1, false", "EXTEND, SCRIPT, 4194302, true", "RELEASE_MANY, DELEX, 4194303, true"})
     void aTagHoldsKindEncodingSequenceAndTry(CommandKind kind, CommandEncoding encoding, int sequence,
             boolean isSecondTry) {
         int tag = RequestRing.tag(kind, encoding, sequence, isSecondTry);
@@ -209,9 +209,9 @@ class RequestRingTest {
 
     @Test
     void everyKindAndEncodingFitsIntoATag() {
-        assertTrue(CommandKind.values().length <= 16, "four bits");
+        assertTrue(CommandKind.values().length <= 32, "five bits");
         assertTrue(CommandEncoding.values().length <= 16, "four bits");
-        assertEquals(RequestRing.SEQUENCE_MAX, 8_388_607, "the mask that extensions are counted with");
+        assertEquals(RequestRing.SEQUENCE_MAX, 4_194_303, "the mask that extensions are counted with");
         for (CommandKind kind : CommandKind.values()) {
             for (CommandEncoding encoding : CommandEncoding.values()) {
                 int tag = RequestRing.tag(kind, encoding, RequestRing.SEQUENCE_MAX, true);

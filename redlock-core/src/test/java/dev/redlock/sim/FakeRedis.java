@@ -73,6 +73,7 @@ public final class FakeRedis {
     /** Null outside of a cluster. */
     private FakeCluster.Member member;
     private static final String TICKETS_NAME = ":tickets";
+    private static final String TRACE_NAME = ":trace";
     private static final String MARK_NAME = ":waiting";
 
     private final Map<String, Integer> commandCounts = new TreeMap<>();
@@ -682,10 +683,20 @@ public final class FakeRedis {
             case "EVALSHA" -> evalSha(session, script, words);
             case "EVAL" -> eval(session, script, words);
             case "GET" -> {
-                commandCounts.merge(words.get(1).endsWith(TICKETS_NAME) ? "GET tickets" : "GET", 1, Integer::sum);
+                commandCounts.merge(words.get(1).endsWith(TICKETS_NAME)
+                        ? "GET tickets"
+                        : words.get(1).endsWith(TRACE_NAME) ? "GET trace" : "GET", 1, Integer::sum);
                 yield isNoString(words.get(1)) ? error(WRONG_TYPE) : bulkOrNull(session, read(words.get(1)));
             }
             case "SET" -> set(session, words);
+            case "PEXPIRE" -> {
+                commandCounts.merge("PEXPIRE trace", 1, Integer::sum);
+                String touched = find(words.get(1));
+                if (touched != null) {
+                    set(words.get(1), touched, Long.parseLong(words.get(2)));
+                }
+                yield RespValue.integer(touched == null ? 0 : 1);
+            }
             case "DELEX", "DELIFEQ" -> conditionalDelete(session, command, words);
             case "MSETEX" -> setAll(session, words);
             case "DEL" -> RespValue.integer(delete(words.get(1)) ? 1 : 0);
@@ -710,7 +721,7 @@ public final class FakeRedis {
     /** The keys of a command that the server knows; a server redirects it before it checks the other arguments. */
     private List<String> keysOf(String command, List<String> words) {
         return switch (command) {
-            case "GET", "SET", "DEL", "PTTL", "TYPE" -> List.of(words.get(1));
+            case "GET", "SET", "DEL", "PTTL", "PEXPIRE", "TYPE" -> List.of(words.get(1));
             case "DELEX", "DELIFEQ" -> command.equals(kind.conditionalDelete) ? List.of(words.get(1)) : List.of();
             case "MSETEX" -> kind.hasMsetex ? keysOfSet(words) : List.of();
             case "EVALSHA", "EVAL" -> words.subList(3, 3 + Integer.parseInt(words.get(2)));
@@ -744,7 +755,7 @@ public final class FakeRedis {
     /** A server checks the name of a command before the permissions. */
     private boolean isKeyForbidden(String command, List<String> words) {
         return switch (command) {
-            case "SET", "GET", "DEL", "PTTL", "TYPE" -> !words.get(1).startsWith(permittedPrefix);
+            case "SET", "GET", "DEL", "PTTL", "PEXPIRE", "TYPE" -> !words.get(1).startsWith(permittedPrefix);
             case "DELEX", "DELIFEQ" ->
                 command.equals(kind.conditionalDelete) && !words.get(1).startsWith(permittedPrefix);
             case "MSETEX" -> kind.hasMsetex
@@ -1146,6 +1157,8 @@ public final class FakeRedis {
         if (words.size() == 6 && words.get(2).length() >= 20 && !reply.isError()) {
             commandCounts.merge(words.get(1).endsWith(MARK_NAME) ? "SET mark" : "SET NX", 1, Integer::sum);
             note(session, "acquire", words.get(1), words.get(2), reply.isNull() ? 0 : 1);
+        } else if (words.get(1).endsWith(TRACE_NAME)) {
+            commandCounts.merge("SET trace", 1, Integer::sum);
         } else if (words.size() == 3) {
             commandCounts.merge("SET", 1, Integer::sum);
         }

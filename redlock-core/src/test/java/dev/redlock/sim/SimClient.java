@@ -3,11 +3,14 @@ package dev.redlock.sim;
 import dev.redlock.Redlock;
 import dev.redlock.RedlockContext;
 import dev.redlock.api.CloseReport;
+import dev.redlock.api.CommandMode;
 import dev.redlock.api.Lease;
 import dev.redlock.api.RetryPolicy;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.HashMap;
 import java.util.List;
+import java.util.Map;
 import java.util.SplittableRandom;
 import java.util.concurrent.CompletableFuture;
 
@@ -28,6 +31,9 @@ final class SimClient {
     /** Those of the workers, while their states are checked. */
     private final List<Lease> leases = new ArrayList<>();
     private final SplittableRandom random;
+    /** When each token of this client was first requested. */
+    private final Map<String, Long> requestedNs = new HashMap<>();
+    private boolean mayRetain;
     private boolean isClosing;
     private boolean isGone;
     private CompletableFuture<CloseReport> closeReport;
@@ -55,6 +61,7 @@ final class SimClient {
                 .drift(10_000, Duration.ofMillis(plan.driftConstantMs))
                 .undeliveredReleasesMax(plan.undeliveredReleasesMax)
                 .localHandoffsMax(plan.localHandoffsMax)
+                .retainedLeasesMax(plan.retainedMax)
                 .flightRecorderEvents(plan.flightRecorderEvents)
                 .nodeBackPressure(plan.nodeInFlightMax, 1 << 20);
         if (plan.retryDelayMs > 0) {
@@ -66,6 +73,8 @@ final class SimClient {
         }
         context.clientName(name).nameInValues((plan.namedClients >>> Math.floorMod(name.hashCode(), 8) & 1) != 0);
         context.thriftyQuorums(plan.isThrifty(name));
+        this.mayRetain = plan.retainTenths > 0 && !plan.isThrifty(name) && (plan.commands.isEmpty() || plan.commands
+                .get(Math.floorMod(name.hashCode(), plan.commands.size())) != CommandMode.NATIVE);
         this.process = simulation.world.newClient(name, context, random.nextLong());
         this.random = random.split();
         process.clockListener(this::onBetweenInstructions);
@@ -88,6 +97,16 @@ final class SimClient {
 
     Redlock redlock() {
         return process.redlock();
+    }
+
+    boolean mayRetain() {
+        return mayRetain;
+    }
+
+    /** The time at which a lock was requested from the nodes; a local lease of a retained lock began later. */
+    long requestedNs(String token, long nowNs) {
+        Long before = requestedNs.putIfAbsent(token, nowNs);
+        return before == null ? nowNs : before;
     }
 
     List<SimWorker> workers() {

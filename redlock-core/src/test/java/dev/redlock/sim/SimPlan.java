@@ -108,6 +108,10 @@ public final class SimPlan {
     /** Acquisitions of a permit of a semaphore, of ten; 0 for no semaphores. */
     int permitTenths;
     int permitCount;
+    /** Acquisitions of one resource whose client may retain the lock, of ten. */
+    int retainTenths;
+    /** Locks that a client retains at most; 0 if none does. */
+    int retainedMax;
     /** Every lease but those of readers and permits has a fencing token. */
     boolean isFenced;
     /** Leases may overlap, so either of two attempts in flight may get the greater fencing token. */
@@ -215,6 +219,25 @@ public final class SimPlan {
         permitTenths = List.of(0, 0, 4).get(random.nextInt(3));
     }
 
+    /** Returns a run whose clients retain locks. */
+    public static SimPlan retaining(long seed) {
+        SimPlan plan = of(seed);
+        SplittableRandom random = new SplittableRandom(seed ^ 0x2E7A11);
+        plan.retainTenths = List.of(3, 7, 10).get(random.nextInt(3));
+        plan.retainedMax = List.of(1, 2, 1000).get(random.nextInt(3));
+        plan.isFenced = false;
+        plan.thriftyClients &= List.of(0, 0, 255).get(random.nextInt(3));
+        plan.permitTenths = Math.min(plan.permitTenths, 4);
+        plan.setTenths = Math.min(plan.setTenths, 2);
+        if (random.nextBoolean()) {
+            plan.commands.removeIf(mode -> mode == CommandMode.NATIVE);
+            plan.setTenths = 0;
+            plan.readTenths = 0;
+            plan.writeTenths = 0;
+        }
+        return plan;
+    }
+
     private static <T> T drawn(SplittableRandom random, T[] values) {
         return values[random.nextInt(values.length)];
     }
@@ -305,6 +328,7 @@ public final class SimPlan {
                 + (readTenths > 0 ? ", reads " + readTenths + ", writes " + writeTenths : "")
                 + (permitTenths > 0 ? ", permits of " + permitCount + ": " + permitTenths : "")
                 + (isFenced ? ", fenced" : "")
+                + (retainTenths > 0 ? ", retains " + retainTenths + " of 10, at most " + retainedMax : "")
                 + ", active expiry within " + activeExpiryMsMax + " ms, tracks " + trackedKeysMax + " keys"
                 + (isLateExecuted ? ", late execution" : "") + (isShorteningOnNodes ? "" : ", nodes only lengthen")
                 + ", undeliveredReleasesMax " + undeliveredReleasesMax

@@ -110,6 +110,9 @@ final class SimWaiters {
     }
 
     private boolean isFree(String name, Use use) {
+        if (simulation.isRetained(name)) {
+            return true;
+        }
         for (FakeNode node : simulation.world.nodes()) {
             FakeRedis redis = node.redis();
             if (use == Use.PLAIN ? redis.get(name) != null : !redis.isFree(name, use == Use.READ)) {

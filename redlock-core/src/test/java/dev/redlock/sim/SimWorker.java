@@ -170,6 +170,10 @@ final class SimWorker implements LeaseListener {
         }
         SimPlan plan = simulation.plan;
         ttlMs = plan.ttlMsMin + random.nextInt(plan.ttlMsMax - plan.ttlMsMin + 1);
+        if (plan.retainTenths > 0 && random.nextInt(4) > 0) {
+            // Local grants need the ttl of the lease on the nodes.
+            ttlMs = plan.ttlMsMax;
+        }
         long waitMs = isImmediate || random.nextBoolean() ? 0 : random.nextInt(2000);
         AcquireOptions options = AcquireOptions.ofTtl(Duration.ofMillis(ttlMs))
                 .waitUpTo(Duration.ofMillis(waitMs))
@@ -184,6 +188,18 @@ final class SimWorker implements LeaseListener {
             options = options.fenced();
         }
         holdMinMs = plan.isKeeping && random.nextInt(4) == 0 ? 1 + random.nextInt((int) Math.min(ttlMs, 3_000)) : 0;
+        boolean isRetaining = client.mayRetain() && resources.size() == 1 && !isReading && !isWriting && !isPermit
+                && random.nextInt(10) < plan.retainTenths;
+        if (isRetaining) {
+            holdMinMs = 0;
+            // Calm runs end some seconds after the work.
+            int retainMs = plan.isTidy ? 3_000 : (int) ttlMs;
+            options = AcquireOptions.ofTtl(Duration.ofMillis(ttlMs))
+                    .waitUpTo(Duration.ofMillis(waitMs))
+                    .listener(this)
+                    .retain(Duration.ofMillis(random.nextInt(4) == 0 ? random.nextInt(retainMs) : retainMs));
+            options = random.nextInt(4) == 0 ? options.watchLoss() : options;
+        }
         options = options.holdAtLeast(Duration.ofMillis(holdMinMs));
         if (plan.faults.contains(SimPlan.Fault.THROWING_CALLBACKS)) {
             options = options.retryPolicy((attempts, reason, ttl, bits) -> {
@@ -308,6 +324,7 @@ final class SimWorker implements LeaseListener {
                     extensionPushesBefore, extensionPushes());
         }
         token = TestEngine.valueOf(lease);
+        requestedNs = client.requestedNs(token, requestedNs);
         resources = isPermit ? List.of(TestEngine.lockedResource(lease)) : resources;
         if (isFenced()) {
             simulation.onFenced(this, lease.fencingToken(), acquireStartNs);
@@ -387,7 +404,8 @@ final class SimWorker implements LeaseListener {
             return;
         }
         history.release(lease);
-        startOperation(Doing.RELEASING, nodeTimeoutNs() + 50 * MS);
+        // A lock that is not retained is released after the question.
+        startOperation(Doing.RELEASING, (client.mayRetain() ? 2 : 1) * nodeTimeoutNs() + 50 * MS);
         int thisRound = round;
         // The keys last for the validity, whatever happens to this process.
         long validUntilNs = TestEngine.validUntilNs(lease);

@@ -209,6 +209,18 @@ public final class Simulation {
         }
     }
 
+    /** Whether a client retains a lock that no local lease has. It is free only if a push can revoke it. */
+    boolean isRetained(String resource) {
+        if (plan.retainTenths > 0 && plan.isEveryPushSent() && !resource.contains(":redlock:")) {
+            for (SimClient client : clients) {
+                if (!client.isGone() && client.process().engine().engine().isRetained(resource)) {
+                    return true;
+                }
+            }
+        }
+        return false;
+    }
+
     boolean isQuiescing() {
         return isQuiescing;
     }

@@ -27,7 +27,7 @@ public final class SimulationMain {
         ResourceLeakDetector.setLevel(ResourceLeakDetector.Level.DISABLED);
         Long one = Long.getLong("sim.seed");
         if (one != null) {
-            System.out.println(new Simulation(SimPlan.of(one)).run().report());
+            System.out.println(new Simulation(plan(one)).run().report());
             return;
         }
         long failures = new SimulationMain().search();
@@ -65,10 +65,15 @@ public final class SimulationMain {
         return failures;
     }
 
+    /** With {@code -Dsim.retain=true}, clients retain locks. */
+    private static SimPlan plan(long seed) {
+        return Boolean.getBoolean("sim.retain") ? SimPlan.retaining(seed) : SimPlan.of(seed);
+    }
+
     private void run(long seed) {
         runs++;
         try {
-            Simulation simulation = new Simulation(SimPlan.of(seed));
+            Simulation simulation = new Simulation(plan(seed));
             Set<String> features = SimFeatures.ofRun(simulation);
             corpus.add(seed, features);
             events += simulation.traceCount();

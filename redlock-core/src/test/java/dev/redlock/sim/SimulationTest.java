@@ -54,6 +54,18 @@ class SimulationTest {
         runClean(LongStream.rangeClosed(1, SEEDS).toArray());
     }
 
+    /** Clients that retain their locks, with all faults. */
+    @Test
+    void everySeedWithRetainedLocksRunsClean() {
+        int retained = 0;
+        for (long seed = 1; seed <= Math.max(4, SEEDS / 4); seed++) {
+            Simulation simulation = new Simulation(SimPlan.retaining(seed)).run();
+            assertTrue(simulation.isClean(), simulation::report);
+            retained += simulation.counts().getOrDefault("RELEASE_RETAINED", 0);
+        }
+        assertTrue(retained > 0, "some locks are retained");
+    }
+
     @Test
     @Tag("long")
     void everyKeptSeedRunsClean() throws IOException {

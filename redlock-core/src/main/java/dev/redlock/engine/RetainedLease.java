@@ -1,0 +1,339 @@
+package dev.redlock.engine;
+
+import dev.redlock.api.LeaseState;
+import dev.redlock.api.ReleaseOutcome;
+import dev.redlock.time.DeadlineTimer;
+import dev.redlock.time.NanoClock;
+import java.lang.invoke.MethodHandles;
+import java.lang.invoke.VarHandle;
+
+/**
+ * One retained lock, whose local holders change without the nodes. One word has its state and the number of its last
+ * local grant:
+ *
+ * <pre>
+ * WATCHED ---> PREPARING ---> FREE ---> GRANTING ---> HELD ---> FREE     by callers, from FREE on
+ *    ^                                                  +---> WANTED, BOUND: its return needs the event loop
+ *    +------------------------------------------------------------+      its holder needs a lease like any other
+ *        any of them ---> ENDED                                          by the event loop
+ * </pre>
+ *
+ * <p>Each change is a compare-and-set, so a lock that the event loop has ended has no later holder. The number in the
+ * word keeps a caller that has read FREE, and the times, from a lock that has changed since.
+ *
+ * <p>A local holder submits its requests to this loop, which passes them to the loop of the client. A request of an
+ * earlier use of its handle may come late, so a request counts only if the word says that its holder has made one.
+ *
+ * @threading any thread, except the fields of the event loop
+ */
+final class RetainedLease extends KeyedMap.Keyed implements LeaseLoop {
+
+    /** Its claim is acquired or held by a caller as any other, and the nodes push that another client waits. */
+    static final int WATCHED = 0;
+    /** Its holder has released it, and answers of nodes are missing; no caller sees the lock. */
+    static final int PREPARING = 1;
+    static final int FREE = 2;
+    /** A caller writes the fields of the next holder. It has the lock only if nobody ends it before. */
+    static final int GRANTING = 3;
+    static final int HELD = 4;
+    /** As HELD, and another caller of this client waits. */
+    static final int WANTED = 5;
+    /** As HELD, and its holder has submitted a request. */
+    static final int BOUND = 6;
+    static final int ENDED = 7;
+    private static final int STATE_MASK = 7;
+    private static final int NUMBER_SHIFT = 3;
+    private static final VarHandle WORD;
+
+    static {
+        try {
+            WORD = MethodHandles.lookup().findVarHandle(RetainedLease.class, "word", long.class);
+        } catch (ReflectiveOperationException e) {
+            throw new ExceptionInInitializerError(e);
+        }
+    }
+
+    private final RetainedLocks room;
+    private final LeaseLoop loop;
+    private final NanoClock clock;
+    private volatile long word;
+    /** The last local holder. Its writer has set the word to GRANTING; readers read HELD first. */
+    private LeaseHandle holder;
+    private final LeaseTimes times;
+    private final boolean isLossWatched;
+    // Written by the event loop before the word is FREE.
+    /** The validity of each local lease ends with that of the lease on the nodes, at one absolute time. */
+    long validUntilNs;
+    /** When the last local lease may start. */
+    long grantUntilNs;
+
+    // The state of the event loop.
+    final Claim claim;
+    /** Has the claim: a lease of a caller while the word is WATCHED or PREPARING, later one without a caller. */
+    LeaseHandle lease;
+    final TicketsRequest watch;
+    /** The nodes that have answered that nobody waits, by both keys. */
+    long ticketsMask;
+    long tracesMask;
+    /** When the client may retain it no longer; unknown before the first release. */
+    long retainUntilNs;
+    boolean isUntilKnown;
+    /** Whether callers may get it. */
+    boolean isRetained;
+    final DeadlineTimer timer;
+    RetainedLease older;
+    RetainedLease newer;
+
+    RetainedLease(RetainedLocks room, LeaseLoop loop, LeaseHandle lease, Claim claim) {
+        this.room = room;
+        this.loop = loop;
+        this.clock = loop.clock();
+        this.key = lease.key;
+        this.times = lease.times;
+        this.isLossWatched = lease.spec.isLossWatched;
+        this.claim = claim;
+        this.lease = lease;
+        this.watch = new TicketsRequest(room, this);
+        this.timer = new DeadlineTimer(nowNs -> room.onTimer(this));
+    }
+
+    // ---- callers ----------------------------------------------------------------------------------------------------
+
+    /** Gives the lock to an acquisition; false if it is not free, or not long enough. */
+    @Override
+    public boolean grant(LeaseHandle to) {
+        long free = word;
+        if ((free & STATE_MASK) != FREE || !isFor(to)) {
+            return false;
+        }
+        // These times are those of the word: they change only while it is not FREE, and its number with them.
+        long untilNs = validUntilNs;
+        long lastNs = grantUntilNs;
+        long nowNs = clock.nanoTime();
+        long granting = next(free, GRANTING);
+        if (lastNs - nowNs <= 0 || untilNs - nowNs < to.times.minValidityNs
+                || !WORD.compareAndSet(this, free, granting)) {
+            return false;
+        }
+        holder = to;
+        LocalGrant.prepare(to, this, untilNs, nowNs);
+        if (!WORD.compareAndSet(this, granting, with(granting, HELD))) {
+            LocalGrant.withdraw(to, loop);
+            return false;
+        }
+        return true;
+    }
+
+    /** Whether an acquisition asks for what the lease on the nodes is. */
+    boolean isFor(LeaseHandle to) {
+        return to.times.ttlMs == times.ttlMs && to.spec.isLossWatched == isLossWatched && to.spec.retainNsMax > 0;
+    }
+
+    @Override
+    public boolean retainAgain(LeaseHandle from) {
+        long held = word;
+        if (!isHeldBy(held, from)) {
+            return false;
+        }
+        // The caller may have paused for longer than the loop, which says then that the lease has expired. A request
+        // that it has submitted comes first.
+        if ((held & STATE_MASK) == HELD && from.isTaken(-1) && validUntilNs - clock.nanoTime() > 0
+                && LocalGrant.startReturn(from) && WORD.compareAndSet(this, held, with(held, FREE))) {
+            LocalGrant.endReturn(from);
+            return true;
+        }
+        bind(from);
+        return false;
+    }
+
+    @Override
+    public boolean bind(LeaseHandle from) {
+        long held = word;
+        while (isHeldBy(held, from) && !WORD.compareAndSet(this, held, with(held, BOUND))) {
+            held = word;
+        }
+        return true;
+    }
+
+    private boolean isHeldBy(long read, LeaseHandle local) {
+        int state = (int) read & STATE_MASK;
+        return state >= HELD && state <= BOUND && holder == local;
+    }
+
+    boolean isHolder(LeaseHandle local) {
+        return isHeldBy(word, local);
+    }
+
+    private static long with(long read, int state) {
+        return read & ~STATE_MASK | state;
+    }
+
+    private static long next(long read, int state) {
+        return (read >>> NUMBER_SHIFT) + 1 << NUMBER_SHIFT | state;
+    }
+
+    // ---- the event loop ---------------------------------------------------------------------------------------------
+
+    int state() {
+        return (int) word & STATE_MASK;
+    }
+
+    /** Returns the number of local grants. */
+    long grantCount() {
+        return word >>> NUMBER_SHIFT;
+    }
+
+    /** The release of its lease waits for answers. */
+    void prepare() {
+        word = with(word, PREPARING);
+    }
+
+    /** From now on callers may have it. */
+    void open() {
+        word = with(word, FREE);
+    }
+
+    /** Gives the lock, which no caller sees, to an acquisition of this client. */
+    void give(LeaseHandle to, boolean isOtherWaiting, long nowNs) {
+        holder = to;
+        LocalGrant.prepare(to, this, validUntilNs, nowNs);
+        word = next(word, isOtherWaiting ? WANTED : HELD);
+    }
+
+    /** The lock is not for callers now. Returns its holder, or null if it has returned the lock. */
+    LeaseHandle take(LeaseHandle local) {
+        long before = word;
+        while (isHeldBy(before, local)) {
+            if (WORD.compareAndSet(this, before, with(before, WATCHED))) {
+                return local;
+            }
+            before = word;
+        }
+        return null;
+    }
+
+    /** The next return of the lock needs the event loop. Returns whether it has a local holder. */
+    boolean want() {
+        long held = word;
+        boolean isWanted = (held & STATE_MASK) == HELD && WORD.compareAndSet(this, held, with(held, WANTED));
+        return isWanted || state() == WANTED || state() == BOUND;
+    }
+
+    /** Ends it for all callers but the present holder. Returns the state before. */
+    int end() {
+        long before;
+        do {
+            before = word;
+        } while (!WORD.compareAndSet(this, before, with(before, ENDED)));
+        return (int) before & STATE_MASK;
+    }
+
+    /** The holder; if the lock had one. */
+    LeaseHandle holder() {
+        return holder;
+    }
+
+    // ---- the loop of local holders ----------------------------------------------------------------------------------
+
+    /** A release needs no node. Every other request needs a lease like any other. */
+    @Override
+    public void execute(LeaseHandle local, int request) {
+        switch (request) {
+            case RequestMailbox.DELIVER -> LocalGrant.deliver(local);
+            case RequestMailbox.CANCEL -> cancel(local);
+            case RequestMailbox.RELEASE -> release(local);
+            default -> {
+                if (take(local) != null) {
+                    room.giveToHolder(this);
+                }
+                loop.execute(local, request);
+            }
+        }
+    }
+
+    private void cancel(LeaseHandle local) {
+        if (local.cancelledUse != local.useCount()) {
+            return;
+        }
+        if (local.state == LeaseState.ACQUIRING) {
+            // Its caller, or the next turn, completes the grant first.
+            local.deferToNextTurn(loop, RequestMailbox.CANCEL);
+        } else {
+            giveBack(local, RequestMailbox.CANCEL);
+        }
+    }
+
+    private void release(LeaseHandle local) {
+        boolean isOfHolder = isHeldBy(word, local);
+        if (isOfHolder && state() != BOUND && local.releaseCallback == null) {
+            // It ended an earlier use of the handle.
+            return;
+        }
+        if (!isOfHolder && LocalGrant.isReturning(local)) {
+            // Its outcome comes in a moment.
+            local.deferToNextTurn(loop, RequestMailbox.RELEASE);
+            return;
+        }
+        giveBack(local, RequestMailbox.RELEASE);
+    }
+
+    private void giveBack(LeaseHandle local, int request) {
+        if (take(local) == null) {
+            loop.execute(local, request);
+        } else if (validUntilNs - clock.nanoTime() <= 0) {
+            room.giveToHolder(this);
+            loop.execute(local, request);
+        } else {
+            local.setState(LeaseState.RELEASING);
+            room.passOn(this);
+            local.endRelease(ReleaseOutcome.RETAINED);
+        }
+    }
+
+    @Override
+    public NanoClock clock() {
+        return clock;
+    }
+
+    @Override
+    public boolean isOwnThread() {
+        return loop.isOwnThread();
+    }
+
+    @Override
+    public boolean isClosed() {
+        return loop.isClosed();
+    }
+
+    @Override
+    public void execute(Runnable task) {
+        loop.execute(task);
+    }
+
+    @Override
+    public boolean enterCall() {
+        return loop.enterCall();
+    }
+
+    @Override
+    public void leaveCall() {
+        loop.leaveCall();
+    }
+
+    @Override
+    public void addToNextTurn(RequestMailbox local) {
+        loop.addToNextTurn(local);
+    }
+
+    @Override
+    public void abortAfterFailure(LeaseHandle local) {
+        loop.abortAfterFailure(local);
+    }
+
+    @Override
+    public void endAfterFailure(LeaseHandle local) {
+        if (local.claim != null) {
+            loop.endAfterFailure(local);
+        }
+    }
+}

@@ -1,0 +1,50 @@
+package dev.redlock.engine;
+
+import io.netty.buffer.ByteBuf;
+
+/**
+ * Finds a lock by the name of the key of its tickets or traces, which a node pushes.
+ *
+ * @threading any thread
+ */
+final class TicketsName {
+
+    /** They follow the counter's key in the names of both keys. */
+    private static final String TICKETS_MARK = ":tickets";
+    private static final String TRACE_MARK = ":trace";
+
+    private TicketsName() {
+    }
+
+    /** Returns the length of a lock's name in the name of the key of its tickets or traces; -1 for another key. */
+    static int lockLengthOf(ByteBuf name, int index, int length) {
+        int found = lockLengthOf(name, index, length, TICKETS_MARK);
+        return found < 0 ? lockLengthOf(name, index, length, TRACE_MARK) : found;
+    }
+
+    private static int lockLengthOf(ByteBuf name, int index, int length, String mark) {
+        int counterLength = length - mark.length();
+        if (!hasText(name, index, length, counterLength, mark)) {
+            return -1;
+        }
+        // The second form of counterName() has the lock's name twice.
+        int withBrace = counterLength - KeyText.COUNTER_MARK.length();
+        int withoutBrace = (withBrace - ":{}".length()) / 2;
+        if (hasText(name, index, length, withBrace, KeyText.COUNTER_MARK)) {
+            return withBrace;
+        }
+        return hasText(name, index, length, withoutBrace, KeyText.COUNTER_MARK) ? withoutBrace : -1;
+    }
+
+    private static boolean hasText(ByteBuf name, int index, int length, int from, String text) {
+        if (from <= 0 || from + text.length() > length) {
+            return false;
+        }
+        for (int i = 0; i < text.length(); i++) {
+            if (name.getByte(index + from + i) != text.charAt(i)) {
+                return false;
+            }
+        }
+        return true;
+    }
+}

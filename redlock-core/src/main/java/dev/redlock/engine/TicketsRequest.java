@@ -1,0 +1,134 @@
+package dev.redlock.engine;
+
+import dev.redlock.node.CommandKind;
+import dev.redlock.node.LockKind;
+import dev.redlock.node.LockRequest;
+import dev.redlock.node.VoteFailure;
+import dev.redlock.quorum.Token;
+
+/**
+ * The commands about the keys by which a client that retains a lock learns that another client waits: the key of the
+ * tickets, and that of the traces, which refused clients without a ticket change.
+ *
+ * @threading event-loop-confined
+ */
+final class TicketsRequest extends LockRequest {
+
+    /** The sequence of a command about the key of the tickets. */
+    static final int TICKETS = 0;
+    /** The sequence of a command about the key of the traces. */
+    static final int TRACES = 1;
+    private static final Token NO_TOKEN = new Token();
+
+    private final RetainedLocks room;
+    /** Null for a trace, whose replies say nothing. */
+    private final RetainedLease entry;
+    private LockKey key;
+
+    TicketsRequest(RetainedLocks room, RetainedLease entry) {
+        super(NO_TOKEN);
+        this.room = room;
+        this.entry = entry;
+        this.isWakeUpWanted = true;
+    }
+
+    /** The resource of the next command. */
+    TicketsRequest of(LockKey newKey) {
+        key = newKey;
+        return this;
+    }
+
+    @Override
+    public void onReply(int nodeIndex, CommandKind kind, int sequence, long value) {
+        if (kind == CommandKind.WATCH_TICKETS) {
+            room.onTickets(entry, nodeIndex, sequence, value);
+        }
+    }
+
+    @Override
+    public void onFailed(int nodeIndex, CommandKind kind, int sequence, VoteFailure failure) {
+        onUnknown(nodeIndex, kind, sequence);
+    }
+
+    @Override
+    public void onUnknown(int nodeIndex, CommandKind kind, int sequence) {
+        if (entry != null) {
+            room.onNoTickets(entry);
+        }
+    }
+
+    @Override
+    public boolean isSecondTryWanted(CommandKind kind, int sequence) {
+        return false;
+    }
+
+    @Override
+    public LockKind lockKind() {
+        return LockKind.PLAIN;
+    }
+
+    @Override
+    public int keyCount() {
+        return 1;
+    }
+
+    @Override
+    public byte[] resourceBulk() {
+        return key.bulk;
+    }
+
+    @Override
+    public byte[] resourceBulk(int index) {
+        return key.bulk;
+    }
+
+    @Override
+    public int resourceHash(int index) {
+        return key.hashCode();
+    }
+
+    @Override
+    public int slot() {
+        return key.slot();
+    }
+
+    @Override
+    public byte[] counterBulk() {
+        return key.counterBulk;
+    }
+
+    @Override
+    public Token reservation() {
+        return null;
+    }
+
+    @Override
+    public boolean isReservationLeft() {
+        return false;
+    }
+
+    @Override
+    public int ticket() {
+        return Ticket.NONE;
+    }
+
+    @Override
+    public int ticket(int index) {
+        return Ticket.NONE;
+    }
+
+    @Override
+    public int wantedCount() {
+        return 0;
+    }
+
+    @Override
+    public long counterTtlMs() {
+        return 0;
+    }
+
+    @Override
+    public long highestFence() {
+        return 0;
+    }
+}

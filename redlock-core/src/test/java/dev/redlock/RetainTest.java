@@ -1,0 +1,909 @@
+package dev.redlock;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import dev.redlock.api.AcquireOutcome;
+import dev.redlock.api.CloseReport;
+import dev.redlock.api.ExtendOutcome;
+import dev.redlock.api.Lease;
+import dev.redlock.api.LeaseListener;
+import dev.redlock.api.LeaseState;
+import dev.redlock.api.NodeState;
+import dev.redlock.api.ReleaseOutcome;
+import dev.redlock.api.RestartGuardMode;
+import dev.redlock.engine.KeyText;
+import dev.redlock.engine.LeaseHandle;
+import dev.redlock.engine.LockKey;
+import dev.redlock.sim.FakeNode;
+import dev.redlock.sim.VirtualWorld;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import java.util.function.UnaryOperator;
+import org.junit.jupiter.api.Test;
+
+/** Locks that the client retains after their release, for its own next acquisition. */
+class RetainTest extends VirtualTest {
+
+    private static final Duration WAIT = Duration.ofSeconds(60);
+    private static final String TICKETS = KeyText.counterName("orders") + ":tickets";
+    private static final String TRACE = KeyText.counterName("orders") + ":trace";
+    /** A third of the ttl, less the clock allowance. */
+    private static final long GRANT_MS_MAX = 3_300;
+
+    private VirtualWorld.Client client;
+    private VirtualWorld.Client other;
+
+    private static AcquireOptions retaining() {
+        return options().retain(TTL);
+    }
+
+    /** Two clients over nodes with slow links; the first one holds the lock. */
+    private Lease held(int nodeCount) {
+        client = slowWorld(nodeCount);
+        other = client();
+        return acquired(acquire(client, retaining()));
+    }
+
+    /** The first client retains the lock. */
+    private void retained(int nodeCount) {
+        assertEquals(ReleaseOutcome.RETAINED, release(held(nodeCount)));
+    }
+
+    private Lease local() {
+        return acquired(acquire(client, retaining()));
+    }
+
+    private CompletableFuture<AcquireOutcome> waiter() {
+        return acquireAsync(other, options().waitUpTo(WAIT));
+    }
+
+    private int commands() {
+        return (int) client.redlock().counters().commandCount();
+    }
+
+    private long ended(String cause) {
+        return client.engine().engine().retentionEnds(cause);
+    }
+
+    private void assertStates() {
+        assertEquals(List.of(), client.engine().engine().stateViolations(List.of()));
+    }
+
+    // ---- local grants -----------------------------------------------------------------------------------------------
+
+    @Test
+    void theNextAcquisitionNeedsNoNode() {
+        retained(3);
+        assertEquals(3, keyCount());
+        int before = commands();
+        for (int i = 0; i < 100; i++) {
+            Lease lease = local();
+            assertTrue(lease.isHeld());
+            assertStates();
+            assertEquals(ReleaseOutcome.RETAINED, release(lease));
+            assertFalse(lease.isHeld());
+            assertEquals(LeaseState.RELEASED, lease.state());
+        }
+        assertEquals(before, commands());
+        assertEquals(100, client.redlock().counters().localGrantCount());
+        assertEquals(1, client.redlock().counters().retainedCount());
+    }
+
+    @Test
+    void aCallerWithoutACallbackGetsItInItsCall() {
+        retained(3);
+        Lease lease = client.redlock().newLease();
+        LockKey key = client.redlock().engine.key("orders");
+        for (int i = 0; i < 10; i++) {
+            client.redlock().engine.acquire((LeaseHandle) lease, key, retaining().spec, 0, null);
+            assertTrue(lease.isHeld());
+            lease.close();
+            assertEquals(LeaseState.RELEASED, lease.state());
+        }
+        assertEquals(10, client.redlock().counters().localGrantCount());
+    }
+
+    @Test
+    void theFirstLocalLeaseIsNotTheLockOfASecondOne() {
+        retained(3);
+        Lease first = local();
+        assertEquals(ReleaseOutcome.RETAINED, release(first));
+        Lease second = local();
+        assertEquals(ReleaseOutcome.RETAINED, release(first), "the outcome of its own release");
+        assertEquals(ExtendOutcome.NOT_HELD, extend(first, TTL));
+        assertTrue(second.isHeld());
+        assertFalse(first.isHeld());
+        assertEquals(AcquireOutcome.Kind.CONTENDED, acquire(client, retaining()).kind(), "one holder at a time");
+    }
+
+    /** Rule 3: a local lease ends with the lease on the nodes, at one absolute time. */
+    @Test
+    void aLocalLeaseEndsWithTheLeaseOnTheNodes() {
+        Lease first = held(3);
+        long endNs = world.nowNs() + first.remainingValidityNs();
+        release(first);
+        world.runMs(2_000);
+        Lease second = local();
+        assertEquals(endNs, world.nowNs() + second.remainingValidityNs());
+        world.runUntilNs(endNs - 1);
+        assertTrue(second.isHeld());
+        assertEquals(3, keyCount());
+        world.runUntilNs(endNs);
+        assertFalse(second.isHeld());
+        world.runMs(5);
+        assertEquals(LeaseState.EXPIRED, second.state());
+        assertEquals(ReleaseOutcome.EXPIRED, release(second));
+        assertEquals(0, keyCount());
+    }
+
+    @Test
+    void aLocalGrantNeedsTwoThirdsOfTheValidity() {
+        retained(3);
+        world.runMs(GRANT_MS_MAX - 100);
+        release(local());
+        assertEquals(3, keyCount());
+        world.runMs(200);
+        assertEquals(0, keyCount(), "nobody can have it, so it is released");
+        assertEquals(1, ended("EXPIRED"));
+        Lease next = local();
+        assertTrue(next.remainingValidityNs() > Duration.ofSeconds(9).toNanos(), "from the nodes");
+    }
+
+    @Test
+    void theOptionLimitsTheTime() {
+        client = slowWorld(3);
+        AcquireOptions options = options().retain(Duration.ofSeconds(1));
+        assertEquals(ReleaseOutcome.RETAINED, release(acquired(acquire(client, options))));
+        for (int i = 0; i < 9; i++) {
+            world.runMs(100);
+            release(acquired(acquire(client, options)));
+        }
+        assertEquals(3, keyCount());
+        world.runMs(120);
+        assertEquals(0, keyCount(), "local grants do not extend it");
+    }
+
+    @Test
+    void otherOptionsThanThoseOfTheLeaseGoToTheNodes() {
+        retained(3);
+        AcquireOptions shorter = AcquireOptions.ofTtl(TTL.dividedBy(2)).retain(Duration.ofSeconds(1)).tryOnce();
+        Lease lease = acquired(acquire(client, shorter));
+        assertTrue(lease.remainingValidityNs() < Duration.ofSeconds(5).toNanos());
+        assertEquals(0, client.redlock().counters().localGrantCount());
+    }
+
+    // ---- other acquisitions of this client --------------------------------------------------------------------------
+
+    private void assertTakenAtOnce(UnaryOperator<AcquireOptions> change) {
+        retained(3);
+        acquired(acquire(client, change.apply(options())));
+        assertEquals(1, ended("WANTED_LOCALLY"));
+        assertStates();
+    }
+
+    @Test
+    void aPlainAcquisitionOfThisClientGetsTheLock() {
+        assertTakenAtOnce(options -> options);
+    }
+
+    @Test
+    void aWriterOfThisClientGetsTheLock() {
+        assertTakenAtOnce(AcquireOptions::forWriting);
+    }
+
+    @Test
+    void aReaderOfThisClientGetsTheLock() {
+        assertTakenAtOnce(AcquireOptions::forReading);
+    }
+
+    @Test
+    void aSetOfThisClientGetsTheLock() {
+        retained(3);
+        acquired(get(client.redlock().acquireAllAsync(List.of("orders", "zebra"), options())));
+    }
+
+    /** Rule 1. */
+    @Test
+    void aLocalHolderKeepsTheLockFromOtherAcquisitionsOfThisClient() {
+        retained(3);
+        Lease holder = local();
+        CompletableFuture<AcquireOutcome> waiting = acquireAsync(client, options().waitUpTo(WAIT));
+        CompletableFuture<AcquireOutcome> second = acquireAsync(client, retaining().waitUpTo(WAIT));
+        world.runMs(200);
+        assertTrue(holder.isHeld());
+        assertFalse(waiting.isDone() || second.isDone());
+        assertStates();
+        long tookUs = handoffUs(holder, waiting);
+        assertTrue(tookUs < 2_000, () -> tookUs + " us");
+        handoffUs(waiting.join().lease(), second);
+        assertEquals(ReleaseOutcome.RETAINED, release(second.join().lease()), "nobody waits any more");
+    }
+
+    @Test
+    void anExtensionMakesALocalLeaseOneLikeAnyOther() {
+        retained(3);
+        Lease lease = local();
+        world.runMs(1_000);
+        assertEquals(ExtendOutcome.EXTENDED, extend(lease, TTL));
+        assertTrue(lease.remainingValidityNs() > Duration.ofMillis(9_800).toNanos());
+        assertStates();
+        assertEquals(ReleaseOutcome.RETAINED, release(lease), "all nodes have extended it");
+    }
+
+    @Test
+    void aLocalLeaseCanHoldItsLockForLonger() {
+        retained(3);
+        Lease lease = local();
+        lease.holdAtLeast(Duration.ofSeconds(5));
+        assertEquals(ReleaseOutcome.KEPT, release(lease));
+        assertEquals(AcquireOutcome.Kind.CONTENDED, acquire(other, options()).kind());
+        assertStates();
+    }
+
+    // ---- other clients ----------------------------------------------------------------------------------------------
+
+    /** Rule 11: one attempt that is refused leaves a trace. */
+    @Test
+    void anotherClientGetsTheLockAfterOneRefusedAttempt() {
+        retained(3);
+        assertEquals(AcquireOutcome.Kind.CONTENDED, acquire(other, options()).kind());
+        world.runMs(1);
+        assertEquals(0, keyCount());
+        assertEquals(1, ended("REVOKED"));
+        acquired(acquire(other, options()));
+    }
+
+    @Test
+    void eachKindOfAttemptOfAnotherClientLeavesATrace() {
+        List<UnaryOperator<AcquireOptions>> kinds = List.of(AcquireOptions::forReading, AcquireOptions::forWriting,
+                AcquireOptions::fenced);
+        client = slowWorld(3);
+        other = client();
+        for (UnaryOperator<AcquireOptions> kind : kinds) {
+            world.runMs(1_000);
+            String resource = "orders" + kinds.indexOf(kind);
+            release(acquired(get(client.redlock().acquireAsync(resource, retaining()))));
+            get(other.redlock().acquireAsync(resource, kind.apply(options())));
+            world.runMs(1);
+            acquired(get(other.redlock().acquireAsync(resource, kind.apply(options()))));
+        }
+        release(acquired(get(client.redlock().acquireAsync("beta", retaining()))));
+        get(other.redlock().acquireAllAsync(List.of("alpha", "beta"), options()));
+        world.runMs(1);
+        acquired(get(other.redlock().acquireAllAsync(List.of("alpha", "beta"), options())));
+        assertEquals(4, ended("REVOKED"));
+    }
+
+    /** Rule 11, of a client that polls. */
+    @Test
+    void aClientWithoutPushesLeavesATrace() {
+        retained(3);
+        VirtualWorld.Client polling = client(context().wakeUpKeysMax(0));
+        CompletableFuture<AcquireOutcome> waiting = acquireAsync(polling, options().waitUpTo(WAIT));
+        world.await("the lock", 100, waiting::isDone);
+        acquired(waiting.join());
+    }
+
+    @Test
+    void aWaiterGetsAFreeLockSoon() {
+        retained(3);
+        long startNs = world.nowNs();
+        CompletableFuture<AcquireOutcome> waiting = waiter();
+        world.await("the lock", 100, waiting::isDone);
+        acquired(waiting.join());
+        long tookUs = (world.nowNs() - startNs) / 1_000;
+        assertTrue(tookUs < 2_000, () -> tookUs + " us");
+        assertEquals(0, other.redlock().counters().backstopCount());
+    }
+
+    /** Rules 1 and 12. */
+    @Test
+    void afterARevocationTheHolderFinishesAndNoOtherLocalCallerGetsTheLock() {
+        retained(3);
+        Lease holder = local();
+        CompletableFuture<AcquireOutcome> waiting = waiter();
+        world.runMs(100);
+        assertTrue(holder.isHeld());
+        assertEquals(3, keyCount());
+        assertEquals(1, ended("REVOKED"));
+        assertEquals(AcquireOutcome.Kind.CONTENDED, acquire(client, retaining()).kind());
+        world.runMs(100);
+        CompletableFuture<ReleaseOutcome> released = holder.releaseAsync().toCompletableFuture();
+        world.await("handoff", 10, waiting::isDone);
+        acquired(waiting.join());
+        assertEquals(ReleaseOutcome.RELEASED, get(released));
+    }
+
+    /** Rule 8: the value counts, because the waiter took its ticket before anybody watched it. */
+    @Test
+    void aLockWithAWaiterIsNotRetained() {
+        Lease lease = held(3);
+        CompletableFuture<AcquireOutcome> waiting = waiter();
+        world.runMs(300);
+        long tookUs = handoffUs(lease, waiting);
+        assertTrue(tookUs < 2_000, () -> tookUs + " us");
+        assertEquals(ReleaseOutcome.RELEASED, get(lease.releaseAsync()));
+    }
+
+    /** Rule 8: on all nodes. The waiter has the coordinator that its own nodes choose. */
+    @Test
+    void aTicketOnAnyNodePreventsRetention() {
+        for (int i = 0; i < 3; i++) {
+            client = slowWorld(3);
+            node(i).redis().set(TICKETS, Long.toString(1L << 16), 60_000);
+            assertEquals(ReleaseOutcome.RELEASED, release(acquired(acquire(client, retaining()))), "node " + i);
+            nothingIsLeft();
+        }
+    }
+
+    /** Rules 8 and 9: each node pushes from the moment of its answer on, also while others have not answered. */
+    @Test
+    void aChangeOfTheTicketsOrTracesOnAnyNodeEndsTheRetention() {
+        for (String key : List.of(TICKETS, TRACE)) {
+            for (int i = 0; i < 3; i++) {
+                retained(3);
+                assertEquals("0", node(i).redis().get(TRACE));
+                node(i).redis().set(key, Long.toString(1L << 16), 60_000);
+                world.runMs(1);
+                assertEquals(0, keyCount(), key + " of node " + i);
+                nothingIsLeft();
+            }
+        }
+    }
+
+    /** Rule 9. */
+    @Test
+    void aPushBeforeTheLastAnswerCounts() {
+        client = slowWorld(3);
+        other = client();
+        node(2).delay(() -> 20_000_000);
+        Lease lease = acquired(acquire(client, retaining()));
+        CompletableFuture<ReleaseOutcome> released = lease.releaseAsync().toCompletableFuture();
+        world.runMs(5);
+        assertFalse(released.isDone());
+        assertEquals(2, keyCount(), "the acquire is on its way to the third node");
+        assertStates();
+        CompletableFuture<AcquireOutcome> waiting = waiter();
+        world.await("the lock", 50, waiting::isDone);
+        acquired(waiting.join());
+        assertEquals(ReleaseOutcome.RELEASED, get(released));
+    }
+
+    @Test
+    void afterARevocationTheKeyIsNotRetainedForAGrowingNumberOfReleases() {
+        retained(3);
+        List<Integer> pauses = new ArrayList<>();
+        for (int i = 0; i < 5; i++) {
+            get(acquireAsync(other, options()));
+            world.runMs(10);
+            int releases = 0;
+            while (release(local()) == ReleaseOutcome.RELEASED) {
+                releases++;
+                world.runMs(1);
+            }
+            pauses.add(releases);
+        }
+        assertEquals(List.of(1, 2, 4, 8, 16), pauses);
+        for (int i = 0; i < 16; i++) {
+            release(local());
+        }
+        get(acquireAsync(other, options()));
+        world.runMs(10);
+        assertEquals(ReleaseOutcome.RELEASED, release(local()));
+        assertEquals(ReleaseOutcome.RETAINED, release(local()), "the retention before was of use");
+    }
+
+    @Test
+    void aClientThatNeverRetainsAnythingSendsNoTrace() {
+        retained(3);
+        VirtualWorld.Client mute = client(context().retainedLeasesMax(0));
+        assertEquals(AcquireOutcome.Kind.CONTENDED, acquire(mute, options()).kind());
+        world.runMs(100);
+        assertEquals(3, keyCount());
+        eachNode(node -> assertEquals(0, node.redis().commandCount("PEXPIRE trace")));
+    }
+
+    /** Nobody but a waiter with a ticket shows in the count: the others leave a trace while the lock is held. */
+    @Test
+    void aWaiterWithoutATicketGetsALockWhoseHolderWouldRetainIt() {
+        List<UnaryOperator<AcquireOptions>> kinds = List.of(options -> options, AcquireOptions::forWriting,
+                AcquireOptions::forReading, AcquireOptions::fenced);
+        for (UnaryOperator<AcquireOptions> kind : kinds) {
+            Lease lease = held(3);
+            CompletableFuture<AcquireOutcome> waiting = acquireAsync(other, kind.apply(options().waitUpTo(WAIT)));
+            world.runMs(120);
+            long tookUs = handoffUs(lease, waiting);
+            assertTrue(tookUs < 2_000, () -> kinds.indexOf(kind) + ": " + tookUs + " us");
+            nothingIsLeft();
+        }
+    }
+
+    @Test
+    void aSetThatWaitsGetsALockWhoseHolderWouldRetainIt() {
+        Lease lease = held(3);
+        CompletableFuture<AcquireOutcome> waiting = other.redlock()
+                .acquireAllAsync(List.of("alpha", "orders"), options().waitUpTo(WAIT))
+                .toCompletableFuture();
+        world.runMs(120);
+        long tookUs = handoffUs(lease, waiting);
+        assertTrue(tookUs < 2_000, () -> tookUs + " us");
+    }
+
+    /** The count of the tickets says that nobody waits: the holder has passed the first waiter. */
+    @Test
+    void aWaiterThatWasPassedGetsALockWhoseHolderWouldRetainIt() {
+        client = slowWorld(3);
+        other = client();
+        VirtualWorld.Client passer = client();
+        Lease first = acquired(acquire(client, options()));
+        CompletableFuture<AcquireOutcome> passed = waiter();
+        world.runMs(20);
+        CompletableFuture<AcquireOutcome> passing = acquireAsync(passer, retaining().waitUpTo(WAIT));
+        world.runMs(20);
+        other.pause();
+        first.releaseAsync();
+        world.await("the second waiter", 100, passing::isDone);
+        other.resume();
+        world.runMs(20);
+        long tookUs = handoffUs(passing.join().lease(), passed);
+        assertTrue(tookUs < 2_000, () -> tookUs + " us");
+    }
+
+    /** A waiter whose budget is shorter than a round trip asks for no ticket. */
+    @Test
+    void anAttemptWithAShortBudgetLeavesATrace() {
+        for (long budgetNs : new long[]{1, 50_000, 150_000, 250_000, 500_000, 1_500_000}) {
+            retained(3);
+            AcquireOptions brief = options().waitUpTo(Duration.ofNanos(budgetNs));
+            if (!acquire(other, brief).isAcquired()) {
+                world.runMs(1);
+                acquired(acquire(other, brief));
+            }
+            nothingIsLeft();
+        }
+    }
+
+    /** The coordinator may have granted, and one of the others may not be reached. */
+    @Test
+    void eachNodeThatRefusesGetsATrace() {
+        retained(3);
+        acquire(other, options());
+        eachNode(node -> assertEquals(1, node.redis().commandCount("PEXPIRE trace")));
+    }
+
+    /** Traces must not keep the tickets of those who have given up. */
+    @Test
+    void theTicketOfACrashedWaiterExpiresBesideAPoller() {
+        world = new VirtualWorld(3);
+        client = client(context().maxTtl(Duration.ofMinutes(10)));
+        other = client();
+        VirtualWorld.Client poller = client();
+        acquired(acquire(client, AcquireOptions.ofTtl(Duration.ofMinutes(10)).tryOnce()));
+        waiter();
+        world.runMs(50);
+        other.kill();
+        int tickets = 0;
+        for (int i = 0; i < 3; i++) {
+            tickets += node(i).redis().get(TICKETS) == null ? 0 : 1;
+        }
+        assertEquals(1, tickets);
+        for (int i = 0; i < 4; i++) {
+            world.runMs(20_000);
+            acquire(poller, options());
+        }
+        eachNode(node -> assertEquals(null, node.redis().get(TICKETS)));
+    }
+
+    /** The keys that the nodes watch last as long as the lock. */
+    @Test
+    void aLongLockIsRetainedUntilItsTime() {
+        world = new VirtualWorld(3);
+        client = client(context().maxTtl(Duration.ofMinutes(10)));
+        AcquireOptions mine = AcquireOptions.ofTtl(Duration.ofMinutes(10)).tryOnce().retain(Duration.ofMinutes(10));
+        release(acquired(acquire(client, mine)));
+        for (int i = 0; i < 19; i++) {
+            world.runMs(10_000);
+            assertEquals(ReleaseOutcome.RETAINED, release(acquired(acquire(client, mine))));
+        }
+        assertEquals(19, client.redlock().counters().localGrantCount());
+        assertEquals(0, client.redlock().counters().revokedCount(), "there is no other client");
+        world.runMs(10_000);
+        assertEquals(1, ended("EXPIRED"));
+    }
+
+    /** A node does not push what its own connection changes. */
+    @Test
+    void aRefusedAttemptOfThisClientEndsTheRetention() {
+        retained(3);
+        Lease holder = local();
+        assertEquals(AcquireOutcome.Kind.CONTENDED, acquire(client, options()).kind());
+        assertEquals(1, ended("WANTED_LOCALLY"));
+        CompletableFuture<AcquireOutcome> waiting = waiter();
+        world.runMs(100);
+        long tookUs = handoffUs(holder, waiting);
+        assertTrue(tookUs < 2_000, () -> tookUs + " us");
+    }
+
+    // ---- callers of this client that meet a local holder ------------------------------------------------------------
+
+    @Test
+    void aCallerThatMeetsALocalHolderGetsTheLockFromIt() {
+        retained(3);
+        Lease first = local();
+        int before = commands();
+        List<CompletableFuture<AcquireOutcome>> waiting = new ArrayList<>();
+        for (int i = 0; i < 3; i++) {
+            waiting.add(acquireAsync(client, retaining().waitUpTo(WAIT)));
+            world.runMs(10);
+        }
+        assertEquals(AcquireOutcome.Kind.CONTENDED, acquire(client, retaining()).kind());
+        Lease holder = first;
+        for (CompletableFuture<AcquireOutcome> next : waiting) {
+            assertFalse(next.isDone());
+            assertStates();
+            assertEquals(ReleaseOutcome.RETAINED, release(holder));
+            holder = acquired(get(next));
+            assertTrue(holder.isHeld());
+        }
+        assertEquals(ReleaseOutcome.RETAINED, release(holder));
+        assertEquals(before, commands());
+        assertEquals(4, client.redlock().counters().localGrantCount());
+        assertStates();
+    }
+
+    /** From the first lease on, which comes from the nodes. */
+    @Test
+    void aCallerThatMeetsTheFirstHolderGetsTheLockFromIt() {
+        Lease first = held(3);
+        world.runMs(1);
+        int before = commands();
+        CompletableFuture<AcquireOutcome> waiting = acquireAsync(client, retaining().waitUpTo(WAIT));
+        world.runMs(100);
+        assertEquals(ReleaseOutcome.RETAINED, release(first));
+        release(acquired(get(waiting)));
+        assertEquals(before, commands());
+    }
+
+    @Test
+    void aLocalWaiterThatGivesUpLeavesTheLockFree() {
+        retained(3);
+        Lease holder = local();
+        CompletableFuture<AcquireOutcome> waiting = acquireAsync(client, retaining().waitUpTo(Duration.ofMillis(50)));
+        world.runMs(60);
+        assertEquals(AcquireOutcome.Kind.TIMED_OUT, get(waiting).kind());
+        assertEquals(ReleaseOutcome.RETAINED, release(holder));
+        assertEquals(ReleaseOutcome.RETAINED, release(local()));
+        assertStates();
+    }
+
+    /** Rule 12: the waiter of another client goes before those of this one. */
+    @Test
+    void afterARevocationLocalWaitersGoToTheNodes() {
+        retained(3);
+        Lease holder = local();
+        CompletableFuture<AcquireOutcome> local = acquireAsync(client, retaining().waitUpTo(WAIT));
+        CompletableFuture<AcquireOutcome> waiting = waiter();
+        world.runMs(20);
+        assertEquals(ReleaseOutcome.RELEASED, release(holder));
+        world.await("both", 100, () -> waiting.isDone() || local.isDone());
+        release(acquired(waiting.isDone() ? waiting.join() : local.join()));
+        world.await("both", 1_000, () -> waiting.isDone() && local.isDone());
+    }
+
+    @Test
+    void closeEndsLocalWaiters() {
+        retained(3);
+        local();
+        CompletableFuture<AcquireOutcome> waiting = acquireAsync(client, retaining().waitUpTo(WAIT));
+        world.runMs(10);
+        CompletableFuture<CloseReport> report = client.engine().close(Duration.ofSeconds(1));
+        world.await("close", 1_000, report::isDone);
+        assertEquals(AcquireOutcome.Kind.CLOSED, get(waiting).kind());
+    }
+
+    // ---- nodes ------------------------------------------------------------------------------------------------------
+
+    /** Rule 7. */
+    @Test
+    void aLockWithoutTheVoteOfOneNodeIsNotRetained() {
+        client = slowWorld(3);
+        node(1).redis().set("orders", "another", 5_000);
+        assertEquals(ReleaseOutcome.RELEASED, release(acquired(acquire(client, retaining()))));
+        node(1).redis().delete("orders");
+        assertEquals(ReleaseOutcome.RETAINED, release(local()));
+    }
+
+    /** Rule 7: an extension that one node has not acknowledged. */
+    @Test
+    void aLockThatOneNodeHasNotExtendedIsNotRetained() {
+        Lease lease = held(3);
+        node(1).redis().failNext("extend", "ERR no", 1);
+        assertEquals(ExtendOutcome.EXTENDED, extend(lease, TTL));
+        assertEquals(ReleaseOutcome.RELEASED, release(lease));
+    }
+
+    /** Rules 5 and 7: a repaired key is no vote. */
+    @Test
+    void aLockThatOneNodeHasRepairedIsNotRetained() {
+        Lease lease = held(3);
+        world.runMs(1);
+        node(1).redis().delete("orders");
+        assertEquals(ExtendOutcome.EXTENDED, extend(lease, TTL));
+        assertEquals(3, keyCount());
+        assertEquals(ReleaseOutcome.RELEASED, release(lease));
+    }
+
+    @Test
+    void aLockIsNotRetainedWhileANodeIsDown() {
+        client = slowWorld(3);
+        node(0).crash();
+        world.runMs(100);
+        assertEquals(ReleaseOutcome.RELEASED, release(acquired(acquire(client, retaining()))));
+    }
+
+    @Test
+    void aLockIsNotRetainedIfANodePushesNothing() {
+        client = slowWorld(3);
+        node(0).redis().onlyResp2();
+        node(0).breakConnections();
+        world.runMs(1_000);
+        assertEquals(ReleaseOutcome.RELEASED, release(acquired(acquire(client, retaining()))));
+    }
+
+    @Test
+    void anErrorInsteadOfTheTicketsEndsTheRetention() {
+        for (String command : List.of("GET", "SET")) {
+            for (int count = 1; count <= 2; count++) {
+                client = slowWorld(3);
+                world.runMs(10);
+                node(1).redis().failNext(command, "NOPERM no", count);
+                assertEquals(ReleaseOutcome.RELEASED, release(acquired(acquire(client, retaining()))));
+                nothingIsLeft();
+            }
+        }
+    }
+
+    @Test
+    void aNodeThatAnswersTooLateEndsTheRetention() {
+        client = slowWorld(3);
+        node(1).delay(() -> 60_000_000);
+        Lease lease = acquired(acquire(client, retaining()));
+        CompletableFuture<ReleaseOutcome> released = lease.releaseAsync().toCompletableFuture();
+        world.runMs(NODE_TIMEOUT_MS + 2);
+        assertEquals(ReleaseOutcome.RELEASED, get(released));
+    }
+
+    /** Rule 10. */
+    @Test
+    void aLostConnectionEndsTheRetention() {
+        assertEndedBy(node -> node.breakConnections());
+    }
+
+    /** Rule 10: registering again would not be enough. */
+    @Test
+    void aConnectionThatIsLostBeforeTheReleasePreventsRetention() {
+        Lease lease = held(3);
+        node(1).breakConnections();
+        world.runMs(1_000);
+        assertEquals(ReleaseOutcome.RELEASED, release(lease));
+        CompletableFuture<AcquireOutcome> acquiring = acquireAsync(client, retaining());
+        node(2).breakConnections();
+        world.runMs(1_000);
+        assertEquals(ReleaseOutcome.RELEASED, release(acquired(get(acquiring))));
+        assertEquals(ReleaseOutcome.RETAINED, release(local()));
+    }
+
+    /** Rule 7: all configured nodes, not those that vote now. */
+    @Test
+    void aLockIsNotRetainedWhileANodeIsInQuarantine() {
+        world = new VirtualWorld(3);
+        client = client(context().restartGuard(RestartGuardMode.UPTIME));
+        node(0).crash();
+        node(0).restart(false);
+        world.runMs(2_000);
+        assertEquals(NodeState.QUARANTINED, status(client, 0).state());
+        assertEquals(ReleaseOutcome.RELEASED, release(local()));
+    }
+
+    /** Rule 10. */
+    @Test
+    void aRestartOfANodeEndsTheRetention() {
+        assertEndedBy(node -> {
+            node.crash();
+            node.restart(true);
+        });
+    }
+
+    @Test
+    void aFlushOfANodeEndsTheRetention() {
+        assertEndedBy(node -> node.redis().flushAll());
+    }
+
+    @Test
+    void aJumpOfAClockEndsTheRetention() {
+        assertEndedBy(node -> {
+            node.redis().clockJump(20_000);
+            world.runMs(1_000);
+        });
+    }
+
+    private void assertEndedBy(java.util.function.Consumer<FakeNode> event) {
+        retained(3);
+        event.accept(node(1));
+        world.runMs(1_100);
+        assertEquals(1, ended("NODE_LOST"));
+        assertEquals(0, keyCount());
+        assertStates();
+        acquired(acquire(other, options()));
+    }
+
+    @Test
+    void aLocalHolderLearnsOfTheLossOfItsLock() {
+        List<String> events = new ArrayList<>();
+        client = slowWorld(3);
+        AcquireOptions options = retaining().listener(new LeaseListener() {
+            @Override
+            public void onLost(Lease lease, LeaseState state) {
+                events.add(state + " " + lease.isHeld());
+            }
+        });
+        release(acquired(acquire(client, options)));
+        Lease lease = acquired(acquire(client, options));
+        node(0).redis().flushAll();
+        world.runMs(10);
+        assertTrue(lease.isHeld(), "two nodes have the key");
+        node(1).redis().flushAll();
+        world.runMs(10);
+        assertEquals(List.of("LOST false"), events);
+        assertEquals(LeaseState.LOST, lease.state());
+        assertEquals(ReleaseOutcome.EXPIRED, release(lease));
+    }
+
+    @Test
+    void betweenHoldersTheListenerIsSilent() {
+        List<String> events = new ArrayList<>();
+        client = slowWorld(3);
+        AcquireOptions options = retaining().watchLoss().listener(new LeaseListener() {
+            @Override
+            public void onLost(Lease lease, LeaseState state) {
+                events.add(state + " " + lease.isHeld());
+            }
+        });
+        release(acquired(acquire(client, options)));
+        node(0).redis().delete("orders");
+        node(1).redis().delete("orders");
+        world.runMs(10);
+        assertEquals(List.of(), events);
+        assertEquals(0, client.redlock().counters().retainedCount(), "its loss was watched");
+        assertEquals(0, client.redlock().counters().lostCount());
+        release(acquired(acquire(client, options)));
+        Lease lease = acquired(acquire(client, options));
+        node(0).redis().delete("orders");
+        node(1).redis().delete("orders");
+        world.runMs(10);
+        assertEquals(List.of("LOST false"), events);
+        assertFalse(lease.isHeld());
+    }
+
+    // ---- limits and the end -----------------------------------------------------------------------------------------
+
+    @Test
+    void aFurtherLockEndsTheOldest() {
+        world = new VirtualWorld(3);
+        client = client(context().retainedLeasesMax(2));
+        for (String resource : List.of("a", "b", "c")) {
+            release(acquired(get(client.redlock().acquireAsync(resource, retaining()))));
+        }
+        world.runMs(1);
+        assertEquals(null, node(0).redis().get("a"));
+        assertEquals(2, client.redlock().counters().retainedCount());
+        assertEquals(1, ended("LIMIT"));
+    }
+
+    @Test
+    void closeReleasesFreeAndHeldLocks() {
+        retained(3);
+        Lease held = acquired(get(client.redlock().acquireAsync("second", retaining())));
+        release(held);
+        held = acquired(get(client.redlock().acquireAsync("second", retaining())));
+        CompletableFuture<CloseReport> report = client.engine().close(Duration.ofSeconds(1));
+        world.await("close", 1_000, report::isDone);
+        assertEquals(2, report.join().releasedCount());
+        assertTrue(report.join().isClean());
+        assertEquals(LeaseState.RELEASED, held.state());
+        eachNode(node -> assertEquals(java.util.Set.of(), node.redis().keys()));
+        assertEquals(AcquireOutcome.Kind.CLOSED, acquire(client, retaining()).kind());
+    }
+
+    @Test
+    void closeDuringTheQuestionReleases() {
+        Lease lease = held(3);
+        CompletableFuture<ReleaseOutcome> released = lease.releaseAsync().toCompletableFuture();
+        CompletableFuture<CloseReport> report = client.engine().close(Duration.ofSeconds(1));
+        world.await("close", 1_000, report::isDone);
+        assertEquals(1, report.join().releasedCount());
+        assertEquals(ReleaseOutcome.RELEASED, get(released));
+    }
+
+    /** The price: nobody held the lock. */
+    @Test
+    void aCrashCostsTheOthersTheTtl() {
+        retained(3);
+        world.runMs(1_000);
+        client.pause();
+        assertEquals(AcquireOutcome.Kind.CONTENDED, acquire(other, options()).kind());
+        CompletableFuture<AcquireOutcome> waiting = waiter();
+        world.runMs(8_800);
+        assertFalse(waiting.isDone());
+        world.runMs(400);
+        acquired(get(waiting));
+    }
+
+    @Test
+    void aPausedClientGrantsNothingAfterItsTime() {
+        retained(3);
+        client.pause();
+        world.runMs(GRANT_MS_MAX + 100);
+        client.resume();
+        Lease lease = local();
+        assertTrue(lease.remainingValidityNs() > Duration.ofSeconds(9).toNanos(), "from the nodes");
+    }
+
+    @Test
+    void aLeaseThatExpiredInAPauseIsNotReportedAsRetained() throws InterruptedException {
+        retained(3);
+        Lease lease = local();
+        client.pause();
+        world.runMs(TTL.toMillis() + 100);
+        BlockedCall<ReleaseOutcome> released = new BlockedCall<>(lease::release).awaitBlocked();
+        client.resume();
+        world.runMs(100);
+        assertEquals(ReleaseOutcome.EXPIRED, released.result());
+    }
+
+    /** Its budget ends before it could ask for a ticket. */
+    @Test
+    void aWaiterWithAShortBudgetLeavesATrace() {
+        retained(3);
+        acquire(other, options().waitUpTo(Duration.ofNanos(LINK_NS)));
+        world.runMs(1);
+        acquired(acquire(other, options()));
+    }
+
+    @Test
+    void anInterruptedCallerGivesALocalLockBack() {
+        retained(3);
+        Lease lease = client.redlock().newLease();
+        client.redlock().acquire(client.redlock().key("orders"), retaining(), lease, outcome -> {
+        });
+        world.runMs(1);
+        assertTrue(lease.isHeld());
+        assertEquals(ReleaseOutcome.RETAINED, release(lease));
+    }
+
+    @Test
+    void optionsThatExcludeIt() {
+        client = world(3);
+        for (UnaryOperator<AcquireOptions> other : List.<UnaryOperator<AcquireOptions>>of(AcquireOptions::fenced,
+                AcquireOptions::autoExtend, AcquireOptions::forReading, AcquireOptions::forWriting,
+                options -> options.forPermitOf(2), options -> options.holdAtLeast(Duration.ofSeconds(1)))) {
+            assertRefused(client, other.apply(retaining()));
+        }
+        assertThrows(IllegalArgumentException.class,
+                () -> client.redlock().acquireAllAsync(List.of("a", "b"), retaining()));
+        assertThrows(IllegalArgumentException.class, () -> options().retain(TTL.plusMillis(1)));
+        assertRefused(client(context().thriftyQuorums(true)), retaining());
+        assertRefused(client(context().wakeUpKeysMax(0)), retaining());
+        assertRefused(client(context().retainedLeasesMax(0)), retaining());
+    }
+
+    private void assertRefused(VirtualWorld.Client by, AcquireOptions options) {
+        String message = assertThrows(IllegalArgumentException.class, () -> acquireAsync(by, options)).getMessage();
+        assertTrue(message.contains("retain()"), message);
+    }
+}

@@ -1,0 +1,181 @@
+package dev.redlock.engine;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import dev.redlock.VirtualTest;
+import dev.redlock.api.AcquireOutcome;
+import dev.redlock.api.LeaseState;
+import dev.redlock.api.ReleaseOutcome;
+import dev.redlock.sim.VirtualWorld;
+import dev.redlock.time.NanoClock;
+import java.lang.reflect.Proxy;
+import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.concurrent.atomic.AtomicReference;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+
+/** The steps of callers of a retained lock, one between those of another. */
+class RetainedLeaseTest extends VirtualTest {
+
+    private static final long ROUNDS_NS = 3_000_000_000L;
+
+    private VirtualWorld.Client client;
+    private LockEngine engine;
+    private LockKey key;
+    private RetainedLease entry;
+
+    private static AcquireSpec retaining() {
+        AcquireSpec spec = new AcquireSpec(TTL.toMillis());
+        spec.retainNsMax = TTL.toNanos();
+        return spec;
+    }
+
+    private LeaseHandle acquired() {
+        LeaseHandle lease = engine.newLease();
+        engine.acquire(lease, key, retaining(), 0, null);
+        world.runMs(1);
+        assertEquals(LeaseState.HELD, lease.state());
+        return lease;
+    }
+
+    private void retained() {
+        client = slowWorld(3);
+        engine = client.engine().engine().lockEngine();
+        key = engine.key("orders");
+        LeaseHandle lease = acquired();
+        lease.release((released, outcome) -> {
+        });
+        world.runMs(1);
+        assertEquals(ReleaseOutcome.RETAINED, lease.releaseOutcome);
+        LeaseHandle local = acquired();
+        entry = (RetainedLease) local.loop();
+        local.close();
+        assertEquals(RetainedLease.FREE, entry.state());
+    }
+
+    /** A caller has reserved the handle, and submitted no request yet. */
+    @Test
+    void aCancellationBetweenTheStepsOfAnAcquisitionIsNotLost() {
+        retained();
+        LeaseHandle lease = acquiring();
+        LeaseLoop conductor = lease.loop();
+        client.engine().execute(lease::cancel);
+        client.engine().execute(() -> assertTrue(conductor.grant(lease)));
+        world.runMs(1);
+        assertEquals(LeaseState.RELEASED, lease.state());
+        assertEquals(RetainedLease.FREE, entry.state());
+    }
+
+    /** A request of an earlier use of the handle must not end a later one. */
+    @Test
+    void aLateRequestOfAnEarlierUseEndsNoLaterOne() {
+        retained();
+        LeaseHandle lease = engine.newLease();
+        engine.acquire(lease, key, retaining(), 0, null);
+        assertTrue(lease.isHeld());
+        client.engine().execute(() -> {
+            entry.execute(lease, RequestMailbox.RELEASE);
+            entry.execute(lease, RequestMailbox.CANCEL);
+        });
+        world.runMs(1);
+        assertTrue(lease.isHeld());
+    }
+
+    @Test
+    void aSecondReleaseBetweenTheStepsOfTheFirstOneGetsItsOutcome() {
+        retained();
+        LeaseHandle lease = acquired();
+        assertEquals(lease, entry.take(lease));
+        entry.open();
+        assertTrue(LocalGrant.startReturn(lease));
+        AtomicReference<ReleaseOutcome> second = new AtomicReference<>();
+        client.engine().execute(() -> lease.release((released, outcome) -> second.set(outcome)));
+        client.engine().execute(() -> {
+            assertEquals(null, second.get());
+            LocalGrant.endReturn(lease);
+        });
+        world.runMs(1);
+        assertEquals(ReleaseOutcome.RETAINED, second.get());
+    }
+
+    /** The clock is read between the word and its change: then the lock gets another holder, and a shorter validity. */
+    @Test
+    void aGrantUsesTheTimesOfTheStateThatItHasRead() {
+        retained();
+        AtomicReference<Runnable> atClock = new AtomicReference<>(() -> {
+        });
+        NanoClock clock = () -> {
+            atClock.getAndSet(() -> {
+            }).run();
+            return world.nowNs();
+        };
+        LeaseLoop loop = (LeaseLoop) Proxy.newProxyInstance(LeaseLoop.class.getClassLoader(),
+                new Class<?>[]{LeaseLoop.class}, (proxy, method, arguments) -> clock);
+        RetainedLease raced = new RetainedLease(null, loop, acquiring(), null);
+        raced.validUntilNs = world.nowNs() + TTL.toNanos();
+        raced.grantUntilNs = raced.validUntilNs;
+        raced.open();
+        LeaseHandle other = acquiring();
+        atClock.set(() -> {
+            assertTrue(raced.grant(other));
+            assertEquals(other, raced.take(other));
+            raced.validUntilNs -= TTL.toNanos() / 2;
+            raced.open();
+        });
+        assertFalse(raced.grant(acquiring()), "until a time that it read before");
+        LeaseHandle next = acquiring();
+        assertTrue(raced.grant(next));
+        assertEquals(raced.validUntilNs, next.validUntilNs);
+    }
+
+    private LeaseHandle acquiring() {
+        LeaseHandle lease = engine.newLease();
+        lease.key = key;
+        lease.spec = retaining();
+        lease.times = engine.config.terms().timesOf(lease.spec);
+        lease.startUse(engine.conductorOf(key));
+        lease.setState(LeaseState.ACQUIRING);
+        return lease;
+    }
+
+    /** The event loop delivers a local grant while its blocked caller takes and returns the lock. */
+    @Test
+    @Timeout(60)
+    void aReleasedLeaseStaysReleasedWhileItsGrantIsDelivered() throws InterruptedException {
+        AtomicReference<LeaseHandle> shared = new AtomicReference<>();
+        AtomicReference<LeaseHandle> delivered = new AtomicReference<>();
+        AtomicBoolean isOver = new AtomicBoolean();
+        Thread loop = new Thread(() -> {
+            while (!isOver.get()) {
+                LeaseHandle lease = shared.get();
+                if (lease != null && lease != delivered.get()) {
+                    LocalGrant.deliver(lease);
+                    delivered.set(lease);
+                }
+            }
+        });
+        loop.start();
+        long endNs = System.nanoTime() + ROUNDS_NS;
+        LeaseState last = LeaseState.RELEASED;
+        while (last == LeaseState.RELEASED && System.nanoTime() < endNs) {
+            LeaseHandle lease = new LeaseHandle(null);
+            lease.kind = AcquireOutcome.Kind.ACQUIRED;
+            lease.setState(LeaseState.ACQUIRING);
+            shared.set(lease);
+            while (lease.state == LeaseState.ACQUIRING) {
+                Thread.onSpinWait();
+            }
+            assertTrue(LocalGrant.startReturn(lease));
+            LocalGrant.endReturn(lease);
+            while (delivered.get() != lease) {
+                Thread.onSpinWait();
+            }
+            last = lease.storedState();
+        }
+        isOver.set(true);
+        loop.join();
+        assertEquals(LeaseState.RELEASED, last);
+    }
+}
