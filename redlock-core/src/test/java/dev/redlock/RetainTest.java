@@ -121,7 +121,7 @@ class RetainTest extends VirtualTest {
         assertEquals(AcquireOutcome.Kind.CONTENDED, acquire(client, retaining()).kind(), "one holder at a time");
     }
 
-    /** Rule 3: a local lease ends with the lease on the nodes, at one absolute time. */
+    /** A local lease ends with the lease on the nodes, at one absolute time. */
     @Test
     void aLocalLeaseEndsWithTheLeaseOnTheNodes() {
         Lease first = held(3);
@@ -207,7 +207,6 @@ class RetainTest extends VirtualTest {
         acquired(get(client.redlock().acquireAllAsync(List.of("orders", "zebra"), options())));
     }
 
-    /** Rule 1. */
     @Test
     void aLocalHolderKeepsTheLockFromOtherAcquisitionsOfThisClient() {
         retained(3);
@@ -247,7 +246,7 @@ class RetainTest extends VirtualTest {
 
     // ---- other clients ----------------------------------------------------------------------------------------------
 
-    /** Rule 11: one attempt that is refused leaves a trace. */
+    /** One attempt that is refused leaves a trace. */
     @Test
     void anotherClientGetsTheLockAfterOneRefusedAttempt() {
         retained(3);
@@ -279,7 +278,7 @@ class RetainTest extends VirtualTest {
         assertEquals(4, ended("REVOKED"));
     }
 
-    /** Rule 11, of a client that polls. */
+    /** A client that polls leaves a trace too. */
     @Test
     void aClientWithoutPushesLeavesATrace() {
         retained(3);
@@ -319,7 +318,7 @@ class RetainTest extends VirtualTest {
         assertEquals(ReleaseOutcome.RELEASED, get(released));
     }
 
-    /** Rule 8: the value counts, because the waiter took its ticket before anybody watched it. */
+    /** The value counts, because the waiter took its ticket before anybody watched it. */
     @Test
     void aLockWithAWaiterIsNotRetained() {
         Lease lease = held(3);
@@ -330,7 +329,7 @@ class RetainTest extends VirtualTest {
         assertEquals(ReleaseOutcome.RELEASED, get(lease.releaseAsync()));
     }
 
-    /** Rule 8: on all nodes. The waiter has the coordinator that its own nodes choose. */
+    /** Tickets count on all nodes: the waiter has the coordinator that its own nodes choose. */
     @Test
     void aTicketOnAnyNodePreventsRetention() {
         for (int i = 0; i < 3; i++) {
@@ -356,7 +355,6 @@ class RetainTest extends VirtualTest {
         }
     }
 
-    /** Rule 9. */
     @Test
     void aPushBeforeTheLastAnswerCounts() {
         client = slowWorld(3);
@@ -581,7 +579,7 @@ class RetainTest extends VirtualTest {
         assertStates();
     }
 
-    /** Rule 12: the waiter of another client goes before those of this one. */
+    /** The waiter of another client goes before those of this one. */
     @Test
     void afterARevocationLocalWaitersGoToTheNodes() {
         retained(3);
@@ -608,7 +606,6 @@ class RetainTest extends VirtualTest {
 
     // ---- nodes ------------------------------------------------------------------------------------------------------
 
-    /** Rule 7. */
     @Test
     void aLockWithoutTheVoteOfOneNodeIsNotRetained() {
         client = slowWorld(3);
@@ -618,7 +615,7 @@ class RetainTest extends VirtualTest {
         assertEquals(ReleaseOutcome.RETAINED, release(local()));
     }
 
-    /** Rule 7: an extension that one node has not acknowledged. */
+    /** One node has not acknowledged the extension. */
     @Test
     void aLockThatOneNodeHasNotExtendedIsNotRetained() {
         Lease lease = held(3);
@@ -678,13 +675,12 @@ class RetainTest extends VirtualTest {
         assertEquals(ReleaseOutcome.RELEASED, get(released));
     }
 
-    /** Rule 10. */
     @Test
     void aLostConnectionEndsTheRetention() {
         assertEndedBy(node -> node.breakConnections());
     }
 
-    /** Rule 10: registering again would not be enough. */
+    /** Registering again would not be enough. */
     @Test
     void aConnectionThatIsLostBeforeTheReleasePreventsRetention() {
         Lease lease = held(3);
@@ -698,7 +694,7 @@ class RetainTest extends VirtualTest {
         assertEquals(ReleaseOutcome.RETAINED, release(local()));
     }
 
-    /** Rule 7: all configured nodes, not those that vote now. */
+    /** All configured nodes have to grant it, not those that vote now. */
     @Test
     void aLockIsNotRetainedWhileANodeIsInQuarantine() {
         world = new VirtualWorld(3);
@@ -710,7 +706,6 @@ class RetainTest extends VirtualTest {
         assertEquals(ReleaseOutcome.RELEASED, release(local()));
     }
 
-    /** Rule 10. */
     @Test
     void aRestartOfANodeEndsTheRetention() {
         assertEndedBy(node -> {

@@ -133,7 +133,7 @@ final class Conductor extends ClaimFailures implements LeaseLoop {
     public void execute(LeaseHandle lease, int request) {
         switch (request) {
             case RequestMailbox.ACQUIRE -> scheduler.acquire(lease);
-            case RequestMailbox.DELIVER -> LocalGrant.deliver(lease);
+            case RequestMailbox.DELIVER -> RetainedGrant.deliver(lease);
             case RequestMailbox.CANCEL -> scheduler.retries.cancel(lease);
             case RequestMailbox.EXTEND -> keeper.extend(lease);
             case RequestMailbox.HOLD -> keeper.kept.change(lease);

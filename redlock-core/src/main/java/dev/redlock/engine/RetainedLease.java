@@ -71,7 +71,7 @@ final class RetainedLease extends KeyedMap.Keyed implements LeaseLoop {
     final Claim claim;
     /** Has the claim: a lease of a caller while the word is WATCHED or PREPARING, later one without a caller. */
     LeaseHandle lease;
-    final TicketsRequest watch;
+    final RetainedRequest watch;
     /** The nodes that have answered that nobody waits, by both keys. */
     long ticketsMask;
     long tracesMask;
@@ -93,7 +93,7 @@ final class RetainedLease extends KeyedMap.Keyed implements LeaseLoop {
         this.isLossWatched = lease.spec.isLossWatched;
         this.claim = claim;
         this.lease = lease;
-        this.watch = new TicketsRequest(room, this);
+        this.watch = new RetainedRequest(room, this);
         this.timer = new DeadlineTimer(nowNs -> room.onTimer(this));
     }
 
@@ -116,9 +116,9 @@ final class RetainedLease extends KeyedMap.Keyed implements LeaseLoop {
             return false;
         }
         holder = to;
-        LocalGrant.prepare(to, this, untilNs, nowNs);
+        RetainedGrant.prepare(to, this, untilNs, nowNs);
         if (!WORD.compareAndSet(this, granting, with(granting, HELD))) {
-            LocalGrant.withdraw(to, loop);
+            RetainedGrant.withdraw(to, loop);
             return false;
         }
         return true;
@@ -138,8 +138,8 @@ final class RetainedLease extends KeyedMap.Keyed implements LeaseLoop {
         // The caller may have paused for longer than the loop, which says then that the lease has expired. A request
         // that it has submitted comes first.
         if ((held & STATE_MASK) == HELD && from.isTaken(-1) && validUntilNs - clock.nanoTime() > 0
-                && LocalGrant.startReturn(from) && WORD.compareAndSet(this, held, with(held, FREE))) {
-            LocalGrant.endReturn(from);
+                && RetainedGrant.startReturn(from) && WORD.compareAndSet(this, held, with(held, FREE))) {
+            RetainedGrant.endReturn(from);
             return true;
         }
         bind(from);
@@ -153,6 +153,15 @@ final class RetainedLease extends KeyedMap.Keyed implements LeaseLoop {
             held = word;
         }
         return true;
+    }
+
+    /** Whether another caller has it, or had it a moment ago, and nobody waits for it. */
+    boolean isHeldForNow(LeaseHandle by) {
+        int state = state();
+        if (!isFor(by)) {
+            return false;
+        }
+        return state == FREE ? grantUntilNs - clock.nanoTime() > 0 : state == GRANTING || state == HELD;
     }
 
     private boolean isHeldBy(long read, LeaseHandle local) {
@@ -196,7 +205,7 @@ final class RetainedLease extends KeyedMap.Keyed implements LeaseLoop {
     /** Gives the lock, which no caller sees, to an acquisition of this client. */
     void give(LeaseHandle to, boolean isOtherWaiting, long nowNs) {
         holder = to;
-        LocalGrant.prepare(to, this, validUntilNs, nowNs);
+        RetainedGrant.prepare(to, this, validUntilNs, nowNs);
         word = next(word, isOtherWaiting ? WANTED : HELD);
     }
 
@@ -239,7 +248,7 @@ final class RetainedLease extends KeyedMap.Keyed implements LeaseLoop {
     @Override
     public void execute(LeaseHandle local, int request) {
         switch (request) {
-            case RequestMailbox.DELIVER -> LocalGrant.deliver(local);
+            case RequestMailbox.DELIVER -> RetainedGrant.deliver(local);
             case RequestMailbox.CANCEL -> cancel(local);
             case RequestMailbox.RELEASE -> release(local);
             default -> {
@@ -269,7 +278,7 @@ final class RetainedLease extends KeyedMap.Keyed implements LeaseLoop {
             // It ended an earlier use of the handle.
             return;
         }
-        if (!isOfHolder && LocalGrant.isReturning(local)) {
+        if (!isOfHolder && RetainedGrant.isReturning(local)) {
             // Its outcome comes in a moment.
             local.deferToNextTurn(loop, RequestMailbox.RELEASE);
             return;

@@ -33,6 +33,8 @@ final class RetainedLocks extends Retention {
     /** A local grant needs this part of the validity, or the least validity of its options if that is more. */
     private static final int VALIDITY_DIVIDEND = 2;
     private static final int VALIDITY_DIVISOR = 3;
+    /** At most some microseconds. */
+    private static final int SPINS_MAX = 64;
     /** A revocation after fewer local grants was not worth the time that it took another client. */
     private static final int GRANTS_WORTH = 16;
     private static final long PAUSE_MAX = 1024;
@@ -51,7 +53,7 @@ final class RetainedLocks extends Retention {
     private final int max;
     /** Users of the command mode {@code NATIVE} may lack the right. */
     private final boolean areTracesLeft;
-    private final TicketsRequest trace = new TicketsRequest(this, null);
+    private final RetainedRequest trace = new RetainedRequest(this, null);
     /** The retained locks, for callers. */
     private final ConcurrentHashMap<LockKey, RetainedLease> byKey = new ConcurrentHashMap<>();
     /** All entries. */
@@ -118,11 +120,25 @@ final class RetainedLocks extends Retention {
     boolean grant(LeaseHandle lease) {
         RetainedLease found = byKey.get(lease.key);
         // The event loop runs callbacks.
-        if (found == null || lease.acquireCallback != null || !found.grant(lease)) {
+        if (found == null || lease.acquireCallback != null || !grantSoon(found, lease)) {
             return false;
         }
-        LocalGrant.complete(lease);
+        RetainedGrant.complete(lease);
         return true;
+    }
+
+    /** Another thread may return the lock sooner than the event loop could pass it on. */
+    private static boolean grantSoon(RetainedLease found, LeaseHandle lease) {
+        for (int i = 0; i < SPINS_MAX; i++) {
+            if (found.grant(lease)) {
+                return true;
+            }
+            if (!found.isHeldForNow(lease)) {
+                return false;
+            }
+            Thread.onSpinWait();
+        }
+        return false;
     }
 
     @Override
@@ -139,7 +155,7 @@ final class RetainedLocks extends Retention {
         RetainedLease entry = byName.get(lease.key);
         if (entry != null && entry.isFor(lease)) {
             if (entry.grant(lease) || !hasHolder(entry) && entry.grant(lease)) {
-                LocalGrant.completeOnLoop(lease);
+                RetainedGrant.completeOnLoop(lease);
                 return true;
             }
             if (hasHolder(entry) && (lease.waitNs > 0 || entry.state() != RetainedLease.PREPARING)) {
@@ -216,10 +232,10 @@ final class RetainedLocks extends Retention {
         counters.add(ConductorCounters.COMMANDS, (long) QUESTIONS * Long.bitCount(mask));
         // First the key, which refused clients change if it is there: its push tells of each client that the grant of
         // this acquire refuses. The tickets last, because the acquire itself may change them, which no push tells.
-        services.fanOut.send(entry.watch, CommandKind.CREATE_TRACE, TicketsRequest.TRACES, mask);
-        services.fanOut.send(entry.watch, CommandKind.WATCH_TICKETS, TicketsRequest.TRACES, mask);
+        services.fanOut.send(entry.watch, CommandKind.CREATE_TRACE, RetainedRequest.TRACES, mask);
+        services.fanOut.send(entry.watch, CommandKind.WATCH_TICKETS, RetainedRequest.TRACES, mask);
         services.fanOut.send(claim, AcquireOperation.kindOf(claim), 0, mask);
-        services.fanOut.send(entry.watch, CommandKind.WATCH_TICKETS, TicketsRequest.TICKETS, mask);
+        services.fanOut.send(entry.watch, CommandKind.WATCH_TICKETS, RetainedRequest.TICKETS, mask);
     }
 
     /** The entry of an attempt; null if its lock is not to be retained. */
@@ -257,13 +273,13 @@ final class RetainedLocks extends Retention {
         if (entry.state() == RetainedLease.ENDED) {
             return;
         }
-        if (sequence == TicketsRequest.TICKETS && Ticket.isAwaited(value)) {
+        if (sequence == RetainedRequest.TICKETS && Ticket.isAwaited(value)) {
             end(entry, RetentionEnd.REVOKED);
             return;
         }
         long bit = 1L << nodeIndex;
-        entry.ticketsMask |= sequence == TicketsRequest.TICKETS ? bit : 0;
-        entry.tracesMask |= sequence == TicketsRequest.TRACES ? bit : 0;
+        entry.ticketsMask |= sequence == RetainedRequest.TICKETS ? bit : 0;
+        entry.tracesMask |= sequence == RetainedRequest.TRACES ? bit : 0;
         if (entry.state() == RetainedLease.PREPARING && isAnswered(entry)) {
             openIfAllHold(entry);
         }
@@ -308,7 +324,7 @@ final class RetainedLocks extends Retention {
             // The answers come after those to an extension.
             entry.ticketsMask = 0;
             counters.add(ConductorCounters.COMMANDS, services.voters.length);
-            services.fanOut.send(entry.watch, CommandKind.WATCH_TICKETS, TicketsRequest.TICKETS, services.all);
+            services.fanOut.send(entry.watch, CommandKind.WATCH_TICKETS, RetainedRequest.TICKETS, services.all);
         }
         return true;
     }
@@ -559,7 +575,7 @@ final class RetainedLocks extends Retention {
 
     @Override
     boolean onInvalidated(int nodeIndex, ByteBuf name, int index, int length) {
-        int lockLength = TicketsName.lockLengthOf(name, index, length);
+        int lockLength = RetainedKeyName.lockLengthOf(name, index, length);
         if (lockLength < 0) {
             return false;
         }
@@ -585,7 +601,7 @@ final class RetainedLocks extends Retention {
         for (int i = 0; i < keyCount; i++) {
             counters.add(ConductorCounters.COMMANDS, Long.bitCount(refusing));
             trace.of(claim.key.resourceKey(i));
-            services.fanOut.send(trace, CommandKind.LEAVE_TRACE, TicketsRequest.TRACES, refusing);
+            services.fanOut.send(trace, CommandKind.LEAVE_TRACE, RetainedRequest.TRACES, refusing);
         }
     }
 

@@ -89,12 +89,12 @@ class RetainedLeaseTest extends VirtualTest {
         LeaseHandle lease = acquired();
         assertEquals(lease, entry.take(lease));
         entry.open();
-        assertTrue(LocalGrant.startReturn(lease));
+        assertTrue(RetainedGrant.startReturn(lease));
         AtomicReference<ReleaseOutcome> second = new AtomicReference<>();
         client.engine().execute(() -> lease.release((released, outcome) -> second.set(outcome)));
         client.engine().execute(() -> {
             assertEquals(null, second.get());
-            LocalGrant.endReturn(lease);
+            RetainedGrant.endReturn(lease);
         });
         world.runMs(1);
         assertEquals(ReleaseOutcome.RETAINED, second.get());
@@ -151,7 +151,7 @@ class RetainedLeaseTest extends VirtualTest {
             while (!isOver.get()) {
                 LeaseHandle lease = shared.get();
                 if (lease != null && lease != delivered.get()) {
-                    LocalGrant.deliver(lease);
+                    RetainedGrant.deliver(lease);
                     delivered.set(lease);
                 }
             }
@@ -167,8 +167,8 @@ class RetainedLeaseTest extends VirtualTest {
             while (lease.state == LeaseState.ACQUIRING) {
                 Thread.onSpinWait();
             }
-            assertTrue(LocalGrant.startReturn(lease));
-            LocalGrant.endReturn(lease);
+            assertTrue(RetainedGrant.startReturn(lease));
+            RetainedGrant.endReturn(lease);
             while (delivered.get() != lease) {
                 Thread.onSpinWait();
             }

@@ -12,7 +12,7 @@ import dev.redlock.quorum.Token;
  *
  * @threading event-loop-confined
  */
-final class TicketsRequest extends LockRequest {
+final class RetainedRequest extends LockRequest {
 
     /** The sequence of a command about the key of the tickets. */
     static final int TICKETS = 0;
@@ -25,7 +25,7 @@ final class TicketsRequest extends LockRequest {
     private final RetainedLease entry;
     private LockKey key;
 
-    TicketsRequest(RetainedLocks room, RetainedLease entry) {
+    RetainedRequest(RetainedLocks room, RetainedLease entry) {
         super(NO_TOKEN);
         this.room = room;
         this.entry = entry;
@@ -33,7 +33,7 @@ final class TicketsRequest extends LockRequest {
     }
 
     /** The resource of the next command. */
-    TicketsRequest of(LockKey newKey) {
+    RetainedRequest of(LockKey newKey) {
         key = newKey;
         return this;
     }

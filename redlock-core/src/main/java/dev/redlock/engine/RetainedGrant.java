@@ -11,9 +11,9 @@ import dev.redlock.api.ReleaseOutcome;
  *
  * @threading any thread, except {@link #completeOnLoop}, {@link #deliver} and {@link #isReturning}: the event loop
  */
-final class LocalGrant {
+final class RetainedGrant {
 
-    private LocalGrant() {
+    private RetainedGrant() {
     }
 
     /** Completes a grant on the thread of the caller. The event loop may have ended the lease already. */

@@ -7,13 +7,13 @@ import io.netty.buffer.ByteBuf;
  *
  * @threading any thread
  */
-final class TicketsName {
+final class RetainedKeyName {
 
     /** They follow the counter's key in the names of both keys. */
     private static final String TICKETS_MARK = ":tickets";
     private static final String TRACE_MARK = ":trace";
 
-    private TicketsName() {
+    private RetainedKeyName() {
     }
 
     /** Returns the length of a lock's name in the name of the key of its tickets or traces; -1 for another key. */
