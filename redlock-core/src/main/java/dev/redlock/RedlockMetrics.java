@@ -237,6 +237,11 @@ public final class RedlockMetrics implements MeterBinder {
             addCount("redlock.wakeups", "kind", "WOKEN", RedlockCounters::wokenCount, wakeUps);
             addCount("redlock.wakeups", "kind", "SPURIOUS", RedlockCounters::spuriousPushCount, wakeUps);
             addCount("redlock.wakeups", "kind", "BACKSTOP", RedlockCounters::backstopCount, wakeUps);
+            addGauge("redlock.retained", Tags.empty(), client -> client.counters().retainedCount(), "Retained locks");
+            addCount("redlock.retained.grants", RedlockCounters::localGrantCount,
+                    "Acquisitions that got a retained lock, without the nodes");
+            addCount("redlock.retained.revocations", RedlockCounters::revokedCount,
+                    "Retained locks that were released for another client");
         }
 
         private void addCount(String name, ToLongFunction<RedlockCounters> count, String description) {

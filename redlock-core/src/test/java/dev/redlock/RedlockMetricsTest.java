@@ -8,6 +8,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import dev.redlock.api.AcquireOutcome;
 import dev.redlock.api.CloseReport;
 import dev.redlock.api.Lease;
+import dev.redlock.api.ReleaseOutcome;
 import dev.redlock.sim.VirtualWorld;
 import io.micrometer.core.instrument.FunctionTimer;
 import io.micrometer.core.instrument.Gauge;
@@ -187,6 +188,24 @@ class RedlockMetricsTest extends VirtualTest {
         assertTrue(lines.get("redlock_wakeups_total{kind=\"WOKEN\"}") >= 1, lines::toString);
         assertTrue(lines.containsKey("redlock_wakeups_total{kind=\"SPURIOUS\"}"), lines::toString);
         assertTrue(lines.containsKey("redlock_wakeups_total{kind=\"BACKSTOP\"}"), lines::toString);
+    }
+
+    @Test
+    void aScrapeHasRetainedLocks() {
+        VirtualWorld.Client client = slowLinks();
+        VirtualWorld.Client other = client();
+        new RedlockMetrics(client.redlock()).bindTo(prometheus);
+        world.runMs(2_000);
+        assertEquals(ReleaseOutcome.RETAINED, release(acquired(acquire(client, options().retain(TTL)))));
+        assertEquals(ReleaseOutcome.RETAINED, release(acquired(acquire(client, options().retain(TTL)))));
+        Map<String, Double> lines = scrape();
+        assertValue(1, lines, "redlock_retained");
+        assertValue(1, lines, "redlock_retained_grants_total");
+        acquire(other, options());
+        world.runMs(5);
+        lines = scrape();
+        assertValue(0, lines, "redlock_retained");
+        assertValue(1, lines, "redlock_retained_revocations_total");
     }
 
     /** Names of locks would make a series for each, and passwords would be published. */
