@@ -127,7 +127,7 @@ public final class LockEngine extends LeaseClient {
             lockKey.checkSlots(spec.isFenced);
         }
         if (spec.retainNsMax > 0) {
-            RetainedOptions.check(spec, lockKey, config);
+            RetainedOptions.check(spec, lockKey, config, hasClusters);
         }
         lease.start(conductorOf(key), lockKey, spec, times, waitNs, callback);
     }

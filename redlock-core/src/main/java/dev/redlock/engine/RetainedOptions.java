@@ -18,7 +18,7 @@ final class RetainedOptions {
      * @param key the key of the resource, or that of a set
      * @throws IllegalArgumentException if they do not
      */
-    static void check(AcquireSpec spec, LockKey key, ClientConfig config) {
+    static void check(AcquireSpec spec, LockKey key, ClientConfig config, boolean hasClusters) {
         String other = key.kind != LockKind.PLAIN
                 ? "several resources"
                 : spec.kind != LockKind.PLAIN
@@ -38,7 +38,7 @@ final class RetainedOptions {
                         ? "has no wake-ups, which tell it that another client wants the lock"
                         : config.attempts().isThrifty()
                                 ? "has thriftyQuorums, and a retained lock needs all nodes"
-                                : config.nodes().hasClusters() ? "has a cluster as a node" : null;
+                                : hasClusters ? "has a cluster as a node" : null;
         if (client != null) {
             throw new IllegalArgumentException("options for \"" + key + "\" have retain(), but the client " + client
                     + ": leave retain() out, or change the client");

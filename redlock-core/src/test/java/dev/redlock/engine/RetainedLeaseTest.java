@@ -4,12 +4,14 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import com.sun.management.ThreadMXBean;
 import dev.redlock.VirtualTest;
 import dev.redlock.api.AcquireOutcome;
 import dev.redlock.api.LeaseState;
 import dev.redlock.api.ReleaseOutcome;
 import dev.redlock.sim.VirtualWorld;
 import dev.redlock.time.NanoClock;
+import java.lang.management.ManagementFactory;
 import java.lang.reflect.Proxy;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicReference;
@@ -20,6 +22,7 @@ import org.junit.jupiter.api.Timeout;
 class RetainedLeaseTest extends VirtualTest {
 
     private static final long ROUNDS_NS = 3_000_000_000L;
+    private static final int CYCLES = 2_000;
 
     private VirtualWorld.Client client;
     private LockEngine engine;
@@ -53,6 +56,25 @@ class RetainedLeaseTest extends VirtualTest {
         entry = (RetainedLease) local.loop();
         local.close();
         assertEquals(RetainedLease.FREE, entry.state());
+    }
+
+    @Test
+    void aLocalCycleAllocatesNothing() {
+        retained();
+        ThreadMXBean threads = (ThreadMXBean) ManagementFactory.getThreadMXBean();
+        AcquireSpec spec = retaining();
+        LeaseHandle lease = engine.newLease();
+        long best = Long.MAX_VALUE;
+        for (int i = 0; i < 20; i++) {
+            long before = threads.getCurrentThreadAllocatedBytes();
+            for (int j = 0; j < CYCLES; j++) {
+                engine.acquire(lease, key, spec, 0, null);
+                lease.close();
+            }
+            best = Math.min(best, threads.getCurrentThreadAllocatedBytes() - before);
+        }
+        assertEquals(RetainedLease.FREE, entry.state());
+        assertTrue(best < CYCLES, best + " bytes in " + CYCLES + " cycles");
     }
 
     /** A caller has reserved the handle, and submitted no request yet. */
