@@ -62,7 +62,6 @@ public class RetainBenchmark {
     private ResourceKey one;
     private ResourceKey shared;
     private ResourceKey onLoop;
-    private ResourceKey[] keys;
 
     /** Starts nodes and connects. */
     @Setup
@@ -79,10 +78,6 @@ public class RetainBenchmark {
         one = redlock.key("one");
         shared = redlock.key("shared");
         onLoop = redlock.key("loop");
-        keys = new ResourceKey[KEYS];
-        for (int i = 0; i < KEYS; i++) {
-            keys[i] = redlock.key("key/" + i);
-        }
     }
 
     /** Closes the client and the nodes. */
@@ -90,6 +85,26 @@ public class RetainBenchmark {
     public void close() {
         redlock.close();
         nodes.close();
+    }
+
+    /**
+     * Many locks that the client retains.
+     *
+     * @threading caller-confined; read by the benchmark
+     */
+    @State(Scope.Benchmark)
+    public static class Keys {
+
+        private final ResourceKey[] keys = new ResourceKey[KEYS];
+
+        /** Acquires each once. */
+        @Setup
+        public void retain(RetainBenchmark benchmark) throws InterruptedException {
+            for (int i = 0; i < KEYS; i++) {
+                keys[i] = benchmark.redlock.key("key/" + i);
+                benchmark.blockingCycle(keys[i]);
+            }
+        }
     }
 
     /**
@@ -215,8 +230,8 @@ public class RetainBenchmark {
 
     /** 10,000 keys in turn, on the caller's thread. */
     @Benchmark
-    public void manyKeys(Caller caller) {
-        cycle(caller.lease, keys[caller.nextKey()]);
+    public void manyKeys(Caller caller, Keys many) {
+        cycle(caller.lease, many.keys[caller.nextKey()]);
     }
 
     /** One key in the blocking form, while another thread wants it too. */
