@@ -567,6 +567,27 @@ class RetainTest extends VirtualTest {
         assertEquals(before, commands());
     }
 
+    /** An attempt asks the coordinator first, and another acquisition of this client comes before it asks the others. */
+    @Test
+    void aReleaseDoesNotWaitForAnswersThatNobodyHasAskedFor() {
+        for (int offsetUs = 0; offsetUs < 1_500; offsetUs += 50) {
+            client = slowWorld(3);
+            other = client();
+            Lease foreign = acquired(acquire(other, options()));
+            CompletableFuture<AcquireOutcome> waiting = acquireAsync(client, retaining().waitUpTo(WAIT));
+            world.runMs(50);
+            foreign.releaseAsync();
+            world.runUntilNs(world.nowNs() + offsetUs * 1_000L);
+            acquireAsync(client, retaining().waitUpTo(WAIT));
+            Lease lease = acquired(get(waiting));
+            long startNs = world.nowNs();
+            release(lease);
+            long tookUs = (world.nowNs() - startNs) / 1_000;
+            assertTrue(tookUs < 2_000, offsetUs + ": " + tookUs + " us");
+            nothingIsLeft();
+        }
+    }
+
     @Test
     void aLocalWaiterThatGivesUpLeavesTheLockFree() {
         retained(3);

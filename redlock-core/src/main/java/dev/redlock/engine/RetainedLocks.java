@@ -224,7 +224,7 @@ final class RetainedLocks extends Retention {
 
     @Override
     void ask(Claim claim, long mask) {
-        RetainedLease entry = watch(claim);
+        RetainedLease entry = watch(claim, claim.askedMask == mask);
         if (entry == null) {
             services.fanOut.send(claim, AcquireOperation.kindOf(claim), 0, mask);
             return;
@@ -238,8 +238,8 @@ final class RetainedLocks extends Retention {
         services.fanOut.send(entry.watch, CommandKind.WATCH_TICKETS, RetainedRequest.TICKETS, mask);
     }
 
-    /** The entry of an attempt; null if its lock is not to be retained. */
-    private RetainedLease watch(Claim claim) {
+    /** The entry of an attempt, from the first nodes that it asks on; null if its lock is not to be retained. */
+    private RetainedLease watch(Claim claim, boolean isFirstAsk) {
         RetainedLease known = byName.get(claim.key);
         if (known != null && known.claim == claim) {
             return known;
@@ -247,7 +247,7 @@ final class RetainedLocks extends Retention {
         if (known != null) {
             end(known, RetentionEnd.WANTED_LOCALLY);
         }
-        if (!mayWatch(claim)) {
+        if (!isFirstAsk || !mayWatch(claim)) {
             return null;
         }
         RetainedLease entry = new RetainedLease(this, loop, claim.pending.lease, claim);
