@@ -806,6 +806,28 @@ class RetainTest extends VirtualTest {
         assertFalse(lease.isHeld());
     }
 
+    /** Rule 7: one more lost key would give the lock to two holders. */
+    @Test
+    void aWatchedLockThatOneNodeHasLostIsReleased() {
+        client = slowWorld(3);
+        AcquireOptions options = retaining().watchLoss();
+        release(acquired(acquire(client, options)));
+        node(0).redis().delete("orders");
+        world.runMs(10);
+        assertEquals(1, ended("NODE_LOST"));
+        assertEquals(0, keyCount());
+        Lease next = acquired(acquire(client, options));
+        assertEquals(0, client.redlock().counters().localGrantCount());
+        release(next);
+        Lease holder = acquired(acquire(client, options));
+        assertEquals(1, client.redlock().counters().localGrantCount());
+        node(1).redis().delete("orders");
+        world.runMs(10);
+        assertTrue(holder.isHeld(), "two nodes have the key");
+        assertEquals(ReleaseOutcome.RELEASED, release(holder));
+        assertStates();
+    }
+
     // ---- limits and the end -----------------------------------------------------------------------------------------
 
     @Test

@@ -92,6 +92,8 @@ final class LeaseLoss {
         claim.holderMask &= ~(1L << nodeIndex);
         if (!services.majority.isReachedBy(claim.holderMask)) {
             lose(claim, nodeIndex, cause);
+        } else if (keeper.retention.count != 0) {
+            keeper.retention.onHolderDropped(claim);
         }
     }
 

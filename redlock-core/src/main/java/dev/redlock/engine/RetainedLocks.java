@@ -546,6 +546,14 @@ final class RetainedLocks extends Retention {
     }
 
     @Override
+    void onHolderDropped(Claim claim) {
+        RetainedLease entry = of(claim);
+        if (entry != null) {
+            end(entry, RetentionEnd.NODE_LOST);
+        }
+    }
+
+    @Override
     void onNodeLost() {
         while (watched.oldest != null) {
             end(watched.oldest, RetentionEnd.NODE_LOST);

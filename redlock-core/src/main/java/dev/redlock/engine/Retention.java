@@ -53,6 +53,9 @@ abstract class Retention {
     /** The lease of a claim is about to end without its holder, who owns the claim afterwards. */
     abstract void onLosing(Claim claim);
 
+    /** A node has lost the key of a claim, so no further holder gets the lock locally. */
+    abstract void onHolderDropped(Claim claim);
+
     /** A node may have lost registrations or keys: releases all retained locks. */
     abstract void onNodeLost();
 
