@@ -273,22 +273,22 @@ final class RetainedLease extends KeyedMap.Keyed implements LeaseLoop {
     }
 
     private void release(LeaseHandle local) {
-        boolean isOfHolder = isHeldBy(word, local);
-        if (isOfHolder && state() != BOUND && local.releaseCallback == null) {
-            // It ended an earlier use of the handle.
-            return;
+        long read = word;
+        boolean isLate = isHeldBy(read, local) && (read & STATE_MASK) != BOUND && local.releaseCallback == null;
+        // A late request has ended an earlier use of the handle.
+        if (!isLate) {
+            giveBack(local, RequestMailbox.RELEASE);
         }
-        if (!isOfHolder && RetainedGrant.isReturning(local)) {
-            // Its outcome comes in a moment.
-            local.deferToNextTurn(loop, RequestMailbox.RELEASE);
-            return;
-        }
-        giveBack(local, RequestMailbox.RELEASE);
     }
 
     private void giveBack(LeaseHandle local, int request) {
         if (take(local) == null) {
-            loop.execute(local, request);
+            if (RetainedGrant.isReturning(local)) {
+                // Its outcome comes in a moment.
+                local.deferToNextTurn(loop, request);
+            } else {
+                loop.execute(local, request);
+            }
         } else if (validUntilNs - clock.nanoTime() <= 0) {
             room.giveToHolder(this);
             loop.execute(local, request);

@@ -122,6 +122,58 @@ class RetainedLeaseTest extends VirtualTest {
         assertEquals(ReleaseOutcome.RETAINED, second.get());
     }
 
+    /** The caller returns the lock between two steps of the event loop: its outcome comes in a moment. */
+    @Test
+    @Timeout(60)
+    void aReleaseThatMeetsAReturnDoesNotSayThatTheLeaseHasExpired() throws InterruptedException {
+        retained();
+        AtomicReference<LeaseHandle> shared = new AtomicReference<>();
+        AtomicReference<LeaseHandle> executed = new AtomicReference<>();
+        AtomicBoolean isOver = new AtomicBoolean();
+        AtomicBoolean isExpired = new AtomicBoolean();
+        NanoClock clock = world::nowNs;
+        LeaseLoop loop = (LeaseLoop) Proxy.newProxyInstance(LeaseLoop.class.getClassLoader(),
+                new Class<?>[]{LeaseLoop.class}, (proxy, method, arguments) -> {
+                    if (method.getName().equals("execute") && arguments[0] instanceof LeaseHandle lease) {
+                        isExpired.compareAndSet(false, lease.releaseOutcome == null);
+                    }
+                    return method.getName().equals("clock") ? clock : null;
+                });
+        RetainedLease raced = new RetainedLease(client.engine().engine().retainedLocks(), loop, acquiring(), null);
+        raced.validUntilNs = world.nowNs() + TTL.toNanos();
+        raced.grantUntilNs = raced.validUntilNs;
+        raced.open();
+        Thread loopThread = new Thread(() -> {
+            while (!isOver.get()) {
+                LeaseHandle lease = shared.get();
+                if (lease != null && lease != executed.get()) {
+                    raced.execute(lease, RequestMailbox.RELEASE);
+                    executed.set(lease);
+                }
+            }
+        });
+        loopThread.start();
+        long endNs = System.nanoTime() + ROUNDS_NS;
+        for (int i = 0; !isExpired.get() && System.nanoTime() < endNs; i++) {
+            LeaseHandle lease = acquiring();
+            lease.releaseCallback = (released, outcome) -> {
+            };
+            assertTrue(raced.grant(lease));
+            RetainedGrant.complete(lease);
+            shared.set(lease);
+            for (int spins = i % 64; spins > 0; spins--) {
+                Thread.onSpinWait();
+            }
+            raced.retainAgain(lease);
+            while (executed.get() != lease) {
+                Thread.onSpinWait();
+            }
+        }
+        isOver.set(true);
+        loopThread.join();
+        assertFalse(isExpired.get());
+    }
+
     /** The clock is read between the word and its change: then the lock gets another holder, and a shorter validity. */
     @Test
     void aGrantUsesTheTimesOfTheStateThatItHasRead() {

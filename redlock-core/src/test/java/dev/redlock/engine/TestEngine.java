@@ -115,6 +115,10 @@ public final class TestEngine {
         return conductors[0].scheduler.queues.get(new LockKey(KeyText.ofResource("", resource, resource.length())));
     }
 
+    RetainedLocks retainedLocks() {
+        return (RetainedLocks) conductors[0].keeper.retention;
+    }
+
     /** @return locks that were retained until something ended it, by the name of a {@link RetentionEnd} */
     public long retentionEnds(String cause) {
         return conductors[0].services.counters
