@@ -150,6 +150,7 @@ final class LeaseLoss {
         // A callback may reuse the lease for another resource, and the claim returns to its pool.
         LockKey key = lease.key;
         LockKey lockedKey = claim.key;
+        keeper.retention.onEnded(claim);
         keeper.untrack(lease);
         lease.setState(LeaseState.RELEASING);
         claim.phase = Claim.Phase.RELEASING;

@@ -282,6 +282,7 @@ final class RetainedLease extends KeyedMap.Keyed implements LeaseLoop {
     }
 
     private void giveBack(LeaseHandle local, int request) {
+        boolean isExpired = validUntilNs - clock.nanoTime() <= 0;
         if (take(local) == null) {
             if (RetainedGrant.isReturning(local)) {
                 // Its outcome comes in a moment.
@@ -289,13 +290,16 @@ final class RetainedLease extends KeyedMap.Keyed implements LeaseLoop {
             } else {
                 loop.execute(local, request);
             }
-        } else if (validUntilNs - clock.nanoTime() <= 0) {
+        } else if (isExpired) {
             room.giveToHolder(this);
             loop.execute(local, request);
         } else {
             local.setState(LeaseState.RELEASING);
-            room.passOn(this);
-            local.endRelease(ReleaseOutcome.RETAINED);
+            try {
+                room.passOn(this);
+            } finally {
+                local.endRelease(ReleaseOutcome.RETAINED);
+            }
         }
     }
 
@@ -341,6 +345,9 @@ final class RetainedLease extends KeyedMap.Keyed implements LeaseLoop {
 
     @Override
     public void endAfterFailure(LeaseHandle local) {
+        if (take(local) != null) {
+            room.giveToHolder(this);
+        }
         if (local.claim != null) {
             loop.endAfterFailure(local);
         }

@@ -200,6 +200,15 @@ final class RetainedLocks extends Retention {
 
     /** The holder has returned the lock on the event loop: the first waiter gets it, or it is free. */
     void passOn(RetainedLease entry) {
+        try {
+            passOnToFirst(entry);
+        } catch (RuntimeException | Error e) {
+            endAfterFailure(entry);
+            throw e;
+        }
+    }
+
+    private void passOnToFirst(RetainedLease entry) {
         WaitQueue queue = scheduler.queues.get(entry.key);
         PendingAcquire head = queue == null ? null : queue.head();
         if (head == null) {
@@ -214,6 +223,13 @@ final class RetainedLocks extends Retention {
         }
         entry.give(head.lease, head.waiting.nextInQueue != null, nowNs);
         scheduler.finish(head, AcquireOutcome.Kind.ACQUIRED, AcquireOutcome.Kind.ACQUIRED);
+    }
+
+    /** A lock that nobody has, and that no caller can get, is released. */
+    private void endAfterFailure(RetainedLease entry) {
+        if (entry.state() == RetainedLease.PREPARING || entry.isRetained && entry.state() == RetainedLease.WATCHED) {
+            end(entry, RetentionEnd.NODE_LOST);
+        }
     }
 
     private static boolean isWaitingFor(RetainedLease entry, PendingAcquire head) {
@@ -315,18 +331,27 @@ final class RetainedLocks extends Retention {
         }
         lease.setState(LeaseState.RELEASING);
         entry.prepare();
-        if (isAnswered(entry) && claim.holderMask == services.all) {
-            openIfAllHold(entry);
-            return true;
+        try {
+            prepare(entry, nowNs);
+        } catch (RuntimeException | Error e) {
+            endAfterFailure(entry);
+            throw e;
         }
-        services.timers.start(entry.timer, nowNs + lease.times.nodeTimeoutNs);
+        return true;
+    }
+
+    private void prepare(RetainedLease entry, long nowNs) {
+        if (isAnswered(entry) && entry.claim.holderMask == services.all) {
+            openIfAllHold(entry);
+            return;
+        }
+        services.timers.start(entry.timer, nowNs + entry.lease.times.nodeTimeoutNs);
         if (isAnswered(entry)) {
             // The answers come after those to an extension.
             entry.ticketsMask = 0;
             counters.add(ConductorCounters.COMMANDS, services.voters.length);
             services.fanOut.send(entry.watch, CommandKind.WATCH_TICKETS, RetainedRequest.TICKETS, services.all);
         }
-        return true;
     }
 
     private static void setTimes(RetainedLease entry, long nowNs) {
@@ -403,11 +428,14 @@ final class RetainedLocks extends Retention {
         services.timers.start(entry.timer, entry.grantUntilNs);
         services.telemetry.rare.onRetained(claim);
         counters.add(ConductorCounters.RETAINED, 1);
-        passOn(entry);
-        if (released.isExtensionAccepted()) {
-            released.completeExtend(ExtendOutcome.NOT_HELD);
+        try {
+            passOn(entry);
+        } finally {
+            if (released.isExtensionAccepted()) {
+                released.completeExtend(ExtendOutcome.NOT_HELD);
+            }
+            released.endRelease(ReleaseOutcome.RETAINED);
         }
-        released.endRelease(ReleaseOutcome.RETAINED);
     }
 
     private LeaseHandle keeping(LeaseHandle released) {

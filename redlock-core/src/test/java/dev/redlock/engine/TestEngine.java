@@ -90,12 +90,13 @@ public final class TestEngine {
     }
 
     /**
-     * @return whether nothing waits, and no resource has a queue, a registration, a used permit or a place in a limit
+     * @return whether nothing waits or is retained, and no resource has a queue, a registration, a used permit or a
+     *         place in a limit
      */
     public boolean isIdle() {
         AcquireScheduler scheduler = conductors[0].scheduler;
         return scheduler.firstActive == null && scheduler.waiterCount == 0 && scheduler.inFlight.count == 0
-                && conductors[0].keeper.extendableCount == 0 && scheduler.queues.count == 0
+                && conductors[0].keeper.extendableCount == 0 && conductors[0].keeper.retention.count == 0 && scheduler.queues.count == 0
                 && scheduler.queues.resourceQueues.isEmpty()
                 && scheduler.registrations.count == 0 && conductors[0].scheduler.permits.isIdle();
     }
