@@ -177,6 +177,21 @@ class RetainTest extends VirtualTest {
         assertEquals(0, client.redlock().counters().localGrantCount());
     }
 
+    /** It would retain the lock for longer than its options allow, or shorter. */
+    @Test
+    void anotherRetentionThanThatOfTheLeaseGoesToTheNodes() {
+        retained(3);
+        AcquireOptions shorter = options().retain(Duration.ofMillis(300));
+        for (int i = 0; i < 4; i++) {
+            assertEquals(ReleaseOutcome.RETAINED, release(acquired(acquire(client, shorter))));
+            world.runMs(60);
+        }
+        assertEquals(3, client.redlock().counters().localGrantCount());
+        world.runMs(100);
+        assertEquals(0, keyCount());
+        assertEquals(1, ended("EXPIRED"));
+    }
+
     // ---- other acquisitions of this client --------------------------------------------------------------------------
 
     private void assertTakenAtOnce(UnaryOperator<AcquireOptions> change) {

@@ -61,6 +61,7 @@ final class RetainedLease extends KeyedMap.Keyed implements LeaseLoop {
     private LeaseHandle holder;
     private final LeaseTimes times;
     private final boolean isLossWatched;
+    private final long retainNsMax;
     // Written by the event loop before the word is FREE.
     /** The validity of each local lease ends with that of the lease on the nodes, at one absolute time. */
     long validUntilNs;
@@ -91,6 +92,7 @@ final class RetainedLease extends KeyedMap.Keyed implements LeaseLoop {
         this.key = lease.key;
         this.times = lease.times;
         this.isLossWatched = lease.spec.isLossWatched;
+        this.retainNsMax = lease.spec.retainNsMax;
         this.claim = claim;
         this.lease = lease;
         this.watch = new RetainedRequest(room, this);
@@ -124,9 +126,10 @@ final class RetainedLease extends KeyedMap.Keyed implements LeaseLoop {
         return true;
     }
 
-    /** Whether an acquisition asks for what the lease on the nodes is. */
+    /** Whether an acquisition asks for what the lease on the nodes is, for as long as its client retains it. */
     boolean isFor(LeaseHandle to) {
-        return to.times.ttlMs == times.ttlMs && to.spec.isLossWatched == isLossWatched && to.spec.retainNsMax > 0;
+        return to.times.ttlMs == times.ttlMs && to.spec.isLossWatched == isLossWatched
+                && to.spec.retainNsMax == retainNsMax;
     }
 
     @Override
