@@ -411,6 +411,20 @@ class RetainTest extends VirtualTest {
         assertEquals(ReleaseOutcome.RETAINED, release(local()), "the retention before was of use");
     }
 
+    /** Another client wants the lock while its first holder has it: this client has not kept it longer. */
+    @Test
+    void thePauseDoesNotGrowForALockThatWasNeverRetained() {
+        client = slowWorld(3);
+        other = client();
+        for (int i = 0; i < 6; i++) {
+            Lease lease = local();
+            assertEquals(AcquireOutcome.Kind.CONTENDED, acquire(other, options()).kind());
+            world.runMs(1);
+            assertEquals(ReleaseOutcome.RELEASED, release(lease));
+        }
+        assertEquals(ReleaseOutcome.RETAINED, release(local()));
+    }
+
     @Test
     void aClientThatNeverRetainsAnythingSendsNoTrace() {
         retained(3);

@@ -478,6 +478,7 @@ final class RetainedLocks extends Retention {
     /** Ends it for all callers but the present holder. Returns the state before. */
     private int detach(RetainedLease entry, RetentionEnd cause) {
         int before = entry.end();
+        boolean wasGranted = entry.isRetained || entry.grantCount() > 0;
         services.timers.stop(entry.timer);
         count--;
         byName.remove(entry);
@@ -489,7 +490,7 @@ final class RetainedLocks extends Retention {
         watched.remove(entry);
         counters.add(ConductorCounters.LOCAL_GRANTS, entry.grantCount());
         if (cause == RetentionEnd.REVOKED) {
-            pause(entry);
+            pause(entry, wasGranted);
         } else if (cause == RetentionEnd.EXPIRED) {
             pauses.take(entry.key, 0);
         }
@@ -505,9 +506,11 @@ final class RetainedLocks extends Retention {
         counters.add(ConductorCounters.RETAINED, -1);
     }
 
-    private void pause(RetainedLease entry) {
+    /** A lock that no caller could get has cost another client nothing, so its pause does not grow. */
+    private void pause(RetainedLease entry, boolean wasGranted) {
         long last = pauses.get(entry.key, 0) >>> Integer.SIZE;
-        long pause = entry.grantCount() >= GRANTS_WORTH ? 1 : Math.min(PAUSE_MAX, Math.max(1, 2 * last));
+        long next = wasGranted ? Math.min(PAUSE_MAX, 2 * last) : last;
+        long pause = entry.grantCount() >= GRANTS_WORTH ? 1 : Math.max(1, next);
         pauses.put(entry.key, pause << Integer.SIZE | pause);
     }
 
