@@ -596,6 +596,23 @@ class RetainTest extends VirtualTest {
         assertEquals(before, commands());
     }
 
+    /** Two attempts at once would refuse each other, and neither would get the lock to be retained. */
+    @Test
+    void aCallerThatMeetsTheFirstAttemptFollowsIt() {
+        client = slowWorld(3);
+        CompletableFuture<AcquireOutcome> first = acquireAsync(client, retaining().waitUpTo(WAIT));
+        CompletableFuture<AcquireOutcome> second = acquireAsync(client, retaining().waitUpTo(WAIT));
+        Lease lease = acquired(get(first));
+        world.runMs(10);
+        int before = commands();
+        assertFalse(second.isDone());
+        assertEquals(ReleaseOutcome.RETAINED, release(lease));
+        assertEquals(ReleaseOutcome.RETAINED, release(acquired(get(second))));
+        assertEquals(before, commands());
+        assertEquals(1, client.redlock().counters().localGrantCount());
+        assertStates();
+    }
+
     /** An attempt asks the coordinator first, and another acquisition of this client comes before it asks the others. */
     @Test
     void aReleaseDoesNotWaitForAnswersThatNobodyHasAskedFor() {
@@ -607,7 +624,7 @@ class RetainTest extends VirtualTest {
             world.runMs(50);
             foreign.releaseAsync();
             world.runUntilNs(world.nowNs() + offsetUs * 1_000L);
-            acquireAsync(client, retaining().waitUpTo(WAIT));
+            acquireAsync(client, options().waitUpTo(WAIT));
             Lease lease = acquired(get(waiting));
             long startNs = world.nowNs();
             release(lease);

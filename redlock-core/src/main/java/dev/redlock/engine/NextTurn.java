@@ -14,8 +14,11 @@ import java.util.concurrent.TimeUnit;
 final class NextTurn {
 
     private static final int CALL_DEPTH_MAX = 16;
+    /** Requests of their callbacks that run in the same turn if the client retains locks: they may need no node. */
+    private static final int LOCAL_MAX = 64;
 
     private final LoopServices services;
+    private final LeaseKeeper keeper;
     private final FutureListener<Object> onCancelled;
     private final ArrayDeque<RequestMailbox> deferred = new ArrayDeque<>();
     private final Runnable task = this::run;
@@ -27,8 +30,9 @@ final class NextTurn {
      *
      * @param onCancelled learns of each task that the loop has run or cancelled
      */
-    NextTurn(LoopServices services, FutureListener<Object> onCancelled) {
+    NextTurn(LoopServices services, LeaseKeeper keeper, FutureListener<Object> onCancelled) {
         this.services = services;
+        this.keeper = keeper;
         this.onCancelled = onCancelled;
     }
 
@@ -67,10 +71,17 @@ final class NextTurn {
     }
 
     private void run() {
-        isScheduled = false;
-        // Only the requests so far; requests from their callbacks run in a later turn.
-        for (int left = deferred.size(); left > 0 && !deferred.isEmpty(); left--) {
-            deferred.remove().run();
+        // Only the requests so far, and a few more; other requests from their callbacks run in a later turn.
+        int left = deferred.size() + (keeper.retention.count == 0 ? 0 : LOCAL_MAX);
+        try {
+            for (; left > 0 && !deferred.isEmpty(); left--) {
+                deferred.remove().run();
+            }
+        } finally {
+            isScheduled = false;
+            if (!deferred.isEmpty()) {
+                schedule();
+            }
         }
     }
 

@@ -161,6 +161,9 @@ final class RetainedLocks extends Retention {
             if (hasHolder(entry) && (lease.waitNs > 0 || entry.state() != RetainedLease.PREPARING)) {
                 return waitFor(entry, lease);
             }
+            if (lease.waitNs > 0 && isAttempted(entry)) {
+                return false;
+            }
         }
         endAllOf(lease.key);
         return false;
@@ -173,6 +176,18 @@ final class RetainedLocks extends Retention {
             case RetainedLease.PREPARING -> true;
             default -> entry.want();
         };
+    }
+
+    /** Whether an attempt for the lock has a queue, in which others of this client follow it. */
+    private boolean isAttempted(RetainedLease entry) {
+        PendingAcquire attempt = entry.state() == RetainedLease.WATCHED ? entry.claim.pending : null;
+        if (attempt == null || attempt.lease.waitNs <= 0) {
+            return false;
+        }
+        if (scheduler.queues.get(entry.key) == null) {
+            scheduler.queues.enqueue(attempt);
+        }
+        return true;
     }
 
     /** An acquisition meets a local holder. Returns false if it follows the others in the queue. */

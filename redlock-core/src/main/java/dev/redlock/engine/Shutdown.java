@@ -51,7 +51,7 @@ final class Shutdown {
         this.loop = services.loop;
         this.claims = claims;
         this.settled = settled;
-        this.nextTurn = new NextTurn(services, this::onCancelled);
+        this.nextTurn = new NextTurn(services, keeper, this::onCancelled);
     }
 
     NextTurn nextTurn() {
