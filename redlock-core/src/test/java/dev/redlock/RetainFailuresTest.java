@@ -33,7 +33,8 @@ class RetainFailuresTest extends VirtualTest {
     private static boolean isReadByRequest() {
         List<String> frames = StackWalker.getInstance()
                 .walk(all -> all.map(frame -> frame.getClassName() + ".").toList());
-        return frames.stream().noneMatch(frame -> frame.contains(".DirectBuffers.") || frame.contains(".LoopTelemetry."))
+        return frames.stream()
+                .noneMatch(frame -> frame.contains(".DirectBuffers.") || frame.contains(".LoopTelemetry."))
                 && frames.stream()
                         .anyMatch(frame -> frame.contains(".RequestMailbox.") || frame.contains(".RetainedLocks."));
     }

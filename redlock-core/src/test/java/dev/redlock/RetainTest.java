@@ -613,7 +613,7 @@ class RetainTest extends VirtualTest {
         assertStates();
     }
 
-    /** An attempt asks the coordinator first, and another acquisition of this client comes before it asks the others. */
+    /** Its attempt asks the coordinator first; another acquisition of this client comes before it asks the others. */
     @Test
     void aReleaseDoesNotWaitForAnswersThatNobodyHasAskedFor() {
         for (int offsetUs = 0; offsetUs < 1_500; offsetUs += 50) {

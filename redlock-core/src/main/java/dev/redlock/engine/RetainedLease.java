@@ -60,8 +60,7 @@ final class RetainedLease extends KeyedMap.Keyed implements LeaseLoop {
     /** The last local holder. Its writer has set the word to GRANTING; readers read HELD first. */
     private LeaseHandle holder;
     private final LeaseTimes times;
-    private final boolean isLossWatched;
-    private final long retainNsMax;
+    private final AcquireSpec spec;
     // Written by the event loop before the word is FREE.
     /** The validity of each local lease ends with that of the lease on the nodes, at one absolute time. */
     long validUntilNs;
@@ -91,8 +90,7 @@ final class RetainedLease extends KeyedMap.Keyed implements LeaseLoop {
         this.clock = loop.clock();
         this.key = lease.key;
         this.times = lease.times;
-        this.isLossWatched = lease.spec.isLossWatched;
-        this.retainNsMax = lease.spec.retainNsMax;
+        this.spec = lease.spec;
         this.claim = claim;
         this.lease = lease;
         this.watch = new RetainedRequest(room, this);
@@ -128,8 +126,8 @@ final class RetainedLease extends KeyedMap.Keyed implements LeaseLoop {
 
     /** Whether an acquisition asks for what the lease on the nodes is, for as long as its client retains it. */
     boolean isFor(LeaseHandle to) {
-        return to.times.ttlMs == times.ttlMs && to.spec.isLossWatched == isLossWatched
-                && to.spec.retainNsMax == retainNsMax;
+        return to.times.ttlMs == times.ttlMs && to.spec.isLossWatched == spec.isLossWatched
+                && to.spec.retainNsMax == spec.retainNsMax;
     }
 
     @Override

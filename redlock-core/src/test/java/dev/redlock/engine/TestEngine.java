@@ -96,7 +96,8 @@ public final class TestEngine {
     public boolean isIdle() {
         AcquireScheduler scheduler = conductors[0].scheduler;
         return scheduler.firstActive == null && scheduler.waiterCount == 0 && scheduler.inFlight.count == 0
-                && conductors[0].keeper.extendableCount == 0 && conductors[0].keeper.retention.count == 0 && scheduler.queues.count == 0
+                && conductors[0].keeper.extendableCount == 0 && conductors[0].keeper.retention.count == 0
+                && scheduler.queues.count == 0
                 && scheduler.queues.resourceQueues.isEmpty()
                 && scheduler.registrations.count == 0 && conductors[0].scheduler.permits.isIdle();
     }
