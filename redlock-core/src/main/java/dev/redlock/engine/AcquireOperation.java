@@ -93,12 +93,11 @@ final class AcquireOperation {
         ask(claim, all);
     }
 
-    /** Sends the acquire to nodes. */
+    /** Sends the acquire to nodes. The decision waits for the last send: a rollback has the result of each. */
     void ask(Claim claim, long mask) {
         claim.askedMask |= mask;
         claim.possibleHolderMask |= mask;
         claim.addPendingReplies(Long.bitCount(mask));
-        // The decision waits for the last send, so that a rollback has the result of every send.
         asking = claim;
         if (claim.reservation() != null && claim.key.kind == LockKind.SET) {
             firstNodes.send(claim, mask);

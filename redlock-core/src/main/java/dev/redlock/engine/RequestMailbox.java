@@ -120,7 +120,6 @@ abstract class RequestMailbox implements Runnable {
         isInCall = true;
         try {
             if (requested == 0) {
-                // No earlier request is pending.
                 process(request);
             } else {
                 REQUESTED.getAndBitwiseOr(this, request);
@@ -178,10 +177,12 @@ abstract class RequestMailbox implements Runnable {
         }
     }
 
-    /** If one request throws, its caller gets an outcome, and the other requests still run. */
+    /**
+     * If one request throws, its caller gets an outcome, and the other requests still run. A callback may reuse the
+     * lease, perhaps on another loop; the remaining requests belong to the old use.
+     */
     private void process(int requests) {
         short use = useCount;
-        // A callback may reuse the lease, perhaps on another loop; the remaining requests belong to the old use.
         for (int left = requests; left != 0 && useCount == use; left &= left - 1) {
             int request = Integer.lowestOneBit(left);
             try {
