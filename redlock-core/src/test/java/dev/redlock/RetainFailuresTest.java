@@ -1,6 +1,7 @@
 package dev.redlock;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import dev.redlock.api.AcquireOutcome;
@@ -10,6 +11,7 @@ import dev.redlock.sim.VirtualWorld;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
+import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
@@ -102,5 +104,42 @@ class RetainFailuresTest extends VirtualTest {
             nothingIsLeft();
         } while (thrown.get(thrown.size() - 1));
         assertTrue(thrown.size() > 1, "the release reads the clock");
+    }
+
+    /** Returns whether the end of the retained locks has read the clock so often. */
+    private boolean isThrownByFlush(int read) {
+        client = slowWorld(3);
+        release(acquired(get(acquire(client.redlock().newLease(), "orders", retaining()))));
+        release(acquired(get(acquire(client.redlock().newLease(), "beta", retaining()))));
+        Lease plain = acquired(get(acquire(client.redlock().newLease(), "gamma", options())));
+        assertEquals(2, client.redlock().counters().retainedCount());
+        throwAtRead(read);
+        client.clockListener(() -> {
+            boolean isEnd = StackWalker.getInstance()
+                    .walk(all -> all.anyMatch(frame -> frame.getClassName().endsWith(".RetainedLocks")));
+            if (isEnd && reads++ == failing) {
+                throw new IllegalStateException("thrown by the test");
+            }
+        });
+        node(0).redis().flushAll();
+        world.runMs(5);
+        client.clockListener(() -> {
+        });
+        assertEquals(0, client.redlock().counters().retainedCount());
+        node(1).redis().flushAll();
+        world.runMs(5);
+        assertFalse(plain.isHeld(), "two of three nodes have lost it");
+        return reads > read;
+    }
+
+    @Test
+    void aThrowWhileAFlushEndsRetainedLocks() {
+        List<Boolean> thrown = new ArrayList<>();
+        do {
+            quietly(() -> thrown.add(isThrownByFlush(thrown.size())));
+            clearRecordedExceptions();
+            nothingIsLeft();
+        } while (thrown.get(thrown.size() - 1));
+        assertTrue(thrown.size() > 1, "the end reads the clock");
     }
 }

@@ -990,4 +990,59 @@ class RetainTest extends VirtualTest {
         String message = assertThrows(IllegalArgumentException.class, () -> acquireAsync(by, options)).getMessage();
         assertTrue(message.contains("retain()"), message);
     }
+
+    // ---- faults of nodes --------------------------------------------------------------------------------------------
+
+    private long longestReleaseUs(int count) {
+        long longestNs = 0;
+        for (int i = 0; i < count; i++) {
+            Lease lease = local();
+            world.runMs(2);
+            long startNs = world.nowNs();
+            release(lease);
+            longestNs = Math.max(longestNs, world.nowNs() - startNs);
+        }
+        return longestNs / 1_000;
+    }
+
+    /** The first release finds out that it hangs. */
+    @Test
+    void aNodeThatHangsStallsOneReleaseAtMost() {
+        client = slowWorld(3);
+        node(2).pause();
+        longestReleaseUs(1);
+        assertTrue(longestReleaseUs(50) < 1_000);
+        assertTrue(client.redlock().counters().retainedCount() == 0);
+        node(2).resume();
+        world.runMs(3_000);
+        release(local());
+        world.runMs(1);
+        assertEquals(1, client.redlock().counters().retainedCount(), "it has answered");
+    }
+
+    @Test
+    void aNodeThatRefusesCostsTheReleaseNothing() {
+        client = slowWorld(3);
+        node(2).redis().set("orders", "foreign", 600_000);
+        assertTrue(longestReleaseUs(10) < 300);
+    }
+
+    // ---- counters ---------------------------------------------------------------------------------------------------
+
+    @Test
+    void theCountOfLocalGrantsNeverGoesDown() {
+        retained(3);
+        for (int i = 0; i < 10; i++) {
+            release(local());
+        }
+        Lease lease = local();
+        assertEquals(11, client.redlock().counters().localGrantCount());
+        extend(lease, TTL);
+        assertEquals(11, client.redlock().counters().localGrantCount(), "its holder has a lease like any other");
+        release(lease);
+        release(local());
+        assertEquals(12, client.redlock().counters().localGrantCount());
+        client.redlock().close();
+        assertEquals(12, client.redlock().counters().localGrantCount());
+    }
 }

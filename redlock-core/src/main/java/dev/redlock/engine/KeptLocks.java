@@ -24,9 +24,9 @@ final class KeptLocks {
         this.terms = services.config.terms();
     }
 
-    /** Changes the shortest hold of a held lease, in options of its own. */
+    /** Changes the shortest hold of a lease that is held, and not about to be retained, in options of its own. */
     void change(LeaseHandle lease) {
-        if (lease.claim == null || lease.claim.phase != Claim.Phase.HELD) {
+        if (lease.claim == null || lease.storedState() != LeaseState.HELD) {
             return;
         }
         AcquireSpec changed = lease.spec.copy();

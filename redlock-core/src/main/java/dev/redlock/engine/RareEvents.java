@@ -190,8 +190,8 @@ final class RareEvents {
     }
 
     /** A lock is retained no longer. */
-    void onRetentionEnded(Claim claim, RetentionEnd cause, long grantCount) {
-        record(FlightEvent.RETENTION_ENDED, claim.number, 0, cause.ordinal(), grantCount, claim.key);
+    void onRetentionEnded(int number, LockKey key, RetentionEnd cause, long grantCount) {
+        record(FlightEvent.RETENTION_ENDED, number, 0, cause.ordinal(), grantCount, key);
     }
 
     /** A release that JFR times has ended. */

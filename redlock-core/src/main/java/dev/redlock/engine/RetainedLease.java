@@ -30,7 +30,7 @@ final class RetainedLease extends KeyedMap.Keyed implements LeaseLoop {
 
     /** Its claim is acquired or held by a caller as any other, and the nodes push that another client waits. */
     static final int WATCHED = 0;
-    /** Its holder has released it, and answers of nodes are missing; no caller sees the lock. */
+    /** Its holder has returned it, and answers of nodes are missing; no caller sees the lock. */
     static final int PREPARING = 1;
     static final int FREE = 2;
     /** A caller writes the fields of the next holder. It has the lock only if nobody ends it before. */
@@ -53,7 +53,6 @@ final class RetainedLease extends KeyedMap.Keyed implements LeaseLoop {
         }
     }
 
-    private final RetainedLocks room;
     private final LeaseLoop loop;
     private final NanoClock clock;
     private volatile long word;
@@ -80,12 +79,13 @@ final class RetainedLease extends KeyedMap.Keyed implements LeaseLoop {
     boolean isUntilKnown;
     /** Whether callers may get it. */
     boolean isRetained;
+    /** Its grants that the counter has; written while no other thread finds the entry. */
+    long countedGrants;
     final DeadlineTimer timer;
     RetainedLease older;
     RetainedLease newer;
 
     RetainedLease(RetainedLocks room, LeaseLoop loop, LeaseHandle lease, Claim claim) {
-        this.room = room;
         this.loop = loop;
         this.clock = loop.clock();
         this.key = lease.key;
@@ -193,6 +193,11 @@ final class RetainedLease extends KeyedMap.Keyed implements LeaseLoop {
         return word >>> NUMBER_SHIFT;
     }
 
+    /** Returns the local grants that the counter does not have. */
+    long uncountedGrants() {
+        return grantCount() - countedGrants;
+    }
+
     /** The release of its lease waits for answers. */
     void prepare() {
         word = with(word, PREPARING);
@@ -254,7 +259,7 @@ final class RetainedLease extends KeyedMap.Keyed implements LeaseLoop {
             case RequestMailbox.RELEASE -> release(local);
             default -> {
                 if (take(local) != null) {
-                    room.giveToHolder(this);
+                    watch.room.giveToHolder(this);
                 }
                 loop.execute(local, request);
             }
@@ -292,12 +297,12 @@ final class RetainedLease extends KeyedMap.Keyed implements LeaseLoop {
                 loop.execute(local, request);
             }
         } else if (isExpired) {
-            room.giveToHolder(this);
+            watch.room.giveToHolder(this);
             loop.execute(local, request);
         } else {
             local.setState(LeaseState.RELEASING);
             try {
-                room.passOn(this);
+                watch.room.passOn(this);
             } finally {
                 local.endRelease(ReleaseOutcome.RETAINED);
             }
@@ -347,7 +352,7 @@ final class RetainedLease extends KeyedMap.Keyed implements LeaseLoop {
     @Override
     public void endAfterFailure(LeaseHandle local) {
         if (take(local) != null) {
-            room.giveToHolder(this);
+            watch.room.giveToHolder(this);
         }
         if (local.claim != null) {
             loop.endAfterFailure(local);

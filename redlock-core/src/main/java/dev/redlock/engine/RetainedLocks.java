@@ -7,6 +7,7 @@ import dev.redlock.api.LeaseState;
 import dev.redlock.api.ReleaseOutcome;
 import dev.redlock.node.CommandKind;
 import dev.redlock.node.LockKind;
+import dev.redlock.node.Log;
 import io.netty.buffer.ByteBuf;
 import java.util.concurrent.ConcurrentHashMap;
 
@@ -36,7 +37,7 @@ final class RetainedLocks extends Retention {
     /** At most some microseconds. */
     private static final int SPINS_MAX = 64;
     /** A revocation after fewer local grants was not worth the time that it took another client. */
-    private static final int GRANTS_WORTH = 16;
+    private static final int GRANTS_WORTH = 2;
     private static final long PAUSE_MAX = 1024;
     /** A caller whose budget ends sooner may not come to ask for a ticket. */
     private static final long TICKET_NS_MAX = 1_000_000;
@@ -63,6 +64,9 @@ final class RetainedLocks extends Retention {
     private final Chain watched = new Chain();
     /** The releases that a lock is not retained after a revocation: the left ones, and from bit 32 on all of them. */
     private final RecentValues pauses = new RecentValues();
+    /** Nodes that owe an answer from before. They might hang, so no lock is retained before they have answered. */
+    private long owingMask;
+    private long grantCountMax;
 
     /**
      * Entries in order of arrival.
@@ -141,13 +145,15 @@ final class RetainedLocks extends Retention {
         return false;
     }
 
+    /** An entry that leaves the map at this moment may be missing, so the count is never below the last one. */
     @Override
-    long grantCount() {
+    synchronized long grantCount() {
         long sum = counters.read(ConductorCounters.LOCAL_GRANTS);
         for (RetainedLease entry : byKey.values()) {
-            sum += entry.grantCount();
+            sum += entry.uncountedGrants();
         }
-        return sum;
+        grantCountMax = Math.max(grantCountMax, sum);
+        return grantCountMax;
     }
 
     @Override
@@ -291,7 +297,8 @@ final class RetainedLocks extends Retention {
 
     private boolean mayWatch(Claim claim) {
         WaitQueue queue = scheduler.queues.get(claim.key);
-        return !services.isClosing && max > 0 && areAllNodesFit(claim) && (int) pauses.get(claim.key, 0) == 0
+        return !services.isClosing && max > 0 && areAllNodesFit(claim) && owingMask == 0
+                && (int) pauses.get(claim.key, 0) == 0
                 && (queue == null || queue.head() == claim.pending);
     }
 
@@ -301,6 +308,8 @@ final class RetainedLocks extends Retention {
     }
 
     void onTickets(RetainedLease entry, int nodeIndex, int sequence, long value) {
+        long bit = 1L << nodeIndex;
+        owingMask &= ~bit;
         if (entry.state() == RetainedLease.ENDED) {
             return;
         }
@@ -308,7 +317,6 @@ final class RetainedLocks extends Retention {
             end(entry, RetentionEnd.REVOKED);
             return;
         }
-        long bit = 1L << nodeIndex;
         entry.ticketsMask |= sequence == RetainedRequest.TICKETS ? bit : 0;
         entry.tracesMask |= sequence == RetainedRequest.TRACES ? bit : 0;
         if (entry.state() == RetainedLease.PREPARING && isAnswered(entry)) {
@@ -317,7 +325,8 @@ final class RetainedLocks extends Retention {
     }
 
     /** A node has not answered a question. */
-    void onNoTickets(RetainedLease entry) {
+    void onNoTickets(RetainedLease entry, int nodeIndex) {
+        owingMask &= ~(1L << nodeIndex);
         if (entry.state() != RetainedLease.ENDED) {
             end(entry, RetentionEnd.NODE_LOST);
         }
@@ -386,7 +395,7 @@ final class RetainedLocks extends Retention {
         WaitQueue queue = scheduler.queues.get(lease.key);
         ResourceQueues others = scheduler.queues.resourceQueues;
         return !services.isClosing && claim.askedMask == services.all && !claim.isExtending() && areAllNodesFit(claim)
-                && (queue == null || isWaitingFor(entry, queue.head()))
+                && claim.round.refused() == 0 && (queue == null || isWaitingFor(entry, queue.head()))
                 && (queue != null || others.isEmpty() || others.of(lease.key) == null);
     }
 
@@ -477,16 +486,30 @@ final class RetainedLocks extends Retention {
     // ---- the end ----------------------------------------------------------------------------------------------------
 
     void onTimer(RetainedLease entry) {
-        end(entry, entry.state() == RetainedLease.PREPARING ? RetentionEnd.NODE_LOST : RetentionEnd.EXPIRED);
+        if (entry.state() == RetainedLease.PREPARING) {
+            owingMask = services.all & ~(entry.ticketsMask & entry.tracesMask);
+            end(entry, RetentionEnd.NODE_LOST);
+        } else {
+            end(entry, RetentionEnd.EXPIRED);
+        }
     }
 
+    /** A release that throws must not keep the others back, nor what its caller has to do. */
     private void end(RetainedLease entry, RetentionEnd cause) {
+        int number = entry.claim.number;
         boolean wasRetained = entry.isRetained;
         int before = detach(entry, cause);
-        if (before >= RetainedLease.HELD) {
-            giveClaim(entry, entry.holder());
-        } else if (wasRetained || before == RetainedLease.PREPARING) {
-            keeper.releases.releaseNow(entry.lease);
+        try {
+            if (before >= RetainedLease.HELD) {
+                giveClaim(entry, entry.holder());
+            } else if (wasRetained || before == RetainedLease.PREPARING) {
+                keeper.releases.releaseNow(entry.lease);
+            }
+            if (wasRetained) {
+                services.telemetry.rare.onRetentionEnded(number, entry.key, cause, entry.grantCount());
+            }
+        } catch (RuntimeException | Error e) {
+            Log.error("the end of a retained lock threw; keys that were not released expire with their ttl", e);
         }
     }
 
@@ -500,10 +523,9 @@ final class RetainedLocks extends Retention {
         if (entry.isRetained) {
             hide(entry);
             counters.add(ConductorCounters.RETENTION_END_FIRST + cause.ordinal(), 1);
-            services.telemetry.rare.onRetentionEnded(entry.claim, cause, entry.grantCount());
         }
         watched.remove(entry);
-        counters.add(ConductorCounters.LOCAL_GRANTS, entry.grantCount());
+        countGrants(entry);
         if (cause == RetentionEnd.REVOKED) {
             pause(entry, wasGranted);
         } else if (cause == RetentionEnd.EXPIRED) {
@@ -518,7 +540,13 @@ final class RetainedLocks extends Retention {
         watched.add(entry);
         entry.isRetained = false;
         byKey.remove(entry.key);
+        countGrants(entry);
         counters.add(ConductorCounters.RETAINED, -1);
+    }
+
+    private void countGrants(RetainedLease entry) {
+        counters.add(ConductorCounters.LOCAL_GRANTS, entry.uncountedGrants());
+        entry.countedGrants = entry.grantCount();
     }
 
     /** A lock that no caller could get has cost another client nothing, so its pause does not grow. */
@@ -612,16 +640,20 @@ final class RetainedLocks extends Retention {
     @Override
     void stop() {
         while (retained.oldest != null) {
-            RetainedLease entry = retained.oldest;
-            if (detach(entry, RetentionEnd.CLOSED) >= RetainedLease.HELD) {
-                giveClaim(entry, entry.holder());
-            }
+            leave(retained.oldest);
         }
         while (watched.oldest != null) {
-            RetainedLease entry = watched.oldest;
-            if (detach(entry, RetentionEnd.CLOSED) == RetainedLease.PREPARING && services.loop.isShuttingDown()) {
-                completeReleaseLater(entry.lease);
-            }
+            leave(watched.oldest);
+        }
+    }
+
+    /** Its lease ends as all others. */
+    private void leave(RetainedLease entry) {
+        int before = detach(entry, RetentionEnd.CLOSED);
+        if (before >= RetainedLease.HELD) {
+            giveClaim(entry, entry.holder());
+        } else if (before == RetainedLease.PREPARING && services.loop.isShuttingDown()) {
+            completeReleaseLater(entry.lease);
         }
     }
 

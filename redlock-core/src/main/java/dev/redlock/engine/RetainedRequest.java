@@ -20,7 +20,7 @@ final class RetainedRequest extends LockRequest {
     static final int TRACES = 1;
     private static final Token NO_TOKEN = new Token();
 
-    private final RetainedLocks room;
+    final RetainedLocks room;
     /** Null for a trace, whose replies say nothing. */
     private final RetainedLease entry;
     private LockKey key;
@@ -53,7 +53,7 @@ final class RetainedRequest extends LockRequest {
     @Override
     public void onUnknown(int nodeIndex, CommandKind kind, int sequence) {
         if (entry != null) {
-            room.onNoTickets(entry);
+            room.onNoTickets(entry, nodeIndex);
         }
     }
 

@@ -252,4 +252,27 @@ class RetainedLeaseTest extends VirtualTest {
         loop.join();
         assertEquals(LeaseState.RELEASED, last);
     }
+
+    /** A second thread has read HELD in {@code holdAtLeast()} before the first one released. */
+    @Test
+    void aHoldThatComesWhileAReleaseWaitsForAnswersChangesNothing() {
+        client = slowWorld(3);
+        engine = client.engine().engine().lockEngine();
+        key = engine.key("beta");
+        LeaseHandle other = acquired();
+        key = engine.key("orders");
+        node(2).delay(() -> 20_000_000);
+        LeaseHandle lease = acquired();
+        AtomicReference<ReleaseOutcome> outcome = new AtomicReference<>();
+        lease.release((released, reported) -> outcome.set(reported));
+        world.runUntilNs(world.nowNs() + 50_000);
+        assertEquals(LeaseState.RELEASING, lease.state());
+        lease.holdUntilNs = world.nowNs() + TTL.toNanos() / 2;
+        lease.submit(RequestMailbox.HOLD);
+        lease.submit(RequestMailbox.RELEASE);
+        world.runMs(100);
+        assertEquals(ReleaseOutcome.RETAINED, outcome.get());
+        assertTrue(other.isHeld());
+        assertEquals(2, client.engine().engine().heldCount());
+    }
 }
