@@ -201,6 +201,7 @@ final class Conductor extends ClaimFailures implements LeaseLoop {
         trimmedNs = nowNs;
         claims.trim();
         scheduler.trim();
+        keeper.retention.trim();
         services.fanOut.trim();
         for (Voter voter : services.voters) {
             voter.trim();

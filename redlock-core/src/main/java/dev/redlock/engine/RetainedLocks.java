@@ -58,7 +58,7 @@ final class RetainedLocks extends Retention {
     /** The retained locks, for callers. */
     private final ConcurrentHashMap<LockKey, RetainedLease> byKey = new ConcurrentHashMap<>();
     /** All entries. */
-    private final KeyedMap<RetainedLease> byName = new KeyedMap<>();
+    final KeyedMap<RetainedLease> byName = new KeyedMap<>();
     private final Chain retained = new Chain();
     /** The entries that no caller may get yet. */
     private final Chain watched = new Chain();
@@ -635,6 +635,11 @@ final class RetainedLocks extends Retention {
         while (retained.oldest != null) {
             end(retained.oldest, RetentionEnd.NODE_LOST);
         }
+    }
+
+    @Override
+    void trim() {
+        byName.trim(WaitQueues.TRIM_CAPACITY_MIN);
     }
 
     @Override

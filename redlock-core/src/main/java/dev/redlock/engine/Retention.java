@@ -59,6 +59,9 @@ abstract class Retention {
     /** A node may have lost registrations or keys: releases all retained locks. */
     abstract void onNodeLost();
 
+    /** Gives memory back that a peak of locks needed. */
+    abstract void trim();
+
     /** The client closes, or the loop ends: no caller gets a retained lock any more. */
     abstract void stop();
 }

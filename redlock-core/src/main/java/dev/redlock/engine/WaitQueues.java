@@ -17,7 +17,7 @@ final class WaitQueues {
     /** Between the attempts of waiters that one event wakes: 20 000 attempts a second leave room for other locks. */
     private static final long WAKE_INTERVAL_NS = 50_000;
     private static final long SERVED_LONG_AGO_NS = 1_000_000_000;
-    private static final int TRIM_CAPACITY_MIN = 4 * LoopServices.POOLED_MIN;
+    static final int TRIM_CAPACITY_MIN = 4 * LoopServices.POOLED_MIN;
 
     final WaitMarks marks;
     final Registrations registrations;
