@@ -80,4 +80,18 @@ final class RetainedGrant {
     static boolean isReturning(LeaseHandle lease) {
         return lease.claim == null && lease.state == LeaseState.RELEASING && lease.releaseOutcome == null;
     }
+
+    /** A lease without a caller, for the claim of one that its holder has released. */
+    static LeaseHandle keeping(LeaseHandle released, LeaseLoop loop) {
+        LeaseHandle keeping = new LeaseHandle(released.client);
+        keeping.startUse(loop);
+        keeping.key = released.key;
+        keeping.spec = new AcquireSpec(released.spec.ttlMs);
+        keeping.spec.isLossWatched = released.spec.isLossWatched;
+        keeping.times = released.times;
+        keeping.acquiredNs = released.acquiredNs;
+        keeping.setValidUntilNs(released.validUntilNs);
+        keeping.setState(LeaseState.HELD);
+        return keeping;
+    }
 }

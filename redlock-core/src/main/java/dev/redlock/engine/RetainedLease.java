@@ -41,6 +41,11 @@ final class RetainedLease extends KeyedMap.Keyed implements LeaseLoop {
     /** As HELD, and its holder has submitted a request. */
     static final int BOUND = 6;
     static final int ENDED = 7;
+    /** A local grant needs this part of the validity, or the least validity of its options if that is more. */
+    private static final int VALIDITY_DIVIDEND = 2;
+    private static final int VALIDITY_DIVISOR = 3;
+    /** At most some microseconds. */
+    private static final int SPINS_MAX = 64;
     private static final int STATE_MASK = 7;
     private static final int NUMBER_SHIFT = 3;
     private static final VarHandle WORD;
@@ -124,6 +129,20 @@ final class RetainedLease extends KeyedMap.Keyed implements LeaseLoop {
         return true;
     }
 
+    /** Another thread may return the lock sooner than the event loop could pass it on. */
+    boolean grantSoon(LeaseHandle to) {
+        for (int i = 0; i < SPINS_MAX; i++) {
+            if (grant(to)) {
+                return true;
+            }
+            if (!isHeldForNow(to)) {
+                return false;
+            }
+            Thread.onSpinWait();
+        }
+        return false;
+    }
+
     /** Whether an acquisition asks for what the lease on the nodes is, for as long as its client retains it. */
     boolean isFor(LeaseHandle to) {
         return to.times.ttlMs == times.ttlMs && to.spec.isLossWatched == spec.isLossWatched
@@ -196,6 +215,17 @@ final class RetainedLease extends KeyedMap.Keyed implements LeaseLoop {
     /** Returns the local grants that the counter does not have. */
     long uncountedGrants() {
         return grantCount() - countedGrants;
+    }
+
+    /** Its holder releases it. */
+    void setTimes(long nowNs) {
+        if (!isUntilKnown) {
+            isUntilKnown = true;
+            retainUntilNs = nowNs + lease.spec.retainNsMax;
+        }
+        validUntilNs = lease.validUntilNs;
+        long lastNs = validUntilNs - times.validityNs / VALIDITY_DIVISOR * VALIDITY_DIVIDEND;
+        grantUntilNs = WaitQueues.earlier(lastNs, retainUntilNs);
     }
 
     /** The release of its lease waits for answers. */

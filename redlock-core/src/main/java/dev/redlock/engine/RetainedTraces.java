@@ -1,0 +1,64 @@
+package dev.redlock.engine;
+
+import dev.redlock.api.CommandMode;
+import dev.redlock.node.CommandKind;
+import dev.redlock.node.LockKind;
+
+/**
+ * Tells a client that retains a lock that this client wants it. A refused attempt without a ticket leaves a trace: it
+ * changes the key of the traces, if there is one.
+ *
+ * @threading event-loop-confined
+ */
+final class RetainedTraces {
+
+    /** A caller whose budget ends sooner may not come to ask for a ticket. */
+    private static final long TICKET_NS_MAX = 1_000_000;
+
+    private final LoopServices services;
+    private final AcquireScheduler scheduler;
+    /** Users of the command mode {@code NATIVE} may lack the right. */
+    private final boolean areLeft;
+    private final RetainedRequest trace;
+
+    RetainedTraces(RetainedLocks room, LoopServices services, AcquireScheduler scheduler) {
+        this.services = services;
+        this.scheduler = scheduler;
+        this.areLeft = services.config.limits().retainedLeasesMax() > 0 && !services.config.nodes().hasClusters()
+                && services.config.attempts().commandMode() != CommandMode.NATIVE;
+        this.trace = new RetainedRequest(room, null);
+    }
+
+    /** An attempt was refused. */
+    void leave(Claim claim) {
+        if (!areLeft || !isDue(claim)) {
+            return;
+        }
+        // On each node that refuses it, also later: the coordinator may have granted, and one may not be reached.
+        long refusing = claim.askedMask & ~claim.round.granted();
+        int keyCount = claim.key.kind == LockKind.SET ? claim.key.resourceCount : 1;
+        for (int i = 0; i < keyCount; i++) {
+            services.counters.add(ConductorCounters.COMMANDS, Long.bitCount(refusing));
+            trace.of(claim.key.resourceKey(i));
+            services.fanOut.send(trace, CommandKind.LEAVE_TRACE, RetainedRequest.TRACES, refusing);
+        }
+    }
+
+    private boolean isDue(Claim claim) {
+        PendingAcquire pending = claim.pending;
+        LockKey key = pending.lease.key;
+        if (key.kind != LockKind.PLAIN) {
+            return key.kind != LockKind.PERMIT;
+        }
+        return !claim.isCoordinatorAskedToWait() && !isTicketNext(pending, key);
+    }
+
+    /** Whether the coordinator gives it a ticket at once. */
+    private boolean isTicketNext(PendingAcquire pending, LockKey key) {
+        return pending.lease.waitNs > 0 && pending.plan == PendingAcquire.Plan.UNCONTENDED
+                && pending.deadlineNs - services.clock.nanoTime() > TICKET_NS_MAX
+                && services.coordinator.of(key) != Coordinator.NONE && scheduler.inFlight.first == null
+                && scheduler.queues.get(key) == null
+                && scheduler.registrations.count < services.config.limits().wakeUpKeysMax();
+    }
+}

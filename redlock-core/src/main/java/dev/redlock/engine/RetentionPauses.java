@@ -1,0 +1,40 @@
+package dev.redlock.engine;
+
+/**
+ * After a revocation a lock is not retained for a number of releases, which grows with each revocation that came too
+ * soon.
+ *
+ * @threading event-loop-confined
+ */
+final class RetentionPauses {
+
+    /** A revocation after fewer local grants was not worth the time that it took another client. */
+    private static final int GRANTS_WORTH = 2;
+    private static final long PAUSE_MAX = 1024;
+
+    /** The left releases of a lock, and from bit 32 on all of them. */
+    private final RecentValues pauses = new RecentValues();
+
+    boolean isPausing(LockKey key) {
+        return (int) pauses.get(key, 0) != 0;
+    }
+
+    void countRelease(LockKey key) {
+        long pause = pauses.get(key, 0);
+        if ((int) pause > 0) {
+            pauses.put(key, pause - 1);
+        }
+    }
+
+    /** A lock that no caller could get has cost another client nothing, so its pause does not grow. */
+    void start(RetainedLease entry, boolean wasGranted) {
+        long last = pauses.get(entry.key, 0) >>> Integer.SIZE;
+        long next = wasGranted ? Math.min(PAUSE_MAX, 2 * last) : last;
+        long pause = entry.grantCount() >= GRANTS_WORTH ? 1 : Math.max(1, next);
+        pauses.put(entry.key, pause << Integer.SIZE | pause);
+    }
+
+    void forget(LockKey key) {
+        pauses.take(key, 0);
+    }
+}

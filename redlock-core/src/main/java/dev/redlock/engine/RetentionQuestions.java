@@ -1,0 +1,68 @@
+package dev.redlock.engine;
+
+import dev.redlock.node.CommandKind;
+
+/**
+ * Asks the nodes whether another client wants a lock, and makes them push when one does.
+ *
+ * @threading event-loop-confined
+ */
+final class RetentionQuestions {
+
+    /** As long as a trace keeps the key: its end is a push. */
+    private static final long TRACE_TTL_MS_MIN = 60_000;
+    /** Commands to each node beside an acquire. */
+    private static final int QUESTIONS = 3;
+
+    private final LoopServices services;
+    /** Nodes that owe an answer from before. They might hang, so no lock is retained before they have answered. */
+    private long owingMask;
+
+    RetentionQuestions(LoopServices services) {
+        this.services = services;
+    }
+
+    /** Sends an acquire with its questions. */
+    void send(RetainedLease entry, Claim claim, long mask) {
+        services.counters.add(ConductorCounters.COMMANDS, (long) QUESTIONS * Long.bitCount(mask));
+        entry.watch.of(claim.key).ttlMs = Math.max(TRACE_TTL_MS_MIN, claim.ttlMs);
+        // First the key, which refused clients change if it is there: its push tells of each client that the grant of
+        // this acquire refuses. The tickets last, because the acquire itself may change them, which no push tells.
+        services.fanOut.send(entry.watch, CommandKind.CREATE_TRACE, RetainedRequest.TRACES, mask);
+        services.fanOut.send(entry.watch, CommandKind.WATCH_TICKETS, RetainedRequest.TRACES, mask);
+        services.fanOut.send(claim, AcquireOperation.kindOf(claim), 0, mask);
+        services.fanOut.send(entry.watch, CommandKind.WATCH_TICKETS, RetainedRequest.TICKETS, mask);
+    }
+
+    /** Asks for the tickets again, for answers that come after those to an extension. */
+    void sendAgain(RetainedLease entry) {
+        entry.ticketsMask = 0;
+        services.counters.add(ConductorCounters.COMMANDS, services.voters.length);
+        services.fanOut.send(entry.watch, CommandKind.WATCH_TICKETS, RetainedRequest.TICKETS, services.all);
+    }
+
+    void onAnswer(RetainedLease entry, int nodeIndex, int sequence) {
+        long bit = 1L << nodeIndex;
+        owingMask &= ~bit;
+        entry.ticketsMask |= sequence == RetainedRequest.TICKETS ? bit : 0;
+        entry.tracesMask |= sequence == RetainedRequest.TRACES ? bit : 0;
+    }
+
+    /** A node has not answered, and will not do so. */
+    void onNoAnswer(int nodeIndex) {
+        owingMask &= ~(1L << nodeIndex);
+    }
+
+    /** The time for the answers is over. */
+    void onOverdue(RetainedLease entry) {
+        owingMask = services.all & ~(entry.ticketsMask & entry.tracesMask);
+    }
+
+    boolean isAnswerOwed() {
+        return owingMask != 0;
+    }
+
+    boolean areAnswered(RetainedLease entry) {
+        return (entry.ticketsMask & entry.tracesMask) == services.all;
+    }
+}
