@@ -14,6 +14,7 @@ import dev.redlock.loadtest.history.HistoryCommand;
 import dev.redlock.loadtest.measure.ContentionCommand;
 import dev.redlock.loadtest.measure.LatencyCommand;
 import dev.redlock.loadtest.measure.LeasesCommand;
+import dev.redlock.loadtest.measure.RetainCommand;
 import dev.redlock.loadtest.measure.SoakCommand;
 import dev.redlock.loadtest.measure.ThroughputCommand;
 import dev.redlock.loadtest.scenario.ScenariosCommand;
@@ -35,10 +36,11 @@ import picocli.CommandLine.Spec;
  */
 @Command(name = "load-test", mixinStandardHelpOptions = true, versionProvider = BuildVersion.class,
         subcommands = {LatencyCommand.class, ThroughputCommand.class, CompareCommand.class,
-            CompareDriverCommand.class, ContentionCommand.class, LeasesCommand.class, SoakCommand.class,
+            CompareDriverCommand.class, ContentionCommand.class, RetainCommand.class, LeasesCommand.class,
+            SoakCommand.class,
             ChaosCommand.class, ChaosWorkerCommand.class, ScenariosCommand.class, NodesCommand.class,
             HistoryCommand.class, PlotsCommand.class},
-        synopsisSubcommandLabel = "[latency|throughput|compare|contention|leases|"
+        synopsisSubcommandLabel = "[latency|throughput|compare|contention|retain|leases|"
                 + "soak|chaos|scenarios|nodes|history|plots]",
         description = "Measures distributed locks over real Redis or Valkey nodes, and injects faults into them.",
         footerHeading = "%nWithout a command, latency is run. Every command has its own --help with examples.%n",

@@ -95,6 +95,35 @@ class CommandsTest {
     }
 
     @Test
+    void retainedLocksAreMeasuredWithAnotherClient() throws IOException {
+        JsonNode root = run("retain", "--local-shares", "75,99", "--duration", "400ms", "--warmup", "100ms",
+                "--jvm-warmup", "200ms", "--repetitions", "1");
+        List<String> drivers = new ArrayList<>();
+        root.get("series").forEach(series -> drivers.add(series.at("/spec/driver").asText()));
+        assertEquals(List.of("redlock-blocking, 75 % local", "redlock-blocking, 99 % local", "redlock-blocking, idle",
+                "redlock-retained, 75 % local", "redlock-retained, 99 % local", "redlock-retained, idle"), drivers);
+        for (JsonNode series : root.get("series")) {
+            assertTrue(series.at("/operations/localAcquire/count").asLong() > 0, series::toString);
+            assertTrue(series.at("/operations/foreignAcquire/count").asLong() > 0, series::toString);
+        }
+        JsonNode idle = root.at("/series/5");
+        double share = idle.at("/figures/localGrantShare").asDouble();
+        assertTrue(share > 0.5 && share < 20.0 / 21, "at least one of 21 is of the other client: " + idle);
+        assertTrue(idle.at("/counters/retained.revoked").asLong() > 0, idle::toString);
+        assertTrue(root.at("/series/2/figures/localGrantShare").isMissingNode(), root::toString);
+        assertTrue(out.toString().contains("the other client gets a lock that nobody uses in "), out::toString);
+        assertTrue(out.toString()
+                .matches("(?s).*\\Rredlock-retained, idle +[0-9]+ +\\([0-9]+ - [0-9]+\\)( +[0-9.]+){5}"
+                        + " +[0-9]+ %\\R.*"),
+                out::toString);
+        assertTrue(
+                out.toString().contains("redlock-retained, N = 3, 1 in flight: more locks than redlock-blocking from ")
+                        || out.toString()
+                                .contains("redlock-retained, N = 3, 1 in flight: at no share more locks than "),
+                out::toString);
+    }
+
+    @Test
     void leasesAreRenewedBesideLoneAcquires() throws IOException {
         JsonNode root = run("leases", "--count", "200", "--ttl", "3s", "--duration", "2500ms", "--idle", "300ms",
                 "--warmup", "100ms", "--jvm-warmup", "100ms");

@@ -50,6 +50,16 @@ class CompareTest {
         assertTrue(Files.readString(folder.resolve("run/report.html")).contains("set-nx"));
     }
 
+    @Test
+    void localGrantsAreCountedApart(@TempDir Path folder) {
+        RequiredNodes.start(new RedisNodesContext().count(1)).close();
+        int code = run(folder.resolve("run"), "--driver", "redlock-retained", "--nodes", "3", "--in-flight", "4",
+                "--repetitions", "1");
+        assertEquals(0, code, () -> out.toString() + err);
+        Pattern line = Pattern.compile("(?m)^redlock-retained +[0-9]+ .* (100|9[0-9])\\.[0-9]+ % local grants$");
+        assertTrue(line.matcher(out.toString()).find(), out::toString);
+    }
+
     private static List<String> turns(JsonNode result) {
         List<String> turns = new ArrayList<>();
         for (JsonNode one : result.get("series")) {

@@ -265,6 +265,11 @@ class MainTest {
         "throughput --rate 5 --rate-from 5|--rate and --rate-from exclude each other",
         "throughput --rate-from 0|--rate-from is 0.0: expected 1 to 1000000",
         "contention --rate 5|contention is measured in a closed loop",
+        "retain --local-shares 100|--local-shares is [100]: expected 1 to 99", "retain --rate 5|in a closed loop",
+        "retain --local-shares 9,9|--local-shares names one twice", "retain --clients 3|leave --clients and --rate out",
+        "retain --driver redlock,jedis|--driver jedis cannot wait for a lock",
+        "retain --fenced|--fenced is not supported by driver redlock-retained",
+        "--driver redlock-retained --commands native|--commands is not supported by driver redlock-retained",
         "soak --in-flight 1,2|soak keeps up one load", "soak --sample 2h|expected less than --duration",
         "leases --count 0|--count is 0: expected 1 to 1048576", "leases --rate 1,2|leases are held by one client",
         "leases --driver jedis|which does not renew leases", "leases --idle 1ms|--idle is 1ms: expected at least 100ms",
@@ -334,7 +339,8 @@ class MainTest {
     void helpNamesCommandsAndExitCodes() {
         assertEquals(0, run("--help"));
         assertTrue(out.toString().contains("latency") && out.toString().contains("130"), out::toString);
-        for (String command : List.of("latency", "throughput", "contention", "leases", "soak", "chaos", "nodes")) {
+        for (String command : List.of("latency", "throughput", "contention", "retain", "leases", "soak", "chaos",
+                "nodes")) {
             out.getBuffer().setLength(0);
             assertEquals(0, run(command, "--help"));
             assertTrue(out.toString().contains("Examples, after alias 'load-test=java "), out::toString);

@@ -278,12 +278,17 @@ class RetainedLeaseTest extends VirtualTest {
 
     @Test
     void aPeakOfRetainedLocksLeavesNoMemoryBehind() {
-        client = slowWorld(3);
+        world(3);
+        client = client();
         engine = client.engine().engine().lockEngine();
+        LeaseHandle lease = engine.newLease();
         for (int i = 0; i < 5_000; i++) {
             key = engine.key("orders/" + i);
-            acquired().release((released, outcome) -> {
+            engine.acquire(lease, key, retaining(), 0, null);
+            world.settle();
+            lease.release((released, outcome) -> {
             });
+            world.settle();
         }
         RetainedLocks room = (RetainedLocks) engine.conductorOf(key).keeper.retention;
         assertTrue(room.byName.capacity() > WaitQueues.TRIM_CAPACITY_MIN);

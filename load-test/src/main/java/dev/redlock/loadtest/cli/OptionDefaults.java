@@ -23,6 +23,8 @@ public final class OptionDefaults implements CommandLine.IDefaultValueProvider {
             "compare", COMPARE, "compare-driver", COMPARE,
             "contention", Map.of("--nodes", "3", "--in-flight", "2,8,32", "--keys", "1", "--duration", "5s",
                     "--warmup", "1s", "--jvm-warmup", "4s", "--hold", "1ms", "--wait", "5s", "--clients", "2"),
+            "retain", Map.of("--driver", "redlock-blocking,redlock-retained", "--nodes", "3", "--in-flight", "1",
+                    "--duration", "3s", "--warmup", "300ms", "--wait", "10s", "--clients", "2", "--repetitions", "3"),
             "leases", Map.of("--nodes", "3", "--rate", "100", "--in-flight", "8", "--duration", "1m", "--warmup",
                     "1s"),
             "soak", Map.of("--nodes", "3", "--in-flight", "64", "--duration", "1h", "--warmup", "5s"));

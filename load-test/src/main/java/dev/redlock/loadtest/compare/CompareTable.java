@@ -6,6 +6,7 @@ import dev.redlock.loadtest.result.SeriesResult;
 import dev.redlock.loadtest.result.SeriesSpec;
 import dev.redlock.loadtest.result.Spread;
 import dev.redlock.loadtest.result.Verdict;
+import dev.redlock.loadtest.rig.LoadResult;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
@@ -64,7 +65,13 @@ final class CompareTable {
                 latency(runs, SeriesResult.CYCLE, 99),
                 median(Spread.of(runs, one -> one.cost().cpuUsPerCycle()), "%.1f"),
                 median(Spread.of(runs, one -> one.cost().allocatedBytesPerCycle()), "%.0f"),
-                median(Spread.of(runs, one -> one.figures().get(SERVER_CPU)), "%.1f"), isFailed ? "  FAIL" : "");
+                median(Spread.of(runs, one -> one.figures().get(SERVER_CPU)), "%.1f"),
+                localGrants(runs) + (isFailed ? "  FAIL" : ""));
+    }
+
+    private static String localGrants(List<SeriesResult> runs) {
+        Spread share = Spread.of(runs, one -> one.figures().get(LoadResult.LOCAL_GRANT_SHARE));
+        return share == null ? "" : String.format(Locale.ROOT, "  %.3f %% local grants", 100 * share.median());
     }
 
     private static String latency(List<SeriesResult> runs, String operation, double percentile) {

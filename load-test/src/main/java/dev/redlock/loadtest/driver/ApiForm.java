@@ -9,5 +9,7 @@ public enum ApiForm {
     /** A future for each call. */
     STAGE,
     /** {@link #CALLBACK} with leases that watch their keys. */
-    WATCHED
+    WATCHED,
+    /** {@link #BLOCKING} with locks that the client retains: its thread gets most of them without the nodes. */
+    RETAINED
 }

@@ -19,12 +19,14 @@ final class CallerThreads implements AutoCloseable {
     private static final long IDLE_SECONDS = 10;
 
     private final ThreadPoolExecutor pool;
+    private final boolean isOneThread;
 
     CallerThreads(String name) {
         this(name, 0, THREADS_MAX, new SynchronousQueue<>());
     }
 
     private CallerThreads(String name, int threadsMin, int threadsMax, BlockingQueue<Runnable> queue) {
+        isOneThread = threadsMax == 1;
         pool = new ThreadPoolExecutor(threadsMin, threadsMax, IDLE_SECONDS, TimeUnit.SECONDS, queue,
                 task -> new Caller(this, task, name));
     }
@@ -34,9 +36,13 @@ final class CallerThreads implements AutoCloseable {
         return new CallerThreads(name, 1, 1, new LinkedBlockingQueue<>());
     }
 
-    /** Runs the task now if this is one of the threads, otherwise soon on one of them. */
+    /**
+     * Runs the task now if this is one of the threads, otherwise soon on one of them. A thread of another session is as
+     * good, unless locks belong to threads: then a cycle of several clients does not change threads.
+     */
     void run(Runnable task) {
-        if (Thread.currentThread() instanceof Caller caller && caller.owner == this) {
+        if (Thread.currentThread() instanceof Caller caller
+                && (caller.owner == this || !isOneThread && !caller.owner.isOneThread)) {
             task.run();
             return;
         }

@@ -48,8 +48,8 @@ public final class Drivers {
      * those of options, and those that need other servers.
      */
     public static final List<String> COMPARED = NAMES.stream()
-            .filter(name -> !List.of("redlock-watched", "redlock-scripts-each", "redlock-thrifty", "redlock-each",
-                    "lettuce-scripts", "redisson-fenced", "etcd", "zookeeper").contains(name))
+            .filter(name -> !List.of("redlock-watched", "redlock-retained", "redlock-scripts-each", "redlock-thrifty",
+                    "redlock-each", "lettuce-scripts", "redisson-fenced", "etcd", "zookeeper").contains(name))
             .toList();
 
     /** @threading any thread */

@@ -36,6 +36,11 @@ public interface LockDriver {
         return Duration.ZERO;
     }
 
+    /** Whether it retains locks after their release, so that a release without the nodes succeeds. */
+    default boolean isRetaining() {
+        return false;
+    }
+
     /** Connects with options that {@link #options()} names; returns when a majority is ready, or fails. */
     LockSession open(SessionSpec spec) throws IOException, InterruptedException;
 

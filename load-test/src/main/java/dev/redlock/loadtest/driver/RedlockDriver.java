@@ -44,6 +44,9 @@ public record RedlockDriver(ApiForm form, CommandMode commands, boolean isEachRe
     /** The most leases that a session holds and renews. */
     public static final int LEASES_MAX = 1 << 20;
 
+    /** The counter of the acquires of retained locks, without the nodes. Those by outcome do not contain them. */
+    public static final String LOCAL_GRANTS = "retained.localGrants";
+
     /** Long, so that a slow reply shows as latency and not as a failed acquire. */
     private static final Duration NODE_TIMEOUT = Duration.ofSeconds(2);
     private static final Duration READY_LIMIT = Duration.ofSeconds(10);
@@ -130,7 +133,16 @@ public record RedlockDriver(ApiForm form, CommandMode commands, boolean isEachRe
         if (isThrifty) {
             options.remove(DriverOption.THRIFTY);
         }
+        if (isRetaining()) {
+            options.removeAll(
+                    Set.of(DriverOption.COMMANDS, DriverOption.THRIFTY, DriverOption.FENCED, DriverOption.CLUSTERS));
+        }
         return options;
+    }
+
+    @Override
+    public boolean isRetaining() {
+        return form == ApiForm.RETAINED;
     }
 
     /** A session of a client that exists already, and is closed with the session. */
@@ -225,6 +237,7 @@ public record RedlockDriver(ApiForm form, CommandMode commands, boolean isEachRe
                 case CALLBACK -> new Callback(key, options, spec.isValidityReported(), listener);
                 case WATCHED -> new Callback(key, options.watchLoss(), spec.isValidityReported(), listener);
                 case BLOCKING -> new Blocking(key, options, listener);
+                case RETAINED -> new Blocking(key, options.retain(spec.ttl()), listener);
                 case STAGE -> new Stage(key, options, listener);
             };
         }
@@ -253,6 +266,9 @@ public record RedlockDriver(ApiForm form, CommandMode commands, boolean isEachRe
             counters.put("raised", own.raisedCount());
             counters.put("lost", own.lostCount());
             counters.put("expired", own.expiredCount());
+            counters.put(LOCAL_GRANTS, own.localGrantCount());
+            counters.put("retained.now", own.retainedCount());
+            counters.put("retained.revoked", own.revokedCount());
             counters.put("nodes.granted", sum(NodeStatus::grantedCount));
             counters.put("nodes.refused", sum(NodeStatus::refusedCount));
             counters.put("nodes.errors", sum(NodeStatus::errorCount));

@@ -165,7 +165,8 @@ public final class Lab implements AutoCloseable {
                 driver -> List.of(loadOptions.contendedWarmUpPlan(driver, clientOptions.isFenced())));
     }
 
-    private void warmUp(int clientCount, Function<LockDriver, List<LoadPlan>> plans)
+    /** The same with so many clients, and the load of these plans. */
+    void warmUp(int clientCount, Function<LockDriver, List<LoadPlan>> plans)
             throws IOException, InterruptedException {
         if (loadOptions.jvmWarmup.isZero()) {
             return;

@@ -38,7 +38,8 @@ public final class HtmlReport {
     private static final int CURVE_CARDS_MAX = 9;
     private static final Map<String, String> HEADLINES = Map.of("latency", "Lock latency against the number of nodes",
             "throughput", "Lock throughput against the load", "compare", "Lock clients side by side", "contention",
-            "Locks under contention", "leases", "Leases held and renewed by one client", "soak",
+            "Locks under contention", "retain", "Retained locks that another client wants", "leases",
+            "Leases held and renewed by one client", "soak",
             "Locks under one load for a long time", "chaos", "Locks under random faults");
 
     public static String page(RunResult result) throws IOException {

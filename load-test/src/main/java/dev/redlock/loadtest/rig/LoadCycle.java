@@ -26,6 +26,10 @@ final class LoadCycle implements LockListener {
     private final List<Target> own = new ArrayList<>();
     private final Target hot;
     private final boolean isOneTarget;
+    /** Whether another client makes a part of the cycles. */
+    private final boolean isMixed;
+    /** The same resources as handles of that client. */
+    private final List<Target> foreign = new ArrayList<>();
     private final SplittableRandom random;
     /** The thread inside {@link #step}. Threads may overwrite each other's mark, which costs one level of recursion. */
     private Thread stepping;
@@ -34,6 +38,9 @@ final class LoadCycle implements LockListener {
     private Target target;
     private LockHandle handle;
     private int nextOwn;
+    private boolean isForeign;
+    /** Local cycles in a row that have ended as the plan asks. */
+    private int localCount;
     private boolean isHolding;
     private long intendedNs;
     private long releaseNs;
@@ -61,8 +68,14 @@ final class LoadCycle implements LockListener {
         this.random = new SplittableRandom(rig.plan().seed + holder);
         own.forEach(resource -> this.own.add(target(session, resource)));
         this.hot = hot == null ? null : target(session, hot);
-        this.isOneTarget = hot == null && own.size() == 1;
+        this.isMixed = rig.plan().isMixed();
+        this.isOneTarget = hot == null && own.size() == 1 && !isMixed;
         use(this.own.get(0));
+    }
+
+    /** The client that makes a part of the cycles of a mixed plan. */
+    void shareWith(LockSession session, List<RigResource> resources) {
+        resources.forEach(resource -> foreign.add(target(session, resource)));
     }
 
     private Target target(LockSession session, RigResource resource) {
@@ -90,8 +103,18 @@ final class LoadCycle implements LockListener {
         if (hot != null && random.nextDouble() < rig.plan().hotShare) {
             return hot;
         }
-        nextOwn = nextOwn + 1 == own.size() ? 0 : nextOwn + 1;
-        return own.get(nextOwn);
+        // A run of local cycles stays with its resource, and so does the foreign one after it.
+        if (localCount == 0) {
+            nextOwn = nextOwn + 1 == own.size() ? 0 : nextOwn + 1;
+        }
+        if (!isMixed) {
+            return own.get(nextOwn);
+        }
+        LoadPlan plan = rig.plan();
+        isForeign = plan.foreignAfter > 0
+                ? localCount >= plan.foreignAfter
+                : random.nextDouble() < plan.foreignShare;
+        return (isForeign ? foreign : own).get(nextOwn);
     }
 
     /** Takes the next step: releases the lock if it is held, otherwise acquires it. */
@@ -154,6 +177,9 @@ final class LoadCycle implements LockListener {
             outside = rig.outsideOfWait(intendedNs, nowNs);
         }
         acquireLatencies.record(outside, nowNs - intendedNs);
+        if (isMixed) {
+            (isForeign ? rig.foreignRecorder : rig.localRecorder).writer().record(outside, nowNs - intendedNs);
+        }
         if (isAudited) {
             long handoffNs = target.resource().enter(holder, intendedNs, nowNs, nowNs + validityNs);
             if (handoffNs >= 0) {
@@ -179,6 +205,9 @@ final class LoadCycle implements LockListener {
         }
         cycleLatencies.record(outside, nowNs - intendedNs);
         isHolding = false;
+        if (isMixed) {
+            localCount = !isForeign && verdict == rig.plan().foreignAfterOutcome ? localCount + 1 : 0;
+        }
         rig.onIdle(this, nowNs);
     }
 

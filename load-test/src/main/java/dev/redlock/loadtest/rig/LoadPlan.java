@@ -1,5 +1,6 @@
 package dev.redlock.loadtest.rig;
 
+import dev.redlock.api.ReleaseOutcome;
 import dev.redlock.loadtest.result.LoopKind;
 import java.time.Duration;
 import java.util.Objects;
@@ -28,6 +29,10 @@ public final class LoadPlan implements Cloneable {
     final double ratePerSecond;
     int resources;
     double hotShare;
+    double foreignShare;
+    /** A foreign cycle follows so many local ones in a row whose release had the outcome below; 0 without the rule. */
+    int foreignAfter;
+    ReleaseOutcome foreignAfterOutcome;
     boolean isWaitingByClient;
     boolean isFenced;
     Duration hold = Duration.ZERO;
@@ -94,6 +99,29 @@ public final class LoadPlan implements Cloneable {
     public LoadPlan hotShare(double share) {
         require(share >= 0 && share <= 1, "hotShare is " + share + ": expected 0 to 1");
         return with(plan -> plan.hotShare = share);
+    }
+
+    /**
+     * The share of the cycles of each resource that the last client makes, 0 to 1, while the other clients make the
+     * rest; the choice is random, and one after the other. Default 0: each client has resources of its own.
+     */
+    public LoadPlan foreignShare(double share) {
+        require(share >= 0 && share <= 1, "foreignShare is " + share + ": expected 0 to 1");
+        return with(plan -> plan.foreignShare = share);
+    }
+
+    /** The last client makes each cycle that follows so many of the others in a row with this end. */
+    public LoadPlan foreignAfter(int count, ReleaseOutcome outcome) {
+        require(count >= 1, "foreignAfter is " + count + ": expected at least 1");
+        return with(plan -> {
+            plan.foreignAfter = count;
+            plan.foreignAfterOutcome = outcome;
+        });
+    }
+
+    /** Whether the last client and the others lock the same resources in turn. */
+    boolean isMixed() {
+        return foreignShare > 0 || foreignAfter > 0;
     }
 
     /** The time to hold a lock before the release. Default: not at all. */

@@ -2,6 +2,7 @@ package dev.redlock.loadtest.rig;
 
 import dev.redlock.api.AcquireOutcome;
 import dev.redlock.api.ReleaseOutcome;
+import dev.redlock.loadtest.driver.RedlockDriver;
 import dev.redlock.loadtest.result.ClientCost;
 import dev.redlock.loadtest.result.LoopKind;
 import dev.redlock.loadtest.result.OperationResult;
@@ -11,6 +12,7 @@ import dev.redlock.loadtest.result.SeriesSpec;
 import dev.redlock.loadtest.result.Span;
 import dev.redlock.loadtest.result.Tally;
 import java.util.ArrayList;
+import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
@@ -23,6 +25,9 @@ import java.util.Map;
  */
 public record LoadResult(LoadPlan plan, Span span, Tally tally, Map<String, OperationResult> operations,
         Usage usage, Map<String, Long> cyclesByThread, Map<String, Double> figures, Evidence evidence) {
+    /** The share of the acquires that got a retained lock, without the nodes. */
+    public static final String LOCAL_GRANT_SHARE = "localGrantShare";
+
     /**
      * Decides whether a run counts, beside its outcomes.
      *
@@ -86,7 +91,7 @@ public record LoadResult(LoadPlan plan, Span span, Tally tally, Map<String, Oper
             }
         }
         for (Map.Entry<String, Long> releases : tally.releases().entrySet()) {
-            if (releases.getValue() > 0 && !releases.getKey().equals(ReleaseOutcome.RELEASED.name())) {
+            if (releases.getValue() > 0 && !isGood(ReleaseOutcome.valueOf(releases.getKey()))) {
                 bad += releases.getValue();
                 unexpected.add(releases.getValue() + " releases of a held lock ended " + releases.getKey());
             }
@@ -96,6 +101,11 @@ public record LoadResult(LoadPlan plan, Span span, Tally tally, Map<String, Oper
         }
     }
 
+    /** A driver that does not retain locks never retains one. */
+    private static boolean isGood(ReleaseOutcome outcome) {
+        return outcome == ReleaseOutcome.RELEASED || outcome == ReleaseOutcome.RETAINED;
+    }
+
     private boolean isExpected(AcquireOutcome.Kind verdict) {
         return verdict == AcquireOutcome.Kind.ACQUIRED || plan.isContended()
                 && (verdict == AcquireOutcome.Kind.CONTENDED || verdict == AcquireOutcome.Kind.TIMED_OUT);
@@ -103,7 +113,18 @@ public record LoadResult(LoadPlan plan, Span span, Tally tally, Map<String, Oper
 
     public SeriesResult series(SeriesSpec spec, Map<String, Long> counters, List<Sample> samples,
             List<String> failures) {
-        return new SeriesResult(spec, span, tally, operations, cost(), figures, counters, samples,
+        return new SeriesResult(spec, span, tally, operations, cost(), withLocalGrants(counters), counters, samples,
                 List.of(), failures);
+    }
+
+    /** The figures, and what part of the acquires a retained lock served, if any did. */
+    private Map<String, Double> withLocalGrants(Map<String, Long> counters) {
+        long local = counters.getOrDefault(RedlockDriver.LOCAL_GRANTS, 0L);
+        if (local == 0) {
+            return figures;
+        }
+        Map<String, Double> more = new LinkedHashMap<>(figures);
+        more.put(LOCAL_GRANT_SHARE, (double) local / tally.acquires().get(AcquireOutcome.Kind.ACQUIRED.name()));
+        return more;
     }
 }

@@ -30,6 +30,11 @@ public final class LoadTestRig {
     /** The time from the start of a holder's release to the notification of the waiter that acquires the lock. */
     public static final String HANDOFF = "handoff";
 
+    /** Acquires of the clients that make most cycles of a resource, and of the other client. */
+    public static final String LOCAL = "localAcquire";
+    /** See {@link #LOCAL}. */
+    public static final String FOREIGN = "foreignAcquire";
+
     private static final long TICK_NS = TimeUnit.MILLISECONDS.toNanos(100);
     private static final Duration DRAIN_LIMIT = Duration.ofSeconds(10);
     private static final long RETRY_NS_MIN = TimeUnit.MILLISECONDS.toNanos(1);
@@ -47,6 +52,8 @@ public final class LoadTestRig {
     final LatencyRecorder releaseRecorder;
     final LatencyRecorder cycleRecorder;
     final LatencyRecorder handoffRecorder;
+    final LatencyRecorder localRecorder;
+    final LatencyRecorder foreignRecorder;
     private final List<LatencyRecorder> recorders;
     private final AtomicLong refusedAttempts = new AtomicLong();
     private final List<LoadCycle> cycles = new ArrayList<>();
@@ -99,9 +106,15 @@ public final class LoadTestRig {
         this.releaseRecorder = new LatencyRecorder(SeriesResult.RELEASE, isSeries);
         this.cycleRecorder = new LatencyRecorder(SeriesResult.CYCLE, isSeries);
         this.handoffRecorder = new LatencyRecorder(HANDOFF, isSeries);
-        this.recorders = isContended
-                ? List.of(acquireRecorder, releaseRecorder, cycleRecorder, handoffRecorder)
-                : List.of(acquireRecorder, releaseRecorder, cycleRecorder);
+        this.localRecorder = new LatencyRecorder(LOCAL, isSeries);
+        this.foreignRecorder = new LatencyRecorder(FOREIGN, isSeries);
+        this.recorders = new ArrayList<>(List.of(acquireRecorder, releaseRecorder, cycleRecorder));
+        if (isContended) {
+            recorders.add(handoffRecorder);
+        }
+        if (plan.isMixed()) {
+            recorders.addAll(List.of(localRecorder, foreignRecorder));
+        }
     }
 
     /** Runs the plan to its end. Throws InterruptedException after {@link #cancel()} too; the load has stopped. */
@@ -159,7 +172,12 @@ public final class LoadTestRig {
             for (int k = i % plan.resources; k < plan.resources; k += plan.inFlight) {
                 own.add(resources.get(k));
             }
-            cycles.add(new LoadCycle(this, i, sessions.get(i % sessions.size()), own, hot));
+            int locals = sessions.size() - (plan.isMixed() ? 1 : 0);
+            LoadCycle cycle = new LoadCycle(this, i, sessions.get(i % locals), own, hot);
+            if (plan.isMixed()) {
+                cycle.shareWith(sessions.get(locals), own);
+            }
+            cycles.add(cycle);
         }
         if (plan.loop == LoopKind.OPEN) {
             openLoop = new OpenLoop(this, startNs);

@@ -25,8 +25,8 @@ class DriversTest {
         List<String> left = new ArrayList<>(Drivers.NAMES);
         left.removeAll(Drivers.COMPARED);
         assertEquals(
-                List.of("redlock-watched", "redlock-scripts-each", "redlock-thrifty", "redlock-each", "lettuce-scripts",
-                        "redisson-fenced", "etcd", "zookeeper"),
+                List.of("redlock-watched", "redlock-retained", "redlock-scripts-each", "redlock-thrifty",
+                        "redlock-each", "lettuce-scripts", "redisson-fenced", "etcd", "zookeeper"),
                 left);
     }
 

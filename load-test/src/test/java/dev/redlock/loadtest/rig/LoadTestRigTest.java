@@ -6,13 +6,18 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import dev.redlock.api.AcquireOutcome;
+import dev.redlock.api.ReleaseOutcome;
+import dev.redlock.loadtest.driver.RedlockDriver;
 import dev.redlock.loadtest.result.Interval;
 import dev.redlock.loadtest.result.IntervalLog;
+import dev.redlock.loadtest.result.LoopKind;
 import dev.redlock.loadtest.result.OperationResult;
 import dev.redlock.loadtest.result.SeriesResult;
+import dev.redlock.loadtest.result.SeriesSpec;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Map;
 import java.util.concurrent.TimeUnit;
 import org.HdrHistogram.Histogram;
 import org.junit.jupiter.api.Test;
@@ -268,6 +273,50 @@ class LoadTestRigTest {
         assertEquals(List.of(), hot.failures());
     }
 
+    // ---- a resource of two clients ---------------------------------------------------------------------------------
+
+    @Test
+    void theLastClientMakesItsShareOfTheCycles() throws InterruptedException {
+        LoadPlan plan = LoadPlan.closed(2).resources(6).foreignShare(0.1).seed(3);
+        LoadResult result = runMixed(plan, new ModelSession(time), new ModelSession(time).slower());
+        assertEquals(List.of(), result.failures());
+        Histogram local = operation(result, LoadTestRig.LOCAL).histogram();
+        Histogram foreign = operation(result, LoadTestRig.FOREIGN).histogram();
+        assertEquals(0.1, (double) foreign.getTotalCount() / acquire(result).getTotalCount(), 0.01);
+        assertEquals(acquire(result).getTotalCount(), local.getTotalCount() + foreign.getTotalCount());
+        assertNear(ModelSession.ACQUIRE_NS, local.getMaxValue());
+        assertNear(10 * ModelSession.ACQUIRE_NS, foreign.getMinValue());
+    }
+
+    @Test
+    void theLastClientComesAfterARunOfOthers() throws InterruptedException {
+        LoadPlan plan = LoadPlan.closed(1).resources(3).foreignAfter(4, ReleaseOutcome.RETAINED);
+        LoadResult result = runMixed(plan, new ModelSession(time).retaining(), new ModelSession(time).slower());
+        assertEquals(List.of(), result.failures(), "a retained lock is no error");
+        long foreign = operation(result, LoadTestRig.FOREIGN).histogram().getTotalCount();
+        assertEquals(operation(result, LoadTestRig.LOCAL).histogram().getTotalCount(), 4 * foreign, 4);
+        assertTrue(foreign > 100, result::toString);
+        LoadResult none = runMixed(plan, new ModelSession(time), new ModelSession(time).slower());
+        assertEquals(0, operation(none, LoadTestRig.FOREIGN).histogram().getTotalCount(), "nothing is retained");
+    }
+
+    private LoadResult runMixed(LoadPlan plan, ModelSession local, ModelSession foreign) throws InterruptedException {
+        return new LoadTestRig(plan, List.of(local, foreign), new MutualExclusionAuditor(), time, null).run(
+                (elapsedNs, isMeasuring) -> {
+                });
+    }
+
+    @Test
+    void localGrantsAreAShareOfTheAcquires() throws InterruptedException {
+        LoadResult result = run(LoadPlan.closed(1), new ModelSession(time));
+        SeriesSpec spec = new SeriesSpec("model", 1, LoopKind.CLOSED, 1, 0, 1);
+        long acquired = result.tally().acquires().get("ACQUIRED");
+        SeriesResult series = result.series(spec, Map.of(RedlockDriver.LOCAL_GRANTS, acquired / 2), List.of(),
+                List.of());
+        assertEquals(0.5, series.figures().get(LoadResult.LOCAL_GRANT_SHARE), 0.001);
+        assertEquals(result.figures(), result.series(spec, Map.of(), List.of(), List.of()).figures());
+    }
+
     @Test
     void runsOfOneSeedAreEqual() throws InterruptedException {
         LoadPlan plan = LoadPlan.closed(8).hotShare(0.3).waitUpTo(SECOND, false).seed(42);
@@ -284,6 +333,9 @@ class LoadTestRigTest {
         refused("ratePerSecond is 0.0: expected more than 0", () -> LoadPlan.open(0, 1));
         refused("resources is 0: expected at least 1", () -> LoadPlan.closed(1).resources(0));
         refused("hotShare is 1.1: expected 0 to 1", () -> LoadPlan.closed(1).hotShare(1.1));
+        refused("foreignShare is -1.0: expected 0 to 1", () -> LoadPlan.closed(1).foreignShare(-1));
+        refused("foreignAfter is 0: expected at least 1",
+                () -> LoadPlan.closed(1).foreignAfter(0, ReleaseOutcome.RETAINED));
         refused("errorShareMax is -0.1: expected 0 to 1", () -> LoadPlan.closed(1).errorShareMax(-0.1));
         refused("duration is PT0S: expected more than zero", () -> LoadPlan.closed(1).duration(Duration.ZERO));
         refused("hold is PT-1S: expected zero or more", () -> LoadPlan.closed(1).hold(SECOND.negated()));

@@ -25,6 +25,8 @@ final class ModelSession implements LockSession {
     private int failEvery = Integer.MAX_VALUE;
     private AcquireOutcome.Kind failure = AcquireOutcome.Kind.NO_QUORUM;
     private int calls;
+    private int slowness = 1;
+    private ReleaseOutcome released = ReleaseOutcome.RELEASED;
 
     ModelSession(RigTime time) {
         this.time = time;
@@ -39,6 +41,18 @@ final class ModelSession implements LockSession {
 
     ModelSession silent() {
         isSilent = true;
+        return this;
+    }
+
+    /** Takes ten times as long. */
+    ModelSession slower() {
+        slowness = 10;
+        return this;
+    }
+
+    /** Releases say that the client retains the lock. */
+    ModelSession retaining() {
+        released = ReleaseOutcome.RETAINED;
         return this;
     }
 
@@ -74,7 +88,7 @@ final class ModelSession implements LockSession {
             public void release() {
                 finish(RELEASE_NS, () -> {
                     held.remove(resource);
-                    listener.onRelease(ReleaseOutcome.RELEASED);
+                    listener.onRelease(released);
                 });
             }
         };
@@ -95,7 +109,7 @@ final class ModelSession implements LockSession {
             outcome.run();
             return;
         }
-        long endNs = time.nowNs() + tookNs;
+        long endNs = time.nowNs() + slowness * tookNs;
         if (endNs - stallFromNs >= 0 && endNs - stallUntilNs < 0) {
             endNs = stallUntilNs + tookNs;
         }
