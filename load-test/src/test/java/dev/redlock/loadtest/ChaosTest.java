@@ -107,6 +107,19 @@ class ChaosTest {
         assertTrue(Files.size(results.resolve("redlock-n5-k9-r1-acquire.hlog")) > 0);
     }
 
+    /** Two holders of a retained lock, or a waiter beside one that nobody uses, would fail the run. */
+    @Test
+    void retainedLocksHoldAndAreGivenUp() throws Exception {
+        Path history = folder.resolve("chaos.history");
+        String text = run("chaos", "--retain", "--resources", "12", "--duration", "10s", "--seed", "28", "--faults",
+                "pause,cut,stall,worker_kill,worker_pause", "--history", history.toString());
+        assertTrue(Pattern.compile("(?m)^ +[1-9][0-9]*  release RETAINED$").matcher(text).find(), text);
+        assertTrue(Pattern.compile("(?m)^ +[1-9][0-9]*  retained locks, local grants$").matcher(text).find(), text);
+        assertTrue(Pattern.compile("(?m)^[1-9][0-9]* acquires without a fault nearby: ").matcher(text).find(), text);
+        assertEquals(List.of(), HistoryChecker.violations(Files.readAllLines(history)));
+        assertRefused("--retain excludes --cluster-shards", "chaos", "--retain", "--commands", "native");
+    }
+
     @Test
     @Tag("release")
     void locksHoldWhileAMajorityIsWipedAndPaused() throws Exception {

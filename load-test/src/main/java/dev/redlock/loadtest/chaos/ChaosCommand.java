@@ -30,6 +30,7 @@ import picocli.CommandLine.Mixin;
             "  load-test chaos --nodes 3 --cluster-shards 3   each node is a cluster",
             "  load-test chaos --nodes 3 --change-nodes   the list of nodes changes",
             "  load-test chaos --history chaos.history   each operation as a line",
+            "  load-test chaos --retain --resources 12 --ttl 6s   retained locks",
             "  load-test chaos --tls --duration 30s   connections with TLS",
             "  load-test chaos --faults kill,pause --resources 1 --fenced all"})
 public final class ChaosCommand extends RunCommand {

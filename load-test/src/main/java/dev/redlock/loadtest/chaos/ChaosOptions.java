@@ -104,6 +104,12 @@ final class ChaosOptions {
                     + "other, then two are added. Takes two thirds of a minute with three nodes and workers.")
     private boolean isListChanged;
 
+    @Option(names = "--retain",
+            description = "Each worker locks mostly resources of its own, whose locks it retains. Faults come in "
+                    + "groups with calm times in between, and the run also fails if a worker waits for a lock that "
+                    + "nobody uses while nothing is broken. Choose several --resources for each worker.")
+    boolean isRetaining;
+
     @Option(names = "--inside", hidden = true, description = "Internal: runs in this network.")
     private String inside;
 
@@ -159,6 +165,9 @@ final class ChaosOptions {
                 () -> "--history: " + history + " exists: name a new file");
         require(line, !isNamespaced || isInside() || NodeNetwork.refusal().isEmpty(),
                 () -> "--namespaces: " + NodeNetwork.refusal().orElseThrow());
+        Options.require(line, !isRetaining || clusterShards == 0 && !isListChanged && !isClockStepped
+                && commands != CommandMode.NATIVE,
+                "--retain excludes --cluster-shards, --change-nodes, --clock-steps and --commands native");
         checkClusters(line);
         chooseFaults(line);
         if (seed == null) {
@@ -224,7 +233,7 @@ final class ChaosOptions {
 
     ChaosPlan.Terms terms() {
         return new ChaosPlan.Terms(targets(), workers, duration, ttl, chosen, isMajorityLoss, !isUnguarded,
-                clusterShards > 0, isListChanged);
+                clusterShards > 0, isListChanged, isRetaining);
     }
 
     RedisNodesContext nodesContext() {

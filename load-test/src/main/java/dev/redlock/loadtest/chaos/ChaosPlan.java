@@ -2,6 +2,7 @@ package dev.redlock.loadtest.chaos;
 
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.List;
 import java.util.SplittableRandom;
 
@@ -16,6 +17,8 @@ final class ChaosPlan {
     /** The earliest time of a fault. */
     static final int GAP_MS_MIN = 100;
     private static final int GAP_MS_MAX = 900;
+    private static final int CALM_MS_MIN = 2000;
+    private static final int CALM_MS_MAX = 8000;
     private static final int WORKER_GAP_MS_MIN = 1500;
     private static final int WORKER_GAP_MS_MAX = 6000;
     private static final int DELAY_MS_MIN = 5;
@@ -38,10 +41,12 @@ final class ChaosPlan {
      * The parameters of a plan. Equal terms and an equal seed give an equal plan.
      *
      * @param maxTtl        of the clients, which bounds the quarantine after a restart
+     * @param isCalmBetween whether there are times in which all nodes are healthy
      * @threading immutable
      */
     record Terms(int nodes, int workers, Duration duration, Duration maxTtl, List<Fault> faults,
-            boolean isMajorityLoss, boolean isGuarded, boolean isClustered, boolean isListChanged) {
+            boolean isMajorityLoss, boolean isGuarded, boolean isClustered, boolean isListChanged,
+            boolean isCalmBetween) {
 
         int majority() {
             return nodes / 2 + 1;
@@ -92,6 +97,10 @@ final class ChaosPlan {
                 if (bad + width <= badMax) {
                     add(step(atMs, fault, drawn(good, width)), badUntilMs);
                 }
+            }
+            if (terms.isCalmBetween() && !isOfWorker && random.nextBoolean()) {
+                long healthyMs = Math.max(atMs, Arrays.stream(badUntilMs).max().orElseThrow());
+                atMs = healthyMs + between(CALM_MS_MIN, CALM_MS_MAX);
             }
         }
     }

@@ -100,6 +100,7 @@ final class ChaosReport {
                 TimeUnit.NANOSECONDS.toMillis(audit.longestGapNs()));
         out.printf("%10d  ms, the longest acquire, waiting included%n",
                 TimeUnit.NANOSECONDS.toMillis(tally.longestAcquireNs()));
+        out.printf("%10d  ms, the longest release%n", TimeUnit.NANOSECONDS.toMillis(tally.longestReleaseNs()));
         keyLines.forEach(out::println);
         out.println();
         List<String> failures = failures();

@@ -51,6 +51,7 @@ final class ChaosRun implements AutoCloseable {
     private final List<String> notes = new ArrayList<>();
     private final FaultLog faults;
     private final ClockSteps clockSteps = new ClockSteps();
+    private final WaitAudit waits;
     private long startNs;
     private boolean isKept;
 
@@ -58,6 +59,7 @@ final class ChaosRun implements AutoCloseable {
     ChaosRun(ChaosOptions options, RedisNodes nodes, PrintWriter out, long zeroNs) throws IOException {
         this.options = options;
         this.faults = new FaultLog(zeroNs);
+        this.waits = new WaitAudit(options.ttl);
         this.nodes = nodes;
         this.out = out;
         this.folder = TemporaryFolders.create("redlock-chaos-");
@@ -97,6 +99,10 @@ final class ChaosRun implements AutoCloseable {
         }
         List<SectionRecord> evidence = SectionFile.readAll(records);
         SectionAudit audit = SectionAudit.of(evidence, startNs, endNs, clockSteps);
+        if (options.isRetaining) {
+            waits.check(evidence, startNs, endNs).forEach(tally::problem);
+            note(waits.inWords());
+        }
         ChaosReport report = new ChaosReport(options, tally, audit);
         report.keys(nodes);
         if (!clockSteps.isEmpty()) {
@@ -163,7 +169,7 @@ final class ChaosRun implements AutoCloseable {
 
     private WorkerProcess startWorker(int place) throws IOException {
         int number = workerCount++;
-        return WorkerProcess.start(number, folder, ChaosWorkerCommand.arguments(number,
+        return WorkerProcess.start(number, folder, ChaosWorkerCommand.arguments(number, place,
                 addresses(lists.nodesOf(place)), addresses(lists.nextNodesOf(place)), nodes.tls(), records, registers,
                 options));
     }
@@ -243,6 +249,7 @@ final class ChaosRun implements AutoCloseable {
             long beforeNs = System.nanoTime();
             if (moment.isBegin()) {
                 faults.begins(moment.step(), beforeNs);
+                disturb(moment.step(), beforeNs);
                 begin(moment.step());
             } else {
                 end(moment.step());
@@ -253,6 +260,14 @@ final class ChaosRun implements AutoCloseable {
             }
         }
         awaitUntil(options.duration.toMillis());
+    }
+
+    private void disturb(ChaosStep step, long nowNs) {
+        if (step.fault().isOfWorker()) {
+            waits.disturbWorker(workers.get(step.target()).number(), nowNs, step.lengthMs());
+        } else {
+            waits.disturbNodes(nowNs, step.healthyMs());
+        }
     }
 
     private boolean awaitUntil(long ms) throws IOException, InterruptedException {

@@ -45,6 +45,8 @@ public final class ChaosWorkerCommand implements Callable<Integer> {
     private TlsFileOptions tlsFiles;
     @Option(names = "--worker", required = true)
     private int worker;
+    @Option(names = "--place", required = true)
+    private int place;
     @Option(names = "--addresses", required = true, split = SEPARATOR)
     private List<String> nodes;
     @Option(names = "--next-addresses", split = SEPARATOR)
@@ -58,9 +60,10 @@ public final class ChaosWorkerCommand implements Callable<Integer> {
     private CommandSpec spec;
 
     /** The command line of this command. The registers are needed for a history. */
-    static List<String> arguments(int worker, List<String> nodes, List<String> nextNodes, ClientTls tls, Path records,
+    static List<String> arguments(int worker, int place, List<String> nodes, List<String> nextNodes, ClientTls tls,
+            Path records,
             Path registers, ChaosOptions options) {
-        List<String> arguments = new ArrayList<>(List.of("chaos-worker", "--worker=" + worker,
+        List<String> arguments = new ArrayList<>(List.of("chaos-worker", "--worker=" + worker, "--place=" + place,
                 "--addresses=" + String.join(SEPARATOR, nodes), "--records=" + records, "--registers=" + registers,
                 "--seed=" + options.seed));
         if (!nextNodes.isEmpty()) {
@@ -83,6 +86,8 @@ public final class ChaosWorkerCommand implements Callable<Integer> {
                 work(redlock, file, operations, tally);
                 boolean isClean = redlock.closeWithin(CLOSE_TIMEOUT).isClean();
                 tally.count(isClean ? "closed clean" : "closed with releases unconfirmed");
+                tally.count("retained locks, local grants", redlock.counters().localGrantCount());
+                tally.count("retained locks, revoked", redlock.counters().revokedCount());
                 tally.count("lease lost", redlock.counters().lostCount());
                 tally.count("fence raised", redlock.counters().raisedCount());
                 tally.count("release debt paid",
@@ -129,7 +134,7 @@ public final class ChaosWorkerCommand implements Callable<Integer> {
 
     /** Every other worker asks a quorum first, so that both ways exclude each other under all faults. */
     private boolean isThrifty() {
-        return (seed() & 1) != 0 && nodes.size() >= THRIFTY_NODES_MIN;
+        return !options.isRetaining && (seed() & 1) != 0 && nodes.size() >= THRIFTY_NODES_MIN;
     }
 
     private void work(Redlock redlock, SectionFile file, HistoryFile operations, WorkerTally tally)
@@ -144,6 +149,9 @@ public final class ChaosWorkerCommand implements Callable<Integer> {
             sections.plan(options.resources, tags, options.fenced, options.ttl, options.hold);
             if (!options.isGuarded()) {
                 sections.ignoreLosses();
+            }
+            if (options.isRetaining) {
+                sections.retain(place, options.workers);
             }
             workers.add(sections);
             running.add(new Thread(sections, "worker-" + i));

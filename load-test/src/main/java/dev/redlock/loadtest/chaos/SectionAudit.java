@@ -68,6 +68,9 @@ final class SectionAudit {
     }
 
     private void add(SectionRecord record) {
+        if (record.kind() == SectionRecord.Kind.ASK) {
+            return;
+        }
         if (record.kind() == SectionRecord.Kind.REFUSED) {
             refusals.merge(record.refusal(), 1, Integer::sum);
             return;

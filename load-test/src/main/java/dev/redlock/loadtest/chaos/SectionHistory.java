@@ -74,7 +74,7 @@ final class SectionHistory {
 
     void released(ReleaseOutcome outcome) throws IOException {
         Type type = switch (outcome) {
-            case RELEASED -> Type.OK;
+            case RELEASED, RETAINED -> Type.OK;
             case EXPIRED -> Type.FAIL;
             default -> Type.INFO;
         };

@@ -10,7 +10,8 @@ import java.nio.ByteBuffer;
  * @param timeNs        the time on the machine-wide monotonic clock
  * @param validityEndNs the end of the lease's validity on the same clock
  * @param fence         the fencing token; 0 without one
- * @param acquireUs     of a start: the duration of the acquire, waiting included, in microseconds
+ * @param acquireUs     of a start, and of a refusal if one resource was asked for: the duration of the acquire, waiting
+ *                      included, in microseconds
  * @threading immutable
  */
 record SectionRecord(Kind kind, int worker, int resource, long section, long timeNs, long validityEndNs, long fence,
@@ -38,7 +39,9 @@ record SectionRecord(Kind kind, int worker, int resource, long section, long tim
         /** The section of a reader starts: it may overlap with those of other readers. */
         READ,
         /** The section of a permit starts: it may overlap with {@link #PERMITS} - 1 others of its semaphore. */
-        PERMIT
+        PERMIT,
+        /** An acquire starts; the section's number is that of its thread. */
+        ASK
     }
 
     /** A record of another kind than a start, or a start without the duration of its acquire. */
@@ -51,9 +54,9 @@ record SectionRecord(Kind kind, int worker, int resource, long section, long tim
         return kind == Kind.ENTER || kind == Kind.READ || kind == Kind.PERMIT;
     }
 
-    static SectionRecord refusal(int worker, int resource, long timeNs, AcquireOutcome outcome) {
+    static SectionRecord refusal(int worker, int resource, long timeNs, AcquireOutcome outcome, int acquireUs) {
         long why = (long) outcome.kind().ordinal() * OUTCOMES.length + outcome.lastReason().ordinal();
-        return new SectionRecord(Kind.REFUSED, worker, resource, why, timeNs, 0, 0);
+        return new SectionRecord(Kind.REFUSED, worker, resource, why, timeNs, 0, 0, acquireUs);
     }
 
     /** The reason why there was no section, as text. */

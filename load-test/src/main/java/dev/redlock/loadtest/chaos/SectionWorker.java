@@ -37,6 +37,12 @@ final class SectionWorker implements Runnable {
     private static final int READS_PER_MILLE = 300;
     private static final int WRITES_PER_MILLE = 200;
     private static final int PERMITS_PER_MILLE = 200;
+    /** Of a worker that retains locks: the cycles that lock a resource of its own, several times in a row. */
+    private static final int OWN_PER_MILLE = 940;
+    private static final int OWN_CYCLES_MAX = 8;
+    /** Longer than a client may retain a lock that nobody revokes. */
+    private static final Duration LONG_WAIT = Duration.ofSeconds(5);
+    private static final Duration SHORT_RETENTION = Duration.ofMillis(100);
     private static final long SECTIONS_PER_THREAD = 1L << 28;
 
     private final Redlock redlock;
@@ -48,6 +54,8 @@ final class SectionWorker implements Runnable {
     private final SplittableRandom random;
     private final List<ResourceKey> keys = new ArrayList<>();
     private final List<AcquireOptions> options = new ArrayList<>();
+    /** The resources whose locks it retains. */
+    private final List<Integer> retained = new ArrayList<>();
     private int holdMsMax;
     private int tagCount;
     private Duration ttl;
@@ -88,6 +96,15 @@ final class SectionWorker implements Runnable {
         }
     }
 
+    /** It locks mostly some of the planned resources without fencing tokens, and its client retains their locks. */
+    void retain(int place, int places) {
+        for (int i = 0; i < keys.size(); i++) {
+            if (i % places == place && !fenced.isFenced(i)) {
+                retained.add(i);
+            }
+        }
+    }
+
     /**
      * A holder that does not look at its lease stays until the end of the validity that it was promised, which the
      * audit counts. Only for runs that must fail: a holder that looks leaves within milliseconds of a loss.
@@ -104,7 +121,11 @@ final class SectionWorker implements Runnable {
     public void run() {
         try {
             while (!isStopped) {
-                cycle(drawn());
+                if (!retained.isEmpty() && random.nextInt(1000) < OWN_PER_MILLE) {
+                    retainingCycles(retained.get(random.nextInt(retained.size())));
+                } else {
+                    cycle(drawn());
+                }
                 Thread.sleep(random.nextInt(THINK_MS_MAX + 1));
             }
         } catch (IOException e) {
@@ -166,19 +187,45 @@ final class SectionWorker implements Runnable {
                 : redlock.keyOfAll(Arrays.stream(resources).mapToObj(i -> keys.get(i).resource()).toList());
     }
 
+    private void retainingCycles(int resource) throws InterruptedException, IOException {
+        Duration max = random.nextInt(4) == 0 ? SHORT_RETENTION : ttl;
+        AcquireOptions retaining = options.get(resource).retain(max);
+        AcquireOptions own = random.nextInt(4) == 0 ? retaining.watchLoss() : retaining;
+        for (int left = 1 + random.nextInt(OWN_CYCLES_MAX); left > 0 && !isStopped; left--) {
+            cycle(new int[]{resource}, SectionRecord.Kind.ENTER, HistoryLine.Kind.PLAIN, own);
+        }
+    }
+
     private void cycle(int[] resources) throws InterruptedException, IOException {
         int resource = resources[0];
-        ResourceKey key = keyOf(resources);
         int dice = random.nextInt(1000);
         SectionRecord.Kind start = startOf(resources, dice);
         AcquireOptions kind = resources.length > 1 ? options.get(resource) : optionsOf(resource, start, dice);
-        history.acquire(names(resources), kindOf(resources, start, dice));
+        cycle(resources, start, kindOf(resources, start, dice),
+                retained.isEmpty() ? kind : kind.waitUpTo(foreignWait()));
+    }
+
+    /** Of an acquire of a lock that another worker may retain. */
+    private Duration foreignWait() {
+        int dice = random.nextInt(10);
+        return dice < 2 ? Duration.ZERO : dice < 4 ? Duration.ofMillis(random.nextInt(1, 20)) : LONG_WAIT;
+    }
+
+    private void cycle(int[] resources, SectionRecord.Kind start, HistoryLine.Kind historyKind, AcquireOptions kind)
+            throws InterruptedException, IOException {
+        int resource = resources[0];
+        ResourceKey key = keyOf(resources);
+        history.acquire(names(resources), historyKind);
         long beganNs = System.nanoTime();
+        for (int i = 0; i < resources.length && !retained.isEmpty() && start != SectionRecord.Kind.PERMIT; i++) {
+            file.write(new SectionRecord(SectionRecord.Kind.ASK, worker, resources[i], thread, beganNs, 0, 0));
+        }
         AcquireOutcome outcome = redlock.acquire(key, kind);
         long tookNs = System.nanoTime() - beganNs;
         tally.acquireTook(tookNs);
         if (!outcome.isAcquired()) {
-            file.write(SectionRecord.refusal(worker, resource, System.nanoTime(), outcome));
+            int refusedUs = resources.length == 1 && start != SectionRecord.Kind.PERMIT ? (int) (tookNs / 1000) : 0;
+            file.write(SectionRecord.refusal(worker, resource, System.nanoTime(), outcome, refusedUs));
             history.notAcquired(outcome);
         } else {
             int[] claimed = start == SectionRecord.Kind.PERMIT
@@ -188,7 +235,9 @@ final class SectionWorker implements Runnable {
             long fence = isFenced ? outcome.lease().fencingToken() : 0;
             section(claimed, start, fence, outcome.lease(), (int) (tookNs / 1000));
             history.release(sectionEndNs);
+            long releasingNs = System.nanoTime();
             ReleaseOutcome released = outcome.lease().release();
+            tally.releaseTook(System.nanoTime() - releasingNs);
             history.released(released);
             tally.count("release " + released);
         }
@@ -249,7 +298,8 @@ final class SectionWorker implements Runnable {
 
     private void hold(int[] resources, long section, long fence, Lease lease) throws IOException, InterruptedException {
         int dice = random.nextInt(1000);
-        if (dice < OVERSTAYED_PER_MILLE) {
+        boolean isOverstayAllowed = retained.isEmpty() || random.nextInt(10) == 0;
+        if (dice < OVERSTAYED_PER_MILLE && isOverstayAllowed) {
             stay(resources, section, fence, lease, ttl.toMillis() + OVERSTAYED_MS);
             if (lease.isHeld()) {
                 tally.problem("a lease was still held after its ttl");

@@ -53,6 +53,10 @@ final class WorkerProcess {
         Shell.signal("CONT", process.pid());
     }
 
+    int number() {
+        return number;
+    }
+
     boolean isEnded() {
         return !process.isAlive();
     }

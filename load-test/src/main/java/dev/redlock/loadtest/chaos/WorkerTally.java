@@ -16,11 +16,13 @@ import java.util.concurrent.atomic.AtomicLong;
 final class WorkerTally {
     private static final String COUNT = "count ";
     private static final String LONGEST = "longest-acquire-ns ";
+    private static final String LONGEST_RELEASE = "longest-release-ns ";
     private static final String PROBLEM = "problem ";
 
     private final Map<String, AtomicLong> counts = new ConcurrentSkipListMap<>();
     private final List<String> problems = new CopyOnWriteArrayList<>();
     private final AtomicLong longestAcquireNs = new AtomicLong();
+    private final AtomicLong longestReleaseNs = new AtomicLong();
 
     void count(String name) {
         count(name, 1);
@@ -38,9 +40,14 @@ final class WorkerTally {
         longestAcquireNs.accumulateAndGet(ns, Math::max);
     }
 
+    void releaseTook(long ns) {
+        longestReleaseNs.accumulateAndGet(ns, Math::max);
+    }
+
     void print(PrintWriter out) {
         counts.forEach((name, amount) -> out.println(COUNT + amount + " " + name));
         out.println(LONGEST + longestAcquireNs);
+        out.println(LONGEST_RELEASE + longestReleaseNs);
         problems.forEach(problem -> out.println(PROBLEM + problem));
         out.flush();
     }
@@ -53,6 +60,8 @@ final class WorkerTally {
                 count(parts[2], Long.parseLong(parts[1]));
             } else if (line.startsWith(LONGEST)) {
                 acquireTook(Long.parseLong(line.substring(LONGEST.length())));
+            } else if (line.startsWith(LONGEST_RELEASE)) {
+                releaseTook(Long.parseLong(line.substring(LONGEST_RELEASE.length())));
             } else {
                 problem(line.startsWith(PROBLEM) ? line.substring(PROBLEM.length()) : "a worker printed: " + line);
             }
@@ -71,5 +80,9 @@ final class WorkerTally {
 
     long longestAcquireNs() {
         return longestAcquireNs.get();
+    }
+
+    long longestReleaseNs() {
+        return longestReleaseNs.get();
     }
 }

@@ -10,6 +10,7 @@ import java.util.Collections;
 import java.util.EnumSet;
 import java.util.List;
 import java.util.Set;
+import java.util.stream.LongStream;
 import org.junit.jupiter.api.Test;
 
 /** Plans are repeatable and stay within their terms. */
@@ -56,16 +57,29 @@ class ChaosPlanTest {
         assertEquals(EnumSet.complementOf(EnumSet.of(Fault.CLOCK_STEP)), used);
         ChaosPlan.Terms onlyKills = new ChaosPlan.Terms(5, 3, Duration.ofSeconds(30), Duration.ofSeconds(2),
                 List.of(Fault.KILL),
-                false, true, false, false);
+                false, true, false, false, false);
         List<ChaosStep> kills = ChaosPlan.of(1, onlyKills);
         assertFalse(kills.isEmpty());
         assertTrue(kills.stream().allMatch(step -> step.fault() == Fault.KILL));
     }
 
+    /** Otherwise no lock is retained, which needs all nodes. */
+    @Test
+    void calmPlansHaveTimesWithoutABadNode() {
+        ChaosPlan.Terms calm = new ChaosPlan.Terms(5, 3, Duration.ofSeconds(120), Duration.ofSeconds(2),
+                terms(false).faults(), false, true, false, false, true);
+        for (long seed = 0; seed < SEEDS; seed++) {
+            List<ChaosStep> plan = ChaosPlan.of(seed, calm);
+            long calmMs = LongStream.range(0, 1200).filter(tenth -> badNodesAt(plan, 100 * tenth) == 0).count() * 100;
+            assertTrue(calmMs > 30_000 && calmMs < 110_000, "seed " + seed + ": " + calmMs);
+            assertTrue(mostBadNodes(plan) <= 2, "seed " + seed);
+        }
+    }
+
     @Test
     void withClockStepsOneNodeIsBadAtATime() {
         ChaosPlan.Terms stepped = new ChaosPlan.Terms(5, 3, Duration.ofSeconds(60), Duration.ofSeconds(2),
-                List.of(Fault.values()), false, true, false, false);
+                List.of(Fault.values()), false, true, false, false, false);
         for (long seed = 0; seed < SEEDS; seed++) {
             List<ChaosStep> plan = ChaosPlan.of(seed, stepped);
             assertTrue(mostBadNodes(plan) <= 1, "seed " + seed);
@@ -78,7 +92,7 @@ class ChaosPlanTest {
     @Test
     void wipedMajorityHasDistinctNodes() {
         List<ChaosStep> wipes = ChaosPlan.of(3, new ChaosPlan.Terms(5, 3, Duration.ofSeconds(60), Duration.ofSeconds(2),
-                List.of(Fault.WIPE_MAJORITY), true, false, false, false));
+                List.of(Fault.WIPE_MAJORITY), true, false, false, false, false));
         assertTrue(wipes.size() > 10, wipes::toString);
         wipes.forEach(step -> assertEquals(3, step.targets().stream().distinct().count(), step::toString));
         assertTrue(wipes.get(0).begins().startsWith("nodes "), wipes.get(0)::begins);
@@ -90,7 +104,7 @@ class ChaosPlanTest {
         ChaosPlan.Terms clustered = new ChaosPlan.Terms(3, 2, Duration.ofSeconds(60), Duration.ofSeconds(2),
                 List.of(Fault.WIPE, Fault.PAUSE, Fault.FAIL_OVER, Fault.MOVE_SLOT, Fault.CLUSTER_DOWN,
                         Fault.WORKER_KILL),
-                false, true, true, false);
+                false, true, true, false, false);
         for (long seed = 0; seed < SEEDS; seed++) {
             List<ChaosStep> plan = ChaosPlan.of(seed, clustered);
             assertTrue(mostBadNodes(plan) <= 1, "seed " + seed);
@@ -125,6 +139,6 @@ class ChaosPlanTest {
         }
         return new ChaosPlan.Terms(5, 3, Duration.ofSeconds(30), Duration.ofSeconds(2), List.copyOf(faults),
                 isMajorityLoss,
-                true, false, false);
+                true, false, false, false);
     }
 }
