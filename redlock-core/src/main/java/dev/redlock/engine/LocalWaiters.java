@@ -10,7 +10,11 @@ import dev.redlock.api.AcquireOutcome;
  */
 final class LocalWaiters {
 
-    /** What an acquisition does. */
+    /**
+     * What an acquisition does.
+     *
+     * @threading immutable
+     */
     enum Answer {
         /** It has the lock, waits for its holder, or is refused because of it. */
         DONE,
