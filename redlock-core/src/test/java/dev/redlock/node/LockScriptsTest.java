@@ -320,7 +320,7 @@ class LockScriptsTest {
     @ParameterizedTest
     @EnumSource(value = CommandKind.class, mode = EnumSource.Mode.EXCLUDE,
             names = {"RELEASE_MANY", "RELEASE_MANY_FENCED", "EXTEND_MANY", "REMAINING_TTL", "TICKETS", "KEY_TYPE",
-                "CREATE_TICKETS", "WATCH_TICKETS", "TOUCH_TICKETS"})
+                "CREATE_TRACE", "WATCH_TICKETS", "LEAVE_TRACE"})
     void writesEvalWithTheScriptInPlaceOfItsSha(CommandKind kind) {
         String source = new String(ScriptSources.source(kind), StandardCharsets.UTF_8);
         ByteBuf bySha = Unpooled.buffer();
@@ -335,7 +335,7 @@ class LockScriptsTest {
     @ParameterizedTest
     @EnumSource(value = CommandKind.class, mode = EnumSource.Mode.EXCLUDE,
             names = {"RELEASE_MANY", "RELEASE_MANY_FENCED", "EXTEND_MANY", "REMAINING_TTL", "TICKETS", "KEY_TYPE",
-                "CREATE_TICKETS", "WATCH_TICKETS", "TOUCH_TICKETS"})
+                "CREATE_TRACE", "WATCH_TICKETS", "LEAVE_TRACE"})
     void theCapacityIsEnoughForEachCommand(CommandKind kind) {
         ByteBuf out = Unpooled.buffer();
         LockScripts.write(out, kind, request(86_400_000), false);
@@ -348,7 +348,7 @@ class LockScriptsTest {
     @ParameterizedTest
     @EnumSource(value = CommandKind.class, mode = EnumSource.Mode.EXCLUDE,
             names = {"REMAINING_TTL", "TICKETS", "KEY_TYPE",
-                "CREATE_TICKETS", "WATCH_TICKETS", "TOUCH_TICKETS"})
+                "CREATE_TRACE", "WATCH_TICKETS", "LEAVE_TRACE"})
     void theCommentOfEachScriptListsKeysArgumentsAndReplies(CommandKind kind) {
         String source = new String(ScriptSources.source(kind), StandardCharsets.US_ASCII);
         assertTrue(source.startsWith("-- "), source);
