@@ -66,6 +66,9 @@ final class Handshake {
         /** The next handshake may succeed. */
         void onHandshakeFailed(String reason);
 
+        /** The process has replied, and the handshake goes on. */
+        void onProcess(String runId);
+
         /** The server's clock was read. */
         void onClockSample(long sentNs, long receivedNs, long wallUs);
     }
@@ -333,7 +336,9 @@ final class Handshake {
         if (runId == null || uptimeSeconds == UNKNOWN) {
             reject("INFO has no valid run_id and uptime_in_seconds, which the restart guard needs;"
                     + " connect to the server itself, not to a proxy");
+            return;
         }
+        listener.onProcess(runId);
     }
 
     private void onInfoReplication(RespValue reply) {

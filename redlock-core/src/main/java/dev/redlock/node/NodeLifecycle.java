@@ -410,6 +410,11 @@ abstract class NodeLifecycle extends Voter {
         }
 
         @Override
+        public void onProcess(String seenRunId) {
+            voteGuard.restartGuard().onProcess(seenRunId, nowNs());
+        }
+
+        @Override
         public void onClockSample(long sentNs, long receivedNs, long wallUs) {
             boolean isJump = clock.onSample(sentNs, receivedNs, wallUs * 1_000);
             if (!isJump || options.guards().clockSampleMs() <= 0) {

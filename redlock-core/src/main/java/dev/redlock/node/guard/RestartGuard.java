@@ -73,6 +73,13 @@ public final class RestartGuard {
                 : Math.max(0, neededUptimeMs - (nowNs - firstContactNs) / NS_PER_MS);
     }
 
+    /** Remembers the first process also if its handshake is not completed. */
+    public void onProcess(String runId, long nowNs) {
+        if (lastRunId == null) {
+            recordProcess(runId, nowNs);
+        }
+    }
+
     private static long millisOf(long uptimeSeconds) {
         return Math.max(0, Math.min(uptimeSeconds, Long.MAX_VALUE / 1000)) * 1000;
     }

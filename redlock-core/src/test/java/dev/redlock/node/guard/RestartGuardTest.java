@@ -86,6 +86,19 @@ class RestartGuardTest {
         assertTrue(guard.isSuccessor(), "also at its next connection");
     }
 
+    /** The handshake with the first process was cut off, and the second one reports a wrong uptime. */
+    @Test
+    void aProcessIsKnownBeforeItsHandshakeIsComplete() {
+        RestartGuard guard = new RestartGuard(RestartGuardMode.UPTIME, 60_000, Drift.DEFAULT);
+        guard.onProcess("a", NOW_NS);
+        assertFalse(guard.mayLackKeys("a"));
+        assertTrue(guard.mayLackKeys("b"));
+        guard.onProcess("b", NOW_NS + SECOND);
+        assertTrue(guard.mayLackKeys("b"), "until its handshake is complete");
+        assertEquals(61_602, guard.quarantineMs("b", 100_000, NOW_NS + SECOND));
+        assertTrue(guard.isSuccessor());
+    }
+
     @Test
     void offModeTrustsEveryProcess() {
         RestartGuard guard = new RestartGuard(RestartGuardMode.OFF, 60_000, Drift.DEFAULT);
