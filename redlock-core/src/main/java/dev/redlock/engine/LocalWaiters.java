@@ -18,9 +18,9 @@ final class LocalWaiters {
     enum Answer {
         /** It has the lock, waits for its holder, or is refused because of it. */
         DONE,
-        /** It goes on, behind others of this client. */
+        /** It continues, behind others of this client. */
         QUEUES,
-        /** It goes on, and the lock is retained no longer. */
+        /** It continues, and the lock is retained no longer. */
         ENDS
     }
 

@@ -149,7 +149,7 @@ final class RetainedLocks extends Retention {
 
     private boolean mayWatch(Claim claim) {
         WaitQueue queue = scheduler.queues.get(claim.key);
-        return !services.isClosing && max > 0 && areAllNodesFit(claim) && !questions.isAnswerOwed()
+        return !services.isClosing && max > 0 && areAllNodesFit(claim) && !questions.isAnswerOverdue()
                 && !pauses.isPausing(claim.key) && (queue == null || queue.head() == claim.pending);
     }
 

@@ -5,7 +5,7 @@ import dev.redlock.node.CommandKind;
 import dev.redlock.node.LockKind;
 
 /**
- * Tells a client that retains a lock that this client wants it. A refused attempt without a ticket leaves a trace: it
+ * Informs a client that retains a lock that this client wants it. A refused attempt without a ticket leaves a trace: it
  * changes the key of the traces, if there is one.
  *
  * @threading event-loop-confined

@@ -15,8 +15,8 @@ final class RetentionQuestions {
     private static final int QUESTIONS = 3;
 
     private final LoopServices services;
-    /** Nodes that owe an answer from before. They might hang, so no lock is retained before they have answered. */
-    private long owingMask;
+    /** Nodes whose answer is overdue. They might hang, so no lock is retained before they have answered. */
+    private long overdueMask;
 
     RetentionQuestions(LoopServices services) {
         this.services = services;
@@ -26,8 +26,8 @@ final class RetentionQuestions {
     void send(RetainedLease entry, Claim claim, long mask) {
         services.counters.add(ConductorCounters.COMMANDS, (long) QUESTIONS * Long.bitCount(mask));
         entry.watch.of(claim.key).ttlMs = Math.max(TRACE_TTL_MS_MIN, claim.ttlMs);
-        // First the key, which refused clients change if it is there: its push tells of each client that the grant of
-        // this acquire refuses. The tickets last, because the acquire itself may change them, which no push tells.
+        // First the key, which refused clients change if it is there: its push reports each client that the grant of
+        // this acquire refuses. The tickets last, because the acquire itself may change them, which no push reports.
         services.fanOut.send(entry.watch, CommandKind.CREATE_TRACE, RetainedRequest.TRACES, mask);
         services.fanOut.send(entry.watch, CommandKind.WATCH_TICKETS, RetainedRequest.TRACES, mask);
         services.fanOut.send(claim, AcquireOperation.kindOf(claim), 0, mask);
@@ -43,23 +43,23 @@ final class RetentionQuestions {
 
     void onAnswer(RetainedLease entry, int nodeIndex, int sequence) {
         long bit = 1L << nodeIndex;
-        owingMask &= ~bit;
+        overdueMask &= ~bit;
         entry.ticketsMask |= sequence == RetainedRequest.TICKETS ? bit : 0;
         entry.tracesMask |= sequence == RetainedRequest.TRACES ? bit : 0;
     }
 
     /** A node has not answered, and will not do so. */
     void onNoAnswer(int nodeIndex) {
-        owingMask &= ~(1L << nodeIndex);
+        overdueMask &= ~(1L << nodeIndex);
     }
 
     /** The time for the answers is over. */
     void onOverdue(RetainedLease entry) {
-        owingMask = services.all & ~(entry.ticketsMask & entry.tracesMask);
+        overdueMask = services.all & ~(entry.ticketsMask & entry.tracesMask);
     }
 
-    boolean isAnswerOwed() {
-        return owingMask != 0;
+    boolean isAnswerOverdue() {
+        return overdueMask != 0;
     }
 
     boolean areAnswered(RetainedLease entry) {

@@ -66,7 +66,7 @@ final class Handshake {
         /** The next handshake may succeed. */
         void onHandshakeFailed(String reason);
 
-        /** The process has replied, and the handshake goes on. */
+        /** The process has replied, and the handshake continues. */
         void onProcess(String runId);
 
         /** The server's clock was read. */

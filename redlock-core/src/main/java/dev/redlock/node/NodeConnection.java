@@ -1,6 +1,7 @@
 package dev.redlock.node;
 
 import dev.redlock.resp.RespProtocolException;
+import dev.redlock.transport.NodeAddress;
 import dev.redlock.transport.TlsChannel;
 import io.netty.channel.ChannelPipeline;
 
@@ -150,5 +151,16 @@ class NodeConnection extends LockConnection {
         if (!(e instanceof IllegalStateException)) {
             throw e;
         }
+    }
+
+    /** Why it may have ended before the first reply: the two ports of a server, or a certificate. */
+    String hintAtEnd(NodeAddress address) {
+        if (hasReplied() || address.isUnixSocket()) {
+            return "";
+        }
+        return events.tls == null
+                ? " before its first reply; if this is its TLS port, write rediss://" + address
+                : " right after the TLS handshake; if it requires a client certificate, give one that it trusts with"
+                        + " TlsOptions.clientCertificate or clientKeyStore; its log has the reason";
     }
 }

@@ -240,17 +240,6 @@ abstract class NodeLifecycle extends Voter {
         }
     }
 
-    /** Why a connection may have ended before the first reply: the two ports of a server, or a certificate. */
-    private String hintFor(NodeConnection ended) {
-        if (ended.hasReplied() || view.address().isUnixSocket()) {
-            return "";
-        }
-        return ended.events.tls == null
-                ? " before its first reply; if this is its TLS port, write rediss://" + view.address()
-                : " right after the TLS handshake; if it requires a client certificate, give one that it trusts with"
-                        + " TlsOptions.clientCertificate or clientKeyStore; its log has the reason";
-    }
-
     private void detach() {
         context.timers().stop(handshakeTimer);
         firstContact.stop();
@@ -473,7 +462,7 @@ abstract class NodeLifecycle extends Voter {
 
         @Override
         public void onConnectionBroken(NodeConnection broken, String reason) {
-            onConnectionError(broken, reason + hintFor(broken));
+            onConnectionError(broken, reason + broken.hintAtEnd(view.address()));
         }
 
         @Override
@@ -489,7 +478,7 @@ abstract class NodeLifecycle extends Voter {
         public void onDisconnected(NodeConnection closed) {
             if (closed == connection) {
                 String reason = closeReason == null
-                        ? "the server closed the connection" + hintFor(closed)
+                        ? "the server closed the connection" + closed.hintAtEnd(view.address())
                         : closeReason;
                 detach();
                 if (state == NodeState.DRAINING || state == NodeState.CLOSED) {
