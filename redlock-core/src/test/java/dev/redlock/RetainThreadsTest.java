@@ -19,8 +19,10 @@ import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicReference;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
 
 /** Threads of two clients that retain the locks which the others want, at the same time. */
+@Timeout(60)
 class RetainThreadsTest {
 
     private static final int THREADS = 3;
@@ -123,7 +125,9 @@ class RetainThreadsTest {
     private static CountDownLatch block(Redlock client) throws InterruptedException {
         CountDownLatch isBlocked = new CountDownLatch(1);
         CountDownLatch end = new CountDownLatch(1);
-        client.acquireAsync("blocker", AcquireOptions.ofTtl(Duration.ofSeconds(10)).tryOnce()).thenAccept(outcome -> {
+        AcquireOptions options = AcquireOptions.ofTtl(Duration.ofSeconds(10)).tryOnce();
+        // A stage that has completed would run it on this thread.
+        client.acquire(client.key("blocker"), options, client.newLease(), outcome -> {
             isBlocked.countDown();
             try {
                 end.await();
