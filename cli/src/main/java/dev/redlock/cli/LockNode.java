@@ -8,6 +8,7 @@ import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.List;
 import java.util.Set;
 import java.util.function.Function;
@@ -25,12 +26,13 @@ final class LockNode implements AutoCloseable {
             + "return redis.call('DEL', KEYS[1]) end return 0";
     private static final byte[] COUNTER_MARK = bytes(KeyText.COUNTER_MARK);
     private static final byte[] RESERVATION_MARK = bytes(KeyText.RESERVATION_MARK);
+    private static final String TRACE_MARK = ":trace";
     /** More than any value of a lock has; a longer one is cut, so that it costs no more. */
     private static final int VALUE_LENGTH_MAX = 1024;
     private static final int SCAN_COUNT = 1_000;
     /** Locks that are read at a time. */
     private static final int CHUNK = 500;
-    private static final int COMMANDS_PER_KEY = 5;
+    private static final int COMMANDS_PER_KEY = 6;
     private static final long TTL_OF_NO_KEY = -2;
     private static final int PROBLEM_LENGTH_MAX = 200;
 
@@ -141,6 +143,8 @@ final class LockNode implements AutoCloseable {
                 commands.add(List.of(bytes("GETRANGE"), counter(name), bytes("0"), bytes("31")));
                 commands.add(List.of(bytes("ZCOUNT"), key, bytes("(0"), bytes("+inf")));
                 commands.add(List.of(bytes("ZCOUNT"), key, bytes("-inf"), bytes("(0")));
+                commands.add(List.of(bytes("GETRANGE"), trace(name), bytes("0"),
+                        bytes(Integer.toString(VALUE_LENGTH_MAX))));
             }
             List<KeyReading> read = sendAll(commands, replies -> readings(replies, chunk.size()));
             if (read != null) {
@@ -164,18 +168,20 @@ final class LockNode implements AutoCloseable {
         RespValue value = replies.get(0);
         long ttlMs = replies.get(1).asLong();
         if (value.isError() && !replies.get(3).isError()) {
-            return new KeyReading(null, ttlMs, fence, readers(replies.get(3).asLong(), replies.get(4).asLong()));
+            return KeyReading.ofOther(ttlMs, fence, readers(replies.get(3).asLong(), replies.get(4).asLong()));
         }
         if (value.isError()) {
-            return new KeyReading(null, ttlMs, fence, "no lock, but a key of another type, which no acquire replaces");
+            return KeyReading.ofOther(ttlMs, fence, "no lock, but a key of another type, which no acquire replaces");
         }
         if (ttlMs == TTL_OF_NO_KEY) {
-            return new KeyReading(null, ttlMs, fence, null);
+            return KeyReading.ofOther(ttlMs, fence, null);
         }
         byte[] bytes = value.asBytes();
+        RespValue trace = replies.get(5);
         return bytes.length > VALUE_LENGTH_MAX
-                ? new KeyReading(null, ttlMs, fence, "no lock, but a longer value, which no acquire replaces")
-                : new KeyReading(LockValue.of(bytes), ttlMs, fence, null);
+                ? KeyReading.ofOther(ttlMs, fence, "no lock, but a longer value, which no acquire replaces")
+                : new KeyReading(LockValue.of(bytes), ttlMs, fence, null,
+                        !trace.isError() && Arrays.equals(trace.asBytes(), bytes));
     }
 
     /** A sorted set is the key of readers, some of which may have expired; the reservations of writers precede them. */
@@ -187,6 +193,11 @@ final class LockNode implements AutoCloseable {
     /** The name of the counter is made of bytes like that of the lock. */
     private static byte[] counter(String name) {
         return latin(KeyText.counterName(name));
+    }
+
+    /** A client that may retain a lock leaves the value of the lock there. */
+    private static byte[] trace(String name) {
+        return latin(KeyText.counterName(name) + TRACE_MARK);
     }
 
     // ---- breaking ---------------------------------------------------------------------------------------------------

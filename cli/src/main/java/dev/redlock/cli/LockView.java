@@ -75,6 +75,11 @@ record LockView(String name, List<KeyReading> readings) {
         return votes + unknownCount() >= quorum() ? State.UNCLEAR : State.NO_QUORUM;
     }
 
+    /** Whether the client that has it may retain the lock: nobody uses it then. */
+    boolean mayBeRetained(LockValue value) {
+        return holders().getOrDefault(value, List.of()).stream().anyMatch(i -> readings.get(i).mayBeRetained());
+    }
+
     /** All nodes that answer have the same. */
     boolean isUnanimous() {
         return readings.stream()
@@ -130,6 +135,9 @@ record LockView(String name, List<KeyReading> readings) {
             long forever = nodes.stream().filter(i -> readings.get(i).isForever()).count();
             if (forever > 0) {
                 notes.add(value.id() + " never expires on " + Counted.of(forever, "node"));
+            }
+            if (mayBeRetained(value)) {
+                notes.add(value.id() + " may be retained: its client then keeps it, and nobody uses it");
             }
             if (!value.isToken()) {
                 notes.add(value.id() + " is no value of redlock: another program has set it");

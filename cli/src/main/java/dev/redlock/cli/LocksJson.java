@@ -15,8 +15,8 @@ import java.util.Map;
  * nodes        [{address, problem: null | text}]
  * locks        [{
  *   key
- *   values     [{id, holder: null | text, state: "HELD" | "UNCLEAR" | "NO_QUORUM", nodeCount, remainingMs,
- *                value (hexadecimal, with --values only)}]
+ *   values     [{id, holder: null | text, state: "HELD" | "UNCLEAR" | "NO_QUORUM", mayBeRetained, nodeCount,
+ *                remainingMs, value (hexadecimal, with --values only)}]
  *   nodes      [{address, answered, id: null | text, ttlMs, fence: null | text, problem: null | text}]
  *   notes      [sentences for people]
  * }]
@@ -68,6 +68,7 @@ final class LocksJson {
             object.put("id", value.id());
             object.put("holder", value.holder());
             object.put("state", view.stateOf(value).name());
+            object.put("mayBeRetained", view.mayBeRetained(value));
             object.put("nodeCount", held.size());
             object.put("remainingMs", view.remainingMs(value));
             if (areValuesShown) {

@@ -13,6 +13,7 @@ import dev.redlock.RedlockContext;
 import dev.redlock.api.ExtendOutcome;
 import dev.redlock.api.Lease;
 import dev.redlock.api.NodeState;
+import dev.redlock.api.ReleaseOutcome;
 import dev.redlock.api.RestartGuardMode;
 import dev.redlock.loadtest.Await;
 import dev.redlock.sim.SocketNodes;
@@ -161,6 +162,27 @@ class LocksCommandTest {
                     text);
             assertFalse(text.contains("other/3"), text);
             lines.forEach(line -> assertTrue(line.length() <= 80, line));
+        }
+    }
+
+    /** The nodes know who may retain a lock, and not whether somebody uses it. */
+    @Test
+    void aLockThatItsClientMayRetainIsNamed() throws Exception {
+        AcquireOptions retaining = AcquireOptions.ofTtl(TTL).retain(TTL);
+        try (Redlock client = client("orders-7c9f:4711"); Redlock other = client("other")) {
+            Lease lease = held(client, "orders/1", retaining);
+            held(other, "orders/2", AcquireOptions.ofTtl(TTL));
+            assertEquals(ReleaseOutcome.RETAINED, lease.release());
+            assertEquals(0, runOnNodes("list"), () -> out + "\n" + err);
+            String text = out.toString();
+            assertTrue(text.matches("(?s).*orders/1 [^\n]*\n    " + ID
+                    + " may be retained: its client then keeps it, and nobody uses it\n.*orders/2 .*"), text);
+            assertEquals(1, text.split("may be retained", -1).length - 1, text);
+            assertTrue(json("show", "orders/1").at("/locks/0/values/0/mayBeRetained").asBoolean());
+            assertFalse(json("show", "orders/2").at("/locks/0/values/0/mayBeRetained").asBoolean());
+            // The trace stays for a minute, and is not of the next holder.
+            other.acquire("orders/1", AcquireOptions.ofTtl(TTL).waitUpTo(TTL));
+            assertFalse(json("show", "orders/1").at("/locks/0/values/0/mayBeRetained").asBoolean());
         }
     }
 

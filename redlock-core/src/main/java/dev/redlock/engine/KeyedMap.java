@@ -5,7 +5,7 @@ import java.util.function.Consumer;
 
 /**
  * Entries by their keys: a hash table whose buckets link the entries themselves, so that an entry needs no second
- * object. The table doubles when it holds as many entries as buckets.
+ * object, as one of {@code HashMap} does. The table doubles when it holds as many entries as buckets.
  *
  * @param <E> the entries
  *

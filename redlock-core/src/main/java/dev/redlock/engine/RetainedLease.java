@@ -235,7 +235,7 @@ final class RetainedLease extends KeyedMap.Keyed implements LeaseLoop {
 
     /** From now on callers may have it. */
     void open() {
-        word = with(word, FREE);
+        WORD.setRelease(this, with(word, FREE));
     }
 
     /** Gives the lock, which no caller sees, to an acquisition of this client. */

@@ -64,9 +64,9 @@ final class RetainedLocks extends Retention {
 
     @Override
     boolean grant(LeaseHandle lease) {
-        RetainedLease found = byKey.get(lease.key);
         // The event loop runs callbacks.
-        if (found == null || lease.acquireCallback != null || !found.grantSoon(lease)) {
+        RetainedLease found = lease.acquireCallback != null ? null : byKey.get(lease.key);
+        if (found == null || !found.grantSoon(lease)) {
             return false;
         }
         RetainedGrant.complete(lease);

@@ -26,7 +26,8 @@ final class RetainedRequest extends LockRequest {
     private LockKey key;
 
     RetainedRequest(RetainedLocks room, RetainedLease entry) {
-        super(NO_TOKEN);
+        // The value of the trace, by which people see whose lock may be retained.
+        super(entry == null ? NO_TOKEN : entry.claim.token);
         this.room = room;
         this.entry = entry;
         this.isWakeUpWanted = true;

@@ -55,7 +55,7 @@ final class RetentionQuestions {
 
     /** The time for the answers is over. */
     void onOverdue(RetainedLease entry) {
-        overdueMask = services.all & ~(entry.ticketsMask & entry.tracesMask);
+        overdueMask |= services.all & ~(entry.ticketsMask & entry.tracesMask);
     }
 
     boolean isAnswerOverdue() {

@@ -28,7 +28,7 @@ enum CommandEncoding {
      * reply is 1 or 0; a refusal does not include the remaining ttl.
      */
     MSETEX(Reply.INTEGER),
-    /** A key for traces as {@code SET counter:trace 0 PX ttl}. */
+    /** A key for traces as {@code SET counter:trace token PX ttl}. */
     SET_TRACE(Reply.OK),
     /** A trace as {@code PEXPIRE counter:trace ttl}: 0 if there is no key for it. */
     PEXPIRE_TRACE(Reply.INTEGER);

@@ -20,7 +20,6 @@ final class NativeCommands {
     private static final byte[] TYPE = ScriptSources.ascii("*2\r\n$4\r\nTYPE\r\n");
     private static final byte[] GET = ScriptSources.ascii("*2\r\n$3\r\nGET\r\n");
     private static final byte[] SET_TRACE = ScriptSources.ascii("*5\r\n$3\r\nSET\r\n");
-    private static final byte[] ZERO_PX = ScriptSources.ascii("$1\r\n0\r\n$2\r\nPX\r\n");
     private static final byte[] PEXPIRE = ScriptSources.ascii("*3\r\n$7\r\nPEXPIRE\r\n");
     private static final byte[] TRACE_TTL = ScriptSources.ascii("$5\r\n60000\r\n");
     private static final byte[] TICKETS = ScriptSources.ascii(":tickets\r\n");
@@ -44,7 +43,7 @@ final class NativeCommands {
             case GET -> writeBeside(out.writeBytes(GET), command.counterBulk(), sequence == 0 ? TICKETS : TRACE);
             case SET_TRACE -> {
                 writeBeside(out.writeBytes(SET_TRACE), command.counterBulk(), TRACE);
-                RespWriter.bulkInteger(out.writeBytes(ZERO_PX), command.ttlMs);
+                RespWriter.bulkInteger(out.writeBytes(command.token.bulk).writeBytes(PX), command.ttlMs);
             }
             case PEXPIRE_TRACE -> {
                 writeBeside(out.writeBytes(PEXPIRE), command.counterBulk(), TRACE);

@@ -9,6 +9,7 @@ import dev.redlock.VirtualTest;
 import dev.redlock.api.AcquireOutcome;
 import dev.redlock.api.LeaseState;
 import dev.redlock.api.ReleaseOutcome;
+import dev.redlock.quorum.Majority;
 import dev.redlock.sim.VirtualWorld;
 import dev.redlock.time.NanoClock;
 import java.lang.management.ManagementFactory;
@@ -122,6 +123,10 @@ class RetainedLeaseTest extends VirtualTest {
         assertEquals(ReleaseOutcome.RETAINED, second.get());
     }
 
+    private static Claim claim() {
+        return new Claim(null, null, Majority.of(3), new byte[0], 3);
+    }
+
     /** The caller returns the lock between two steps of the event loop: its outcome comes in a moment. */
     @Test
     @Timeout(60)
@@ -139,7 +144,7 @@ class RetainedLeaseTest extends VirtualTest {
                     }
                     return method.getName().equals("clock") ? clock : null;
                 });
-        RetainedLease raced = new RetainedLease(client.engine().engine().retainedLocks(), loop, acquiring(), null);
+        RetainedLease raced = new RetainedLease(client.engine().engine().retainedLocks(), loop, acquiring(), claim());
         raced.validUntilNs = world.nowNs() + TTL.toNanos();
         raced.grantUntilNs = raced.validUntilNs;
         raced.open();
@@ -187,7 +192,7 @@ class RetainedLeaseTest extends VirtualTest {
         };
         LeaseLoop loop = (LeaseLoop) Proxy.newProxyInstance(LeaseLoop.class.getClassLoader(),
                 new Class<?>[]{LeaseLoop.class}, (proxy, method, arguments) -> clock);
-        RetainedLease raced = new RetainedLease(null, loop, acquiring(), null);
+        RetainedLease raced = new RetainedLease(null, loop, acquiring(), claim());
         raced.validUntilNs = world.nowNs() + TTL.toNanos();
         raced.grantUntilNs = raced.validUntilNs;
         raced.open();

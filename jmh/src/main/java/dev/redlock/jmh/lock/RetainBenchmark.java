@@ -48,7 +48,7 @@ import org.openjdk.jmh.annotations.Warmup;
 public class RetainBenchmark {
 
     private static final int KEYS = 10_000;
-    private static final int CYCLES = 1000;
+    private static final int CYCLES = 100_000;
     private static final Duration TTL = Duration.ofHours(1);
 
     /** The number of nodes. */
@@ -198,14 +198,20 @@ public class RetainBenchmark {
 
     private void cycle(Lease lease, ResourceKey key) {
         CallerClient.acquire(redlock, key, options, lease);
+        if (!((AcquireOutcome) lease).isAcquired()) {
+            awaitNodes(lease);
+        }
+        lease.release();
+    }
+
+    /** The time of a retained lock was over: the nodes have it. */
+    private static void awaitNodes(Lease lease) {
         while (lease.state() == LeaseState.ACQUIRING) {
-            // Its time was over: the nodes have it.
             Thread.yield();
         }
         if (!lease.isHeld()) {
             throw new IllegalStateException("not held: " + lease);
         }
-        lease.release();
     }
 
     private void blockingCycle(ResourceKey key) throws InterruptedException {
