@@ -22,7 +22,10 @@ import dev.redlock.sim.VirtualWorld;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Map;
+import java.util.TreeMap;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionStage;
 import java.util.function.UnaryOperator;
 import org.junit.jupiter.api.Test;
 
@@ -34,6 +37,11 @@ class RetainTest extends VirtualTest {
     private static final String TRACE = KeyText.counterName("orders") + ":trace";
     /** A third of the ttl, less the clock allowance. */
     private static final long GRANT_MS_MAX = 3_300;
+    private static final long CYCLE_NS = 1_000;
+    private static final int CYCLES_MAX = 10_000;
+    private static final long BUDGET_NS = 2_000_000;
+    /** Some turns of the event loop. */
+    private static final int OTHERS_CYCLES_MAX = 200;
 
     private VirtualWorld.Client client;
     private VirtualWorld.Client other;
@@ -142,6 +150,17 @@ class RetainTest extends VirtualTest {
     }
 
     @Test
+    void aLocalWaiterGetsTheLockUntilTheEndOfTheLeaseOnTheNodes() {
+        retained(3);
+        Lease first = local();
+        long endNs = world.nowNs() + first.remainingValidityNs();
+        CompletableFuture<AcquireOutcome> waiting = acquireAsync(client, retaining().waitUpTo(WAIT));
+        world.runMs(2_000);
+        assertEquals(ReleaseOutcome.RETAINED, release(first));
+        assertEquals(endNs, world.nowNs() + acquired(get(waiting)).remainingValidityNs());
+    }
+
+    @Test
     void aLocalGrantNeedsTwoThirdsOfTheValidity() {
         retained(3);
         world.runMs(GRANT_MS_MAX - 100);
@@ -169,9 +188,46 @@ class RetainTest extends VirtualTest {
     }
 
     @Test
-    void otherOptionsThanThoseOfTheLeaseGoToTheNodes() {
+    void anExtensionDoesNotRestartTheTimeOfTheOption() {
+        client = slowWorld(3);
+        AcquireOptions options = options().retain(Duration.ofSeconds(1));
+        release(acquired(acquire(client, options)));
+        world.runMs(900);
+        Lease lease = acquired(acquire(client, options));
+        assertEquals(ExtendOutcome.EXTENDED, extend(lease, TTL));
+        assertEquals(ReleaseOutcome.RETAINED, release(lease));
+        assertEquals(3, keyCount());
+        world.runMs(120);
+        assertEquals(0, keyCount());
+        assertEquals(1, ended("EXPIRED"));
+    }
+
+    @Test
+    void aLocalGrantHasTheLeastValidityOfItsOptions() {
         retained(3);
-        AcquireOptions shorter = AcquireOptions.ofTtl(TTL.dividedBy(2)).retain(Duration.ofSeconds(1)).tryOnce();
+        world.runMs(2_000);
+        Duration least = Duration.ofSeconds(9);
+        Lease lease = acquired(acquire(client, retaining().minValidity(least)));
+        assertTrue(lease.remainingValidityNs() > least.toNanos(), "from the nodes");
+    }
+
+    @Test
+    void theGrantOfALocalWaiterHasTheLeastValidityOfItsOptions() {
+        retained(3);
+        Lease first = local();
+        Duration least = Duration.ofSeconds(9);
+        CompletableFuture<AcquireOutcome> waiting = acquireAsync(client, retaining().minValidity(least).waitUpTo(WAIT));
+        world.runMs(2_000);
+        release(first);
+        assertTrue(acquired(get(waiting)).remainingValidityNs() > least.toNanos(), "from the nodes");
+    }
+
+    @Test
+    void anotherTtlThanThatOfTheLeaseGoesToTheNodes() {
+        client = slowWorld(3);
+        Duration time = Duration.ofSeconds(1);
+        assertEquals(ReleaseOutcome.RETAINED, release(acquired(acquire(client, options().retain(time)))));
+        AcquireOptions shorter = AcquireOptions.ofTtl(TTL.dividedBy(2)).retain(time).tryOnce();
         Lease lease = acquired(acquire(client, shorter));
         assertTrue(lease.remainingValidityNs() < Duration.ofSeconds(5).toNanos());
         assertEquals(0, client.redlock().counters().localGrantCount());
@@ -247,6 +303,18 @@ class RetainTest extends VirtualTest {
         assertTrue(lease.remainingValidityNs() > Duration.ofMillis(9_800).toNanos());
         assertStates();
         assertEquals(ReleaseOutcome.RETAINED, release(lease), "all nodes have extended it");
+    }
+
+    /** Rule 3: a local lease is valid for its ttl at most, and others wait no longer than that after a crash. */
+    @Test
+    void aLeaseWithAnotherTtlThanItsOptionsIsNotRetained() {
+        retained(3);
+        for (Duration ttl : List.of(TTL.multipliedBy(3), TTL.dividedBy(2))) {
+            Lease lease = acquired(acquire(client, retaining()));
+            assertEquals(ExtendOutcome.EXTENDED, extend(lease, ttl));
+            assertEquals(ReleaseOutcome.RELEASED, release(lease), "ttl " + ttl);
+            assertEquals(0, keyCount());
+        }
     }
 
     @Test
@@ -333,6 +401,65 @@ class RetainTest extends VirtualTest {
         assertEquals(ReleaseOutcome.RELEASED, get(released));
     }
 
+    /** No node could give a ticket: the right is missing, or the key of the tickets has another program's value. */
+    @Test
+    void aWaiterWithoutATicketLeavesTraces() {
+        for (int nodeCount : new int[]{1, 3}) {
+            client = slowWorld(nodeCount);
+            other = client();
+            for (int i = 0; i < nodeCount; i++) {
+                node(i).redis().set(TICKETS, "none", 600_000);
+            }
+            assertEquals(ReleaseOutcome.RETAINED, release(acquired(acquire(client, retaining()))));
+            long startNs = world.nowNs();
+            CompletableFuture<AcquireOutcome> waiting = waiter();
+            world.await("the lock", 5_000, waiting::isDone);
+            acquired(waiting.join());
+            assertTrue(world.nowNs() - startNs < 20_000_000, () -> (world.nowNs() - startNs) / 1_000 + " us");
+            release(waiting.join().lease());
+            nothingIsLeft();
+        }
+    }
+
+    /** Its keys are gone, so no caller may get it locally any more. */
+    @Test
+    void aLockThatSomebodyBreaksIsNotRetained() throws InterruptedException {
+        for (boolean isOwn : new boolean[]{false, true}) {
+            retained(3);
+            Redlock breaking = (isOwn ? client : other).redlock();
+            BlockedCall<ReleaseOutcome> broken = new BlockedCall<>(
+                    () -> breaking.breakLock("orders", breaking.inspect("orders").heldBy()));
+            Await.until("broken", () -> {
+                world.runMs(1);
+                return broken.isDone();
+            });
+            assertEquals(ReleaseOutcome.RELEASED, broken.result());
+            world.runMs(5);
+            Lease next = acquired(acquire(other, options()));
+            assertEquals(AcquireOutcome.Kind.CONTENDED, acquire(client, retaining()).kind());
+            release(next);
+            nothingIsLeft();
+        }
+    }
+
+    /** Two clients use many locks in turn: most releases are none that another client has to wait for. */
+    @Test
+    void thePausesOfManyLocksGrow() {
+        retained(3);
+        int lockCount = 1_000;
+        int retainedCount = 0;
+        for (int round = 0; round < 8; round++) {
+            for (int i = 0; i < lockCount; i++) {
+                Lease lease = acquired(get(client.redlock().acquireAsync("many/" + i, retaining())));
+                retainedCount += release(lease) == ReleaseOutcome.RETAINED ? 1 : 0;
+            }
+            for (int i = 0; i < lockCount; i++) {
+                release(acquired(get(other.redlock().acquireAsync("many/" + i, options().waitUpTo(WAIT)))));
+            }
+        }
+        assertTrue(retainedCount < 3.3 * lockCount, retainedCount + " of rounds 0, 2 and 5");
+    }
+
     /** The value counts, because the waiter took its ticket before anybody watched it. */
     @Test
     void aLockWithAWaiterIsNotRetained() {
@@ -342,6 +469,22 @@ class RetainTest extends VirtualTest {
         long tookUs = handoffUs(lease, waiting);
         assertTrue(tookUs < 2_000, () -> tookUs + " us");
         assertEquals(ReleaseOutcome.RELEASED, get(lease.releaseAsync()));
+    }
+
+    /** Its own ticket is none of another client. */
+    @Test
+    void aLockAfterAWaitIsRetained() {
+        client = slowWorld(3);
+        other = client();
+        Lease foreign = acquired(acquire(other, options()));
+        CompletableFuture<AcquireOutcome> waiting = acquireAsync(client, retaining().waitUpTo(WAIT));
+        world.runMs(20);
+        handoffUs(foreign, waiting);
+        world.runMs(1);
+        assertEquals(ReleaseOutcome.RETAINED, release(waiting.join().lease()));
+        assertEquals(AcquireOutcome.Kind.CONTENDED, acquire(other, options()).kind());
+        world.runMs(1);
+        acquired(acquire(other, options()));
     }
 
     /** Tickets count on all nodes: the waiter has the coordinator that its own nodes choose. */
@@ -385,6 +528,26 @@ class RetainTest extends VirtualTest {
         world.await("the lock", 50, waiting::isDone);
         acquired(waiting.join());
         assertEquals(ReleaseOutcome.RELEASED, get(released));
+    }
+
+    @Test
+    void aPushBeforeTheQuorumHasAnsweredCounts() {
+        for (String key : List.of(TICKETS, TRACE)) {
+            for (int i = 0; i < 3; i++) {
+                client = slowWorld(3);
+                FakeNode first = node(i);
+                eachNode(node -> node.delay(() -> node == first ? LINK_NS : 20_000_000));
+                CompletableFuture<AcquireOutcome> acquiring = acquireAsync(client, retaining());
+                world.runMs(1);
+                first.redis().set(key, Long.toString(1L << 16), 60_000);
+                world.runMs(1);
+                assertFalse(acquiring.isDone());
+                Lease lease = acquired(get(acquiring));
+                world.runMs(50);
+                assertEquals(ReleaseOutcome.RELEASED, release(lease), key + " of node " + i);
+                nothingIsLeft();
+            }
+        }
     }
 
     @Test
@@ -493,6 +656,78 @@ class RetainTest extends VirtualTest {
             }
             nothingIsLeft();
         }
+    }
+
+    private void assertTraces(String who) {
+        eachNode(node -> assertEquals(1, node.redis().commandCount("PEXPIRE trace"), who));
+    }
+
+    /** Each of these is refused once before its coordinator may give it a ticket. */
+    @Test
+    void theFirstRefusalOfAWaiterThatGetsNoTicketNextLeavesATrace() {
+        retained(3);
+        acquireAsync(client(context().wakeUpKeysMax(0)), options().waitUpTo(WAIT));
+        world.runUntilNs(world.nowNs() + 3 * LINK_NS);
+        assertTraces("polls");
+        nothingIsLeft();
+
+        retained(3);
+        acquired(get(client.redlock().acquireAsync("beta", options())));
+        other = client(context().wakeUpKeysMax(1));
+        other.redlock().acquireAsync("beta", options().waitUpTo(WAIT));
+        world.runMs(10);
+        eachNode(node -> assertEquals(0, node.redis().commandCount("PEXPIRE trace")));
+        waiter();
+        world.runUntilNs(world.nowNs() + 3 * LINK_NS);
+        assertTraces("no further key can wake it");
+        nothingIsLeft();
+
+        retained(3);
+        other = client(context().inFlightMax(1));
+        acquireAsync(other, options().waitUpTo(WAIT));
+        other.redlock().acquireAsync("beta", options().waitUpTo(WAIT));
+        world.runUntilNs(world.nowNs() + 3 * LINK_NS);
+        assertTraces("another acquisition is before its next attempt");
+        nothingIsLeft();
+
+        retained(3);
+        waiter();
+        waiter();
+        world.runUntilNs(world.nowNs() + 3 * LINK_NS);
+        assertTraces("its next attempt is behind that of another acquisition");
+        nothingIsLeft();
+
+        retained(3);
+        eachNode(node -> node.redis().failNext("CLIENT TRACKING", "NOPERM no", Integer.MAX_VALUE));
+        other = client();
+        waiter();
+        world.runUntilNs(world.nowNs() + 3 * LINK_NS);
+        assertTraces("no coordinator pushes");
+    }
+
+    /** The other nodes refuse, and have no ticket of it. */
+    @Test
+    void aWaiterWhoseCoordinatorHasGrantedLeavesATrace() {
+        for (int i = 0; i < 3; i++) {
+            retained(3);
+            node(i).redis().delete("orders");
+            CompletableFuture<AcquireOutcome> waiting = waiter();
+            world.await("the lock beside node " + i, 100, waiting::isDone);
+            acquired(waiting.join());
+            nothingIsLeft();
+        }
+    }
+
+    @Test
+    void tryRunLeavesATrace() throws InterruptedException {
+        retained(3);
+        BlockedCall<AcquireOutcome> call = new BlockedCall<>(
+                () -> other.redlock().tryRun("orders", options(), lease -> {
+                })).awaitBlocked();
+        world.runMs(1);
+        assertEquals(AcquireOutcome.Kind.CONTENDED, call.result().kind());
+        assertTraces("tryRun");
+        acquired(acquire(other, options()));
     }
 
     /** The coordinator may have granted, and one of the others may not be reached. */
@@ -671,6 +906,51 @@ class RetainTest extends VirtualTest {
         assertEquals(AcquireOutcome.Kind.CLOSED, get(waiting).kind());
     }
 
+    /** Callbacks that need no node must not keep the event loop from its sockets and timers. */
+    @Test
+    void aChainOfLocalCallbacksLeavesTheOthersTheirTurns() {
+        retained(3);
+        acquired(get(other.redlock().acquireAsync("taken", options())));
+        Chain chain = new Chain();
+        client.call(chain::next);
+        world.await("the last cycle", 10_000, () -> chain.isOver);
+        Map<String, Integer> expected = Map.of("ACQUIRED", (int) (2 * LINK_NS / CYCLE_NS), "TIMED_OUT",
+                (int) (BUDGET_NS / CYCLE_NS));
+        assertEquals(expected.keySet(), chain.cyclesUntil.keySet(), "within " + CYCLES_MAX + " local cycles");
+        chain.cyclesUntil.forEach((outcome, count) -> assertTrue(count <= expected.get(outcome) + OTHERS_CYCLES_MAX,
+                () -> outcome + " after " + count + " local cycles"));
+        assertEquals(chain.cycles, client.redlock().counters().localGrantCount());
+    }
+
+    /** Each callback starts the next step. A cycle takes time, in which the rest of the world continues. */
+    private final class Chain {
+        private final Lease lease = client.redlock().newLease();
+        private final ResourceKey key = client.redlock().key("orders");
+        private final Map<String, Integer> cyclesUntil = new TreeMap<>();
+        private int cycles;
+        private boolean isOver;
+
+        void next() {
+            client.redlock().acquire(key, retaining(), lease, outcome -> outcome.lease().release((released, result) -> {
+                assertEquals(ReleaseOutcome.RETAINED, result);
+                client.stall(CYCLE_NS);
+                if (cycles == 0) {
+                    count(client.redlock().acquireAsync("beta", options()));
+                    count(client.redlock().acquireAsync("taken", options().waitUpTo(Duration.ofNanos(BUDGET_NS))));
+                }
+                cycles++;
+                isOver = cycles == CYCLES_MAX || cyclesUntil.size() == 2;
+                if (!isOver) {
+                    next();
+                }
+            }));
+        }
+
+        private void count(CompletionStage<AcquireOutcome> others) {
+            others.thenAccept(outcome -> cyclesUntil.put(outcome.kind().name(), cycles));
+        }
+    }
+
     // ---- nodes ------------------------------------------------------------------------------------------------------
 
     @Test
@@ -700,6 +980,32 @@ class RetainTest extends VirtualTest {
         assertEquals(ExtendOutcome.EXTENDED, extend(lease, TTL));
         assertEquals(3, keyCount());
         assertEquals(ReleaseOutcome.RELEASED, release(lease));
+    }
+
+    @Test
+    void aLockWhoseExtensionIsInProgressIsNotRetained() {
+        Lease lease = held(3);
+        world.runMs(1);
+        CompletableFuture<ExtendOutcome> extended = lease.extendAsync(TTL).toCompletableFuture();
+        assertEquals(ReleaseOutcome.RELEASED, release(lease));
+        assertEquals(ExtendOutcome.NOT_HELD, get(extended));
+        assertEquals(0, keyCount());
+    }
+
+    /** Another thread extends the lease at the same time. */
+    @Test
+    void anExtensionWhileTheReleaseWaitsForAnswersEndsTheRetention() {
+        for (long ms : new long[]{TTL.toMillis() - 500, TTL.toMillis()}) {
+            client = slowWorld(3);
+            node(2).delay(() -> 20_000_000);
+            Lease lease = acquired(acquire(client, retaining()));
+            CompletableFuture<ReleaseOutcome> released = lease.releaseAsync().toCompletableFuture();
+            world.runMs(1);
+            assertFalse(released.isDone());
+            lease.extendAsync(Duration.ofMillis(ms));
+            assertEquals(ReleaseOutcome.RELEASED, get(released), ms + " ms");
+            nothingIsLeft();
+        }
     }
 
     @Test
@@ -745,6 +1051,19 @@ class RetainTest extends VirtualTest {
     @Test
     void aLostConnectionEndsTheRetention() {
         assertEndedBy(node -> node.breakConnections());
+    }
+
+    @Test
+    void aLostConnectionEndsEachRetention() {
+        client = slowWorld(3);
+        for (int i = 0; i < 10; i++) {
+            release(acquired(get(client.redlock().acquireAsync("orders/" + i, retaining()))));
+        }
+        assertEquals(10, client.redlock().counters().retainedCount());
+        node(1).breakConnections();
+        world.runMs(1);
+        assertEquals(10, ended("NODE_LOST"));
+        assertEquals(java.util.Set.of(), node(0).redis().keys());
     }
 
     /** Registering again would not be enough. */
@@ -824,6 +1143,19 @@ class RetainTest extends VirtualTest {
         assertEquals(List.of("LOST false"), events);
         assertEquals(LeaseState.LOST, lease.state());
         assertEquals(ReleaseOutcome.EXPIRED, release(lease));
+    }
+
+    @Test
+    void aLocalHolderLearnsThatItsOnlyNodeHasLostTheKey() {
+        client = slowWorld(1);
+        AcquireOptions options = retaining().watchLoss();
+        release(acquired(acquire(client, options)));
+        Lease lease = acquired(acquire(client, options));
+        assertEquals(1, client.redlock().counters().localGrantCount());
+        node(0).redis().delete("orders");
+        world.runMs(1);
+        assertEquals(LeaseState.LOST, lease.state());
+        assertFalse(lease.isHeld());
     }
 
     @Test
@@ -936,6 +1268,20 @@ class RetainTest extends VirtualTest {
         client.resume();
         Lease lease = local();
         assertTrue(lease.remainingValidityNs() > Duration.ofSeconds(9).toNanos(), "from the nodes");
+    }
+
+    /** Its event loop gets the release before its timers. */
+    @Test
+    void aPausedClientGrantsAWaiterNothingAfterItsTime() {
+        retained(3);
+        Lease holder = local();
+        CompletableFuture<AcquireOutcome> waiting = acquireAsync(client, retaining().waitUpTo(WAIT));
+        world.runMs(10);
+        client.pause();
+        client.call(holder::close);
+        world.runMs(GRANT_MS_MAX + 100);
+        client.resume();
+        assertTrue(acquired(get(waiting)).remainingValidityNs() > Duration.ofSeconds(9).toNanos(), "from the nodes");
     }
 
     @Test

@@ -21,12 +21,11 @@ import java.util.function.Function;
  */
 final class LockNode implements AutoCloseable {
 
-    /** The whole value is compared, as the client does. */
-    private static final String RELEASE = "if redis.call('GET', KEYS[1]) == ARGV[1] then "
-            + "return redis.call('DEL', KEYS[1]) end return 0";
+    /** The whole value is compared, as the client does. A client that retains the lock learns of it by its traces. */
+    private static final String RELEASE = "if redis.call('GET', KEYS[1]) ~= ARGV[1] then return 0 end "
+            + "redis.pcall('PEXPIRE', KEYS[2], 60000) return redis.call('DEL', KEYS[1])";
     private static final byte[] COUNTER_MARK = bytes(KeyText.COUNTER_MARK);
     private static final byte[] RESERVATION_MARK = bytes(KeyText.RESERVATION_MARK);
-    private static final String TRACE_MARK = ":trace";
     /** More than any value of a lock has; a longer one is cut, so that it costs no more. */
     private static final int VALUE_LENGTH_MAX = 1024;
     private static final int SCAN_COUNT = 1_000;
@@ -197,14 +196,15 @@ final class LockNode implements AutoCloseable {
 
     /** A client that may retain a lock leaves the value of the lock there. */
     private static byte[] trace(String name) {
-        return latin(KeyText.counterName(name) + TRACE_MARK);
+        return latin(KeyText.traceName(name));
     }
 
     // ---- breaking ---------------------------------------------------------------------------------------------------
 
     /** Deletes the key if it has exactly this value; null if the node does not answer. */
     Boolean release(String name, LockValue value) {
-        return sendAll(List.of(List.of(bytes("EVAL"), bytes(RELEASE), bytes("1"), latin(name), value.toBytes())),
+        return sendAll(
+                List.of(List.of(bytes("EVAL"), bytes(RELEASE), bytes("2"), latin(name), trace(name), value.toBytes())),
                 replies -> replies.get(0).asLong() == 1);
     }
 

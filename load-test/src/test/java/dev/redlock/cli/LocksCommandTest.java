@@ -180,6 +180,13 @@ class LocksCommandTest {
             assertEquals(1, text.split("may be retained", -1).length - 1, text);
             assertTrue(json("show", "orders/1").at("/locks/0/values/0/mayBeRetained").asBoolean());
             assertFalse(json("show", "orders/2").at("/locks/0/values/0/mayBeRetained").asBoolean());
+            lease = held(client, "orders/3", retaining);
+            assertEquals(ReleaseOutcome.RETAINED, lease.release());
+            String id = json("show", "orders/3").at("/locks/0/values/0/id").asText();
+            assertEquals(0, runOnNodes("break", "orders/3", id, "--yes"), () -> out + "\n" + err);
+            Await.until("the client retains it no longer", () -> client.counters().retainedCount() == 1);
+            assertTrue(other.tryAcquire("orders/3", AcquireOptions.ofTtl(TTL)).isAcquired());
+            assertFalse(client.tryAcquire("orders/3", retaining).isAcquired());
             // The trace stays for a minute, and is not of the next holder.
             other.acquire("orders/1", AcquireOptions.ofTtl(TTL).waitUpTo(TTL));
             assertFalse(json("show", "orders/1").at("/locks/0/values/0/mayBeRetained").asBoolean());

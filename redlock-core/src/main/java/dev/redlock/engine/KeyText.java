@@ -21,6 +21,9 @@ public final class KeyText {
     /** Follows the lock's key in the counter's key. No lock's key may contain it, so no lock's key is a counter. */
     public static final String COUNTER_MARK = MARKS + "fence";
 
+    /** Follows the counter's key in the key of the traces. */
+    static final String TRACE_MARK = ":trace";
+
     /** Follows the semaphore's key in the key of each permit. No lock's key may contain it, so no lock is a permit. */
     public static final String PERMIT_MARK = MARKS + "permit";
 
@@ -149,6 +152,11 @@ public final class KeyText {
      */
     public static String counterName(String key) {
         return beside(key, COUNTER_MARK);
+    }
+
+    /** Returns the key that refused clients change, if a client may retain the lock. */
+    public static String traceName(String key) {
+        return counterName(key) + TRACE_MARK;
     }
 
     /** Returns the key of a permit, which a semaphore has as a lock has its counter. */

@@ -33,14 +33,20 @@ import java.util.stream.Stream;
  */
 public final class LockInspector {
 
-    /** Deletes the key if its value is ARGV[1], in hexadecimal. Reply: the former type, remaining ttl, and value. */
+    /**
+     * Deletes KEYS[1] if its value is ARGV[1], in hexadecimal, and changes the traces, KEYS[2]: a client that retains
+     * the lock learns of it. Reply: the former type, remaining ttl, and value.
+     */
     private static final String SCRIPT = """
             --inspect
             local kind, ttl, value = redis.call('TYPE', KEYS[1]).ok, redis.call('PTTL', KEYS[1]), ''
             if kind == 'string' then value = redis.call('GET', KEYS[1]) end
             if #value > 128 then value = '' end
             value = value:gsub('.', function(char) return string.format('%02x', char:byte()) end)
-            if value ~= '' and value == ARGV[1] then redis.call('DEL', KEYS[1]) end
+            if value ~= '' and value == ARGV[1] then
+              redis.call('DEL', KEYS[1])
+              if KEYS[2] then redis.pcall('PEXPIRE', KEYS[2], 60000) end
+            end
             return {kind, ttl, value}""";
     private static final int TIMEOUT_S = 1;
     private static final int PROBLEM_LENGTH_MAX = 200;
@@ -103,7 +109,7 @@ public final class LockInspector {
                         if (!valueToDelete.isEmpty()) {
                             onDeleted(conductor, node, name);
                         }
-                    }, "EVAL", SCRIPT, "1", name, valueToDelete);
+                    }, command(engine, name, valueToDelete));
                 }
             });
             CompletableFuture.allOf(replies.toArray(CompletableFuture[]::new)).get(TIMEOUT_S, TimeUnit.SECONDS);
@@ -117,11 +123,20 @@ public final class LockInspector {
         return answers;
     }
 
+    /** No client with clusters retains locks, and a cluster might have the two keys in different slots. */
+    private static String[] command(LockEngine engine, String name, String valueToDelete) {
+        return engine.hasClusters
+                ? new String[]{"EVAL", SCRIPT, "1", name, valueToDelete}
+                : new String[]{"EVAL", SCRIPT, "2", name, KeyText.traceName(name), valueToDelete};
+    }
+
     /** A node does not push a change to the connection that has made it. */
     private static void onDeleted(Conductor conductor, int node, String key) {
         ByteBuf name = Unpooled.copiedBuffer(key, StandardCharsets.UTF_8);
         conductor.scheduler.queues.onInvalidated(node, name, 0, name.readableBytes());
         conductor.keeper.lossWatch.onInvalidated(node, name, 0, name.readableBytes());
+        ByteBuf trace = Unpooled.copiedBuffer(KeyText.traceName(key), StandardCharsets.UTF_8);
+        conductor.keeper.retention.onInvalidated(node, trace, 0, trace.readableBytes());
     }
 
     /** Shows the keys of a plain lock. */

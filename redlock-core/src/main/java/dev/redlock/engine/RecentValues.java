@@ -10,26 +10,36 @@ final class RecentValues {
 
     private static final int CAPACITY = 256;
 
-    private final LockKey[] keys = new LockKey[CAPACITY];
-    private final long[] values = new long[CAPACITY];
+    private final LockKey[] keys;
+    private final long[] values;
+
+    RecentValues() {
+        this(CAPACITY);
+    }
+
+    /** With another number of places, a power of two. */
+    RecentValues(int capacity) {
+        keys = new LockKey[capacity];
+        values = new long[capacity];
+    }
 
     /** Remembers the value of a key. */
     void put(LockKey key, long value) {
-        int place = KeyedMap.bucketOf(key.hashCode(), CAPACITY);
+        int place = KeyedMap.bucketOf(key.hashCode(), keys.length);
         keys[place] = key;
         values[place] = value;
     }
 
     /** Returns the value of a key, or another one if there is none. */
     long get(LockKey key, long absent) {
-        int place = KeyedMap.bucketOf(key.hashCode(), CAPACITY);
+        int place = KeyedMap.bucketOf(key.hashCode(), keys.length);
         return keys[place] != null && keys[place].equals(key) ? values[place] : absent;
     }
 
     /** Removes and returns the value of a key, or another one if there is none. */
     long take(LockKey key, long absent) {
         long value = get(key, absent);
-        int place = KeyedMap.bucketOf(key.hashCode(), CAPACITY);
+        int place = KeyedMap.bucketOf(key.hashCode(), keys.length);
         if (key.equals(keys[place])) {
             keys[place] = null;
         }

@@ -76,9 +76,9 @@ final class RetainedGrant {
         lease.wakeWaiter();
     }
 
-    /** Whether another thread is between both. */
+    /** Whether another thread is between both, until its last store: after that one the handle may be used again. */
     static boolean isReturning(LeaseHandle lease) {
-        return lease.claim == null && lease.state == LeaseState.RELEASING && lease.releaseOutcome == null;
+        return lease.claim == null && lease.state == LeaseState.RELEASING;
     }
 
     /** A lease without a caller, for the claim of one that its holder has released. */

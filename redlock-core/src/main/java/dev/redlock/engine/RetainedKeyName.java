@@ -11,7 +11,6 @@ final class RetainedKeyName {
 
     /** They follow the counter's key in the names of both keys. */
     private static final String TICKETS_MARK = ":tickets";
-    private static final String TRACE_MARK = ":trace";
 
     private RetainedKeyName() {
     }
@@ -19,7 +18,7 @@ final class RetainedKeyName {
     /** Returns the length of a lock's name in the name of the key of its tickets or traces; -1 for another key. */
     static int lockLengthOf(ByteBuf name, int index, int length) {
         int found = lockLengthOf(name, index, length, TICKETS_MARK);
-        return found < 0 ? lockLengthOf(name, index, length, TRACE_MARK) : found;
+        return found < 0 ? lockLengthOf(name, index, length, KeyText.TRACE_MARK) : found;
     }
 
     private static int lockLengthOf(ByteBuf name, int index, int length, String mark) {

@@ -218,14 +218,18 @@ final class RetainedLocks extends Retention {
         }
     }
 
-    /** Whether all configured nodes were asked, vote and push, and no other acquisition of this client is before it. */
+    /**
+     * Whether all configured nodes were asked, vote and push, and no other acquisition of this client is before it. A
+     * lease that was extended to another ttl is none that a local holder has asked for.
+     */
     private boolean mayRetain(RetainedLease entry, LeaseHandle lease) {
         Claim claim = lease.claim;
         WaitQueue queue = scheduler.queues.get(lease.key);
         ResourceQueues others = scheduler.queues.resourceQueues;
         return !services.isClosing && claim.askedMask == services.all && !claim.isExtending() && areAllNodesFit(claim)
                 && claim.round.refused() == 0 && (queue == null || LocalWaiters.isWaitingFor(entry, queue.head()))
-                && (queue != null || others.isEmpty() || others.of(lease.key) == null);
+                && (queue != null || others.isEmpty() || others.of(lease.key) == null)
+                && claim.ttlMs == lease.spec.ttlMs;
     }
 
     /** All nodes have answered the acquire too. An extension meanwhile may have changed the validity. */

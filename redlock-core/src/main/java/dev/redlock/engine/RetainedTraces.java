@@ -50,7 +50,9 @@ final class RetainedTraces {
         if (key.kind != LockKind.PLAIN) {
             return key.kind != LockKind.PERMIT;
         }
-        return !claim.isCoordinatorAskedToWait() && !isTicketNext(pending, key);
+        return claim.isCoordinatorAskedToWait()
+                ? pending.queue == null || pending.queue.ticket == Ticket.NONE
+                : !isTicketNext(pending, key);
     }
 
     /** Whether the coordinator gives it a ticket at once. */

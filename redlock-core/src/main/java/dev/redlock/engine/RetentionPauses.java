@@ -11,9 +11,12 @@ final class RetentionPauses {
     /** A revocation after fewer local grants was not worth the time that it took another client. */
     private static final int GRANTS_WORTH = 2;
     private static final long PAUSE_MAX = 1024;
+    /** As many as a client retains by default: a pause that another one replaces does not grow. */
+    private static final int CAPACITY = 1 << 14;
 
-    /** The left releases of a lock, and from bit 32 on all of them. */
-    private final RecentValues pauses = new RecentValues();
+    /** The left releases of a lock, and from bit 32 on all of them. Short before the first revocation. */
+    private RecentValues pauses = new RecentValues(1);
+    private boolean isStarted;
 
     boolean isPausing(LockKey key) {
         return (int) pauses.get(key, 0) != 0;
@@ -28,6 +31,10 @@ final class RetentionPauses {
 
     /** A lock that no caller could get has cost another client nothing, so its pause does not grow. */
     void start(RetainedLease entry, boolean wasGranted) {
+        if (!isStarted) {
+            isStarted = true;
+            pauses = new RecentValues(CAPACITY);
+        }
         long last = pauses.get(entry.key, 0) >>> Integer.SIZE;
         long next = wasGranted ? Math.min(PAUSE_MAX, 2 * last) : last;
         long pause = entry.grantCount() >= GRANTS_WORTH ? 1 : Math.max(1, next);

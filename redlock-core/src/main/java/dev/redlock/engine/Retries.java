@@ -212,7 +212,8 @@ final class Retries {
             // Its caller has not used the lock.
             scheduler.keeper.retention.onEnded(lease.claim);
             scheduler.releases.releaseNow(lease);
-        } else if (lease.storedState() == LeaseState.ACQUIRING && lease.spec.retainNsMax > 0) {
+        } else if (lease.storedState() == LeaseState.ACQUIRING && lease.spec.retainNsMax > 0
+                && lease.cancelledUse == lease.useCount()) {
             // Its caller has not submitted it yet, and may get a retained lock.
             lease.deferToNextTurn(lease.loop(), RequestMailbox.CANCEL);
         }

@@ -15,6 +15,8 @@ import dev.redlock.time.NanoClock;
 import java.lang.management.ManagementFactory;
 import java.lang.reflect.Proxy;
 import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.concurrent.atomic.AtomicLong;
 import java.util.concurrent.atomic.AtomicReference;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
@@ -24,6 +26,8 @@ class RetainedLeaseTest extends VirtualTest {
 
     private static final long ROUNDS_NS = 3_000_000_000L;
     private static final int CYCLES = 2_000;
+    private static final int RACES = 1_000;
+    private static final int NOT_ENDED = -1;
 
     private VirtualWorld.Client client;
     private LockEngine engine;
@@ -91,6 +95,29 @@ class RetainedLeaseTest extends VirtualTest {
         assertEquals(RetainedLease.FREE, entry.state());
     }
 
+    /** A second thread cancels the first use, while the event loop is about to look at it and the next use begins. */
+    @Test
+    void aCancellationOfAnEarlierUseEndsNoLaterOne() {
+        retained();
+        LeaseHandle lease = acquired();
+        lease.cancelledUse = lease.useCount();
+        assertTrue(lease.loop().retainAgain(lease));
+        LockKey next = engine.key("next");
+        Conductor conductor = engine.conductorOf(next);
+        LeaseLoop racing = (LeaseLoop) Proxy.newProxyInstance(LeaseLoop.class.getClassLoader(),
+                new Class<?>[]{LeaseLoop.class}, (proxy, method, arguments) -> {
+                    if (method.getName().equals("grant")) {
+                        lease.startUse(conductor);
+                        conductor.execute(lease, RequestMailbox.CANCEL);
+                        return false;
+                    }
+                    return method.invoke(conductor, arguments);
+                });
+        lease.start(racing, next, lease.spec, lease.times, 0, null);
+        world.runMs(5);
+        assertEquals(LeaseState.HELD, lease.state());
+    }
+
     /** A request of an earlier use of the handle must not end a later one. */
     @Test
     void aLateRequestOfAnEarlierUseEndsNoLaterOne() {
@@ -108,18 +135,34 @@ class RetainedLeaseTest extends VirtualTest {
 
     @Test
     void aSecondReleaseBetweenTheStepsOfTheFirstOneGetsItsOutcome() {
+        assertSecondReleaseWaits(false);
+    }
+
+    /** If it did not wait for the last store, that store would undo the next use of the handle. */
+    @Test
+    void aSecondReleaseWaitsForTheLastStoreOfTheFirstOne() {
+        assertSecondReleaseWaits(true);
+    }
+
+    private void assertSecondReleaseWaits(boolean isOutcomeStored) {
         retained();
         LeaseHandle lease = acquired();
         assertEquals(lease, entry.take(lease));
         entry.open();
         assertTrue(RetainedGrant.startReturn(lease));
+        if (isOutcomeStored) {
+            LeaseHandle.RELEASE_OUTCOME.setRelease(lease, ReleaseOutcome.RETAINED);
+        }
         AtomicReference<ReleaseOutcome> second = new AtomicReference<>();
-        client.engine().execute(() -> lease.release((released, outcome) -> second.set(outcome)));
+        AtomicReference<ReleaseOutcome> before = new AtomicReference<>();
+        lease.releaseCallback = (released, outcome) -> second.set(outcome);
         client.engine().execute(() -> {
-            assertEquals(null, second.get());
+            entry.execute(lease, RequestMailbox.RELEASE);
+            before.set(second.get());
             RetainedGrant.endReturn(lease);
         });
         world.runMs(1);
+        assertEquals(null, before.get());
         assertEquals(ReleaseOutcome.RETAINED, second.get());
     }
 
@@ -190,12 +233,7 @@ class RetainedLeaseTest extends VirtualTest {
             }).run();
             return world.nowNs();
         };
-        LeaseLoop loop = (LeaseLoop) Proxy.newProxyInstance(LeaseLoop.class.getClassLoader(),
-                new Class<?>[]{LeaseLoop.class}, (proxy, method, arguments) -> clock);
-        RetainedLease raced = new RetainedLease(null, loop, acquiring(), claim());
-        raced.validUntilNs = world.nowNs() + TTL.toNanos();
-        raced.grantUntilNs = raced.validUntilNs;
-        raced.open();
+        RetainedLease raced = raced(clock);
         LeaseHandle other = acquiring();
         atClock.set(() -> {
             assertTrue(raced.grant(other));
@@ -207,6 +245,108 @@ class RetainedLeaseTest extends VirtualTest {
         LeaseHandle next = acquiring();
         assertTrue(raced.grant(next));
         assertEquals(raced.validUntilNs, next.validUntilNs);
+    }
+
+    /** A lock that is free, of no event loop. */
+    private RetainedLease raced(NanoClock clock) {
+        LeaseLoop loop = (LeaseLoop) Proxy.newProxyInstance(LeaseLoop.class.getClassLoader(),
+                new Class<?>[]{LeaseLoop.class}, (proxy, method, arguments) -> clock);
+        RetainedLease raced = new RetainedLease(null, loop, acquiring(), claim());
+        raced.validUntilNs = world.nowNs() + TTL.toNanos();
+        raced.grantUntilNs = raced.validUntilNs;
+        raced.open();
+        return raced;
+    }
+
+    /** Its thread may pause between two readings of the clock. */
+    @Test
+    void aGrantIsValidUntilAnAbsoluteTime() {
+        retained();
+        AtomicLong pausedNs = new AtomicLong();
+        RetainedLease raced = raced(() -> world.nowNs() + pausedNs.getAndAdd(1_000_000));
+        LeaseHandle lease = acquiring();
+        assertTrue(raced.grant(lease));
+        assertEquals(raced.validUntilNs, lease.validUntilNs);
+    }
+
+    /** The clock is read between the word and its change. */
+    @Test
+    void aLockThatEndsBetweenTheStepsOfACallerHasNoLaterHolder() {
+        retained();
+        AtomicReference<Runnable> atClock = new AtomicReference<>(() -> {
+        });
+        NanoClock clock = () -> {
+            atClock.get().run();
+            return world.nowNs();
+        };
+        RetainedLease free = raced(clock);
+        atClock.set(free::end);
+        assertFalse(free.grant(acquiring()));
+        assertEquals(RetainedLease.ENDED, free.state());
+
+        atClock.set(() -> {
+        });
+        RetainedLease held = raced(clock);
+        LeaseHandle holder = acquiring();
+        assertTrue(held.grant(holder));
+        RetainedGrant.complete(holder);
+        atClock.set(held::end);
+        assertFalse(held.retainAgain(holder), "its claim is released");
+        assertEquals(RetainedLease.ENDED, held.state());
+    }
+
+    /** The event loop ends a lock that a caller takes and returns: both see the same last step of the caller. */
+    @Test
+    @Timeout(60)
+    void anEndBetweenTheStepsOfACallerComesBeforeOrAfterEach() throws InterruptedException {
+        retained();
+        AtomicReference<RetainedLease> shared = new AtomicReference<>();
+        AtomicInteger before = new AtomicInteger();
+        AtomicBoolean isOver = new AtomicBoolean();
+        Thread loopThread = new Thread(() -> {
+            RetainedLease last = null;
+            for (int i = 0; !isOver.get();) {
+                RetainedLease next = shared.get();
+                if (next != last) {
+                    last = next;
+                    for (int spins = ++i % 64; spins > 0; spins--) {
+                        Thread.onSpinWait();
+                    }
+                    before.set(next.end());
+                }
+            }
+        });
+        loopThread.start();
+        LeaseHandle lease = acquiring();
+        String wrong = "";
+        for (int i = 0; wrong.isEmpty() && i < RACES; i++) {
+            RetainedLease raced = raced(world::nowNs);
+            before.set(NOT_ENDED);
+            shared.set(raced);
+            wrong = race(raced, lease, before);
+        }
+        isOver.set(true);
+        loopThread.join();
+        assertEquals("", wrong);
+    }
+
+    private static String race(RetainedLease raced, LeaseHandle lease, AtomicInteger before) {
+        boolean isHeld;
+        do {
+            lease.setState(LeaseState.ACQUIRING);
+            boolean hasEnded = before.get() != NOT_ENDED;
+            isHeld = raced.grant(lease);
+            if (isHeld && hasEnded) {
+                return "granted after the end";
+            }
+            RetainedGrant.complete(lease);
+        } while (isHeld && raced.retainAgain(lease));
+        while (before.get() == NOT_ENDED) {
+            Thread.onSpinWait();
+        }
+        // Then the holder has the claim; otherwise the nodes get its release.
+        boolean isGivenToHolder = before.get() >= RetainedLease.HELD;
+        return isGivenToHolder == isHeld ? "" : "held " + isHeld + ", ended in state " + before.get();
     }
 
     private LeaseHandle acquiring() {

@@ -691,11 +691,7 @@ public final class FakeRedis {
             case "SET" -> set(session, words);
             case "PEXPIRE" -> {
                 commandCounts.merge("PEXPIRE trace", 1, Integer::sum);
-                String touched = find(words.get(1));
-                if (touched != null) {
-                    set(words.get(1), touched, Long.parseLong(words.get(2)));
-                }
-                yield RespValue.integer(touched == null ? 0 : 1);
+                yield RespValue.integer(touchTrace(words.get(1), Long.parseLong(words.get(2))));
             }
             case "DELEX", "DELIFEQ" -> conditionalDelete(session, command, words);
             case "MSETEX" -> setAll(session, words);
@@ -866,10 +862,23 @@ public final class FakeRedis {
         String type = typeOf(find(key));
         long ttlMs = find(key) == null ? -2 : pttl(key);
         String value = type.equals("string") ? HexFormat.of().formatHex(latin(get(key))) : "";
-        if (!value.isEmpty() && value.equals(words.get(4))) {
+        int keyCount = Integer.parseInt(words.get(2));
+        if (!value.isEmpty() && value.equals(words.get(3 + keyCount))) {
             delete(key);
+            if (keyCount > 1) {
+                touchTrace(words.get(4), 60_000);
+            }
         }
         return RespValue.array(RespValue.bulk(type), RespValue.integer(ttlMs), RespValue.bulk(value));
+    }
+
+    private int touchTrace(String key, long ttlMs) {
+        String value = find(key);
+        if (value == null) {
+            return 0;
+        }
+        set(key, value, ttlMs);
+        return 1;
     }
 
     private RespValue eval(Session session, String script, List<String> words) {
