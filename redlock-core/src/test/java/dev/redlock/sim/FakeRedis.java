@@ -357,9 +357,12 @@ public final class FakeRedis {
         stepListener = newListener;
     }
 
-    /** Shows each key with a string, and each entry of a reader. */
+    /** Shows each key with a string, and each entry of a reader, but no key of traces: its value is that of a lock. */
     void visitEntries(EntryVisitor visitor) {
         keys.forEach((name, key) -> {
+            if (name.endsWith(TRACE_NAME)) {
+                return;
+            }
             if (key.entries == null) {
                 visitor.visit(name, key.value, key.expiresAtMs, false);
             } else {
