@@ -442,6 +442,29 @@ class RetainTest extends VirtualTest {
         }
     }
 
+    /** Sets, readers and writers of the same client get no retained lock, so none is passed on beside them. */
+    @Test
+    void noLockIsRetainedBesideAWaiterOfAnotherKind() {
+        client = slowWorld(3);
+        other = client();
+        Lease alpha = acquired(get(other.redlock().acquireAsync("alpha", options())));
+        CompletableFuture<AcquireOutcome> set = client.redlock()
+                .acquireAllAsync(List.of("alpha", "orders"), options().waitUpTo(WAIT))
+                .toCompletableFuture();
+        world.runMs(100);
+        Lease first = acquired(acquire(client, retaining()));
+        CompletableFuture<AcquireOutcome> second = acquireAsync(client, retaining().waitUpTo(WAIT));
+        world.runMs(50);
+        release(first);
+        world.await("the second", 1_000, second::isDone);
+        release(acquired(second.join()));
+        assertEquals(0, client.redlock().counters().retainedCount());
+        long startNs = world.nowNs();
+        release(alpha);
+        world.await("the set", 10_000, set::isDone);
+        assertTrue(world.nowNs() - startNs < 20_000_000, () -> (world.nowNs() - startNs) / 1_000 + " us");
+    }
+
     /** Two clients use many locks in turn: most releases are none that another client has to wait for. */
     @Test
     void thePausesOfManyLocksGrow() {

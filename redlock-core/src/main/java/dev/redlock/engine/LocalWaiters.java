@@ -109,6 +109,12 @@ final class LocalWaiters {
         return true;
     }
 
+    /** Whether a set, a reader or a writer waits for the resource. It gets no lock that its own client retains. */
+    boolean isAwaitedByOther(LockKey key) {
+        ResourceQueues others = scheduler.queues.resourceQueues;
+        return !others.isEmpty() && others.of(key) != null;
+    }
+
     static boolean isWaitingFor(RetainedLease entry, PendingAcquire head) {
         return head.state == PendingAcquire.State.BACKING_OFF && entry.isFor(head.lease);
     }

@@ -225,11 +225,9 @@ final class RetainedLocks extends Retention {
     private boolean mayRetain(RetainedLease entry, LeaseHandle lease) {
         Claim claim = lease.claim;
         WaitQueue queue = scheduler.queues.get(lease.key);
-        ResourceQueues others = scheduler.queues.resourceQueues;
         return !services.isClosing && claim.askedMask == services.all && !claim.isExtending() && areAllNodesFit(claim)
                 && claim.round.refused() == 0 && (queue == null || LocalWaiters.isWaitingFor(entry, queue.head()))
-                && (queue != null || others.isEmpty() || others.of(lease.key) == null)
-                && claim.ttlMs == lease.spec.ttlMs;
+                && !localWaiters.isAwaitedByOther(lease.key) && claim.ttlMs == lease.spec.ttlMs;
     }
 
     /** All nodes have answered the acquire too. An extension meanwhile may have changed the validity. */

@@ -10,9 +10,9 @@ import java.util.TreeSet;
 import java.util.concurrent.TimeUnit;
 
 /**
- * Applies the mutants of {@code safety-mutants.txt} one by one, and runs the tests that must kill each, in a JVM of its
- * own. Fails if a mutant survives, or if a test fails without a mutant. {@code -Dmutants.list} names another list;
- * {@code -Dmutants.first} and {@code -Dmutants.last} choose a part of it, from 1.
+ * Applies the mutants of {@code safety-mutants.txt} and {@code retained-mutants.txt} one by one, and runs the tests
+ * that must kill each, in a JVM of its own. Fails if a mutant survives, or if a test fails without a mutant. {@code
+ * -Dmutants.list} names other lists; {@code -Dmutants.first} and {@code -Dmutants.last} choose a part, from 1.
  */
 public final class MutantsMain {
     private static final Path MODULE = Path.of("").toAbsolutePath();
@@ -24,7 +24,10 @@ public final class MutantsMain {
     }
 
     public static void main(String[] args) throws Exception {
-        List<Mutant> all = Mutant.list(System.getProperty("mutants.list", "safety-mutants.txt"));
+        List<Mutant> all = new ArrayList<>();
+        for (String list : System.getProperty("mutants.list", "safety-mutants.txt,retained-mutants.txt").split(",")) {
+            all.addAll(Mutant.list(list));
+        }
         int first = Integer.getInteger("mutants.first", 1);
         int last = Math.min(all.size(), Integer.getInteger("mutants.last", all.size()));
         List<Mutant> mutants = all.subList(first - 1, last);

@@ -9,6 +9,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.ArrayList;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Set;
@@ -20,7 +21,7 @@ import org.junit.jupiter.api.io.TempDir;
 class MutantsTest {
     private static final int MUTANTS_MIN = 40;
     private static final int SCRIPT_MUTATIONS_MIN = 2_000;
-    private static final List<String> LISTS = List.of("safety-mutants.txt", "seeded-faults.txt",
+    private static final List<String> LISTS = List.of("safety-mutants.txt", "retained-mutants.txt", "seeded-faults.txt",
             "waiting-faults.txt", "bound-faults.txt", "lincheck-faults.txt", "script-mutants.txt");
 
     @Test
@@ -58,7 +59,8 @@ class MutantsTest {
 
     @Test
     void everyMutantHasATestAndANameOfItsOwn() throws IOException {
-        List<Mutant> mutants = Mutant.list("safety-mutants.txt");
+        List<Mutant> mutants = new ArrayList<>(Mutant.list("safety-mutants.txt"));
+        mutants.addAll(Mutant.list("retained-mutants.txt"));
         Set<String> names = new HashSet<>();
         for (Mutant mutant : mutants) {
             assertTrue(names.add(mutant.name()), mutant.name());
