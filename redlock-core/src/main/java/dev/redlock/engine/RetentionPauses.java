@@ -14,11 +14,16 @@ final class RetentionPauses {
     /** As many as a client retains by default: a pause that another one replaces does not grow. */
     private static final int CAPACITY = 1 << 14;
 
-    /** The left releases of a lock, and from bit 32 on all of them. Short before the first revocation. */
+    /** The left releases of a lock, and from bit 32 on all of them. Short until the client is to retain a lock. */
     private RecentValues pauses = new RecentValues(1);
-    private boolean isStarted;
+    private boolean isLong;
 
+    /** Whether a lock is not to be retained now. Allocates here, where a failure costs one attempt. */
     boolean isPausing(LockKey key) {
+        if (!isLong) {
+            pauses = new RecentValues(CAPACITY);
+            isLong = true;
+        }
         return (int) pauses.get(key, 0) != 0;
     }
 
@@ -31,10 +36,6 @@ final class RetentionPauses {
 
     /** A lock that no caller could get has cost another client nothing, so its pause does not grow. */
     void start(RetainedLease entry, boolean wasGranted) {
-        if (!isStarted) {
-            isStarted = true;
-            pauses = new RecentValues(CAPACITY);
-        }
         long last = pauses.get(entry.key, 0) >>> Integer.SIZE;
         long next = wasGranted ? Math.min(PAUSE_MAX, 2 * last) : last;
         long pause = entry.grantCount() >= GRANTS_WORTH ? 1 : Math.max(1, next);
