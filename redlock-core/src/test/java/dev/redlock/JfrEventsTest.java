@@ -29,7 +29,8 @@ import org.junit.jupiter.api.io.TempDir;
 @Tag("jdk")
 class JfrEventsTest extends VirtualTest {
 
-    private static final List<String> NAMES = List.of("Acquire", "Release", "LeaseLost", "NodeState", "Wakeup");
+    private static final List<String> NAMES = List.of("Acquire", "Release", "LeaseLost", "NodeState", "Wakeup",
+            "RetentionEnded");
 
     @TempDir
     private Path folder;
@@ -135,6 +136,35 @@ class JfrEventsTest extends VirtualTest {
         }
         assertEquals(0, events.get(0).getInt("deleted"));
         assertTrue(events.get(1).getInt("deleted") >= 2, events::toString);
+    }
+
+    /** A local release is no event: it costs less than one. */
+    @Test
+    void aRetainedLockHasARelease() {
+        VirtualWorld.Client client = world(3);
+        Recording recording = record(Duration.ZERO);
+        for (int i = 0; i < 3; i++) {
+            assertEquals(ReleaseOutcome.RETAINED, release(acquired(acquire(client, options().retain(TTL)))));
+        }
+        RecordedEvent event = only(recording, "Release");
+        assertEquals("orders", event.getString("resource"));
+        assertEquals("RETAINED", event.getString("outcome"));
+    }
+
+    @Test
+    void theEndOfARetentionHasItsCauseAndLocalGrants() {
+        VirtualWorld.Client client = world(3);
+        VirtualWorld.Client other = client();
+        for (int i = 0; i < 3; i++) {
+            release(acquired(acquire(client, options().retain(TTL))));
+        }
+        Recording recording = record(Duration.ZERO);
+        acquire(other, options());
+        world.runMs(5);
+        RecordedEvent event = only(recording, "RetentionEnded");
+        assertEquals("orders", event.getString("resource"));
+        assertEquals("REVOKED", event.getString("cause"));
+        assertEquals(2, event.getLong("localGrants"));
     }
 
     @Test

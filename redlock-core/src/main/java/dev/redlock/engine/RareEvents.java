@@ -13,6 +13,7 @@ import dev.redlock.telemetry.Jfr;
 import dev.redlock.telemetry.LeaseLostEvent;
 import dev.redlock.telemetry.NodeStateEvent;
 import dev.redlock.telemetry.ReleaseEvent;
+import dev.redlock.telemetry.RetentionEndedEvent;
 import dev.redlock.telemetry.SharedStarts;
 import dev.redlock.telemetry.WakeupEvent;
 import dev.redlock.time.NanoClock;
@@ -192,6 +193,21 @@ final class RareEvents {
     /** A lock is retained no longer. */
     void onRetentionEnded(int number, LockKey key, RetentionEnd cause, long grantCount) {
         record(FlightEvent.RETENTION_ENDED, number, 0, cause.ordinal(), grantCount, key);
+        if (Jfr.IS_PRESENT && Jfr.RETENTION_ENDED.isEnabled()) {
+            commit(key, cause, grantCount);
+        }
+    }
+
+    private void commit(LockKey key, RetentionEnd cause, long grantCount) {
+        try {
+            RetentionEndedEvent event = new RetentionEndedEvent();
+            event.resource = key.resource();
+            event.cause = cause.name();
+            event.localGrants = grantCount;
+            event.commit();
+        } catch (RuntimeException | Error e) {
+            drop(e);
+        }
     }
 
     /** A release that JFR times has ended. */

@@ -19,6 +19,7 @@ public final class Jfr {
     public static final ReleaseEvent RELEASE = IS_PRESENT ? new ReleaseEvent() : null;
     public static final LeaseLostEvent LEASE_LOST = IS_PRESENT ? new LeaseLostEvent() : null;
     public static final NodeStateEvent NODE_STATE = IS_PRESENT ? new NodeStateEvent() : null;
+    public static final RetentionEndedEvent RETENTION_ENDED = IS_PRESENT ? new RetentionEndedEvent() : null;
     public static final WakeupEvent WAKEUP = IS_PRESENT ? new WakeupEvent() : null;
 
     private Jfr() {
