@@ -2,9 +2,9 @@ package dev.redlock;
 
 import dev.redlock.api.AcquireOutcome;
 import dev.redlock.api.ReleaseOutcome;
+import dev.redlock.api.RetentionEnd;
 import dev.redlock.engine.ClientLoops;
 import dev.redlock.engine.ConductorCounters;
-import dev.redlock.engine.RetentionEnd;
 import java.util.Objects;
 
 /**
@@ -115,9 +115,19 @@ public final class RedlockCounters {
         return loops.localGrantCount();
     }
 
-    /** @return retained locks that the client has released because another client asked for them */
-    public long revokedCount() {
-        return loops.count(ConductorCounters.RETENTION_END_FIRST + RetentionEnd.REVOKED.ordinal());
+    /** @return locks that the client retains no longer, for one reason */
+    public long retentionEndCount(RetentionEnd cause) {
+        return loops.count(ConductorCounters.RETENTION_END_FIRST + cause.ordinal());
+    }
+
+    /** @return retained locks without a local holder that the client has released because another client asked */
+    public long revocationCount() {
+        return loops.count(ConductorCounters.REVOCATIONS);
+    }
+
+    /** @return the time that these releases took together, each from the push of a node to the answers, in ns */
+    public long revocationNs() {
+        return loops.count(ConductorCounters.REVOCATION_NS);
     }
 
     /** @return leases that lost their quorum */

@@ -4,6 +4,7 @@ import dev.redlock.api.AcquireOutcome;
 import dev.redlock.api.LeaseState;
 import dev.redlock.api.NodeState;
 import dev.redlock.api.ReleaseOutcome;
+import dev.redlock.api.RetentionEnd;
 import dev.redlock.engine.LockEngine;
 import dev.redlock.node.Log;
 import dev.redlock.telemetry.AcquireTimesReader;
@@ -240,8 +241,16 @@ public final class RedlockMetrics implements MeterBinder {
             addGauge("redlock.retained", Tags.empty(), client -> client.counters().retainedCount(), "Retained locks");
             addCount("redlock.retained.grants", RedlockCounters::localGrantCount,
                     "Acquisitions that got a retained lock, without the nodes");
-            addCount("redlock.retained.revocations", RedlockCounters::revokedCount,
-                    "Retained locks that were released for another client");
+            for (RetentionEnd cause : RetentionEnd.values()) {
+                addCount("redlock.retained.ended", "cause", cause.name(), counters -> counters.retentionEndCount(cause),
+                        "Locks that are retained no longer");
+            }
+            add(FunctionTimer.builder("redlock.retained.revocation", redlock,
+                    client -> client.counters().revocationCount(), client -> client.counters().revocationNs(),
+                    TimeUnit.NANOSECONDS)
+                    .description("Releases of retained locks without a holder that another client asked for")
+                    .tags(tags)
+                    .register(registry));
         }
 
         private void addCount(String name, ToLongFunction<RedlockCounters> count, String description) {

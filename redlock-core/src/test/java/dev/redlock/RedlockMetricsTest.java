@@ -205,7 +205,10 @@ class RedlockMetricsTest extends VirtualTest {
         world.runMs(5);
         lines = scrape();
         assertValue(0, lines, "redlock_retained");
-        assertValue(1, lines, "redlock_retained_revocations_total");
+        assertValue(1, lines, "redlock_retained_ended_total{cause=\"REVOKED\"}");
+        assertValue(0, lines, "redlock_retained_ended_total{cause=\"EXPIRED\"}");
+        assertValue(1, lines, "redlock_retained_revocation_seconds_count");
+        assertValue(0.000_2, lines, "redlock_retained_revocation_seconds_sum");
     }
 
     /** Names of locks would make a series for each, and passwords would be published. */

@@ -2,6 +2,7 @@ package dev.redlock.engine;
 
 import dev.redlock.api.AcquireOutcome;
 import dev.redlock.api.ReleaseOutcome;
+import dev.redlock.api.RetentionEnd;
 import dev.redlock.node.Counters;
 
 /**
@@ -36,8 +37,11 @@ public final class ConductorCounters extends Counters {
     public static final int RETAINED = COMMANDS + 1;
     /** Of locks that are retained no longer. */
     static final int LOCAL_GRANTS = COMMANDS + 2;
+    /** Releases of locks that another client wanted and no local lease had, and their time in ns. */
+    public static final int REVOCATIONS = COMMANDS + 3;
+    public static final int REVOCATION_NS = COMMANDS + 4;
     /** Index of the first reason why a lock is retained no longer; the others follow by ordinal. */
-    public static final int RETENTION_END_FIRST = COMMANDS + 3;
+    public static final int RETENTION_END_FIRST = COMMANDS + 5;
 
     ConductorCounters() {
         super(RETENTION_END_FIRST + RetentionEnd.values().length);

@@ -264,12 +264,14 @@ final class RetainedLease extends KeyedMap.Keyed implements LeaseLoop {
         return isWanted || state() == WANTED || state() == BOUND;
     }
 
-    /** Ends it for all callers but the present holder. Returns the state before. */
+    /** Ends it for all callers but the present holder. A grant that is not complete does not count. */
     int end() {
         long before;
+        long granted;
         do {
             before = word;
-        } while (!WORD.compareAndSet(this, before, with(before, ENDED)));
+            granted = (before & STATE_MASK) == GRANTING ? before - (1 << NUMBER_SHIFT) : before;
+        } while (!WORD.compareAndSet(this, before, with(granted, ENDED)));
         return (int) before & STATE_MASK;
     }
 

@@ -4,6 +4,7 @@ import dev.redlock.api.AcquireOutcome;
 import dev.redlock.api.ExtendOutcome;
 import dev.redlock.api.LeaseState;
 import dev.redlock.api.ReleaseOutcome;
+import dev.redlock.api.RetentionEnd;
 import dev.redlock.node.LockKind;
 import dev.redlock.node.Log;
 import io.netty.buffer.ByteBuf;
@@ -314,6 +315,9 @@ final class RetainedLocks extends Retention {
             if (before >= RetainedLease.HELD) {
                 giveClaim(entry, entry.holder());
             } else if (wasRetained || before == RetainedLease.PREPARING) {
+                if (wasRetained && cause == RetentionEnd.REVOKED) {
+                    time(entry.lease);
+                }
                 keeper.releases.releaseNow(entry.lease);
             }
             if (wasRetained) {
@@ -322,6 +326,15 @@ final class RetainedLocks extends Retention {
         } catch (RuntimeException | Error e) {
             Log.error("the end of a retained lock threw; keys that were not released expire with their ttl", e);
         }
+    }
+
+    /** Times the release of a lock that another client waits for. */
+    private void time(LeaseHandle keeping) {
+        long startNs = services.telemetry.clockNs();
+        keeping.releaseCallback = (lease, outcome) -> {
+            counters.add(ConductorCounters.REVOCATION_NS, services.telemetry.clockNs() - startNs);
+            counters.add(ConductorCounters.REVOCATIONS, 1);
+        };
     }
 
     /** Ends it for all callers but the present holder. Returns the state before. */

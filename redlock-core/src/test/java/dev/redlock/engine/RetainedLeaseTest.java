@@ -12,6 +12,8 @@ import dev.redlock.api.ReleaseOutcome;
 import dev.redlock.quorum.Majority;
 import dev.redlock.sim.VirtualWorld;
 import dev.redlock.time.NanoClock;
+import java.lang.invoke.MethodHandles;
+import java.lang.invoke.VarHandle;
 import java.lang.management.ManagementFactory;
 import java.lang.reflect.Proxy;
 import java.util.concurrent.atomic.AtomicBoolean;
@@ -93,6 +95,20 @@ class RetainedLeaseTest extends VirtualTest {
         world.runMs(1);
         assertEquals(LeaseState.RELEASED, lease.state());
         assertEquals(RetainedLease.FREE, entry.state());
+    }
+
+    /** The event loop ends the lock while a caller is between its steps, and then the caller has no lock. */
+    @Test
+    void aGrantThatIsNotCompleteDoesNotCount() throws Exception {
+        retained();
+        long before = client.redlock().counters().localGrantCount();
+        VarHandle word = MethodHandles.privateLookupIn(RetainedLease.class, MethodHandles.lookup())
+                .findVarHandle(RetainedLease.class, "word", long.class);
+        word.setVolatile(entry, (entry.grantCount() + 1 << 3) + RetainedLease.GRANTING);
+        client.engine().execute(() -> client.engine().engine().retainedLocks().onNodeLost());
+        world.runMs(5);
+        assertEquals(RetainedLease.ENDED, entry.state());
+        assertEquals(before, client.redlock().counters().localGrantCount());
     }
 
     /** A second thread cancels the first use, while the event loop is about to look at it and the next use begins. */

@@ -3,6 +3,7 @@ package dev.redlock.loadtest.chaos;
 import dev.redlock.Redlock;
 import dev.redlock.RedlockContext;
 import dev.redlock.api.RestartGuardMode;
+import dev.redlock.api.RetentionEnd;
 import dev.redlock.cli.ClientTls;
 import dev.redlock.cli.TlsFileOptions;
 import dev.redlock.loadtest.history.HistoryFile;
@@ -87,7 +88,8 @@ public final class ChaosWorkerCommand implements Callable<Integer> {
                 boolean isClean = redlock.closeWithin(CLOSE_TIMEOUT).isClean();
                 tally.count(isClean ? "closed clean" : "closed with releases unconfirmed");
                 tally.count("retained locks, local grants", redlock.counters().localGrantCount());
-                tally.count("retained locks, revoked", redlock.counters().revokedCount());
+                tally.count("retained locks, revoked",
+                        redlock.counters().retentionEndCount(RetentionEnd.REVOKED));
                 tally.count("lease lost", redlock.counters().lostCount());
                 tally.count("fence raised", redlock.counters().raisedCount());
                 tally.count("release debt paid",

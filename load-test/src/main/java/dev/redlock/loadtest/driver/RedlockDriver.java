@@ -14,6 +14,7 @@ import dev.redlock.api.NodeState;
 import dev.redlock.api.ReleaseCallback;
 import dev.redlock.api.ReleaseOutcome;
 import dev.redlock.api.RestartGuardMode;
+import dev.redlock.api.RetentionEnd;
 import dev.redlock.api.TlsProvider;
 import dev.redlock.api.TransportKind;
 import dev.redlock.cli.Counted;
@@ -268,7 +269,7 @@ public record RedlockDriver(ApiForm form, CommandMode commands, boolean isEachRe
             counters.put("expired", own.expiredCount());
             counters.put(LOCAL_GRANTS, own.localGrantCount());
             counters.put("retained.now", own.retainedCount());
-            counters.put("retained.revoked", own.revokedCount());
+            counters.put("retained.revoked", own.retentionEndCount(RetentionEnd.REVOKED));
             counters.put("nodes.granted", sum(NodeStatus::grantedCount));
             counters.put("nodes.refused", sum(NodeStatus::refusedCount));
             counters.put("nodes.errors", sum(NodeStatus::errorCount));

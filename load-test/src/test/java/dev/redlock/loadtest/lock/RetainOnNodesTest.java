@@ -10,6 +10,7 @@ import dev.redlock.api.AcquireOutcome;
 import dev.redlock.api.Lease;
 import dev.redlock.api.ReleaseOutcome;
 import dev.redlock.api.RestartGuardMode;
+import dev.redlock.api.RetentionEnd;
 import dev.redlock.loadtest.Await;
 import dev.redlock.trial.nodes.RedisNodes;
 import dev.redlock.trial.nodes.RequiredNodes;
@@ -61,7 +62,7 @@ class RetainOnNodesTest {
             }
             Collections.sort(tookMs);
             assertTrue(tookMs.get(ROUNDS / 2) < WOKEN_MS_MAX, tookMs::toString);
-            assertEquals(ROUNDS, client.counters().revokedCount());
+            assertEquals(ROUNDS, client.counters().retentionEndCount(RetentionEnd.REVOKED));
             assertEquals(20 * ROUNDS, client.counters().localGrantCount());
         }
     }

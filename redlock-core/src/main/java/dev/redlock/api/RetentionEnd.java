@@ -1,4 +1,4 @@
-package dev.redlock.engine;
+package dev.redlock.api;
 
 /**
  * Why the client retains a lock no longer.
