@@ -178,6 +178,7 @@ class LoggerFaultsTest extends VirtualTest {
         hostileWorld(fault);
         for (int round = 0; round < 9; round++) {
             int index = round % 3;
+            hold("held/" + round, AcquireOptions.ofTtl(LONG).tryOnce());
             CompletableFuture<AcquireOutcome> before = acquireAsync(client, options());
             switch (round / 3) {
                 case 0 -> node(index).breakConnections();
