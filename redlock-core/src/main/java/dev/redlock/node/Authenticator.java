@@ -62,7 +62,6 @@ final class Authenticator {
     private Use use = Use.NONE;
     /** The call in progress; null if there is none. */
     private Call call;
-    private boolean isResp3;
     private long refreshAfterNs;
     /** Replies on an earlier connection do not count. */
     private int connectionNumber;

@@ -203,9 +203,4 @@ public final class LoadOptions {
     public boolean isOpen() {
         return !rates.isEmpty();
     }
-
-    Duration hold() {
-        return hold;
-    }
-
 }
