@@ -101,7 +101,7 @@ class CirclesTest {
         return type.substring(0, type.lastIndexOf('.'));
     }
 
-    /** The sets of more than one member in which each reaches each. */
+    /** The sets of more than one in which each reaches each. */
     private static Set<Set<String>> circles(Map<String, Set<String>> needs) {
         Map<String, Set<String>> reached = new TreeMap<>();
         needs.keySet().forEach(one -> reached.put(one, reached(one, needs)));

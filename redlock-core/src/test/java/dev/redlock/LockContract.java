@@ -291,11 +291,11 @@ public abstract class LockContract extends SetContract {
         List<Redlock> both = List.of(client(), client());
         AtomicInteger inside = new AtomicInteger();
         AtomicInteger overlaps = new AtomicInteger();
-        AtomicInteger turns = new AtomicInteger();
+        AtomicInteger grants = new AtomicInteger();
         List<Thread> threads = new ArrayList<>();
         for (int i = 0; i < 4; i++) {
             Redlock client = both.get(i % 2);
-            Thread thread = new Thread(() -> takeTurns(client, inside, overlaps, turns));
+            Thread thread = new Thread(() -> runCycles(client, inside, overlaps, grants));
             threads.add(thread);
             thread.start();
         }
@@ -303,17 +303,17 @@ public abstract class LockContract extends SetContract {
             thread.join();
         }
         assertEquals(0, overlaps.get(), "two holders at the same time");
-        assertEquals(40, turns.get(), "every worker got the lock each time");
+        assertEquals(40, grants.get(), "every worker got the lock each time");
         awaitNoKey();
     }
 
-    private void takeTurns(Redlock client, AtomicInteger inside, AtomicInteger overlaps,
-            AtomicInteger turns) {
+    private void runCycles(Redlock client, AtomicInteger inside, AtomicInteger overlaps,
+            AtomicInteger grants) {
         try {
-            for (int turn = 0; turn < 10; turn++) {
+            for (int cycle = 0; cycle < 10; cycle++) {
                 try (Lease lease = client.tryAcquire(resource, LONG, Duration.ofSeconds(30)).lease()) {
                     overlaps.addAndGet(inside.incrementAndGet() == 1 && lease.isHeld() ? 0 : 1);
-                    turns.incrementAndGet();
+                    grants.incrementAndGet();
                     Thread.yield();
                     inside.decrementAndGet();
                 }

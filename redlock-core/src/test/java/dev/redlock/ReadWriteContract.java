@@ -195,7 +195,7 @@ public abstract class ReadWriteContract extends SemaphoreContract {
             AcquireOptions options = (i < 4 ? READ_ONCE : WRITE_ONCE).waitUpTo(Duration.ofSeconds(50));
             int writersMax = i < 4 ? 0 : 1;
             threads.add(new Thread(() -> {
-                for (int turn = 0; turn < 8; turn++) {
+                for (int cycle = 0; cycle < 8; cycle++) {
                     try (Lease lease = acquired(client.acquire(resource, options))) {
                         mine.incrementAndGet();
                         boolean isRight = writers.get() == writersMax && (writersMax == 0 || readers.get() == 0);

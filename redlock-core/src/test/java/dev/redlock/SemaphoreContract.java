@@ -175,7 +175,7 @@ public abstract class SemaphoreContract extends ContractNodes {
         for (int i = 0; i < 8; i++) {
             Redlock client = both.get(i % 2);
             threads.add(new Thread(() -> {
-                for (int turn = 0; turn < 8; turn++) {
+                for (int cycle = 0; cycle < 8; cycle++) {
                     try (Lease lease = acquired(client.acquire(resource,
                             waitingForPermitOf(permits).waitUpTo(Duration.ofSeconds(50))))) {
                         most.accumulateAndGet(holders.incrementAndGet(), Math::max);

@@ -275,7 +275,7 @@ public abstract class SetContract extends ReadWriteContract {
             int first) {
         int second = (first + 1) % names.size();
         try {
-            for (int turn = 0; turn < 10; turn++) {
+            for (int cycle = 0; cycle < 10; cycle++) {
                 try (Lease lease = acquired(client.acquireAll(List.of(names.get(first), names.get(second)), WAITING))) {
                     overlaps.addAndGet(holders[first].incrementAndGet() + holders[second].incrementAndGet() == 2
                             && lease.isHeld() ? 0 : 1);

@@ -82,7 +82,7 @@ class SetOrderTest extends VirtualTest {
         int sets = grants(clientCount, callerCount, i -> List.of("shared", "own/" + i));
         double refusedPerGrant = (double) refusedCount / sets;
         assertTrue(refusedPerGrant <= refusedMax, () -> refusedPerGrant + " refused attempts per grant");
-        // Nobody is passed over: each waits for about one turn of all.
+        // Nobody is passed over: each waits for about one cycle of all.
         long allNs = clientCount * callerCount * 2 * HOLD_NS;
         assertTrue(longestWaitNs <= allNs, () -> "one waited for " + longestWaitNs / 1_000 + " us");
         assertTrue(2 * sets >= plain, () -> sets + " grants of sets, " + plain + " of a plain lock");
@@ -141,7 +141,7 @@ class SetOrderTest extends VirtualTest {
     }
 
     /**
-     * Two neighbours that take turns do not keep out the set between them. With two clients, the longest wait depends
+     * Two neighbours that alternate do not keep out the set between them. With two clients, the longest wait depends
      * on the order of the pushes: it was 210 to 450 ms over sixteen random sequences of holds.
      */
     @Test

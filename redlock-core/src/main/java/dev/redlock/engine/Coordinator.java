@@ -14,11 +14,11 @@ final class Coordinator {
 
     static final int NONE = -1;
     private static final int GRACE_ROUND_TRIPS = 3;
-    private static final int TURN_ROUND_TRIPS = 6;
+    private static final int HANDOFFS_ROUND_TRIPS = 6;
     /** A few handoffs on a local network, on a machine that is busy. */
-    private static final long TURN_NS_MIN = 2_000_000;
+    private static final long HANDOFFS_NS_MIN = 2_000_000;
     /** The shortest backstop of a waiter without pushes. */
-    private static final long TURN_DELAY_NS_MAX = 250_000_000;
+    private static final long PLACE_DELAY_NS_MAX = 250_000_000;
     /** A round trip on a local network, on a machine that is busy. */
     private static final long GRACE_NS_MIN = 1_000_000;
 
@@ -100,10 +100,10 @@ final class Coordinator {
     long placeDelayNs(LockKey key, int place) {
         int preceding = place - Ticket.FIRST_PLACE;
         int coordinator = preceding > 0 ? of(key) : NONE;
-        return coordinator == NONE ? 0 : Math.min(TURN_DELAY_NS_MAX, preceding * turnNs(coordinator));
+        return coordinator == NONE ? 0 : Math.min(PLACE_DELAY_NS_MAX, preceding * handoffsNs(coordinator));
     }
 
-    private long turnNs(int coordinator) {
-        return Math.max(TURN_NS_MIN, TURN_ROUND_TRIPS * roundTripNs(coordinator));
+    private long handoffsNs(int coordinator) {
+        return Math.max(HANDOFFS_NS_MIN, HANDOFFS_ROUND_TRIPS * roundTripNs(coordinator));
     }
 }

@@ -31,7 +31,7 @@ import java.util.function.Consumer;
  *
  * @threading event-loop-confined
  */
-final class FirstContact implements FreshGroup.Member {
+final class FirstContact implements FreshGroup.Contact {
 
     private static final long READ_PERIOD_NS = 1_000 * NS_PER_MS;
     /** Another client may be marking the group now, so the first delays are short. They double up to the period. */

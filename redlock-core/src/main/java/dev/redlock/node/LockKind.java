@@ -15,7 +15,7 @@ public enum LockKind {
     READ("_read"),
     /** The key of a plain lock, which readers exclude too. A waiting writer keeps new readers away. */
     WRITE("_write"),
-    /** A permit of a semaphore: one of some slots, each of which is a plain lock. Its only script looks for a slot. */
+    /** A permit of a semaphore, each of which is a plain lock. Its only script looks for a free permit. */
     PERMIT("");
 
     private final String suffix;

@@ -16,7 +16,7 @@ final class SimWaiters {
     private static final long NEVER = Long.MAX_VALUE;
     /** The longest backstop, and the longest round trip. */
     private static final long BACKSTOP_NS = 500 * MS + 50 * MS;
-    /** Some round trips of a millisecond each, the turns of two other clients, and a pause after handoffs. */
+    /** Some round trips of a millisecond each, the leases of two other clients, and a pause after handoffs. */
     private static final long WOKEN_NS = 60 * MS;
     /** The clients have connected, and waiters have repeated the attempts that failed before. */
     private static final long CONNECTED_NS = 200 * MS;

@@ -37,7 +37,7 @@ final class StepTrace {
     /** Null without clusters. */
     private final StepOwners owners;
     private final Map<String, Token> tokens = new HashMap<>();
-    private final Map<String, Member> members = new HashMap<>();
+    private final Map<String, TracedClient> tracedClients = new HashMap<>();
     /** Tokens of attempts and leases. */
     private final List<Token> active = new ArrayList<>();
     private final List<Map<String, Key>> present = new ArrayList<>();
@@ -48,14 +48,14 @@ final class StepTrace {
     private long pollCount;
 
     /** A client. */
-    private static final class Member {
+    private static final class TracedClient {
         private final VirtualWorld.Client client;
         private final List<String> order;
         private long allowanceConstantNs;
         private long unseenNs;
         private final Map<Object, Held> held = new IdentityHashMap<>();
 
-        Member(VirtualWorld.Client client, List<String> order) {
+        TracedClient(VirtualWorld.Client client, List<String> order) {
             this.client = client;
             this.order = order;
         }
@@ -79,7 +79,7 @@ final class StepTrace {
     /** A token that was sent. */
     private static final class Token {
         private final String name;
-        private final Member member;
+        private final TracedClient traced;
         private final SentCommand first;
         private boolean isActive = true;
         private boolean isHeld;
@@ -93,9 +93,9 @@ final class StepTrace {
         private int round;
         private int restRound;
 
-        Token(String name, Member member, SentCommand first) {
+        Token(String name, TracedClient traced, SentCommand first) {
             this.name = name;
-            this.member = member;
+            this.traced = traced;
             this.first = first;
         }
     }
@@ -228,12 +228,12 @@ final class StepTrace {
     void addClient(VirtualWorld.Client client, long driftConstantMs, long clockSampleMs, List<String> order,
             String... lists) {
         String name = client.name();
-        Member member = new Member(client, order);
-        member.allowanceConstantNs = driftConstantMs * NS_PER_MS;
-        member.unseenNs = clockSampleMs == 0 ? 0 : 2 * (clockSampleMs + 100) * NS_PER_MS;
-        members.put(name, member);
+        TracedClient traced = new TracedClient(client, order);
+        traced.allowanceConstantNs = driftConstantMs * NS_PER_MS;
+        traced.unseenNs = clockSampleMs == 0 ? 0 : 2 * (clockSampleMs + 100) * NS_PER_MS;
+        tracedClients.put(name, traced);
         List<Object> words = new ArrayList<>(
-                List.of(name, TTL_DRIFT_PPM, member.allowanceConstantNs, member.unseenNs));
+                List.of(name, TTL_DRIFT_PPM, traced.allowanceConstantNs, traced.unseenNs));
         words.addAll(List.of(lists));
         write(Step.of(world.nowNs(), "client", words.toArray()));
     }
@@ -322,7 +322,7 @@ final class StepTrace {
         if (due.key == null) {
             finish(due.atNs, due.token);
             // Its client, which may be paused, knows in its next turn, and may send more until then.
-            VirtualWorld.Client client = due.token.member.client;
+            VirtualWorld.Client client = due.token.traced.client;
             due.token.decidedTurn = client.turnCount() + (client.isBusy() ? 0 : 1);
             return;
         }
@@ -342,7 +342,7 @@ final class StepTrace {
         if (token.isActive) {
             token.isActive = false;
             token.isHeld = false;
-            token.decidedTurn = token.member.client.turnCount();
+            token.decidedTurn = token.traced.client.turnCount();
             active.remove(token);
             write(Step.of(atNs, "finish", token.name));
         }
@@ -353,17 +353,17 @@ final class StepTrace {
         pollCount++;
         for (int i = 0; i < world.clients().size(); i++) {
             VirtualWorld.Client client = world.clients().get(i);
-            Member member = members.get(client.name());
-            if (member != null) {
-                client.engine().engine().forEachHeld(lease -> onHeld(member, lease));
-                member.held.values().removeIf(this::isGone);
+            TracedClient traced = tracedClients.get(client.name());
+            if (traced != null) {
+                client.engine().engine().forEachHeld(lease -> onHeld(traced, lease));
+                traced.held.values().removeIf(this::isGone);
             }
         }
     }
 
-    private void onHeld(Member member, Lease lease) {
+    private void onHeld(TracedClient traced, Lease lease) {
         Object claim = TestEngine.claimOf(lease);
-        Held held = member.held.get(claim);
+        Held held = traced.held.get(claim);
         if (held == null || held.lease != lease) {
             // Another handle may keep the lock of a released one.
             int round = held == null ? 0 : held.round;
@@ -372,12 +372,12 @@ final class StepTrace {
                 return;
             }
             if (token == null) {
-                token = new Token("unsent", member, null);
+                token = new Token("unsent", traced, null);
             }
             boolean isNew = held == null;
             held = new Held(token, lease);
             held.round = round;
-            member.held.put(claim, held);
+            traced.held.put(claim, held);
             if (isNew) {
                 win(held);
             }
@@ -390,8 +390,8 @@ final class StepTrace {
         Token token = held.token;
         token.untilNs = TestEngine.validUntilNs(held.lease);
         token.isHeld = true;
-        token.decidedTurn = token.member.client.turnCount();
-        write(Step.of(world.nowNs(), "win", token.name, token.member.nodes(TestEngine.grantedMask(held.lease)),
+        token.decidedTurn = token.traced.client.turnCount();
+        write(Step.of(world.nowNs(), "win", token.name, token.traced.nodes(TestEngine.grantedMask(held.lease)),
                 token.untilNs,
                 TestEngine.acquiredNs(held.lease),
                 TestEngine.isFenced(held.lease) ? TestEngine.fenceOf(held.lease) : ""));
@@ -402,7 +402,7 @@ final class StepTrace {
         int round = TestEngine.extensionOf(claim);
         long untilNs = TestEngine.validUntilNs(held.lease);
         if (untilNs - token.untilNs > 0) {
-            String votes = round == held.round ? token.member.nodes(TestEngine.extensionVotes(claim)) : "*";
+            String votes = round == held.round ? token.traced.nodes(TestEngine.extensionVotes(claim)) : "*";
             token.restRound = held.round;
             token.untilNs = untilNs;
             write(Step.of(world.nowNs(), "winExtension", token.name, votes, untilNs));
@@ -419,7 +419,7 @@ final class StepTrace {
             held.round = round;
             held.token.round = round;
             // The lease may end between the check of its validity and the round that the same turn opens.
-            if (held.token.isActive || held.token.decidedTurn != held.token.member.client.turnCount()) {
+            if (held.token.isActive || held.token.decidedTurn != held.token.traced.client.turnCount()) {
                 write(Step.of(world.nowNs(), "extend", held.token.name, round));
             }
         }
@@ -427,7 +427,7 @@ final class StepTrace {
 
     /** A lease that looks held is held, whatever its client does. */
     private boolean isGone(Held held) {
-        boolean isBusy = held.token.member.client.isBusy();
+        boolean isBusy = held.token.traced.client.isBusy();
         if (held.mark == pollCount || TestEngine.looksHeld(held.lease, held.use) && held.token.isActive
                 || isBusy && TestEngine.isKept(held.lease, held.use)) {
             return false;
@@ -445,11 +445,11 @@ final class StepTrace {
         for (SentCommand command : commands) {
             Token token = tokens.get(command.token());
             if (token == null && command.verb().equals("acquire") && isLock(command)) {
-                token = new Token("t" + tokens.size(), members.get(client), command);
+                token = new Token("t" + tokens.size(), tracedClients.get(client), command);
                 tokens.put(command.token(), token);
                 active.add(token);
                 token.untilNs = world.nowNs() + command.ttlMs() * NS_PER_MS
-                        - token.member.allowanceNs(command.ttlMs() * NS_PER_MS);
+                        - token.traced.allowanceNs(command.ttlMs() * NS_PER_MS);
             }
             if (token != null && rejected == null) {
                 int round = command.verb().equals("extend") ? token.round : 0;
@@ -472,7 +472,7 @@ final class StepTrace {
             case "acquire" -> {
                 token.firstRounds.putIfAbsent(nodeOf(index), 0);
                 // The commands of one turn leave one after another, and the attempt may be decided in between.
-                boolean isLate = token.decidedTurn == token.member.client.turnCount();
+                boolean isLate = token.decidedTurn == token.traced.client.turnCount();
                 guarded(client, index, Step.of(nowNs, "ask", token.name, client, asked,
                         String.join(",", command.keys()), command.isReader() ? "reader" : "-",
                         command.ttlMs() * NS_PER_MS, isLate ? "late" : ""));

@@ -13,10 +13,10 @@ import java.util.SplittableRandom;
 
 /**
  * One cycle in flight: acquire, release, and again when the rig starts it. A driver may report an outcome before its
- * call returns; {@link #turn} turns this recursion into a loop. Every call has one outcome, so either the calling
+ * call returns; {@link #proceed} turns this recursion into a loop. Every call has one outcome, so either the calling
  * thread continues or another one does. This needs no atomic operation: a fast client has few nanoseconds per cycle.
  *
- * @threading any thread, one turn at a time
+ * @threading any thread, one step at a time
  */
 final class LoadCycle implements LockListener {
     private final LoadTestRig rig;
@@ -49,7 +49,7 @@ final class LoadCycle implements LockListener {
     private LatencyRecorder.Writer acquireLatencies;
     private LatencyRecorder.Writer releaseLatencies;
     private LatencyRecorder.Writer cycleLatencies;
-    // Written by one turn at a time; read after the load has stopped. The usual outcomes have fields of their own,
+    // Written by one step at a time; read after the load has stopped. The usual outcomes have fields of their own,
     // because the servers clear the caches between two steps of a cycle, and each object that a step touches counts.
     private long acquiredCount;
     private long releasedCount;
@@ -91,7 +91,7 @@ final class LoadCycle implements LockListener {
         if (!isOneTarget) {
             use(next());
         }
-        turn();
+        proceed();
     }
 
     private void use(Target next) {
@@ -118,7 +118,7 @@ final class LoadCycle implements LockListener {
     }
 
     /** Takes the next step: releases the lock if it is held, otherwise acquires it. */
-    void turn() {
+    void proceed() {
         Thread current = Thread.currentThread();
         if (stepping == current) {
             continuing = current;

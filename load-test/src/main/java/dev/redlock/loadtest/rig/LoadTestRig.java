@@ -342,7 +342,7 @@ public final class LoadTestRig {
                 return;
             }
             if (cycle.intendedNs() + plan.waitBudget.toNanos() - nowNs > 0) {
-                time.schedule(cycle::turn, cycle.randomNs(RETRY_NS_MIN, RETRY_NS_MAX));
+                time.schedule(cycle::proceed, cycle.randomNs(RETRY_NS_MIN, RETRY_NS_MAX));
                 return;
             }
         }
@@ -364,9 +364,9 @@ public final class LoadTestRig {
     /** The lock is held: releases it now, or after the hold time. */
     void onHeld(LoadCycle cycle) {
         if (holdNs == 0 || isStopping) {
-            cycle.turn();
+            cycle.proceed();
         } else {
-            time.schedule(cycle::turn, holdNs);
+            time.schedule(cycle::proceed, holdNs);
         }
     }
 

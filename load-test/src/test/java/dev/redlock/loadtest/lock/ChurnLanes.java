@@ -57,7 +57,7 @@ final class ChurnLanes {
         for (int i = 0; i < FREE; i++) {
             Cancelled cancelled = null;
             if (i < CANCELLED) {
-                // One half is given up while an attempt is under way, the other while it waits for its turn.
+                // One half is given up while an attempt is under way, the other while it waits in a queue.
                 cancelled = i % 2 == 0
                         ? new Cancelled(redlock.key("churn/cancelled/" + i), options)
                         : new Cancelled(redlock.key(held(i)), options.waitUpTo(Duration.ofSeconds(30)));

@@ -23,7 +23,7 @@ public final class FreshGroup {
      *
      * @threading event-loop-confined
      */
-    public interface Member {
+    public interface Contact {
 
         boolean isCandidate();
 
@@ -40,64 +40,64 @@ public final class FreshGroup {
         void check(int number);
     }
 
-    private final List<Member> members = new ArrayList<>();
+    private final List<Contact> contacts = new ArrayList<>();
     /** The replies of an earlier check do not count. */
     private int checkNumber;
     private int freshCount;
     private String problem;
 
     /** Each node of the event loop adds itself. */
-    public void add(Member member) {
-        members.add(member);
+    public void add(Contact contact) {
+        contacts.add(contact);
     }
 
-    /** A member has completed its handshake, and only a fresh group lets it vote early. */
+    /** A node has completed its handshake, and only a fresh group lets it vote early. */
     public void onCandidate() {
-        if (!members.stream().allMatch(Member::isCandidate)) {
+        if (!contacts.stream().allMatch(Contact::isCandidate)) {
             return;
         }
         int number = ++checkNumber;
         freshCount = 0;
         problem = null;
-        members.forEach(member -> member.check(number));
+        contacts.forEach(contact -> contact.check(number));
     }
 
-    /** A member has replied to a check. It is young and empty if it has no problem. */
-    public void onChecked(int number, String memberProblem) {
+    /** A node has replied to a check. It is young and empty if it has no problem. */
+    public void onChecked(int number, String nodeProblem) {
         if (number != checkNumber) {
             return;
         }
-        if (memberProblem != null) {
+        if (nodeProblem != null) {
             checkNumber++;
-            problem = memberProblem;
-        } else if (++freshCount == members.size()) {
+            problem = nodeProblem;
+        } else if (++freshCount == contacts.size()) {
             checkNumber++;
-            members.forEach(Member::onGroupAdmitted);
+            contacts.forEach(Contact::onGroupAdmitted);
         }
     }
 
-    /** The connection to a member has ended, so its next process may be another one. */
+    /** The connection to a node has ended, so its next process may be another one. */
     public void onDisconnected() {
         checkNumber++;
     }
 
-    /** A connected member is old, or replaced a known process: the group cannot become fresh. */
+    /** A connected node is old, or replaced a known process: the group cannot become fresh. */
     public void onRuledOut() {
-        members.forEach(Member::onGroupRuledOut);
+        contacts.forEach(Contact::onGroupRuledOut);
     }
 
     /** Why the nodes are no fresh group, a main clause. */
     public String problem() {
         return problem != null
                 ? problem
-                : members.stream()
-                        .map(Member::groupProblem)
+                : contacts.stream()
+                        .map(Contact::groupProblem)
                         .filter(Objects::nonNull)
                         .findFirst()
                         .orElse("they are being checked");
     }
 
     public boolean isRuledOut() {
-        return members.stream().anyMatch(Member::isRulingOutGroup);
+        return contacts.stream().anyMatch(Contact::isRulingOutGroup);
     }
 }
