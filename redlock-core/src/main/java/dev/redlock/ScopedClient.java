@@ -134,8 +134,8 @@ abstract class ScopedClient extends ConnectedClient {
     }
 
     /**
-     * Joins a leader election: of all candidates of a resource, one leads at a time. The candidate waits for its turn,
-     * leads for a term, and joins again after the term, until it or the client is closed.
+     * Joins a leader election: of all candidates of a resource, one leads at a time. The candidate waits for the
+     * lock, leads for a term, and joins again after the term, until it or the client is closed.
      *
      * @param resource  the name of the lock, which excludes plain locks of the same name
      * @param options   of the lock, whose ttl is the time until the next leader if this process dies. The lock is

@@ -86,7 +86,7 @@ class CompetitionTest extends VirtualTest {
     @ParameterizedTest
     @CsvSource({"1, 5, 20, 10", "1, 60, 20, 10", "2, 5, 20, 30", "2, 60, 20, 30", "2, 60, 3000, 15", "3, 5, 20, 10",
         "3, 60, 20, 10"})
-    void twoClientsTakeTurns(int callers, int holdMs, int thinkUs, int longestRun) {
+    void twoClientsAlternate(int callers, int holdMs, int thinkUs, int longestRun) {
         Random random = new Random(5);
         List<VirtualWorld.Client> served = new ArrayList<>();
         VirtualWorld.Client first = world(3);

@@ -331,13 +331,13 @@ class HandoffPauseTest extends VirtualTest {
         }
         assertEquals(11, leases, "leases of a millisecond until the lock is free");
         other.resume();
-        world.await("their turn", 3, theirs::isDone);
+        world.await("their grant", 3, theirs::isDone);
         acquired(theirs.join()).releaseAsync();
         acquired(get(waiting.remove())).releaseAsync();
         world.runMs(100);
     }
 
-    /** A client that has given up leaves its ticket: it costs one pause and one attempt that waits for its turn. */
+    /** A client that has given up leaves its ticket: it costs one pause and one attempt that waits in its place. */
     @Test
     void aTicketOfAClientThatHasGivenUpCostsOnePause() {
         owner = world(3);

@@ -185,12 +185,12 @@ class SetOrderTest extends VirtualTest {
     }
 
     @Test
-    void aSetThatIsRefusedPassesItsTurnOn() {
+    void aSetThatIsRefusedPassesItsPriorityOn() {
         assertYoungerIsServed(false);
     }
 
     @Test
-    void aSetThatGivesUpPassesItsTurnOn() {
+    void aSetThatGivesUpPassesItsPriorityOn() {
         assertYoungerIsServed(true);
     }
 }

@@ -68,9 +68,9 @@ class TicketRegressionTest extends VirtualTest {
         assertTrue(tookUs <= 1_000, () -> "woken after " + tookUs + " us");
     }
 
-    /** The turns of clients that did not come any more lasted longer than the budget, with the lock free. */
+    /** The delays for clients that did not come any more lasted longer than the budget, with the lock free. */
     @Test
-    void aWaiterWithALateTurnTriesAfterTheExpiry() {
+    void aWaiterInALatePlaceTriesAfterTheExpiry() {
         VirtualWorld.Client dead = connect(2_000_000);
         eachNode(node -> node.redis().activeExpiry(() -> 10_000));
         acquired(acquire(dead, AcquireOptions.ofTtl(Duration.ofSeconds(3)).tryOnce()));
@@ -127,9 +127,9 @@ class TicketRegressionTest extends VirtualTest {
         }
     }
 
-    /** It missed its turn once, and had no place from then on: nobody yielded to it. */
+    /** Its ticket passed once, and it had no place from then on: nobody yielded to it. */
     @Test
-    void aClientThatHasMissedItsTurnGetsAnother() {
+    void aClientWhoseTicketHasPassedGetsAnother() {
         VirtualWorld.Client owner = connect(LINK_NS);
         VirtualWorld.Client late = client();
         long[] delayNs = {40 * NS_PER_MS};

@@ -189,7 +189,7 @@ class WakeUpTest extends VirtualTest {
     }
 
     @Test
-    void aClientThatHasGivenUpCostsItsTurnOnce() {
+    void aClientThatHasGivenUpCostsItsDelayOnce() {
         VirtualWorld.Client client = slowWorld(3);
         Lease holder = lease(client);
         acquireAsync(client(), options().waitUpTo(Duration.ofMillis(20)));
@@ -203,9 +203,9 @@ class WakeUpTest extends VirtualTest {
         assertTrue(nextUs <= 2_000 + WOKEN_US, () -> "after " + nextUs + " us");
     }
 
-    /** A waiter in a late place whose budget ends before its turn tries once more. */
+    /** A waiter in a late place whose budget ends before its delay tries once more. */
     @Test
-    void aShortBudgetIsNotSpentOnTheTurnsOfOthers() {
+    void aShortBudgetIsNotSpentOnTheTicketsOfOthers() {
         VirtualWorld.Client client = slowWorld(3);
         Lease holder = lease(client);
         for (int i = 0; i < 20; i++) {

@@ -53,7 +53,7 @@ final class Fairness {
     private final int handoffsMax;
     /** No lease counts for more time than this: even of long ones, not each release asks. */
     private final long usedNsMax;
-    /** A place for each competition, by the hash of its key. One that another replaces starts anew. */
+    /** A bucket for each competition, by the hash of its key. One that another replaces starts anew. */
     private final Competition[] competitions = new Competition[CAPACITY];
     /** While it is 0, no lock has a competition. */
     int size;
@@ -119,8 +119,8 @@ final class Fairness {
         this.random = retryDelays.random();
         this.handoffsMax = handoffsMax;
         this.usedNsMax = QUESTION_INTERVAL_NS / Math.max(1, handoffsMax);
-        for (int place = 0; place < CAPACITY; place++) {
-            competitions[place] = new Competition();
+        for (int bucket = 0; bucket < CAPACITY; bucket++) {
+            competitions[bucket] = new Competition();
         }
     }
 
@@ -148,8 +148,8 @@ final class Fairness {
 
     /** Forgets locks that this client has not used for some time. */
     void trim() {
-        for (int place = 0; place < CAPACITY && size > 0; place++) {
-            Competition competition = competitions[place];
+        for (int bucket = 0; bucket < CAPACITY && size > 0; bucket++) {
+            Competition competition = competitions[bucket];
             if (competition.key != null && services.clock.nanoTime() - competition.lastNs > FORGOTTEN_NS) {
                 end(competition);
             }

@@ -17,7 +17,7 @@ final class RecentValues {
         this(CAPACITY);
     }
 
-    /** With another number of places, a power of two. */
+    /** With another number of buckets, a power of two. */
     RecentValues(int capacity) {
         keys = new LockKey[capacity];
         values = new long[capacity];
@@ -25,23 +25,23 @@ final class RecentValues {
 
     /** Remembers the value of a key. */
     void put(LockKey key, long value) {
-        int place = KeyedMap.bucketOf(key.hashCode(), keys.length);
-        keys[place] = key;
-        values[place] = value;
+        int bucket = KeyedMap.bucketOf(key.hashCode(), keys.length);
+        keys[bucket] = key;
+        values[bucket] = value;
     }
 
     /** Returns the value of a key, or another one if there is none. */
     long get(LockKey key, long absent) {
-        int place = KeyedMap.bucketOf(key.hashCode(), keys.length);
-        return keys[place] != null && keys[place].equals(key) ? values[place] : absent;
+        int bucket = KeyedMap.bucketOf(key.hashCode(), keys.length);
+        return keys[bucket] != null && keys[bucket].equals(key) ? values[bucket] : absent;
     }
 
     /** Removes and returns the value of a key, or another one if there is none. */
     long take(LockKey key, long absent) {
         long value = get(key, absent);
-        int place = KeyedMap.bucketOf(key.hashCode(), keys.length);
-        if (key.equals(keys[place])) {
-            keys[place] = null;
+        int bucket = KeyedMap.bucketOf(key.hashCode(), keys.length);
+        if (key.equals(keys[bucket])) {
+            keys[bucket] = null;
         }
         return value;
     }

@@ -35,7 +35,7 @@ final class RetainedOptions {
         String client = config.limits().retainedLeasesMax() == 0
                 ? "has retainedLeasesMax 0"
                 : config.limits().wakeUpKeysMax() == 0
-                        ? "has no wake-ups, which tell it that another client wants the lock"
+                        ? "has no wake-ups, which report that another client wants the lock"
                         : config.attempts().isThrifty()
                                 ? "has thriftyQuorums, and a retained lock needs all nodes"
                                 : hasClusters ? "has a cluster as a node" : null;

@@ -60,7 +60,7 @@ final class FakeSet {
             return refusal();
         }
         take(token);
-        endTurn();
+        useTickets();
         return 1;
     }
 
@@ -144,7 +144,7 @@ final class FakeSet {
         return found / 32 * (1 << TICKET_BITS) + found % 32;
     }
 
-    private void endTurn() {
+    private void useTickets() {
         for (int number = 1; number <= keys.size(); number++) {
             tickets(number).onGrant(ticket(number));
         }
@@ -190,7 +190,7 @@ final class FakeSet {
         }
         writeCounters(value, 1);
         take(token);
-        endTurn();
+        useTickets();
         return redis.fenced(value);
     }
 
