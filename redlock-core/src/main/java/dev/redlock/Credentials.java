@@ -17,14 +17,10 @@ public final class Credentials {
     private static final Duration REFRESH_MIN = Duration.ofSeconds(1);
     private static final Duration REFRESH_MAX = Duration.ofDays(365);
 
-    private final String user;
-    private final char[] password;
-    private final long refreshAfterNs;
+    final Login login;
 
-    private Credentials(String user, char[] password, long refreshAfterNs) {
-        this.user = user;
-        this.password = password;
-        this.refreshAfterNs = refreshAfterNs;
+    private Credentials(Login login) {
+        this.login = login;
     }
 
     /**
@@ -33,7 +29,7 @@ public final class Credentials {
      * @param password the password; not copied
      */
     public static Credentials of(char[] password) {
-        return new Credentials(null, Objects.requireNonNull(password, "password is null"), 0);
+        return new Credentials(new Login(null, Objects.requireNonNull(password, "password is null"), 0));
     }
 
     /**
@@ -42,8 +38,8 @@ public final class Credentials {
      * @param password the password; not copied
      */
     public static Credentials of(String user, char[] password) {
-        return new Credentials(Objects.requireNonNull(user, "user is null: omit it for the default user"),
-                Objects.requireNonNull(password, "password is null"), 0);
+        return new Credentials(new Login(Objects.requireNonNull(user, "user is null: omit it for the default user"),
+                Objects.requireNonNull(password, "password is null"), 0));
     }
 
     /**
@@ -61,16 +57,12 @@ public final class Credentials {
             throw new IllegalArgumentException("refreshAfter " + time + " is out of range: 1 s to 365 days are allowed;"
                     + " do not set it to keep each connection as it is");
         }
-        return new Credentials(user, password, time.toNanos());
-    }
-
-    Login login() {
-        return new Login(user, password, refreshAfterNs);
+        return new Credentials(login.refreshedAfter(time.toNanos()));
     }
 
     /** Shows neither user nor password. */
     @Override
     public String toString() {
-        return "Credentials{refreshAfterNs=" + refreshAfterNs + "}";
+        return "Credentials{refreshAfterNs=" + login.refreshAfterNs() + "}";
     }
 }

@@ -319,7 +319,7 @@ public final class RedlockContext extends LockSettings {
         CredentialsProvider provider = credentials;
         return provider == null ? null : address -> {
             Credentials given = provider.credentials(address);
-            return given == null ? null : given.login();
+            return given == null ? null : given.login;
         };
     }
 

@@ -362,7 +362,7 @@ class CredentialsProviderTest extends VirtualTest {
     void textFormsShowNoSecret() {
         Credentials credentials = Credentials.of(USER, WRONG.toCharArray()).refreshAfter(Duration.ofSeconds(5));
         assertEquals("Credentials{refreshAfterNs=5000000000}", credentials.toString());
-        assertEquals("Login", credentials.login().toString());
+        assertEquals("Login", credentials.login.toString());
         RedlockContext context = new RedlockContext().nodes("redis://" + USER + ":" + WRONG + "@node-0:1");
         assertFalse((context + " " + context.conclude()).contains(WRONG));
     }

@@ -41,6 +41,11 @@ public final class Login {
         return CharBuffer.wrap(password);
     }
 
+    /** @return the same user and password, with another time */
+    public Login refreshedAfter(long ns) {
+        return new Login(user, password, ns);
+    }
+
     /** @return nanoseconds after which a connection has to authenticate again; 0 for never */
     public long refreshAfterNs() {
         return refreshAfterNs;
