@@ -32,7 +32,7 @@ abstract class LockSettings extends ConnectionSettings {
     int waitersMax = 65_536;
     int autoExtendedLeasesMax = 65_536;
     int wakeUpKeysMax = 1 << 16;
-    int localHandoffsMax = 4;
+    int localHandoffsMax = 3;
     int retainedLeasesMax = 16_384;
     Drift drift = Drift.DEFAULT;
     boolean isThrifty;
@@ -206,7 +206,7 @@ abstract class LockSettings extends ConnectionSettings {
      * handoffs, the next attempt yields to a client that waits; if no node wakes waiters, the next waiter pauses for
      * one delay of its retry policy. A smaller limit is fairer where a lock is held for long.
      *
-     * @param count default 4; 0 sets no limit, so that local waiters always come first
+     * @param count default 3; 0 sets no limit, so that local waiters always come first
      */
     public RedlockContext localHandoffsMax(int count) {
         return with(() -> localHandoffsMax = (int) inRange("localHandoffsMax", count, 0, 1 << 22,

@@ -14,7 +14,7 @@ import java.util.random.RandomGenerator;
  * <li>That answer starts a competition. So does a push after another client has changed the lock, a node that refused
  * this client's lease for another client, and an earlier ticket of another client.
  * <li>The next attempt after such an answer gives way. So does the first one after more than
- * {@link ClientConfig.Limits#localHandoffsMax} leases in a row and some milliseconds.
+ * {@link ClientConfig.Limits#localHandoffsMax} handoffs in a row and some milliseconds.
  * <li>To give way for a plain lock is an attempt that the coordinator refuses if another client has a ticket. With a
  * later ticket than another client's, and for other kinds of lock, it is a pause.
  * <li>A client that gave way, and got the lock, knows no other client any more.
