@@ -168,6 +168,26 @@ class JfrEventsTest extends VirtualTest {
     }
 
     @Test
+    void theEndOfARetentionWithTheClientHasItsCause() {
+        VirtualWorld.Client client = world(3);
+        release(acquired(acquire(client, options().retain(TTL))));
+        Recording recording = record(Duration.ZERO);
+        client.engine().close(Duration.ofMillis(100));
+        world.runMs(5);
+        assertEquals("CLOSED", only(recording, "RetentionEnded").getString("cause"));
+    }
+
+    @Test
+    void theEndOfARetentionWithItsLockHasItsCause() {
+        VirtualWorld.Client client = world(1);
+        release(acquired(acquire(client, options().retain(TTL).watchLoss())));
+        Recording recording = record(Duration.ZERO);
+        node(0).redis().delete("orders");
+        world.runMs(5);
+        assertEquals("NODE_LOST", only(recording, "RetentionEnded").getString("cause"));
+    }
+
+    @Test
     void aLostLeaseHasItsNodeAndReason() {
         VirtualWorld.Client client = world(3);
         world.runMs(3_000);

@@ -308,7 +308,6 @@ final class RetainedLocks extends Retention {
 
     /** A release that throws must not keep the others back, nor what its caller has to do. */
     private void end(RetainedLease entry, RetentionEnd cause) {
-        int number = entry.claim.number;
         boolean wasRetained = entry.isRetained;
         int before = detach(entry, cause);
         try {
@@ -319,9 +318,6 @@ final class RetainedLocks extends Retention {
                     time(entry.lease);
                 }
                 keeper.releases.releaseNow(entry.lease);
-            }
-            if (wasRetained) {
-                services.telemetry.rare.onRetentionEnded(number, entry.key, cause, entry.grantCount());
             }
         } catch (RuntimeException | Error e) {
             Log.error("the end of a retained lock threw; keys that were not released expire with their ttl", e);
@@ -347,6 +343,7 @@ final class RetainedLocks extends Retention {
         if (entry.isRetained) {
             hide(entry);
             counters.add(ConductorCounters.RETENTION_END_FIRST + cause.ordinal(), 1);
+            services.telemetry.rare.onRetentionEnded(entry.claim.number, entry.key, cause, entry.grantCount());
         }
         watched.remove(entry);
         countGrants(entry);
