@@ -1391,6 +1391,23 @@ class RetainTest extends VirtualTest {
         assertEquals(1, client.redlock().counters().retainedCount(), "it has answered");
     }
 
+    /** It answers after the node timeout, which no other command waits for. */
+    @Test
+    void aNodeThatIsTooSlowStallsFewReleases() {
+        client = slowWorld(3);
+        node(2).delay(() -> (NODE_TIMEOUT_MS + 10) * 1_000_000 / 2);
+        int stalled = 0;
+        for (int i = 0; i < 100; i++) {
+            stalled += longestReleaseUs(1) > 1_000 ? 1 : 0;
+            world.runMs(150);
+        }
+        assertTrue(stalled <= 5, stalled + " of 100 releases in 15 s");
+        world.runMs(120_000);
+        assertTrue(longestReleaseUs(1) > 1_000);
+        world.runMs(1_000);
+        assertTrue(longestReleaseUs(1) > 1_000, "the last one was long ago");
+    }
+
     @Test
     void aNodeThatRefusesCostsTheReleaseNothing() {
         client = slowWorld(3);

@@ -99,7 +99,7 @@ final class RetainedLease extends KeyedMap.Keyed implements LeaseLoop {
         this.claim = claim;
         this.lease = lease;
         this.watch = new RetainedRequest(room, this);
-        this.timer = new DeadlineTimer(nowNs -> room.onTimer(this));
+        this.timer = new DeadlineTimer(nowNs -> room.onTimer(this, nowNs));
     }
 
     // ---- callers ----------------------------------------------------------------------------------------------------

@@ -297,9 +297,9 @@ final class RetainedLocks extends Retention {
 
     // ---- the end ----------------------------------------------------------------------------------------------------
 
-    void onTimer(RetainedLease entry) {
+    void onTimer(RetainedLease entry, long nowNs) {
         if (entry.state() == RetainedLease.PREPARING) {
-            questions.onOverdue(entry);
+            questions.onOverdue(entry, nowNs);
             end(entry, RetentionEnd.NODE_LOST);
         } else {
             end(entry, RetentionEnd.EXPIRED);

@@ -13,10 +13,16 @@ final class RetentionQuestions {
     private static final long TRACE_TTL_MS_MIN = 60_000;
     /** Commands to each node beside an acquire. */
     private static final int QUESTIONS = 3;
+    /** The client watches no lock for this time after an overdue answer, and for longer if the next one is overdue. */
+    private static final long PAUSE_NS_MIN = 1_000_000_000;
+    private static final long PAUSE_NS_MAX = 64 * PAUSE_NS_MIN;
 
     private final LoopServices services;
     /** Nodes whose answer is overdue. They might hang, so no lock is retained before they have answered. */
     private long overdueMask;
+    /** 0 before the first overdue answer. */
+    private long pauseNs;
+    private long pauseEndNs;
 
     RetentionQuestions(LoopServices services) {
         this.services = services;
@@ -53,13 +59,16 @@ final class RetentionQuestions {
         overdueMask &= ~(1L << nodeIndex);
     }
 
-    /** The time for the answers is over. */
-    void onOverdue(RetainedLease entry) {
+    /** The time for the answers is over, for which a release has waited. A node may be too slow for ever. */
+    void onOverdue(RetainedLease entry, long nowNs) {
         overdueMask |= services.all & ~(entry.ticketsMask & entry.tracesMask);
+        boolean isAgain = pauseNs != 0 && nowNs - pauseEndNs < PAUSE_NS_MAX;
+        pauseNs = isAgain ? Math.min(2 * pauseNs, PAUSE_NS_MAX) : PAUSE_NS_MIN;
+        pauseEndNs = nowNs + pauseNs;
     }
 
     boolean isAnswerOverdue() {
-        return overdueMask != 0;
+        return overdueMask != 0 || pauseNs != 0 && pauseEndNs - services.clock.nanoTime() > 0;
     }
 
     boolean areAnswered(RetainedLease entry) {
