@@ -592,10 +592,30 @@ class RetainTest extends VirtualTest {
         for (int i = 0; i < 16; i++) {
             release(local());
         }
-        get(acquireAsync(other, options()));
+        release(acquired(get(waiter())));
         world.runMs(10);
         assertEquals(ReleaseOutcome.RELEASED, release(local()));
         assertEquals(ReleaseOutcome.RETAINED, release(local()), "the retention before was of use");
+    }
+
+    /** A scheduled job, for example. Its attempts must not find the lock retained each time. */
+    @Test
+    void aClientThatTriesOnceGetsALockThatIsFreeMostly() {
+        client = slowWorld(3);
+        other = client();
+        int gotten = 0;
+        for (int i = 0; i < 500; i++) {
+            if (i % 10 == 0) {
+                AcquireOutcome outcome = acquire(other, options());
+                gotten += outcome.isAcquired() ? 1 : 0;
+                if (outcome.isAcquired()) {
+                    release(outcome.lease());
+                }
+            }
+            release(local());
+            world.runMs(1);
+        }
+        assertTrue(gotten >= 40, gotten + " of 50");
     }
 
     /** Another client wants the lock while its first holder has it: this client has not kept it longer. */

@@ -21,6 +21,11 @@ final class RetainedKeyName {
         return found < 0 ? lockLengthOf(name, index, length, KeyText.TRACE_MARK) : found;
     }
 
+    /** Whether such a key is that of the traces. */
+    static boolean isOfTraces(ByteBuf name, int index, int length) {
+        return hasText(name, index, length, length - KeyText.TRACE_MARK.length(), KeyText.TRACE_MARK);
+    }
+
     private static int lockLengthOf(ByteBuf name, int index, int length, String mark) {
         int counterLength = length - mark.length();
         if (!hasText(name, index, length, counterLength, mark)) {

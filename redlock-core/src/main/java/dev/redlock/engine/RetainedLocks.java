@@ -165,7 +165,7 @@ final class RetainedLocks extends Retention {
             return;
         }
         if (sequence == RetainedRequest.TICKETS && Ticket.isAwaited(value)) {
-            end(entry, RetentionEnd.REVOKED);
+            revoke(entry, false);
         } else if (entry.state() == RetainedLease.PREPARING && questions.areAnswered(entry)) {
             openIfAllHold(entry);
         }
@@ -336,7 +336,6 @@ final class RetainedLocks extends Retention {
     /** Ends it for all callers but the present holder. Returns the state before. */
     private int detach(RetainedLease entry, RetentionEnd cause) {
         int before = entry.end();
-        boolean wasGranted = entry.isRetained || entry.grantCount() > 0;
         services.timers.stop(entry.timer);
         count--;
         byName.remove(entry);
@@ -347,9 +346,7 @@ final class RetainedLocks extends Retention {
         }
         watched.remove(entry);
         countGrants(entry);
-        if (cause == RetentionEnd.REVOKED) {
-            pauses.start(entry, wasGranted);
-        } else if (cause == RetentionEnd.EXPIRED) {
+        if (cause == RetentionEnd.EXPIRED) {
             pauses.forget(entry.key);
         }
         return before;
@@ -487,9 +484,14 @@ final class RetainedLocks extends Retention {
         if (entry == null) {
             services.telemetry.rare.onSpuriousPush(null, nodeIndex);
         } else {
-            end(entry, RetentionEnd.REVOKED);
+            revoke(entry, RetainedKeyName.isOfTraces(name, index, length));
         }
         return true;
+    }
+
+    private void revoke(RetainedLease entry, boolean isTraced) {
+        pauses.start(entry, isTraced);
+        end(entry, RetentionEnd.REVOKED);
     }
 
     @Override

@@ -34,11 +34,15 @@ final class RetentionPauses {
         }
     }
 
-    /** A lock that no caller could get has cost another client nothing, so its pause does not grow. */
-    void start(RetainedLease entry, boolean wasGranted) {
+    /**
+     * Another client ends the retention. A lock that no caller could get has cost that client nothing, so its pause
+     * does not grow. One that leaves a trace may not wait: it would find the lock retained each time that it tries.
+     */
+    void start(RetainedLease entry, boolean isTraced) {
+        boolean wasGranted = entry.isRetained || entry.grantCount() > 0;
         long last = pauses.get(entry.key, 0) >>> Integer.SIZE;
         long next = wasGranted ? Math.min(PAUSE_MAX, 2 * last) : last;
-        long pause = entry.grantCount() >= GRANTS_WORTH ? 1 : Math.max(1, next);
+        long pause = !isTraced && entry.grantCount() >= GRANTS_WORTH ? 1 : Math.max(1, next);
         pauses.put(entry.key, pause << Integer.SIZE | pause);
     }
 
