@@ -603,11 +603,11 @@ class RetainTest extends VirtualTest {
     void aClientThatTriesOnceGetsALockThatIsFreeMostly() {
         client = slowWorld(3);
         other = client();
-        int gotten = 0;
+        int wins = 0;
         for (int i = 0; i < 500; i++) {
             if (i % 10 == 0) {
                 AcquireOutcome outcome = acquire(other, options());
-                gotten += outcome.isAcquired() ? 1 : 0;
+                wins += outcome.isAcquired() ? 1 : 0;
                 if (outcome.isAcquired()) {
                     release(outcome.lease());
                 }
@@ -615,7 +615,7 @@ class RetainTest extends VirtualTest {
             release(local());
             world.runMs(1);
         }
-        assertTrue(gotten >= 40, gotten + " of 50");
+        assertTrue(wins >= 40, wins + " of 50");
     }
 
     /** Another client wants the lock while its first holder has it: this client has not kept it longer. */
