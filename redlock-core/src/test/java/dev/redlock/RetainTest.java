@@ -1428,6 +1428,24 @@ class RetainTest extends VirtualTest {
         assertTrue(longestReleaseUs(1) > 1_000, "the last one was long ago");
     }
 
+    /** Many releases wait for its answers at once. */
+    @Test
+    void aNodeThatIsTooSlowForAMomentPausesForASecond() {
+        client = slowWorld(3);
+        node(2).delay(() -> (NODE_TIMEOUT_MS + 10) * 1_000_000 / 2);
+        List<Lease> leases = new ArrayList<>();
+        for (int i = 0; i < 20; i++) {
+            leases.add(acquired(get(client.redlock().acquireAsync("orders/" + i, retaining()))));
+        }
+        leases.forEach(Lease::releaseAsync);
+        world.runMs(2 * NODE_TIMEOUT_MS);
+        node(2).delay(() -> 100_000);
+        world.runMs(1_000);
+        release(local());
+        world.runMs(1);
+        assertEquals(1, client.redlock().counters().retainedCount());
+    }
+
     @Test
     void aNodeThatRefusesCostsTheReleaseNothing() {
         client = slowWorld(3);

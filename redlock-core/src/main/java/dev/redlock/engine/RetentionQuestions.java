@@ -62,8 +62,12 @@ final class RetentionQuestions {
     /** The time for the answers is over, for which a release has waited. A node may be too slow for ever. */
     void onOverdue(RetainedLease entry, long nowNs) {
         overdueMask |= services.all & ~(entry.ticketsMask & entry.tracesMask);
-        boolean isAgain = pauseNs != 0 && nowNs - pauseEndNs < PAUSE_NS_MAX;
-        pauseNs = isAgain ? Math.min(2 * pauseNs, PAUSE_NS_MAX) : PAUSE_NS_MIN;
+        long sinceNs = nowNs - pauseEndNs;
+        if (pauseNs != 0 && sinceNs < 0) {
+            // This release began before the pause.
+            return;
+        }
+        pauseNs = pauseNs != 0 && sinceNs < PAUSE_NS_MAX ? Math.min(2 * pauseNs, PAUSE_NS_MAX) : PAUSE_NS_MIN;
         pauseEndNs = nowNs + pauseNs;
     }
 
