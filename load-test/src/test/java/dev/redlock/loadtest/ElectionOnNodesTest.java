@@ -71,7 +71,7 @@ class ElectionOnNodesTest {
         for (ChildProgram candidate : candidates) {
             List<Long> own = tokens(candidate, "LEADS");
             if (!own.isEmpty() && own.get(own.size() - 1) == newest) {
-                Await.until("it writes", () -> register.node(0).call("GET", "last").equals(Long.toString(newest)));
+                Await.until("it writes", () -> Long.toString(newest).equals(register.node(0).call("GET", "last")));
                 return candidate;
             }
         }
