@@ -32,7 +32,6 @@ public final class ConductorCounters extends Counters {
     public static final int WAITING = EXTENDED + 8;
     public static final int HEDGED = EXTENDED + 9;
     public static final int COMMANDS = EXTENDED + 10;
-
     /** Locks that are retained now. */
     public static final int RETAINED = COMMANDS + 1;
     /** Of locks that are retained no longer. */

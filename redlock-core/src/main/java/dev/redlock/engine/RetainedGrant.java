@@ -9,7 +9,8 @@ import dev.redlock.api.ReleaseOutcome;
  * The steps of a lease that gets a retained lock and returns it without the nodes. On the thread of its caller, each
  * change of its state is a compare-and-set, and no store follows that could undo a later one.
  *
- * @threading any thread, except {@link #completeOnLoop}, {@link #deliver} and {@link #isReturning}: the event loop
+ * @threading any thread, except {@link #completeOnLoop}, {@link #completeReleaseLater}, {@link #deliver} and
+ *            {@link #isReturning}: the event loop
  */
 final class RetainedGrant {
 
@@ -79,6 +80,13 @@ final class RetainedGrant {
     /** Whether another thread is between both, until its last store: after that one the handle may be used again. */
     static boolean isReturning(LeaseHandle lease) {
         return lease.claim == null && lease.state == LeaseState.RELEASING;
+    }
+
+    /** The lease ends otherwise than by its release, which calls no callback. */
+    static void completeReleaseLater(LeaseHandle lease) {
+        if (lease.releaseCallback != null) {
+            lease.deferToNextTurn(lease.loop(), RequestMailbox.RELEASE);
+        }
     }
 
     /** A lease without a caller, for the claim of one that its holder has released. */

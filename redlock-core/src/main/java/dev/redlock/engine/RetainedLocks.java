@@ -415,17 +415,10 @@ final class RetainedLocks extends Retention {
         if (before >= RetainedLease.HELD) {
             giveClaim(entry, entry.holder());
         } else if (before == RetainedLease.PREPARING) {
-            completeReleaseLater(entry.lease);
+            RetainedGrant.completeReleaseLater(entry.lease);
         } else if (wasRetained) {
             // No caller has it, so its loss concerns nobody.
             entry.lease.isKept = true;
-        }
-    }
-
-    /** Its lease ends otherwise, which calls no callback. */
-    private static void completeReleaseLater(LeaseHandle lease) {
-        if (lease.releaseCallback != null) {
-            lease.deferToNextTurn(lease.loop(), RequestMailbox.RELEASE);
         }
     }
 
@@ -468,7 +461,7 @@ final class RetainedLocks extends Retention {
         if (before >= RetainedLease.HELD) {
             giveClaim(entry, entry.holder());
         } else if (before == RetainedLease.PREPARING && services.loop.isShuttingDown()) {
-            completeReleaseLater(entry.lease);
+            RetainedGrant.completeReleaseLater(entry.lease);
         }
     }
 
