@@ -107,7 +107,7 @@ public final class NodeStatus {
         return node.count(NodeCounter.CLOCK_JUMPS);
     }
 
-    /** @return releases that are retained until the node can be reached */
+    /** @return releases that are retained until the node can be reached, or can execute them */
     public long undeliveredReleaseCount() {
         return node.count(NodeCounter.UNDELIVERED);
     }
@@ -117,12 +117,15 @@ public final class NodeStatus {
         return node.count(NodeCounter.UNDELIVERED_DROPPED);
     }
 
-    /** @return retained releases that the node has answered */
+    /** @return retained releases that the node has executed later */
     public long undeliveredReleaseDeliveredCount() {
         return node.count(NodeCounter.UNDELIVERED_DELIVERED);
     }
 
-    /** Retained releases that the node answered with an error. They are not sent again; their keys expire. */
+    /**
+     * Retained releases that the node answered with an error that lasts, such as a missing permission. They are not
+     * sent again; their keys expire.
+     */
     public long undeliveredReleaseRefusedCount() {
         return node.count(NodeCounter.UNDELIVERED_REFUSED);
     }

@@ -282,11 +282,11 @@ public final class RedlockMetrics implements MeterBinder {
             addGauge("redlock.node.releases.undelivered", own,
                     node.sum(NodeStatus::undeliveredReleaseCount)::applyAsLong, "Releases that wait for the node");
             addCount("redlock.node.releases.delivered", own, node.sum(NodeStatus::undeliveredReleaseDeliveredCount),
-                    "Undelivered releases that the node has answered since");
+                    "Undelivered releases that the node has executed since");
             addCount("redlock.node.releases.dropped", own, node.sum(NodeStatus::undeliveredReleaseDroppedCount),
                     "Undelivered releases that were discarded");
             addCount("redlock.node.releases.refused", own, node.sum(NodeStatus::undeliveredReleaseRefusedCount),
-                    "Undelivered releases that the node answered with an error");
+                    "Undelivered releases that the node answered with an error that lasts");
         }
     }
 

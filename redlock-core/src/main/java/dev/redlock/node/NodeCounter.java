@@ -22,6 +22,6 @@ public enum NodeCounter {
     UNDELIVERED_DROPPED,
     /** Undelivered releases that were sent later and executed. */
     UNDELIVERED_DELIVERED,
-    /** Undelivered releases that were sent later and failed with an error. */
+    /** Undelivered releases that were sent later and failed with an error that is not temporary; their keys expire. */
     UNDELIVERED_REFUSED
 }

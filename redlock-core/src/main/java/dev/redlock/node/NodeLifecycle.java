@@ -124,6 +124,7 @@ abstract class NodeLifecycle extends Voter {
         voteGuard.stop();
         firstContact.stop();
         monitor.stop();
+        redelivery.stopProbing();
         authenticator.close();
         setState(NodeState.CLOSED);
         connector.stop();
@@ -244,6 +245,7 @@ abstract class NodeLifecycle extends Voter {
         context.timers().stop(handshakeTimer);
         firstContact.stop();
         monitor.stop();
+        redelivery.stopProbing();
         authenticator.stop();
         sender.detach();
         view.wakeUpProblem = "not connected";

@@ -1,29 +1,57 @@
 package dev.redlock.node;
 
+import static dev.redlock.quorum.Validity.NS_PER_MS;
+
+import dev.redlock.node.guard.RestartGuard;
+import dev.redlock.time.DeadlineTimer;
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.Unpooled;
 import java.util.function.Function;
 
 /**
- * Keeps the releases that one node could not be sent, and sends them when the node is connected again. They go out
- * before any command that needs a vote.
+ * Keeps the releases that one node could not be sent or did not execute, and sends them when the node is connected
+ * again. They go out before any command that needs a vote.
+ *
+ * <p>A server that cannot execute a release now, for example without memory or during a long script, answers it with a
+ * {@linkplain VoteFailure#isTemporary temporary} error. Then this sends one release at a time, after growing delays,
+ * until the server executes one. All others follow at once. A release that was rejected for longer than any key lasts is
+ * forgotten.
+ *
+ * <p>A late release is harmless: it deletes keys with the token of one ended attempt, which no other attempt has, and
+ * changes nothing else. A fenced release is kept as a plain one, so it touches no counter; that of this node may lag
+ * behind, as those of a minority may at any time. A permit of a semaphore is a key like that of a plain lock.
  *
  * @threading event-loop-confined
  */
 final class ReleaseRedelivery implements UndeliveredRelease.Owner {
 
     private static final int CRLF_BYTES = 2;
+    private static final long PROBE_DELAY_NS_MIN = 100 * NS_PER_MS;
+    /** A server gets a sample of its clock as often. */
+    private static final long PROBE_DELAY_NS_MAX = 1_000 * NS_PER_MS;
+    private static final int DOUBLINGS_MAX = 4;
 
     private final UndeliveredReleases queue;
     private final CommandSender sender;
     private final Counters counters;
     private final NodeContext context;
+    /** How long a rejected release is sent again. Every key has expired then. */
+    private final long rejectedNsMax;
+    private final DeadlineTimer probeTimer = new DeadlineTimer(nowNs -> probe());
+    /** The server rejects releases, so only the probe is sent. */
+    private boolean isProbing;
+    /** The release that is sent alone; null while there is none. */
+    private UndeliveredRelease probe;
+    /** Probes since the server has last deleted a key. */
+    private int probeCount;
 
     ReleaseRedelivery(NodeView view, NodeContext context, CommandSender sender) {
         this.queue = new UndeliveredReleases(context.options().limits().undeliveredReleasesMax());
         this.sender = sender;
         this.counters = view.counters;
         this.context = context;
+        NodeOptions.Guards guards = context.options().guards();
+        this.rejectedNsMax = RestartGuard.neededUptimeMs(guards.maxTtlMs(), guards.drift()) * NS_PER_MS;
     }
 
     /** Keeps the release of a claim. */
@@ -48,23 +76,86 @@ final class ReleaseRedelivery implements UndeliveredRelease.Owner {
         publishCounts();
     }
 
-    /** Sends as many as the connection accepts. */
+    /** Sends as many as the connection accepts, unless the server rejects releases. */
     void sendAll() {
-        while (sender.isConnected() && queue.length() > 0 && !sender.isCongested()) {
-            UndeliveredRelease release = queue.poll();
-            if (!sender.retries.send(release, false, false)) {
-                queue.putBack(release);
-                break;
-            }
+        while (!isProbing && sendNext() != null) {
+            // The next one follows.
         }
         publishCounts();
     }
+
+    /** Sends the oldest one and returns it; null if there is none, or if it cannot be sent now. */
+    private UndeliveredRelease sendNext() {
+        if (!sender.isConnected() || queue.length() == 0 || sender.isCongested()) {
+            return null;
+        }
+        UndeliveredRelease release = queue.poll();
+        if (sender.retries.send(release, false, false)) {
+            return release;
+        }
+        queue.putBack(release);
+        return null;
+    }
+
+    // ---- a server that rejects releases -----------------------------------------------------------------------------
+
+    /** The server has not executed a release, and may execute it later. */
+    private void onRejected(UndeliveredRelease release) {
+        long nowNs = context.clock().nanoTime();
+        if (release.onRejected(nowNs) < rejectedNsMax) {
+            queue.putLast(release);
+        }
+        publishCounts();
+        if (!isProbing) {
+            isProbing = sender.isConnected();
+            probeLater(nowNs);
+        }
+    }
+
+    /** The probe has an outcome. */
+    private void onOutcome(UndeliveredRelease release) {
+        if (release == probe) {
+            probe = null;
+            isProbing = false;
+        }
+    }
+
+    private void probeLater(long nowNs) {
+        if (isProbing) {
+            int doublings = Math.min(probeCount++, DOUBLINGS_MAX);
+            long halfNs = Math.min(PROBE_DELAY_NS_MAX, PROBE_DELAY_NS_MIN << doublings) / 2;
+            long jitterNs = context.platform().random().nextLong(halfNs + 1);
+            context.timers().start(probeTimer, nowNs + halfNs + jitterNs);
+        }
+    }
+
+    private void probe() {
+        isProbing = queue.length() > 0;
+        probe = sendNext();
+        if (probe == null) {
+            probeLater(context.clock().nanoTime());
+        }
+        publishCounts();
+    }
+
+    /** The connection has ended, or is about to: the next one starts anew. */
+    void stopProbing() {
+        context.timers().stop(probeTimer);
+        isProbing = false;
+        probe = null;
+        probeCount = 0;
+    }
+
+    // ---- replies ----------------------------------------------------------------------------------------------------
 
     @Override
     public void onReply(UndeliveredRelease release, long value) {
         String recovery = sender.recordRecovery(CommandKind.RELEASE, value);
         counters.add(NodeCounter.UNDELIVERED_DELIVERED.ordinal(), 1);
+        onOutcome(release);
         if (value != 0) {
+            // Without a key the server has written nothing, so the next release may be rejected again.
+            probeCount = 0;
             onDeliveredLate(release);
         }
         sender.logHealth(recovery);
@@ -92,17 +183,15 @@ final class ReleaseRedelivery implements UndeliveredRelease.Owner {
         return length;
     }
 
-    /**
-     * An error will most likely repeat, so the release is not sent again: the key expires. The errors of a slot on its
-     * way are an exception.
-     */
+    /** An error that is not temporary will repeat, so the release is not sent again: the key expires. */
     @Override
     public void onError(UndeliveredRelease release, int tag, VoteFailure failure, String errorCode,
             SlotRedirect redirect) {
         if (redirect != null && sender.cluster.redirect(sender, release, tag, redirect)) {
+            onOutcome(release);
             return;
         }
-        if (redirect != null || sender.cluster != null && failure.isOfSlot()) {
+        if (redirect != null || sender.cluster != null && failure.isRedirection()) {
             onUnknown(release);
             return;
         }
@@ -115,8 +204,13 @@ final class ReleaseRedelivery implements UndeliveredRelease.Owner {
         if (isUnknownScript) {
             sender.retries.loadScript(release.lockKind, CommandKind.RELEASE);
         }
+        onOutcome(release);
         String problem = sender.recordError(CommandKind.RELEASE, errorCode);
-        counters.add(NodeCounter.UNDELIVERED_REFUSED.ordinal(), 1);
+        if (isUnknownScript || isRejectedCommand || failure.isTemporary()) {
+            onRejected(release);
+        } else {
+            counters.add(NodeCounter.UNDELIVERED_REFUSED.ordinal(), 1);
+        }
         sender.logHealth(problem);
         sendMore();
     }
@@ -130,6 +224,7 @@ final class ReleaseRedelivery implements UndeliveredRelease.Owner {
 
     @Override
     public void onUnknown(UndeliveredRelease release) {
+        onOutcome(release);
         queue.putBack(release);
         publishCounts();
     }

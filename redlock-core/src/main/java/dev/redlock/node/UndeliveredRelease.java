@@ -33,6 +33,8 @@ final class UndeliveredRelease extends InFlightRequest implements SlotKey {
     final int keyCount;
     final byte[] resourceBulk;
     final Token token;
+    private boolean isRejected;
+    private long rejectedNs;
 
     /**
      * A release of one token.
@@ -45,6 +47,13 @@ final class UndeliveredRelease extends InFlightRequest implements SlotKey {
         this.keyCount = command.keyCount();
         this.resourceBulk = command.resourceBulk();
         this.token = command.token.copy();
+    }
+
+    /** The server did not execute it. Returns the time since the first time, nanoseconds. */
+    long onRejected(long nowNs) {
+        rejectedNs = isRejected ? rejectedNs : nowNs;
+        isRejected = true;
+        return nowNs - rejectedNs;
     }
 
     @Override

@@ -58,6 +58,15 @@ final class UndeliveredReleases {
         return release;
     }
 
+    /** Puts a release that the node did not execute back to the end, so that the next one is tried first. */
+    void putLast(UndeliveredRelease release) {
+        if (queue.size() < limit) {
+            queue.addLast(release);
+        } else {
+            droppedCount++;
+        }
+    }
+
     /** Puts a release without a reply back to the front. */
     void putBack(UndeliveredRelease release) {
         if (queue.size() < limit) {

@@ -94,9 +94,17 @@ public enum VoteFailure {
         return this == NOT_CONNECTED || this == QUARANTINED || this == CONNECTION_LOST;
     }
 
-    /** Whether a cluster that moves or repairs a slot ends the error without help. */
-    boolean isOfSlot() {
-        return this == MOVED || this == ASK || this == TRYAGAIN || this == CLUSTERDOWN;
+    /** Whether another server of the cluster has the key. */
+    boolean isRedirection() {
+        return this == MOVED || this == ASK;
+    }
+
+    /** Whether the server may execute the same command later, without a change of the client's rights or of the key. */
+    boolean isTemporary() {
+        return switch (this) {
+            case LOADING, BUSY, OOM, READONLY, MASTERDOWN, MISCONF, NOREPLICAS, TRYAGAIN, CLUSTERDOWN -> true;
+            default -> false;
+        };
     }
 
     /** The kind of an error reply: its first word, or that of the error inside a script error. */
