@@ -43,6 +43,16 @@ public final class NodeStatus {
     }
 
     /**
+     * The rest of its quarantine, as {@link #problem} has it in seconds. A fresh group may vote earlier. A node may vote
+     * later if it is not connected by then, or if another quarantine starts.
+     *
+     * @return nanoseconds; 0 if it is in no quarantine, or in one whose end is not known
+     */
+    public long votesAgainInNs() {
+        return node.quarantineLeftNs();
+    }
+
+    /**
      * The error with which a connected node answers acquires, extensions or releases, such as {@code OOM}: ten in a
      * row, or all of them for a second. Such a node is {@link NodeState#READY}, and its votes are failed votes.
      *

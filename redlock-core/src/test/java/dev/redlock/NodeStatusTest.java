@@ -29,6 +29,7 @@ class NodeStatusTest extends VirtualTest {
         all.add(status.problem());
         all.add(status.failingCode());
         all.add(status.failingNs());
+        all.add(status.votesAgainInNs());
         all.add(status.toString());
         return all;
     }
@@ -42,6 +43,37 @@ class NodeStatusTest extends VirtualTest {
         assertEquals(expected, status.state(), status::toString);
         assertEquals(everyAccessor(status), readByAnotherThread(status), "the same for every thread");
         assertTrue(status.toString().contains(status.address()), status::toString);
+    }
+
+    /** The times in the text are those of the read, not of the report. */
+    @Test
+    void theProblemOfAQuarantineHasTheRestOfItAndTheUptime() {
+        world = new VirtualWorld(1);
+        node(0).redis().uptime(0);
+        NodeStatus status = status(client(), 0);
+        world.runMs(100);
+        String reason = "; it votes when all locks that a restart may have lost have expired";
+        assertEquals("in quarantine for another 62 s: restart guard: the server has been up for 0 s" + reason,
+                status.problem());
+        world.runMs(27_000);
+        assertEquals("in quarantine for another 35 s: restart guard: the server has been up for 27 s" + reason,
+                status.problem());
+        assertEquals(34, status.votesAgainInNs() / 1_000_000_000, "seconds");
+        world.runMs(35_000);
+        assertEquals(NodeState.READY, status.state(), status::problem);
+        assertEquals(0, status.votesAgainInNs(), "it votes");
+        node(0).redis().clockJump(60_000);
+        world.runMs(1_000);
+        world.runMs(30_000);
+        assertEquals("in quarantine for another 30 s: clock watch: the node's clock has jumped, keys may have expired"
+                + " early", status.problem());
+        node(0).redis().failNext("TIME", "NOPERM no time", 1_000);
+        world.runMs(40_000);
+        assertTrue(status.problem().startsWith("TIME"), status::problem);
+        assertEquals(0, status.votesAgainInNs(), "a right ends it, no time");
+        node(0).crash();
+        world.runMs(1_000);
+        assertFalse(status.problem().contains("quarantine"), status::problem);
     }
 
     @Test

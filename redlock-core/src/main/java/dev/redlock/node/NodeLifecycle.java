@@ -4,6 +4,7 @@ import static dev.redlock.quorum.Validity.NS_PER_MS;
 
 import dev.redlock.api.NodeState;
 import dev.redlock.node.guard.ClockWatch;
+import dev.redlock.node.guard.Quarantine;
 import dev.redlock.node.guard.RestartGuard;
 import dev.redlock.node.guard.VoteGuard;
 import dev.redlock.resp.RespValue;
@@ -179,11 +180,10 @@ abstract class NodeLifecycle extends Voter {
         if (firstContact.isPending()) {
             return;
         }
-        String objection = voteGuard.objection();
+        Quarantine objection = voteGuard.objection();
         if (objection != null) {
             String also = firstContact.objection();
-            view.reportQuarantine(also == null ? objection : objection + "; " + also,
-                    voteGuard.quarantineEndNs(nowNs()));
+            view.reportQuarantine(also == null ? objection : objection.and(also));
             context.listener().onQuarantined(view);
             return;
         }
@@ -266,8 +266,8 @@ abstract class NodeLifecycle extends Voter {
 
     // ---- clock ------------------------------------------------------------------------------------------------------
 
-    private void quarantine(String problem) {
-        view.reportQuarantine(problem, voteGuard.quarantineEndNs(nowNs()));
+    private void quarantine(Quarantine reason) {
+        view.reportQuarantine(reason);
         setState(NodeState.QUARANTINED);
     }
 
@@ -276,7 +276,7 @@ abstract class NodeLifecycle extends Voter {
         if (options.guards().clockSampleMs() > 0) {
             voteGuard.onClockUnreadable(reason);
             if (state != NodeState.DRAINING) {
-                quarantine(reason);
+                quarantine(Quarantine.untilEvent(reason));
             }
         }
     }

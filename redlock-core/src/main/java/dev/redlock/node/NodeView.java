@@ -3,6 +3,7 @@ package dev.redlock.node;
 import static dev.redlock.quorum.Validity.NS_PER_MS;
 
 import dev.redlock.api.NodeState;
+import dev.redlock.node.guard.Quarantine;
 import dev.redlock.resp.SafeText;
 import dev.redlock.time.NanoClock;
 import dev.redlock.transport.NodeAddress;
@@ -36,9 +37,8 @@ public final class NodeView {
     volatile long roundTripNs;
     volatile String wakeUpProblem = "not connected";
     private volatile String tlsDescription;
-    /** Monotonic time; valid while {@link #isQuarantineReported}. */
-    private long quarantineEndNs;
-    private volatile boolean isQuarantineReported;
+    /** Why the node does not vote although it is connected; null unless it was reported. */
+    private volatile Quarantine quarantine;
 
     NodeView(int index, NodeAddress address, NanoClock clock, NodeListener listener, LogLimit logLimit) {
         this.index = index;
@@ -67,7 +67,8 @@ public final class NodeView {
 
     /** @return the node's problem, one sentence; null if there is none */
     public String problem() {
-        String known = problem;
+        Quarantine current = quarantine;
+        String known = current == null ? problem : textOf(current);
         NodeHealth.Failing failing = health.failing();
         String shown = known == null && failing != null ? failing.problem() : known;
         String shared = shown == null ? identityProblem : shown;
@@ -108,7 +109,8 @@ public final class NodeView {
 
     /** @return nanoseconds until the quarantine ends that keeps the node from voting; 0 if there is none */
     public long quarantineLeftNs() {
-        return isQuarantineReported ? Math.max(0, quarantineEndNs - clock.nanoTime()) : 0;
+        Quarantine current = quarantine;
+        return current == null ? 0 : current.leftNs(clock.nanoTime());
     }
 
     /** A recent count; allocates nothing. */
@@ -120,7 +122,9 @@ public final class NodeView {
 
     void setState(NodeState newState) {
         if (state != newState) {
-            isQuarantineReported &= newState == NodeState.QUARANTINED;
+            if (newState != NodeState.QUARANTINED) {
+                quarantine = null;
+            }
             state = newState;
             listener.onStateChange(this, newState);
         }
@@ -162,6 +166,7 @@ public final class NodeView {
             problemSinceNs = clock.nanoTime();
         }
         problem = SafeText.of(text, PROBLEM_LENGTH_MAX);
+        quarantine = null;
     }
 
     /** Shows and logs a problem, also if it is the same as before. */
@@ -171,10 +176,13 @@ public final class NodeView {
     }
 
     /** Reports the problem of a node that is connected and does not vote until a time or an event. */
-    void reportQuarantine(String text, long endNs) {
-        quarantineEndNs = endNs;
-        isQuarantineReported = true;
-        reportProblem(Level.INFO, text);
+    void reportQuarantine(Quarantine reason) {
+        reportProblem(Level.INFO, reason.text(clock.nanoTime()));
+        quarantine = reason;
+    }
+
+    private String textOf(Quarantine reason) {
+        return SafeText.of(reason.text(clock.nanoTime()), PROBLEM_LENGTH_MAX);
     }
 
     /** The node votes: the problem is over. */

@@ -92,8 +92,8 @@ public final class TlsContexts {
             long lastedNs = nowNs - readingSinceNs;
             return lastedNs < READING_NS_MAX || current == null
                     ? reading
-                    : CompletableFuture.completedFuture(current.withProblem("the TLS files have been read for "
-                            + lastedNs / 1_000_000_000 + " s, the previous ones are in use"));
+                    : CompletableFuture.completedFuture(current.withProblem("reading the TLS files takes more than "
+                            + READING_NS_MAX / 1_000_000_000 + " s, the previous ones are in use"));
         }
         CompletableFuture<TlsContext> result = new CompletableFuture<>();
         newThread(() -> read(result)).start();

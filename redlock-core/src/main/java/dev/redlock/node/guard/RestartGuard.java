@@ -80,7 +80,7 @@ public final class RestartGuard {
         }
     }
 
-    private static long millisOf(long uptimeSeconds) {
+    static long millisOf(long uptimeSeconds) {
         return Math.max(0, Math.min(uptimeSeconds, Long.MAX_VALUE / 1000)) * 1000;
     }
 

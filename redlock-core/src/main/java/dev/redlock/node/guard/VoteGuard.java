@@ -29,7 +29,8 @@ public final class VoteGuard {
     private final DeadlineTimer promotionTimer;
     private String replicationId;
     private boolean isReplica;
-    private long uptimeSeconds;
+    /** When the process was started by its uptime, monotonic time. */
+    private long startedNs;
     /** Why the clock cannot be read; null if it can. */
     private String clockProblem;
 
@@ -45,24 +46,25 @@ public final class VoteGuard {
     }
 
     /** The reason why the node may not vote now; null if it may. */
-    public String objection() {
+    public Quarantine objection() {
         if (isReplica) {
-            return "the server is a replica of its cluster";
+            return Quarantine.untilEvent("the server is a replica of its cluster");
         }
         long restartNs = leftNs(restartTimer);
         long jumpNs = leftNs(jumpTimer);
         long promotionNs = leftNs(promotionTimer);
         long longestNs = Math.max(promotionNs, Math.max(restartNs, jumpNs));
         if (longestNs <= 0) {
-            return clockProblem;
+            return clockProblem == null ? null : Quarantine.untilEvent(clockProblem);
         }
-        String reason = longestNs > Math.max(restartNs, jumpNs)
-                ? "the server was promoted from a replica and may lack locks of its master"
-                : jumpNs > restartNs
-                        ? "clock watch: the node's clock has jumped, keys may have expired early"
-                        : "restart guard: the server has been up for " + uptimeSeconds
-                                + " s; it votes when all locks that a restart may have lost have expired";
-        return "in quarantine for another " + (longestNs / 1_000_000_000 + 1) + " s: " + reason;
+        if (longestNs > Math.max(restartNs, jumpNs)) {
+            return Quarantine.until(promotionTimer.deadlineNs(),
+                    "the server was promoted from a replica and may lack locks of its master");
+        }
+        return jumpNs > restartNs
+                ? Quarantine.until(jumpTimer.deadlineNs(),
+                        "clock watch: the node's clock has jumped, keys may have expired early")
+                : Quarantine.ofRestart(restartTimer.deadlineNs(), startedNs);
     }
 
     /** The monotonic time at which the last quarantine ends; the present time if there is none. */
@@ -85,10 +87,10 @@ public final class VoteGuard {
      *
      * @return true if the process may lack the keys of the one before
      */
-    public boolean onHandshake(String runId, long newUptimeSeconds) {
+    public boolean onHandshake(String runId, long uptimeSeconds) {
         boolean isRestarted = restartGuard.mayLackKeys(runId);
         clockProblem = null;
-        uptimeSeconds = newUptimeSeconds;
+        startedNs = nowNs() - RestartGuard.millisOf(uptimeSeconds) * NS_PER_MS;
         long guardNs = restartGuard.quarantineMs(runId, uptimeSeconds, nowNs()) * NS_PER_MS;
         if (guardNs > leftNs(restartTimer)) {
             timers.start(restartTimer, nowNs() + guardNs);
