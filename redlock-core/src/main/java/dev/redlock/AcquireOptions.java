@@ -1,5 +1,6 @@
 package dev.redlock;
 
+import dev.redlock.api.CheckReturnValue;
 import dev.redlock.api.LeaseListener;
 import dev.redlock.api.LeaseState;
 import dev.redlock.api.ReleaseOutcome;
@@ -22,6 +23,7 @@ import java.util.function.Consumer;
  *
  * @threading immutable
  */
+@CheckReturnValue
 public final class AcquireOptions {
 
     private static final Duration NO_LIMIT = Duration.ofSeconds(Long.MAX_VALUE / 1_000_000_000);

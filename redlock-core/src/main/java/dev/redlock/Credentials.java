@@ -1,5 +1,6 @@
 package dev.redlock;
 
+import dev.redlock.api.CheckReturnValue;
 import dev.redlock.transport.Login;
 import java.time.Duration;
 import java.util.Objects;
@@ -51,6 +52,7 @@ public final class Credentials {
      * @return new credentials with the same user and password array
      * @throws IllegalArgumentException if it is out of range
      */
+    @CheckReturnValue
     public Credentials refreshAfter(Duration time) {
         Objects.requireNonNull(time, "refreshAfter is null: give a duration, or do not set it");
         if (time.compareTo(REFRESH_MIN) < 0 || time.compareTo(REFRESH_MAX) > 0) {

@@ -1,6 +1,8 @@
 package dev.redlock;
 
 import dev.redlock.api.AcquireOutcome;
+import dev.redlock.api.CheckReturnValue;
+import dev.redlock.api.LockNotAcquiredException;
 import dev.redlock.engine.AcquireSpec;
 import dev.redlock.engine.LocalHolds;
 import dev.redlock.engine.LockEngine;
@@ -98,6 +100,7 @@ class LockView implements Lock {
      * @return true if the lock is held now
      * @throws IllegalStateException on an event loop of the client
      */
+    @CheckReturnValue
     @Override
     public boolean tryLock() {
         LocalHolds.Hold hold = enter("tryLock()");
@@ -113,6 +116,7 @@ class LockView implements Lock {
     }
 
     /** Acquires the lock within a time, unless the thread is interrupted; otherwise as {@link #tryLock()}. */
+    @CheckReturnValue
     @Override
     public boolean tryLock(long time, TimeUnit unit) throws InterruptedException {
         Objects.requireNonNull(unit, "time unit is null: say what the time is counted in");
@@ -169,7 +173,7 @@ class LockView implements Lock {
                 return true;
             }
             if (outcome.kind() == AcquireOutcome.Kind.CLOSED) {
-                throw new IllegalStateException("\"" + key + "\" cannot be locked: the client is closed");
+                throw new LockNotAcquiredException("\"" + key + "\" cannot be locked: the client is closed", outcome);
             }
             LockSupport.parkNanos(this, OVERLOADED_PARK_NS);
         }

@@ -1,6 +1,7 @@
 package dev.redlock;
 
 import dev.redlock.api.AcquireOutcome;
+import dev.redlock.api.CheckReturnValue;
 import dev.redlock.api.Lease;
 import dev.redlock.engine.AcquireSpec;
 import dev.redlock.engine.ClientLoops;
@@ -86,6 +87,7 @@ public final class Redlock extends ScopedClient {
      * @param ttl      time that the lock is held at most without an extension
      * @return the outcome; {@link AcquireOutcome#lease} returns the lease or throws
      */
+    @CheckReturnValue
     public AcquireOutcome acquire(String resource, Duration ttl) throws InterruptedException {
         return acquireBlocking(engine.key(resource), specOfTtl(ttl));
     }
@@ -94,6 +96,7 @@ public final class Redlock extends ScopedClient {
      * Acquires a lock, and waits for it up to {@link AcquireOptions#waitUpTo} or else
      * {@link RedlockContext#defaultWait}.
      */
+    @CheckReturnValue
     public AcquireOutcome acquire(String resource, AcquireOptions options) throws InterruptedException {
         return acquireBlocking(engine.key(resource), AcquireOptions.specOf(options));
     }
@@ -104,6 +107,7 @@ public final class Redlock extends ScopedClient {
      * @param key     the name to lock, encoded by {@link #key}
      * @throws IllegalArgumentException if the ttl is out of range, or the key has another prefix than this client's
      */
+    @CheckReturnValue
     public AcquireOutcome acquire(ResourceKey key, AcquireOptions options) throws InterruptedException {
         return acquireBlocking(lockKey(key), AcquireOptions.specOf(options));
     }
@@ -113,6 +117,7 @@ public final class Redlock extends ScopedClient {
      *
      * @param ttl      time that the lock is held at most without an extension
      */
+    @CheckReturnValue
     public AcquireOutcome tryAcquire(String resource, Duration ttl) throws InterruptedException {
         return engine.acquireBlocking(engine.key(resource), specOfTtl(ttl), 0);
     }
@@ -125,11 +130,13 @@ public final class Redlock extends ScopedClient {
      * @throws IllegalArgumentException if the resource is empty or too long, the ttl out of range or the budget
      *                                  negative
      */
+    @CheckReturnValue
     public AcquireOutcome tryAcquire(String resource, Duration ttl, Duration wait) throws InterruptedException {
         return engine.acquireBlocking(engine.key(resource), specOfTtl(ttl), Durations.nanosOf("wait", wait));
     }
 
     /** Acquires a lock if it is free: one attempt, or more if the options have a wait budget. */
+    @CheckReturnValue
     public AcquireOutcome tryAcquire(String resource, AcquireOptions options) throws InterruptedException {
         AcquireSpec spec = AcquireOptions.specOf(options);
         return engine.acquireBlocking(engine.key(resource), spec, spec.waitNsOr(0));
@@ -141,6 +148,7 @@ public final class Redlock extends ScopedClient {
      * @param key     the name to lock, encoded by {@link #key}
      * @throws IllegalArgumentException if the ttl is out of range, or the key has another prefix than this client's
      */
+    @CheckReturnValue
     public AcquireOutcome tryAcquire(ResourceKey key, AcquireOptions options) throws InterruptedException {
         AcquireSpec spec = AcquireOptions.specOf(options);
         return engine.acquireBlocking(lockKey(key), spec, spec.waitNsOr(0));
@@ -157,6 +165,7 @@ public final class Redlock extends ScopedClient {
      * @throws IllegalArgumentException if there are no resources, too many, or one twice; if a name is empty or too
      *                                  long, or the ttl out of range
      */
+    @CheckReturnValue
     public AcquireOutcome acquireAll(Collection<String> resources, AcquireOptions options) throws InterruptedException {
         return acquireBlocking(engine.keyOfAll(resources), AcquireOptions.specOf(options));
     }
@@ -168,6 +177,7 @@ public final class Redlock extends ScopedClient {
      * @param resources the names to lock, 1 to 64
      * @throws IllegalArgumentException as {@link #acquireAll}
      */
+    @CheckReturnValue
     public AcquireOutcome tryAcquireAll(Collection<String> resources, AcquireOptions options)
             throws InterruptedException {
         AcquireSpec spec = AcquireOptions.specOf(options);

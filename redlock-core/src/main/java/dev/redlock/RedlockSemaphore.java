@@ -1,8 +1,10 @@
 package dev.redlock;
 
 import dev.redlock.api.AcquireOutcome;
+import dev.redlock.api.CheckReturnValue;
 import dev.redlock.api.Lease;
 import dev.redlock.api.LockInspection;
+import dev.redlock.api.LockNotAcquiredException;
 import dev.redlock.engine.AcquireSpec;
 import dev.redlock.engine.LockEngine;
 import dev.redlock.engine.LockInspector;
@@ -81,6 +83,7 @@ public final class RedlockSemaphore {
      * @return true if a permit is taken
      * @throws IllegalStateException as {@link #acquire}
      */
+    @CheckReturnValue
     public boolean tryAcquire() {
         refuseOnLoop("tryAcquire()");
         try {
@@ -99,6 +102,7 @@ public final class RedlockSemaphore {
      * @throws InterruptedException  if interrupted; no permit is taken
      * @throws IllegalStateException as {@link #acquire}
      */
+    @CheckReturnValue
     public boolean tryAcquire(long time, TimeUnit unit) throws InterruptedException {
         Objects.requireNonNull(unit, "time unit is null: say what the time is counted in");
         refuseOnLoop("tryAcquire(time, unit)");
@@ -113,7 +117,8 @@ public final class RedlockSemaphore {
         if (outcome.isAcquired()) {
             holds.add(key, outcome.lease());
         } else if (outcome.kind() == AcquireOutcome.Kind.CLOSED) {
-            throw new IllegalStateException("no permit of \"" + key + "\" can be taken: the client is closed");
+            throw new LockNotAcquiredException("no permit of \"" + key + "\" can be taken: the client is closed",
+                    outcome);
         }
         return outcome.isAcquired();
     }

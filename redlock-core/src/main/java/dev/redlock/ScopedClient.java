@@ -2,11 +2,14 @@ package dev.redlock;
 
 import dev.redlock.api.AcquireCallback;
 import dev.redlock.api.AcquireOutcome;
+import dev.redlock.api.CheckReturnValue;
 import dev.redlock.api.Lease;
 import dev.redlock.api.LeaseAction;
+import dev.redlock.api.LeaseCall;
 import dev.redlock.api.LeaseFunction;
 import dev.redlock.api.LeaseTask;
 import dev.redlock.api.LockInspection;
+import dev.redlock.api.LockNotAcquiredException;
 import dev.redlock.api.ReleaseOutcome;
 import dev.redlock.api.RunOutcome;
 import dev.redlock.engine.AcquireSpec;
@@ -49,6 +52,7 @@ abstract class ScopedClient extends ConnectedClient {
      *                 that matter
      * @return the outcome; the task has run if {@link AcquireOutcome#isAcquired()}
      */
+    @CheckReturnValue
     public <X extends Exception> AcquireOutcome tryRun(String resource, AcquireOptions options, LeaseTask<X> task)
             throws X, InterruptedException {
         return tryCall(resource, options, function(task)).acquired();
@@ -60,6 +64,7 @@ abstract class ScopedClient extends ConnectedClient {
      *
      * @throws Exception from the task, or as the other method
      */
+    @CheckReturnValue
     public AcquireOutcome tryRun(String resource, AcquireOptions options, LeaseAction action) throws Exception {
         LeaseTask<Exception> task = Objects.requireNonNull(action, "task is null")::run;
         return tryRun(resource, options, task);
@@ -69,6 +74,7 @@ abstract class ScopedClient extends ConnectedClient {
      * Runs a task as {@link #tryRun(String, AcquireOptions, LeaseTask)} does, but waits for the lock as
      * {@link Redlock#acquire(String, AcquireOptions)} does.
      */
+    @CheckReturnValue
     public <X extends Exception> AcquireOutcome run(String resource, AcquireOptions options, LeaseTask<X> task)
             throws X, InterruptedException {
         return call(resource, options, function(task)).acquired();
@@ -77,6 +83,7 @@ abstract class ScopedClient extends ConnectedClient {
     /**
      * Runs a task with a value as {@link #tryRun(String, AcquireOptions, LeaseTask)} does. Allocates some 100 bytes.
      */
+    @CheckReturnValue
     public <T, X extends Exception> RunOutcome<T> tryCall(String resource, AcquireOptions options,
             LeaseFunction<T, X> task) throws X, InterruptedException {
         return call(resource, AcquireOptions.specOf(options), AcquireOptions.specOf(options).waitNsOr(0), task);
@@ -86,9 +93,37 @@ abstract class ScopedClient extends ConnectedClient {
      * Runs a task with a value as {@link #tryCall} does, but waits for the lock as
      * {@link Redlock#acquire(String, AcquireOptions)} does.
      */
+    @CheckReturnValue
     public <T, X extends Exception> RunOutcome<T> call(String resource, AcquireOptions options,
             LeaseFunction<T, X> task) throws X, InterruptedException {
         return call(resource, AcquireOptions.specOf(options), waitNs(AcquireOptions.specOf(options)), task);
+    }
+
+    /**
+     * Runs a task as {@link #run} does, for a caller that cannot continue if it has not run. To make one attempt, use
+     * {@link AcquireOptions#tryOnce}.
+     *
+     * @throws LockNotAcquiredException if the lock was not acquired, so that the task has not run
+     */
+    public <X extends Exception> void runOrThrow(String resource, AcquireOptions options, LeaseTask<X> task)
+            throws X, InterruptedException {
+        callOrThrow(resource, options, function(task)::apply);
+    }
+
+    /**
+     * Runs a task with a value as {@link #runOrThrow} does.
+     *
+     * @return the value of the task
+     * @throws X                        from the task, unchanged
+     * @throws LockNotAcquiredException if the lock was not acquired, so that the task has not run
+     */
+    public <T, X extends Throwable> T callOrThrow(String resource, AcquireOptions options, LeaseCall<T, X> task)
+            throws X, InterruptedException {
+        AcquireSpec spec = AcquireOptions.specOf(options);
+        Objects.requireNonNull(task, "task is null");
+        try (Lease lease = engine.acquireBlocking(engine.key(resource), spec, waitNs(spec)).lease()) {
+            return task.call(lease);
+        }
     }
 
     private static <X extends Exception> LeaseFunction<Void, X> function(LeaseTask<X> task) {
@@ -126,11 +161,27 @@ abstract class ScopedClient extends ConnectedClient {
      * @return completed after the release: with the outcome of the acquisition and the value, or with the failure of
      *         the task. Dependent stages run on the event loop
      */
+    @CheckReturnValue
     public <T> CompletionStage<RunOutcome<T>> runAsync(String resource, AcquireOptions options,
             Function<? super Lease, ? extends CompletionStage<T>> task) {
         AcquireSpec spec = AcquireOptions.specOf(options);
         Objects.requireNonNull(task, "task is null");
         return new RunFuture<>(engine.acquireAsync(engine.key(resource), spec, waitNs(spec)), task);
+    }
+
+    /**
+     * Runs an asynchronous task as {@link #runAsync} does, for a caller that cannot continue if it has not run.
+     *
+     * @param task see {@link #runAsync}
+     * @param <T>  the type of the task's value
+     * @return completed after the release: with the value of the task, with its failure, or with a
+     *         {@link LockNotAcquiredException}. A function of the stage gets a failure as the cause of a
+     *         {@link java.util.concurrent.CompletionException}
+     */
+    @CheckReturnValue
+    public <T> CompletionStage<T> runOrThrowAsync(String resource, AcquireOptions options,
+            Function<? super Lease, ? extends CompletionStage<T>> task) {
+        return runAsync(resource, options, task).thenApply(RunOutcome::value);
     }
 
     /**
@@ -205,6 +256,7 @@ abstract class ScopedClient extends ConnectedClient {
      *
      * @return completed with the outcome
      */
+    @CheckReturnValue
     public CompletionStage<AcquireOutcome> acquireAsync(String resource, AcquireOptions options) {
         AcquireSpec spec = AcquireOptions.specOf(options);
         return engine.acquireAsync(engine.key(resource), spec, waitNs(spec));
@@ -217,6 +269,7 @@ abstract class ScopedClient extends ConnectedClient {
      * @return completed with the outcome
      * @throws IllegalArgumentException if the ttl is out of range, or the key has another prefix than this client's
      */
+    @CheckReturnValue
     public CompletionStage<AcquireOutcome> acquireAsync(ResourceKey key, AcquireOptions options) {
         LockKey lockKey = lockKey(key);
         AcquireSpec spec = AcquireOptions.specOf(options);
@@ -232,6 +285,7 @@ abstract class ScopedClient extends ConnectedClient {
      * @return completed with the outcome
      * @throws IllegalArgumentException as {@link Redlock#acquireAll}
      */
+    @CheckReturnValue
     public CompletionStage<AcquireOutcome> acquireAllAsync(Collection<String> resources, AcquireOptions options) {
         AcquireSpec spec = AcquireOptions.specOf(options);
         return engine.acquireAsync(engine.keyOfAll(resources), spec, waitNs(spec));

@@ -1,5 +1,6 @@
 package dev.redlock;
 
+import dev.redlock.api.CheckReturnValue;
 import dev.redlock.api.TlsProvider;
 import dev.redlock.transport.TlsSpec;
 import java.nio.file.Path;
@@ -22,6 +23,7 @@ import java.util.function.Supplier;
  *
  * @threading immutable
  */
+@CheckReturnValue
 public final class TlsOptions {
 
     private static final List<String> PROTOCOLS = List.of("TLSv1.3", "TLSv1.2");

@@ -4,6 +4,7 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import dev.redlock.api.CheckReturnValue;
 import java.lang.reflect.Constructor;
 import java.lang.reflect.Field;
 import java.lang.reflect.Member;
@@ -118,6 +119,24 @@ class ApiTest {
     @Tag("release")
     void baselineHasTheWholeApi() throws Exception {
         assertEquals(api, baseline(), "run with -Dapi.write=true");
+    }
+
+    /** Static checkers find callers who ignore such a result. Those with a callback return nothing. */
+    @Test
+    void outcomesOfAcquisitionsAreMarkedForStaticCheckers() {
+        Pattern outcome = Pattern.compile(".*\\.(AcquireOutcome|RunOutcome|CompletionStage)");
+        Set<String> unmarked = new TreeSet<>();
+        int count = 0;
+        for (Method method : Redlock.class.getMethods()) {
+            if (outcome.matcher(method.getReturnType().getName()).matches()) {
+                count++;
+                if (!method.isAnnotationPresent(CheckReturnValue.class)) {
+                    unmarked.add(method.toString());
+                }
+            }
+        }
+        assertEquals(Set.of(), unmarked);
+        assertTrue(count > 15, "found " + count);
     }
 
     @Test

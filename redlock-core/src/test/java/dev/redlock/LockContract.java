@@ -2,6 +2,7 @@ package dev.redlock;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertInstanceOf;
 import static org.junit.jupiter.api.Assertions.assertNotEquals;
 import static org.junit.jupiter.api.Assertions.assertNotNull;
 import static org.junit.jupiter.api.Assertions.assertNull;
@@ -18,6 +19,7 @@ import dev.redlock.api.LeaseAction;
 import dev.redlock.api.LeaseListener;
 import dev.redlock.api.LeaseState;
 import dev.redlock.api.LockInspection;
+import dev.redlock.api.LockNotAcquiredException;
 import dev.redlock.api.ReleaseCallback;
 import dev.redlock.api.ReleaseOutcome;
 import dev.redlock.api.RunOutcome;
@@ -32,6 +34,7 @@ import java.util.HexFormat;
 import java.util.List;
 import java.util.Set;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionException;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
@@ -842,6 +845,46 @@ public abstract class LockContract extends SetContract {
         holder.release();
         assertTrue(waiting.join().isAcquired());
         assertThrows(NullPointerException.class, () -> client.call(resource, options, null));
+        awaitNoKey();
+    }
+
+    @Test
+    void tasksThatMustRunThrowWithoutTheirLock() throws Exception {
+        Redlock client = client();
+        AcquireOptions options = AcquireOptions.ofTtl(LONG);
+        List<String> runs = new ArrayList<>();
+        client.runOrThrow(resource, options, lease -> runs.add("run"));
+        assertEquals("held", client.callOrThrow(resource, options, lease -> lease.isHeld() ? "held" : "not held"));
+        Throwable failure = new Throwable("of any kind");
+        assertSame(failure, assertThrows(Throwable.class, () -> client.callOrThrow(resource, options, lease -> {
+            throw failure;
+        })));
+        assertThrows(IOException.class, () -> client.runOrThrow(resource, options, lease -> {
+            throw new IOException("the task failed");
+        }));
+        awaitNoKey();
+        Lease holder = acquired(client.tryAcquire(resource, LONG));
+        LockNotAcquiredException thrown = assertThrows(LockNotAcquiredException.class,
+                () -> client.runOrThrow(resource, options.tryOnce(), lease -> runs.add("never")));
+        assertEquals(AcquireOutcome.Kind.CONTENDED, thrown.kind());
+        assertEquals(AcquireOutcome.Kind.CONTENDED, thrown.outcome().kind());
+        assertTrue(thrown.getMessage().contains("CONTENDED"), thrown::getMessage);
+        assertThrows(LockNotAcquiredException.class,
+                () -> client.callOrThrow(resource, options.tryOnce(), lease -> runs.add("never")));
+        CompletionException later = assertThrows(CompletionException.class, () -> client
+                .runOrThrowAsync(resource, options.tryOnce(), lease -> CompletableFuture.completedFuture("never"))
+                .toCompletableFuture()
+                .join());
+        assertInstanceOf(LockNotAcquiredException.class, later.getCause());
+        assertTrue(holder.isHeld(), "not released by the others");
+        holder.release();
+        assertEquals("done", client
+                .runOrThrowAsync(resource, options, lease -> CompletableFuture.completedFuture("done"))
+                .toCompletableFuture()
+                .join());
+        assertEquals(List.of("run"), runs);
+        assertThrows(NullPointerException.class, () -> client.callOrThrow(resource, options, null));
+        assertThrows(NullPointerException.class, () -> client.runOrThrow(resource, options, null));
         awaitNoKey();
     }
 

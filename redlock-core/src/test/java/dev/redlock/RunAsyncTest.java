@@ -10,6 +10,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import dev.redlock.api.AcquireOutcome;
 import dev.redlock.api.Lease;
 import dev.redlock.api.LeaseState;
+import dev.redlock.api.LockNotAcquiredException;
 import dev.redlock.api.RunOutcome;
 import dev.redlock.sim.VirtualWorld;
 import java.io.IOException;
@@ -105,7 +106,25 @@ class RunAsyncTest extends VirtualTest {
         }));
         assertFalse(outcome.hasRun());
         assertEquals(AcquireOutcome.Kind.CONTENDED, outcome.acquired().kind());
-        assertTrue(assertThrows(IllegalStateException.class, outcome::value).getMessage().contains("CONTENDED"));
+        LockNotAcquiredException thrown = assertThrows(LockNotAcquiredException.class, outcome::value);
+        assertTrue(thrown.getMessage().contains("CONTENDED"));
+        assertSame(outcome.acquired().kind(), thrown.kind());
+    }
+
+    @Test
+    void aStageThatIsGivenUpEndsTheWaitAlsoInTheThrowingForm() {
+        client = world(3);
+        lease(client);
+        CompletableFuture<String> result = client.redlock()
+                .<String>runOrThrowAsync("orders", options().waitUpTo(TTL), held -> {
+                    throw new AssertionError("not acquired");
+                })
+                .toCompletableFuture();
+        world.runMs(20);
+        assertEquals(1, client.redlock().counters().waitingCount());
+        result.cancel(false);
+        world.runMs(20);
+        assertEquals(0, client.redlock().counters().waitingCount());
     }
 
     /** The program that leaks with acquireAsync: a timeout after the acquisition drops the outcome. */

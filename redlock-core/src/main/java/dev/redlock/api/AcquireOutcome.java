@@ -66,7 +66,7 @@ public interface AcquireOutcome {
      * The lease.
      *
      * @return the lease, held when it was acquired
-     * @throws IllegalStateException if the lock was not acquired; the message has the outcome and the advice
+     * @throws LockNotAcquiredException if the lock was not acquired; the message has the outcome and the advice
      */
     Lease lease();
 

@@ -46,7 +46,8 @@ public interface Lease extends AutoCloseable {
      * number, which is greater than that of every earlier grant of each of them.
      *
      * @return the fencing token, from 1 to 2^53 - 1
-     * @throws IllegalStateException if the lock was not acquired, or not with {@link dev.redlock.AcquireOptions#fenced}
+     * @throws LockNotAcquiredException if the lock was not acquired
+     * @throws IllegalStateException    if it was acquired without {@link dev.redlock.AcquireOptions#fenced}
      */
     long fencingToken();
 

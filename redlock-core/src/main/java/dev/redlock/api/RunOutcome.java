@@ -19,7 +19,7 @@ public record RunOutcome<T>(AcquireOutcome acquired, T value) {
     /**
      * The value of the task.
      *
-     * @throws IllegalStateException if the lock was not acquired; the message has the outcome and the advice
+     * @throws LockNotAcquiredException if the lock was not acquired; the message has the outcome and the advice
      */
     @Override
     public T value() {

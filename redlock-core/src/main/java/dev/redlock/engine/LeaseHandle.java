@@ -6,6 +6,7 @@ import dev.redlock.api.ExtendCallback;
 import dev.redlock.api.ExtendOutcome;
 import dev.redlock.api.Lease;
 import dev.redlock.api.LeaseState;
+import dev.redlock.api.LockNotAcquiredException;
 import dev.redlock.api.ReleaseCallback;
 import dev.redlock.api.ReleaseOutcome;
 import dev.redlock.time.Durations;
@@ -162,7 +163,7 @@ public final class LeaseHandle extends LeaseView {
     public Lease lease() {
         refuseWhileAcquiring();
         if (kind != Kind.ACQUIRED) {
-            throw new IllegalStateException("\"" + key + "\" was not acquired: " + this + "; " + advice());
+            throw new LockNotAcquiredException("\"" + key + "\" was not acquired: " + this + "; " + advice(), this);
         }
         return this;
     }

@@ -3,6 +3,7 @@ package dev.redlock.engine;
 import dev.redlock.api.AcquireOutcome;
 import dev.redlock.api.Lease;
 import dev.redlock.api.LeaseState;
+import dev.redlock.api.LockNotAcquiredException;
 import dev.redlock.node.KeyType;
 import java.util.List;
 
@@ -148,7 +149,8 @@ abstract class LeaseView extends RequestMailbox implements AcquireOutcome, Lease
     public final long fencingToken() {
         refuseWhileAcquiring();
         if (!isAcquired()) {
-            throw new IllegalStateException("\"" + key + "\" was not acquired, it has no fencing token: " + this);
+            throw new LockNotAcquiredException("\"" + key + "\" was not acquired, it has no fencing token: " + this,
+                    this);
         }
         if (!spec.isFenced) {
             throw new IllegalStateException("the lease of \"" + key

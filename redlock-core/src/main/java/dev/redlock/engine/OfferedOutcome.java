@@ -2,6 +2,7 @@ package dev.redlock.engine;
 
 import dev.redlock.api.AcquireOutcome;
 import dev.redlock.api.Lease;
+import dev.redlock.api.LockNotAcquiredException;
 import java.util.concurrent.atomic.AtomicReferenceFieldUpdater;
 
 /**
@@ -64,8 +65,8 @@ final class OfferedOutcome implements AcquireOutcome {
     @Override
     public Lease lease() {
         if (!take()) {
-            throw new IllegalStateException("\"" + lease.resource() + "\" is released: the stage of its acquisition was"
-                    + " cancelled before its outcome was read");
+            throw new LockNotAcquiredException("\"" + lease.resource() + "\" is released: the stage of its acquisition"
+                    + " was cancelled before its outcome was read", this);
         }
         return lease.lease();
     }

@@ -42,7 +42,8 @@ public suspend fun Redlock.awaitAcquire(key: ResourceKey, options: AcquireOption
  * @param resource the name to lock
  * @param options how
  * @return the value of the block
- * @throws IllegalStateException if the lock was not acquired; the message has the outcome and the advice
+ * @throws dev.redlock.api.LockNotAcquiredException if the lock was not acquired; the message has the outcome and the
+ *   advice
  * @throws IllegalArgumentException if the resource is empty or too long, or the ttl out of range
  */
 public suspend fun <T> Redlock.withLock(

@@ -4,6 +4,7 @@ import dev.redlock.AcquireOptions
 import dev.redlock.Redlock
 import dev.redlock.RedlockContext
 import dev.redlock.api.AcquireOutcome
+import dev.redlock.api.LockNotAcquiredException
 import dev.redlock.api.ReleaseOutcome
 import dev.redlock.api.RestartGuardMode
 import dev.redlock.trial.nodes.RedisNodes
@@ -105,7 +106,7 @@ class CoroutinesTest {
     fun withLockSaysWhyTheLockIsMissing() = runBlocking {
         redlock.withLock("orders/44", options) {
             val missed = runCatching { redlock.withLock("orders/44", options) { } }.exceptionOrNull()
-            assertTrue(missed is IllegalStateException && missed.message!!.contains("CONTENDED"), missed.toString())
+            assertTrue(missed is LockNotAcquiredException && missed.message!!.contains("CONTENDED"), missed.toString())
         }
     }
 

@@ -328,7 +328,7 @@ class RedlockStarterTest {
         }
 
         void run(String name) throws InterruptedException {
-            redlock.run(name, AcquireOptions.ofTtl(Duration.ofSeconds(60)), lease -> {
+            redlock.runOrThrow(name, AcquireOptions.ofTtl(Duration.ofSeconds(60)), lease -> {
                 running.countDown();
                 while (closing.getCount() > 0) {
                     await(closing);
