@@ -136,6 +136,26 @@ abstract class ConnectedClient implements AutoCloseable {
         return engine.loops.isQuorumAvailable();
     }
 
+    /**
+     * Whether a node does not vote now, so that fewer failures are tolerated than with all nodes. For health checks and
+     * alerts, like {@link #isQuorumAvailable}. {@link #nodes} has the reasons.
+     *
+     * @return true also while the client connects, and after it was closed. Allocates nothing
+     */
+    public boolean isDegraded() {
+        return engine.loops.isDegraded();
+    }
+
+    /**
+     * The further failures that the nodes tolerate: if so many more nodes stop to vote, whichever, a quorum still votes.
+     * With three nodes it is 1 while all vote, and 0 after one failure.
+     *
+     * @return -1 if no quorum votes now. Allocates nothing
+     */
+    public int toleratedFailureCount() {
+        return Math.max(-1, engine.loops.toleratedFailureCount());
+    }
+
     /** @return the client's counters, live */
     public RedlockCounters counters() {
         return counters;

@@ -214,6 +214,8 @@ public final class RedlockMetrics implements MeterBinder {
         private void addCounts() {
             addGauge("redlock.acquire.waiting", Tags.empty(), client -> client.counters().waitingCount(),
                     "Acquisitions that have not ended");
+            addGauge("redlock.failures.tolerated", Tags.empty(), Redlock::toleratedFailureCount,
+                    "Further nodes that may fail until no lock can be acquired; -1 if no quorum votes");
             addGauge("redlock.leases.held", Tags.empty(), client -> client.counters().heldCount(),
                     "Locks that the client holds");
             String lost = "Leases that ended before their release";

@@ -49,7 +49,7 @@ class QuorumWatchTest extends VirtualTest {
         eachNode(node -> node.delay(() -> 400_000_000));
         try (LogLines log = new LogLines()) {
             VirtualWorld.Client client = client();
-            world.await("a warning", 3_000, () -> !warnings(log).isEmpty());
+            world.await("a warning", 4_000, () -> !warnings(log).isEmpty());
             assertEquals(NodeState.QUARANTINED, status(client, 0).state());
             assertFalse(warnings(log).get(0).contains("may have lost locks"), () -> warnings(log).get(0));
         }
@@ -76,6 +76,134 @@ class QuorumWatchTest extends VirtualTest {
             assertWarnings(log, 2);
             assertTrue(warnings(log).get(1).matches("a quorum votes again, after 30[0-9]{4} ms"), warnings(log).get(1));
             assertTrue(client.redlock().isQuorumAvailable());
+        }
+    }
+
+    /** As on a busy machine: each reply comes late, and no node has failed. */
+    @Test
+    void aSlowStartIsNoOutage() {
+        world = new VirtualWorld(3);
+        eachNode(node -> node.delay(() -> 450_000_000));
+        try (LogLines log = new LogLines()) {
+            VirtualWorld.Client client = client(context().connectTimeout(Duration.ofSeconds(1)));
+            world.runMs(1_100);
+            assertFalse(client.redlock().isQuorumAvailable(), "after the connect timeout");
+            world.runMs(20_000);
+            assertTrue(client.redlock().isQuorumAvailable());
+            assertEquals(List.of(), log.with(Level.WARNING, ""));
+        }
+    }
+
+    @Test
+    void aStartWithSilentNodesIsReportedWhenTheirHandshakesHaveFailed() {
+        world = new VirtualWorld(3);
+        node(0).pause();
+        node(1).pause();
+        try (LogLines log = new LogLines()) {
+            client();
+            world.runMs(1_900);
+            assertWarnings(log, 0);
+            world.runMs(1_200);
+            assertWarnings(log, 1);
+            assertTrue(warnings(log).get(0).contains("the handshake took longer than"), warnings(log).get(0));
+        }
+    }
+
+    // ---- a quorum votes, and nodes are missing ----------------------------------------------------------------------
+
+    private static List<String> degraded(LogLines log) {
+        return log.with(Level.WARNING, " nodes vote; ");
+    }
+
+    @Test
+    void aDeadNodeOfThreeIsOneWarningThatNamesIt() {
+        VirtualWorld.Client client = world(3);
+        Redlock redlock = client.redlock();
+        assertFalse(redlock.isDegraded());
+        assertEquals(1, redlock.toleratedFailureCount());
+        try (LogLines log = new LogLines()) {
+            crash(1);
+            world.runMs(990);
+            assertTrue(redlock.isDegraded());
+            assertEquals(0, redlock.toleratedFailureCount());
+            assertEquals(List.of(), degraded(log));
+            world.runMs(300_000);
+            assertEquals(1, degraded(log).size(), degraded(log)::toString);
+            String line = degraded(log).get(0);
+            assertTrue(line.startsWith("2 of 3 nodes vote; one more failure and no lock can be acquired; node 1 ("), line);
+            assertTrue(line.endsWith(status(client, 1).problem()), line);
+            assertWarnings(log, 0);
+            restart(node(1));
+            world.runMs(2_000);
+            assertFalse(redlock.isDegraded());
+            assertEquals(1, log.with(Level.INFO, "all 3 nodes vote again").size());
+            assertEquals(1, degraded(log).size(), degraded(log)::toString);
+        }
+    }
+
+    @Test
+    void eachFurtherNodeIsAWarningUntilNoQuorumIsLeft() {
+        VirtualWorld.Client client = world(5);
+        assertEquals(2, client.redlock().toleratedFailureCount());
+        try (LogLines log = new LogLines()) {
+            crash(0);
+            world.runMs(1_100);
+            crash(1);
+            world.runMs(1_100);
+            assertEquals(2, degraded(log).size(), degraded(log)::toString);
+            assertTrue(degraded(log).get(0).startsWith("4 of 5 nodes vote; 2 more failures and no lock"));
+            assertTrue(degraded(log).get(1).startsWith("3 of 5 nodes vote; one more failure and no lock"));
+            crash(2);
+            world.runMs(1_100);
+            assertEquals(-1, client.redlock().toleratedFailureCount());
+            assertEquals(2, degraded(log).size(), "the loss of the quorum has its own line");
+            assertWarnings(log, 1);
+            for (int i = 0; i < 3; i++) {
+                restart(node(i));
+            }
+            world.runMs(2_000);
+            assertEquals(1, log.with(Level.INFO, "all 5 nodes vote again").size());
+            assertEquals(2, degraded(log).size());
+        }
+    }
+
+    @Test
+    void aNodeThatIsDownFromTheStartIsOneWarning() {
+        world = new VirtualWorld(3);
+        crash(2);
+        try (LogLines log = new LogLines()) {
+            client();
+            world.runMs(300_000);
+            assertEquals(1, degraded(log).size(), degraded(log)::toString);
+            assertTrue(degraded(log).get(0).contains("one more failure and no lock can be acquired; node 2 ("));
+            assertWarnings(log, 0);
+        }
+    }
+
+    /** Node 0 stays away, and node 1 reconnects so often that it is away at most moments of a second. */
+    @Test
+    void unstableNodesHideNoDeadOne() {
+        world(3);
+        try (LogLines log = new LogLines()) {
+            crash(0);
+            for (int i = 0; i < 100; i++) {
+                node(1).breakConnections();
+                world.runMs(700);
+            }
+            assertTrue(degraded(log).size() > 0, "reported");
+            assertTrue(degraded(log).size() < 5, degraded(log)::toString);
+        }
+    }
+
+    @Test
+    void aReconnectIsNoDegradation() {
+        world(3);
+        try (LogLines log = new LogLines()) {
+            for (int i = 0; i < 20; i++) {
+                node(i % 3).breakConnections();
+                world.runMs(20_000);
+            }
+            assertEquals(List.of(), log.with(Level.WARNING, ""));
         }
     }
 

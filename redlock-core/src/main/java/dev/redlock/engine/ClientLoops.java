@@ -67,7 +67,9 @@ public final class ClientLoops {
     public static ClientLoops create(ClientConfig config) {
         NettyVersion.check();
         warnIfAnyHostNameIsAccepted(config);
-        return config.loops().given().isEmpty() ? onOwnLoops(config) : onGivenLoops(config);
+        ClientLoops loops = config.loops().given().isEmpty() ? onOwnLoops(config) : onGivenLoops(config);
+        StartLine.log(config, loops.transportDescription);
+        return loops;
     }
 
     private static void warnIfAnyHostNameIsAccepted(ClientConfig config) {
@@ -233,11 +235,30 @@ public final class ClientLoops {
     /** @return whether a quorum of the nodes votes now, for each event loop; allocates nothing */
     public boolean isQuorumAvailable() {
         for (Conductor conductor : conductors) {
-            if (!conductor.quorumWatch.isAvailable()) {
+            if (!conductor.quorumWatch.nodes.areQuorum()) {
                 return false;
             }
         }
         return true;
+    }
+
+    /** @return the least further failures of nodes after which a quorum votes; negative without one */
+    public int toleratedFailureCount() {
+        int least = Integer.MAX_VALUE;
+        for (Conductor conductor : conductors) {
+            least = Math.min(least, conductor.quorumWatch.nodes.spare());
+        }
+        return least;
+    }
+
+    /** @return whether a node does not vote now, for an event loop; allocates nothing */
+    public boolean isDegraded() {
+        for (Conductor conductor : conductors) {
+            if (conductor.quorumWatch.nodes.missing() != 0) {
+                return true;
+            }
+        }
+        return false;
     }
 
     /**

@@ -81,6 +81,18 @@ public final class Majority {
                 && (second == 0 || Long.bitCount(counted & second) >= secondSize);
     }
 
+    /**
+     * The failures that a set of nodes tolerates: any so many of them may leave, and the others are still enough.
+     *
+     * @param nodes the nodes, as a mask
+     * @return how many; negative if the nodes are too few already
+     */
+    public int spareOf(long nodes) {
+        long counted = counted(nodes);
+        int spare = Long.bitCount(counted & first) - firstSize;
+        return second == 0 ? spare : Math.min(spare, Long.bitCount(counted & second) - secondSize);
+    }
+
     private long counted(long nodes) {
         return shared == null || shared.mask == 0 ? nodes : shared.counted(nodes);
     }

@@ -9,7 +9,6 @@ import java.util.Optional;
 import net.javacrumbs.shedlock.core.ExtensibleLockProvider;
 import net.javacrumbs.shedlock.core.LockConfiguration;
 import net.javacrumbs.shedlock.core.SimpleLock;
-import net.javacrumbs.shedlock.support.LockException;
 
 /**
  * Provides the locks of ShedLock from a client of redlock.
@@ -21,6 +20,7 @@ import net.javacrumbs.shedlock.support.LockException;
  */
 public final class RedlockLockProvider implements ExtensibleLockProvider {
 
+    private static final System.Logger LOG = System.getLogger("dev.redlock");
     /** Validity needs some milliseconds; a shorter lock is released when its time has passed. */
     private static final Duration TTL_MIN = Duration.ofMillis(100);
 
@@ -45,8 +45,10 @@ public final class RedlockLockProvider implements ExtensibleLockProvider {
     }
 
     /**
-     * @return the lock; empty if another holder has it, or if the thread is interrupted
-     * @throws LockException            if too few nodes vote, or the client is closed; the message has the advice
+     * The lock, or empty, so that ShedLock skips the run. If no other holder has the lock, but for example too few nodes
+     * vote, a WARNING says so.
+     *
+     * @return the lock; empty if another holder has it, if it cannot be acquired now, or if the thread is interrupted
      * @throws IllegalArgumentException if the ttl is above the client's {@code maxTtl}, or the name is too long
      */
     @Override
@@ -64,11 +66,12 @@ public final class RedlockLockProvider implements ExtensibleLockProvider {
         if (outcome.isAcquired()) {
             return Optional.of(new LeaseLock(this, configuration, outcome.lease()));
         }
-        if (outcome.kind() == AcquireOutcome.Kind.CONTENDED) {
-            return Optional.empty();
+        if (outcome.kind() != AcquireOutcome.Kind.CONTENDED) {
+            // An exception would be an ERROR with a stack trace for each run: the scheduler logs it.
+            LOG.log(System.Logger.Level.WARNING, "{0}", "\"" + configuration.getName()
+                    + "\" is not locked, and ShedLock skips this run: " + outcome.advice() + "; " + outcome);
         }
-        throw new LockException(
-                "\"" + configuration.getName() + "\" was not acquired: " + outcome + "; " + outcome.advice());
+        return Optional.empty();
     }
 
     Duration ttl(LockConfiguration configuration) {

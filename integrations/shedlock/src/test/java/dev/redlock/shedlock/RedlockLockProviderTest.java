@@ -3,6 +3,7 @@ package dev.redlock.shedlock;
 import static org.junit.jupiter.api.Assertions.assertDoesNotThrow;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertNull;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
@@ -17,18 +18,23 @@ import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Optional;
+import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
+import java.util.logging.Handler;
+import java.util.logging.Level;
+import java.util.logging.LogRecord;
+import java.util.logging.Logger;
+import java.util.logging.SimpleFormatter;
 import net.javacrumbs.shedlock.core.ClockProvider;
 import net.javacrumbs.shedlock.core.DefaultLockingTaskExecutor;
 import net.javacrumbs.shedlock.core.LockConfiguration;
 import net.javacrumbs.shedlock.core.LockProvider;
 import net.javacrumbs.shedlock.core.SimpleLock;
-import net.javacrumbs.shedlock.support.LockException;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.BeforeEach;
@@ -188,14 +194,45 @@ class RedlockLockProviderTest {
         assertThrows(IllegalStateException.class, lock::unlock);
     }
 
-    /** An absent majority is no other instance that runs the job. */
+    /** An absent majority is no other instance that runs the job: a line says that no instance runs it. */
     @Test
-    void missingNodesAreAnException() {
+    void missingNodesSkipTheRunWithOneLine() {
         try (Redlock alone = Redlock.connect(new RedlockContext().nodes("127.0.0.1:1", "127.0.0.1:2", "127.0.0.1:3"))) {
-            LockProvider lonely = new RedlockLockProvider(alone);
-            String message = assertThrows(LockException.class, () -> lonely.lock(configuration(LONG, Duration.ZERO)))
-                    .getMessage();
-            assertTrue(message.contains("NO_QUORUM"), message);
+            DefaultLockingTaskExecutor executor = new DefaultLockingTaskExecutor(new RedlockLockProvider(alone));
+            List<LogRecord> lines = new CopyOnWriteArrayList<>();
+            Handler handler = new Handler() {
+                @Override
+                public void publish(LogRecord line) {
+                    lines.add(line);
+                }
+
+                @Override
+                public void flush() {
+                    // nothing is buffered
+                }
+
+                @Override
+                public void close() {
+                    // nothing is open
+                }
+            };
+            Logger logger = Logger.getLogger("dev.redlock");
+            logger.addHandler(handler);
+            try {
+                executor.executeWithLock((Runnable) () -> {
+                    throw new AssertionError("it runs");
+                }, configuration(LONG, Duration.ZERO));
+            } finally {
+                logger.removeHandler(handler);
+            }
+            List<LogRecord> skipped = lines.stream()
+                    .filter(line -> new SimpleFormatter().formatMessage(line).contains("skips this run"))
+                    .toList();
+            assertEquals(1, skipped.size());
+            assertEquals(Level.WARNING, skipped.get(0).getLevel());
+            assertNull(skipped.get(0).getThrown());
+            String text = new SimpleFormatter().formatMessage(skipped.get(0));
+            assertTrue(text.contains("NO_QUORUM") && !text.contains("\n"), text);
         }
     }
 

@@ -24,17 +24,23 @@ import org.springframework.context.annotation.Configuration;
 @ConditionalOnSingleCandidate(Redlock.class)
 class RedlockActuatorAutoConfiguration {
 
+    /** No status of its own for a missing node: Spring Boot leaves such a status out of that of the application. */
     private static String statusOf(Redlock redlock) {
         return redlock.isQuorumAvailable() ? "UP" : "DOWN";
     }
 
-    /** @return the transport, and the state of each node with its problem */
+    /** @return the failures that are tolerated, the transport, and the state of each node with its problem */
     private static Map<String, Object> detailsOf(Redlock redlock) {
         Map<String, Object> nodes = new LinkedHashMap<>();
         for (NodeStatus node : redlock.nodes()) {
             nodes.put(node.address(), node.problem() == null ? node.state() : node.state() + ": " + node.problem());
         }
-        return Map.of("nodes", nodes, "transport", redlock.transportDescription());
+        Map<String, Object> details = new LinkedHashMap<>();
+        details.put("degraded", redlock.isDegraded());
+        details.put("toleratedFailures", redlock.toleratedFailureCount());
+        details.put("nodes", nodes);
+        details.put("transport", redlock.transportDescription());
+        return details;
     }
 
     /** @threading immutable */

@@ -195,16 +195,23 @@ class RedlockStarterTest {
                         "--redlock.nodes=" + String.join(",", own.addresses()),
                         "--redlock.restart-guard=off", "--management.endpoint.health.probes.enabled=true")) {
             await(() -> health(application).equals("UP"));
+            assertThat(details(application)).contains("degraded=false, toleratedFailures=1");
             own.node(0).kill();
+            await(() -> details(application).contains("degraded=true, toleratedFailures=0"));
+            assertThat(health(application)).isEqualTo("UP");
             own.node(1).kill();
             await(() -> health(application).equals("DOWN"));
             assertThat(health(application, "liveness")).isEqualTo("UP");
             assertThat(health(application, "readiness")).isEqualTo("UP");
-            assertThat(invoke(application.getBean("redlockHealthIndicator"), "health").toString())
-                    .contains("DOWN", own.addresses()[0], "READY", "transport");
+            assertThat(details(application)).contains("DOWN", own.addresses()[0], "READY", "transport",
+                    "toleratedFailures=-1");
             own.node(1).start();
             await(() -> health(application).equals("UP"));
         }
+    }
+
+    private static String details(ApplicationContext context) {
+        return invoke(context.getBean("redlockHealthIndicator"), "health").toString();
     }
 
     /** The endpoint has one name and two packages. */
