@@ -5,17 +5,24 @@ import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import dev.redlock.api.CloseReport;
+import dev.redlock.api.CommandMode;
 import dev.redlock.api.Lease;
+import dev.redlock.api.ReleaseOutcome;
+import dev.redlock.sim.FakeNode;
+import dev.redlock.sim.FakeRedis;
 import dev.redlock.sim.VirtualWorld;
 import java.time.Duration;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
 
 /** A close waits for the replies to its releases, for a limited time, and continues after an exception. */
 class CloseTimesTest extends VirtualTest {
 
     private static final Duration TIMEOUT = Duration.ofSeconds(10);
+    private static final int MANY = 20_000;
 
     @Test
     void aClientWithoutLeasesClosesAtOnce() {
@@ -51,6 +58,91 @@ class CloseTimesTest extends VirtualTest {
         world.runMs(2);
         assertEquals(new CloseReport(0, List.of("orders")), closed.join());
         eachNode(node -> node.resume());
+    }
+
+    /** The nodes need longer for so many releases than the node timeout, which is that of a single one. */
+    @Test
+    void aCloseUsesItsTimeForManyReleases() {
+        VirtualWorld.Client client = world(3);
+        lockMany(client);
+        eachNode(node -> node.delay(() -> 150_000_000));
+        CompletableFuture<CloseReport> closed = client.engine().close(TIMEOUT);
+        world.await("the close", TIMEOUT.toMillis(), closed::isDone);
+        assertEquals(new CloseReport(MANY, List.of()), closed.join());
+        assertNoKeys();
+    }
+
+    /** They have room for a part of the releases only. */
+    @ParameterizedTest
+    @EnumSource(value = CommandMode.class, names = {"SCRIPTS", "AUTO"})
+    void aCloseSendsReleasesAsTheNodesAcceptThem(CommandMode mode) {
+        world = new VirtualWorld(3);
+        eachNode(node -> node.redis().kind(FakeRedis.Kind.VALKEY_9));
+        VirtualWorld.Client client = client(context().commands(mode).nodeBackPressure(64, 4096));
+        lockMany(client);
+        eachNode(node -> node.delay(() -> 1_000_000));
+        CompletableFuture<CloseReport> closed = client.engine().close(TIMEOUT);
+        world.await("the close", TIMEOUT.toMillis(), closed::isDone);
+        assertEquals(new CloseReport(MANY, List.of()), closed.join());
+        assertNoKeys();
+    }
+
+    /** It does not take its time from the others, nor the close from its timeout. */
+    @Test
+    void aNodeThatDoesNotReadDoesNotKeepReleasesFromTheOthers() {
+        world = new VirtualWorld(3);
+        VirtualWorld.Client client = client(context().nodeBackPressure(16, 4096));
+        lockMany(client);
+        node(0).pause();
+        CompletableFuture<CloseReport> closed = client.engine().close(Duration.ofSeconds(1));
+        world.runMs(1_001);
+        assertEquals(new CloseReport(MANY, List.of()), closed.join());
+        assertEquals(0, lockCount(node(1)));
+        assertEquals(0, lockCount(node(2)));
+        node(0).resume();
+    }
+
+    /** Its caller waits for one node timeout, as always. */
+    @Test
+    void aReleaseThatHasStartedCountsToo() {
+        VirtualWorld.Client client = world(3);
+        Lease lease = lease(client);
+        eachNode(node -> node.delay(() -> 40_000_000));
+        CompletableFuture<ReleaseOutcome> released = lease.releaseAsync().toCompletableFuture();
+        world.runMs(45);
+        CompletableFuture<CloseReport> closed = client.engine().close(TIMEOUT);
+        world.runMs(40);
+        assertEquals(ReleaseOutcome.UNKNOWN, released.join());
+        assertEquals(new CloseReport(1, List.of()), closed.join());
+    }
+
+    @Test
+    void aCloseWithoutTimeSendsAllReleases() {
+        VirtualWorld.Client client = world(3);
+        lockMany(client);
+        CompletableFuture<CloseReport> closed = client.engine().close(Duration.ZERO);
+        world.runMs(1);
+        assertTrue(closed.isDone());
+        assertNoKeys();
+    }
+
+    private void lockMany(VirtualWorld.Client client) {
+        AcquireOptions options = AcquireOptions.ofTtl(Duration.ofSeconds(60)).tryOnce();
+        for (int i = 0; i < MANY; i++) {
+            client.redlock().acquireAsync("orders/" + i, options);
+            if (i % 16 == 15) {
+                world.settle();
+            }
+        }
+        assertEquals(MANY, client.engine().heldCount());
+    }
+
+    private void assertNoKeys() {
+        eachNode(node -> assertEquals(0, lockCount(node)));
+    }
+
+    private static long lockCount(FakeNode node) {
+        return node.redis().keys().stream().filter(key -> key.startsWith("orders/")).count();
     }
 
     /** The clock throws at one read after the other, as a request would without memory. */

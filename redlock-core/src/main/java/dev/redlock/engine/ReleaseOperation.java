@@ -146,9 +146,14 @@ final class ReleaseOperation {
     }
 
     void onReply(Claim claim, int nodeIndex, int sequence, long value) {
-        if (sequence != COUNTER_ONLY_SEQUENCE) {
-            vote(claim, nodeIndex, value == 1 ? Vote.GRANTED : Vote.REFUSED);
+        if (sequence == COUNTER_ONLY_SEQUENCE) {
+            return;
         }
+        Vote vote = value == 1 ? Vote.GRANTED : Vote.REFUSED;
+        if (claim.phase != Claim.Phase.RELEASING && tally.hasUnconfirmed()) {
+            tally.onLateVote(claim, nodeIndex, vote);
+        }
+        vote(claim, nodeIndex, vote);
     }
 
     void onNoReply(Claim claim, int nodeIndex, int sequence, Vote vote) {
@@ -201,7 +206,7 @@ final class ReleaseOperation {
         lease.claim = null;
         telemetry.onReleaseEnded(claim, outcome);
         if (services.isClosing) {
-            tally.record(lease.resource(), outcome);
+            tally.record(claim, lease.resource(), outcome);
         }
         lease.endRelease(outcome);
     }

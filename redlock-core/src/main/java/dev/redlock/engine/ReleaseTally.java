@@ -2,28 +2,49 @@ package dev.redlock.engine;
 
 import dev.redlock.api.CloseReport;
 import dev.redlock.api.ReleaseOutcome;
+import dev.redlock.quorum.Decision;
+import dev.redlock.quorum.Vote;
 import java.util.ArrayList;
-import java.util.List;
+import java.util.LinkedHashMap;
+import java.util.Map;
 
 /**
- * Counts the releases while a client closes.
+ * Counts the releases while a client closes. Thousands of them take longer than the node timeout of one, after which
+ * its caller gets an outcome. The replies that arrive later count here, as long as the close waits for them.
  *
  * @threading event-loop-confined
  */
 final class ReleaseTally {
 
-    private final List<String> unreleased = new ArrayList<>();
+    /** The resources whose release no quorum has confirmed, by claim; of a loop that ends, by lease. */
+    private final Map<Object, String> unconfirmed = new LinkedHashMap<>();
     private int releasedCount;
 
-    void record(String resource, ReleaseOutcome outcome) {
+    void record(Object owner, String resource, ReleaseOutcome outcome) {
         if (outcome == ReleaseOutcome.UNKNOWN) {
-            unreleased.add(resource);
+            unconfirmed.put(owner, resource);
         } else {
             releasedCount++;
         }
     }
 
+    boolean hasUnconfirmed() {
+        return !unconfirmed.isEmpty();
+    }
+
+    /** A node has replied after the release has ended for its caller. */
+    void onLateVote(Claim claim, int nodeIndex, Vote vote) {
+        if (!unconfirmed.containsKey(claim)) {
+            return;
+        }
+        claim.round.onLateVote(nodeIndex, vote);
+        if (claim.round.decision() == Decision.WON || claim.round.isRefusedForCertain()) {
+            unconfirmed.remove(claim);
+            releasedCount++;
+        }
+    }
+
     CloseReport report() {
-        return new CloseReport(releasedCount, unreleased);
+        return new CloseReport(releasedCount, new ArrayList<>(unconfirmed.values()));
     }
 }

@@ -34,7 +34,9 @@ final class Shutdown {
     private final LeaseKeeper keeper;
     private final ReleaseTally tally;
     private final EventLoop loop;
-    private final DeadlineTimer timer = new DeadlineTimer(nowNs -> closeNodes());
+    private final DeadlineTimer timer = new DeadlineTimer(this::onTimeout);
+    private final ReleasePace pace;
+    private final DeadlineTimer releaseTimer = new DeadlineTimer(this::releaseHeld);
     private final NextTurn nextTurn;
     private final ClaimPool claims;
     private final CompletableFuture<Void> settled;
@@ -49,6 +51,7 @@ final class Shutdown {
         this.keeper = keeper;
         this.tally = tally;
         this.loop = services.loop;
+        this.pace = new ReleasePace(services.fanOut);
         this.claims = claims;
         this.settled = settled;
         this.nextTurn = new NextTurn(services, keeper, this::onCancelled);
@@ -91,6 +94,7 @@ final class Shutdown {
     void onLoopEnding() {
         if (!services.isClosed) {
             services.isClosing = true;
+            pace.end();
             int lostCount = keeper.heldCount();
             try {
                 endWithoutNodes();
@@ -108,7 +112,7 @@ final class Shutdown {
 
     private void endWithoutNodes() {
         for (LeaseHandle lease = keeper.firstHeld; lease != null; lease = lease.nextHeld) {
-            tally.record(lease.resource(), ReleaseOutcome.UNKNOWN);
+            tally.record(lease, lease.resource(), ReleaseOutcome.UNKNOWN);
         }
         endAll(AcquireOutcome.Kind.CLOSED, lease -> keeper.loss.loseWithoutNodes(lease.claim));
         for (Voter voter : services.voters) {
@@ -151,29 +155,55 @@ final class Shutdown {
         }
         report = newReport;
         services.isClosing = true;
+        long nowNs = services.clock.nanoTime();
+        long limitNs = Math.min(timeoutNs, Long.MAX_VALUE / 4);
+        pace.start(nowNs, limitNs);
+        services.timers.start(timer, nowNs + limitNs);
+        releaseHeld(nowNs);
+    }
+
+    /** Releases held leases, some in this turn. A lease that waits for its release is held like any other. */
+    private void releaseHeld(long nowNs) {
+        pace.startTurn(nowNs);
         endAll(AcquireOutcome.Kind.CLOSED, keeper.releases::release);
+        if (keeper.firstHeld != null) {
+            services.timers.start(releaseTimer, pace.nextTurnNs());
+            return;
+        }
         for (Voter voter : services.voters) {
             voter.drain();
         }
-        services.timers.start(timer, services.clock.nanoTime() + Math.min(timeoutNs, Long.MAX_VALUE / 4));
         closeNodesIfQuiet();
     }
 
-    /** Ends all acquisitions and leases. If the end of one throws, the others still follow. */
+    private void onTimeout(long nowNs) {
+        if (keeper.firstHeld == null) {
+            closeNodes();
+            return;
+        }
+        // The loop is late: the releases have to leave before the connections close.
+        services.timers.start(timer, nowNs);
+        releaseHeld(nowNs);
+    }
+
+    /** Ends all acquisitions, and the leases of this turn. If the end of one throws, the others still follow. */
     private void endAll(AcquireOutcome.Kind kind, Consumer<LeaseHandle> end) {
         keeper.retention.stop();
-        while (scheduler.firstActive != null || keeper.firstHeld != null) {
+        boolean hasThrown;
+        do {
+            hasThrown = false;
             try {
                 while (scheduler.firstActive != null) {
                     scheduler.retries.abort(scheduler.firstActive, kind);
                 }
-                while (keeper.firstHeld != null) {
+                while (keeper.firstHeld != null && pace.admits(keeper.firstHeld.claim)) {
                     end.accept(keeper.firstHeld);
                 }
             } catch (RuntimeException | Error e) {
+                hasThrown = true;
                 UserCallbacks.logRequestThrown(e);
             }
-        }
+        } while (hasThrown || scheduler.firstActive != null);
     }
 
     /** A node has closed, or the last claim has returned to its pool. */

@@ -335,6 +335,19 @@ public final class FanOut {
         return (pushing & 1L << nodeIndex) != 0;
     }
 
+    /** The connected nodes that cannot get a command for a key, because too much is unanswered or unsent; as a mask. */
+    public long congestedMask(SlotKey key) {
+        if (routes != null) {
+            routes.route(key, false);
+        }
+        long mask = 0;
+        for (long left = connected; left != 0; left &= left - 1) {
+            boolean isCongested = connections[Long.numberOfTrailingZeros(left)].isCongested();
+            mask |= isCongested ? Long.lowestOneBit(left) : 0;
+        }
+        return mask;
+    }
+
     private void flush() {
         // Also in the flush of the next turn: commands from here on leave with it, or one turn later.
         isFlushScheduled = true;
