@@ -190,8 +190,10 @@ class HostileServersTest {
     private static void errors(List<Row> rows) {
         for (String code : List.of("OOM", "MISCONF", "READONLY", "NOAUTH", "NOPERM", "NOREPLICAS", "MOVED",
                 "CLUSTERDOWN", "MASTERDOWN", "LOADING", "BUSY", "WRONGTYPE", "NOSCRIPT", "FENCE", "ERR", "WHATEVER")) {
-            rows.add(row("replies to each SET with " + code, at("SET", sending("-" + code + " no\r\n")), READY,
-                    "acquires with errors: " + code));
+            boolean isOfServer = List.of("READONLY", "MASTERDOWN", "LOADING").contains(code);
+            rows.add(row("replies to each SET with " + code, at("SET", sending("-" + code + " no\r\n")),
+                    isOfServer ? COMING_AND_GOING : READY,
+                    (isOfServer ? "the server answered " : "acquires with errors: ") + code));
         }
         rows.add(model("is loading", redis -> redis.failNext("INFO", "LOADING Redis is loading", 1_000), AWAY,
                 "not ready: LOADING"));

@@ -102,7 +102,7 @@ final class CommandRetries {
         if (isUnknownScript && encoding == CommandEncoding.SCRIPT) {
             loadScript(request.lockKind(), kind);
         }
-        String problem = sender.recordError(kind, errorCode);
+        String problem = sender.recordError(kind, failure, errorCode);
         request.onFailed(nodeIndex, kind, sequence, failure);
         sender.logHealth(problem);
     }
@@ -210,7 +210,7 @@ final class CommandRetries {
         if (failure == VoteFailure.NOSCRIPT && !RequestRing.isSecondTry(tag) && sendAgain(commands)) {
             return;
         }
-        String problem = sender.recordError(commands.kind, errorCode);
+        String problem = sender.recordError(commands.kind, failure, errorCode);
         commands.onFailed(nodeIndex, failure);
         fanOut.onBatchOutcome(commands);
         sender.logHealth(problem);

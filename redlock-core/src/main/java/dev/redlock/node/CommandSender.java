@@ -322,9 +322,15 @@ final class CommandSender implements InvalidationReader.Listener {
         return recovery;
     }
 
-    /** Counts an error; returns the problem if the node is found to fail with it, else null. */
-    String recordError(CommandKind kind, String errorCode) {
+    /**
+     * Counts an error; returns the problem if the node is found to fail with it, else null. The connection ends if the
+     * error is of the server.
+     */
+    String recordError(CommandKind kind, VoteFailure failure, String errorCode) {
         counters.add(NodeCounter.ERRORS.ordinal(), 1);
+        if (failure.isOfServer() && connection != null) {
+            connection.events.endAfterRead("the server answered " + errorCode);
+        }
         String problem = health.onError(kind, errorCode, nowNs());
         isSuspicious = health.isSuspicious();
         return problem;

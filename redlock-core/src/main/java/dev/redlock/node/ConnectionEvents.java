@@ -8,6 +8,7 @@ import dev.redlock.transport.TlsFailure;
 import io.netty.channel.ChannelHandlerContext;
 import io.netty.channel.ChannelInboundHandlerAdapter;
 import io.netty.channel.ChannelPipeline;
+import java.util.concurrent.RejectedExecutionException;
 
 /**
  * The start and the end of a {@link NodeConnection}: its pipeline, and the errors and the close of its channel.
@@ -54,6 +55,8 @@ final class ConnectionEvents extends ChannelInboundHandlerAdapter {
     private final Listener listener;
     /** The TLS of the connection; null for none. */
     final TlsChannel tls;
+    /** Why the connection ends soon; null if it does not. */
+    private String endReason;
 
     ConnectionEvents(NodeConnection connection, RequestRing ring, CommandSender sender, Listener listener,
             TlsChannel tls) {
@@ -74,6 +77,19 @@ final class ConnectionEvents extends ChannelInboundHandlerAdapter {
     /** Reports an error that requires the connection to close. */
     void fail(String reason) {
         listener.onConnectionError(connection, reason);
+    }
+
+    /** Ends the connection in a task, after the replies that were read with the present one. */
+    void endAfterRead(String reason) {
+        if (endReason != null) {
+            return;
+        }
+        endReason = reason;
+        try {
+            connection.channel.eventLoop().execute(() -> fail(reason));
+        } catch (RejectedExecutionException e) {
+            // The loop ends, and the connection with it.
+        }
     }
 
     /** The connection is closed: the outcome of each request in flight is unknown. */

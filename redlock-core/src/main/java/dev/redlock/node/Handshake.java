@@ -1,7 +1,6 @@
 package dev.redlock.node;
 
 import dev.redlock.resp.RespValue;
-import dev.redlock.resp.SafeText;
 import dev.redlock.time.NanoClock;
 import dev.redlock.transport.Login;
 import io.netty.buffer.ByteBuf;
@@ -50,8 +49,8 @@ final class Handshake {
     private static final long UNKNOWN = -1;
 
     /**
-     * Gets the outcome. After {@link #onHandshake}, {@link #onRejected} or {@link #onHandshakeFailed} there is no
-     * further event.
+     * Gets the outcome. After {@link #onHandshake}, {@link #onRejected}, {@link #onNoMaster} or
+     * {@link #onHandshakeFailed} there is no further event.
      *
      * @threading event-loop-confined
      */
@@ -62,6 +61,9 @@ final class Handshake {
 
         /** The server cannot be used until a person changes something. */
         void onRejected(String reason);
+
+        /** The server is no master now. It may become one, or another server may get its address. */
+        void onNoMaster(String reason);
 
         /** The next handshake may succeed. */
         void onHandshakeFailed(String reason);
@@ -353,9 +355,9 @@ final class Handshake {
             return;
         }
         String role = ServerReply.field(reply.asText(), "role");
-        if (!"master".equals(role)) {
-            reject("the server's role is " + SafeText.of(role, ServerReply.SHOWN_LENGTH_MAX)
-                    + ": a node must be an independent master, configure the address of one");
+        if (!"master".equals(role) && stage != Stage.DONE) {
+            stage = Stage.DONE;
+            listener.onNoMaster(ServerReply.problemOfRole(role));
         }
     }
 

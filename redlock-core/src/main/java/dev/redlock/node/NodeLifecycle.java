@@ -396,6 +396,12 @@ abstract class NodeLifecycle extends Voter {
         }
 
         @Override
+        public void onNoMaster(String reason) {
+            // A failover may change it soon, so the usual delays apply.
+            reject(reason, 0);
+        }
+
+        @Override
         public void onHandshakeFailed(String reason) {
             disconnect(reason);
         }
@@ -442,6 +448,10 @@ abstract class NodeLifecycle extends Voter {
             view.roundTripNs = receivedNs - sentNs;
             voteGuard.onReply(receivedNs);
             long wallUs = ServerReply.microsecondsOf(reply);
+            if (ServerReply.failureOf(reply).isOfServer()) {
+                connection.events.endAfterRead("the server answered " + ServerReply.codeOf(reply.asText()));
+                return;
+            }
             if (wallUs < 0) {
                 onClockUnreadable(ServerReply.problemOf(reply));
                 return;
@@ -450,6 +460,13 @@ abstract class NodeLifecycle extends Voter {
             onClockSample(sentNs, receivedNs, wallUs);
             if (wasUnreadable && state == NodeState.QUARANTINED) {
                 leaveQuarantine();
+            }
+        }
+
+        @Override
+        public void onRole(String role) {
+            if (!"master".equals(role) && state != NodeState.DRAINING) {
+                connection.events.endAfterRead(ServerReply.problemOfRole(role));
             }
         }
 

@@ -6,7 +6,8 @@ import dev.redlock.resp.RespValue;
 import dev.redlock.time.DeadlineTimer;
 
 /**
- * Watches a connection after its handshake: it finds requests without a reply and samples the node's clock.
+ * Watches a connection after its handshake: it finds requests without a reply, samples the node's clock, and reads the
+ * role of a single master, which may become a replica.
  *
  * @threading event-loop-confined
  */
@@ -16,6 +17,7 @@ final class NodeMonitor {
     /** With the clock watch off, {@code TIME} still measures the round trip and finds dead connections. */
     private static final long UNWATCHED_SAMPLE_MS = 1_000;
     private static final long SAMPLE_RETRY_NS = 20 * NS_PER_MS;
+    private static final long ROLE_PERIOD_NS = 1_000 * NS_PER_MS;
 
     /**
      * Gets what the monitor finds.
@@ -29,6 +31,9 @@ final class NodeMonitor {
 
         /** The node replied to {@code TIME}. */
         void onTime(long sentNs, long receivedNs, RespValue reply);
+
+        /** The server of a node that is no cluster has reported its role. */
+        void onRole(String role);
 
         /** The connection works. Called every quarter of a second. */
         void onTick(long nowNs);
@@ -45,6 +50,8 @@ final class NodeMonitor {
     private boolean isSampleSent;
     private long sampleDueNs;
     private long sampleSentNs;
+    private boolean isRoleAsked;
+    private long roleDueNs;
 
     NodeMonitor(NodeContext context, CommandSender sender, Listener listener) {
         int clockSampleMs = context.options().guards().clockSampleMs();
@@ -60,6 +67,9 @@ final class NodeMonitor {
         connection = watched;
         sampleDueNs = nowNs;
         isSampleSent = false;
+        // The handshake has read it.
+        roleDueNs = nowNs + ROLE_PERIOD_NS;
+        isRoleAsked = false;
         watched.isUnanswered(nowNs, 0);
         context.timers().start(timer, nowNs);
     }
@@ -83,6 +93,9 @@ final class NodeMonitor {
         if (sampleDueNs - nowNs <= 0 && !isSampleSent) {
             sampleClock(nowNs);
         }
+        if (roleDueNs - nowNs <= 0 && !isRoleAsked && sender.cluster == null) {
+            readRole(nowNs);
+        }
         startTimer(nowNs);
         listener.onTick(nowNs);
     }
@@ -105,6 +118,27 @@ final class NodeMonitor {
         if (sender.sendValue(sender.timeCommand(), this::onTime)) {
             isSampleSent = true;
             sampleDueNs = nowNs + samplePeriodNs;
+        }
+    }
+
+    /** A cluster reads the role and the replication id of its servers itself. */
+    private void readRole(long nowNs) {
+        NodeConnection asked = connection;
+        if (sender.sendValue(sender.command("INFO", "replication"), reply -> onReplication(reply, asked))) {
+            isRoleAsked = true;
+            roleDueNs = nowNs + ROLE_PERIOD_NS;
+        }
+    }
+
+    /** An error proves nothing: a server that answers commands of locks with it is found by these. */
+    private void onReplication(RespValue reply, NodeConnection asked) {
+        if (reply == null || connection != asked) {
+            return;
+        }
+        isRoleAsked = false;
+        String role = reply.isError() ? null : ServerReply.field(reply.asText(), "role");
+        if (role != null) {
+            listener.onRole(role);
         }
     }
 

@@ -14,8 +14,8 @@ import java.util.function.Function;
  *
  * <p>A server that cannot execute a release now, for example without memory or during a long script, answers it with a
  * {@linkplain VoteFailure#isTemporary temporary} error. Then this sends one release at a time, after growing delays,
- * until the server executes one. All others follow at once. A release that was rejected for longer than any key lasts is
- * forgotten.
+ * until the server executes one. All others follow at once. A release that was rejected for longer than any key lasts
+ * is forgotten.
  *
  * <p>A late release is harmless: it deletes keys with the token of one ended attempt, which no other attempt has, and
  * changes nothing else. A fenced release is kept as a plain one, so it touches no counter; that of this node may lag
@@ -205,7 +205,7 @@ final class ReleaseRedelivery implements UndeliveredRelease.Owner {
             sender.retries.loadScript(release.lockKind, CommandKind.RELEASE);
         }
         onOutcome(release);
-        String problem = sender.recordError(CommandKind.RELEASE, errorCode);
+        String problem = sender.recordError(CommandKind.RELEASE, failure, errorCode);
         if (isUnknownScript || isRejectedCommand || failure.isTemporary()) {
             onRejected(release);
         } else {

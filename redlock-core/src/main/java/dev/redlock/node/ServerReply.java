@@ -27,6 +27,11 @@ final class ServerReply {
         return SafeText.of(blank < 0 ? error : error.substring(0, blank), SHOWN_LENGTH_MAX);
     }
 
+    /** The kind of a reply that is an error; NONE if it is none. */
+    static VoteFailure failureOf(RespValue reply) {
+        return reply.isError() ? VoteFailure.ofCode(codeOf(reply.asText())) : VoteFailure.NONE;
+    }
+
     /** A field of INFO; null if it is missing. */
     static String field(String info, String name) {
         for (String line : info.split("\r\n")) {
@@ -35,6 +40,12 @@ final class ServerReply {
             }
         }
         return null;
+    }
+
+    /** The problem that the role of a server is, unless it is a master. */
+    static String problemOfRole(String role) {
+        return "the server's role is " + SafeText.of(role, SHOWN_LENGTH_MAX)
+                + ": a node must be an independent master, configure the address of one";
     }
 
     /** {@code TIME}: microseconds since the epoch; -1 if the reply is invalid, or out of range. */

@@ -107,6 +107,14 @@ public enum VoteFailure {
         };
     }
 
+    /**
+     * Whether the server behind the address is no master that serves now. Another one may be there, so the client
+     * connects again.
+     */
+    boolean isOfServer() {
+        return this == LOADING || this == READONLY || this == MASTERDOWN;
+    }
+
     /** The kind of an error reply: its first word, or that of the error inside a script error. */
     static VoteFailure ofErrorReply(ByteBuf buf, int index, int length) {
         for (int i = FIRST_CODE; i < ERROR.ordinal(); i++) {
@@ -121,6 +129,16 @@ public enum VoteFailure {
                         ? ofScriptError(buf.toString(index, Math.min(length, SCRIPT_ERROR_LENGTH_MAX),
                                 StandardCharsets.ISO_8859_1))
                         : ERROR;
+    }
+
+    /** The kind of an error reply with a code as its first word. */
+    static VoteFailure ofCode(String code) {
+        for (int i = FIRST_CODE; i < ERROR.ordinal(); i++) {
+            if (VALUES[i].name().equals(code)) {
+                return VALUES[i];
+            }
+        }
+        return ERROR;
     }
 
     private static boolean startsWith(ByteBuf buf, int index, int length, String text) {
