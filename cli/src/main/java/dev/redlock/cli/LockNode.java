@@ -1,6 +1,7 @@
 package dev.redlock.cli;
 
 import dev.redlock.engine.KeyText;
+import dev.redlock.node.ErrorAdvice;
 import dev.redlock.resp.RespValue;
 import dev.redlock.resp.SafeText;
 import dev.redlock.transport.NodeAddress;
@@ -224,7 +225,8 @@ final class LockNode implements AutoCloseable {
                 RespValue reply = replies.get(i);
                 if (reply.isError() && !reply.asText().startsWith("WRONGTYPE")) {
                     String command = text(commands.get(i).get(0));
-                    problem = command + " failed: " + SafeText.of(reply.asText());
+                    problem = command + " failed: " + SafeText.of(reply.asText()) + "; "
+                            + ErrorAdvice.of(reply.asText().split(" ", 2)[0]);
                     return null;
                 }
             }

@@ -4,6 +4,7 @@ import static dev.redlock.quorum.Validity.NS_PER_MS;
 
 import dev.redlock.api.AcquireOutcome;
 import dev.redlock.api.LeaseState;
+import dev.redlock.node.ErrorAdvice;
 import dev.redlock.node.VoteFailure;
 
 /**
@@ -80,8 +81,20 @@ final class ResultText {
             quarantinedMask |= failure == VoteFailure.QUARANTINED ? Long.lowestOneBit(mask) : 0;
         }
         return result.client.isQuorumWithout(quarantinedMask)
-                ? AcquireOutcome.Kind.NO_QUORUM.advice()
+                ? AcquireOutcome.Kind.NO_QUORUM.advice() + errorAdvice(result)
                 : result.client.quarantineAdvice(Long.bitCount(quarantinedMask));
+    }
+
+    /** The advice about the first node that has answered with an error; empty if none has. */
+    private static String errorAdvice(LeaseView result) {
+        for (long mask = result.failures == null ? 0 : result.failedMask; mask != 0; mask &= mask - 1) {
+            int nodeIndex = Long.numberOfTrailingZeros(mask);
+            VoteFailure failure = VoteFailure.of(result.failures[nodeIndex]);
+            if (failure.isErrorReply()) {
+                return "; node " + nodeIndex + " answered " + failure.text() + ": " + ErrorAdvice.of(failure);
+            }
+        }
+        return "";
     }
 
     /** Returns the vote of a node. */

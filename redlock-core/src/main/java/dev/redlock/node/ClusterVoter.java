@@ -389,7 +389,7 @@ public final class ClusterVoter extends Voter {
             return;
         }
         if (reply.isError()) {
-            onMapProblem(source, "CLUSTER SLOTS failed: " + ServerReply.codeOf(reply.asText()) + "; allow the command");
+            onMapProblem(source, "CLUSTER SLOTS failed: " + ErrorAdvice.ofCommand(ServerReply.codeOf(reply.asText()), ""));
             return;
         }
         try {

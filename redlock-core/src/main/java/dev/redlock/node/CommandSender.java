@@ -329,7 +329,7 @@ final class CommandSender implements InvalidationReader.Listener {
     String recordError(CommandKind kind, VoteFailure failure, String errorCode) {
         counters.add(NodeCounter.ERRORS.ordinal(), 1);
         if (failure.isOfServer() && connection != null) {
-            connection.events.endAfterRead("the server answered " + errorCode);
+            connection.events.endAfterRead("the server answered " + errorCode + ": " + ErrorAdvice.of(failure));
         }
         String problem = health.onError(kind, errorCode, nowNs());
         isSuspicious = health.isSuspicious();

@@ -250,7 +250,7 @@ final class Handshake {
             return;
         }
         clearLogin();
-        if (isError(reply)) {
+        if (isError(reply) && !isTemporary(reply, "HELLO")) {
             reject(helloProblem(error));
         }
     }
@@ -263,10 +263,7 @@ final class Handshake {
         if (error.startsWith("ERR max number of clients")) {
             return "max number of clients reached: raise maxclients on the node, or close other connections to it";
         }
-        if (code.equals("DENIED")) {
-            return "the server is in protected mode: DENIED; set a password on the server, or change its configuration";
-        }
-        return "HELLO failed: " + code + "; allow the command, and check the node's address";
+        return "HELLO failed: " + ErrorAdvice.ofCommand(code, ", and check the node's address");
     }
 
     private String authenticationProblem(String code) {
@@ -281,7 +278,7 @@ final class Handshake {
     }
 
     private void onAuth(RespValue reply) {
-        if (isError(reply)) {
+        if (isError(reply) && !isTemporary(reply, "AUTH")) {
             reject(authenticationProblem(ServerReply.codeOf(reply.asText())));
         }
     }
@@ -296,18 +293,34 @@ final class Handshake {
     }
 
     private boolean isNotReady(RespValue reply) {
-        if (!reply.isError() || !reply.asText().startsWith("LOADING") && !reply.asText().startsWith("BUSY")) {
+        VoteFailure failure = ServerReply.failureOf(reply);
+        if (failure != VoteFailure.LOADING && failure != VoteFailure.BUSY) {
             return false;
         }
-        stage = Stage.DONE;
-        listener.onHandshakeFailed("the server is not ready: " + ServerReply.codeOf(reply.asText()));
+        fail("the server is not ready: " + failure.text() + "; " + ErrorAdvice.of(failure));
         return true;
     }
 
-    /** Whether the server has not executed a command that the client needs: the user has to allow it. */
+    /** Whether the server cannot execute a command that the client needs now: the next handshake may succeed. */
+    private boolean isTemporary(RespValue reply, String command) {
+        VoteFailure failure = ServerReply.failureOf(reply);
+        if (failure.isTemporary()) {
+            fail(command + " failed: " + failure.text() + "; " + ErrorAdvice.of(failure));
+        }
+        return failure.isTemporary();
+    }
+
+    private void fail(String reason) {
+        if (stage != Stage.DONE) {
+            stage = Stage.DONE;
+            listener.onHandshakeFailed(reason);
+        }
+    }
+
+    /** Whether the server has not executed a command that the client needs. */
     private boolean isRejected(RespValue reply, String command, String use) {
-        if (reply.isError()) {
-            reject(command + " failed: " + ServerReply.codeOf(reply.asText()) + "; allow the command" + use);
+        if (reply.isError() && !isTemporary(reply, command)) {
+            reject(command + " failed: " + ErrorAdvice.ofCommand(ServerReply.codeOf(reply.asText()), use));
         }
         return reply.isError();
     }
@@ -384,7 +397,7 @@ final class Handshake {
         long wallUs = ServerReply.microsecondsOf(reply);
         if (wallUs >= 0) {
             listener.onClockSample(timeSentNs, clock.nanoTime(), wallUs);
-        } else if (isClockWatched) {
+        } else if (isClockWatched && !isTemporary(reply, "TIME")) {
             reject(ServerReply.problemOf(reply));
         }
     }

@@ -85,7 +85,7 @@ final class NodeHealth {
         if (wasFailing ? errorCode.equals(kind.failing.errorCode) : !kind.isFailingNow(nowNs)) {
             return null;
         }
-        kind.failing = new Failing("the node answers " + kind.commands + " with errors: " + errorCode, errorCode,
+        kind.failing = new Failing("the node answers " + kind.commands + " with errors: " + errorCode + ": " + ErrorAdvice.of(errorCode), errorCode,
                 kind.firstNs, command.isAcquire);
         failing = firstFailing();
         return wasFailing ? null : kind.failing.problem();

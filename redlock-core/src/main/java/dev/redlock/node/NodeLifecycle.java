@@ -448,8 +448,10 @@ abstract class NodeLifecycle extends Voter {
             view.roundTripNs = receivedNs - sentNs;
             voteGuard.onReply(receivedNs);
             long wallUs = ServerReply.microsecondsOf(reply);
-            if (ServerReply.failureOf(reply).isOfServer()) {
-                connection.events.endAfterRead("the server answered " + ServerReply.codeOf(reply.asText()));
+            VoteFailure failure = ServerReply.failureOf(reply);
+            if (failure.isOfServer()) {
+                connection.events.endAfterRead("the server answered " + failure.text() + ": "
+                        + ErrorAdvice.of(failure));
                 return;
             }
             if (wallUs < 0) {

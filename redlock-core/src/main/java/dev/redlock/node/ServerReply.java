@@ -70,7 +70,9 @@ final class ServerReply {
 
     /** The problem that an invalid reply to {@code TIME} is. */
     static String problemOf(RespValue reply) {
-        return "TIME failed: " + (reply.isError() ? codeOf(reply.asText()) : "reply of type " + reply.type())
-                + "; allow the command, or turn the clock watch off";
+        String use = ", or turn the clock watch off";
+        return "TIME failed: " + (reply.isError()
+                ? ErrorAdvice.ofCommand(codeOf(reply.asText()), use)
+                : "reply of type " + reply.type() + "; allow the command" + use);
     }
 }

@@ -99,6 +99,11 @@ public enum VoteFailure {
         return this == MOVED || this == ASK;
     }
 
+    /** @return whether the node replied with an error */
+    public boolean isErrorReply() {
+        return ordinal() >= FIRST_CODE;
+    }
+
     /** Whether the server may execute the same command later, without a change of the client's rights or of the key. */
     boolean isTemporary() {
         return switch (this) {
