@@ -192,8 +192,8 @@ abstract class ConnectionSettings {
     }
 
     /**
-     * Limits the releases that are retained for a node that is unreachable or cannot write. Beyond it the oldest is discarded, and its
-     * key expires.
+     * Limits the releases that are retained for a node that is unreachable or cannot write. Beyond it the oldest is
+     * discarded, and its key expires.
      *
      * @param count default 65 536, at least 0
      */

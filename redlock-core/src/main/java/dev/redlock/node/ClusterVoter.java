@@ -389,7 +389,8 @@ public final class ClusterVoter extends Voter {
             return;
         }
         if (reply.isError()) {
-            onMapProblem(source, "CLUSTER SLOTS failed: " + ErrorAdvice.ofCommand(ServerReply.codeOf(reply.asText()), ""));
+            String code = ServerReply.codeOf(reply.asText());
+            onMapProblem(source, "CLUSTER SLOTS failed: " + ErrorAdvice.ofCommand(code, ""));
             return;
         }
         try {

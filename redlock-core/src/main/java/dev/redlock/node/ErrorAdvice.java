@@ -73,8 +73,8 @@ public final class ErrorAdvice {
             case CLOCK_JUMPED -> "repair the time service of the node";
             case PROMOTED -> "promote no replica while locks are held";
             case KEYS_LOST -> "do not flush or restart nodes while locks are held";
-            case FENCE_OUT_OF_RANGE -> "another program has written the counter of the resource; choose another name for"
-                    + " the resource";
+            case FENCE_OUT_OF_RANGE -> "another program has written the counter of the resource; choose another name"
+                    + " for the resource";
             default -> of(failure.text());
         };
     }

@@ -85,8 +85,9 @@ final class NodeHealth {
         if (wasFailing ? errorCode.equals(kind.failing.errorCode) : !kind.isFailingNow(nowNs)) {
             return null;
         }
-        kind.failing = new Failing("the node answers " + kind.commands + " with errors: " + errorCode + ": " + ErrorAdvice.of(errorCode), errorCode,
-                kind.firstNs, command.isAcquire);
+        String problem = "the node answers " + kind.commands + " with errors: " + errorCode + ": "
+                + ErrorAdvice.of(errorCode);
+        kind.failing = new Failing(problem, errorCode, kind.firstNs, command.isAcquire);
         failing = firstFailing();
         return wasFailing ? null : kind.failing.problem();
     }
