@@ -20,10 +20,8 @@ public final class Pictures {
     private static final int LABEL_GAP = 15;
     /** The width of the longest bar of its scale. */
     private static final int BAR_WIDTH = 235;
-    private static final int BREAK_WIDTH = 6;
     /** Where the bars start. */
     private static final int LEFT = 132;
-    private static final double MILLION = 1e6;
 
     /** A driver of the comparison and its name for readers. */
     private record Driver(String id, String label) {
@@ -42,8 +40,7 @@ public final class Pictures {
             new Driver("lettuce-batched", "Lettuce, tuned"), new Driver("redlock-blocking", "redlock, blocking"),
             new Driver("jedis", "Jedis"), new Driver("redisson", "Redisson RedLock"));
     private static final List<Driver> SERVERS = List.of(new Driver("redlock-each", "plain"),
-            new Driver("redlock", "batched"), new Driver("redlock-thrifty", "thrifty"),
-            new Driver("redlock-retained", "retained"));
+            new Driver("redlock", "batched"), new Driver("redlock-thrifty", "thrifty"));
     private static final int[] NODES = {1, 3, 5};
 
     private final List<String[]> rows = new ArrayList<>();
@@ -157,16 +154,13 @@ public final class Pictures {
         return bars("Locks per second, 3 nodes, 64 in flight", BARS, figures, 0, figures[0]);
     }
 
-    /** What all servers together do with one core. A retained lock costs them next to nothing, so its bar is broken. */
+    /** What all servers together do with one core. A retained lock uses no server, so it has no place here. */
     private String servers() {
-        List<Driver> drivers = SERVERS.stream()
-                .filter(driver -> rows.stream().anyMatch(row -> row[1].equals(driver.id())))
-                .toList();
-        double[] figures = drivers.stream()
+        double[] figures = SERVERS.stream()
                 .mapToDouble(driver -> 1e6 / value(64, driver.id(), 3, "servers_cpu_us"))
                 .toArray();
-        return bars("Locks per second for each core of all servers", drivers, figures, 1,
-                Arrays.stream(figures).limit(3).max().orElseThrow());
+        return bars("Locks per second for each core of all servers", SERVERS, figures, 1,
+                Arrays.stream(figures).max().orElseThrow());
     }
 
     private String bars(String title, List<Driver> drivers, double[] figures, int own, double greatest) {
@@ -176,13 +170,8 @@ public final class Pictures {
             double perSecond = figures[i];
             double top = 42 + i * 43;
             String color = i == own ? theme.own() : theme.other();
-            double width = Math.min(BAR_WIDTH, Math.max(1, perSecond / greatest * BAR_WIDTH));
-            if (perSecond > greatest) {
-                rectangle(LEFT + BAR_WIDTH - 40 + BREAK_WIDTH, top, 40 - BREAK_WIDTH, color);
-                rectangle(LEFT, top, BAR_WIDTH - 40, color);
-            } else {
-                rectangle(LEFT, top, width, color);
-            }
+            double width = Math.max(1, perSecond / greatest * BAR_WIDTH);
+            rectangle(LEFT, top, width, color);
             text(LEFT - 8, top + 18, "end", i == own ? color : theme.text(), i == own ? 700 : 400, 12, driver.label());
             text(LEFT + width + 7, top + 18, "start", theme.text(), 400, 12, number(perSecond));
         }
@@ -195,8 +184,6 @@ public final class Pictures {
     }
 
     private static String number(double perSecond) {
-        return perSecond < 10 * MILLION
-                ? String.format(Locale.ROOT, "%,.0f", perSecond).replace(',', ' ')
-                : String.format(Locale.ROOT, "%,.0f million", perSecond / MILLION).replace(',', ' ');
+        return String.format(Locale.ROOT, "%,.0f", perSecond).replace(',', ' ');
     }
 }

@@ -126,12 +126,12 @@ class AcquireOutcomeTest extends VirtualTest {
     void toStringOfAHeldLeaseHasItsValidityAndFencingToken() {
         VirtualWorld.Client client = world(1);
         AcquireOutcome plain = acquire(client, options());
-        String votes = ", outcome ACQUIRED, attempts 1, votes 1 granted 0 refused 0 failed 0 unknown}";
-        assertEquals("Lease{orders, HELD, valid for 9876 ms" + votes, plain.toString());
+        String votes = ", attempts 1, votes 1 granted 0 refused 0 failed 0 unknown}";
+        assertEquals("ACQUIRED Lease{orders, HELD, valid for 9876 ms" + votes, plain.toString());
         release(plain.lease());
         AcquireOutcome fenced = acquire(client, options().fenced());
-        assertEquals("Lease{orders, HELD, valid for 9876 ms, fencing token " + fenced.lease().fencingToken() + votes,
-                fenced.toString());
+        assertEquals("ACQUIRED Lease{orders, HELD, valid for 9876 ms, fencing token " + fenced.lease().fencingToken()
+                + votes, fenced.toString());
     }
 
     @Test

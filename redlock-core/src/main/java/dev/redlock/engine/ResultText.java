@@ -31,8 +31,9 @@ final class ResultText {
     static String of(LeaseView lease) {
         StringBuilder text = new StringBuilder(160);
         LeaseState now = lease.state();
-        // A handle without the lock is printed as the outcome of its acquisition.
-        text.append(now == LeaseState.NOT_ACQUIRED ? "AcquireOutcome{" : "Lease{");
+        boolean hasResult = now != LeaseState.IDLE && now != LeaseState.ACQUIRING;
+        // A handle is also the outcome of its acquisition, and without the lock nothing else.
+        text.append(now == LeaseState.NOT_ACQUIRED ? "AcquireOutcome{" : hasResult ? lease.kind + " Lease{" : "Lease{");
         text.append(lease.key).append(", ").append(now);
         if (now == LeaseState.HELD) {
             text.append(", valid for ").append(lease.remainingValidityNs() / NS_PER_MS).append(" ms");
@@ -40,7 +41,7 @@ final class ResultText {
                 text.append(", fencing token ").append(lease.fencingToken);
             }
         }
-        if (now != LeaseState.IDLE && now != LeaseState.ACQUIRING) {
+        if (hasResult) {
             appendResult(text, lease);
         }
         return text.append('}').toString();
@@ -128,9 +129,11 @@ final class ResultText {
     }
 
     private static void appendResult(StringBuilder text, LeaseView result) {
-        text.append(", outcome ").append(result.kind);
-        if (result.lastReason != result.kind) {
-            text.append(" after ").append(result.lastReason);
+        if (!result.isAcquired()) {
+            text.append(", outcome ").append(result.kind);
+            if (result.lastReason != result.kind) {
+                text.append(" after ").append(result.lastReason);
+            }
         }
         text.append(", attempts " + result.attemptCount + ", votes " + result.grantedCount() + " granted "
                 + result.refusedCount() + " refused " + result.failedCount() + " failed " + result.unknownCount()

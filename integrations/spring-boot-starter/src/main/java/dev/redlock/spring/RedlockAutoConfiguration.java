@@ -33,6 +33,11 @@ class RedlockAutoConfiguration {
     }
 
     @Bean
+    RedlockOptions redlockOptions(Environment environment) {
+        return new RedlockOptions(new RedlockProperties(Binder.get(environment)).shown());
+    }
+
+    @Bean
     @ConditionalOnMissingBean
     Redlock redlock(RedlockContext context) {
         return Redlock.connect(context);

@@ -4,7 +4,10 @@ import dev.redlock.Credentials;
 import dev.redlock.RedlockContext;
 import java.lang.reflect.Method;
 import java.time.Duration;
+import java.util.Arrays;
+import java.util.Map;
 import java.util.Set;
+import java.util.TreeMap;
 import org.springframework.boot.context.properties.bind.BindHandler;
 import org.springframework.boot.context.properties.bind.Bindable;
 import org.springframework.boot.context.properties.bind.Binder;
@@ -50,9 +53,37 @@ record RedlockProperties(Binder binder, BindHandler rejectUnknown) {
         get("redlock", Void.class); // fails if a name is left
     }
 
+    /** The values that are set, by name, without secrets. */
+    Map<String, Object> shown() {
+        Map<String, Object> shown = new TreeMap<>();
+        for (Method method : RedlockContext.class.getMethods()) {
+            Object value = isOption(method) ? get(nameOf(method), method.getParameterTypes()[0]) : null;
+            if (value != null) {
+                shown.put(DataObjectPropertyName.toDashedForm(method.getName()), shownValue(value));
+            }
+        }
+        return shown;
+    }
+
+    /** Any text may be an address. */
+    private static Object shownValue(Object value) {
+        return value instanceof String[] texts
+                ? Arrays.stream(texts).map(RedlockProperties::withoutLogin).toList()
+                : withoutLogin(value.toString());
+    }
+
+    /** An address without user and password, also if these contain an at sign. */
+    static String withoutLogin(String address) {
+        return address.replaceAll("(?<=://).*@", "");
+    }
+
+    private static String nameOf(Method option) {
+        return "redlock." + DataObjectPropertyName.toDashedForm(option.getName());
+    }
+
     /** A value out of range names its property and its source. Addresses may contain a password, so these do not. */
     private void apply(Method option, RedlockContext context) {
-        String name = "redlock." + DataObjectPropertyName.toDashedForm(option.getName());
+        String name = nameOf(option);
         Object value = get(name, option.getParameterTypes()[0]);
         try {
             if (value != null) {

@@ -23,6 +23,7 @@ import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Locale;
+import java.util.Map;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.CopyOnWriteArrayList;
@@ -74,6 +75,10 @@ class RedlockStarterTest {
             + " spring.task.scheduling.shutdown.await-termination-period=30s"
             + " spring.task.execution.shutdown.await-termination=true"
             + " spring.task.execution.shutdown.await-termination-period=30s";
+
+    /** The endpoint for properties needs one to show their values. */
+    private static final boolean HAS_JACKSON = Stream.of("tools.jackson", "com.fasterxml.jackson")
+            .anyMatch(name -> ClassUtils.isPresent(name + ".databind.ObjectMapper", null));
 
     private static final String CLASS_PATH = System.getProperty("surefire.test.class.path",
             System.getProperty("java.class.path"));
@@ -236,6 +241,51 @@ class RedlockStarterTest {
             assertThat(System.nanoTime() - deadlineNs).isNegative();
             new CountDownLatch(1).await(5, TimeUnit.MILLISECONDS);
         }
+    }
+
+    /** Also if they show values, with a password as a property and in an address. */
+    @ParameterizedTest
+    @CsvSource(delimiter = '|', textBlock = """
+            redis://app:hidden@ | redlock.client-name=shop
+            ''                  | redlock.password=hidden
+            """)
+    void theEndpointsShowThePropertiesWithoutPasswords(String login, String property) {
+        String addresses = Arrays.stream(nodes.addresses()).map(login::concat).collect(Collectors.joining(","));
+        new ApplicationContextRunner().withUserConfiguration(App.class)
+                .withPropertyValues("management.endpoints.web.exposure.include=*",
+                        "management.endpoint.configprops.show-values=always",
+                        "management.endpoint.env.show-values=always", "redlock.max-ttl=30s", "redlock.transport=nio",
+                        "redlock.nodes=" + addresses, property)
+                .run(context -> {
+                    String shown = configurationProperties(context);
+                    assertThat(shown).contains("redlockOptions").doesNotContain("hidden");
+                    if (HAS_JACKSON) {
+                        assertThat(shown).contains("max-ttl=PT30S", "transport=NIO", nodes.addresses()[0]);
+                    }
+                    assertThat(environment(context)).contains("redlock.nodes", "redlock.max-ttl=30s")
+                            .doesNotContain("hidden");
+                });
+    }
+
+    private static String configurationProperties(ApplicationContext context) {
+        StringBuilder text = new StringBuilder();
+        Object report = invoke(context.getBean("configurationPropertiesReportEndpoint"), "configurationProperties");
+        for (Object one : ((Map<?, ?>) invoke(report, "getContexts")).values()) {
+            ((Map<?, ?>) invoke(one, "getBeans")).forEach((name, bean) -> text.append(name)
+                    .append(invoke(bean, "getProperties"))
+                    .append(invoke(bean, "getInputs")));
+        }
+        return text.toString();
+    }
+
+    private static String environment(ApplicationContext context) {
+        StringBuilder text = new StringBuilder();
+        Object report = invoke(context.getBean("environmentEndpoint"), "environment", "redlock.*");
+        for (Object source : (List<?>) invoke(report, "getPropertySources")) {
+            ((Map<?, ?>) invoke(source, "getProperties"))
+                    .forEach((name, value) -> text.append(name + "=" + invoke(value, "getValue") + "\n"));
+        }
+        return text.toString();
     }
 
     @Test

@@ -11,6 +11,7 @@ import java.util.function.UnaryOperator;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import java.util.stream.Collectors;
+import javax.tools.Diagnostic;
 import javax.tools.DiagnosticCollector;
 import javax.tools.JavaCompiler;
 import javax.tools.JavaFileObject;
@@ -27,6 +28,8 @@ record JavaSnippet(DocBlock block) {
      */
     static final String METHOD = "run";
 
+    /** Without those about the class path of this build. */
+    private static final String LINT = "-Xlint:all,-path,-classfile,-processing";
     private static final Pattern TYPE = Pattern
             .compile("(?:(?:public|final|abstract|sealed) )*(?:class|interface|record|enum) (\\w+).*");
     private static final Pattern OPENED = Pattern.compile("(?:Redlock|RedlockContext) (\\w+) = .*");
@@ -48,21 +51,19 @@ record JavaSnippet(DocBlock block) {
      * Compiles it into a folder.
      *
      * @param places the real addresses for those in the block
-     * @return what the compiler has against it
+     * @return what the compiler has against it, warnings too: a reader's build may have all of them on
      */
     List<String> compile(Path folder, UnaryOperator<String> places) {
         JavaCompiler compiler = ToolProvider.getSystemJavaCompiler();
         DiagnosticCollector<JavaFileObject> diagnostics = new DiagnosticCollector<>();
-        List<String> options = List.of("-d", folder.toString(), "-proc:none", "-classpath",
+        List<String> options = List.of("-d", folder.toString(), "-proc:none", LINT, "-classpath",
                 System.getProperty("surefire.test.class.path", System.getProperty("java.class.path")));
-        boolean isGood = compiler
-                .getTask(null, null, diagnostics, options, null, List.of(source(places.apply(text()))))
-                .call();
-        List<String> errors = diagnostics.getDiagnostics()
+        compiler.getTask(null, null, diagnostics, options, null, List.of(source(places.apply(text())))).call();
+        return diagnostics.getDiagnostics()
                 .stream()
-                .map(error -> block.place() + ": " + error)
+                .filter(found -> found.getKind() != Diagnostic.Kind.NOTE)
+                .map(found -> block.place() + ": " + found)
                 .toList();
-        return isGood ? List.of() : errors;
     }
 
     private JavaFileObject source(String text) {
