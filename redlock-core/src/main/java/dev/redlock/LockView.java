@@ -72,7 +72,7 @@ class LockView implements Lock {
     /**
      * Acquires the lock without a time limit, unless the thread is interrupted.
      *
-     * @throws InterruptedException  if interrupted; the lock is not held, and the attempt is rolled back
+     * @throws InterruptedException  if interrupted; the lock is not held, and an attempt in progress is rolled back
      * @throws IllegalStateException as {@link #lock}
      */
     @Override

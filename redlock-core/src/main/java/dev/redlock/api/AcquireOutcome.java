@@ -4,6 +4,9 @@ package dev.redlock.api;
  * The outcome of an acquisition: a value and not an exception, because a lock that another client holds is no
  * exception.
  *
+ * <p>An acquisition that ends behind others of its client has the reason and the votes of the first of them, whose
+ * attempts are for all. Its text says so.
+ *
  * <p>An outcome lives as long as its lease handle: with a reusable lease its values are those of the last acquisition.
  *
  * @threading any thread may read it once it has been delivered
@@ -70,10 +73,15 @@ public interface AcquireOutcome {
      */
     Lease lease();
 
-    /** @return the reason of the last failed attempt for {@link Kind#TIMED_OUT}, else {@link #kind()} */
+    /**
+     * The reason of the last failed attempt for {@link Kind#TIMED_OUT}, else {@link #kind()}. If there was none, it is
+     * {@link Kind#CONTENDED}: another acquisition of this client had precedence.
+     *
+     * @return the reason
+     */
     Kind lastReason();
 
-    /** @return attempts made, each with a token of its own; 0 if nothing was sent */
+    /** @return attempts of this acquisition, each with a token of its own; 0 if it has sent nothing */
     int attemptCount();
 
     /** @return nodes that granted in the last attempt before it was decided */

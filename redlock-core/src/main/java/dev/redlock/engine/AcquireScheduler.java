@@ -126,6 +126,7 @@ final class AcquireScheduler implements Waiters {
         pending.state = PendingAcquire.State.ATTEMPTING;
         if (pending.waiting != null) {
             pending.waiting.onAttempt();
+            pending.lease.waitCause = null;
         }
         pending.generation++;
         LeaseHandle lease = pending.lease;

@@ -134,8 +134,10 @@ public final class LeaseHandle extends LeaseView {
 
     void resetResult() {
         kind = Kind.CANCELLED;
-        lastReason = Kind.CONTENDED;
+        lastReason = Kind.CANCELLED;
         attemptCount = 0;
+        aheadCount = 0;
+        waitCause = null;
         grantedMask = 0;
         refusedMask = 0;
         failedMask = 0;
@@ -149,7 +151,8 @@ public final class LeaseHandle extends LeaseView {
         await(Awaited.ACQUIRED, useCount(), true);
         if (Thread.interrupted()) {
             cancel();
-            throw new InterruptedException("interrupted while acquiring \"" + key + "\"; the attempt is rolled back");
+            throw new InterruptedException("interrupted while acquiring \"" + key
+                    + "\": it waits no longer, and an attempt in progress is rolled back");
         }
         return this;
     }
@@ -358,6 +361,22 @@ public final class LeaseHandle extends LeaseView {
         shortestRemainingTtlMs = decided.shortestRemainingTtlMs();
         if ((failedMask | unknownMask) != 0) {
             recordFailures(decided.failures);
+        }
+    }
+
+    /** Takes the reason of an acquisition of this client that is ahead, with the votes of its last attempt. */
+    void copyReason(LeaseHandle ahead) {
+        lastReason = ahead.lastReason;
+        waitCause = ahead.waitCause == null ? WaitCause.CALLER_AHEAD : ahead.waitCause;
+        grantedMask = ahead.grantedMask;
+        refusedMask = ahead.refusedMask;
+        failedMask = ahead.failedMask;
+        unknownMask = ahead.unknownMask;
+        shortestRemainingTtlMs = ahead.shortestRemainingTtlMs;
+        askedKey = ahead.askedKey;
+        keyType = ahead.keyType;
+        if ((failedMask | unknownMask) != 0) {
+            recordFailures(ahead.failures);
         }
     }
 

@@ -24,10 +24,17 @@ abstract class LeaseView extends RequestMailbox implements AcquireOutcome, Lease
     long fencingToken;
 
     Kind kind = Kind.CANCELLED;
-    /** The failure of the last attempt; the outcome reports it if no later attempt succeeds. */
+    /**
+     * The failure of the last attempt; the outcome reports it if no later attempt succeeds. {@link Kind#CANCELLED} if
+     * none has failed.
+     */
     Kind lastReason = Kind.CANCELLED;
     int attemptCount;
-    // The votes of the last attempt.
+    /** Acquisitions of this client that were ahead when this one joined their queue; 0 until this one has ended. */
+    int aheadCount;
+    /** Why it has no lock, unless its own last attempt says that; null if it does. */
+    WaitCause waitCause;
+    // The votes of the last attempt, of this acquisition or of the one ahead.
     long grantedMask;
     long refusedMask;
     long failedMask;

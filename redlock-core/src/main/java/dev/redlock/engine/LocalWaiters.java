@@ -70,6 +70,7 @@ final class LocalWaiters {
         if (lease.waitNs <= 0) {
             services.telemetry.rare.onAcquireRejected(lease, AcquireOutcome.Kind.CONTENDED);
             services.counters.onAttemptFailed(AcquireOutcome.Kind.CONTENDED);
+            WaitReasons.recordCause(lease, WaitCause.HELD_LOCALLY);
             lease.completeAcquire(AcquireOutcome.Kind.CONTENDED, AcquireOutcome.Kind.CONTENDED);
             return Answer.DONE;
         }

@@ -76,7 +76,7 @@ public final class LockEngine extends LeaseClient {
     /**
      * Acquires and blocks until the outcome.
      *
-     * @throws InterruptedException     if interrupted; the attempt is rolled back
+     * @throws InterruptedException     if interrupted; an attempt in progress is rolled back
      * @throws IllegalArgumentException if the ttl is out of range
      * @throws IllegalStateException    on the client's event loop
      */

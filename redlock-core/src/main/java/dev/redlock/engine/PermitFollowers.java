@@ -167,7 +167,7 @@ final class PermitFollowers {
     private static boolean willSearch(PendingAcquire head) {
         return head.state == PendingAcquire.State.ATTEMPTING
                 ? head.claim != null && head.claim.phase == Claim.Phase.ACQUIRING
-                : head.lease.lastReason() != AcquireOutcome.Kind.CONTENDED;
+                : WaitReasons.of(head.lease) != AcquireOutcome.Kind.CONTENDED;
     }
 
     /**

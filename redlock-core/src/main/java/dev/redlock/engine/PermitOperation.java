@@ -437,7 +437,7 @@ final class PermitOperation {
         }
         if (isOver(pending)) {
             // No attempt would end in time, so the reason is that of the last one.
-            scheduler.retries.onLockTaken(pending, pending.lease.lastReason());
+            scheduler.retries.onLockTaken(pending, WaitReasons.of(pending.lease));
             return;
         }
         runGuarded(pending, () -> attempt(pending, permit));

@@ -24,6 +24,10 @@ final class ResultText {
     private static final String UNKNOWN_KEY_ADVICE = "the key of the lock is in use, and no node has reported its"
             + " remaining ttl: wait longer, or look at the key with TYPE and PTTL";
 
+    private static final String NO_ATTEMPT_ADVICE = "no attempt has ended: wait longer";
+    private static final String TOO_SLOW_AHEAD_ADVICE = "the nodes answer too slowly for the ttl of one that is ahead:"
+            + " use a longer ttl or a smaller minimum validity there";
+
     private ResultText() {
     }
 
@@ -54,12 +58,29 @@ final class ResultText {
         String advice = switch (reason) {
             case NO_QUORUM -> noQuorumAdvice(result);
             case CONTENDED -> contendedAdvice(result);
+            case TOO_SLOW -> result.waitCause == null ? reason.advice() : TOO_SLOW_AHEAD_ADVICE;
             default -> reason.advice();
         };
-        return hasReason ? "the wait budget ended: " + advice : advice;
+        boolean isBehind = result.waitCause != null || result.attemptCount == 0;
+        return hasReason ? "the wait budget ended" + (isBehind ? aheadText(result) : "") + ": " + advice : advice;
+    }
+
+    /** Returns an empty text for an acquisition that was the first of its client. */
+    private static String aheadText(LeaseView result) {
+        return switch (result.aheadCount) {
+            case 0 -> "";
+            case 1 -> " behind 1 caller of this client";
+            default -> " behind " + result.aheadCount + " callers of this client";
+        };
     }
 
     private static String contendedAdvice(LeaseView result) {
+        if (result.waitCause != null && result.waitCause != WaitCause.CALLER_AHEAD) {
+            return result.waitCause.advice();
+        }
+        if (result.waitCause == null && result.attemptCount == 0) {
+            return NO_ATTEMPT_ADVICE;
+        }
         // While the acquisition has waited, another key may have replaced it.
         boolean isCurrent = result.kind == AcquireOutcome.Kind.CONTENDED
                 || result.shortestRemainingTtlMs > result.client.config.terms().maxTtlMs();
@@ -135,7 +156,9 @@ final class ResultText {
                 text.append(" after ").append(result.lastReason);
             }
         }
-        text.append(", attempts " + result.attemptCount + ", votes " + result.grantedCount() + " granted "
+        text.append(", attempts " + result.attemptCount + aheadText(result) + ", votes "
+                + (result.waitCause == WaitCause.CALLER_AHEAD ? "of a caller ahead " : "")
+                + result.grantedCount() + " granted "
                 + result.refusedCount() + " refused " + result.failedCount() + " failed " + result.unknownCount()
                 + " unknown");
         long ttlMs = result.shortestRemainingTtlMs;

@@ -231,8 +231,12 @@ final class Retries {
             if (pending.claim != null) {
                 if (pending.claim.phase != Claim.Phase.QUERYING_TTL) {
                     pending.lease.recordVotes(pending.claim);
+                    // The votes are those of an attempt that has not failed.
+                    pending.lease.lastReason = AcquireOutcome.Kind.CANCELLED;
                 }
                 rollBack(pending.claim);
+            } else {
+                WaitReasons.record(pending, causeOfSet(pending));
             }
         } finally {
             pending.claim = null;
@@ -271,6 +275,9 @@ final class Retries {
         boolean wasHead = queue.head() == pending;
         queue.remove(pending);
         if (wasHead) {
+            if (holder == null && queue.head() != null) {
+                WaitReasons.inherit(queue.head(), pending.lease);
+            }
             queues.promoteNext(queue, holder);
         } else if (pending.state == PendingAcquire.State.ATTEMPTING) {
             scheduler.permits.followers.onLeft(queue);
@@ -286,6 +293,16 @@ final class Retries {
         pending.waiting.backstopNs = retryDelays.backstopNs();
         pending.waiting.expiryNs = heldUntilNs - nowNs > 0 ? heldUntilNs : nowNs + WAIT_NS_MAX;
         startTimer(pending, Waiting.TimerStep.BACKSTOP, nowNs + pending.waiting.backstopNs);
+    }
+
+    /** Why a set need not make an attempt; null for none, or for another kind. */
+    private WaitCause causeOfSet(PendingAcquire pending) {
+        WaitQueue queue = pending.queue;
+        if (queue == null || !SetOrder.isOfSet(queue) || !queues.setOrder.isServed(queue)) {
+            return null;
+        }
+        boolean isHeld = queues.setOrder.heldUntilNs(queue) - services.clock.nanoTime() > 0;
+        return isHeld ? WaitCause.HELD_LOCALLY : WaitCause.OLDER_SET;
     }
 
     /** Waits for a place until the wait budget ends. A new acquisition also needs room for one more waiter. */
@@ -393,7 +410,8 @@ final class Retries {
     void onTimer(PendingAcquire pending, long nowNs) {
         LeaseHandle lease = pending.lease;
         if (pending.deadlineNs - nowNs <= 0) {
-            scheduler.finish(pending, AcquireOutcome.Kind.TIMED_OUT, lease.lastReason());
+            WaitReasons.record(pending, causeOfSet(pending));
+            scheduler.finish(pending, AcquireOutcome.Kind.TIMED_OUT, WaitReasons.of(lease));
         } else if (pending.state == PendingAcquire.State.BACKING_OFF) {
             Waiting.TimerStep step = pending.waiting.timerStep;
             pending.waiting.timerStep = Waiting.TimerStep.ATTEMPT;

@@ -34,6 +34,7 @@ final class WaitQueue extends KeyedMap.Keyed {
     PermitHints hints;
     private PendingAcquire head;
     private PendingAcquire tail;
+    private int size;
 
     PendingAcquire head() {
         return head;
@@ -61,8 +62,10 @@ final class WaitQueue extends KeyedMap.Keyed {
     void append(PendingAcquire pending) {
         Waiting waiting = pending.waiting();
         PendingAcquire previous = tail;
+        waiting.aheadCount = size++;
         while (previous != head && previous.startNs - pending.startNs > 0) {
             previous = previous.waiting.previousInQueue;
+            waiting.aheadCount--;
         }
         pending.queue = this;
         waiting.previousInQueue = previous;
@@ -93,6 +96,7 @@ final class WaitQueue extends KeyedMap.Keyed {
             waiting.nextInQueue.waiting.previousInQueue = waiting.previousInQueue;
         }
         pending.queue = null;
+        size--;
         waiting.previousInQueue = null;
         waiting.nextInQueue = null;
     }

@@ -30,6 +30,8 @@ final class Waiting {
 
     PendingAcquire previousInQueue;
     PendingAcquire nextInQueue;
+    /** The acquisitions ahead in the queue when this one joined it. */
+    int aheadCount;
     PendingAcquire previousForPlace;
     PendingAcquire nextForPlace;
     /** A place of {@link InFlightLimit} is reserved for its next attempt. */
@@ -62,6 +64,7 @@ final class Waiting {
 
     void reset() {
         onAttempt();
+        aheadCount = 0;
         lossCount = 0;
         splitPauseNs = 0;
         expiryNs = 0;
