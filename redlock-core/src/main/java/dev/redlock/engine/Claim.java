@@ -102,7 +102,7 @@ final class Claim extends LockRequest {
         possibleHolderMask = 0;
         holderMask = 0;
         askedMask = 0;
-        if (extension != null && extension.sequence != 0) {
+        if (extension != null && extension.isUsed) {
             extension.reset();
         }
         if (contention != null) {

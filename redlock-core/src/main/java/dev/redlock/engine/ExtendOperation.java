@@ -3,6 +3,7 @@ package dev.redlock.engine;
 import dev.redlock.api.ExtendOutcome;
 import dev.redlock.node.CommandKind;
 import dev.redlock.node.FanOut;
+import dev.redlock.node.NodeView;
 import dev.redlock.node.VoteFailure;
 import dev.redlock.quorum.Decision;
 import dev.redlock.quorum.Vote;
@@ -50,12 +51,15 @@ final class ExtendOperation {
         LeaseHandle lease = claim.lease;
         Extension extension = extensionOf(claim);
         extension.isInProgress = true;
+        // A round for a caller has a schedule of its own.
+        extension.isRepair &= lease.extendState != LeaseHandle.ExtendState.STARTED;
         extension.lastTtlMs = ttlMs;
         extension.shortestTtlMs = Math.min(extension.shortestTtlMs, ttlMs);
         if (extension.late != null) {
             extension.late.onSent(ttlMs);
         }
         extension.sequence = extension.sequence % SEQUENCE_MAX + 1;
+        extension.scheduledSequence = extension.isRepair ? extension.scheduledSequence : extension.sequence;
         extension.round.reset();
         claim.ttlMs = ttlMs;
         long t1Ns = clock.nanoTime();
@@ -75,11 +79,22 @@ final class ExtendOperation {
     }
 
     /** Returns the rounds of a claim, whose ttl is about to change. They stay with a claim that is pooled. */
-    private Extension extensionOf(Claim claim) {
+    Extension extensionOf(Claim claim) {
         if (claim.extension == null) {
             claim.extension = new Extension(services.majority, nowNs -> onTimeout(claim));
         }
+        claim.extension.isUsed = true;
         return claim.extension;
+    }
+
+    /** Whether the vote of a node is one for the lease: another server of its cluster may have the slot. */
+    boolean isOf(Claim claim, NodeView node) {
+        return services.isNodeOf(claim, node);
+    }
+
+    /** Whether a node that was asked votes, and is no holder of the lease. */
+    boolean isAnyVoterWithoutKey(Claim claim) {
+        return (fanOut.votingMask(claim) & claim.askedMask & ~claim.holderMask) != 0;
     }
 
     /** A batch does not report the nodes that it was sent to, so it is for claims that have asked all nodes before. */
@@ -122,6 +137,9 @@ final class ExtendOperation {
         }
         keeper.loss.onNotHeld(claim, nodeIndex);
         vote(claim, nodeIndex, sequence, Vote.REFUSED);
+        if (value == SET_REPLY && claim.phase == Claim.Phase.HELD && sequence == claim.extension.scheduledSequence) {
+            keeper.renewals.onKeySetAgain(claim, clock.nanoTime());
+        }
     }
 
     void onNoReply(Claim claim, int nodeIndex, int sequence, Vote vote,

@@ -17,11 +17,21 @@ final class Extension {
     final DeadlineTimer timer;
     /** The extensions that a node may execute late; null if each of the token has its reply, or may have it. */
     LateExtensions late;
+    /** It has state of the token. */
+    boolean isUsed;
     /** Of the last round; 0 before the first. */
     int sequence;
     /** Automatic extensions that have succeeded. */
     int automaticCount;
     boolean isInProgress;
+    /** The next round, or the one in progress, repairs: it is earlier than the schedule, and changes nothing of it. */
+    boolean isRepair;
+    /** Rounds that may still repair. */
+    int repairsLeft;
+    /** When the next round is due by the schedule, monotonic; only if the next one, or the one in progress, repairs. */
+    long scheduledNs;
+    /** The sequence of the last round that did not repair. */
+    int scheduledSequence;
     /** The ttl of the last extension. */
     long lastTtlMs;
     /** The shortest ttl of an extension. */
@@ -42,9 +52,13 @@ final class Extension {
 
     /** Forgets the rounds of another token. */
     void reset() {
+        isUsed = false;
         sequence = 0;
         automaticCount = 0;
         isInProgress = false;
+        isRepair = false;
+        repairsLeft = 0;
+        scheduledSequence = 0;
         shortestTtlMs = Long.MAX_VALUE;
         late = null;
     }

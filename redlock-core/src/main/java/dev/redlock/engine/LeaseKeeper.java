@@ -20,7 +20,7 @@ final class LeaseKeeper {
     final LossWatch lossWatch;
     final KeptLocks kept;
     final Renewals renewals;
-    private final NanoClock clock;
+    final NanoClock clock;
     private final TimerWheel timers;
     private final LoopTelemetry telemetry;
     private final ConductorCounters counters;
@@ -153,7 +153,8 @@ final class LeaseKeeper {
         boolean isSuccess = outcome == ExtendOutcome.EXTENDED;
         telemetry.onExtensionEnded(claim, outcome, nowNs);
         boolean isManual = lease.extendState == LeaseHandle.ExtendState.STARTED;
-        if (isSuccess && !isManual) {
+        boolean isCounted = isSuccess && !isManual && !claim.extension.isRepair;
+        if (isCounted) {
             claim.extension.automaticCount++;
         }
         if (lease.isExtendable()) {
@@ -166,7 +167,7 @@ final class LeaseKeeper {
         }
         if (isManual) {
             lease.completeExtend(outcome);
-        } else if (isSuccess && lease.spec.listener != null) {
+        } else if (isCounted && lease.spec.listener != null) {
             UserCallbacks.notifyExtended(lease.spec.listener, lease, claim.extension.automaticCount);
         }
         if (lease.isExtensionAccepted() && lease.claim == claim && !claim.isExtending()) {

@@ -39,6 +39,7 @@ final class NodeEvents implements NodeListener {
         }
         if (state == NodeState.READY) {
             loop.keeper.lossWatch.onReconnected(node.index());
+            loop.keeper.renewals.onVoting(node);
         }
         if (state == NodeState.WAITING) {
             loop.scheduler.queues.onDisconnected(node.index());

@@ -25,6 +25,8 @@ final class RenewalSpread {
      */
     private static final long GROUP_NS = 1 << 21;
     private static final int LATER_DIVISOR = 8;
+    /** The extensions of one script call. */
+    private static final int REPAIRS_PER_GROUP = 32;
 
     private final RandomGenerator random;
     /** The event loops of a machine do not extend at the same times. */
@@ -55,6 +57,16 @@ final class RenewalSpread {
      */
     long nextInNs(long nowNs, long intervalNs, int heldCount) {
         return inNs(nowNs, intervalNs, Math.min(intervalNs / LATER_DIVISOR, rangeNs(heldCount)));
+    }
+
+    /**
+     * Returns when to repair a lease, as one of many for which a node does not count.
+     *
+     * @param precedingCount the leases whose repair starts before
+     * @return nanoseconds from now on; 0 for the first ones
+     */
+    long repairInNs(int precedingCount) {
+        return precedingCount / REPAIRS_PER_GROUP * GROUP_NS;
     }
 
     private static long rangeNs(int heldCount) {

@@ -2,11 +2,17 @@ package dev.redlock.engine;
 
 import static dev.redlock.quorum.Validity.NS_PER_MS;
 
+import dev.redlock.node.NodeView;
 import dev.redlock.time.TimerWheel;
 
 /**
  * Extends held leases automatically within their limits, and ends leases with their validity or their shortest hold. A
  * lease without automatic extension starts its timer for the end of its validity alone.
+ *
+ * <p>A node that has lost the keys of leases counts for them again after two extensions: one sets its key, and the next
+ * one finds it. A repair starts both early, as soon as the node votes, so that another node may fail after it. Repairs
+ * are no part of the schedule: its times and its count stay as they are, and they end with it. So they do not prolong the
+ * longest hold.
  *
  * @threading event-loop-confined
  */
@@ -14,6 +20,8 @@ final class Renewals {
 
     /** An automatic extension starts after a third of the ttl. */
     private static final int EXTEND_AFTER_DIVISOR = 3;
+    /** Extensions until a node that has lost the key counts again. */
+    private static final int REPAIRS = 2;
     /** The client retries a failed automatic extension after a tenth of the ttl. */
     private static final int EXTEND_AGAIN_DIVISOR = 10;
 
@@ -38,6 +46,20 @@ final class Renewals {
 
     /** An extension has ended. */
     void startAgain(Claim claim, long nowNs, boolean isExtended) {
+        Extension extension = claim.extension;
+        if (extension.isRepair) {
+            extension.isRepair = false;
+            long leftNs = Math.min(extension.scheduledNs - nowNs, claim.lease.validUntilNs - nowNs);
+            startTimer(claim, nowNs + Math.max(0, leftNs));
+        } else {
+            startNextAgain(claim, nowNs, isExtended);
+        }
+        if (extension.repairsLeft > 0) {
+            startRepair(claim, nowNs, nowNs);
+        }
+    }
+
+    private void startNextAgain(Claim claim, long nowNs, boolean isExtended) {
         int divisor = isExtended ? EXTEND_AFTER_DIVISOR : EXTEND_AGAIN_DIVISOR;
         long intervalNs = claim.lease.spec.ttlMs * NS_PER_MS / divisor;
         startNext(claim, nowNs, Math.max(NS_PER_MS, spread.nextInNs(nowNs, intervalNs, keeper.heldCount())));
@@ -51,11 +73,14 @@ final class Renewals {
     private void startNext(Claim claim, long nowNs, long extendInNs) {
         LeaseHandle lease = claim.lease;
         long leftNs = lease.validUntilNs - nowNs;
-        // If a caller has extended beyond the ttl, an automatic extension by the ttl would shorten the validity.
-        boolean isBeyondTtl = nowNs + lease.times.validityNs - lease.validUntilNs < 0;
-        long dueInNs = isBeyondTtl ? Math.max(extendInNs, untilThirdNs(lease, nowNs)) : extendInNs;
+        long dueInNs = isBeyondTtl(lease, nowNs) ? Math.max(extendInNs, untilThirdNs(lease, nowNs)) : extendInNs;
         boolean isExtensionFirst = mayExtend(lease, nowNs) && dueInNs < leftNs;
         startTimer(claim, nowNs + (isExtensionFirst ? dueInNs : leftNs));
+    }
+
+    /** If a caller has extended beyond the ttl, an automatic extension by the ttl would shorten the validity. */
+    private static boolean isBeyondTtl(LeaseHandle lease, long nowNs) {
+        return nowNs + lease.times.validityNs - lease.validUntilNs < 0;
     }
 
     /** Time until a third of the ttl has passed, as seen from the end of the validity. */
@@ -90,9 +115,57 @@ final class Renewals {
             return;
         }
         boolean isExtensionDue = !claim.isExtending() && mayExtend(lease, nowNs);
+        if (claim.extension != null && claim.extension.isRepair && !claim.isExtending()) {
+            claim.extension.repairsLeft--;
+        } else if (claim.extension != null && isExtensionDue) {
+            claim.extension.repairsLeft = 0;
+        }
         startTimer(claim, lease.validUntilNs);
         if (isExtensionDue) {
             keeper.startExtension(claim, lease.isKept ? keeper.kept.ttlMsToKeep(lease, nowNs) : lease.spec.ttlMs);
+        }
+    }
+
+    // ---- repairs ----------------------------------------------------------------------------------------------------
+
+    /** A node votes from now on: repairs the leases for which it does not count, spread over some time. */
+    void onVoting(NodeView node) {
+        long nowNs = keeper.clock.nanoTime();
+        int count = 0;
+        for (LeaseHandle lease = keeper.firstHeld; lease != null; lease = lease.nextHeld) {
+            Claim claim = lease.claim;
+            boolean isLacking = (claim.askedMask & ~claim.holderMask & 1L << node.index()) != 0;
+            if (isLacking && mayRepair(lease, nowNs) && keeper.extensions.isOf(claim, node)) {
+                keeper.extensions.extensionOf(claim).repairsLeft = REPAIRS;
+                startRepair(claim, nowNs, nowNs + spread.repairInNs(count++));
+            }
+        }
+    }
+
+    /** A node had lost the key, and has set it again: it counts as soon as an extension finds the key. */
+    void onKeySetAgain(Claim claim, long nowNs) {
+        Extension extension = claim.extension;
+        if (extension.repairsLeft == 0 && mayRepair(claim.lease, nowNs)) {
+            extension.repairsLeft = 1;
+            startRepair(claim, nowNs, nowNs);
+        }
+    }
+
+    private static boolean mayRepair(LeaseHandle lease, long nowNs) {
+        return !lease.isKept && lease.isExtendable() && mayExtend(lease, nowNs);
+    }
+
+    /** Starts the timer of a repair, unless the schedule is earlier. After a round in progress, this is called again. */
+    private void startRepair(Claim claim, long nowNs, long atNs) {
+        LeaseHandle lease = claim.lease;
+        boolean isWanted = !claim.isExtending() && mayRepair(lease, nowNs) && !isBeyondTtl(lease, nowNs)
+                && keeper.extensions.isAnyVoterWithoutKey(claim);
+        long dueNs = claim.holdTimer.deadlineNs();
+        if (isWanted && atNs - dueNs < 0) {
+            Extension extension = claim.extension;
+            extension.scheduledNs = extension.isRepair ? extension.scheduledNs : dueNs;
+            extension.isRepair = true;
+            timers.start(claim.holdTimer, atNs);
         }
     }
 }
