@@ -26,6 +26,7 @@ import java.util.List;
 import java.util.SplittableRandom;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ExecutionException;
+import java.util.concurrent.FutureTask;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 import java.util.concurrent.atomic.AtomicReference;
@@ -133,7 +134,35 @@ public final class ClientLoops {
         return new NettyTransport.Choice(transport, transport + " as configured", null);
     }
 
+    /**
+     * Creates a conductor on a thread that ends: classes of Netty leave objects in the locals of the thread that
+     * initializes them. In those of the caller, they would keep the class loader of the client after its end.
+     */
     private static Conductor newConductor(ClientConfig config, EventLoop loop, IoTransport transport) {
+        FutureTask<Conductor> task = new FutureTask<>(() -> createConductor(config, loop, transport));
+        transport.newThread("redlock-start", task).start();
+        boolean wasInterrupted = false;
+        try {
+            while (true) {
+                try {
+                    return task.get();
+                } catch (InterruptedException e) {
+                    wasInterrupted = true;
+                }
+            }
+        } catch (ExecutionException e) {
+            if (e.getCause() instanceof Error error) {
+                throw error;
+            }
+            throw (RuntimeException) e.getCause();
+        } finally {
+            if (wasInterrupted) {
+                Thread.currentThread().interrupt();
+            }
+        }
+    }
+
+    private static Conductor createConductor(ClientConfig config, EventLoop loop, IoTransport transport) {
         // Loops of the user may have a clock of their own, by which their timers run.
         Ticker own = loop.ticker();
         NanoClock clock = own == Ticker.systemTicker() ? NanoClock.system() : own::nanoTime;
