@@ -14,9 +14,21 @@ import dev.redlock.api.TlsProvider;
 import dev.redlock.sim.SocketNodes;
 import dev.redlock.tls.TestCertificates;
 import dev.redlock.tls.TlsServer;
+import dev.redlock.transport.IoTransport;
+import dev.redlock.transport.NettyTransport;
+import dev.redlock.transport.NodeAddress;
+import io.netty.bootstrap.Bootstrap;
+import io.netty.channel.Channel;
+import io.netty.channel.EventLoop;
+import io.netty.channel.EventLoopGroup;
+import io.netty.channel.IoHandlerFactory;
+import io.netty.channel.MultiThreadIoEventLoopGroup;
 import io.netty.handler.ssl.OpenSsl;
 import io.netty.pkitesting.CertificateBuilder.Algorithm;
 import io.netty.pkitesting.X509Bundle;
+import java.net.InetAddress;
+import java.net.InetSocketAddress;
+import java.net.SocketAddress;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -24,7 +36,9 @@ import java.util.List;
 import java.util.Random;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.Executor;
 import java.util.concurrent.TimeUnit;
+import java.util.function.BiConsumer;
 import java.util.logging.Level;
 import java.util.stream.IntStream;
 import java.util.stream.Stream;
@@ -255,6 +269,66 @@ class TlsTest {
                 new RedlockContext().nodes("rediss://127.0.0.1:" + server.port()).tls(options(provider)));
         assertProblem(byAddress, "the certificate of the node is not for host 127.0.0.1");
         assertNull(server.serverName(), "an IP address is no server name");
+    }
+
+    /** The names of nodes lead to these places. */
+    private record Places(List<SocketAddress> places) implements IoTransport {
+
+        @Override
+        public String description() {
+            return NettyTransport.NIO.description();
+        }
+
+        @Override
+        public IoHandlerFactory newIoHandlerFactory() {
+            return NettyTransport.NIO.newIoHandlerFactory();
+        }
+
+        @Override
+        public Class<? extends Channel> channelClass(NodeAddress address) {
+            return NettyTransport.NIO.channelClass(address);
+        }
+
+        @Override
+        public void tune(Bootstrap bootstrap, NodeAddress address, int userTimeoutMs) {
+            NettyTransport.NIO.tune(bootstrap, address, userTimeoutMs);
+        }
+
+        @Override
+        public void resolve(NodeAddress address, Executor threads, EventLoop loop,
+                BiConsumer<List<SocketAddress>, Throwable> answer) {
+            answer.accept(places, null);
+        }
+    }
+
+    /** The certificate is compared with the name, whatever the address. */
+    @ParameterizedTest
+    @EnumSource(names = {"JDK", "OPENSSL"})
+    void aServerThatTlsRejectsIsFollowedByTheNextAddressOfTheName(TlsProvider provider) throws Exception {
+        server();
+        EventLoopGroup group = new MultiThreadIoEventLoopGroup(1, NettyTransport.NIO.newIoHandlerFactory());
+        try (TlsServer wrong = new TlsServer(nodePort(), certificates.forHost("node.example"));
+                LogLines log = new LogLines()) {
+            IoTransport transport = new Places(Stream.of(wrong, server)
+                    .<SocketAddress>map(one -> new InetSocketAddress(InetAddress.getLoopbackAddress(), one.port()))
+                    .toList());
+            TestClient client = new TestClient(new RedlockContext().nodes("rediss://localhost:1")
+                    .tls(options(provider)), group.next(), transport, System::nanoTime, 1);
+            clients.add(client.redlock());
+            client.open().join();
+            assertReady(client.redlock().nodes().get(0));
+            assertEquals("localhost", server.serverName());
+            Await.until("logged", () -> log.with("the certificate of the node is not for host localhost").size() == 1
+                    && log.with("one of the 2 addresses of localhost").size() == 1);
+            server.identity(certificates.forHost("node.example"));
+            server.disconnectAll();
+            NodeStatus status = client.redlock().nodes().get(0);
+            Await.until(status::toString, () -> String.valueOf(status.problem())
+                    .startsWith("none of the 2 addresses of localhost can be used: 127.0.0.1: the certificate"));
+            client.redlock().closeWithin(Duration.ZERO);
+        } finally {
+            group.shutdownGracefully(0, 1, TimeUnit.SECONDS);
+        }
     }
 
     @ParameterizedTest

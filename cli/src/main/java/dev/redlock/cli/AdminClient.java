@@ -6,6 +6,7 @@ import dev.redlock.transport.NodeAddress;
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.Unpooled;
 import java.io.IOException;
+import java.net.InetAddress;
 import java.net.InetSocketAddress;
 import java.net.SocketAddress;
 import java.net.UnixDomainSocketAddress;
@@ -13,6 +14,7 @@ import java.net.UnknownHostException;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.List;
 
 /**
@@ -36,7 +38,7 @@ public final class AdminClient implements AutoCloseable {
      * trusts.
      *
      * @param address the node
-     * @param timeout bound of the connect and of every later reply
+     * @param timeout bound of the connect to each address of its host name, and of every later reply
      * @return a connected client
      * @throws IOException if the node cannot be reached in time or refuses the credentials
      */
@@ -48,7 +50,7 @@ public final class AdminClient implements AutoCloseable {
      * Connects, and authenticates when the address has a password.
      *
      * @param address the node
-     * @param timeout bound of the connect and of every later reply
+     * @param timeout bound of the connect to each address of its host name, and of every later reply
      * @param files   for a node with TLS
      * @return a connected client
      * @throws IOException if the node cannot be reached in time, or one of the two refuses the other
@@ -57,10 +59,10 @@ public final class AdminClient implements AutoCloseable {
         int timeoutMs = (int) Math.max(1, Math.min(Integer.MAX_VALUE, timeout.toMillis()));
         AdminClient admin;
         try {
-            SocketAddress place = socketAddress(address);
-            admin = new AdminClient(address, address.isTls() || address.isUnixSocket()
-                    ? NettyConnection.open(address, place, timeoutMs, files)
-                    : PlainConnection.open(address, place, timeoutMs));
+            admin = new AdminClient(address,
+                    firstOf(socketAddresses(address), place -> address.isTls() || address.isUnixSocket()
+                            ? NettyConnection.open(address, place, timeoutMs, files)
+                            : PlainConnection.open(address, place, timeoutMs)));
         } catch (IOException e) {
             throw new IOException("cannot connect to " + address + ": " + e.getMessage(), e);
         }
@@ -73,15 +75,43 @@ public final class AdminClient implements AutoCloseable {
         }
     }
 
-    private static SocketAddress socketAddress(NodeAddress address) throws UnknownHostException {
+    private static List<SocketAddress> socketAddresses(NodeAddress address) throws UnknownHostException {
         if (address.isUnixSocket()) {
-            return UnixDomainSocketAddress.of(address.path());
+            return List.of(UnixDomainSocketAddress.of(address.path()));
         }
-        InetSocketAddress resolved = new InetSocketAddress(address.host(), address.port());
-        if (resolved.isUnresolved()) {
+        InetAddress[] found;
+        try {
+            found = InetAddress.getAllByName(address.host());
+        } catch (UnknownHostException e) {
+            // The JDK's message is a different one when its cache answers.
             throw new UnknownHostException(address.host());
         }
-        return resolved;
+        return Arrays.stream(found).<SocketAddress>map(one -> new InetSocketAddress(one, address.port())).toList();
+    }
+
+    /**
+     * Opens a connection to one address.
+     *
+     * @threading caller-confined
+     */
+    @FunctionalInterface
+    interface Opener {
+        AdminConnection open(SocketAddress place) throws IOException;
+    }
+
+    /** Tries the addresses of a host name in turn. */
+    static AdminConnection firstOf(List<SocketAddress> places, Opener opener) throws IOException {
+        StringBuilder problems = new StringBuilder();
+        IOException last = null;
+        for (SocketAddress place : places) {
+            try {
+                return opener.open(place);
+            } catch (IOException e) {
+                problems.append(problems.isEmpty() ? "" : "; ").append(e.getMessage());
+                last = e;
+            }
+        }
+        throw new IOException(problems.toString(), last);
     }
 
     private void authenticate() throws IOException {

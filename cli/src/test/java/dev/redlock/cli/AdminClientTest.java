@@ -8,8 +8,10 @@ import dev.redlock.resp.RespValue;
 import dev.redlock.transport.NodeAddress;
 import java.io.IOException;
 import java.net.InetAddress;
+import java.net.InetSocketAddress;
 import java.net.ServerSocket;
 import java.net.Socket;
+import java.net.SocketAddress;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.Collections;
@@ -109,6 +111,17 @@ class AdminClientTest {
     }
 
     /** A node that reads nothing does not hold up a client that sends more than the buffers of the sockets. */
+    @Test
+    void theAddressesOfANameAreTriedInTurn() throws IOException {
+        List<SocketAddress> places = List.of(new InetSocketAddress("127.0.0.1", 1), listening.getLocalSocketAddress());
+        NodeAddress node = NodeAddress.parse("node.example:1");
+        AdminClient.firstOf(places, place -> PlainConnection.open(node, place, 1_000)).close();
+        IOException none = assertThrows(IOException.class, () -> AdminClient.firstOf(places, place -> {
+            throw new IOException("no way to " + place);
+        }));
+        assertEquals("no way to " + places.get(0) + "; no way to " + places.get(1), none.getMessage());
+    }
+
     @Test
     void aNodeThatReadsNothingTimesOut() throws IOException {
         List<byte[]> command = List.of(new byte[8_000]);

@@ -16,12 +16,13 @@ import io.netty.channel.ChannelOption;
 import io.netty.channel.WriteBufferWaterMark;
 import java.net.SocketAddress;
 import java.net.UnknownHostException;
+import java.util.List;
 import java.util.concurrent.Executor;
 import java.util.function.Function;
 
 /**
- * Opens the connections to one node: look-up of the host name, connect, the handshake of TLS, time limits for all of
- * them, and the delay before the next try.
+ * Opens the connections to one node: look-up of the host name, connect to its addresses in turn, the handshake of TLS,
+ * time limits for all of them, and the delay before the next try.
  *
  * @threading event-loop-confined
  */
@@ -41,6 +42,9 @@ final class NodeConnector {
 
         /** A try starts. */
         void onConnecting();
+
+        /** Some addresses of the host name failed, and a connection to another one is open. */
+        void onAddressesSkipped(String text);
 
         /** A connection is open, also for TLS; the handshake of the protocol is next. */
         void onConnected(NodeConnection connection);
@@ -68,6 +72,7 @@ final class NodeConnector {
     private final NodeOptions options;
     private final Function<TlsChannel, NodeConnection> newConnection;
     private final Listener listener;
+    private final HostAddresses addresses;
     private final Runnable starter = this::start;
     private final DeadlineTimer retryTimer = new DeadlineTimer(nowNs -> connect());
     private final DeadlineTimer timeoutTimer = new DeadlineTimer(nowNs -> onTimeout());
@@ -75,8 +80,9 @@ final class NodeConnector {
     private int lookupCount;
     /** Look-ups in a row that timed out. */
     private int lookupTimeoutCount;
-    /** The time limit for connect and handshake of a connection with TLS. */
-    private long openDeadlineNs;
+    /** The TLS of the try; null if the node has none. */
+    private TlsContext tls;
+    private long connectStartNs;
     /** The connection of step {@link Step#CONNECT} or later, and its channel once it exists. */
     private NodeConnection opening;
     private Channel openingChannel;
@@ -89,6 +95,7 @@ final class NodeConnector {
         this.options = context.options();
         this.newConnection = newConnection;
         this.listener = listener;
+        this.addresses = new HostAddresses(address, connectTimeoutNs());
     }
 
     /** Starts a try, on a cluster when fewer are under way than its limit. */
@@ -102,8 +109,7 @@ final class NodeConnector {
 
     private void start() {
         // A resolver may never answer and a channel may not report its failure, so there is a time limit.
-        context.timers()
-                .start(timeoutTimer, nowNs() + (lookupTimeoutMs() + options.timeouts().connectTimeoutMs()) * NS_PER_MS);
+        context.timers().start(timeoutTimer, nowNs() + lookupTimeoutMs() * NS_PER_MS + connectTimeoutNs());
         step = Step.LOOK_UP;
         listener.onConnecting();
         int number = ++lookupCount;
@@ -141,12 +147,20 @@ final class NodeConnector {
         if (limit != null) {
             limit.leave(starter);
         }
+        closeOpening();
+    }
+
+    private void closeOpening() {
         Channel unwanted = openingChannel;
         opening = null;
         openingChannel = null;
         if (unwanted != null) {
             unwanted.close();
         }
+    }
+
+    private long connectTimeoutNs() {
+        return options.timeouts().connectTimeoutMs() * NS_PER_MS;
     }
 
     private long lookupTimeoutMs() {
@@ -168,10 +182,10 @@ final class NodeConnector {
     }
 
     /**
-     * A look-up has ended. The first address counts, also that of an earlier look-up that timed out: the name is the
+     * A look-up has ended. The first one with addresses counts, also an earlier one that timed out: the name is the
      * same. A failure counts only if it is that of the latest look-up.
      */
-    private void onResolved(int number, SocketAddress found, Throwable failure) {
+    private void onResolved(int number, List<? extends SocketAddress> found, Throwable failure) {
         if (step != Step.LOOK_UP || found == null && number != lookupCount) {
             return;
         }
@@ -180,44 +194,36 @@ final class NodeConnector {
             fail(lookupFailure(failure));
             return;
         }
-        String refusal = limit == null ? null : limit.servers.refusal(address, found);
-        if (refusal != null) {
-            reject(refusal);
-            return;
-        }
+        addresses.start(found, nowNs());
         try {
             if (address.isTls()) {
-                readTlsFiles(number, found);
+                readTlsFiles(number);
             } else {
-                open(found, null);
+                openNext();
             }
         } catch (RuntimeException | Error e) {
             fail("connection failed: " + e);
         }
     }
 
-    private void readTlsFiles(int number, SocketAddress found) {
+    private void readTlsFiles(int number) {
         step = Step.TLS_FILES;
         options.access()
                 .tls()
                 .forConnection(nowNs(), context.platform().loop(),
-                        (tls, problem) -> onTlsFilesRead(number, found, tls, problem));
+                        (read, problem) -> onTlsFilesRead(number, read, problem));
     }
 
-    private void onTlsFilesRead(int number, SocketAddress found, TlsContext tls, String problem) {
+    private void onTlsFilesRead(int number, TlsContext read, String problem) {
         if (step != Step.TLS_FILES || number != lookupCount) {
             return;
         }
-        if (tls == null) {
+        if (read == null) {
             reject("TLS cannot be used: " + problem);
             return;
         }
-        try {
-            openDeadlineNs = nowNs() + options.timeouts().connectTimeoutMs() * NS_PER_MS;
-            open(found, new TlsChannel(address, tls, options.access().tls()));
-        } catch (RuntimeException | Error e) {
-            fail("connection failed: " + e);
-        }
+        tls = read;
+        openNext();
     }
 
     /** One text for an unknown host: the JDK's message is a different one when its cache answers. */
@@ -227,18 +233,50 @@ final class NodeConnector {
                 : "host name look-up failed: " + failure;
     }
 
-    private void open(SocketAddress found, TlsChannel tls) {
+    /** Connects to the next address of the host name. */
+    private void openNext() {
+        step = Step.CONNECT;
+        SocketAddress next = addresses.next();
+        if (next == null) {
+            if (addresses.areAllRejected()) {
+                reject(addresses.failure());
+            } else {
+                fail(addresses.failure());
+            }
+            return;
+        }
+        String refusal = limit == null ? null : limit.servers.refusal(address, next);
+        if (refusal != null) {
+            onAddressFailed(refusal, true);
+            return;
+        }
+        connectStartNs = nowNs();
+        context.timers().start(timeoutTimer, addresses.deadlineNs(connectStartNs));
+        try {
+            open(next);
+        } catch (RuntimeException | Error e) {
+            onAddressFailed("connection failed: " + e, false);
+        }
+    }
+
+    private void onAddressFailed(String reason, boolean isRejected) {
+        closeOpening();
+        addresses.onFailure(reason, isRejected);
+        openNext();
+    }
+
+    private void open(SocketAddress found) {
         // Netty's own resolver would hold a reference to the loop until the loop is shut down.
         Bootstrap bootstrap = new Bootstrap().group(context.platform().loop())
                 .disableResolver()
                 .channel(context.platform().transport().channelClass(address))
-                .option(ChannelOption.CONNECT_TIMEOUT_MILLIS, options.timeouts().connectTimeoutMs())
+                .option(ChannelOption.CONNECT_TIMEOUT_MILLIS, 0)
                 .option(ChannelOption.WRITE_BUFFER_WATER_MARK,
                         new WriteBufferWaterMark(options.limits().unsentBytesMax() / 2,
                                 options.limits().unsentBytesMax()));
         context.platform().transport().tune(bootstrap, address, options.timeouts().unansweredTimeoutMs());
-        NodeConnection connection = newConnection.apply(tls);
-        step = Step.CONNECT;
+        NodeConnection connection = newConnection
+                .apply(tls == null ? null : new TlsChannel(address, tls, options.access().tls()));
         opening = connection;
         ChannelFuture connected = bootstrap.handler(initializerOf(connection)).connect(found);
         if (connected.isDone()) {
@@ -264,13 +302,13 @@ final class NodeConnector {
         if (opening != connection) {
             future.channel().close();
         } else if (!future.isSuccess()) {
-            fail("connection failed: " + future.cause().getMessage());
+            onAddressFailed("connection failed: " + future.cause().getMessage(), false);
         } else if (connection.events.tls == null) {
             onOpen(connection);
         } else {
             step = Step.TLS_HANDSHAKE;
             openingChannel = future.channel();
-            context.timers().start(timeoutTimer, openDeadlineNs);
+            context.timers().start(timeoutTimer, connectStartNs + connectTimeoutNs());
             connection.events.tls.onHandshake(failure -> onTlsHandshake(connection, failure));
         }
     }
@@ -278,6 +316,10 @@ final class NodeConnector {
     private void onOpen(NodeConnection connection) {
         openingChannel = null;
         stop();
+        String skipped = addresses.skipped();
+        if (skipped != null) {
+            listener.onAddressesSkipped(skipped);
+        }
         listener.onConnected(connection);
     }
 
@@ -287,7 +329,7 @@ final class NodeConnector {
         }
         String nameProblem = thrown == null ? connection.events.tls.nameProblem() : null;
         if (nameProblem != null) {
-            reject(nameProblem);
+            onAddressFailed(nameProblem, true);
             return;
         }
         if (thrown == null) {
@@ -295,11 +337,7 @@ final class NodeConnector {
             return;
         }
         TlsFailure failure = connection.events.tls.failureOf(thrown, true);
-        if (failure.isPermanent()) {
-            reject(failure.reason());
-        } else {
-            fail(failure.reason());
-        }
+        onAddressFailed(failure.reason(), failure.isPermanent());
     }
 
     private void onTimeout() {
@@ -312,11 +350,32 @@ final class NodeConnector {
             fail("TLS cannot be used: the files of TlsOptions were not read in time; check their file system and the"
                     + " password suppliers");
         } else if (step == Step.TLS_HANDSHAKE) {
-            fail("the TLS handshake was not complete " + options.timeouts().connectTimeoutMs()
+            onAddressFailed("the TLS handshake was not complete " + options.timeouts().connectTimeoutMs()
                     + " ms after the connect started:"
-                    + " check that the port is the TLS port of the node");
+                    + " check that the port is the TLS port of the node", false);
         } else {
-            fail("connection failed: no result in time");
+            onAddressFailed("connection failed: no answer in " + (nowNs() - connectStartNs) / NS_PER_MS + " ms: "
+                    + addresses.current(), false);
         }
+    }
+
+    // ---- addresses of the host name ---------------------------------------------------------------------------------
+
+    /** Follows a problem of the connection, to name its address if there are several. */
+    String place() {
+        return addresses.place();
+    }
+
+    /** The handshake is complete. Returns a warning if the server is another process at another address, else null. */
+    String onHandshake(boolean isOtherProcess) {
+        String ambiguity = isOtherProcess ? addresses.ambiguity() : null;
+        addresses.onHandshake();
+        return ambiguity;
+    }
+
+    /** The connection has ended. Returns whether an address is left that has not failed since the last handshake. */
+    boolean onEnd() {
+        addresses.onEnd();
+        return addresses.hasUntried();
     }
 }

@@ -227,7 +227,7 @@ abstract class NodeLifecycle extends Voter {
         NodeConnection rejected = connection;
         detach();
         rejected.close();
-        connectAgain(Level.WARNING, reason, delayMsMin);
+        connectAgain(Level.WARNING, reason + connector.place(), delayMsMin);
     }
 
     /** Closes the connection; {@link Events#onDisconnected} follows and reports the first reason. */
@@ -260,7 +260,8 @@ abstract class NodeLifecycle extends Voter {
         }
         view.reportProblem(level, reason);
         setState(NodeState.WAITING);
-        connector.connectAfter(reconnectDelay.nextNs(delayMsMin));
+        // Another address of the host name may lead to a server that can be used.
+        connector.connectAfter(reconnectDelay.nextNs(connector.onEnd() ? 0 : delayMsMin));
         sender.flushReports.reportPending();
     }
 
@@ -316,6 +317,11 @@ abstract class NodeLifecycle extends Voter {
         }
 
         @Override
+        public void onAddressesSkipped(String text) {
+            view.log(Level.INFO, text);
+        }
+
+        @Override
         public void onConnected(NodeConnection opened) {
             connection = opened;
             closeReason = null;
@@ -361,6 +367,10 @@ abstract class NodeLifecycle extends Voter {
                 MemberIdentity shown) {
             context.timers().stop(handshakeTimer);
             reconnectDelay.onConnected(nowNs());
+            String ambiguity = connector.onHandshake(runId != null && !newRunId.equals(runId));
+            if (ambiguity != null) {
+                view.log(Level.WARNING, ambiguity);
+            }
             if (!newRunId.equals(runId)) {
                 runId = newRunId;
                 sender.identityHash = runId.hashCode();
@@ -506,7 +516,7 @@ abstract class NodeLifecycle extends Voter {
                     setState(NodeState.CLOSED);
                 } else {
                     view.counters.add(NodeCounter.DISCONNECTS.ordinal(), 1);
-                    connectAgain(Level.INFO, reason, 0);
+                    connectAgain(Level.INFO, reason + connector.place(), 0);
                 }
             }
             closed.events.failAll();

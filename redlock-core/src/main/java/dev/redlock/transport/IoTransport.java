@@ -7,6 +7,7 @@ import io.netty.channel.Channel;
 import io.netty.channel.EventLoop;
 import io.netty.channel.IoHandlerFactory;
 import java.net.SocketAddress;
+import java.util.List;
 import java.util.concurrent.Executor;
 import java.util.function.BiConsumer;
 
@@ -48,9 +49,10 @@ public interface IoTransport {
      * host name whose address changes.
      *
      * @param threads runs a look-up that may block; an address without a host name needs none
-     * @param answer  receives the socket address and null, or null and the failure; always called on the loop
+     * @param answer  receives all addresses, one or more, and null, or null and the failure; always called on the loop
      */
-    void resolve(NodeAddress address, Executor threads, EventLoop loop, BiConsumer<SocketAddress, Throwable> answer);
+    void resolve(NodeAddress address, Executor threads, EventLoop loop,
+            BiConsumer<List<SocketAddress>, Throwable> answer);
 
     /**
      * Creates a thread for code of the user that may block.

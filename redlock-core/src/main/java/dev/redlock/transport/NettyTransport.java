@@ -27,6 +27,8 @@ import java.io.FileNotFoundException;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
 import java.net.SocketAddress;
+import java.util.Arrays;
+import java.util.List;
 import java.util.concurrent.Callable;
 import java.util.concurrent.Executor;
 import java.util.concurrent.RejectedExecutionException;
@@ -205,13 +207,14 @@ public enum NettyTransport implements IoTransport {
 
     @Override
     public void resolve(NodeAddress address, Executor threads, EventLoop loop,
-            BiConsumer<SocketAddress, Throwable> answer) {
+            BiConsumer<List<SocketAddress>, Throwable> answer) {
         if (address.isUnixSocket()) {
-            answer.accept(new DomainSocketAddress(address.path()), null);
+            answer.accept(List.of(new DomainSocketAddress(address.path())), null);
             return;
         }
-        Callable<SocketAddress> lookup = () -> new InetSocketAddress(InetAddress.getByName(address.host()),
-                address.port());
+        Callable<List<SocketAddress>> lookup = () -> Arrays.stream(InetAddress.getAllByName(address.host()))
+                .<SocketAddress>map(found -> new InetSocketAddress(found, address.port()))
+                .toList();
         if (address.isIpAddress()) {
             lookUp(lookup, Runnable::run, answer);
         } else {
@@ -220,19 +223,19 @@ public enum NettyTransport implements IoTransport {
     }
 
     /** Calls back on the loop whatever the lookup throws, because a node waits for the answer. */
-    static void lookUp(Callable<SocketAddress> lookup, Executor loop,
-            BiConsumer<SocketAddress, Throwable> answer) {
-        SocketAddress found = null;
+    static void lookUp(Callable<List<SocketAddress>> lookup, Executor loop,
+            BiConsumer<List<SocketAddress>, Throwable> answer) {
+        List<SocketAddress> found = null;
         Throwable failure = null;
         try {
             found = lookup.call();
         } catch (Exception | Error e) {
             failure = e;
         }
-        SocketAddress socketAddress = found;
+        List<SocketAddress> addresses = found;
         Throwable cause = failure;
         try {
-            loop.execute(() -> answer.accept(socketAddress, cause));
+            loop.execute(() -> answer.accept(addresses, cause));
         } catch (RejectedExecutionException e) {
             // The loop has ended or is overloaded. The node's deadline then starts the next lookup.
         }

@@ -136,7 +136,7 @@ public final class FakeNode {
         return ((InetSocketAddress) place).getPort();
     }
 
-    LocalAddress place() {
+    public LocalAddress place() {
         return (LocalAddress) place;
     }
 

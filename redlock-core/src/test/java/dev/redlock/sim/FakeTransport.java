@@ -16,9 +16,11 @@ import io.netty.channel.local.LocalIoHandler;
 import io.netty.util.AttributeKey;
 import java.net.SocketAddress;
 import java.net.UnknownHostException;
+import java.util.List;
 import java.util.Map;
-import java.util.function.BiConsumer;
 import java.util.concurrent.Executor;
+import java.util.function.BiConsumer;
+import java.util.function.BiFunction;
 import java.util.function.Consumer;
 import java.util.function.UnaryOperator;
 
@@ -40,6 +42,7 @@ public final class FakeTransport implements IoTransport {
     private Error thrownAtNextLookup;
     private ByteBufAllocator allocator = PooledByteBufAllocator.DEFAULT;
     private Resolver resolver = (found, answer) -> answer.accept(found);
+    private BiFunction<String, SocketAddress, List<? extends SocketAddress>> addresses = (host, place) -> List.of(place);
     private UnaryOperator<String> unknownHostText = host -> host;
     private Consumer<FakeThread> threadStarter = FakeThread::run;
 
@@ -128,6 +131,11 @@ public final class FakeTransport implements IoTransport {
         resolver = newResolver;
     }
 
+    /** Gives host names several addresses, from the name and the place of its node. */
+    public void addresses(BiFunction<String, SocketAddress, List<? extends SocketAddress>> newAddresses) {
+        addresses = newAddresses;
+    }
+
     /** The message of the exception for an unknown host, from its name. */
     public void unknownHostText(UnaryOperator<String> newText) {
         unknownHostText = newText;
@@ -176,7 +184,7 @@ public final class FakeTransport implements IoTransport {
 
     @Override
     public void resolve(NodeAddress address, Executor threads, EventLoop loop,
-            BiConsumer<SocketAddress, Throwable> answer) {
+            BiConsumer<List<SocketAddress>, Throwable> answer) {
         lookupCount++;
         Error thrown = thrownAtNextLookup;
         if (thrown != null) {
@@ -184,7 +192,8 @@ public final class FakeTransport implements IoTransport {
             throw thrown;
         }
         LocalAddress place = places.get(address.toString());
-        loop.execute(() -> resolver.resolve(place, found -> answer.accept(found,
+        loop.execute(() -> resolver.resolve(place, found -> answer.accept(
+                found == null ? null : List.copyOf(addresses.apply(address.host(), found)),
                 found == null ? new UnknownHostException(unknownHostText.apply(address.host())) : null)));
     }
 }

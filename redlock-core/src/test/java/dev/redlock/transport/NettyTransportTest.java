@@ -169,7 +169,7 @@ class NettyTransportTest {
         CompletableFuture<Object> answer = new CompletableFuture<>();
         withLoop(new MultiThreadIoEventLoopGroup(1, NettyTransport.NIO.newIoHandlerFactory()), loop -> {
             loop.execute(() -> NettyTransport.NIO.resolve(address, threads, loop, (found, failure) -> answer
-                    .complete(loop.inEventLoop() ? found == null ? failure : found : "not on the loop")));
+                    .complete(loop.inEventLoop() ? found == null ? failure : found.get(0) : "not on the loop")));
             answer.orTimeout(20, TimeUnit.SECONDS).join();
         });
         return answer.join();
@@ -215,7 +215,7 @@ class NettyTransportTest {
     @Test
     void anAnswerThatTheLoopRejectsIsDropped() {
         List<Object> answers = new ArrayList<>();
-        NettyTransport.lookUp(() -> new InetSocketAddress(1), task -> {
+        NettyTransport.lookUp(() -> List.of(new InetSocketAddress(1)), task -> {
             throw new RejectedExecutionException("a full queue, thrown by a test");
         }, (found, failure) -> answers.add(found));
         assertEquals(List.of(), answers);

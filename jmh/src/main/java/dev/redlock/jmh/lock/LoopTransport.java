@@ -68,11 +68,11 @@ final class LoopTransport implements IoTransport {
     /** Creates the node of an address on first use. */
     @Override
     public void resolve(NodeAddress address, Executor threads, EventLoop loop,
-            BiConsumer<SocketAddress, Throwable> answer) {
+            BiConsumer<List<SocketAddress>, Throwable> answer) {
         String name = address.toString();
         LocalAddress place = places.get(name);
         if (place != null) {
-            answer.accept(place, null);
+            answer.accept(List.of(place), null);
             return;
         }
         LocalAddress fresh = new LocalAddress(name + "#" + PLACES.getAndIncrement());
@@ -88,7 +88,7 @@ final class LoopTransport implements IoTransport {
                     }
                 })
                 .bind(fresh)
-                .addListener(bound -> answer.accept(bound.isSuccess() ? fresh : null, bound.cause()));
+                .addListener(bound -> answer.accept(bound.isSuccess() ? List.of(fresh) : null, bound.cause()));
     }
 
     /**
