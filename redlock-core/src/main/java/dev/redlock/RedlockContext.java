@@ -242,7 +242,7 @@ public final class RedlockContext extends LockSettings {
         checkNameInValues();
         checkThrifty();
         isConcluded = true;
-        return new ClientConfig(new ClientConfig.Nodes(nodes.all(), nodes.majority(), nodeOptions()),
+        return new ClientConfig(new ClientConfig.Nodes(nodes.all(), nodes.majority(), nodeOptions(terms)),
                 new ClientConfig.Names(keyPrefix, resourceLengthMax, isNameInValues ? clientName : null), terms,
                 new ClientConfig.Attempts(isThrifty, commandMode, retryPolicy, defaultWaitNs, spinNs),
                 new ClientConfig.Limits(inFlightMax, waitersMax, localHandoffsMax, autoExtendedLeasesMax,
@@ -323,10 +323,10 @@ public final class RedlockContext extends LockSettings {
         };
     }
 
-    private NodeOptions nodeOptions() {
+    private NodeOptions nodeOptions(LeaseTerms terms) {
         boolean areProbed = commandMode != CommandMode.SCRIPTS;
         return new NodeOptions(
-                new NodeOptions.Timeouts(connectTimeoutMs, handshakeTimeoutMs, unansweredTimeoutMs,
+                new NodeOptions.Timeouts(terms.nodeTimeoutNs(maxTtlMs), connectTimeoutMs, handshakeTimeoutMs, unansweredTimeoutMs,
                         reconnectDelayMsMin, reconnectDelayMsMax),
                 new NodeOptions.Guards(maxTtlMs, restartGuard, isMarkUsed() ? keyPrefix + MARK_NAME : null, drift,
                         clockSampleMs),

@@ -362,7 +362,7 @@ class QuorumWatchTest extends VirtualTest {
     @Test
     void aClientThatConnectsHasNoQuorumYet() {
         world = new VirtualWorld(3);
-        eachNode(node -> node.delay(() -> 50_000_000));
+        eachNode(node -> node.delay(() -> 20_000_000));
         VirtualWorld.Client client = client(context().connectTimeout(TTL));
         assertFalse(client.redlock().isQuorumAvailable());
         try (LogLines log = new LogLines()) {

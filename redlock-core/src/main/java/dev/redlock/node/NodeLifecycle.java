@@ -61,8 +61,7 @@ abstract class NodeLifecycle extends Voter {
         this.options = context.options();
         this.fanOut = fanOut;
         ClusterVoter cluster = member == null ? null : member.voter;
-        this.view = new NodeView(index, address, context.clock(), context.listener(),
-                cluster == null ? null : cluster.logLimit());
+        this.view = new NodeView(index, address, context, cluster == null ? null : cluster.logLimit());
         this.sender = new CommandSender(view, context, fanOut, cluster == null ? null : cluster.redirects);
         this.redelivery = new ReleaseRedelivery(view, context, sender);
         this.connector = new NodeConnector(address, context, cluster == null ? null : cluster.connects,
@@ -455,7 +454,7 @@ abstract class NodeLifecycle extends Voter {
 
         @Override
         public void onTime(long sentNs, long receivedNs, RespValue reply) {
-            view.roundTripNs = receivedNs - sentNs;
+            view.setRoundTrip(receivedNs - sentNs);
             voteGuard.onReply(receivedNs);
             long wallUs = ServerReply.microsecondsOf(reply);
             VoteFailure failure = ServerReply.failureOf(reply);

@@ -22,6 +22,7 @@ public record NodeOptions(Timeouts timeouts, Guards guards, Limits limits, Comma
     /**
      * How long the client waits for a node.
      *
+     * @param nodeTimeoutNsMax    longest time that a vote counts, whatever the ttl
      * @param connectTimeoutMs    time limit for opening a connection
      * @param handshakeTimeoutMs  time limit for a handshake
      * @param unansweredTimeoutMs time limit for the reply to the oldest request; then the connection is replaced
@@ -29,7 +30,7 @@ public record NodeOptions(Timeouts timeouts, Guards guards, Limits limits, Comma
      * @param reconnectDelayMsMax longest delay before a reconnect
      * @threading immutable
      */
-    public record Timeouts(int connectTimeoutMs, int handshakeTimeoutMs, int unansweredTimeoutMs,
+    public record Timeouts(long nodeTimeoutNsMax, int connectTimeoutMs, int handshakeTimeoutMs, int unansweredTimeoutMs,
             int reconnectDelayMsMin, int reconnectDelayMsMax) {
     }
 

@@ -26,6 +26,7 @@ public final class NodeView {
     private final NodeListener listener;
     final Counters counters = new Counters(NodeCounter.values().length);
     final NodeHealth health = new NodeHealth();
+    private final NodeDistance distance;
     private final ProblemLog problemLog = new ProblemLog();
     /** Null unless the voter is a cluster. */
     private final LogLimit logLimit;
@@ -34,17 +35,18 @@ public final class NodeView {
     private volatile String problem;
     private volatile String refreshProblem;
     private volatile String identityProblem;
-    volatile long roundTripNs;
+    private volatile long roundTripNs;
     volatile String wakeUpProblem = "not connected";
     private volatile String tlsDescription;
     /** Why the node does not vote although it is connected; null unless it was reported. */
     private volatile Quarantine quarantine;
 
-    NodeView(int index, NodeAddress address, NanoClock clock, NodeListener listener, LogLimit logLimit) {
+    NodeView(int index, NodeAddress address, NodeContext context, LogLimit logLimit) {
         this.index = index;
         this.address = address;
-        this.clock = clock;
-        this.listener = listener;
+        this.clock = context.clock();
+        this.listener = context.listener();
+        this.distance = new NodeDistance(context.options().timeouts().nodeTimeoutNsMax());
         this.logLimit = logLimit;
     }
 
@@ -71,6 +73,7 @@ public final class NodeView {
         String known = current == null ? problem : textOf(current);
         NodeHealth.Failing failing = health.failing();
         String shown = known == null && failing != null ? failing.problem() : known;
+        shown = shown == null ? distance.problem() : shown;
         String shared = shown == null ? identityProblem : shown;
         return shared == null ? refreshProblem : shared;
     }
@@ -87,9 +90,9 @@ public final class NodeView {
         return failing == null ? 0 : clock.nanoTime() - failing.sinceNs();
     }
 
-    /** @return whether the node may vote, and does not answer acquires with errors */
+    /** @return whether the node may vote, in time, and does not answer acquires with errors */
     public boolean isVoting() {
-        return state == NodeState.READY && !health.isAcquireFailing();
+        return state == NodeState.READY && !health.isAcquireFailing() && distance.problem() == null;
     }
 
     /** @return nanoseconds of the last clock sample's round trip, 0 before the first */
@@ -127,6 +130,16 @@ public final class NodeView {
             }
             state = newState;
             listener.onStateChange(this, newState);
+        }
+    }
+
+    /** The node has replied to a clock sample. */
+    void setRoundTrip(long ns) {
+        roundTripNs = ns;
+        if (distance.onSample(ns, clock.nanoTime())) {
+            String text = distance.problem();
+            log(text == null ? Level.INFO : Level.WARNING, text == null ? "the node replies in time again" : text);
+            listener.onHealthChange(this);
         }
     }
 
