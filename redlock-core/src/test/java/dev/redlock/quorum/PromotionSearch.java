@@ -1,0 +1,357 @@
+package dev.redlock.quorum;
+
+import java.util.Arrays;
+
+/**
+ * Visits every state that two clients can reach with one voter: a primary that replicates to one other server, and
+ * fails over to it and back. Events in any order and at any time:
+ * <ul>
+ * <li>A client starts, or a new one takes its place. It connects to the primary, or to a deposed one that still serves.
+ * <li>A client acquires, extends or releases. A release may be lost.
+ * <li>The replica copies what the primary has. So it may lack the last writes when it is promoted.
+ * <li>The replica is promoted. The deposed primary serves the clients that have not noticed for a time, and then
+ * becomes the replica of the new one, with its data.
+ * <li>A client notices the promotion, or reads the mark again, or time passes.
+ * </ul>
+ *
+ * <p>A <i>reign</i> is the time of one process as the primary. The first and the third reign are of one process. The
+ * <i>mark</i> is a key that names the reign in which it was written. Each server that was promoted shows that, unless it
+ * forgets it: Redis does so when it has had no replica for {@code repl-backlog-ttl}.
+ *
+ * <p>Times are relative to the present, in whole units, so an endless run has a finite number of states.
+ */
+final class PromotionSearch {
+
+    /** When a primary gives no vote, and when a lease outlives the failover. */
+    enum Rule {
+        /** The rule of the client. */
+        PRODUCT,
+        /** Wrong: a promoted server votes at once. */
+        NO_SILENCE,
+        /** Wrong: a client that starts after the promotion does not wait. */
+        NOT_AT_FIRST_CONTACT,
+        /** Wrong: silent for the ttl alone, as if a deposed primary did not serve. */
+        WITHOUT_SERVICE,
+        /** Wrong: the mark names the process and not its reign. */
+        MARK_OF_PROCESS,
+        /** Wrong: a client that is silent writes the mark. */
+        MARK_WRITTEN_IN_SILENCE,
+        /** Wrong if servers do not show that they were promoted: the mark of another reign says nothing. */
+        OTHER_MARK_IGNORED,
+        /** Wrong: a client that waits takes any mark for one of this reign. */
+        ANY_MARK_ADMITS,
+        /** Wrong: a lease is renewed at the new primary while the deposed one may serve. */
+        RECLAIM_AT_ONCE,
+        /** Wrong: a lease is renewed at the new primary after the end of its validity. */
+        RECLAIM_AFTER_END;
+
+        private int silence() {
+            return switch (this) {
+                case NO_SILENCE -> 0;
+                case WITHOUT_SERVICE -> TTL;
+                default -> SILENCE;
+            };
+        }
+
+        private int silenceAtFirstContact() {
+            return this == NOT_AT_FIRST_CONTACT ? 0 : silence();
+        }
+    }
+
+    /** What a server shows of its promotion. */
+    enum Evidence {
+        /** It may forget a promotion when the silence of all clients is over. */
+        REMEMBERED,
+        /** It never shows one, as a server with a constant id. Then the mark was copied before the first lock. */
+        MARKS_ONLY,
+        /** It forgets a promotion at any time: {@code repl-backlog-ttl} is too short. No rule can help. */
+        FORGOTTEN_EARLY
+    }
+
+    private static final int TTL = 3;
+    /** How long a deposed primary serves. */
+    private static final int SERVED_MAX = 2;
+    private static final int SILENCE = TTL + SERVED_MAX;
+    private static final int CLIENTS = 2;
+    private static final int SERVERS = 2;
+    private static final int REIGNS = 3;
+
+    // The parts of a state.
+    /** For each server: free, or 1 + client * TTL + the rest of its ttl - 1. */
+    private static final int KEYS = 0;
+    /** For each server: none, or 1 + the reign. */
+    private static final int MARKS = KEYS + SERVERS;
+    private static final int REIGN = MARKS + SERVERS;
+    /** How long the primary of the last reign still serves. */
+    private static final int SERVED = REIGN + 1;
+    /** Whether the other server is a replica. */
+    private static final int ATTACHED = SERVED + 1;
+    private static final int SINCE = ATTACHED + 1;
+    private static final int FORGOTTEN = SINCE + 1;
+    /** For each client: not started, or 1 + the reign that it sees. */
+    private static final int VIEWS = FORGOTTEN + 1;
+    private static final int SILENCES = VIEWS + CLIENTS;
+    private static final int LEASES = SILENCES + CLIENTS;
+    /** For each client: 1 if its lease ended, and it does not know that it must not renew it. */
+    private static final int ENDED = LEASES + CLIENTS;
+    private static final int LENGTH = ENDED + CLIENTS;
+    private static final int BITS = 3;
+
+    private final Rule rule;
+    private final Evidence evidence;
+    private final PackedStates visited = new PackedStates();
+    private long[] open = new long[1 << 12];
+    private int openLength;
+    private String violation;
+
+    PromotionSearch(Rule rule, Evidence evidence) {
+        this.rule = rule;
+        this.evidence = evidence;
+    }
+
+    /** Returns a state with two holders, or null. */
+    String run() {
+        int[] start = new int[LENGTH];
+        start[ATTACHED] = 1;
+        start[SINCE] = SILENCE;
+        if (evidence == Evidence.MARKS_ONLY) {
+            Arrays.fill(start, MARKS, MARKS + SERVERS, markOf(0));
+        }
+        visit(start);
+        while (openLength > 0 && violation == null) {
+            expand(unpack(open[--openLength]));
+        }
+        return violation;
+    }
+
+    long stateCount() {
+        return visited.size();
+    }
+
+    private void visit(int[] state) {
+        long packed = 1;
+        for (int part : state) {
+            packed = packed << BITS | part;
+        }
+        if (!visited.add(packed, 0)) {
+            return;
+        }
+        if (openLength == open.length) {
+            open = Arrays.copyOf(open, 2 * openLength);
+        }
+        open[openLength++] = packed;
+        if (state[LEASES] > 0 && state[LEASES + 1] > 0) {
+            violation = Arrays.toString(state);
+        }
+    }
+
+    private static int[] unpack(long packed) {
+        int[] state = new int[LENGTH];
+        long rest = packed;
+        for (int i = LENGTH - 1; i >= 0; i--) {
+            state[i] = (int) (rest & (1 << BITS) - 1);
+            rest >>>= BITS;
+        }
+        return state;
+    }
+
+    private void expand(int[] state) {
+        tick(state);
+        expandServers(state);
+        for (int client = 0; client < CLIENTS; client++) {
+            int view = state[VIEWS + client];
+            if (view == 0) {
+                start(state, client, state[REIGN]);
+                if (state[SERVED] > 0) {
+                    start(state, client, state[REIGN] - 1);
+                }
+            } else {
+                replace(state, client);
+                if (view - 1 < state[REIGN]) {
+                    notice(state, client);
+                }
+                if (serverOf(state, client) >= 0) {
+                    expandClient(state, client, serverOf(state, client));
+                }
+            }
+        }
+    }
+
+    // ---- servers ----------------------------------------------------------------------------------------------------
+
+    private void tick(int[] before) {
+        int[] state = before.clone();
+        for (int i = 0; i < SERVERS; i++) {
+            state[KEYS + i] = leftOf(state[KEYS + i]) > 1 ? state[KEYS + i] - 1 : 0;
+        }
+        for (int i = 0; i < CLIENTS; i++) {
+            if (state[LEASES + i] == 1) {
+                state[ENDED + i] = 1;
+            }
+            state[LEASES + i] = Math.max(0, state[LEASES + i] - 1);
+            state[SILENCES + i] = Math.max(0, state[SILENCES + i] - 1);
+        }
+        state[SERVED] = Math.max(0, state[SERVED] - 1);
+        state[SINCE] = Math.min(SILENCE, state[SINCE] + 1);
+        visit(state);
+    }
+
+    private void expandServers(int[] before) {
+        int primary = serverOfReign(before[REIGN]);
+        if (before[ATTACHED] == 1) {
+            copy(before.clone(), primary);
+            if (before[REIGN] + 1 < REIGNS) {
+                int[] promoted = before.clone();
+                promoted[REIGN]++;
+                promoted[SERVED] = SERVED_MAX;
+                promoted[ATTACHED] = 0;
+                promoted[SINCE] = 0;
+                promoted[FORGOTTEN] = 0;
+                visit(promoted);
+            }
+        } else {
+            int[] demoted = before.clone();
+            demoted[SERVED] = 0;
+            demoted[ATTACHED] = 1;
+            copy(demoted, primary);
+        }
+        if (before[SINCE] == SILENCE || evidence == Evidence.FORGOTTEN_EARLY) {
+            int[] forgotten = before.clone();
+            forgotten[FORGOTTEN] = 1;
+            visit(forgotten);
+        }
+    }
+
+    private void copy(int[] state, int primary) {
+        state[KEYS + 1 - primary] = state[KEYS + primary];
+        state[MARKS + 1 - primary] = state[MARKS + primary];
+        visit(state);
+    }
+
+    // ---- what a client knows ----------------------------------------------------------------------------------------
+
+    private void start(int[] before, int client, int reign) {
+        int[] state = before.clone();
+        state[VIEWS + client] = 1 + reign;
+        state[SILENCES + client] = isReignKnown(state, client) ? 0 : rule.silenceAtFirstContact();
+        visit(state);
+    }
+
+    /** Whether a client that starts may take the reign for one that needs no silence. */
+    private boolean isReignKnown(int[] state, int client) {
+        int reign = state[VIEWS + client] - 1;
+        int mark = state[MARKS + serverOfReign(reign)];
+        if (mark == markOf(reign)) {
+            return true;
+        }
+        boolean isPromotionShown = evidence != Evidence.MARKS_ONLY && reign > 0
+                && (reign < state[REIGN] || state[FORGOTTEN] == 0);
+        boolean isOtherMark = mark != 0 && rule != Rule.OTHER_MARK_IGNORED;
+        return !isPromotionShown && !isOtherMark;
+    }
+
+    /** The process of the client ends, and with it what it holds. */
+    private void replace(int[] before, int client) {
+        int[] state = before.clone();
+        state[VIEWS + client] = 0;
+        state[SILENCES + client] = 0;
+        state[LEASES + client] = 0;
+        state[ENDED + client] = 0;
+        visit(state);
+    }
+
+    /** The lease of the client stays valid: no other client gets the lock before it ends. */
+    private void notice(int[] before, int client) {
+        int[] state = before.clone();
+        state[VIEWS + client] = 1 + state[REIGN];
+        state[SILENCES + client] = rule.silence();
+        visit(state);
+    }
+
+    // ---- commands ---------------------------------------------------------------------------------------------------
+
+    private void expandClient(int[] state, int client, int server) {
+        int reign = state[VIEWS + client] - 1;
+        boolean isSilent = state[SILENCES + client] > 0;
+        if (isSilent) {
+            int mark = state[MARKS + server];
+            if (mark == markOf(reign) || rule == Rule.ANY_MARK_ADMITS && mark != 0) {
+                int[] admitted = state.clone();
+                admitted[SILENCES + client] = 0;
+                visit(admitted);
+            }
+        }
+        if (!isSilent || rule == Rule.MARK_WRITTEN_IN_SILENCE) {
+            int[] marked = state.clone();
+            marked[MARKS + server] = markOf(reign);
+            visit(marked);
+        }
+        if (!isSilent && state[LEASES + client] == 0 && state[KEYS + server] == 0
+                && state[MARKS + server] == markOf(reign)) {
+            hold(state, client, server);
+        }
+        renew(state, client, server, isSilent);
+        release(state, client, server);
+    }
+
+    private void hold(int[] before, int client, int server) {
+        int[] state = before.clone();
+        state[KEYS + server] = 1 + client * TTL + TTL - 1;
+        state[LEASES + client] = TTL;
+        state[ENDED + client] = 0;
+        visit(state);
+    }
+
+    /** An extension; in the silence, it sets the key that the new primary may lack, and counts. */
+    private void renew(int[] state, int client, int server, boolean isSilent) {
+        boolean isOwn = isKeyOf(state[KEYS + server], client);
+        if (!isSilent) {
+            if (isOwn && state[LEASES + client] > 0) {
+                hold(state, client, server);
+            }
+            return;
+        }
+        boolean isValid = state[LEASES + client] > 0
+                || rule == Rule.RECLAIM_AFTER_END && state[ENDED + client] == 1;
+        boolean isFree = isOwn || state[KEYS + server] == 0;
+        boolean isServiceOver = state[SILENCES + client] <= rule.silence() - SERVED_MAX;
+        if (isValid && isFree && (isServiceOver || rule == Rule.RECLAIM_AT_ONCE)) {
+            hold(state, client, server);
+        }
+    }
+
+    private void release(int[] before, int client, int server) {
+        if (before[LEASES + client] == 0) {
+            return;
+        }
+        int[] lost = before.clone();
+        lost[LEASES + client] = 0;
+        visit(lost);
+        int[] released = lost.clone();
+        released[KEYS + server] = isKeyOf(released[KEYS + server], client) ? 0 : released[KEYS + server];
+        visit(released);
+    }
+
+    /** The server that executes a client's commands; -1 if none does. */
+    private static int serverOf(int[] state, int client) {
+        int reign = state[VIEWS + client] - 1;
+        boolean isServing = reign == state[REIGN] || reign == state[REIGN] - 1 && state[SERVED] > 0;
+        return isServing ? serverOfReign(reign) : -1;
+    }
+
+    private static int serverOfReign(int reign) {
+        return reign % SERVERS;
+    }
+
+    private int markOf(int reign) {
+        return 1 + (rule == Rule.MARK_OF_PROCESS ? serverOfReign(reign) : reign);
+    }
+
+    private static int leftOf(int key) {
+        return key == 0 ? 0 : (key - 1) % TTL + 1;
+    }
+
+    private static boolean isKeyOf(int key, int client) {
+        return key > 0 && (key - 1) / TTL == client;
+    }
+}
