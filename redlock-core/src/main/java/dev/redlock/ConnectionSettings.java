@@ -21,6 +21,7 @@ abstract class ConnectionSettings {
     String clientName = DEFAULT_NAME;
     CredentialsProvider credentials;
     long clusterNodeTimeoutMs = 15_000;
+    long replicasMaxLagMs = 10_000;
     ServerRules clusterServers = ServerRules.DEFAULT;
     int connectTimeoutMs = 1_000;
     int handshakeTimeoutMs = 2_000;
@@ -98,6 +99,18 @@ abstract class ConnectionSettings {
     public RedlockContext clusterNodeTimeout(Duration timeout) {
         return with(() -> clusterNodeTimeoutMs = inRange("clusterNodeTimeout",
                 Durations.millisOf("clusterNodeTimeout", timeout), 100, 86_400_000, "ms"));
+    }
+
+    /**
+     * Sets the {@code min-replicas-max-lag} of nodes with {@code min-replicas-to-write} that do not let the client read
+     * it with {@code CONFIG GET}. It bounds how long a primary serves after its replica was promoted. When a node was
+     * promoted, it does not vote for {@link RedlockContext#maxTtl}, this time, the allowed drift and some seconds.
+     *
+     * @param lag default 10 s, the servers' default; from 1 s to 24 h
+     */
+    public RedlockContext replicasMaxLag(Duration lag) {
+        return with(() -> replicasMaxLagMs = inRange("replicasMaxLag", Durations.millisOf("replicasMaxLag", lag),
+                1_000, 86_400_000, "ms"));
     }
 
     /**

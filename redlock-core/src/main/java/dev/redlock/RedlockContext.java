@@ -306,13 +306,9 @@ public final class RedlockContext extends LockSettings {
         }
     }
 
-    /**
-     * An empty restart of a single node is no different from its first start. A mark is a key, which a cluster moves
-     * between its masters.
-     */
+    /** A mark is a key, which a cluster moves between its masters. */
     private boolean isMarkUsed() {
-        return restartGuard == RestartGuardMode.FRESH_GROUP && nodes.all().size() > 1
-                && nodes.all().stream().noneMatch(VoterAddress::isCluster);
+        return restartGuard == RestartGuardMode.FRESH_GROUP && nodes.all().stream().noneMatch(VoterAddress::isCluster);
     }
 
     private LoginSource loginSource() {
@@ -326,10 +322,11 @@ public final class RedlockContext extends LockSettings {
     private NodeOptions nodeOptions(LeaseTerms terms) {
         boolean areProbed = commandMode != CommandMode.SCRIPTS;
         return new NodeOptions(
-                new NodeOptions.Timeouts(terms.nodeTimeoutNs(maxTtlMs), connectTimeoutMs, handshakeTimeoutMs, unansweredTimeoutMs,
+                new NodeOptions.Timeouts(terms.nodeTimeoutNs(maxTtlMs), connectTimeoutMs, handshakeTimeoutMs,
+                        unansweredTimeoutMs,
                         reconnectDelayMsMin, reconnectDelayMsMax),
                 new NodeOptions.Guards(maxTtlMs, restartGuard, isMarkUsed() ? keyPrefix + MARK_NAME : null, drift,
-                        clockSampleMs),
+                        clockSampleMs, replicasMaxLagMs),
                 new NodeOptions.Limits(nodeInFlightMax, nodeUnsentBytesMax, releaseBatchMax, undeliveredReleasesMax),
                 new NodeOptions.Commands(areProbed ? keyPrefix + PROBE_NAME : null,
                         areProbed ? keyPrefix + SET_PROBE_NAME : null, keyPrefix + PROBE_NAME, wakeUpKeysMax() > 0,

@@ -54,7 +54,7 @@ class FreshGroupTest extends VirtualTest {
     }
 
     private void assertMarked(int index) {
-        assertEquals(node(index).redis().runId(), node(index).redis().get(MARK), () -> "the mark of node " + index);
+        assertEquals(node(index).redis().reign(), node(index).redis().get(MARK), () -> "the mark of node " + index);
     }
 
     // ---- a fresh group ----------------------------------------------------------------------------------------------
@@ -95,11 +95,11 @@ class FreshGroupTest extends VirtualTest {
     @Test
     void aClientThatSeesAGroupBeingMarkedVotesSoon() {
         freshWorld(3);
-        node(0).redis().set(MARK, node(0).redis().runId(), -1);
-        node(1).redis().set(MARK, node(1).redis().runId(), -1);
+        node(0).redis().set(MARK, node(0).redis().reign(), -1);
+        node(1).redis().set(MARK, node(1).redis().reign(), -1);
         VirtualWorld.Client client = client();
         assertStates(client, NodeState.READY, NodeState.READY, NodeState.QUARANTINED);
-        node(2).redis().set(MARK, node(2).redis().runId(), -1);
+        node(2).redis().set(MARK, node(2).redis().reign(), -1);
         world.await("the third vote", 100, () -> isReady(client));
     }
 
@@ -309,7 +309,7 @@ class FreshGroupTest extends VirtualTest {
         VirtualWorld.Client client = client();
         world.runMs(20_000);
         assertStates(client, all(3, NodeState.QUARANTINED));
-        eachNode(node -> node.redis().set(MARK, node.redis().runId(), -1));
+        eachNode(node -> node.redis().set(MARK, node.redis().reign(), -1));
         world.await("all vote", 1_001, () -> isReady(client));
         assertEquals(null, status(client, 0).problem());
     }
@@ -323,7 +323,7 @@ class FreshGroupTest extends VirtualTest {
         world.runMs(1_000);
         node(1).redis().clockJump(-30_000);
         world.runMs(2_000);
-        eachNode(node -> node.redis().set(MARK, node.redis().runId(), -1));
+        eachNode(node -> node.redis().set(MARK, node.redis().reign(), -1));
         world.runMs(2_000);
         assertStates(client, NodeState.READY, NodeState.QUARANTINED, NodeState.READY);
         assertTrue(status(client, 1).problem().contains("clock watch"), status(client, 1).problem());

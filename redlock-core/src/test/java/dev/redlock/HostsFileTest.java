@@ -63,8 +63,9 @@ class HostsFileTest {
             }
             assertEquals(0, process.waitFor(), lines::toString);
             assertEquals(ReleaseOutcome.RELEASED.name(), lines.get(lines.size() - 1), lines::toString);
-            assertTrue(lines.stream().anyMatch(line -> line.contains("127.0.0.2: connection failed: ")
-                    && line.endsWith("; connected to 127.0.0.1, one of the 3 addresses of node.example")),
+            assertTrue(lines.stream()
+                    .anyMatch(line -> line.contains("127.0.0.2: connection failed: ")
+                            && line.endsWith("; connected to 127.0.0.1, one of the 3 addresses of node.example")),
                     lines::toString);
         }
     }

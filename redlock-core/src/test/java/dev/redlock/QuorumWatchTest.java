@@ -88,6 +88,8 @@ class QuorumWatchTest extends VirtualTest {
             VirtualWorld.Client client = client(context().connectTimeout(Duration.ofSeconds(1)));
             world.runMs(1_100);
             assertFalse(client.redlock().isQuorumAvailable(), "after the connect timeout");
+            world.runMs(2_000);
+            eachNode(node -> node.delay(() -> 0));
             world.runMs(20_000);
             assertTrue(client.redlock().isQuorumAvailable());
             assertEquals(List.of(), log.with(Level.WARNING, ""));
@@ -130,7 +132,8 @@ class QuorumWatchTest extends VirtualTest {
             world.runMs(300_000);
             assertEquals(1, degraded(log).size(), degraded(log)::toString);
             String line = degraded(log).get(0);
-            assertTrue(line.startsWith("2 of 3 nodes vote; one more failure and no lock can be acquired; node 1 ("), line);
+            assertTrue(line.startsWith("2 of 3 nodes vote; one more failure and no lock can be acquired; node 1 ("),
+                    line);
             assertTrue(line.endsWith(status(client, 1).problem()), line);
             assertWarnings(log, 0);
             restart(node(1));

@@ -163,8 +163,9 @@ class RoleChangeTest extends VirtualTest {
     void aServerThatLoadsItsDataIsLeftUntilItHasLoadedThem(String command, boolean isLocking) {
         VirtualWorld.Client client = world(3);
         world.runMs(300);
-        List.of(command, "EVAL", "SET").forEach(failing -> node(0).redis()
-                .failNext(failing, "LOADING Redis is loading the dataset in memory", ALWAYS));
+        List.of(command, "EVAL", "SET")
+                .forEach(failing -> node(0).redis()
+                        .failNext(failing, "LOADING Redis is loading the dataset in memory", ALWAYS));
         for (int i = 0; i < 30; i++) {
             world.runMs(100);
             if (isLocking) {

@@ -126,7 +126,8 @@ class SeveralAddressesTest extends VirtualTest {
             int lookups = client.transport().lookupCount();
             world.runMs(30_000);
             assertTrue(client.transport().lookupCount() - lookups >= 10, "each try looks the name up");
-            assertEquals(1, log.with("none of the 2 addresses").stream().filter(line -> line.contains("): none")).count(),
+            assertEquals(1,
+                    log.with("none of the 2 addresses").stream().filter(line -> line.contains("): none")).count(),
                     log.with("")::toString);
         }
     }
@@ -171,11 +172,13 @@ class SeveralAddressesTest extends VirtualTest {
         try (LogLines log = new LogLines()) {
             connect(place(0), place(1));
             world.await("connected", 100, () -> node(1).connectionCount() == 1);
-            assertEquals(1, log.with(Level.WARNING, "): the server's role is slave").stream()
+            assertEquals(1, log.with(Level.WARNING, "): the server's role is slave")
+                    .stream()
                     .filter(line -> line.endsWith("(at " + place(0) + ", one of the 2 addresses of node-0)"))
                     .count(), log.with("")::toString);
         }
-        node(1).redis().role("slave");
+        node(0).redis().role("master");
+        eachNode(node -> node.redis().modeField("redis_mode:sentinel"));
         node(1).breakConnections();
         world.runMs(1_000);
         int openedCount = node(0).openedCount() + node(1).openedCount();

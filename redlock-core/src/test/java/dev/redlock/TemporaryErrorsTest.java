@@ -74,8 +74,10 @@ class TemporaryErrorsTest extends VirtualTest {
             outcome = acquire(client, options());
         }
         assertEquals(AcquireOutcome.Kind.NO_QUORUM, outcome.kind());
-        assertTrue(outcome.advice().endsWith("; node 0 answered OOM: the server has reached maxmemory; raise it, or"
-                + " delete keys"), outcome.advice());
+        assertTrue(outcome.advice()
+                .endsWith("; node 0 answered OOM: the server has reached maxmemory; raise it, or"
+                        + " delete keys"),
+                outcome.advice());
         String problem = String.valueOf(status(client, 0).problem());
         assertTrue(problem.contains("acquires with errors: OOM: the server has reached maxmemory"), problem);
     }

@@ -29,13 +29,9 @@ class WaitReasonTest extends VirtualTest {
 
     /** Kinds of locks of which one client queues several acquisitions. */
     enum Kind {
-        PLAIN(options -> options),
-        FENCED(AcquireOptions::fenced),
-        WRITER(AcquireOptions::forWriting),
-        READER(AcquireOptions::forReading),
-        PERMIT(options -> options.forPermitOf(2)),
-        RETAINED(options -> options.retain(TTL)),
-        SET(options -> options);
+        PLAIN(options -> options), FENCED(AcquireOptions::fenced), WRITER(AcquireOptions::forWriting), READER(
+                AcquireOptions::forReading), PERMIT(options -> options.forPermitOf(2)), RETAINED(
+                        options -> options.retain(TTL)), SET(options -> options);
 
         private final UnaryOperator<AcquireOptions> change;
 
@@ -250,7 +246,8 @@ class WaitReasonTest extends VirtualTest {
     @Test
     void aWaiterIsToldThatItsClientGivesWay() {
         world = new VirtualWorld(3);
-        client = client(context().wakeUpKeysMax(0).localHandoffsMax(1)
+        client = client(context().wakeUpKeysMax(0)
+                .localHandoffsMax(1)
                 .retryPolicy((attempts, reason, ttl, random) -> 50_000_000));
         Lease lease = lease(client);
         List<CompletableFuture<AcquireOutcome>> waiters = waiters(Kind.PLAIN, LONG, LONG, LONG);

@@ -14,11 +14,17 @@ public enum RestartGuardMode {
      *
      * <p>This is as safe as {@link #UPTIME} while fewer than a quorum of nodes lose their keys within a ttl, as the
      * algorithm assumes. If all nodes lose all keys at about the same time, a client that connects then does not wait.
-     * A single configured node is guarded as by {@code UPTIME}.
+     * A single configured node that was just started is guarded as by {@code UPTIME}.
+     *
+     * <p>A server that was promoted from a replica does not vote either until its predecessor's locks have expired,
+     * unless it has the mark of a client that has waited for that.
      */
     FRESH_GROUP,
-    /** The strict rule: every node that was just started is in quarantine, also if all nodes are new. */
+    /**
+     * The strict rule: every node that was just started is in quarantine, also if all nodes are new. It reads no marks,
+     * so each client waits when it meets a promoted server.
+     */
     UPTIME,
-    /** No guard. For nodes that lose nothing ({@code appendfsync always}), and for tests. */
+    /** No guard, also after a promotion. For nodes that lose nothing ({@code appendfsync always}), and for tests. */
     OFF
 }

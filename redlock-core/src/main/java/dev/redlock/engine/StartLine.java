@@ -25,7 +25,11 @@ final class StartLine {
     /** Addresses are without user and password. */
     private static String textOf(ClientConfig config, String transport) {
         NodeOptions.Guards guards = config.nodes().options().guards();
-        String nodes = config.nodes().addresses().stream().map(VoterAddress::toString).collect(Collectors.joining(", "));
+        String nodes = config.nodes()
+                .addresses()
+                .stream()
+                .map(VoterAddress::toString)
+                .collect(Collectors.joining(", "));
         return "redlock " + VERSION + " starts with nodes " + nodes + "; votes needed: " + config.nodes().majority()
                 + "; transport " + transport + ", event loops: " + config.loops().count() + "; restartGuard "
                 + guards.mode() + ", maxTtl " + guards.maxTtlMs() + " ms";

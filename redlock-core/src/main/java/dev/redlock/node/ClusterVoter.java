@@ -334,9 +334,9 @@ public final class ClusterVoter extends Voter {
         if (reply == null || reply.isError() || isClosing) {
             return;
         }
-        MemberIdentity identity = MemberIdentity.of(null, reply.asText());
-        if (identity != null) {
-            member.node.onMemberIdentity(identity);
+        ReplicationInfo replication = ReplicationInfo.of(reply.asText());
+        if (replication.id() != null) {
+            member.node.onReplication(replication);
         }
     }
 

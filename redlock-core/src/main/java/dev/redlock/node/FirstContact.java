@@ -9,15 +9,17 @@ import dev.redlock.time.DeadlineTimer;
 import io.netty.buffer.ByteBuf;
 import java.lang.System.Logger.Level;
 import java.util.function.Consumer;
+import java.util.function.LongSupplier;
 
 /**
- * Lets a young node vote before its quarantine ends, if its process has not lost a lock: it has the mark of a client
- * that knew, or it belongs to a {@link FreshGroup}. A mark is a key whose value is the {@code run_id} of the process.
+ * Lets a young or a promoted node vote before its quarantine ends, if it has not lost a lock: it has the mark of a
+ * client that knew, or it belongs to a {@link FreshGroup}. A mark is a key whose value names the <i>reign</i>: the
+ * {@code run_id} of the process, and the history of its data if the server shows one.
  *
  * <pre>
- * READING -- the mark is that of the process --------------------> DONE
- *    |------ the process is old --------------------> WRITING ---> DONE
- *    |------ it is young --> CANDIDATE -- the group is fresh -^
+ * READING -- the mark is that of the reign ----------------------> DONE
+ *    |------ the process is old, not promoted ------> WRITING ---> DONE
+ *    |------ else ---------> CANDIDATE -- the group is fresh -^
  *    |                          |------- its quarantine ends -^
  *    |                          '------- the mark appears ------> DONE
  *    '------ a command is refused --> GUARDED -- its quarantine ends --> WRITING
@@ -53,17 +55,23 @@ final class FirstContact implements FreshGroup.Contact {
     private final CommandSender sender;
     private final VoteGuard guard;
     private final NodeView view;
+    /** How long a promoted server gives no vote. */
+    private final LongSupplier silenceNs;
     private final Runnable onDecided;
     private final String markKey;
     private final DeadlineTimer timer = new DeadlineTimer(nowNs -> onTimer());
     private State state = State.IDLE;
     private String runId;
+    /** The time of the process as the master of one history. */
+    private String reign;
+    /** The server would show a promotion. */
+    private boolean isHistoryShown;
     /** The process whose mark this client has seen. */
     private String markedRunId;
     /** Replies on an earlier connection do not count. */
     private int connectionNumber;
     private long readDelayNs;
-    /** The node was in quarantine when its handshake was complete. */
+    /** The restart guard had an objection when the handshake was complete. */
     private boolean isYoung;
     /** In the check that is in progress. */
     private boolean isCheckedYoung;
@@ -71,8 +79,10 @@ final class FirstContact implements FreshGroup.Contact {
     private boolean isWarned;
 
     /** Calls {@code onDecided} when the node may vote, and when it stays in quarantine for longer. */
-    FirstContact(NodeContext context, CommandSender sender, VoteGuard guard, NodeView view, Runnable onDecided) {
+    FirstContact(NodeContext context, CommandSender sender, VoteGuard guard, NodeView view, LongSupplier silenceNs,
+            Runnable onDecided) {
         this.context = context;
+        this.silenceNs = silenceNs;
         this.sender = sender;
         this.guard = guard;
         this.view = view;
@@ -96,15 +106,18 @@ final class FirstContact implements FreshGroup.Contact {
 
     /** Why the node is not admitted early; null if it may be, or the mode admits none. */
     String objection() {
-        return state == State.CANDIDATE
-                ? "the nodes are no fresh group: " + context.group().freshGroup().problem()
+        String problem = state == State.CANDIDATE && !guard.isPromotionQuarantined()
+                ? context.group().freshGroup().problem()
                 : null;
+        return problem == null ? null : "the nodes are no fresh group: " + problem;
     }
 
     /** A handshake is complete, and the node is in quarantine until this contact or the guard says otherwise. */
-    void start(String newRunId) {
+    void start(String newRunId, ReplicationInfo replication) {
         boolean isFirst = runId == null;
         runId = newRunId;
+        reign = replication.reignOf(newRunId);
+        isHistoryShown = replication.isHistoryShown();
         if (markKey == null) {
             if (!isFirst) {
                 send(sender.command("INFO", "keyspace"), this::onKeyspace);
@@ -125,9 +138,22 @@ final class FirstContact implements FreshGroup.Contact {
         }
     }
 
+    /**
+     * The history of the server's data has another name, although it was not promoted: it has got its first replica, or
+     * has lost the last one for long.
+     */
+    void onRenamed(ReplicationInfo replication) {
+        if (markKey != null) {
+            reign = replication.reignOf(runId);
+            if (state == State.DONE) {
+                startWriting();
+            }
+        }
+    }
+
     /** The quarantine has ended while the process was connected. */
     void onQuarantineServed() {
-        if ((state == State.CANDIDATE || state == State.GUARDED) && !guard.isRestartQuarantined()) {
+        if ((state == State.CANDIDATE || state == State.GUARDED) && !guard.mayLackLocks()) {
             startWriting();
         }
     }
@@ -144,22 +170,22 @@ final class FirstContact implements FreshGroup.Contact {
 
     @Override
     public boolean isCandidate() {
-        return state == State.CANDIDATE;
+        return state == State.CANDIDATE && !guard.isPromotionQuarantined();
     }
 
     @Override
     public boolean isRulingOutGroup() {
-        return state == State.GUARDED || state != State.IDLE && !isYoung;
+        return state == State.GUARDED || state != State.IDLE && (!isYoung || guard.isPromotionQuarantined());
     }
 
     @Override
     public String groupProblem() {
         String node = "node " + view.index();
         return switch (state) {
-            case CANDIDATE -> null;
+            case CANDIDATE -> guard.isPromotionQuarantined() ? node + " was promoted" : null;
             case IDLE -> node + " is not connected";
             case GUARDED -> node + " is not new to this client";
-            default -> node + (isYoung ? " is being checked" : OLD);
+            default -> node + (guard.isPromotionQuarantined() ? " was promoted" : isYoung ? " is being checked" : OLD);
         };
     }
 
@@ -233,15 +259,16 @@ final class FirstContact implements FreshGroup.Contact {
         }
         if (reply.isError()) {
             onRefused("read", "GET", reply);
-        } else if (!reply.isNull() && runId.equals(reply.asText())) {
+        } else if (!reply.isNull() && reign.equals(reply.asText())) {
             onMarked();
         } else {
-            onUnmarked();
+            onUnmarked(reply);
         }
     }
 
-    private void onUnmarked() {
-        if (runId.equals(markedRunId)) {
+    private void onUnmarked(RespValue mark) {
+        boolean isOfProcess = !mark.isNull() && mark.asText().startsWith(runId);
+        if (!isOfProcess && runId.equals(markedRunId)) {
             // The node was flushed while it was not connected.
             markedRunId = null;
             sender.flushReports.onFlushed(true);
@@ -250,7 +277,11 @@ final class FirstContact implements FreshGroup.Contact {
             // A listener of a lost lease has closed the client.
             return;
         }
-        if (!guard.isRestartQuarantined()) {
+        if (state == State.READING && !isHistoryShown && !mark.isNull() && !isOfProcess) {
+            // The data of the server are those of another one, which may have granted locks since.
+            guard.onPromotion(silenceNs.getAsLong());
+        }
+        if (!guard.mayLackLocks()) {
             startWriting();
         } else if (state == State.READING) {
             state = State.CANDIDATE;
@@ -279,7 +310,7 @@ final class FirstContact implements FreshGroup.Contact {
     }
 
     private void write() {
-        if (!send(sender.command("SET", markKey, runId), this::onWritten)) {
+        if (!send(sender.command("SET", markKey, reign), this::onWritten)) {
             startTimer(MEMORY_RETRY_NS);
         }
     }
@@ -309,7 +340,7 @@ final class FirstContact implements FreshGroup.Contact {
                     + ServerReply.codeOf(reply.asText()) + "; until the node accepts " + command + " of " + markKey
                     + ", clients guard it by its uptime alone, as with RestartGuardMode.UPTIME");
         }
-        if (guard.isRestartQuarantined()) {
+        if (guard.mayLackLocks()) {
             state = State.GUARDED;
             context.group().freshGroup().onRuledOut();
             reportQuarantine();

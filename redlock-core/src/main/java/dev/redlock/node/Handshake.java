@@ -56,7 +56,7 @@ final class Handshake {
      */
     interface Listener {
 
-        /** The node may be used. The identity is null unless the voter is a cluster. */
+        /** The node may be used. The identity has an id if the voter is a cluster. */
         void onHandshake(String runId, long uptimeSeconds, ServerCapabilities capabilities, MemberIdentity identity);
 
         /** The server cannot be used until a person changes something. */
@@ -109,7 +109,7 @@ final class Handshake {
     private long timeSentNs;
     /** Null unless the voter is a cluster. */
     private String clusterNodeId;
-    private MemberIdentity memberIdentity;
+    private ReplicationInfo replication;
     private String wakeUpProblem;
     private int scriptsLeft = ScriptSources.SCRIPTED.size();
 
@@ -360,17 +360,16 @@ final class Handshake {
         if (!isUsable(reply) || isRejected(reply, "INFO replication", "")) {
             return;
         }
+        replication = ReplicationInfo.of(reply.asText());
         if (isMember()) {
-            memberIdentity = MemberIdentity.of(clusterNodeId, reply.asText());
-            if (memberIdentity == null) {
+            if (replication.id() == null) {
                 reject("INFO replication lacks master_replid, which shows promotions; connect to the server itself");
             }
             return;
         }
-        String role = ServerReply.field(reply.asText(), "role");
-        if (!"master".equals(role) && stage != Stage.DONE) {
+        if (!replication.isMaster() && stage != Stage.DONE) {
             stage = Stage.DONE;
-            listener.onNoMaster(ServerReply.problemOfRole(role));
+            listener.onNoMaster(ServerReply.problemOfRole(replication.role()));
         }
     }
 
@@ -442,7 +441,7 @@ final class Handshake {
 
     private void finish() {
         stage = Stage.DONE;
-        listener.onHandshake(runId, uptimeSeconds, capabilities(), memberIdentity);
+        listener.onHandshake(runId, uptimeSeconds, capabilities(), new MemberIdentity(clusterNodeId, replication));
     }
 
     private void reject(String reason) {

@@ -3,6 +3,7 @@ package dev.redlock.node;
 import static dev.redlock.quorum.Validity.NS_PER_MS;
 
 import dev.redlock.api.NodeState;
+import dev.redlock.api.RestartGuardMode;
 import dev.redlock.node.guard.ClockWatch;
 import dev.redlock.node.guard.Quarantine;
 import dev.redlock.node.guard.RestartGuard;
@@ -13,6 +14,7 @@ import dev.redlock.transport.Login;
 import dev.redlock.transport.NodeAddress;
 import dev.redlock.transport.TlsChannel;
 import java.lang.System.Logger.Level;
+import java.util.Objects;
 
 /**
  * The life of one Redis or Valkey master on one event loop: connect, handshake, vote, and connect again when the
@@ -33,7 +35,6 @@ abstract class NodeLifecycle extends Voter {
     private final NodeContext context;
     /** Null unless the voter is a cluster. */
     private final ClusterMember member;
-    private final NodeOptions options;
     private final FanOut fanOut;
     final NodeView view;
     final CommandSender sender;
@@ -43,6 +44,8 @@ abstract class NodeLifecycle extends Voter {
     private final ReconnectDelay reconnectDelay;
     private final VoteGuard voteGuard;
     private final FirstContact firstContact;
+    /** Null if the voter is a cluster. */
+    private final DeposedPrimary predecessor;
     private final ClockWatch clock;
     private final NodeMonitor monitor;
     private final Events events = new Events();
@@ -58,7 +61,7 @@ abstract class NodeLifecycle extends Voter {
     NodeLifecycle(int index, NodeAddress address, NodeContext context, FanOut fanOut, ClusterMember member) {
         this.context = context;
         this.member = member;
-        this.options = context.options();
+        NodeOptions options = context.options();
         this.fanOut = fanOut;
         ClusterVoter cluster = member == null ? null : member.voter;
         this.view = new NodeView(index, address, context, cluster == null ? null : cluster.logLimit());
@@ -72,7 +75,9 @@ abstract class NodeLifecycle extends Voter {
         this.voteGuard = new VoteGuard(context.clock(), context.timers(),
                 new RestartGuard(guards.mode(), guards.maxTtlMs(), guards.drift()), guards.maxTtlMs(),
                 this::onQuarantineEnd);
-        this.firstContact = new FirstContact(context, sender, voteGuard, view, this::onFirstContactDecided);
+        this.predecessor = member == null ? new DeposedPrimary(options, sender, view, this::onServiceKnown) : null;
+        this.firstContact = new FirstContact(context, sender, voteGuard, view, this::silenceNs,
+                this::onFirstContactDecided);
         this.clock = new ClockWatch(guards.drift());
         this.monitor = new NodeMonitor(context, sender, events);
     }
@@ -144,35 +149,59 @@ abstract class NodeLifecycle extends Voter {
         }
     }
 
-    /** A check has shown the server's place in its cluster. */
-    void onMemberIdentity(MemberIdentity shown) {
-        if (!isConnected() || state == NodeState.DRAINING || !noteRole(shown)) {
+    /** A check has shown the server's role and its history. */
+    void onReplication(ReplicationInfo shown) {
+        if (!isConnected() || state == NodeState.DRAINING) {
             return;
         }
-        if (voteGuard.objection() == null) {
-            leaveQuarantine();
-        } else {
+        boolean isRenamed = !Objects.equals(shown.id(), voteGuard.replicationId());
+        if (noteRole(shown)) {
+            if (voteGuard.objection() == null) {
+                leaveQuarantine();
+                return;
+            }
             quarantine(voteGuard.objection());
+            firstContact.start(runId, shown);
             context.listener().onPromotion(view);
+        } else if (isRenamed) {
+            firstContact.onRenamed(shown);
         }
     }
 
     /** Returns whether this changes if the node may vote. */
-    private boolean noteRole(MemberIdentity shown) {
-        return voteGuard.onRole(shown.isMaster(), shown.wasPromoted(), shown.replicationId(),
-                member.voter.silenceNs());
+    private boolean noteRole(ReplicationInfo shown) {
+        if (member == null) {
+            predecessor.onInfo(shown);
+            return context.options().guards().mode() != RestartGuardMode.OFF
+                    && voteGuard.onRole(true, shown.wasPromoted(), shown.id(), silenceNs());
+        }
+        // A member that does not show its history may have been promoted.
+        return voteGuard.onRole(shown.isMaster(), shown.wasPromoted() || !shown.isHistoryShown(), shown.id(),
+                silenceNs());
+    }
+
+    private long silenceNs() {
+        return member == null ? predecessor.silenceNs() : member.voter.silenceNs();
+    }
+
+    /** The server has reported for how long its predecessor may serve. */
+    private void onServiceKnown() {
+        voteGuard.onSilence(silenceNs());
+        if (state == NodeState.QUARANTINED && voteGuard.isPromotionQuarantined()) {
+            view.reportQuarantine(voteGuard.objection());
+        }
     }
 
     // ---- handshake --------------------------------------------------------------------------------------------------
 
     private NodeConnection newConnection(TlsChannel tls) {
         return member == null
-                ? new NodeConnection(sender, events, options, fanOut.batch.buffers, tls)
-                : member.newConnection(events, options, fanOut.batch.buffers, tls);
+                ? new NodeConnection(sender, events, context.options(), fanOut.batch.buffers, tls)
+                : member.newConnection(events, context.options(), fanOut.batch.buffers, tls);
     }
 
     private void onHandshakeTimeout() {
-        disconnect("the handshake took longer than " + options.timeouts().handshakeTimeoutMs() + " ms");
+        disconnect("the handshake took longer than " + context.options().timeouts().handshakeTimeoutMs() + " ms");
     }
 
     private void startVoting() {
@@ -273,7 +302,7 @@ abstract class NodeLifecycle extends Voter {
 
     /** As in the handshake, a node without a readable clock does not vote if clocks are watched. It gets releases. */
     private void onClockUnreadable(String reason) {
-        if (options.guards().clockSampleMs() > 0) {
+        if (context.options().guards().clockSampleMs() > 0) {
             voteGuard.onClockUnreadable(reason);
             if (state != NodeState.DRAINING) {
                 quarantine(Quarantine.untilEvent(reason));
@@ -332,7 +361,8 @@ abstract class NodeLifecycle extends Voter {
 
         @Override
         public void onLogin(Login login) {
-            context.timers().start(handshakeTimer, nowNs() + options.timeouts().handshakeTimeoutMs() * NS_PER_MS);
+            context.timers()
+                    .start(handshakeTimer, nowNs() + context.options().timeouts().handshakeTimeoutMs() * NS_PER_MS);
             new Handshake(sender, login, context, this).start();
         }
 
@@ -375,10 +405,9 @@ abstract class NodeLifecycle extends Voter {
                 sender.identityHash = runId.hashCode();
                 context.group().identities().onRunId(view, runId);
             }
+            boolean isKnown = voteGuard.replicationId() != null;
             boolean isRestarted = voteGuard.onHandshake(runId, uptimeSeconds);
-            if (member != null) {
-                noteRole(shown);
-            }
+            boolean isPromoted = noteRole(shown.replication()) && isKnown && voteGuard.isPromotionQuarantined();
             sender.onHandshake(capabilities);
             view.wakeUpProblem = capabilities.wakeUpProblem();
             monitor.start(connection);
@@ -388,10 +417,12 @@ abstract class NodeLifecycle extends Voter {
             redelivery.sendAll();
             if (isRestarted) {
                 context.listener().onRestarted(view);
+            } else if (isPromoted) {
+                context.listener().onPromotion(view);
             }
             sender.flushReports.reportPending();
             if (state == NodeState.QUARANTINED) {
-                firstContact.start(runId);
+                firstContact.start(runId, shown.replication());
                 startVoting();
             }
             if (member != null) {
@@ -423,7 +454,7 @@ abstract class NodeLifecycle extends Voter {
         @Override
         public void onClockSample(long sentNs, long receivedNs, long wallUs) {
             boolean isJump = clock.onSample(sentNs, receivedNs, wallUs * 1_000);
-            if (!isJump || options.guards().clockSampleMs() <= 0) {
+            if (!isJump || context.options().guards().clockSampleMs() <= 0) {
                 return;
             }
             view.counters.add(NodeCounter.CLOCK_JUMPS.ordinal(), 1);
@@ -438,7 +469,7 @@ abstract class NodeLifecycle extends Voter {
 
         @Override
         public void onUnanswered() {
-            disconnect("the node has not answered for " + options.timeouts().unansweredTimeoutMs() + " ms");
+            disconnect("the node has not answered for " + context.options().timeouts().unansweredTimeoutMs() + " ms");
         }
 
         @Override
@@ -475,9 +506,11 @@ abstract class NodeLifecycle extends Voter {
         }
 
         @Override
-        public void onRole(String role) {
-            if (!"master".equals(role) && state != NodeState.DRAINING) {
-                connection.events.endAfterRead(ServerReply.problemOfRole(role));
+        public void onRole(ReplicationInfo shown) {
+            if (shown.isMaster()) {
+                onReplication(shown);
+            } else if (state != NodeState.DRAINING) {
+                connection.events.endAfterRead(ServerReply.problemOfRole(shown.role()));
             }
         }
 

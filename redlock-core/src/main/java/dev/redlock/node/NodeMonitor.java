@@ -33,7 +33,7 @@ final class NodeMonitor {
         void onTime(long sentNs, long receivedNs, RespValue reply);
 
         /** The server of a node that is no cluster has reported its role. */
-        void onRole(String role);
+        void onRole(ReplicationInfo shown);
 
         /** The connection works. Called every quarter of a second. */
         void onTick(long nowNs);
@@ -136,9 +136,9 @@ final class NodeMonitor {
             return;
         }
         isRoleAsked = false;
-        String role = reply.isError() ? null : ServerReply.field(reply.asText(), "role");
-        if (role != null) {
-            listener.onRole(role);
+        ReplicationInfo shown = reply.isError() ? null : ReplicationInfo.of(reply.asText());
+        if (shown != null && shown.role() != null) {
+            listener.onRole(shown);
         }
     }
 

@@ -42,9 +42,11 @@ public record NodeOptions(Timeouts timeouts, Guards guards, Limits limits, Comma
      * @param markKey       key for the marks of the restart guard; null if it uses none
      * @param drift         allowed drift of a clock
      * @param clockSampleMs period of the clock samples; 0 turns the clock watch off
+     * @param replicasMaxLagMs {@code min-replicas-max-lag} of a primary that does not report it
      * @threading immutable
      */
-    public record Guards(long maxTtlMs, RestartGuardMode mode, String markKey, Drift drift, int clockSampleMs) {
+    public record Guards(long maxTtlMs, RestartGuardMode mode, String markKey, Drift drift, int clockSampleMs,
+            long replicasMaxLagMs) {
     }
 
     /**

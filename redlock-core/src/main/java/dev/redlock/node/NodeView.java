@@ -35,6 +35,7 @@ public final class NodeView {
     private volatile String problem;
     private volatile String refreshProblem;
     private volatile String identityProblem;
+    private volatile String failoverProblem;
     private volatile long roundTripNs;
     volatile String wakeUpProblem = "not connected";
     private volatile String tlsDescription;
@@ -75,7 +76,8 @@ public final class NodeView {
         String shown = known == null && failing != null ? failing.problem() : known;
         shown = shown == null ? distance.problem() : shown;
         String shared = shown == null ? identityProblem : shown;
-        return shared == null ? refreshProblem : shared;
+        String refresh = shared == null ? refreshProblem : shared;
+        return refresh == null ? failoverProblem : refresh;
     }
 
     /** @return the first word of the errors that the node replies to lock commands; null while the commands work */
@@ -158,6 +160,15 @@ public final class NodeView {
         if (!Objects.equals(before, identityProblem)) {
             log(text == null ? Level.INFO : Level.WARNING,
                     text == null ? "no other node has its identity any more" : identityProblem);
+        }
+    }
+
+    /** Shows and logs that nothing bounds a failover of the node; null if something does. */
+    void setFailoverProblem(String text) {
+        String before = failoverProblem;
+        failoverProblem = text;
+        if (text != null && !text.equals(before)) {
+            log(Level.WARNING, text);
         }
     }
 

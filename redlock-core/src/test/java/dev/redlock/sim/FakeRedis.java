@@ -39,6 +39,7 @@ public final class FakeRedis {
     private static final long COUNTER_IS_TEXT = Long.MIN_VALUE + 1;
     /** The suffix of the key with which clients probe conditional commands. */
     private static final String PROBE_NAME = "redlock:probe";
+    private static final String NO_REPLICATION_ID = "0".repeat(40);
     private static final String SET_PROBE_NAME = PROBE_NAME + ":redlock:permit";
     private static final RespValue OK = RespValue.text(RespType.SIMPLE_STRING, "OK");
     private static final long EPOCH_US = 1_800_000_000L * US_PER_S;
@@ -51,12 +52,18 @@ public final class FakeRedis {
     private final Map<String, RespValue> answers = new TreeMap<>();
     private final List<String> log = new ArrayList<>();
     private int generation;
+    private int replicationCount;
     private String runId;
     private long startSeconds;
     private long rateBaseNs;
     private long rateBaseUs;
     private long ratePpm;
     private String role = "master";
+    private String replicationId;
+    private String secondReplicationId;
+    private int replicaCount;
+    private int minReplicas;
+    private int maxLagSeconds = 10;
     private String modeField = "redis_mode:standalone";
     private String user = "default";
     private String password;
@@ -200,8 +207,59 @@ public final class FakeRedis {
         generation++;
         runId = String.format(Locale.ROOT, "%s-%032d", name, generation);
         startSeconds = wallUs() / US_PER_S;
+        replicationId = newReplicationId();
+        secondReplicationId = NO_REPLICATION_ID;
         scripts.clear();
         tracking.clear();
+    }
+
+    private String newReplicationId() {
+        return String.format(Locale.ROOT, "%s-%032d", name, ++replicationCount);
+    }
+
+    /** Becomes a replica and gets the present keys of a primary. */
+    public void replicate(FakeRedis primary) {
+        role = "slave";
+        replicationId = primary.replicationId;
+        secondReplicationId = primary.secondReplicationId;
+        keys.clear();
+        primary.keys.forEach((key, value) -> keys.put(key, new Key(value.value, value.expiresAtMs,
+                value.entries == null ? null : new TreeMap<>(value.entries))));
+    }
+
+    /** A replica becomes a primary with the keys that it has. */
+    public void promote() {
+        role = "master";
+        secondReplicationId = replicationId;
+        replicationId = newReplicationId();
+    }
+
+    /** The history of its data gets another name: it has its first replica, or had none for long. */
+    public void renameHistory() {
+        replicationId = newReplicationId();
+        secondReplicationId = NO_REPLICATION_ID;
+    }
+
+    /** Reports one constant id, as Garnet does. */
+    public void constantReplicationId() {
+        replicationId = "0123456789";
+        secondReplicationId = "0123456789";
+    }
+
+    /** Sets the connected replicas, and the setting {@code min-replicas-to-write}; 0 turns it off. */
+    public void replicas(int count, int newMinReplicas) {
+        replicaCount = count;
+        minReplicas = newMinReplicas;
+    }
+
+    /** Sets {@code min-replicas-max-lag}. */
+    public void maxLag(int seconds) {
+        maxLagSeconds = seconds;
+    }
+
+    /** Names the time of the process as the primary of one history. */
+    public String reign() {
+        return runId + ":" + replicationId;
     }
 
     /** Loses all keys with the process. */
@@ -673,7 +731,9 @@ public final class FakeRedis {
             case "CLIENT" -> clientCommand(words);
             case "CLUSTER", "CONFIG" -> {
                 commandCounts.merge(command + " " + words.get(1), 1, Integer::sum);
-                RespValue reply = member == null ? FakeCluster.noCluster() : member.execute(words);
+                RespValue reply = member == null
+                        ? command.equals("CONFIG") ? config() : FakeCluster.noCluster()
+                        : member.execute(words);
                 yield reply == null ? error("ERR unknown subcommand '" + words.get(1) + "'") : reply;
             }
             case "INFO" -> {
@@ -726,6 +786,11 @@ public final class FakeRedis {
             case "EVALSHA", "EVAL" -> words.subList(3, 3 + Integer.parseInt(words.get(2)));
             default -> List.of();
         };
+    }
+
+    private RespValue config() {
+        return RespValue.array(RespValue.bulk("min-replicas-to-write"), RespValue.bulk(Integer.toString(minReplicas)),
+                RespValue.bulk("min-replicas-max-lag"), RespValue.bulk(Integer.toString(maxLagSeconds)));
     }
 
     private RespValue clientCommand(List<String> words) {
@@ -828,7 +893,11 @@ public final class FakeRedis {
             case "keyspace" -> "# Keyspace\r\n"
                     + (keys.isEmpty() ? "" : "db0:keys=" + keys.size() + ",expires=0,avg_ttl=0\r\n");
             default -> "# Replication\r\nrole:" + (member == null ? role : member.role())
-                    + "\r\nconnected_slaves:0\r\n" + (member == null ? "" : member.replication());
+                    + "\r\nconnected_slaves:" + replicaCount + "\r\n"
+                    + (minReplicas > 0 ? "min_slaves_good_slaves:" + replicaCount + "\r\n" : "")
+                    + (member == null
+                            ? "master_replid:" + replicationId + "\r\nmaster_replid2:" + secondReplicationId + "\r\n"
+                            : member.replication());
         };
         return session.isResp3 ? RespValue.verbatim("txt", latin(text)) : RespValue.bulk(text);
     }

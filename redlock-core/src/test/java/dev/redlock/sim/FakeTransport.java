@@ -42,7 +42,8 @@ public final class FakeTransport implements IoTransport {
     private Error thrownAtNextLookup;
     private ByteBufAllocator allocator = PooledByteBufAllocator.DEFAULT;
     private Resolver resolver = (found, answer) -> answer.accept(found);
-    private BiFunction<String, SocketAddress, List<? extends SocketAddress>> addresses = (host, place) -> List.of(place);
+    private BiFunction<String, SocketAddress, List<? extends SocketAddress>> addresses = (host, place) -> List
+            .of(place);
     private UnaryOperator<String> unknownHostText = host -> host;
     private Consumer<FakeThread> threadStarter = FakeThread::run;
 

@@ -41,6 +41,10 @@ final class Scenarios {
             new Scenario("replica-failover",
                     "Failover to a replica gives one lock to two holders; a majority of independent masters does not.",
                     false, Scenarios::replicaFailover),
+            new Scenario("promoted-replica-single",
+                    "One primary and its replica: a client that starts after the failover waits until the locks that "
+                            + "the replica lacks have expired.",
+                    false, Scenarios::promotedReplica),
             new Scenario("setnx-then-expire",
                     "A crash between SETNX and EXPIRE locks a resource for ever; one atomic step cannot.",
                     false, Scenarios::expireNeverSent),
@@ -103,6 +107,40 @@ final class Scenarios {
             timeline.expect("the second client's SET NX succeeds too: TWO HOLDERS",
                     stage.setNx(1, "r", "second", LONG.toMillis()));
         }
+    }
+
+    /** One endpoint, and a lock that is not replicated. The former primary lives on, cut off from its replica. */
+    static void promotedReplica(Timeline timeline) throws Exception {
+        try (Stage stage = new Stage(2)) {
+            FaultProxy replication = stage.proxy(stage.node(0));
+            String primary = stage.node(0).address().toString();
+            String replica = stage.node(1).address().toString();
+            stage.node(1).call("REPLICAOF", "127.0.0.1", Integer.toString(replication.address().port()));
+            timeline.await("node 1 is a replica of node 0",
+                    () -> ((String) stage.node(1).call("INFO", "replication")).contains("master_link_status:up"));
+            Redlock first = stage.client(single(primary));
+            timeline.await("the first client: the primary is old enough to vote", () -> isAllReady(first));
+            replication.stall();
+            timeline.log("replication falls behind");
+            Lease held = first.acquire("r", QUARANTINE).lease();
+            timeline.expect("the first client acquires", held.isHeld());
+            stage.node(1).call("REPLICAOF", "NO", "ONE");
+            timeline.expect("the replica is promoted without the lock", !stage.has(1, "r"));
+            Redlock second = stage.client(single(replica));
+            AcquireOutcome now = second.tryAcquire("r", QUARANTINE);
+            timeline.expect("the second client, started now, does not acquire: \"" + now.voteText(0) + "\"",
+                    !now.isAcquired() && second.nodes().get(0).state() == NodeState.QUARANTINED);
+            AcquireOutcome later = second.tryAcquire("r", QUARANTINE, WAIT);
+            timeline.expect("it acquires later, when the first lease has ended",
+                    later.isAcquired() && !held.isHeld());
+            timeline.await("a third client finds the mark and acquires at once",
+                    () -> later.lease().release() != null
+                            && stage.client(single(replica)).tryAcquire("s", QUARANTINE).isAcquired());
+        }
+    }
+
+    private static RedlockContext single(String address) {
+        return Stage.common(address).maxTtl(QUARANTINE);
     }
 
     /** SETNX, a crash, and no EXPIRE. */

@@ -40,14 +40,19 @@ class FreshNodesTest {
             assertTrue(lease.isHeld());
             assertTrue(lease.remainingValidity().compareTo(Duration.ofSeconds(20)) > 0, lease::toString);
             for (RedisNode node : nodes.nodes()) {
-                assertEquals(runId(node), node.call("GET", MARK));
+                assertEquals(field(node, "server", "run_id") + ":" + field(node, "replication", "master_replid"),
+                        node.call("GET", MARK));
             }
         }
     }
 
-    private static String runId(RedisNode node) {
-        String info = node.call("INFO", "server").toString();
-        return info.lines().filter(line -> line.startsWith("run_id:")).findFirst().orElseThrow().substring(7);
+    private static String field(RedisNode node, String section, String name) {
+        String info = node.call("INFO", section).toString();
+        return info.lines()
+                .filter(line -> line.startsWith(name + ":"))
+                .findFirst()
+                .orElseThrow()
+                .substring(name.length() + 1);
     }
 
     @Test

@@ -33,12 +33,15 @@ class RollingRestartOnNodesTest {
     void leasesOutliveARestartOfEachNode() throws Exception {
         Queue<String> lost = new ConcurrentLinkedQueue<>();
         try (RedisNodes nodes = RequiredNodes.start(Source.PATH, 3);
-                Redlock redlock = Redlock.connect(new RedlockContext().nodes(nodes.addresses()).maxTtl(TTL)
+                Redlock redlock = Redlock.connect(new RedlockContext().nodes(nodes.addresses())
+                        .maxTtl(TTL)
                         .nodeTimeout(Duration.ofMillis(500)))) {
             List<Lease> leases = new ArrayList<>();
             for (int i = 0; i < LEASES; i++) {
-                AcquireOptions options = AcquireOptions.ofTtl(TTL).autoExtend().listener((lease, state) -> lost.add(
-                        lease.resource() + " " + state));
+                AcquireOptions options = AcquireOptions.ofTtl(TTL)
+                        .autoExtend()
+                        .listener((lease, state) -> lost.add(
+                                lease.resource() + " " + state));
                 leases.add(redlock.acquire("orders/" + i, options).lease());
             }
             for (int i = 0; i < 3; i++) {

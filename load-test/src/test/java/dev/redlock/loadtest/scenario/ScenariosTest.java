@@ -32,6 +32,12 @@ class ScenariosTest {
     }
 
     @Test
+    void aPromotedReplicaGivesNoHeldLockToAClientThatStartsLater() throws Exception {
+        assertPlays("promoted-replica-single", "started now, does not acquire", "when the first lease has ended",
+                "finds the mark and acquires at once");
+    }
+
+    @Test
     void crashBetweenSetnxAndExpireLocksForEver() throws Exception {
         assertPlays("setnx-then-expire", "the key has no expiry", "gets the lock when the ttl has passed");
     }

@@ -53,7 +53,7 @@ public final class FreshGroup {
 
     /** A node has completed its handshake, and only a fresh group lets it vote early. */
     public void onCandidate() {
-        if (!contacts.stream().allMatch(Contact::isCandidate)) {
+        if (isRuledOut() || !contacts.stream().allMatch(Contact::isCandidate)) {
             return;
         }
         int number = ++checkNumber;
@@ -86,8 +86,11 @@ public final class FreshGroup {
         contacts.forEach(Contact::onGroupRuledOut);
     }
 
-    /** Why the nodes are no fresh group, a main clause. */
+    /** Why the nodes are no fresh group, a main clause; null for a single node, which is no group. */
     public String problem() {
+        if (contacts.size() == 1) {
+            return null;
+        }
         return problem != null
                 ? problem
                 : contacts.stream()
@@ -97,7 +100,8 @@ public final class FreshGroup {
                         .orElse("they are being checked");
     }
 
+    /** An empty restart of a single node is no different from its first start. */
     public boolean isRuledOut() {
-        return contacts.stream().anyMatch(Contact::isRulingOutGroup);
+        return contacts.size() == 1 || contacts.stream().anyMatch(Contact::isRulingOutGroup);
     }
 }

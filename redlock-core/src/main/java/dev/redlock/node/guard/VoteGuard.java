@@ -28,6 +28,8 @@ public final class VoteGuard {
     private final DeadlineTimer jumpTimer;
     private final DeadlineTimer promotionTimer;
     private String replicationId;
+    /** When the last promotion was found. */
+    private long promotedNs;
     private boolean isReplica;
     /** When the process was started by its uptime, monotonic time. */
     private long startedNs;
@@ -78,6 +80,16 @@ public final class VoteGuard {
         return leftNs(restartTimer) > 0;
     }
 
+    /** Whether the server was promoted and may lack locks of its predecessor. */
+    public boolean isPromotionQuarantined() {
+        return leftNs(promotionTimer) > 0;
+    }
+
+    /** Whether the server may lack locks, because of a restart or a promotion. */
+    public boolean mayLackLocks() {
+        return isRestartQuarantined() || isPromotionQuarantined();
+    }
+
     public RestartGuard restartGuard() {
         return restartGuard;
     }
@@ -111,15 +123,34 @@ public final class VoteGuard {
         replicationId = history;
         isReplica = !isMaster;
         if (isNewPromotion) {
-            timers.start(promotionTimer, nowNs() + silenceNs);
+            onPromotion(silenceNs);
         }
         return isNewPromotion || isRoleChange;
     }
 
-    /** The process may vote, whatever its uptime. */
+    /** The server was promoted, as the mark of another reign shows. */
+    public void onPromotion(long silenceNs) {
+        promotedNs = nowNs();
+        timers.start(promotionTimer, promotedNs + silenceNs);
+    }
+
+    /** A promoted server must not vote for longer than was known when the promotion was found. */
+    public void onSilence(long silenceNs) {
+        if (isPromotionQuarantined() && promotedNs + silenceNs - promotionTimer.deadlineNs() > 0) {
+            timers.start(promotionTimer, promotedNs + silenceNs);
+        }
+    }
+
+    /** Names the history of the server's data as last seen; null before, or if it has no name. */
+    public String replicationId() {
+        return replicationId;
+    }
+
+    /** The process may vote, whatever its uptime and its history. */
     public void admit(String runId) {
         restartGuard.trust(runId);
         timers.stop(restartTimer);
+        timers.stop(promotionTimer);
     }
 
     /** The process that completed the handshake is alive. */

@@ -1,0 +1,137 @@
+package dev.redlock.node;
+
+import static dev.redlock.quorum.Validity.NS_PER_MS;
+
+import dev.redlock.node.guard.RestartGuard;
+import dev.redlock.resp.RespValue;
+
+/**
+ * How long a primary serves its clients after one of its replicas was promoted without its knowledge, as in a partition
+ * of the network. The promoted replica must not vote before that, plus the longest ttl.
+ *
+ * <p>Only {@code min-replicas-to-write} bounds it, if the primary has no more replicas than that. The bound follows from
+ * {@code refreshGoodSlavesCount} of {@code replication.c} and {@code serverCron} of {@code server.c}, which Redis and
+ * Valkey share:
+ * <ul>
+ * <li>A replica counts while its last acknowledgement is at most {@code min-replicas-max-lag} seconds old, so until a
+ * second more at most: both times are whole seconds.
+ * <li>The server's clock for that is up to a second old with {@code hz 1}.
+ * <li>The replicas are counted once a second, and when one of them disconnects.
+ * </ul>
+ * Scripts are refused too since Redis 7.0; before, a script may write on.
+ *
+ * @threading event-loop-confined
+ */
+final class DeposedPrimary {
+
+    private static final long ROUNDING_MS = 1_000;
+    private static final long CLOCK_AGE_MS_MAX = 1_000;
+    private static final long COUNT_PERIOD_MS = 1_000;
+    private static final long LAG_SECONDS_MAX = 86_400;
+    private static final String COMMAND = "min-replicas-*";
+
+    private final NodeOptions options;
+    private final CommandSender sender;
+    private final NodeView view;
+    private final Runnable onBound;
+    private ReplicationInfo shown;
+    private boolean isAsked;
+    /** The server's settings; negative if it does not report them. */
+    private long maxLagSeconds = -1;
+    private long minReplicas = -1;
+
+    /** Calls {@code onBound} when the server has reported another bound. */
+    DeposedPrimary(NodeOptions options, CommandSender sender, NodeView view, Runnable onBound) {
+        this.options = options;
+        this.sender = sender;
+        this.view = view;
+        this.onBound = onBound;
+    }
+
+    /** The longest time with a {@code min-replicas-max-lag}, milliseconds. */
+    static long servedMsMax(long maxLagMs) {
+        return maxLagMs + ROUNDING_MS + CLOCK_AGE_MS_MAX + COUNT_PERIOD_MS;
+    }
+
+    /** How long a promoted server gives no vote. */
+    long silenceNs() {
+        // If the primary is paused, a request is in its socket until the client closes the connection.
+        long servedMs = servedMs() + options.timeouts().unansweredTimeoutMs() + options.guards().clockSampleMs();
+        return RestartGuard.neededUptimeMs(options.guards().maxTtlMs() + servedMs, options.guards().drift())
+                * NS_PER_MS;
+    }
+
+    private long servedMs() {
+        if (shown == null || !shown.isWriteLimited()) {
+            return 0;
+        }
+        return servedMsMax(maxLagSeconds >= 0 ? maxLagSeconds * 1_000 : options.guards().replicasMaxLagMs());
+    }
+
+    /** The connection to the server is new, or has ended. */
+    void reset() {
+        isAsked = false;
+    }
+
+    /** The server has shown its replicas, in the handshake or later. */
+    void onInfo(ReplicationInfo info) {
+        boolean isChange = shown == null || shown.isWriteLimited() != info.isWriteLimited();
+        shown = info;
+        if (isChange) {
+            isAsked = false;
+        }
+        if (info.isWriteLimited() && !isAsked) {
+            isAsked = true;
+            sender.sendValue(sender.command("CONFIG", "GET", COMMAND), this::onSettings);
+        }
+        report();
+    }
+
+    /** Without the permission for CONFIG the option counts. */
+    private void onSettings(RespValue reply) {
+        if (reply == null || reply.isError() || reply.isNull()) {
+            return;
+        }
+        long lag = numberOf(reply, "min-replicas-max-lag");
+        minReplicas = numberOf(reply, "min-replicas-to-write");
+        if (lag >= 0 && lag != maxLagSeconds) {
+            maxLagSeconds = Math.min(lag, LAG_SECONDS_MAX);
+            onBound.run();
+        }
+        report();
+    }
+
+    private static long numberOf(RespValue reply, String name) {
+        RespValue value = reply.find(name);
+        for (int i = 0; value == null && i + 1 < reply.elements().size(); i += 2) {
+            // RESP2 has no maps.
+            if (reply.elements().get(i).asText().equals(name)) {
+                value = reply.elements().get(i + 1);
+            }
+        }
+        String text = value == null || value.isNull() ? "" : value.asText();
+        return text.matches("[0-9]{1,9}") ? Long.parseLong(text) : -1;
+    }
+
+    private void report() {
+        view.setFailoverProblem(problem());
+    }
+
+    /** Why the time is not bounded, with the remedy; null if it is, or nobody can be promoted. */
+    private String problem() {
+        if (!shown.wasPromoted() && shown.replicaCount() == 0) {
+            return null;
+        }
+        String cause = "after a failover, the former primary may grant held locks to clients that cannot see the new one";
+        String remedy = " to the number of its replicas and min-replicas-max-lag to 10 or less on all servers";
+        if (!shown.isWriteLimited()) {
+            return cause + ", and nothing bounds that time: min-replicas-to-write is 0; set min-replicas-to-write"
+                    + remedy;
+        }
+        if (minReplicas >= 0 && minReplicas < shown.replicaCount()) {
+            return cause + ", and nothing bounds that time: min-replicas-to-write is " + minReplicas + " with "
+                    + shown.replicaCount() + " replicas; set min-replicas-to-write" + remedy;
+        }
+        return null;
+    }
+}
