@@ -65,16 +65,16 @@ record RedlockProperties(Binder binder, BindHandler rejectUnknown) {
         return shown;
     }
 
-    /** Any text may be an address. */
+    /** Texts of an array are addresses. */
     private static Object shownValue(Object value) {
         return value instanceof String[] texts
                 ? Arrays.stream(texts).map(RedlockProperties::withoutLogin).toList()
-                : withoutLogin(value.toString());
+                : value.toString();
     }
 
-    /** An address without user and password, also if these contain an at sign. */
-    static String withoutLogin(String address) {
-        return address.replaceAll("(?<=://).*@", "");
+    /** An address without user and password, also if these have special characters or the scheme is missing. */
+    private static String withoutLogin(String address) {
+        return address.replaceFirst("(?s)^([a-z-]+://)?.*@", "$1");
     }
 
     private static String nameOf(Method option) {

@@ -267,6 +267,16 @@ class RedlockStarterTest {
                 });
     }
 
+    /** With a client of its own, the application starts with an address that is none. */
+    @Test
+    void anAddressWithoutASchemeIsShownWithoutItsPassword() {
+        runner("management.endpoints.web.exposure.include=*", "management.endpoint.configprops.show-values=always",
+                "redlock.nodes=app:hidden@node-1:6379").withUserConfiguration(OwnClient.class).run(context -> {
+                    String shown = configurationProperties(context);
+                    assertThat(shown).contains("redlockOptions").doesNotContain("hidden");
+                });
+    }
+
     private static String configurationProperties(ApplicationContext context) {
         StringBuilder text = new StringBuilder();
         Object report = invoke(context.getBean("configurationPropertiesReportEndpoint"), "configurationProperties");
