@@ -42,8 +42,8 @@ public final class RedlockContext extends LockSettings {
 
     /** The name behind the prefix of the key on which conditional commands are probed. */
     private static final String PROBE_NAME = "redlock:probe";
-    /** The same for MSETEX. It has the mark of permits, without the rest of their names: no lock has this key. */
-    private static final String SET_PROBE_NAME = PROBE_NAME + KeyText.PERMIT_MARK;
+    /** The same for other probes. It has the mark of permits, without the rest of their names: no lock has this key. */
+    private static final String OWN_NAME = PROBE_NAME + KeyText.PERMIT_MARK;
     /** The name behind the prefix of the key that marks nodes. No resource can have it, like those of counters. */
     private static final String MARK_NAME = "node" + KeyText.COUNTER_MARK + ":run_id";
 
@@ -328,9 +328,8 @@ public final class RedlockContext extends LockSettings {
                 new NodeOptions.Guards(maxTtlMs, restartGuard, isMarkUsed() ? keyPrefix + MARK_NAME : null, drift,
                         clockSampleMs, replicasMaxLagMs),
                 new NodeOptions.Limits(nodeInFlightMax, nodeUnsentBytesMax, releaseBatchMax, undeliveredReleasesMax),
-                new NodeOptions.Commands(areProbed ? keyPrefix + PROBE_NAME : null,
-                        areProbed ? keyPrefix + SET_PROBE_NAME : null, keyPrefix + PROBE_NAME, wakeUpKeysMax() > 0,
-                        commandMode == CommandMode.NATIVE),
+                new NodeOptions.Commands(areProbed ? keyPrefix + PROBE_NAME : null, keyPrefix + OWN_NAME,
+                        wakeUpKeysMax() > 0, commandMode == CommandMode.NATIVE),
                 new NodeOptions.Access(clientName.isEmpty() ? null : clientName, loginSource(), tlsContexts()),
                 new NodeOptions.Clusters(clusterNodeTimeoutMs, clusterServers));
     }

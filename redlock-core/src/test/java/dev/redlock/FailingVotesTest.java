@@ -1,6 +1,7 @@
 package dev.redlock;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertNull;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
@@ -8,6 +9,7 @@ import dev.redlock.api.AcquireOutcome;
 import dev.redlock.api.ExtendOutcome;
 import dev.redlock.api.Lease;
 import dev.redlock.api.NodeState;
+import dev.redlock.node.ErrorAdvice;
 import dev.redlock.sim.VirtualWorld;
 import java.time.Duration;
 import java.util.List;
@@ -156,6 +158,93 @@ class FailingVotesTest extends VirtualTest {
         node(0).redis().clearErrors();
         cycles(client, 1, 1);
         assertNull(status(client, 0).problem());
+    }
+
+    @ParameterizedTest
+    @CsvSource({"NOPERM x, NOPERM", "ERR unknown command, ERR"})
+    void oneFailedReleaseIsReported(String error, String code) {
+        VirtualWorld.Client client = world(3);
+        try (LogLines log = new LogLines()) {
+            node(0).redis().failNext("release", error, 1);
+            cycles(client, 1, 10);
+            String problem = "the node answers releases with errors: " + code + ": " + ErrorAdvice.of(code)
+                    + "; locks that it does not release block others until their ttl ends";
+            assertEquals(problem, problem(client));
+            assertEquals(code, status(client, 0).failingCode());
+            assertEquals(1, log.with(problem).size());
+            assertTrue(client.redlock().isQuorumAvailable());
+            world.runMs(59_000);
+            assertEquals(problem, problem(client));
+            world.runMs(1_500);
+            assertNull(status(client, 0).problem(), "no error for a minute");
+        }
+    }
+
+    /** A rollback finds no key of its own, so it deletes nothing and proves nothing. */
+    @Test
+    void aReleaseThatDeletesNothingDoesNotEndTheProblem() {
+        VirtualWorld.Client client = world(3);
+        node(0).redis().failNext("release", "NOPERM x", 1);
+        cycles(client, 1, 10);
+        eachNode(node -> node.redis().set("orders", "another client's", -1));
+        for (int i = 0; i < 30; i++) {
+            world.runMs(1_000);
+            acquire(client, options());
+        }
+        assertTrue(problem(client).contains("releases") && problem(client).contains("NOPERM"), problem(client));
+        eachNode(node -> node.redis().delete("orders"));
+        cycles(client, 1, 10);
+        assertNull(status(client, 0).problem());
+    }
+
+    /** One script fails and another works: the problem remains while there are errors. */
+    @Test
+    void aReleaseByAnotherScriptDoesNotEndTheProblem() {
+        VirtualWorld.Client client = world(3);
+        try (LogLines log = new LogLines()) {
+            node(0).redis().failNext("release_many", "NOPERM x", ALWAYS);
+            for (int i = 0; i < 50; i++) {
+                List<Lease> leases = List.of(locked(client, "a" + i), locked(client, "b" + i));
+                leases.forEach(Lease::releaseAsync);
+                world.runMs(10);
+                cycles(client, 10, 10);
+                assertTrue(problem(client).contains("releases"), "round " + i);
+            }
+            assertEquals(1, log.with(OWN_LINES).size(), log.with(OWN_LINES)::toString);
+        }
+    }
+
+    @Test
+    void noQuorumIsAvailableIfNoNodeReleases() {
+        VirtualWorld.Client client = world(3);
+        eachNode(node -> node.redis().failNext("release", "QUOTA x", ALWAYS));
+        for (int i = 0; i < 10; i++) {
+            release(locked(client, "a" + i));
+        }
+        assertFalse(client.redlock().isQuorumAvailable());
+        eachNode(node -> node.redis().clearErrors());
+        world.runMs(10_000);
+        release(locked(client, "b"));
+        assertTrue(client.redlock().isQuorumAvailable());
+    }
+
+    @Test
+    void aRightThatIsLostLaterIsFoundAndTakesTheVote() {
+        VirtualWorld.Client client = world(3);
+        eachNode(node -> {
+            node.redis().failNext("release", "ERR The user executing the script can't run this command", ALWAYS);
+            node.redis().denyInProbe("DEL", "ERR The user executing the script can't run this command");
+        });
+        release(lease(client));
+        world.await("rejected", 3_000, () -> status(client, 0).state() == NodeState.WAITING);
+        assertTrue(problem(client).startsWith("the user may not run DEL"), problem(client));
+        assertFalse(client.redlock().isQuorumAvailable());
+        eachNode(node -> {
+            node.redis().clearErrors();
+            node.redis().denyInProbe("DEL", null);
+        });
+        world.await("voting", 6_000, () -> client.redlock().isQuorumAvailable());
+        world.await("lasting", 10_000, () -> status(client, 0).problem() == null);
     }
 
     @Test

@@ -343,9 +343,9 @@ class FreshGroupTest extends VirtualTest {
         }
     }
 
-    /** The first SET probes a conditional command. */
+    /** The first two SETs probe the rights of the user and a conditional command. */
     @ParameterizedTest
-    @CsvSource({"GET, 1", "SET, 2"})
+    @CsvSource({"GET, 1", "SET, 3"})
     void aYoungNodeThatRefusesMarksStaysInQuarantine(String command, int count) {
         freshWorld(3);
         node(0).redis().failNext(command, "NOPERM User app has no permissions", count);

@@ -4,8 +4,12 @@ import dev.redlock.NodeStatus;
 import dev.redlock.Redlock;
 import dev.redlock.RedlockContext;
 import dev.redlock.api.AcquireOutcome;
+import dev.redlock.api.Lease;
 import dev.redlock.api.NodeState;
+import dev.redlock.api.ReleaseOutcome;
 import dev.redlock.api.TransportKind;
+import dev.redlock.resp.RespType;
+import dev.redlock.resp.RespValue;
 import dev.redlock.resp.SafeText;
 import dev.redlock.transport.NodeAddress;
 import java.io.IOException;
@@ -31,7 +35,8 @@ import picocli.CommandLine.Spec;
 @Command(name = "nodes", mixinStandardHelpOptions = true, versionProvider = BuildVersion.class, sortOptions = false,
         description = "Connects as a client of the library does, which tests the server and its rights, and shows "
                 + "each node: its version, the last round trip, and the reason if it does not vote. With --lock it "
-                + "acquires and releases a lock too. The exit code is 0 if a quorum votes and the lock was acquired.",
+                + "acquires and releases a lock too. The exit code is 0 if a quorum votes and the lock was acquired "
+                + "and released.",
         footer = {"  redlock nodes --nodes a:6379,b:6379,c:6379",
             "  redlock nodes --nodes a:6379,b:6379,c:6379 --lock lock:probe"})
 final class NodesCommand implements Callable<Integer> {
@@ -74,11 +79,10 @@ final class NodesCommand implements Callable<Integer> {
         try (Redlock client = Redlock.connect(context)) {
             awaitAnswers(client);
             AcquireOutcome outcome = key == null ? null : client.tryAcquire(key, TTL);
-            boolean isGood = client.isQuorumAvailable() && (outcome == null || outcome.isAcquired());
-            if (outcome != null && outcome.isAcquired()) {
-                outcome.lease().release();
-            }
-            print(client, versions, outcome);
+            String remnant = outcome != null && outcome.isAcquired() ? release(outcome.lease(), addresses) : null;
+            boolean isGood = client.isQuorumAvailable() && remnant == null
+                    && (outcome == null || outcome.isAcquired());
+            print(client, versions, outcome, remnant);
             boolean isAnyUp = client.nodes().stream().anyMatch(node -> node.state().isConnected());
             return isGood ? ExitCodes.GOOD : isAnyUp ? ExitCodes.FAILED : ExitCodes.NO_NODES;
         }
@@ -107,10 +111,40 @@ final class NodesCommand implements Callable<Integer> {
         }
     }
 
-    private void print(Redlock client, List<String> versions, AcquireOutcome outcome) {
+    /** Releases the lock; returns what is left of it if a quorum has not deleted it, else null. */
+    private String release(Lease lease, List<NodeAddress> addresses) {
+        ReleaseOutcome outcome = lease.release();
+        if (outcome == ReleaseOutcome.RELEASED) {
+            return null;
+        }
+        List<String> lefts = new ArrayList<>();
+        for (NodeAddress address : addresses) {
+            String left = remainingTtl(address);
+            if (left != null) {
+                lefts.add(left + " on " + address);
+            }
+        }
+        return "The lock was acquired, but not released (" + outcome + "): the key " + SafeText.of(key) + " "
+                + (lefts.isEmpty() ? "is gone." : "remains for " + String.join(", ", lefts) + ".");
+    }
+
+    /** How long the key exists on a node; null if it does not. */
+    private String remainingTtl(NodeAddress address) {
+        try (AdminClient node = AdminClient.connect(address, servers.timeout(), servers.tlsFiles())) {
+            RespValue reply = node.send("PTTL", key);
+            if (reply.type() == RespType.INTEGER) {
+                return reply.asLong() < 0 ? null : reply.asLong() + " ms";
+            }
+        } catch (IOException e) {
+            // The same as a forbidden PTTL.
+        }
+        return "at most " + TTL.toMillis() + " ms";
+    }
+
+    private void print(Redlock client, List<String> versions, AcquireOutcome outcome, String remnant) {
         PrintWriter out = spec.commandLine().getOut();
         if (json) {
-            out.println(Json.text(json(client, versions, outcome)));
+            out.println(Json.text(json(client, versions, outcome, remnant)));
             out.flush();
             return;
         }
@@ -133,16 +167,19 @@ final class NodesCommand implements Callable<Integer> {
         }
         out.println(client.isQuorumAvailable() ? "A quorum votes." : "Too few nodes vote: no lock can be acquired.");
         if (outcome != null) {
-            out.println(outcome.isAcquired() ? "The lock was acquired and released." : "The lock: " + outcome);
+            String released = remnant == null ? "The lock was acquired and released." : remnant;
+            out.println(outcome.isAcquired() ? released : "The lock: " + outcome);
         }
         out.flush();
     }
 
-    private static Map<String, Object> json(Redlock client, List<String> versions, AcquireOutcome outcome) {
+    private static Map<String, Object> json(Redlock client, List<String> versions, AcquireOutcome outcome,
+            String remnant) {
         Map<String, Object> root = new LinkedHashMap<>();
         root.put("isQuorumAvailable", client.isQuorumAvailable());
         if (outcome != null) {
             root.put("outcome", outcome.kind().name());
+            root.put("remnant", remnant);
         }
         List<Map<String, Object>> nodes = new ArrayList<>();
         for (NodeStatus status : client.nodes()) {

@@ -21,6 +21,7 @@ import dev.redlock.trial.nodes.RedisNode;
 import dev.redlock.trial.nodes.RedisNodes;
 import dev.redlock.trial.nodes.RedisNodesContext;
 import dev.redlock.trial.nodes.RequiredNodes;
+import dev.redlock.trial.nodes.Source;
 import java.io.PrintWriter;
 import java.io.StringWriter;
 import java.io.UncheckedIOException;
@@ -30,6 +31,7 @@ import java.util.Arrays;
 import java.util.List;
 import java.util.function.Function;
 import java.util.regex.Pattern;
+import java.util.stream.Collectors;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeAll;
@@ -503,6 +505,37 @@ class LocksCommandTest {
             assertTrue(out.toString().contains("Too few nodes vote"), out::toString);
             own.node(0).kill();
             assertEquals(3, runNodes("--nodes", addresses));
+        }
+    }
+
+    /** A user without a right that a release needs has no vote; one whose release fails for this key sees the key. */
+    @Test
+    void nodesDoesNotCallALockReleasedThatIsNot() throws Exception {
+        try (RedisNodes own = RequiredNodes.start(new RedisNodesContext().source(Source.PATH).count(3))) {
+            String addresses = own.nodes()
+                    .stream()
+                    .map(node -> "redis://holder:s3cret@" + node.address())
+                    .collect(Collectors.joining(","));
+            own.nodes().forEach(node -> node.call("ACL SETUSER holder reset on >s3cret ~* +@all -del".split(" ")));
+            assertEquals(3, runNodes("--nodes", addresses, "--lock", "probe"), () -> out + "\n" + err);
+            assertTrue(out.toString()
+                    .contains("the user may not run DEL, which a lock needs: allow it with ACL SETUSER"
+                            + " USER +del\nToo few nodes vote"),
+                    out::toString);
+            assertTrue(own.nodes().stream().noneMatch(node -> keyOf(node, "probe")));
+
+            own.nodes()
+                    .forEach(node -> node.call("ACL", "SETUSER", "holder", "reset", "on", ">s3cret", "~redlock:*",
+                            "~node:redlock:*", "+@all", "(~probe +@all -del)"));
+            assertEquals(1, runNodes("--nodes", addresses, "--lock", "probe"), () -> out + "\n" + err);
+            assertTrue(out.toString()
+                    .matches("(?s).*\nThe lock was acquired, but not released \\(UNKNOWN\\): the key"
+                            + " probe remains for [34]\\d{3} ms on \\S+, [34]\\d{3} ms on \\S+, [34]\\d{3} ms on \\S+\\.\n"),
+                    out::toString);
+            own.nodes().forEach(node -> node.call("DEL", "probe"));
+            assertEquals(1, runNodes("--nodes", addresses, "--lock", "probe", "--json"), () -> out + "\n" + err);
+            JsonNode root = new ObjectMapper().readTree(out.toString());
+            assertTrue(root.get("remnant").asText().contains("not released"), root::toString);
         }
     }
 

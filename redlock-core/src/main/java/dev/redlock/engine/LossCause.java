@@ -14,8 +14,12 @@ enum LossCause {
     CLOCK_JUMPED("the clock of a node jumped"),
     /** The server was a replica of its cluster for some time, so it may lack the key. */
     PROMOTED("a node was promoted again and may lack the key"),
-    /** Somebody has flushed the node, or it has lost its keys while it was not connected. */
-    FLUSHED("a node was flushed and lacks the key"),
+    /**
+     * Somebody has flushed a database of the node, or it has lost its keys while it was not connected. The push of a
+     * flush does not name the database. Asking for a key afterwards would prove nothing: another client may have set it
+     * again.
+     */
+    FLUSHED("a database of a node was flushed, so it may lack the key"),
     /** Another process replies at the address of the node, which may lack the key. */
     RESTARTED("a node was restarted and may lack the key"),
     /** The event loop has ended before the client was closed. */

@@ -99,7 +99,7 @@ final class CommandRetries {
         if ((isUnknownScript || isRejectedCommand) && sendAgain(request, kind, sequence, isUnknownScript, false)) {
             return;
         }
-        if (isUnknownScript && encoding == CommandEncoding.SCRIPT) {
+        if (encoding == CommandEncoding.SCRIPT && (isUnknownScript || isEvalForbidden(tag, failure))) {
             loadScript(request.lockKind(), kind);
         }
         String problem = sender.recordError(kind, failure, errorCode);
@@ -121,6 +121,11 @@ final class CommandRetries {
     /** The node reported in its handshake that it has a command, and rejects it now: the script replaces it. */
     private static boolean isOptionalCommandRejected(CommandEncoding encoding, VoteFailure failure) {
         return encoding.isOptional() && (failure == VoteFailure.ERROR || failure == VoteFailure.NOPERM);
+    }
+
+    /** The script is not cached, and the user may not run EVAL in its place. */
+    private static boolean isEvalForbidden(int tag, VoteFailure failure) {
+        return RequestRing.isSecondTry(tag) && (failure == VoteFailure.NOPERM || failure == VoteFailure.ERROR);
     }
 
     /** Whether the node has rejected an optional command: it gets the script from now on. */
@@ -209,6 +214,9 @@ final class CommandRetries {
         }
         if (failure == VoteFailure.NOSCRIPT && !RequestRing.isSecondTry(tag) && sendAgain(commands)) {
             return;
+        }
+        if (failure == VoteFailure.NOSCRIPT || isEvalForbidden(tag, failure)) {
+            loadScript(LockKind.PLAIN, commands.kind);
         }
         String problem = sender.recordError(commands.kind, failure, errorCode);
         commands.onFailed(nodeIndex, failure);

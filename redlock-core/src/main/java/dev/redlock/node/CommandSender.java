@@ -83,6 +83,8 @@ final class CommandSender implements InvalidationReader.Listener {
     /** The handshake is complete. */
     void onHandshake(ServerCapabilities newCapabilities) {
         retries.onHandshake();
+        health.onRightsProven(nowNs());
+        isSuspicious = health.isSuspicious();
         connection.startSegment(fanOut.batch.writerIndex());
         setCapabilities(newCapabilities);
     }
@@ -147,6 +149,15 @@ final class CommandSender implements InvalidationReader.Listener {
             return VoteFailure.QUARANTINED;
         }
         return connection.isCongested() ? VoteFailure.BACK_PRESSURE : VoteFailure.NONE;
+    }
+
+    /** Whether the node must not get an acquire, because the user could not release it. The log shows the right. */
+    boolean isForbidden(LockKind lock, CommandKind kind) {
+        boolean isForbidden = isOpen() && capabilities.isForbidden(lock, kind);
+        if (isForbidden) {
+            view.log(Level.WARNING, "no votes for readers and writers: " + capabilities.readWriteProblem());
+        }
+        return isForbidden;
     }
 
     /** Writes a command after the collected batches and the node's part of the shared batch. */
@@ -218,6 +229,20 @@ final class CommandSender implements InvalidationReader.Listener {
         if (recovery != null) {
             logHealth(recovery);
         }
+    }
+
+    /** Called regularly while the node is connected. */
+    void onTick(long nowNs) {
+        if (isSuspicious) {
+            String change = health.forgetReleases(nowNs);
+            isSuspicious = health.isSuspicious();
+            logHealth(change);
+        }
+    }
+
+    /** Whether releases fail, maybe for lack of a right. */
+    boolean isReleaseForbidden() {
+        return isSuspicious && health.isReleaseForbidden();
     }
 
     /** Null, the reply to a SET that did not set the key. */

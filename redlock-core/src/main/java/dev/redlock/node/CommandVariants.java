@@ -45,6 +45,9 @@ final class CommandVariants {
     /** Sends a command to the nodes of a mask. Returns those that accept it. */
     long send(LockRequest request, CommandKind kind, int sequence, long mask) {
         long left = fanOut.routes == null ? mask : mask & ~fanOut.routes.route(request, kind.isVote);
+        if (request.lockKind() != LockKind.PLAIN) {
+            left &= ~forbidden(request, kind, left);
+        }
         long natives = nativesOf(request, kind);
         long sent = 0;
         while (left != 0) {
@@ -55,6 +58,16 @@ final class CommandVariants {
             left &= ~group;
         }
         return sent;
+    }
+
+    /** The nodes of a mask that must not get an acquire, because the user could not release it. */
+    private long forbidden(LockRequest request, CommandKind kind, long mask) {
+        long forbidden = 0;
+        for (long left = mask; left != 0; left &= left - 1) {
+            CommandSender sender = fanOut.senders[Long.numberOfTrailingZeros(left)];
+            forbidden |= sender.isForbidden(request.lockKind(), kind) ? Long.lowestOneBit(left) : 0;
+        }
+        return forbidden;
     }
 
     /** The nodes of a mask with one command of their own. */
@@ -206,7 +219,8 @@ final class CommandVariants {
     private void report(LockRequest request, CommandKind kind, int sequence, long nodes) {
         for (long left = nodes; left != 0; left &= left - 1) {
             int index = Long.numberOfTrailingZeros(left);
-            request.onFailed(index, kind, sequence, reason(request, kind, index));
+            boolean isForbidden = fanOut.senders[index].isForbidden(request.lockKind(), kind);
+            request.onFailed(index, kind, sequence, isForbidden ? VoteFailure.NOPERM : reason(request, kind, index));
         }
     }
 

@@ -1,6 +1,8 @@
 package dev.redlock.node;
 
+import dev.redlock.api.RestartGuardMode;
 import dev.redlock.resp.RespValue;
+import dev.redlock.resp.SafeText;
 import dev.redlock.time.NanoClock;
 import dev.redlock.transport.Login;
 import io.netty.buffer.ByteBuf;
@@ -12,9 +14,10 @@ import java.util.function.Consumer;
  *
  * <pre>
  * HELLO 3 [AUTH user password] [SETNAME name] | CLIENT TRACKING ON OPTIN NOLOOP | CLIENT SETINFO ...
- *     | INFO server | [CLUSTER MYID] | INFO replication | TIME
- *     | MSETEX 1 key:redlock:permit value XX PX 1
- *     | DELEX key IFEQ value | DELIFEQ key value | SET key value IFEQ value PX 1 | EVAL ... | SCRIPT LOAD ...
+ *     | INFO server | [CLUSTER MYID] | INFO replication | INFO memory | TIME
+ *     | SET key:redlock:permit value XX PX 1 | MSETEX 1 key:redlock:permit value XX PX 1
+ *     | DELEX key IFEQ value | DELIFEQ key value | SET key value IFEQ value PX 1
+ *     | SCRIPT LOAD ... | EVALSHA ... | SCRIPT LOAD ...
  * </pre>
  *
  * <p>If scripts are optional, they are loaded after the replies to the conditional commands, and only on a node that
@@ -22,8 +25,8 @@ import java.util.function.Consumer;
  * {@code NOSCRIPT}.
  *
  * <p>The conditional commands run on a key that does not exist, so they change nothing: a server that has the command
- * finds no key, and a server without it replies with an error. {@code MSETEX} cannot compare values, so its key has a
- * name that no lock can have.
+ * finds no key, and a server without it replies with an error. {@code MSETEX} and the script of {@link RightsProbe}
+ * cannot compare values, so their key has a name that no lock can have.
  *
  * <p>A server without RESP3 gets the same commands again, with {@code AUTH} and {@code CLIENT SETNAME} in RESP2. Each
  * reply that makes the server unusable ends the handshake:
@@ -38,14 +41,6 @@ final class Handshake {
 
     /** It is shorter than a token and so no lock's value: an existing key of this name is not changed. */
     private static final String PROBE_VALUE = "redlock:probe";
-    /**
-     * Reads the clock and then runs a command that may write, but removes nothing: no sorted set has this member.
-     * ARGV[1] the key of the probe; it is no KEYS[1], because a cluster would not run the script elsewhere. Reply: 0,
-     * or an error.
-     */
-    private static final String CLOCK_SCRIPT = "redis.call('TIME') return redis.call('ZREM', ARGV[1], ARGV[1])";
-    /** Part of the error of a server whose scripts must not depend on the clock. */
-    private static final String CLOCK_FORBIDDEN = "non deterministic commands";
     private static final long UNKNOWN = -1;
 
     /**
@@ -96,15 +91,14 @@ final class Handshake {
     private final Login login;
     private final NanoClock clock;
     private final Listener listener;
-    private final boolean isClockWatched;
+    private final NodeOptions.Guards guards;
     private final NodeOptions.Commands commands;
     private final NodeOptions.Access access;
+    private final CommandProbe probe = new CommandProbe();
     private Stage stage = Stage.RESP3;
     private String runId;
-    private RespValue delexReply;
-    private RespValue delIfEqualReply;
-    private RespValue setIfEqualReply;
-    private RespValue setAllReply;
+    private String readWriteProblem;
+    private String evictionProblem;
     private long uptimeSeconds = UNKNOWN;
     private long timeSentNs;
     /** Null unless the voter is a cluster. */
@@ -119,7 +113,7 @@ final class Handshake {
         this.login = login;
         this.clock = context.clock();
         this.listener = listener;
-        this.isClockWatched = context.options().guards().clockSampleMs() > 0;
+        this.guards = context.options().guards();
         this.commands = context.options().commands();
         this.access = context.options().access();
     }
@@ -148,6 +142,7 @@ final class Handshake {
             send(sender.command("CLUSTER", "MYID"), this::onClusterId);
         }
         send(sender.command("INFO", "replication"), this::onInfoReplication);
+        send(sender.command("INFO", "memory"), this::onInfoMemory);
         timeSentNs = clock.nanoTime();
         send(sender.timeCommand(), this::onTime);
         if (commands.probeKey() != null) {
@@ -159,7 +154,8 @@ final class Handshake {
     }
 
     private void loadScripts() {
-        send(sender.command("EVAL", CLOCK_SCRIPT, "0", commands.scriptProbeKey()), this::onClockScript);
+        send(CommandRetries.scriptLoad(sender, RightsProbe.SOURCE), this::onProbeLoaded);
+        send(sender.command("EVALSHA", RightsProbe.SHA, "0", commands.ownKey()), this::onRights);
         scriptsLeft = ScriptSources.SCRIPTED.size();
         for (CommandKind kind : ScriptSources.SCRIPTED) {
             send(CommandRetries.scriptLoad(sender, ScriptSources.source(kind)), this::onScriptLoaded);
@@ -183,16 +179,21 @@ final class Handshake {
 
     /** A node that rejects one of these commands gets the script instead. */
     private void probe() {
-        send(sender.command("MSETEX", "1", commands.setProbeKey(), PROBE_VALUE, "XX", "PX", "1"),
-                reply -> setAllReply = reply);
-        send(sender.command("DELEX", commands.probeKey(), "IFEQ", PROBE_VALUE), reply -> delexReply = reply);
-        send(sender.command("DELIFEQ", commands.probeKey(), PROBE_VALUE), reply -> delIfEqualReply = reply);
+        send(sender.command("SET", commands.ownKey(), PROBE_VALUE, "XX", "PX", "1"), reply -> probe.setReply = reply);
+        send(sender.command("MSETEX", "1", commands.ownKey(), PROBE_VALUE, "XX", "PX", "1"),
+                reply -> probe.setAllReply = reply);
+        send(sender.command("DELEX", commands.probeKey(), "IFEQ", PROBE_VALUE), reply -> probe.delexReply = reply);
+        send(sender.command("DELIFEQ", commands.probeKey(), PROBE_VALUE), reply -> probe.delIfEqualReply = reply);
         send(sender.command("SET", commands.probeKey(), PROBE_VALUE, "IFEQ", PROBE_VALUE, "PX", "1"), this::onProbed);
     }
 
     private void onProbed(RespValue reply) {
-        setIfEqualReply = reply;
+        probe.setIfEqualReply = reply;
         if (!commands.areScriptsOptional() || isResp2Next(reply) || !isUsable(reply)) {
+            return;
+        }
+        if (probe.problem() != null) {
+            reject(probe.problem());
             return;
         }
         if (!capabilities().areScriptsNeeded()) {
@@ -319,14 +320,16 @@ final class Handshake {
 
     /** Whether the server has not executed a command that the client needs. */
     private boolean isRejected(RespValue reply, String command, String use) {
-        if (reply.isError() && !isTemporary(reply, command)) {
-            reject(command + " failed: " + ErrorAdvice.ofCommand(ServerReply.codeOf(reply.asText()), use));
+        if (RightsProbe.Denial.of(reply) == RightsProbe.Denial.UNKNOWN) {
+            reject(RightsProbe.problemOf(command, RightsProbe.Denial.UNKNOWN, use));
+        } else if (reply.isError() && !isTemporary(reply, command)) {
+            reject(command + " failed: " + ErrorAdvice.ofCommand(ServerReply.codeOf(reply.asText()), ", " + use));
         }
         return reply.isError();
     }
 
     private void onInfoServer(RespValue reply) {
-        if (!isUsable(reply) || isRejected(reply, "INFO", ", which the restart guard needs")) {
+        if (!isUsable(reply) || isRejected(reply, "INFO", infoUse())) {
             return;
         }
         String mode = modeOf(reply.asText());
@@ -349,15 +352,23 @@ final class Handshake {
         boolean isNumber = uptime != null && uptime.matches("-?[0-9]{1,18}");
         uptimeSeconds = isNumber ? Math.max(0, Long.parseLong(uptime)) : UNKNOWN;
         if (runId == null || uptimeSeconds == UNKNOWN) {
-            reject("INFO has no valid run_id and uptime_in_seconds, which the restart guard needs;"
-                    + " connect to the server itself, not to a proxy");
+            reject("INFO server has no valid " + (runId == null ? "run_id" : "uptime_in_seconds") + ", by which the"
+                    + " client recognizes a restart and two addresses of one server: the server is not supported, or a"
+                    + " proxy replies; use Redis 6.2 or newer, or Valkey, and its own address");
             return;
         }
         listener.onProcess(runId);
     }
 
+    /** The client needs the identity of a server without the guard too: two addresses may be one server. */
+    private String infoUse() {
+        return guards.mode() != RestartGuardMode.OFF
+                ? "which the restart guard needs, and which shows the role of the server"
+                : "which shows the identity and the role of the server";
+    }
+
     private void onInfoReplication(RespValue reply) {
-        if (!isUsable(reply) || isRejected(reply, "INFO replication", "")) {
+        if (!isUsable(reply) || isRejected(reply, "INFO replication", "which shows the role of the server")) {
             return;
         }
         replication = ReplicationInfo.of(reply.asText());
@@ -373,17 +384,32 @@ final class Handshake {
         }
     }
 
+    /** A policy for volatile keys evicts locks too. Nothing is evicted without a limit. */
+    private void onInfoMemory(RespValue reply) {
+        if (!isUsable(reply)) {
+            return;
+        }
+        String limit = ServerReply.field(ServerReply.textOf(reply), "maxmemory");
+        String policy = ServerReply.field(ServerReply.textOf(reply), "maxmemory_policy");
+        boolean mayEvict = limit != null && !limit.equals("0") && policy != null && !policy.equals("noeviction");
+        evictionProblem = mayEvict
+                ? "maxmemory-policy is " + SafeText.of(policy, ServerReply.SHOWN_LENGTH_MAX) + " and maxmemory "
+                        + SafeText.of(limit, ServerReply.SHOWN_LENGTH_MAX) + " bytes, so the server may evict held"
+                        + " locks: set maxmemory-policy noeviction"
+                : null;
+    }
+
     private boolean isMember() {
         return sender.cluster != null;
     }
 
     private void onClusterId(RespValue reply) {
-        String use = ", which the client needs on a cluster";
+        String use = "which the client needs on a cluster";
         if (!isUsable(reply) || isRejected(reply, "CLUSTER MYID", use)) {
             return;
         }
         if (reply.isNull()) {
-            reject("CLUSTER MYID failed: no id; allow the command" + use);
+            reject("CLUSTER MYID failed: no id; allow the command, " + use);
         } else {
             clusterNodeId = reply.asText();
         }
@@ -396,16 +422,30 @@ final class Handshake {
         long wallUs = ServerReply.microsecondsOf(reply);
         if (wallUs >= 0) {
             listener.onClockSample(timeSentNs, clock.nanoTime(), wallUs);
-        } else if (isClockWatched && !isTemporary(reply, "TIME")) {
+        } else if (guards.clockSampleMs() > 0 && !isTemporary(reply, "TIME")) {
             reject(ServerReply.problemOf(reply));
         }
     }
 
-    /** Other errors, such as a missing permission, prove nothing. */
-    private void onClockScript(RespValue reply) {
-        if (isUsable(reply) && reply.isError() && reply.asText().contains(CLOCK_FORBIDDEN)) {
-            reject("a script of this server cannot write after it has read the clock, as on Redis before version 5, and"
-                    + " readers and fencing tokens need that: use Redis 6.2 or newer, or Valkey");
+    private void onProbeLoaded(RespValue reply) {
+        if (isUsable(reply)) {
+            isScriptRejected(reply);
+        }
+    }
+
+    private boolean isScriptRejected(RespValue reply) {
+        String where = commands.areScriptsOptional() ? " on a server without DELEX or DELIFEQ, and SET IFEQ" : "";
+        return isRejected(reply, "SCRIPT LOAD", "which the lock needs" + where);
+    }
+
+    private void onRights(RespValue reply) {
+        if (!isUsable(reply)) {
+            return;
+        }
+        RightsProbe rights = new RightsProbe(reply);
+        readWriteProblem = rights.readWriteProblem();
+        if (rights.problem() != null) {
+            reject(rights.problem());
         }
     }
 
@@ -414,8 +454,7 @@ final class Handshake {
         if (scriptsLeft == 0 && isResp2Next(reply) || !isUsable(reply)) {
             return;
         }
-        String where = commands.areScriptsOptional() ? " on a server without DELEX or DELIFEQ, and SET IFEQ" : "";
-        if (!isRejected(reply, "SCRIPT LOAD", ", which the lock needs" + where) && scriptsLeft == 0) {
+        if (!isScriptRejected(reply) && scriptsLeft == 0) {
             finish();
         }
     }
@@ -435,8 +474,7 @@ final class Handshake {
     }
 
     private ServerCapabilities capabilities() {
-        return ServerCapabilities.of(delexReply, delIfEqualReply, setIfEqualReply, setAllReply)
-                .withWakeUpProblem(wakeUpProblem);
+        return probe.capabilities().withWakeUpProblem(wakeUpProblem).withProblems(readWriteProblem, evictionProblem);
     }
 
     private void finish() {

@@ -2,17 +2,24 @@ package dev.redlock.node;
 
 import static dev.redlock.quorum.Validity.NS_PER_MS;
 
+import java.util.Set;
+
 /**
  * Finds connected nodes that reply to one kind of command with errors only: out of memory, no persistence, a lost
  * permission.
  * <ul>
  * <li>A kind fails at its tenth error in a row, or at its second error if the first is at least a second old.
- * <li>It has recovered at its first grant, extension or release. A refusal counts if the last error is a second old,
- * because a script may refuse without a write.
+ * <li>It has recovered at its first grant or extension. A refusal counts if the last error is a second old, because a
+ * script may refuse without a write.
  * <li>If it fails again within a minute, it must fail for ten seconds, so that an unstable node does not fill the log.
  * </ul>
  *
- * @threading event-loop-confined, except {@link #failing} and {@link #isAcquireFailing}
+ * <p>A release that fails leaves a lock behind. So the first error of a release is shown. It is over when a key has
+ * been deleted, if the error may be about rights ten seconds later: another key or script may work meanwhile. A release
+ * that finds no key of its own deletes none, so it proves nothing. Without an error for a minute, there is no proof of
+ * a problem either.
+ *
+ * @threading event-loop-confined, except {@link #problem}, {@link #failing} and {@link #isVoteFailing}
  */
 final class NodeHealth {
 
@@ -20,15 +27,24 @@ final class NodeHealth {
     static final long SECOND_NS = 1_000_000_000L;
     static final long RELAPSE_NS = 60 * SECOND_NS;
     static final long RELAPSE_AGE_NS = 10 * SECOND_NS;
+    static final long RELEASE_ERROR_NS = 10 * SECOND_NS;
+    private static final String ACQUIRES = "acquires";
+    private static final String RELEASES = "releases";
+    private static final int RELEASES_INDEX = 1;
+    /** The first words of errors about missing rights and unknown commands, also of those in a script. */
+    private static final Set<String> RIGHTS_CODES = Set.of("NOPERM", "ERR");
+    /** A key of another program: it says nothing about other locks. */
+    private static final String OTHER_TYPE = "WRONGTYPE";
 
     /**
      * A kind of command that fails.
      *
      * @param errorCode the first word of the server's latest errors
      * @param sinceNs   monotonic time of the first one
+     * @param isVoteUseless whether the node grants no lock, or does not release it
      * @threading immutable
      */
-    record Failing(String problem, String errorCode, long sinceNs, boolean isOfAcquires) {
+    record Failing(String problem, String errorCode, long sinceNs, boolean isVoteUseless) {
     }
 
     /**
@@ -49,23 +65,56 @@ final class NodeHealth {
             this.commands = commands;
         }
 
-        boolean isFailingNow(long nowNs) {
+        boolean isOfReleases() {
+            return commands.equals(RELEASES);
+        }
+
+        /** Whether the errors are more than a few. */
+        boolean isLasting(long nowNs) {
             long ageNs = nowNs - firstNs;
             if (hasFailed && nowNs - endedNs < RELAPSE_NS) {
                 return errorCount > 1 && ageNs >= RELAPSE_AGE_NS;
             }
             return errorCount >= ERRORS_MAX || errorCount > 1 && ageNs >= SECOND_NS;
         }
+
+        boolean isFailingNow(String errorCode, long nowNs) {
+            return isOfReleases() && !errorCode.equals(OTHER_TYPE) || isLasting(nowNs);
+        }
+
+        /** Whether a reply without an error proves nothing. */
+        boolean isUnproven(boolean isRefusal, long nowNs) {
+            return isOfReleases()
+                    ? isRefusal || isForbidden() && nowNs - lastNs < RELEASE_ERROR_NS
+                    : isRefusal && nowNs - lastNs < SECOND_NS;
+        }
+
+        /** Whether the error may be about rights. */
+        boolean isForbidden() {
+            return failing != null && RIGHTS_CODES.contains(failing.errorCode);
+        }
+
+        /** Whether the node grants no lock, or does not release it. */
+        boolean isVoteUseless(long nowNs) {
+            return commands.equals(ACQUIRES) || isOfReleases() && isLasting(nowNs);
+        }
+
+        String problem(String errorCode) {
+            return "the node answers " + commands + " with errors: " + errorCode + ": " + ErrorAdvice.of(errorCode)
+                    + (isOfReleases() ? "; locks that it does not release block others until their ttl ends" : "");
+        }
     }
 
-    private final ErrorRun[] kinds = {new ErrorRun("acquires"), new ErrorRun("extensions"),
-        new ErrorRun("releases")};
+    private final ErrorRun[] kinds = {new ErrorRun(ACQUIRES), new ErrorRun(RELEASES), new ErrorRun("extensions"),
+        new ErrorRun("checks of locks")};
     /** Whether a kind has had an error since its last grant, so that successful replies matter. */
     private boolean isSuspicious;
     private volatile Failing failing;
+    private volatile String problem;
+    private volatile boolean isVoteFailing;
 
     private ErrorRun kindOf(CommandKind command) {
-        return kinds[command.isAcquire ? 0 : command.isVote ? 1 : 2];
+        return kinds[command.isAcquire ? 0 : command.isRelease() ? RELEASES_INDEX : command.isVote ? 2 : 3];
     }
 
     boolean isSuspicious() {
@@ -81,15 +130,17 @@ final class NodeHealth {
         isSuspicious = true;
         kind.firstNs = kind.errorCount++ == 0 ? nowNs : kind.firstNs;
         kind.lastNs = nowNs;
-        boolean wasFailing = kind.failing != null;
-        if (wasFailing ? errorCode.equals(kind.failing.errorCode) : !kind.isFailingNow(nowNs)) {
+        Failing before = kind.failing;
+        if (before == null && !kind.isFailingNow(errorCode, nowNs)) {
             return null;
         }
-        String problem = "the node answers " + kind.commands + " with errors: " + errorCode + ": "
-                + ErrorAdvice.of(errorCode);
-        kind.failing = new Failing(problem, errorCode, kind.firstNs, command.isAcquire);
-        failing = firstFailing();
-        return wasFailing ? null : kind.failing.problem();
+        boolean isVoteUseless = kind.isVoteUseless(nowNs);
+        boolean isChange = before == null || before.isVoteUseless != isVoteUseless;
+        if (isChange || !errorCode.equals(before.errorCode)) {
+            kind.failing = new Failing(kind.problem(errorCode), errorCode, kind.firstNs, isVoteUseless);
+            publish();
+        }
+        return isChange ? kind.failing.problem() : null;
     }
 
     /**
@@ -101,22 +152,49 @@ final class NodeHealth {
             return null;
         }
         ErrorRun kind = kindOf(command);
-        if (kind.errorCount == 0 || isRefusal && nowNs - kind.lastNs < SECOND_NS) {
+        if (kind.errorCount == 0 || kind.isUnproven(isRefusal, nowNs)) {
             return null;
         }
         Failing ended = kind.failing;
         int errorCount = kind.errorCount;
+        end(kind, nowNs);
+        return ended == null
+                ? null
+                : "the node answers " + kind.commands + " again, after " + errorCount + " errors in "
+                        + (nowNs - ended.sinceNs) / NS_PER_MS + " ms; the last error was " + ended.errorCode;
+    }
+
+    private void end(ErrorRun kind, long nowNs) {
+        if (kind.failing != null) {
+            kind.hasFailed = true;
+            kind.endedNs = nowNs;
+        }
         kind.errorCount = 0;
         kind.failing = null;
         isSuspicious = hasErrors();
-        if (ended == null) {
+        publish();
+    }
+
+    /** The user may run all commands of a release: an error about rights is out of date. */
+    void onRightsProven(long nowNs) {
+        if (isReleaseForbidden()) {
+            end(kinds[RELEASES_INDEX], nowNs);
+        }
+    }
+
+    /** Whether releases fail, maybe for lack of a right. */
+    boolean isReleaseForbidden() {
+        return kinds[RELEASES_INDEX].isForbidden();
+    }
+
+    /** Forgets old errors of releases; returns a sentence if there were any, else null. */
+    String forgetReleases(long nowNs) {
+        ErrorRun releases = kinds[RELEASES_INDEX];
+        if (releases.failing == null || nowNs - releases.lastNs < RELAPSE_NS) {
             return null;
         }
-        kind.hasFailed = true;
-        kind.endedNs = nowNs;
-        failing = firstFailing();
-        return "the node answers " + kind.commands + " again, after " + errorCount + " errors in "
-                + (nowNs - ended.sinceNs) / NS_PER_MS + " ms; the last error was " + ended.errorCode;
+        end(releases, nowNs);
+        return "no release has failed for " + RELAPSE_NS / SECOND_NS + " s";
     }
 
     private boolean hasErrors() {
@@ -128,22 +206,34 @@ final class NodeHealth {
         return false;
     }
 
-    private Failing firstFailing() {
+    private void publish() {
+        Failing first = null;
+        String text = null;
+        boolean isAnyVoteUseless = false;
         for (ErrorRun kind : kinds) {
-            if (kind.failing != null) {
-                return kind.failing;
+            Failing next = kind.failing;
+            if (next != null) {
+                first = first == null ? next : first;
+                text = text == null ? next.problem() : text + "; " + next.problem();
+                isAnyVoteUseless |= next.isVoteUseless();
             }
         }
-        return null;
+        failing = first;
+        problem = text;
+        isVoteFailing = isAnyVoteUseless;
     }
 
-    /** @return whether acquires fail now; any thread */
-    boolean isAcquireFailing() {
-        Failing first = failing;
-        return first != null && first.isOfAcquires();
+    /** @return whether a vote of the node is useless: acquires fail now, or no lock is released; any thread */
+    boolean isVoteFailing() {
+        return isVoteFailing;
     }
 
-    /** @return the kind that fails now, acquires first; null if none does; any thread */
+    /** @return the kinds of commands that fail now; null if none does; any thread */
+    String problem() {
+        return problem;
+    }
+
+    /** @return the kind that fails now, acquires first, then releases; null if none does; any thread */
     Failing failing() {
         return failing;
     }

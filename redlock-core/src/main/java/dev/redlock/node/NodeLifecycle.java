@@ -410,6 +410,7 @@ abstract class NodeLifecycle extends Voter {
             boolean isPromoted = noteRole(shown.replication()) && isKnown && voteGuard.isPromotionQuarantined();
             sender.onHandshake(capabilities);
             view.wakeUpProblem = capabilities.wakeUpProblem();
+            view.setEvictionProblem(capabilities.evictionProblem());
             monitor.start(connection);
             authenticator.onHandshake();
             // Releases go out before any command that needs a vote.
@@ -432,7 +433,9 @@ abstract class NodeLifecycle extends Voter {
 
         @Override
         public void onRejected(String reason) {
-            reject(reason, REJECTED_DELAY_MS);
+            if (state != NodeState.DRAINING) {
+                reject(reason, REJECTED_DELAY_MS);
+            }
         }
 
         @Override

@@ -6,8 +6,8 @@ import dev.redlock.resp.RespValue;
 import dev.redlock.time.DeadlineTimer;
 
 /**
- * Watches a connection after its handshake: it finds requests without a reply, samples the node's clock, and reads the
- * role of a single master, which may become a replica.
+ * Watches a connection after its handshake: it finds requests without a reply and lost rights, samples the node's
+ * clock, and reads the role of a single master, which may become a replica.
  *
  * @threading event-loop-confined
  */
@@ -35,6 +35,9 @@ final class NodeMonitor {
         /** The server of a node that is no cluster has reported its role. */
         void onRole(ReplicationInfo shown);
 
+        /** The user may not release locks any more. */
+        void onRejected(String reason);
+
         /** The connection works. Called every quarter of a second. */
         void onTick(long nowNs);
     }
@@ -42,6 +45,7 @@ final class NodeMonitor {
     private final NodeContext context;
     private final CommandSender sender;
     private final Listener listener;
+    private final RightsWatch rights;
     private final long unansweredTimeoutNs;
     private final long samplePeriodNs;
     private final DeadlineTimer timer = new DeadlineTimer(this::onTimer);
@@ -58,6 +62,7 @@ final class NodeMonitor {
         this.context = context;
         this.sender = sender;
         this.listener = listener;
+        this.rights = new RightsWatch(sender, context, listener::onRejected);
         this.unansweredTimeoutNs = context.options().timeouts().unansweredTimeoutMs() * NS_PER_MS;
         this.samplePeriodNs = (clockSampleMs > 0 ? clockSampleMs : UNWATCHED_SAMPLE_MS) * NS_PER_MS;
     }
@@ -97,6 +102,8 @@ final class NodeMonitor {
             readRole(nowNs);
         }
         startTimer(nowNs);
+        sender.onTick(nowNs);
+        rights.onTick(nowNs);
         listener.onTick(nowNs);
     }
 

@@ -65,14 +65,12 @@ public record NodeOptions(Timeouts timeouts, Guards guards, Limits limits, Comma
      * Which commands a node gets.
      *
      * @param probeKey           key for the probe of conditional commands; null to use scripts only
-     * @param setProbeKey        key that no lock has, for the probe of {@code MSETEX}; null to use scripts only
-     * @param scriptProbeKey     key for the probe of scripts
+     * @param ownKey             key that no lock has, for the probes of rights and of {@code MSETEX}
      * @param areWakeUpsWanted   register refused acquires for pushes
      * @param areScriptsOptional load no scripts on a node whose conditional commands suffice for plain locks
      * @threading immutable
      */
-    public record Commands(String probeKey, String setProbeKey, String scriptProbeKey, boolean areWakeUpsWanted,
-            boolean areScriptsOptional) {
+    public record Commands(String probeKey, String ownKey, boolean areWakeUpsWanted, boolean areScriptsOptional) {
     }
 
     /**

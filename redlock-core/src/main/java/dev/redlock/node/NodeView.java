@@ -36,6 +36,7 @@ public final class NodeView {
     private volatile String refreshProblem;
     private volatile String identityProblem;
     private volatile String failoverProblem;
+    private volatile String evictionProblem;
     private volatile long roundTripNs;
     volatile String wakeUpProblem = "not connected";
     private volatile String tlsDescription;
@@ -71,13 +72,13 @@ public final class NodeView {
     /** @return the node's problem, one sentence; null if there is none */
     public String problem() {
         Quarantine current = quarantine;
-        String known = current == null ? problem : textOf(current);
-        NodeHealth.Failing failing = health.failing();
-        String shown = known == null && failing != null ? failing.problem() : known;
+        String shown = current == null ? problem : textOf(current);
+        shown = shown == null ? health.problem() : shown;
         shown = shown == null ? distance.problem() : shown;
-        String shared = shown == null ? identityProblem : shown;
-        String refresh = shared == null ? refreshProblem : shared;
-        return refresh == null ? failoverProblem : refresh;
+        shown = shown == null ? identityProblem : shown;
+        shown = shown == null ? refreshProblem : shown;
+        shown = shown == null ? failoverProblem : shown;
+        return shown == null ? evictionProblem : shown;
     }
 
     /** @return the first word of the errors that the node replies to lock commands; null while the commands work */
@@ -92,9 +93,9 @@ public final class NodeView {
         return failing == null ? 0 : clock.nanoTime() - failing.sinceNs();
     }
 
-    /** @return whether the node may vote, in time, and does not answer acquires with errors */
+    /** @return whether the node may vote, in time, and does not answer acquires or releases with errors */
     public boolean isVoting() {
-        return state == NodeState.READY && !health.isAcquireFailing() && distance.problem() == null;
+        return state == NodeState.READY && !health.isVoteFailing() && distance.problem() == null;
     }
 
     /** @return nanoseconds of the last clock sample's round trip, 0 before the first */
@@ -169,6 +170,14 @@ public final class NodeView {
         failoverProblem = text;
         if (text != null && !text.equals(before)) {
             log(Level.WARNING, text);
+        }
+    }
+
+    /** Shows and logs that the server may evict locks; null if it does not. */
+    void setEvictionProblem(String text) {
+        evictionProblem = text == null ? null : SafeText.of(text, PROBLEM_LENGTH_MAX);
+        if (text != null) {
+            log(Level.WARNING, evictionProblem);
         }
     }
 

@@ -5,20 +5,22 @@ import dev.redlock.resp.RespValue;
 import java.util.Set;
 
 /**
- * The conditional commands that a node has. All nodes run the scripts.
+ * The conditional commands that a node has, and what it lacks. All nodes run the scripts.
  *
- * @param releaseEncoding the encoding of a release
- * @param extendEncoding  the encoding of an extension
- * @param setEncoding     the encoding of an acquire of a set whose refusal need not contain the remaining ttl
- * @param wakeUpProblem   why the node does not push changes of keys; null if it does
+ * @param releaseEncoding  the encoding of a release
+ * @param extendEncoding   the encoding of an extension
+ * @param setEncoding      the encoding of an acquire of a set whose refusal need not contain the remaining ttl
+ * @param wakeUpProblem    why the node does not push changes of keys; null if it does
+ * @param readWriteProblem why the node must not grant a lock to a reader or writer; null if it may
+ * @param evictionProblem  why the node may evict locks; null if it does not
  * @threading immutable
  */
 record ServerCapabilities(CommandEncoding releaseEncoding, CommandEncoding extendEncoding, CommandEncoding setEncoding,
-        String wakeUpProblem) {
+        String wakeUpProblem, String readWriteProblem, String evictionProblem) {
 
     /** Only scripts. */
     static final ServerCapabilities SCRIPTS = new ServerCapabilities(CommandEncoding.SCRIPT, CommandEncoding.SCRIPT,
-            CommandEncoding.SCRIPT, null);
+            CommandEncoding.SCRIPT, null, null, null);
 
     /**
      * Errors of a command that the node has and the user may run, but that fails now or on this key. A server checks
@@ -44,7 +46,7 @@ record ServerCapabilities(CommandEncoding releaseEncoding, CommandEncoding exten
                 : isNoOperation(delIfEqual) ? CommandEncoding.DELIFEQ : CommandEncoding.SCRIPT;
         return new ServerCapabilities(release,
                 isSetIfEqual(setIfEqual, release) ? CommandEncoding.SET_IFEQ : CommandEncoding.SCRIPT,
-                isNoOperation(setAll) ? CommandEncoding.MSETEX : CommandEncoding.SCRIPT, null);
+                isNoOperation(setAll) ? CommandEncoding.MSETEX : CommandEncoding.SCRIPT, null, null, null);
     }
 
     /** Only 0 is right. A 1 would mean that the server changed a missing key, or one with another value. */
@@ -92,11 +94,23 @@ record ServerCapabilities(CommandEncoding releaseEncoding, CommandEncoding exten
     ServerCapabilities without(CommandEncoding encoding) {
         return new ServerCapabilities(releaseEncoding == encoding ? CommandEncoding.SCRIPT : releaseEncoding,
                 extendEncoding == encoding ? CommandEncoding.SCRIPT : extendEncoding,
-                setEncoding == encoding ? CommandEncoding.SCRIPT : setEncoding, wakeUpProblem);
+                setEncoding == encoding ? CommandEncoding.SCRIPT : setEncoding, wakeUpProblem, readWriteProblem,
+                evictionProblem);
     }
 
     /** The capabilities with a reason why the node does not push changes of keys. */
     ServerCapabilities withWakeUpProblem(String problem) {
-        return new ServerCapabilities(releaseEncoding, extendEncoding, setEncoding, problem);
+        return new ServerCapabilities(releaseEncoding, extendEncoding, setEncoding, problem, readWriteProblem,
+                evictionProblem);
+    }
+
+    /** The capabilities with what the node lacks; each null for nothing. */
+    ServerCapabilities withProblems(String readWrite, String eviction) {
+        return new ServerCapabilities(releaseEncoding, extendEncoding, setEncoding, wakeUpProblem, readWrite, eviction);
+    }
+
+    /** Whether the node must not get an acquire, because the user has no right to a command of its release. */
+    boolean isForbidden(LockKind lock, CommandKind kind) {
+        return kind.isAcquire && readWriteProblem != null && (lock == LockKind.READ || lock == LockKind.WRITE);
     }
 }

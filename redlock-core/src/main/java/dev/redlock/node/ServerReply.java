@@ -48,6 +48,15 @@ final class ServerReply {
                 + ": a node must be an independent master, configure the address of one";
     }
 
+    /** The text of a string; empty for anything else. */
+    static String textOf(RespValue value) {
+        try {
+            return value.asText();
+        } catch (IllegalStateException e) {
+            return "";
+        }
+    }
+
     /** {@code TIME}: microseconds since the epoch; -1 if the reply is invalid, or out of range. */
     static long microsecondsOf(RespValue reply) {
         if (!reply.type().isAggregate() || reply.isNull()) {
@@ -70,6 +79,9 @@ final class ServerReply {
 
     /** The problem that an invalid reply to {@code TIME} is. */
     static String problemOf(RespValue reply) {
+        if (RightsProbe.Denial.of(reply) == RightsProbe.Denial.UNKNOWN) {
+            return RightsProbe.problemOf("TIME", RightsProbe.Denial.UNKNOWN, "which the clock watch needs");
+        }
         String use = ", or turn the clock watch off";
         return "TIME failed: " + (reply.isError()
                 ? ErrorAdvice.ofCommand(codeOf(reply.asText()), use)

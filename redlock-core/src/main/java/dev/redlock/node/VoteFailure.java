@@ -27,8 +27,8 @@ public enum VoteFailure {
     CLOCK_JUMPED("granted, but its clock jumped"),
     /** The node granted, but was a replica before the round was decided. */
     PROMOTED("granted, but it was promoted again"),
-    /** The node granted, but was flushed or restarted before the round was decided. */
-    KEYS_LOST("granted, but it was flushed or restarted"),
+    /** The node granted, but a database of it was flushed, or it was restarted, before the round was decided. */
+    KEYS_LOST("granted, but a database of it was flushed, or it was restarted"),
     /** The node granted, but with a fencing counter further ahead than a counter can be. */
     FENCE_OUT_OF_RANGE("granted, but its fencing counter is out of range"),
     /** The node is loading its data set. */

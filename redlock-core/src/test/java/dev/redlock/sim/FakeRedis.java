@@ -50,6 +50,7 @@ public final class FakeRedis {
     private final Set<String> scripts = new HashSet<>();
     private final List<InjectedError> injected = new ArrayList<>();
     private final Map<String, RespValue> answers = new TreeMap<>();
+    private final Map<String, String> denied = new TreeMap<>();
     private final List<String> log = new ArrayList<>();
     private int generation;
     private int replicationCount;
@@ -64,6 +65,8 @@ public final class FakeRedis {
     private int replicaCount;
     private int minReplicas;
     private int maxLagSeconds = 10;
+    private long maxMemory;
+    private String evictionPolicy = "noeviction";
     private String modeField = "redis_mode:standalone";
     private String user = "default";
     private String password;
@@ -323,6 +326,12 @@ public final class FakeRedis {
         modeField = "redis_mode:cluster";
     }
 
+    /** Sets what INFO shows about the eviction of keys. */
+    public void eviction(long newMaxMemory, String newPolicy) {
+        maxMemory = newMaxMemory;
+        evictionPolicy = newPolicy;
+    }
+
     public void role(String newRole) {
         role = newRole;
     }
@@ -396,6 +405,15 @@ public final class FakeRedis {
      */
     public void failNext(String command, String error, int count) {
         injected.add(new InjectedError(command, error, new int[]{count}));
+    }
+
+    /** Makes a command fail in the script that probes the rights of the user, and nowhere else; null ends it. */
+    public void denyInProbe(String command, String error) {
+        if (error == null) {
+            denied.remove(command);
+        } else {
+            denied.put(command, error);
+        }
     }
 
     /** Sets the reply to a command for all clients; "INFO server" and the like select one form of it. */
@@ -696,12 +714,8 @@ public final class FakeRedis {
         if (password != null && !session.isIn) {
             return error("NOAUTH Authentication required.");
         }
-        if (command.equals("EVAL") && words.get(2).equals("0")) {
-            // A probe: the script reads the clock and may write.
-            return hasEffectReplication
-                    ? RespValue.integer(0)
-                    : error("ERR Error running script (call to f_1): @user_script:1: @user_script: 1: Write commands"
-                            + " not allowed after non deterministic commands. ");
+        if (command.equals("EVALSHA") && words.get(2).equals("0") && scripts.contains(words.get(1))) {
+            return probeOfRights();
         }
         if (isProbe(words)) {
             commandCounts.merge("probe", 1, Integer::sum);
@@ -809,7 +823,8 @@ public final class FakeRedis {
 
     /** A conditional command with which a client probes the server. */
     private static boolean isProbe(List<String> words) {
-        if (words.size() == 7 && words.get(0).equals("MSETEX") && words.get(2).endsWith(SET_PROBE_NAME)) {
+        if (words.size() == 7 && words.get(0).equals("MSETEX") && words.get(2).endsWith(SET_PROBE_NAME)
+                || words.size() == 6 && words.get(0).equals("SET") && words.get(1).endsWith(SET_PROBE_NAME)) {
             return true;
         }
         return words.size() > 2 && words.get(1).endsWith(PROBE_NAME)
@@ -827,6 +842,18 @@ public final class FakeRedis {
             case "EVALSHA", "EVAL" -> !words.get(3).startsWith(permittedPrefix);
             default -> false;
         };
+    }
+
+    /** The script reads the clock, and then runs each command that the scripts of locks need. */
+    private RespValue probeOfRights() {
+        if (!hasEffectReplication) {
+            return RespValue.array(RespValue.bulk("SET @user_script: 1: Write commands not allowed after non"
+                    + " deterministic commands. Call redis.replicate_commands() at the start of your script."));
+        }
+        return RespValue.array(denied.entrySet()
+                .stream()
+                .map(entry -> RespValue.bulk(entry.getKey() + " " + entry.getValue()))
+                .toArray(RespValue[]::new));
     }
 
     private String takeError(List<String> words, String command, String script) {
@@ -890,6 +917,8 @@ public final class FakeRedis {
             // The uptime is the difference of two rounded clocks, as in Redis.
             case "server" -> "# Server\r\nredis_version:7.0.15\r\n" + valkeyVersion() + modeField + "\r\nrun_id:"
                     + runId + "\r\nuptime_in_seconds:" + (wallUs() / US_PER_S - startSeconds) + "\r\n";
+            case "memory" -> "# Memory\r\nused_memory:1000000\r\nmaxmemory:" + maxMemory
+                    + "\r\nmaxmemory_policy:" + evictionPolicy + "\r\n";
             case "keyspace" -> "# Keyspace\r\n"
                     + (keys.isEmpty() ? "" : "db0:keys=" + keys.size() + ",expires=0,avg_ttl=0\r\n");
             default -> "# Replication\r\nrole:" + (member == null ? role : member.role())
@@ -1357,6 +1386,11 @@ public final class FakeRedis {
         for (int i = 3; i < words.size(); i++) {
             switch (words.get(i).toUpperCase(Locale.ROOT)) {
                 case "NX" -> isOnlyIfAbsent = true;
+                case "XX" -> {
+                    if (find(words.get(1)) == null) {
+                        return bulkOrNull(session, null);
+                    }
+                }
                 case "PX" -> ttlMs = Long.parseLong(words.get(++i));
                 default -> {
                     return error("ERR syntax error");
