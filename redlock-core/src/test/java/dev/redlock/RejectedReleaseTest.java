@@ -208,7 +208,7 @@ class RejectedReleaseTest extends VirtualTest {
 
     /** The client connects again, and its handshake loads the scripts. */
     private static boolean hasNewConnection(String error) {
-        return error.startsWith("READONLY") || error.startsWith("MASTERDOWN");
+        return error.startsWith("LOADING") || error.startsWith("READONLY") || error.startsWith("MASTERDOWN");
     }
 
     static Stream<Arguments> errorsAndForms() {
