@@ -83,7 +83,7 @@ public final class AcquireOptions {
     /**
      * Reports the loss and the automatic extensions of the lease.
      *
-     * @param leaseListener called on the event loop
+     * @param leaseListener called by {@link RedlockContext#callbackExecutor}
      */
     public AcquireOptions listener(LeaseListener leaseListener) {
         Objects.requireNonNull(leaseListener, "lease listener is null");

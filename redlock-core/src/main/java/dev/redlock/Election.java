@@ -5,11 +5,14 @@ import dev.redlock.api.Lease;
 import dev.redlock.api.LeaseListener;
 import dev.redlock.api.LeaseState;
 import dev.redlock.engine.AcquireSpec;
+import dev.redlock.engine.CallbackExecutor;
 import dev.redlock.engine.LeaseHandle;
 import dev.redlock.engine.LockKey;
+import dev.redlock.engine.LoopListener;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.function.Consumer;
 
 /**
@@ -33,15 +36,13 @@ public final class Election implements AutoCloseable {
 
     Election(ConnectedClient client, LockKey key, AcquireOptions options, Consumer<? super Term> onElected) {
         LeaseListener next = options.spec.listener;
-        AcquireOptions fenced = options.fenced().listener((lease, state) -> {
-            try {
-                onLost(lease, state);
-            } finally {
-                if (next != null) {
-                    next.onLost(lease, state);
-                }
+        LoopListener listener = (lease, state) -> {
+            onLost(lease, state);
+            if (next != null) {
+                callbacks().notifyLostInOrder(next, lease, state);
             }
-        });
+        };
+        AcquireOptions fenced = options.fenced().listener(listener);
         this.client = client;
         this.key = key;
         this.spec = (fenced.spec.extensionCountMax == 0 ? fenced.autoExtend() : fenced).spec;
@@ -57,6 +58,7 @@ public final class Election implements AutoCloseable {
 
         private final Lease lease;
         private final CompletableFuture<LeaseState> end = new CompletableFuture<>();
+        private final AtomicBoolean hasEnded = new AtomicBoolean();
 
         Term(Lease lease) {
             this.lease = lease;
@@ -64,7 +66,7 @@ public final class Election implements AutoCloseable {
 
         /** @return true if this candidate leads at this moment; to be asked before each step that matters */
         public boolean isHeld() {
-            return !end.isDone() && lease.isHeld();
+            return !hasEnded.get() && lease.isHeld();
         }
 
         /** @return the token for the protected resource to check; see {@link Lease#fencingToken()} */
@@ -73,8 +75,8 @@ public final class Election implements AutoCloseable {
         }
 
         /**
-         * The end of the term. Its functions run once, on the event loop or the thread that resigns or closes, before
-         * this candidate releases the lock. They must not block.
+         * The end of the term. Its functions run once: after a loss by {@link RedlockContext#callbackExecutor}, or on the
+         * thread that resigns or closes, before this candidate releases the lock.
          *
          * @return completed with {@link LeaseState#LOST}, {@link LeaseState#EXPIRED}, or {@link LeaseState#RELEASED} if
          *         this candidate has resigned or was closed
@@ -85,10 +87,27 @@ public final class Election implements AutoCloseable {
 
         /** Ends the term. The candidate joins the election again a second later. */
         public void resign() {
-            if (end.complete(LeaseState.RELEASED)) {
+            if (end()) {
                 lease.releaseAsync();
                 joinLater();
             }
+        }
+
+        /** This candidate gives the lock back. */
+        private boolean end() {
+            boolean isFirst = hasEnded.compareAndSet(false, true);
+            if (isFirst) {
+                end.complete(LeaseState.RELEASED);
+            }
+            return isFirst;
+        }
+
+        private boolean endAfterLoss(LeaseState state) {
+            boolean isFirst = hasEnded.compareAndSet(false, true);
+            if (isFirst) {
+                callbacks().execute(() -> end.complete(state));
+            }
+            return isFirst;
         }
     }
 
@@ -106,7 +125,16 @@ public final class Election implements AutoCloseable {
     }
 
     private void joinLater() {
-        CompletableFuture.delayedExecutor(REJOIN_DELAY_S, TimeUnit.SECONDS).execute(this::join);
+        CompletableFuture.delayedExecutor(REJOIN_DELAY_S, TimeUnit.SECONDS).execute(this::joinInOrder);
+    }
+
+    /** When the function for the last term has returned: a candidate whose function is stuck does not lead again. */
+    private void joinInOrder() {
+        callbacks().executeInOrder(this, this::join);
+    }
+
+    private CallbackExecutor callbacks() {
+        return client.engine.callbacks();
     }
 
     private void onOutcome(AcquireOutcome outcome) {
@@ -125,6 +153,14 @@ public final class Election implements AutoCloseable {
             onLost(lease, lease.state());
             return;
         }
+        callbacks().executeInOrder(this, () -> startTerm(elected));
+    }
+
+    private void startTerm(Term elected) {
+        if (elected.hasEnded.get()) {
+            // Before this function had a thread.
+            return;
+        }
         boolean isAccepted = false;
         try {
             onElected.accept(elected);
@@ -138,8 +174,8 @@ public final class Election implements AutoCloseable {
 
     private void onLost(Lease lease, LeaseState state) {
         Term last = term;
-        if (last != null && last.lease == lease && last.end.complete(state)) {
-            join();
+        if (last != null && last.lease == lease && last.endAfterLoss(state)) {
+            joinInOrder();
         }
     }
 
@@ -148,7 +184,7 @@ public final class Election implements AutoCloseable {
         isClosed = true;
         Term last = term;
         if (last != null) {
-            last.end.complete(LeaseState.RELEASED);
+            last.end();
         }
     }
 

@@ -7,6 +7,7 @@ import dev.redlock.api.IdlePolicy;
 import dev.redlock.api.RestartGuardMode;
 import dev.redlock.api.TransportKind;
 import dev.redlock.engine.AcquireSpec;
+import dev.redlock.engine.CallbackExecutor;
 import dev.redlock.engine.ClientConfig;
 import dev.redlock.engine.KeyText;
 import dev.redlock.engine.LeaseTerms;
@@ -22,6 +23,7 @@ import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.List;
 import java.util.Objects;
+import java.util.concurrent.Executor;
 import java.util.function.Consumer;
 
 /**
@@ -57,6 +59,7 @@ public final class RedlockContext extends LockSettings {
     private int flightRecorderEvents = 4096;
     private long slowAcquireNs = Long.MAX_VALUE;
     private Consumer<String> flightRecordListener;
+    private Executor callbackExecutor;
     private boolean isConcluded;
 
     /** A context with every option at its default and no nodes. */
@@ -165,7 +168,6 @@ public final class RedlockContext extends LockSettings {
             throw new IllegalArgumentException("no event loop is given: give one, or the number of loops to run");
         }
         eventLoops = List.of(loops);
-        eventLoopCount = loops.length;
         return this;
     }
 
@@ -185,6 +187,24 @@ public final class RedlockContext extends LockSettings {
      */
     public RedlockContext transport(TransportKind kind) {
         return with(() -> transport = Objects.requireNonNull(kind, "transport is null"));
+    }
+
+    /**
+     * Sets the executor of the functions that may take time: those that depend on completion stages, the tasks of
+     * {@link Redlock#runAsync}, listeners, and the functions of an {@link Election}. The listener of one lease hears of
+     * its events in order, one at a time. {@link dev.redlock.api.AcquireCallback}, its siblings for release and extension,
+     * and retry policies stay on the event loop.
+     *
+     * <p>The executor has to accept a function without waiting, and to run each one. If it rejects one, or was shut down
+     * with functions in its queue, threads of the client run them. So they do if a loss waits for a second or two: a pool
+     * whose threads are all blocked does not hide it.
+     *
+     * @param executor default: daemon threads of the client, up to 16 for stages and as many for listeners, that start
+     *                 when they are needed; with {@link #eventLoops(EventLoop...)}, the event loop. {@code Runnable::run}
+     *                 means the event loop too, which saves the change of the thread: then no function may block
+     */
+    public RedlockContext callbackExecutor(Executor executor) {
+        return with(() -> callbackExecutor = Objects.requireNonNull(executor, "callback executor is null"));
     }
 
     /**
@@ -213,7 +233,7 @@ public final class RedlockContext extends LockSettings {
      * of the lock and of the nodes. Each event loop makes at most one report per second; a report has the number of
      * those left out.
      *
-     * @param listener called on the event loop, so it must not block; default: the log, at level WARNING
+     * @param listener run by the {@link #callbackExecutor}; default: the log, at level WARNING
      */
     public RedlockContext flightRecordListener(Consumer<String> listener) {
         return with(() -> flightRecordListener = Objects.requireNonNull(listener, "flight record listener is null"));
@@ -242,12 +262,14 @@ public final class RedlockContext extends LockSettings {
         checkNameInValues();
         checkThrifty();
         isConcluded = true;
+        CallbackExecutor callbacks = new CallbackExecutor(callbackExecutor, !eventLoops.isEmpty());
         return new ClientConfig(new ClientConfig.Nodes(nodes.all(), nodes.majority(), nodeOptions(terms)),
                 new ClientConfig.Names(keyPrefix, resourceLengthMax, isNameInValues ? clientName : null), terms,
                 new ClientConfig.Attempts(isThrifty, commandMode, retryPolicy, defaultWaitNs, spinNs),
                 new ClientConfig.Limits(inFlightMax, waitersMax, localHandoffsMax, autoExtendedLeasesMax,
                         wakeUpKeysMax(), retainedLeasesMax),
-                new ClientConfig.Loops(eventLoops, eventLoopCount, idlePolicy, transport, closeTimeoutNs,
+                new ClientConfig.Loops(eventLoops, new ClientConfig.OwnLoops(eventLoopCount, idlePolicy, transport),
+                        closeTimeoutNs, callbacks,
                         new ClientConfig.Telemetry(flightRecorderEvents, slowAcquireNs, flightRecordListener)));
     }
 

@@ -154,12 +154,12 @@ abstract class ScopedClient extends ConnectedClient {
      * it or of all its dependent stages, ends the wait for the lock. A task that has started is not stopped, and keeps
      * its lock to its end. {@link AcquireOptions#autoExtend(java.time.Duration)} limits a task that never ends.
      *
-     * @param task     called on the event loop, or on the calling thread if the lock is acquired already, so it must
-     *                 not block; it checks {@link Lease#isHeld()} before steps that matter. What it throws, and null,
+     * @param task     called by {@link RedlockContext#callbackExecutor}, or on the calling thread if the lock is acquired
+     *                 already; it checks {@link Lease#isHeld()} before steps that matter. What it throws, and null,
      *                 count as a stage that has failed
      * @param <T>      the type of the task's value
      * @return completed after the release: with the outcome of the acquisition and the value, or with the failure of
-     *         the task. Dependent stages run on the event loop
+     *         the task. Dependent stages run where the task is called
      */
     @CheckReturnValue
     public <T> CompletionStage<RunOutcome<T>> runAsync(String resource, AcquireOptions options,
@@ -192,7 +192,9 @@ abstract class ScopedClient extends ConnectedClient {
      * @param options   of the lock, whose ttl is the time until the next leader if this process dies. The lock is
      *                  always fenced, and extended without a limit unless the options have one. They need no wait
      *                  budget; their listener gets the losses only
-     * @param onElected called on the event loop for each term, so it must not block; if it throws, the term ends
+     * @param onElected called for each term by {@link RedlockContext#callbackExecutor}; if it throws, the term ends. It
+     *                  may work as long as {@link Election.Term#isHeld}, unless that executor is the event loop: the
+     *                  candidate joins again after it has returned
      * @throws IllegalArgumentException if the resource or the ttl is out of range, or the options are for reading,
      *                                  writing or a permit
      */
@@ -242,7 +244,8 @@ abstract class ScopedClient extends ConnectedClient {
 
     /**
      * Acquires a lock without blocking, and waits for it as {@link Redlock#acquire(String, AcquireOptions)} does.
-     * Dependent stages run on the event loop, or on the calling thread if the stage is complete already.
+     * Dependent stages are run by {@link RedlockContext#callbackExecutor}, or on the calling thread if the stage is
+     * complete already.
      *
      * <p>{@code toCompletableFuture().cancel}, {@code completeExceptionally} and {@code orTimeout} cancel the
      * acquisition. The first two also release a lock that it has acquired already, unless it is taken: a call of

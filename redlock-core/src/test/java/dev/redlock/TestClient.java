@@ -23,7 +23,7 @@ public final class TestClient {
 
     public TestClient(RedlockContext context, Supplier<IoTransport> transports, NanoClock clock,
             long seed, EventLoop... loops) {
-        engine = new TestEngine(context.conclude(), transports, clock, seed, loops);
+        engine = new TestEngine(context.eventLoops(loops).conclude(), transports, clock, seed, loops);
         redlock = new Redlock(engine.lockEngine());
     }
 

@@ -3,7 +3,8 @@ package dev.redlock.api;
 /**
  * Receives the loss and the automatic extensions of a held lease.
  *
- * @threading event-loop-confined: called on the client's event loop, so it must not block
+ * @threading any thread: called by {@link dev.redlock.RedlockContext#callbackExecutor}, for one lease in order and one
+ *            event at a time
  */
 public interface LeaseListener {
 

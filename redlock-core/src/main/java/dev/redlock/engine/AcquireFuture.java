@@ -20,7 +20,7 @@ final class AcquireFuture extends DependentStage<AcquireOutcome> {
         this.offer = new OfferedOutcome(lease);
     }
 
-    /** The acquisition has ended. On the event loop. */
+    /** The acquisition has ended. Called once. */
     void deliver() {
         if (!tryComplete(offer)) {
             lease.cancel();

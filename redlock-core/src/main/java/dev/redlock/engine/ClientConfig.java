@@ -87,15 +87,30 @@ public record ClientConfig(Nodes nodes, Names names, LeaseTerms terms, Attempts 
      * The options of a client's event loops.
      *
      * @param given          the given loops; empty if the client runs its own
-     * @param count          number of loops, given or own
-     * @param idlePolicy     idle policy of the client's own loops
-     * @param transport      transport of the client's own loops
+     * @param own            the loops that the client runs itself
      * @param closeTimeoutNs timeout of {@code close()}
+     * @param callbacks      runs the functions of the user that may take time
      * @param telemetry      options of the flight recorder
      * @threading            immutable
      */
-    public record Loops(List<EventLoop> given, int count, IdlePolicy idlePolicy, TransportKind transport,
-            long closeTimeoutNs, Telemetry telemetry) {
+    public record Loops(List<EventLoop> given, OwnLoops own, long closeTimeoutNs, CallbackExecutor callbacks,
+            Telemetry telemetry) {
+
+        /** Returns the number of loops. */
+        int count() {
+            return given.isEmpty() ? own.count() : given.size();
+        }
+    }
+
+    /**
+     * The options of event loops that the client runs itself.
+     *
+     * @param count      number of loops
+     * @param idlePolicy what a loop without work does
+     * @param transport  their transport
+     * @threading        immutable
+     */
+    public record OwnLoops(int count, IdlePolicy idlePolicy, TransportKind transport) {
     }
 
     /**

@@ -87,8 +87,8 @@ public final class ClientLoops {
                 .stream()
                 .flatMap(voter -> voter.servers().stream())
                 .anyMatch(NodeAddress::isUnixSocket);
-        NettyTransport.Choice choice = chooseTransport(config.loops().transport(), needsUnixSockets);
-        return onOwnLoops(config, Collections.nCopies(config.loops().count(), choice.transport()),
+        NettyTransport.Choice choice = chooseTransport(config.loops().own().transport(), needsUnixSockets);
+        return onOwnLoops(config, Collections.nCopies(config.loops().own().count(), choice.transport()),
                 choice.description());
     }
 
@@ -100,7 +100,7 @@ public final class ClientLoops {
         for (int i = 0; i < conductors.length; i++) {
             IoTransport transport = transports.get(i);
             EventLoopRunner thread = EventLoopRunner.start(transport.newIoHandlerFactory(),
-                    config.loops().idlePolicy(), "redlock-" + i);
+                    config.loops().own().idlePolicy(), "redlock-" + i);
             threads.add(thread);
             conductors[i] = newConductor(config, thread.loop(), transport);
         }
@@ -348,8 +348,13 @@ public final class ClientLoops {
         }
         CompletableFuture.allOf(parts.toArray(new CompletableFuture<?>[0]))
                 .thenRun(() -> report.complete(sumOf(parts)));
-        report.thenRun(() -> ownThreads.forEach(thread -> thread.loop().shutdownGracefully(0, 1, TimeUnit.SECONDS)));
+        report.thenRun(this::endThreads);
         return report;
+    }
+
+    private void endThreads() {
+        config.loops().callbacks().close();
+        ownThreads.forEach(thread -> thread.loop().shutdownGracefully(0, 1, TimeUnit.SECONDS));
     }
 
     /**

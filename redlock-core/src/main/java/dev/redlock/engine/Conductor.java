@@ -199,6 +199,7 @@ final class Conductor extends ClaimFailures implements LeaseLoop {
             return;
         }
         trimmedNs = nowNs;
+        services.config.loops().callbacks().poll(nowNs);
         claims.trim();
         scheduler.trim();
         keeper.retention.trim();

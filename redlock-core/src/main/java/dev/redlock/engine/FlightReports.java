@@ -21,15 +21,17 @@ final class FlightReports {
     private final Executor loop;
     private final Supplier<FlightRecord> recorder;
     private final Consumer<String> listener;
+    private final CallbackExecutor callbacks;
     private boolean hasReported;
     private long reportedNs;
     private long leftOutCount;
 
-    /** A null listener writes the reports to the log. */
-    FlightReports(Executor loop, Supplier<FlightRecord> recorder, Consumer<String> listener) {
+    /** Without a listener in the options, the reports are written to the log. */
+    FlightReports(Executor loop, Supplier<FlightRecord> recorder, ClientConfig.Loops options) {
         this.loop = loop;
         this.recorder = recorder;
-        this.listener = listener;
+        this.listener = options.telemetry().flightRecordListener();
+        this.callbacks = options.callbacks();
     }
 
     void onSlowAcquire(LockKey key, AcquireOutcome.Kind outcome, long durationNs, long nowNs) {
@@ -80,8 +82,12 @@ final class FlightReports {
             Log.log(System.Logger.Level.WARNING, "{0}", text.toString());
             return;
         }
+        callbacks.executeInOrder(this, () -> notifyListener(text.toString()));
+    }
+
+    private void notifyListener(String report) {
         try {
-            listener.accept(text.toString());
+            listener.accept(report);
         } catch (RuntimeException | Error e) {
             UserCallbacks.logThrown("flight record listener", e);
         }

@@ -11,13 +11,20 @@ public abstract class LeaseClient {
 
     final ClientConfig config;
     final NanoClock clock;
+    final CallbackExecutor callbacks;
     /** Time that a blocking call spins before it parks. */
     final long spinNs;
 
     LeaseClient(ClientConfig config, NanoClock clock) {
         this.config = config;
         this.clock = clock;
+        this.callbacks = config.loops().callbacks();
         this.spinNs = config.attempts().spinNs();
+    }
+
+    /** @return what runs the functions of the user that may take time */
+    public final CallbackExecutor callbacks() {
+        return callbacks;
     }
 
     /** @return number of nodes */

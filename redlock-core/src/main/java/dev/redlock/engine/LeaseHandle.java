@@ -221,7 +221,7 @@ public final class LeaseHandle extends LeaseView {
     @Override
     public CompletionStage<ReleaseOutcome> releaseAsync() {
         CompletableFuture<ReleaseOutcome> future = new CompletableFuture<>();
-        release((lease, outcome) -> future.complete(outcome));
+        release((lease, outcome) -> client.callbacks.complete(future, outcome));
         return future;
     }
 
@@ -262,7 +262,7 @@ public final class LeaseHandle extends LeaseView {
     @Override
     public CompletionStage<ExtendOutcome> extendAsync(Duration ttl) {
         CompletableFuture<ExtendOutcome> future = new CompletableFuture<>();
-        extend(Durations.millisOf("ttl", ttl), (lease, outcome) -> future.complete(outcome));
+        extend(Durations.millisOf("ttl", ttl), (lease, outcome) -> client.callbacks.complete(future, outcome));
         return future;
     }
 

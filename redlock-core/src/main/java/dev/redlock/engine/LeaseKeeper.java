@@ -24,6 +24,7 @@ final class LeaseKeeper {
     private final TimerWheel timers;
     private final LoopTelemetry telemetry;
     private final ConductorCounters counters;
+    private final CallbackExecutor callbacks;
     /** Those who wait for the ends of leases, and the locks that stay after them. Set before the first lease. */
     Waiters waiters;
     Retention retention;
@@ -36,6 +37,7 @@ final class LeaseKeeper {
         this.timers = services.timers;
         this.telemetry = services.telemetry;
         this.counters = services.counters;
+        this.callbacks = services.config.loops().callbacks();
         this.extensions = new ExtendOperation(services, this);
         this.loss = new LeaseLoss(services, this);
         this.kept = new KeptLocks(services, this);
@@ -168,7 +170,7 @@ final class LeaseKeeper {
         if (isManual) {
             lease.completeExtend(outcome);
         } else if (isCounted && lease.spec.listener != null) {
-            UserCallbacks.notifyExtended(lease.spec.listener, lease, claim.extension.automaticCount);
+            callbacks.notifyExtended(lease.spec.listener, lease, claim.extension.automaticCount);
         }
         if (lease.isExtensionAccepted() && lease.claim == claim && !claim.isExtending()) {
             extend(lease);

@@ -17,10 +17,12 @@ final class LeaseLoss {
 
     private final LoopServices services;
     private final LeaseKeeper keeper;
+    private final CallbackExecutor callbacks;
 
     LeaseLoss(LoopServices services, LeaseKeeper keeper) {
         this.services = services;
         this.keeper = keeper;
+        this.callbacks = services.config.loops().callbacks();
     }
 
     /**
@@ -70,7 +72,7 @@ final class LeaseLoss {
             if (lease.isExtensionAccepted()) {
                 lease.completeExtend(extendOutcome);
             }
-            UserCallbacks.notifyLost(listener, lease, state);
+            callbacks.notifyLost(listener, lease, state);
             keeper.waiters.handOff(key, lockedKey);
         }
     }

@@ -94,13 +94,14 @@ public final class LockEngine extends LeaseClient {
     /**
      * Acquires without blocking; see {@link AcquireFuture}.
      *
-     * @return completed with the outcome, on the event loop
+     * @return completed with the outcome, by the {@link CallbackExecutor}
      * @throws IllegalArgumentException if the ttl is out of range
      */
     public CompletionStage<AcquireOutcome> acquireAsync(LockKey key, AcquireSpec spec, long waitNs) {
         LeaseHandle lease = newLease();
         AcquireFuture future = new AcquireFuture(lease);
-        acquire(lease, key, spec, waitNs, outcome -> future.deliver());
+        Runnable delivery = future::deliver;
+        acquire(lease, key, spec, waitNs, outcome -> callbacks.execute(delivery));
         return future;
     }
 

@@ -50,8 +50,7 @@ final class RareEvents {
         this.addresses = config.nodes().addresses().stream().map(Object::toString).toArray(String[]::new);
         this.nodeStates = new NodeState[addresses.length];
         Arrays.fill(nodeStates, NodeState.WAITING);
-        this.reports = new FlightReports(executor, this::flightRecord,
-                config.loops().telemetry().flightRecordListener());
+        this.reports = new FlightReports(executor, this::flightRecord, config.loops());
     }
 
     // ---- for the client ---------------------------------------------------------------------------------------------

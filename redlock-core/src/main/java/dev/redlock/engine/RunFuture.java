@@ -70,7 +70,7 @@ public final class RunFuture<T> extends DependentStage<RunOutcome<T>> {
     private static void release(LeaseHandle lease, short use, Runnable next) {
         try {
             if (lease.useCount() == use) {
-                lease.release((released, how) -> next.run());
+                lease.release((released, how) -> lease.client.callbacks.execute(next));
                 return;
             }
         } catch (RuntimeException | Error e) {

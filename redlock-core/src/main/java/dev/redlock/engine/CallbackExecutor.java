@@ -1,0 +1,288 @@
+package dev.redlock.engine;
+
+import dev.redlock.api.Lease;
+import dev.redlock.api.LeaseListener;
+import dev.redlock.api.LeaseState;
+import dev.redlock.node.Log;
+import java.util.Set;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.ConcurrentLinkedQueue;
+import java.util.concurrent.Executor;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.atomic.AtomicBoolean;
+
+/**
+ * Runs the functions of users that may take time: of completion stages, tasks, listeners and elections. The change of
+ * the state that causes one is complete before. There are three ways:
+ * <ul>
+ * <li>on threads of the client, those of listeners apart from all others;
+ * <li>by an executor of the user, whose failures lead to the threads of the client;
+ * <li>on the event loop, inside the call: the default on loops of the user.
+ * </ul>
+ *
+ * <p>Each function runs once, whatever an executor does. If no thread can start, it runs on the event loop.
+ *
+ * @threading any thread
+ */
+public final class CallbackExecutor {
+
+    private static final long SECOND_NS = 1_000_000_000;
+
+    /** Null for threads of the client. */
+    private final Executor chosen;
+    private final boolean isInline;
+    private final CallbackThreads threads;
+    private final CallbackThreads listenerThreads;
+    /** The events that wait, by their owner. */
+    private final ConcurrentHashMap<Object, Lane> lanes = new ConcurrentHashMap<>();
+    /** The tasks that an executor service of the user has accepted and not started. */
+    private final Set<Once> pending = ConcurrentHashMap.newKeySet();
+    private final AtomicBoolean isRejectionLogged = new AtomicBoolean();
+    private final AtomicBoolean isStartFailureLogged = new AtomicBoolean();
+    private volatile int secondCount;
+    private volatile long secondNs;
+
+    /**
+     * Creates one that has no thread yet.
+     *
+     * @param chosen   the executor of the user; null for none
+     * @param isInline whether functions run on the event loop if there is none
+     */
+    public CallbackExecutor(Executor chosen, boolean isInline) {
+        this(chosen, isInline, new CallbackThreads("redlock-callback"), new CallbackThreads("redlock-listener"));
+    }
+
+    CallbackExecutor(Executor chosen, boolean isInline, CallbackThreads threads, CallbackThreads listenerThreads) {
+        this.threads = threads;
+        this.listenerThreads = listenerThreads;
+        this.chosen = chosen;
+        this.isInline = isInline && chosen == null;
+    }
+
+    /**
+     * A function that runs once.
+     *
+     * @threading any thread
+     */
+    private static class Once extends AtomicBoolean implements Runnable {
+
+        private static final long serialVersionUID = 1L;
+
+        private final transient Runnable function;
+        private final transient Set<Once> pending;
+
+        Once(Runnable function, Set<Once> pending) {
+            this.function = function;
+            this.pending = pending;
+        }
+
+        @Override
+        public void run() {
+            if (compareAndSet(false, true)) {
+                pending.remove(this);
+                runSafely(function);
+            }
+        }
+    }
+
+    /**
+     * The events of one lease, or of another owner, that run one after the other.
+     *
+     * @threading any thread
+     */
+    private final class Lane implements Runnable {
+
+        private final Object owner;
+        private final ConcurrentLinkedQueue<Runnable> events = new ConcurrentLinkedQueue<>();
+        private final Once task = new Once(this, pending);
+        /** When its loss came; -1 without one. */
+        private volatile int lossSecond = -1;
+
+        Lane(Object owner) {
+            this.owner = owner;
+        }
+
+        @Override
+        public void run() {
+            do {
+                for (Runnable event = events.poll(); event != null; event = events.poll()) {
+                    runSafely(event);
+                }
+            } while (lanes.computeIfPresent(owner, (any, lane) -> events.isEmpty() ? null : lane) != null);
+        }
+    }
+
+    private static void runSafely(Runnable function) {
+        try {
+            function.run();
+        } catch (Throwable e) {
+            // Functions in other languages throw checked exceptions too.
+            UserCallbacks.logThrown("function of a stage or listener", e);
+        }
+    }
+
+    // ---- stages -----------------------------------------------------------------------------------------------------
+
+    /** Runs a function. */
+    public void execute(Runnable function) {
+        if (isInline) {
+            runSafely(function);
+            return;
+        }
+        Once task;
+        try {
+            task = new Once(function, pending);
+        } catch (OutOfMemoryError e) {
+            runSafely(function);
+            return;
+        }
+        submit(task, threads);
+    }
+
+    /** Completes a stage. */
+    <T> void complete(CompletableFuture<T> stage, T value) {
+        Runnable function;
+        try {
+            function = () -> stage.complete(value);
+        } catch (OutOfMemoryError e) {
+            stage.complete(value);
+            return;
+        }
+        execute(function);
+    }
+
+    private void submit(Once task, CallbackThreads own) {
+        if (chosen == null || !isAccepted(task)) {
+            runOn(own, task);
+        }
+    }
+
+    private boolean isAccepted(Once task) {
+        try {
+            if (chosen instanceof ExecutorService) {
+                pending.add(task);
+            }
+            chosen.execute(task);
+            return true;
+        } catch (Throwable e) {
+            if (!isRejectionLogged.getAndSet(true)) {
+                Log.error("the callback executor does not accept a function; threads of the client run it, also each"
+                        + " later one that is not accepted: size the executor for all functions, and shut it down after"
+                        + " the client is closed", e);
+            }
+            return false;
+        }
+    }
+
+    private void runOn(CallbackThreads own, Once task) {
+        try {
+            own.execute(task);
+        } catch (RuntimeException | Error e) {
+            if (!isStartFailureLogged.getAndSet(true)) {
+                Log.error("no thread can start for the functions of stages and listeners; they run on the event loop,"
+                        + " which they must not block, until a thread can start", e);
+            }
+            task.run();
+        }
+    }
+
+    // ---- listeners --------------------------------------------------------------------------------------------------
+
+    /** Runs a function after the earlier ones of its owner. */
+    public void executeInOrder(Object owner, Runnable function) {
+        executeInOrder(owner, function, false);
+    }
+
+    private void executeInOrder(Object owner, Runnable event, boolean isLoss) {
+        if (isInline) {
+            runSafely(event);
+            return;
+        }
+        Lane fresh;
+        Lane lane;
+        try {
+            fresh = new Lane(owner);
+            lane = lanes.compute(owner, (any, present) -> withEvent(present == null ? fresh : present, event, isLoss));
+        } catch (OutOfMemoryError e) {
+            runSafely(event);
+            return;
+        }
+        if (lane == fresh) {
+            submit(lane.task, listenerThreads);
+        }
+    }
+
+    private Lane withEvent(Lane lane, Runnable event, boolean isLoss) {
+        lane.events.add(event);
+        if (isLoss) {
+            lane.lossSecond = secondCount;
+        }
+        return lane;
+    }
+
+    void notifyLost(LeaseListener listener, Lease lease, LeaseState state) {
+        if (listener == null || isInline || listener instanceof LoopListener) {
+            UserCallbacks.notifyLost(listener, lease, state);
+        } else {
+            notifyLostInOrder(listener, lease, state);
+        }
+    }
+
+    /** As the loss listener of a lease, on any thread. */
+    public void notifyLostInOrder(LeaseListener listener, Lease lease, LeaseState state) {
+        executeInOrder(lease, () -> UserCallbacks.notifyLost(listener, lease, state), true);
+    }
+
+    void notifyExtended(LeaseListener listener, Lease lease, int extensionCount) {
+        if (isInline) {
+            UserCallbacks.notifyExtended(listener, lease, extensionCount);
+        } else {
+            executeInOrder(lease, () -> UserCallbacks.notifyExtended(listener, lease, extensionCount), false);
+        }
+    }
+
+    // ---- what an executor of the user does not run ------------------------------------------------------------------
+
+    /**
+     * A loop calls it at least each second. A loss that waits for a busy executor for a second or two runs on a thread of
+     * the client. So do the functions that the executor has dropped at its end.
+     */
+    void poll(long nowNs) {
+        if (chosen == null || secondCount != 0 && nowNs - secondNs < SECOND_NS) {
+            return;
+        }
+        int second = secondCount + 1;
+        secondNs = nowNs;
+        secondCount = second;
+        for (Lane lane : lanes.values()) {
+            if (lane.lossSecond >= 0 && second - lane.lossSecond > 1 && !lane.task.get()) {
+                runOn(listenerThreads, lane.task);
+            }
+        }
+        runDropped();
+    }
+
+    private void runDropped() {
+        if (!pending.isEmpty() && isTerminated()) {
+            pending.forEach(task -> runOn(threads, task));
+        }
+    }
+
+    private boolean isTerminated() {
+        try {
+            return ((ExecutorService) chosen).isTerminated();
+        } catch (RuntimeException | Error e) {
+            return false;
+        }
+    }
+
+    /** The client is closed. Functions that wait still run; idle threads end. */
+    void close() {
+        if (chosen != null) {
+            runDropped();
+        }
+        threads.close();
+        listenerThreads.close();
+    }
+}
