@@ -46,6 +46,8 @@ public final class ClientLoops {
     final Conductor[] conductors;
     private final List<EventLoopRunner> ownThreads;
     private final String transportDescription;
+    /** Null on given loops, which their owner may run or stop at will. */
+    private final StallWatch stallWatch;
     private final AtomicReference<CompletableFuture<CloseReport>> closing = new AtomicReference<>();
 
     ClientLoops(ClientConfig config, Conductor[] conductors, List<EventLoopRunner> ownThreads,
@@ -54,6 +56,7 @@ public final class ClientLoops {
         this.conductors = conductors;
         this.ownThreads = ownThreads;
         this.transportDescription = transportDescription;
+        this.stallWatch = ownThreads.isEmpty() ? null : StallWatch.start(ownThreads);
         for (Conductor conductor : conductors) {
             conductor.quorumWatch.shareWith(conductors[0].quorumWatch);
         }
@@ -354,6 +357,9 @@ public final class ClientLoops {
 
     private void endThreads() {
         config.loops().callbacks().close();
+        if (stallWatch != null) {
+            stallWatch.close();
+        }
         ownThreads.forEach(thread -> thread.loop().shutdownGracefully(0, 1, TimeUnit.SECONDS));
     }
 

@@ -6,6 +6,7 @@ import io.netty.channel.IoHandlerFactory;
 import io.netty.channel.ManualIoEventLoop;
 import io.netty.util.concurrent.FastThreadLocalThread;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicLong;
 
 /**
  * Runs one event loop on a thread of the client, with the configured idle policy. The conductor and its I/O share the
@@ -25,6 +26,8 @@ final class EventLoopRunner implements Runnable {
     private final ManualIoEventLoop loop;
     private final Thread thread;
     private final IdlePolicy idlePolicy;
+    /** Written by the loop. */
+    private final AtomicLong turnCount = new AtomicLong();
     private boolean isIdle;
     private long idleSinceNs;
 
@@ -47,10 +50,26 @@ final class EventLoopRunner implements Runnable {
         return loop;
     }
 
+    /** @return the turns so far; any thread */
+    long turnCount() {
+        return turnCount.getOpaque();
+    }
+
+    /** @return where the thread is; empty if it has ended */
+    StackTraceElement[] stack() {
+        return thread.getStackTrace();
+    }
+
+    @Override
+    public String toString() {
+        return thread.getName();
+    }
+
     @Override
     public void run() {
         while (!loop.isTerminated()) {
             try {
+                turnCount.setOpaque(turnCount.getPlain() + 1);
                 runOnce();
             } catch (RuntimeException | Error e) {
                 Log.error("the event loop threw; it continues", e);
