@@ -30,6 +30,8 @@ final class ReleaseOperation {
     private final FanOut fanOut;
     private final LeaseKeeper keeper;
     private final ReleaseTally tally;
+    /** While the client closes. */
+    private boolean hasUnconfirmed;
 
     ReleaseOperation(LoopServices services, ClaimPool claims, LeaseKeeper keeper, ReleaseTally tally) {
         this.services = services;
@@ -150,7 +152,7 @@ final class ReleaseOperation {
             return;
         }
         Vote vote = value == 1 ? Vote.GRANTED : Vote.REFUSED;
-        if (claim.phase != Claim.Phase.RELEASING && tally.hasUnconfirmed()) {
+        if (hasUnconfirmed) {
             tally.onLateVote(claim, nodeIndex, vote);
         }
         vote(claim, nodeIndex, vote);
@@ -207,6 +209,7 @@ final class ReleaseOperation {
         telemetry.onReleaseEnded(claim, outcome);
         if (services.isClosing) {
             tally.record(claim, lease.resource(), outcome);
+            hasUnconfirmed |= outcome == ReleaseOutcome.UNKNOWN;
         }
         lease.endRelease(outcome);
     }

@@ -28,10 +28,6 @@ final class ReleaseTally {
         }
     }
 
-    boolean hasUnconfirmed() {
-        return !unconfirmed.isEmpty();
-    }
-
     /** A node has replied after the release has ended for its caller. */
     void onLateVote(Claim claim, int nodeIndex, Vote vote) {
         if (!unconfirmed.containsKey(claim)) {
