@@ -140,6 +140,14 @@ public final class RedlockCounters {
         return loops.count(ConductorCounters.EXPIRED);
     }
 
+    /**
+     * Times at which the clock of this machine had stood still, as in a suspend or a migration. Each event loop finds
+     * it on its own; this is the highest of their counts.
+     */
+    public long clockStandstillCount() {
+        return loops.highestCount(ConductorCounters.STOOD_STILL);
+    }
+
     /** @return pushes of nodes that woke a waiting acquisition */
     public long wokenCount() {
         return loops.count(ConductorCounters.WOKEN);

@@ -225,6 +225,8 @@ public final class RedlockMetrics implements MeterBinder {
                 addCount("redlock.releases", "outcome", outcome.name(), counters -> counters.releaseCount(outcome),
                         "Releases of leases");
             }
+            addCount("redlock.clock.standstills", RedlockCounters::clockStandstillCount,
+                    "Times at which the clock of this machine had stood still");
             addCount("redlock.rollbacks", RedlockCounters::rolledBackCount, "Attempts that were rolled back");
             addCount("redlock.attempts.hedged", RedlockCounters::hedgedAttemptCount,
                     "Attempts that asked more nodes than at first");

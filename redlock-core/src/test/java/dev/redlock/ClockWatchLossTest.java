@@ -43,7 +43,7 @@ class ClockWatchLossTest extends VirtualTest {
             world.runMs(30_000);
             assertEquals(NodeState.QUARANTINED, status(client, 0).state(), "still");
             assertEquals(0, status(client, 0).disconnectCount(), "it still gets releases");
-            assertEquals(1, log.with("TIME").size(), () -> log.with("node 0").toString());
+            assertEquals(1, log.with("node 0 (node-0:1): TIME").size(), () -> log.with("node 0").toString());
             node(0).hostility(null);
             world.runMs(1_100);
             assertEquals(NodeState.READY, status(client, 0).state(), status(client, 0)::toString);
@@ -153,7 +153,7 @@ class ClockWatchLossTest extends VirtualTest {
                 }
             });
             world.runMs(300_000);
-            List<String> lines = log.with("TIME");
+            List<String> lines = log.with("node 0 (node-0:1): TIME");
             assertTrue(lines.size() >= 4 && lines.size() <= 6, lines::toString);
         }
         lease(client);

@@ -420,7 +420,7 @@ class ClusterTest extends VirtualTest {
         VirtualWorld.Client client = client(clusterAlone());
         Lease lease = lease(client, "orders");
         Lease untouched = lease(client, resourceOf(third, 0));
-        first.redis().clockJump(5_000);
+        first.redis().clockJump(20_000);
         cluster.move(SLOT, first, second);
         first.redis().failNext("SET", "MOVED " + SLOT + " node-3:1", 1);
         assertFalse(get(client.redlock().acquireAsync("{orders}1", options())).isAcquired());
@@ -618,7 +618,7 @@ class ClusterTest extends VirtualTest {
         cluster.moveKeys(SLOT);
         assertEquals(ExtendOutcome.NOT_EXTENDED, extend(lease, TTL));
         assertTrue(lease.isHeld());
-        second.redis().clockJump(5_000);
+        second.redis().clockJump(20_000);
         world.runMs(1_500);
         assertEquals(LeaseState.LOST, lease.state());
         assertTrue(untouched.isHeld());

@@ -306,6 +306,15 @@ public final class ClientLoops {
         return sum;
     }
 
+    /** The highest count of an event loop. */
+    public long highestCount(int counter) {
+        long highest = 0;
+        for (Conductor conductor : conductors) {
+            highest = Math.max(highest, conductor.services.counters.read(counter));
+        }
+        return highest;
+    }
+
     /** Starts to record acquire times on every event loop, unless they are recorded already. */
     public List<AcquireTimes> startAcquireTimes() {
         return Arrays.stream(conductors)

@@ -39,8 +39,10 @@ public final class ConductorCounters extends Counters {
     /** Releases of locks that another client wanted and no local lease had, and their time in ns. */
     public static final int REVOCATIONS = COMMANDS + 3;
     public static final int REVOCATION_NS = COMMANDS + 4;
+    /** Times at which the clock of this machine had stood still. */
+    public static final int STOOD_STILL = COMMANDS + 5;
     /** Index of the first reason why a lock is retained no longer; the others follow by ordinal. */
-    public static final int RETENTION_END_FIRST = COMMANDS + 5;
+    public static final int RETENTION_END_FIRST = COMMANDS + 6;
 
     ConductorCounters() {
         super(RETENTION_END_FIRST + RetentionEnd.values().length);

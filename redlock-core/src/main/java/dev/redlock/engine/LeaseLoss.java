@@ -18,11 +18,13 @@ final class LeaseLoss {
     private final LoopServices services;
     private final LeaseKeeper keeper;
     private final CallbackExecutor callbacks;
+    private final ShortenedLeases shortened;
 
     LeaseLoss(LoopServices services, LeaseKeeper keeper) {
         this.services = services;
         this.keeper = keeper;
         this.callbacks = services.config.loops().callbacks();
+        this.shortened = new ShortenedLeases(services);
     }
 
     /**
@@ -101,13 +103,28 @@ final class LeaseLoss {
 
     /** Revokes the grants of a node: leases without a quorum of other holder nodes are lost. */
     void revoke(NodeView node, LossCause cause) {
+        revoke(node, cause, 0);
+    }
+
+    /** As above, but a lease that needs the node is shortened by the jump, if that is known and leaves something. */
+    void onClockJump(NodeView node, long aheadNsMax, int comparison) {
+        shortened.onJump(node, comparison);
+        revoke(node, LossCause.CLOCK_JUMPED, aheadNsMax);
+    }
+
+    /** What the jumps of the present comparison have done to leases. */
+    String jumpText() {
+        return shortened.toString();
+    }
+
+    private void revoke(NodeView node, LossCause cause, long aheadNsMax) {
         int nodeIndex = node.index();
         LeaseHandle lease = keeper.firstHeld;
         while (lease != null) {
             LeaseHandle next = lease.nextHeld;
             Claim claim = lease.claim;
             if (services.isNodeOf(claim, node)) {
-                revoke(claim, nodeIndex, cause);
+                revoke(claim, nodeIndex, cause, aheadNsMax);
             }
             // A listener may have released the next lease: then the scan starts again, which is harmless.
             boolean isNextHeld = next == null || next.claim != null && next.claim.phase == Claim.Phase.HELD;
@@ -119,12 +136,16 @@ final class LeaseLoss {
      * A node may have lost the key: its vote in a round that is not decided no longer counts. If it has replied that it
      * held the key, it has lost it after that, so the key was not interrupted before the round.
      */
-    private void revoke(Claim claim, int nodeIndex, LossCause cause) {
+    private void revoke(Claim claim, int nodeIndex, LossCause cause, long aheadNsMax) {
         if (claim.isExtending()) {
             claim.extension.round.revoke(nodeIndex);
             claim.extension.continuousMask &= ~(1L << nodeIndex);
         }
-        dropHolder(claim, nodeIndex, cause);
+        boolean isNeeded = (claim.holderMask & 1L << nodeIndex) != 0
+                && !services.majority.isReachedBy(claim.holderMask & ~(1L << nodeIndex));
+        if (aheadNsMax <= 0 || !isNeeded || !shortened.shorten(claim, aheadNsMax)) {
+            dropHolder(claim, nodeIndex, cause);
+        }
     }
 
     /** Removes a node that has proved that it does not hold the token. */

@@ -9,15 +9,18 @@ import dev.redlock.node.Log;
 import dev.redlock.node.Node;
 import dev.redlock.node.NodeContext;
 import dev.redlock.node.NodeListener;
+import dev.redlock.node.NodeOptions;
 import dev.redlock.node.NodeView;
 import dev.redlock.node.SharedIdentities;
 import dev.redlock.node.SlotKey;
 import dev.redlock.node.Voter;
 import dev.redlock.node.guard.FreshGroup;
+import dev.redlock.node.guard.OwnClockWatch;
 import dev.redlock.quorum.Majority;
 import dev.redlock.quorum.SharedVotes;
 import dev.redlock.quorum.Token;
 import dev.redlock.quorum.TokenStream;
+import dev.redlock.quorum.Validity;
 import dev.redlock.time.LoopTimers;
 import dev.redlock.time.NanoClock;
 import dev.redlock.time.TimerWheel;
@@ -86,13 +89,18 @@ final class LoopServices {
                 config.nodes().options(), listener, new NodeContext.Group(
                         new SharedIdentities(sharedVotes,
                                 config.nodes().addresses().stream().map(VoterAddress::toString).toList()),
-                        new FreshGroup()));
+                        new FreshGroup(), ownClockWatch(config.nodes().options().guards())));
         for (int i = 0; i < voters.length; i++) {
             voters[i] = newVoter(i, config.nodes().addresses().get(i), context);
         }
         this.coordinator = new Coordinator(voters, fanOut);
         this.firstVoters = new FirstVoters(voters.length, fanOut, majority, coordinator,
                 config.attempts().isThrifty() ? setup.random().nextInt(voters.length) : 0);
+    }
+
+    private OwnClockWatch ownClockWatch(NodeOptions.Guards guards) {
+        long gapNs = (guards.clockSampleMs() + Validity.LATENESS_MS) * Validity.NS_PER_MS;
+        return new OwnClockWatch(voters.length, guards.drift().constantNs() / 2, gapNs + guards.drift().ofNs(gapNs));
     }
 
     private Voter newVoter(int index, VoterAddress address, NodeContext context) {

@@ -5,6 +5,7 @@ import dev.redlock.node.Log;
 import dev.redlock.node.NodeListener;
 import dev.redlock.node.NodeView;
 import dev.redlock.node.VoteFailure;
+import dev.redlock.node.guard.VoteGuard;
 import io.netty.buffer.ByteBuf;
 
 /**
@@ -101,8 +102,20 @@ final class NodeEvents implements NodeListener {
     }
 
     @Override
-    public void onClockJump(NodeView node) {
-        revoke(node, VoteFailure.CLOCK_JUMPED, LossCause.CLOCK_JUMPED);
+    public void onClockJump(NodeView node, long aheadNsMax, int comparison) {
+        loop.keeper.retention.onNodeLost();
+        loop.scheduler.revoke(node, VoteFailure.CLOCK_JUMPED);
+        loop.keeper.loss.onClockJump(node, aheadNsMax, comparison);
+    }
+
+    @Override
+    public void onStoodStill(long stoodStillNs) {
+        loop.services.counters.add(ConductorCounters.STOOD_STILL, 1);
+        if (!loop.services.isClosing) {
+            Log.later(loop.services.loop, System.Logger.Level.WARNING, "this machine''s clock stood still for {0}, as in"
+                    + " a suspend or a migration; {1}; the nodes vote again in a moment; keep processes with locks on"
+                    + " machines that are not suspended", VoteGuard.textOf(stoodStillNs), loop.keeper.loss.jumpText());
+        }
     }
 
     @Override

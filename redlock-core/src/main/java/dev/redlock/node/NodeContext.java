@@ -1,6 +1,7 @@
 package dev.redlock.node;
 
 import dev.redlock.node.guard.FreshGroup;
+import dev.redlock.node.guard.OwnClockWatch;
 import dev.redlock.time.NanoClock;
 import dev.redlock.time.TimerWheel;
 import dev.redlock.transport.IoTransport;
@@ -37,6 +38,6 @@ public record NodeContext(Platform platform, NanoClock clock, TimerWheel timers,
      * @param identities all nodes and clusters, which add themselves; finds those that are one server, or say so
      * @threading event-loop-confined
      */
-    public record Group(SharedIdentities identities, FreshGroup freshGroup) {
+    public record Group(SharedIdentities identities, FreshGroup freshGroup, OwnClockWatch ownClock) {
     }
 }

@@ -4,7 +4,6 @@ import static dev.redlock.quorum.Validity.NS_PER_MS;
 
 import dev.redlock.api.NodeState;
 import dev.redlock.api.RestartGuardMode;
-import dev.redlock.node.guard.ClockWatch;
 import dev.redlock.node.guard.Quarantine;
 import dev.redlock.node.guard.RestartGuard;
 import dev.redlock.node.guard.VoteGuard;
@@ -46,7 +45,7 @@ abstract class NodeLifecycle extends Voter {
     private final FirstContact firstContact;
     /** Null if the voter is a cluster. */
     private final DeposedPrimary predecessor;
-    private final ClockWatch clock;
+    private final NodeClock nodeClock;
     private final NodeMonitor monitor;
     private final Events events = new Events();
     private final DeadlineTimer handshakeTimer = new DeadlineTimer(nowNs -> onHandshakeTimeout());
@@ -78,8 +77,8 @@ abstract class NodeLifecycle extends Voter {
         this.predecessor = member == null ? new DeposedPrimary(options, sender, view, this::onServiceKnown) : null;
         this.firstContact = new FirstContact(context, sender, voteGuard, view, this::silenceNs,
                 this::onFirstContactDecided);
-        this.clock = new ClockWatch(guards.drift());
         this.monitor = new NodeMonitor(context, sender, events);
+        this.nodeClock = new NodeClock(context, view, voteGuard, monitor, this::onStoodStill);
     }
 
     // ---- for the engine ---------------------------------------------------------------------------------------------
@@ -91,7 +90,7 @@ abstract class NodeLifecycle extends Voter {
 
     @Override
     public final long wallUs(long nowNs) {
-        return clock.wallUs(nowNs);
+        return nodeClock.watch.wallUs(nowNs);
     }
 
     @Override
@@ -130,6 +129,7 @@ abstract class NodeLifecycle extends Voter {
         firstContact.stop();
         monitor.stop();
         redelivery.stopProbing();
+        nodeClock.stop();
         authenticator.close();
         setState(NodeState.CLOSED);
         connector.stop();
@@ -300,6 +300,12 @@ abstract class NodeLifecycle extends Voter {
         setState(NodeState.QUARANTINED);
     }
 
+    private void onStoodStill() {
+        if (state == NodeState.QUARANTINED) {
+            leaveQuarantine();
+        }
+    }
+
     /** As in the handshake, a node without a readable clock does not vote if clocks are watched. It gets releases. */
     private void onClockUnreadable(String reason) {
         if (context.options().guards().clockSampleMs() > 0) {
@@ -456,18 +462,13 @@ abstract class NodeLifecycle extends Voter {
 
         @Override
         public void onClockSample(long sentNs, long receivedNs, long wallUs) {
-            boolean isJump = clock.onSample(sentNs, receivedNs, wallUs * 1_000);
-            if (!isJump || context.options().guards().clockSampleMs() <= 0) {
+            if (!nodeClock.onSample(sentNs, receivedNs, wallUs * 1_000)) {
                 return;
             }
-            view.counters.add(NodeCounter.CLOCK_JUMPS.ordinal(), 1);
-            if (state != NodeState.DRAINING && state != NodeState.CLOSED) {
-                voteGuard.onClockJump();
-                if (isConnected()) {
-                    quarantine(voteGuard.objection());
-                }
+            if (isConnected() && state != NodeState.DRAINING) {
+                quarantine(voteGuard.objection());
             }
-            context.listener().onClockJump(view);
+            nodeClock.report();
         }
 
         @Override

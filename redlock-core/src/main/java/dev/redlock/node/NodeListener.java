@@ -19,8 +19,16 @@ public interface NodeListener {
     /** A connected node stays in quarantine for longer than its first commands take. */
     void onQuarantined(NodeView node);
 
-    /** The node's clock has jumped, so keys may have expired early: the node's votes no longer count. */
-    void onClockJump(NodeView node);
+    /**
+     * The node's clock has jumped, so keys may have expired early: the node's votes no longer count.
+     *
+     * @param aheadNsMax by how much a key from before ends earlier at most; 0 if that is not known
+     * @param comparison the number of the present comparison of all nodes
+     */
+    void onClockJump(NodeView node, long aheadNsMax, int comparison);
+
+    /** All nodes have jumped alike, so it was the clock of this machine that stood still. */
+    void onStoodStill(long stoodStillNs);
 
     /**
      * The server was a replica for some time and is a master again, so it may lack locks that it granted before: its

@@ -84,6 +84,14 @@ final class NodeMonitor {
         context.timers().stop(timer);
     }
 
+    /** Sends the next sample now, or after the reply to the present one. */
+    void sampleSoon() {
+        if (connection != null) {
+            sampleDueNs = nowNs();
+            context.timers().start(timer, sampleDueNs);
+        }
+    }
+
     private long nowNs() {
         return context.clock().nanoTime();
     }

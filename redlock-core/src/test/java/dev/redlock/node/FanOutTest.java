@@ -5,6 +5,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import dev.redlock.api.RestartGuardMode;
 import dev.redlock.node.guard.FreshGroup;
+import dev.redlock.node.guard.OwnClockWatch;
 import dev.redlock.quorum.Drift;
 import dev.redlock.quorum.SharedVotes;
 import dev.redlock.time.TimerWheel;
@@ -76,7 +77,8 @@ class FanOutTest {
                 new NodeContext.Platform(loop, null, new SplittableRandom(1), new Arrivals()),
                 System::nanoTime, new TimerWheel(0, deadlineNs -> {
                 }), options, null, new NodeContext.Group(
-                        new SharedIdentities(new SharedVotes(2), List.of("0", "1")), new FreshGroup()));
+                        new SharedIdentities(new SharedVotes(2), List.of("0", "1")), new FreshGroup(),
+                        new OwnClockWatch(2, 0, 0)));
         FanOut created = new FanOut(loop, new DirectBuffers(loop, allocator, System::nanoTime), 2, 64);
         for (int i = 0; i < 2; i++) {
             new Node(i, null, context, created);

@@ -176,8 +176,18 @@ final class SimClient {
         }
     }
 
+    /** Suspends the machine. */
+    void suspend() {
+        if (!process.isPaused()) {
+            halt();
+            process.suspend();
+            simulation.onSuspended(this);
+        }
+    }
+
     void resume() {
         if (process.isPaused()) {
+            simulation.onResumed(this);
             goOn();
             process.resume();
         }

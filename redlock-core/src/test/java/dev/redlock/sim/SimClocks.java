@@ -22,6 +22,8 @@ final class SimClocks {
     private static final long NOT_SEEN = Long.MIN_VALUE;
 
     private final Map<String, Sight[]> sights = new HashMap<>();
+    /** When the machine of a client was resumed; {@link Long#MAX_VALUE} while it is suspended. */
+    private final Map<String, Long> resumedNs = new HashMap<>();
     private final List<Jump> jumps = new ArrayList<>();
     private final Node[] nodes;
     private final long neededUptimeNs;
@@ -79,6 +81,28 @@ final class SimClocks {
             nodes[node].jumpedNs = nowNs;
             jumps.add(new Jump(node, nowNs));
         }
+    }
+
+    void onSuspended(String client) {
+        resumedNs.put(client, Long.MAX_VALUE);
+    }
+
+    void onResumed(String client, long nowNs) {
+        resumedNs.replace(client, Long.MAX_VALUE, nowNs);
+    }
+
+    /** Returns whether a client that was suspended during its lease has not read enough clocks since then. */
+    private boolean isStillUnseen(String client, long sinceNs) {
+        long atNs = resumedNs.getOrDefault(client, Long.MIN_VALUE);
+        if (atNs < sinceNs) {
+            return false;
+        }
+        Sight[] all = sights.get(client);
+        int seen = 0;
+        for (int i = 0; i < nodes.length; i++) {
+            seen += all != null && all[i] != null && all[i].executedNs >= atNs ? 1 : 0;
+        }
+        return nodes.length - seen > nodes.length / 2;
     }
 
     void onEmptied(int node, long nowNs, boolean isUptimeWrong) {
@@ -168,7 +192,8 @@ final class SimClocks {
                 return true;
             }
         }
-        return isDeceived(one, otherSinceNs) || isDeceived(other, oneSinceNs);
+        return isDeceived(one, otherSinceNs) || isDeceived(other, oneSinceNs) || isStillUnseen(one, oneSinceNs)
+                || isStillUnseen(other, otherSinceNs);
     }
 
     /** Returns whether a client had to believe the wrong uptime of a node that had lost its keys. */

@@ -39,7 +39,9 @@ public final class SimPlan {
         // log of the application: its handlers throw
         THROWING_LOG,
         // invalidation pushes of a node: lost, late, repeated, for keys that nobody waits for or for all keys
-        LOSE_PUSHES, DELAY_PUSHES, REPEAT_PUSHES, STRAY_PUSHES
+        LOSE_PUSHES, DELAY_PUSHES, REPEAT_PUSHES, STRAY_PUSHES,
+        // machine of a client: its clock stands still; in runs of their own
+        SUSPEND_CLIENT
     }
 
     /** Faults that delay waiters and nothing else. */
@@ -138,6 +140,7 @@ public final class SimPlan {
     private static Set<Fault> assumed() {
         Set<Fault> all = EnumSet.allOf(Fault.class);
         all.remove(Fault.LOSE_COUNTERS);
+        all.remove(Fault.SUSPEND_CLIENT);
         return all;
     }
 
@@ -238,6 +241,21 @@ public final class SimPlan {
         return plan;
     }
 
+    /** Returns a run whose machines are suspended, with replies that are quick enough to show it. */
+    public static SimPlan suspending(long seed) {
+        SimPlan plan = of(seed);
+        plan.faults.removeAll(Set.of(Fault.PAUSE_NODE, Fault.SLOW, Fault.SLOW_TURNS, Fault.PAUSE_CLIENT,
+                Fault.SMALL_STEPS, Fault.LATE_REQUESTS));
+        plan.faults.add(Fault.SUSPEND_CLIENT);
+        // The keys of a lost lock that was to be kept end with their ttl.
+        plan.isTidy = false;
+        plan.maxTtlMs = Math.min(plan.maxTtlMs, 10_000);
+        plan.ttlMsMax = plan.maxTtlMs;
+        plan.ttlMsMin = Math.min(plan.ttlMsMin, 1_000);
+        plan.faultPeriodMs = Math.max(plan.faultPeriodMs, 300);
+        return plan;
+    }
+
     private static <T> T drawn(SplittableRandom random, T[] values) {
         return values[random.nextInt(values.length)];
     }
@@ -309,7 +327,7 @@ public final class SimPlan {
 
     /** Returns whether the callback of a grant may run after the grant to the next holder. */
     boolean isGrantOrderOpen() {
-        return isOverlapExpected || isAnyOf(Fault.CLOCK_FORWARD, Fault.SLOW_TURNS, Fault.LOSE_KEY, Fault.FLUSH_ALL);
+        return isOverlapExpected || isAnyOf(Fault.CLOCK_FORWARD, Fault.SUSPEND_CLIENT, Fault.SLOW_TURNS, Fault.LOSE_KEY, Fault.FLUSH_ALL);
     }
 
     /** Returns whether lost keys are the only reason why an extension may fail. */

@@ -263,7 +263,7 @@ public final class Simulation {
 
     /** The lock of a released lease stays: until its time, nobody else holds it. */
     void onKept(SimWorker worker, long untilNs) {
-        if (plan.isAnyOf(Fault.CLOCK_FORWARD, Fault.REBOOT_KEEP)) {
+        if (plan.isAnyOf(Fault.CLOCK_FORWARD, Fault.REBOOT_KEEP, Fault.SUSPEND_CLIENT)) {
             // Keys may expire early.
             return;
         }
@@ -295,6 +295,15 @@ public final class Simulation {
             count("LOG_THREW");
             throw new SimFault("a log handler");
         }
+    }
+
+    void onSuspended(SimClient client) {
+        count("SUSPENDED");
+        clocks.onSuspended(client.name());
+    }
+
+    void onResumed(SimClient client) {
+        clocks.onResumed(client.name(), world.nowNs());
     }
 
     void whenClosed(SimClient client, long startNs, long pausedBeforeNs, Runnable closed) {
@@ -501,6 +510,10 @@ public final class Simulation {
             case PAUSE_CLIENT -> {
                 client.pause();
                 after(1 + random.nextInt(random.nextInt(4) == 0 ? 3000 : 100), client::resume);
+            }
+            case SUSPEND_CLIENT -> {
+                client.suspend();
+                after(1_000 + random.nextInt(random.nextBoolean() ? 500 : 5_000), client::resume);
             }
             case SLOW_TURNS -> client.slow(soonNs());
             case NO_MEMORY -> client.withoutMemory(soonNs());

@@ -65,8 +65,11 @@ public final class SimulationMain {
         return failures;
     }
 
-    /** With {@code -Dsim.retain=true}, clients retain locks. */
+    /** With {@code -Dsim.retain=true}, clients retain locks; with {@code -Dsim.suspend=true}, they are suspended. */
     private static SimPlan plan(long seed) {
+        if (Boolean.getBoolean("sim.suspend")) {
+            return SimPlan.suspending(seed);
+        }
         return Boolean.getBoolean("sim.retain") ? SimPlan.retaining(seed) : SimPlan.of(seed);
     }
 

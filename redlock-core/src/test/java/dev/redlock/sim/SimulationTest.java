@@ -66,6 +66,18 @@ class SimulationTest {
         assertTrue(retained > 0, "some locks are retained");
     }
 
+    /** Clients whose machines are suspended. */
+    @Test
+    void everySeedWithSuspendedClientsRunsClean() {
+        int suspended = 0;
+        for (long seed = 1; seed <= Math.max(4, SEEDS / 4); seed++) {
+            Simulation simulation = new Simulation(SimPlan.suspending(seed)).run();
+            assertTrue(simulation.isClean(), simulation::report);
+            suspended += simulation.counts().getOrDefault("SUSPENDED", 0);
+        }
+        assertTrue(suspended > 0, "some are suspended");
+    }
+
     @Test
     @Tag("long")
     void everyKeptSeedRunsClean() throws IOException {

@@ -61,7 +61,7 @@ public final class VirtualWorld implements Timeline {
     private static final class Loop extends ManualIoEventLoop {
         private boolean isRunning;
 
-        Loop(MockTicker ticker) {
+        Loop(Ticker ticker) {
             super(null, Thread.currentThread(), LocalIoHandler.newFactory(), ticker);
         }
 
@@ -115,7 +115,7 @@ public final class VirtualWorld implements Timeline {
     /** A client process: an engine on its own loop, which can be paused. */
     public final class Client {
         private final String name;
-        private final Loop loop = new Loop(ticker);
+        private final Loop loop = new Loop(new MachineTicker());
         private final FakeTransport transport;
         private final TestClient client;
         private final FakeMemory memory = new FakeMemory();
@@ -126,6 +126,9 @@ public final class VirtualWorld implements Timeline {
         private boolean isPaused;
         private boolean isBusy;
         private boolean isKilled;
+        private boolean isSuspended;
+        private long suspendedSinceNs;
+        private long stoodStillNs;
         private long turnCount;
         private long taskCount;
 
@@ -141,7 +144,42 @@ public final class VirtualWorld implements Timeline {
             if (!isObserving) {
                 clockListener.run();
             }
-            return nowNs();
+            return ownNs();
+        }
+
+        private long ownNs() {
+            return nowNs() - stillNs();
+        }
+
+        private long stillNs() {
+            return stoodStillNs + (isSuspended ? ticker.nanoTime() - suspendedSinceNs : 0);
+        }
+
+        /** The clock of its machine, which its loop uses too. */
+        private final class MachineTicker implements Ticker {
+            @Override
+            public long initialNanoTime() {
+                return ticker.initialNanoTime();
+            }
+
+            @Override
+            public long nanoTime() {
+                return ticker.nanoTime() - stillNs();
+            }
+
+            @Override
+            public void sleep(long delay, TimeUnit unit) throws InterruptedException {
+                ticker.sleep(delay, unit);
+            }
+        }
+
+        /** Suspends the machine: the process stops, and its clock stands still. */
+        public void suspend() {
+            if (!isPaused) {
+                suspendedSinceNs = nowNs();
+                isSuspended = true;
+                pause();
+            }
         }
 
         /** Sets a task that runs before the client reads its clock, and so in the middle of a turn. */
@@ -250,6 +288,8 @@ public final class VirtualWorld implements Timeline {
         }
 
         public void resume() {
+            stoodStillNs = stillNs();
+            isSuspended = false;
             isPaused = false;
         }
 

@@ -28,6 +28,7 @@ import dev.redlock.quorum.Drift;
 public final class ClockWatch {
 
     private final Drift rate;
+    private final long constantNs;
     private final long stepNsMax;
     private boolean hasReference;
     private long originNs;
@@ -35,11 +36,16 @@ public final class ClockWatch {
     /** Bounds of the offset of a correct clock. After a small step the minimum may exceed the maximum. */
     private long offsetNsMin;
     private long offsetNsMax;
+    /** By how much the clock has jumped: at least, at most, and at most for a key from before. */
+    private long jumpNsMin;
+    private long jumpNsMax;
+    private long keyJumpNsMax;
     /** The node's clock minus the local one at the last sample. */
     private long offsetUs;
 
     public ClockWatch(Drift drift) {
         this.rate = new Drift(drift.ratePpm(), 0);
+        this.constantNs = drift.constantNs();
         this.stepNsMax = drift.constantNs() / 2;
     }
 
@@ -63,6 +69,12 @@ public final class ClockWatch {
         long gainNs = hasReference ? rate.ofNs(Math.max(0, receivedNs - lastSentNs)) : 0;
         boolean isJump = hasReference
                 && (min - offsetNsMax - gainNs > stepNsMax || offsetNsMin - gainNs - max > stepNsMax);
+        if (isJump) {
+            jumpNsMin = Math.min(min - offsetNsMax, max - offsetNsMin);
+            jumpNsMax = Math.max(min - offsetNsMax, max - offsetNsMin);
+            // Before the jump and after it, the clock may gain half of the constant without a report.
+            keyJumpNsMax = jumpNsMax + gainNs + constantNs;
+        }
         if (isJump || !hasReference) {
             offsetNsMin = min;
             offsetNsMax = max;
@@ -75,6 +87,31 @@ public final class ClockWatch {
         offsetUs = serverNs / 1_000 - receivedNs / 1_000;
         lastSentNs = sentNs;
         return isJump;
+    }
+
+    /** @return whether a later sample can show a jump */
+    public boolean hasReference() {
+        return hasReference;
+    }
+
+    /** @return by how much the clock has jumped ahead at least, in the last jump; negative if it has gone back */
+    public long jumpNsMin() {
+        return jumpNsMin;
+    }
+
+    /** @return by how much at most */
+    public long jumpNsMax() {
+        return jumpNsMax;
+    }
+
+    /**
+     * By how much a key from before the last jump may expire early, beyond what validity allows for. The reference
+     * starts again with a jump, so the constant counts once more.
+     *
+     * @return not positive if the clock has gone back
+     */
+    public long keyJumpNsMax() {
+        return jumpNsMin > 0 ? keyJumpNsMax : 0;
     }
 
     /** The node's wall clock, microseconds since the epoch; 0 before the first sample. */

@@ -33,6 +33,11 @@ public final class VoteGuard {
     private boolean isReplica;
     /** When the process was started by its uptime, monotonic time. */
     private long startedNs;
+    /** The comparison of {@link OwnClockWatch} with the last jump, and the end of the quarantine before that jump. */
+    private int comparison;
+    private long earlierJumpEndNs;
+    /** How long the clock of this machine stood still, while that is why the node does not vote; else 0. */
+    private long stoodStillNs;
     /** Why the clock cannot be read; null if it can. */
     private String clockProblem;
 
@@ -64,9 +69,20 @@ public final class VoteGuard {
                     "the server was promoted from a replica and may lack locks of its master");
         }
         return jumpNs > restartNs
-                ? Quarantine.until(jumpTimer.deadlineNs(),
-                        "clock watch: the node's clock has jumped, keys may have expired early")
+                ? Quarantine.until(jumpTimer.deadlineNs(), jumpReason())
                 : Quarantine.ofRestart(restartTimer.deadlineNs(), startedNs);
+    }
+
+    private String jumpReason() {
+        return stoodStillNs == 0
+                ? "clock watch: the node's clock has jumped, keys may have expired early"
+                : "clock watch: this machine's clock stood still for " + textOf(stoodStillNs);
+    }
+
+    /** A time in seconds with one decimal, or in milliseconds below one second. */
+    public static String textOf(long ns) {
+        long ms = (ns + NS_PER_MS / 2) / NS_PER_MS;
+        return ms < 1_000 ? ms + " ms" : ms / 1_000 + "." + ms % 1_000 / 100 + " s";
     }
 
     /** The monotonic time at which the last quarantine ends; the present time if there is none. */
@@ -165,8 +181,21 @@ public final class VoteGuard {
         }
     }
 
-    public void onClockJump() {
+    /** The clock has jumped, in a comparison of {@link OwnClockWatch}. */
+    public void onClockJump(int inComparison) {
+        if (inComparison != comparison) {
+            comparison = inComparison;
+            earlierJumpEndNs = nowNs() + leftNs(jumpTimer);
+        }
+        stoodStillNs = 0;
         timers.start(jumpTimer, nowNs() + maxTtlMs * NS_PER_MS);
+    }
+
+    /** It was the clock of this machine: the quarantine of the last jump ends soon, and that of an earlier one not. */
+    public void onStoodStill(long endNs, long forNs) {
+        boolean isEarlierLonger = earlierJumpEndNs - endNs > 0;
+        stoodStillNs = isEarlierLonger ? 0 : forNs;
+        timers.start(jumpTimer, isEarlierLonger ? earlierJumpEndNs : endNs);
     }
 
     public void onClockUnreadable(String reason) {
