@@ -42,7 +42,8 @@ abstract class LockSettings extends ConnectionSettings {
      * Sets the prefix of every key on the nodes. None by default, so that clients that lock a majority of the same
      * nodes with the published pattern interoperate.
      *
-     * @param prefix the prefix, may be empty; in UTF-8 it has to be shorter than {@link #resourceLengthMax}
+     * @param prefix the prefix, may be empty; in UTF-8 it has to be shorter than {@link #resourceLengthMax
+     *               resourceLengthMax}
      * @throws IllegalArgumentException if it starts or ends inside a character, or contains {@code :redlock:fence},
      *                                  which names fencing counters, {@code :redlock:permit}, which names permits, or
      *                                  {@code :redlock:reservation}, which names the reservations of waiting sets
@@ -56,6 +57,11 @@ abstract class LockSettings extends ConnectionSettings {
         checkPrefixMark(prefix, KeyText.RESERVATION_MARK, "reservations");
         keyPrefix = prefix;
         return self();
+    }
+
+    /** @return the prefix of every key on the nodes; empty without one */
+    public String keyPrefix() {
+        return keyPrefix;
     }
 
     private static void checkPrefixMark(String prefix, String mark, String owners) {
@@ -79,7 +85,8 @@ abstract class LockSettings extends ConnectionSettings {
      * it. The value is the token, an at sign and the name. It is as unguessable and unique as without the name, and
      * clients with and without names exclude each other. It costs up to 65 bytes for each key and command.
      *
-     * @param isWanted default false; true needs a {@link #clientName} of 1 to 64 characters that is not the default
+     * @param isWanted default false; true needs a {@link #clientName clientName} of 1 to 64 characters that is not the
+     *                 default
      */
     public RedlockContext nameInValues(boolean isWanted) {
         return with(() -> isNameInValues = isWanted);
@@ -103,7 +110,7 @@ abstract class LockSettings extends ConnectionSettings {
      * resource was granted more than 2^20 times per second over its life. The counter has to outlive every lease by
      * far, or the nodes of one lease could disagree.
      *
-     * @param ttl default 24 h, from ten times {@link #maxTtl} to 10 years
+     * @param ttl default 24 h, from ten times {@link #maxTtl maxTtl} to 10 years
      */
     public RedlockContext fenceCounterTtl(Duration ttl) {
         return with(() -> fenceCounterTtlMs = inRange("fenceCounterTtl", Durations.millisOf("fenceCounterTtl", ttl),
@@ -111,7 +118,8 @@ abstract class LockSettings extends ConnectionSettings {
     }
 
     /**
-     * Sets the wait budget of {@link Redlock#acquire} and {@link Redlock#acquireAsync} where the options have none.
+     * Sets the wait budget of {@link Redlock#acquire} and {@link Redlock#acquireAsync Redlock.acquireAsync} where the
+     * options have none.
      *
      * @param wait default 10 s, zero or more
      */
@@ -141,9 +149,10 @@ abstract class LockSettings extends ConnectionSettings {
 
     /**
      * Sets how far clocks may run apart. The validity of a lease is its ttl less the duration of the acquisition and
-     * less the clock allowance: rate * (ttl + 2 * ({@link #clockSampleInterval} + 100 ms)) + constant, or rate * ttl +
-     * constant with the clock watch off. The quarantine of a restarted node is maxTtl * rate + constant longer. A node
-     * whose clock moves by more than rate * time + constant / 2 between two samples is put into quarantine.
+     * less the clock allowance: rate * (ttl + 2 * ({@link #clockSampleInterval clockSampleInterval} + 100 ms)) +
+     * constant, or rate * ttl + constant with the clock watch off. The quarantine of a restarted node is maxTtl * rate
+     * + constant longer. A node whose clock moves by more than rate * time + constant / 2 between two samples is put
+     * into quarantine.
      *
      * <p>Change it only for clocks that are known to be better or worse than the default: with too small a drift, a
      * node with a fast clock grants a held lock to another client. Where round trips take longer than 1 ms, steps of
@@ -183,7 +192,7 @@ abstract class LockSettings extends ConnectionSettings {
     /**
      * Limits the acquisitions that talk to the nodes at the same time, per event loop. At the limit an acquisition
      * without a wait budget ends as {@link AcquireOutcome.Kind#OVERLOADED}. One with a budget waits for a place, first
-     * come, first served, and counts as a waiter ({@link #waitersMax}) meanwhile.
+     * come, first served, and counts as a waiter ({@link #waitersMax waitersMax}) meanwhile.
      *
      * @param count default 16 384, at least 1
      */
@@ -192,8 +201,8 @@ abstract class LockSettings extends ConnectionSettings {
     }
 
     /**
-     * Limits the acquisitions that wait behind another one of this client or for a place of {@link #inFlightMax}, per
-     * event loop. A new one beyond the limit ends as {@link AcquireOutcome.Kind#OVERLOADED}.
+     * Limits the acquisitions that wait behind another one of this client or for a place of {@link #inFlightMax
+     * inFlightMax}, per event loop. A new one beyond the limit ends as {@link AcquireOutcome.Kind#OVERLOADED}.
      *
      * @param count default 65 536, at least 0
      */

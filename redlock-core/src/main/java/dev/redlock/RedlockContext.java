@@ -30,8 +30,8 @@ import java.util.function.Consumer;
  * The configuration of a client. Set the options that differ from their defaults and pass it to
  * {@link Redlock#connect(RedlockContext)}, which concludes it. A concluded context cannot be changed or used again.
  *
- * <p>Each method returns this context. It throws {@link IllegalArgumentException} for a value outside the range that it
- * names, or for a negative duration.
+ * <p>Each method that sets an option returns this context. It throws {@link IllegalArgumentException} for a value
+ * outside the range that it names, or for a negative duration.
  *
  * <pre>{@code
  * Redlock redlock = Redlock.connect(new RedlockContext().nodes("10.0.0.1:6379", "10.0.0.2:6379", "10.0.0.3:6379")
@@ -89,7 +89,7 @@ public final class RedlockContext extends LockSettings {
      * clients run:
      * <ol>
      * <li>Start all clients again with {@code nodes} and {@code nextNodes}, in any order and over any time.
-     * <li>When no client with the old list alone is left, wait {@link #maxTtl} and the allowed drift.
+     * <li>When no client with the old list alone is left, wait {@link #maxTtl maxTtl} and the allowed drift.
      * <li>Start all clients again with the next list as {@code nodes}.
      * </ol>
      *
@@ -100,6 +100,11 @@ public final class RedlockContext extends LockSettings {
      */
     public RedlockContext nextNodes(String... addresses) {
         return with(() -> NodeList.addAll(addresses, nodes.next));
+    }
+
+    /** @return whether the context has nodes, for code that adds its own to a context without */
+    public boolean hasNodes() {
+        return !nodes.present.isEmpty();
     }
 
     /** The TLS of the nodes that use it; null if none does. */
@@ -119,7 +124,7 @@ public final class RedlockContext extends LockSettings {
     }
 
     /**
-     * Sets the time that {@link Redlock#close} may take to release the held leases.
+     * Sets the time that {@link Redlock#close Redlock.close} may take to release the held leases.
      *
      * @param timeout default 1 s, zero or more
      */

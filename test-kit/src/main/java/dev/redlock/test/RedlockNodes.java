@@ -9,10 +9,13 @@ import dev.redlock.sim.SocketNodes;
 import io.netty.channel.EventLoop;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.List;
 import java.util.Objects;
 import java.util.Set;
+import java.util.TreeSet;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicLong;
 
@@ -38,12 +41,20 @@ public final class RedlockNodes implements AutoCloseable {
     private static final long STEP_NS = TimeUnit.MILLISECONDS.toNanos(20);
 
     private static final long READY_NS_MAX = TimeUnit.SECONDS.toNanos(10);
+    /** A busy machine may not run a thread for longer than the default of 50 ms. */
+    static final Duration NODE_TIMEOUT = Duration.ofMillis(500);
+    /** In the names of the keys of permits, counters and reservations, behind that of their resource. */
+    private static final String MARK = ":redlock:";
+    private static final String PERMIT_MARK = MARK + "permit";
+    private static final int NAMES_SHOWN_MAX = 10;
 
     private final MovableClock clock = new MovableClock();
     private final EventLoop nodeLoop;
     private final MovableLoops clientLoops = new MovableLoops("redlock-test-client", clock);
     private final EventLoop clientLoop = clientLoops.next();
     private final List<Redlock> clients = new ArrayList<>();
+    /** Those of the clients from here, for their key prefixes. */
+    private final List<RedlockContext> contexts = new CopyOnWriteArrayList<>();
     /** The nodes that have failed, paused or restarted once. */
     private final Set<Integer> disturbed = ConcurrentHashMap.newKeySet();
     private final AtomicLong deliveryCount = new AtomicLong();
@@ -95,13 +106,19 @@ public final class RedlockNodes implements AutoCloseable {
     }
 
     /**
-     * The configuration of a client that follows {@link #advance}: these nodes, and an event loop with their clock. Add
-     * the options of the application.
+     * The configuration of a client that follows {@link #advance}: these nodes, an event loop with their clock, and a
+     * node timeout of 500 ms, so that a busy machine fails no vote. Add the options of the application.
      *
      * @return a new context, for {@link #connect(RedlockContext)}
      */
     public RedlockContext context() {
-        return new RedlockContext().nodes(addresses()).eventLoops(clientLoop);
+        return configure(new RedlockContext().nodes(addresses()).nodeTimeout(NODE_TIMEOUT));
+    }
+
+    /** Makes the client of a context follow {@link #advance}, and {@link #expire} know its key prefix. */
+    RedlockContext configure(RedlockContext context) {
+        contexts.add(context);
+        return context.eventLoops(clientLoop);
     }
 
     /** @return a client with default options; see {@link #connect(RedlockContext)} */
@@ -112,10 +129,17 @@ public final class RedlockNodes implements AutoCloseable {
     /**
      * Connects a client, and waits until all nodes vote that have not failed, paused or restarted.
      *
-     * @param context of {@link #context}
+     * @param context of {@link #context}, or any other without nodes: it gets the nodes and the event loop from here
      * @return the client, which {@link #close} closes too
+     * @throws IllegalArgumentException if the context has other nodes
      */
     public Redlock connect(RedlockContext context) {
+        if (!context.hasNodes()) {
+            configure(context.nodes(addresses()));
+        } else if (contexts.stream().noneMatch(own -> own == context)) {
+            throw new IllegalArgumentException("the context has nodes of its own: leave nodes(...) out, and"
+                    + " RedlockNodes adds its nodes " + Arrays.toString(addresses));
+        }
         Redlock client = Redlock.connect(context);
         synchronized (clients) {
             clients.add(client);
@@ -196,23 +220,48 @@ public final class RedlockNodes implements AutoCloseable {
      * Lets the keys of a lock expire on all nodes. A holder with {@link dev.redlock.AcquireOptions#watchLoss} gets a
      * notice.
      *
-     * @param name of the resource, behind the prefix of the client if it has one; of a semaphore, all permits expire
-     * @return whether there was a key
+     * @param name of the resource, as the client names it; of a semaphore, all permits expire. A client that does not
+     *             come from {@link #connect()} or {@link #context} may have a key prefix: write it before the name
+     * @return true
+     * @throws IllegalArgumentException if no node has a key of the lock; the message names the locks that are held
      */
     public boolean expire(String name) {
         Objects.requireNonNull(name, "name is null: give the name of a resource");
-        String permits = name + ":redlock:permit";
+        Set<String> keyNames = new TreeSet<>(List.of(name));
+        contexts.forEach(context -> keyNames.add(context.keyPrefix() + name));
+        Set<String> held = new TreeSet<>();
         boolean[] wasThere = new boolean[1];
         for (int i = 0; i < count; i++) {
             onNode(i, node -> {
                 FakeRedis redis = node.redis();
                 for (String key : redis.keys()) {
-                    wasThere[0] |= (key.equals(name) || key.startsWith(permits)) && redis.delete(key);
+                    String lock = lockOf(key);
+                    held.add(lock);
+                    wasThere[0] |= keyNames.contains(lock) && redis.delete(key);
                 }
             });
         }
+        if (!wasThere[0]) {
+            throw new IllegalArgumentException(notHeld(name, held));
+        }
         settle();
-        return wasThere[0];
+        return true;
+    }
+
+    /** The name of a lock that has a key, with the prefix of its client. */
+    private static String lockOf(String key) {
+        int mark = key.indexOf(PERMIT_MARK);
+        return mark < 0 ? key : key.substring(0, mark);
+    }
+
+    private String notHeld(String name, Set<String> held) {
+        List<String> names = held.stream().filter(key -> !key.contains(MARK)).toList();
+        String shown = names.isEmpty()
+                ? "no lock is held"
+                : "held are " + names.subList(0, Math.min(NAMES_SHOWN_MAX, names.size()))
+                        + (names.size() > NAMES_SHOWN_MAX ? " and " + (names.size() - NAMES_SHOWN_MAX) + " more" : "")
+                        + ", with the key prefixes of their clients";
+        return "no node has a key of \"" + name + "\": give the name of a lock that is held; " + shown;
     }
 
     // ---- time -------------------------------------------------------------------------------------------------------
@@ -292,6 +341,12 @@ public final class RedlockNodes implements AutoCloseable {
         }
         nodes.close();
         clientLoops.shutdownGracefully(0, 1, TimeUnit.SECONDS).syncUninterruptibly();
+    }
+
+    boolean isClosed() {
+        synchronized (clients) {
+            return isClosed;
+        }
     }
 
     @Override

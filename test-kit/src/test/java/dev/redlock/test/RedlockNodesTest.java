@@ -8,6 +8,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import dev.redlock.NodeStatus;
 import dev.redlock.Redlock;
+import dev.redlock.RedlockContext;
 import dev.redlock.api.AcquireOutcome;
 import dev.redlock.api.Lease;
 import dev.redlock.api.NodeState;
@@ -27,6 +28,8 @@ import org.junit.jupiter.api.Timeout;
 class RedlockNodesTest {
 
     private static final Duration MINUTE = Duration.ofMinutes(1);
+    /** A busy machine takes longer than the default. */
+    private static final Duration SECOND = Duration.ofSeconds(1);
 
     private final RedlockNodes nodes = RedlockNodes.start(3);
 
@@ -100,8 +103,50 @@ class RedlockNodesTest {
         assertThrows(IllegalArgumentException.class, () -> RedlockNodes.start(0));
         assertThrows(IllegalArgumentException.class, () -> nodes.advance(Duration.ofMillis(-1)));
         assertThrows(IndexOutOfBoundsException.class, () -> nodes.fail(3));
-        assertFalse(nodes.expire("never locked"));
         nodes.close();
         nodes.close();
+    }
+
+    @Test
+    void aContextOfTheApplicationGetsTheNodesAndTheirClock() throws InterruptedException {
+        Redlock redlock = nodes.connect(new RedlockContext().maxTtl(Duration.ofMinutes(2)).nodeTimeout(SECOND));
+        assertEquals(3, redlock.nodes().size());
+        Lease lease = redlock.tryAcquire("orders", Duration.ofMinutes(2)).lease();
+        nodes.advance(Duration.ofMinutes(2));
+        assertFalse(lease.isHeld());
+        assertEquals(0, redlock.nodes().get(0).clockJumpCount());
+        nodes.connect(nodes.context());
+        IllegalArgumentException e = assertThrows(IllegalArgumentException.class,
+                () -> nodes.connect(new RedlockContext().nodes("redis.example.org:6379")));
+        assertTrue(e.getMessage().startsWith("the context has nodes of its own: leave nodes(...) out"), e::getMessage);
+    }
+
+    @Test
+    void aLockExpiresByTheNameThatItsClientUses() throws InterruptedException {
+        Redlock redlock = nodes.connect(nodes.context().keyPrefix("app:"));
+        Lease lease = redlock.tryAcquire("orders", MINUTE).lease();
+        assertTrue(redlock.tryAcquire("jobs", MINUTE).isAcquired());
+        assertEquals(AcquireOutcome.Kind.CONTENDED, nodes.connect(nodes.context().keyPrefix("app:"))
+                .tryAcquire("orders", MINUTE)
+                .kind());
+        assertTrue(nodes.expire("orders"));
+        assertTrue(redlock.tryAcquire("orders", MINUTE).isAcquired(), "no key is left of " + lease);
+        assertTrue(nodes.expire("app:orders"), "the name of the key too");
+        IllegalArgumentException e = assertThrows(IllegalArgumentException.class, () -> nodes.expire("order"));
+        assertEquals("no node has a key of \"order\": give the name of a lock that is held; held are [app:jobs],"
+                + " with the key prefixes of their clients", e.getMessage());
+    }
+
+    @Test
+    void aLockOfAClientThatTheKitDoesNotKnowExpiresByItsKey() throws InterruptedException {
+        try (Redlock redlock = Redlock.connect(
+                new RedlockContext().nodes(nodes.addresses()).nodeTimeout(SECOND).keyPrefix("app:"))) {
+            assertTrue(redlock.tryAcquire("orders", MINUTE).isAcquired());
+            IllegalArgumentException e = assertThrows(IllegalArgumentException.class, () -> nodes.expire("orders"));
+            assertTrue(e.getMessage().contains("held are [app:orders], with the key prefixes"), e::getMessage);
+            assertTrue(nodes.expire("app:orders"));
+            e = assertThrows(IllegalArgumentException.class, () -> nodes.expire("app:orders"));
+            assertTrue(e.getMessage().endsWith("; no lock is held"), e::getMessage);
+        }
     }
 }
