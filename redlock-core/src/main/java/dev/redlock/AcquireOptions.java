@@ -39,7 +39,8 @@ public final class AcquireOptions {
      *
      * @param ttl time to live of the lock on the nodes, in whole milliseconds. A longer ttl survives slow nodes and
      *            slow work; a shorter one frees the lock of a dead holder sooner. The shortest is 27 ms with the
-     *            default drift and clock watch, the longest is the client's {@link RedlockContext#maxTtl}.
+     *            default drift and clock watch, the longest is the client's {@link RedlockContext#maxTtl
+     *            RedlockContext.maxTtl}.
      * @throws IllegalArgumentException if the ttl is below a millisecond
      */
     public static AcquireOptions ofTtl(Duration ttl) {
@@ -50,7 +51,7 @@ public final class AcquireOptions {
      * Waits for the lock up to a budget.
      *
      * @param wait wait budget from the call on, honoured to within one node timeout; zero for one attempt. Default:
-     *             {@link RedlockContext#defaultWait}, or one attempt with {@code tryAcquire}
+     *             {@link RedlockContext#defaultWait RedlockContext.defaultWait}, or one attempt with {@code tryAcquire}
      */
     public AcquireOptions waitUpTo(Duration wait) {
         return with(changed -> changed.waitNs = Durations.nanosOf("wait", wait));
@@ -197,7 +198,8 @@ public final class AcquireOptions {
      * this time and the ttl, counted from the acquisition or the last extension. If the process dies before the
      * release, it stays for the ttl. A cancelled acquisition is released at once.
      *
-     * <p>The lock counts for {@link RedlockContext#autoExtendedLeasesMax} until the client has released it.
+     * <p>The lock counts for {@link RedlockContext#autoExtendedLeasesMax RedlockContext.autoExtendedLeasesMax} until
+     * the client has released it.
      *
      * @param holdMin time from the acquisition, usually less than the interval of the job; zero for none
      */

@@ -138,7 +138,7 @@ abstract class ConnectedClient implements AutoCloseable {
 
     /**
      * Whether a node does not vote now, so that fewer failures are tolerated than with all nodes. For health checks and
-     * alerts, like {@link #isQuorumAvailable}. {@link #nodes} has the reasons.
+     * alerts, like {@link #isQuorumAvailable isQuorumAvailable}. {@link #nodes nodes} has the reasons.
      *
      * @return true also while the client connects, and after it was closed. Allocates nothing
      */
@@ -147,8 +147,8 @@ abstract class ConnectedClient implements AutoCloseable {
     }
 
     /**
-     * The further failures that the nodes tolerate: if so many more nodes stop to vote, whichever, a quorum still votes.
-     * With three nodes it is 1 while all vote, and 0 after one failure.
+     * The further failures that the nodes tolerate: if so many more nodes stop to vote, whichever, a quorum still
+     * votes. With three nodes it is 1 while all vote, and 0 after one failure.
      *
      * @return -1 if no quorum votes now. Allocates nothing
      */
@@ -181,9 +181,9 @@ abstract class ConnectedClient implements AutoCloseable {
     // ---- closing ----------------------------------------------------------------------------------------------------
 
     /**
-     * Closes the client as {@link #closeWithin} does, within {@link RedlockContext#closeTimeout}, and logs once the
-     * resources that could not be released. On the event loop it starts to close and does not wait. Closing twice is no
-     * error.
+     * Closes the client as {@link #closeWithin closeWithin} does, within {@link RedlockContext#closeTimeout}, and logs
+     * once the resources that could not be released. On the event loop it starts to close and does not wait. Closing
+     * twice is no error.
      */
     @Override
     public void close() {

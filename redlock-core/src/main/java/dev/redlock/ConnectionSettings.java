@@ -91,8 +91,8 @@ abstract class ConnectionSettings {
 
     /**
      * Sets the {@code cluster-node-timeout} of clusters that do not let the client read it with {@code CONFIG GET}.
-     * When a slot has another owner, its cluster does not vote for it for {@link RedlockContext#maxTtl}, the allowed
-     * drift, 1.5 times this time and some seconds.
+     * When a slot has another owner, its cluster does not vote for it for {@link RedlockContext#maxTtl maxTtl}, the
+     * allowed drift, 1.5 times this time and some seconds.
      *
      * @param timeout default 15 s, the servers' default; from 100 ms to 24 h
      */
@@ -169,8 +169,8 @@ abstract class ConnectionSettings {
 
     /**
      * Sets the time between two comparisons of each node's clock with the local one. The clock allowance (see
-     * {@link RedlockContext#drift}) covers the steps that stay unseen between two samples: 22 ms by default. Short ttls
-     * need a shorter time.
+     * {@link RedlockContext#drift drift}) covers the steps that stay unseen between two samples: 22 ms by default.
+     * Short ttls need a shorter time.
      *
      * @param interval default one second, up to a minute; zero switches the clock watch off
      */

@@ -13,8 +13,8 @@ package dev.redlock;
  * a time.
  * <li>After 10 s the client interrupts the thread, reports a problem and tries again.
  * <li>It may throw or return null. {@link NodeStatus#problem()} then shows the reason, and the client tries again after
- * the delay of {@link RedlockContext#reconnectDelay}. The message of an exception is not shown, because it may
- * contain a secret.
+ * the delay of {@link RedlockContext#reconnectDelay RedlockContext.reconnectDelay}. The message of an exception is not
+ * shown, because it may contain a secret.
  * </ul>
  *
  * @threading any thread, concurrently for different nodes

@@ -17,7 +17,7 @@ import java.util.function.Consumer;
 
 /**
  * A candidate of a leader election: it waits for its lock, leads for a {@link Term}, and joins again after the term. It
- * ends when it or its client is closed. {@link Redlock#elect} creates it.
+ * ends when it or its client is closed. {@link Redlock#elect Redlock.elect} creates it.
  *
  * @threading any thread
  */

@@ -43,8 +43,8 @@ public final class NodeStatus {
     }
 
     /**
-     * The rest of its quarantine, as {@link #problem} has it in seconds. A fresh group may vote earlier. A node may vote
-     * later if it is not connected by then, or if another quarantine starts.
+     * The rest of its quarantine, as {@link #problem} has it in seconds. A fresh group may vote earlier. A node may
+     * vote later if it is not connected by then, or if another quarantine starts.
      *
      * @return nanoseconds; 0 if it is in no quarantine, or in one whose end is not known
      */

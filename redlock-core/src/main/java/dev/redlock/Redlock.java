@@ -28,7 +28,8 @@ import java.util.Objects;
  * proof of ownership.
  *
  * <p>{@code acquire} and {@code acquireAsync} wait up to the wait budget of the options, or else up to
- * {@link RedlockContext#defaultWait}. {@code tryAcquire} makes one attempt unless a wait budget is given.
+ * {@link RedlockContext#defaultWait RedlockContext.defaultWait}. {@code tryAcquire} makes one attempt unless a wait
+ * budget is given.
  *
  * <p>All calls throw {@link IllegalArgumentException} for a name that is empty or too long and for a ttl out of range.
  * Those that block throw {@link InterruptedException} if the thread is interrupted, and roll the attempt back; on an
@@ -82,7 +83,7 @@ public final class Redlock extends ScopedClient {
     // ---- blocking ---------------------------------------------------------------------------------------------------
 
     /**
-     * Acquires a lock, and waits for it up to {@link RedlockContext#defaultWait}.
+     * Acquires a lock, and waits for it up to {@link RedlockContext#defaultWait RedlockContext.defaultWait}.
      *
      * @param ttl      time that the lock is held at most without an extension
      * @return the outcome; {@link AcquireOutcome#lease} returns the lease or throws
@@ -94,7 +95,7 @@ public final class Redlock extends ScopedClient {
 
     /**
      * Acquires a lock, and waits for it up to {@link AcquireOptions#waitUpTo} or else
-     * {@link RedlockContext#defaultWait}.
+     * {@link RedlockContext#defaultWait RedlockContext.defaultWait}.
      */
     @CheckReturnValue
     public AcquireOutcome acquire(String resource, AcquireOptions options) throws InterruptedException {

@@ -63,7 +63,7 @@ public final class RedlockCounters {
 
     /**
      * Attempts that asked more nodes because the first ones were late, failed, or did not agree. Without
-     * {@link RedlockContext#thriftyQuorums} only contended attempts ask some nodes first.
+     * {@link RedlockContext#thriftyQuorums RedlockContext.thriftyQuorums} only contended attempts ask some nodes first.
      */
     public long hedgedAttemptCount() {
         return loops.count(ConductorCounters.HEDGED);
@@ -71,7 +71,7 @@ public final class RedlockCounters {
 
     /**
      * Commands of locks, one for each node that one was meant for. With N nodes, a lock without contention takes 2 N,
-     * with {@link RedlockContext#thriftyQuorums} about 2 (N/2 + 1).
+     * with {@link RedlockContext#thriftyQuorums RedlockContext.thriftyQuorums} about 2 (N/2 + 1).
      */
     public long commandCount() {
         return loops.count(ConductorCounters.COMMANDS);

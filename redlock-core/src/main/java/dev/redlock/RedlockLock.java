@@ -8,7 +8,8 @@ import dev.redlock.engine.LockKey;
 import java.util.concurrent.locks.Lock;
 
 /**
- * A {@link Lock} view of one resource, for code that uses that interface. {@link Redlock#asLock} creates it.
+ * A {@link Lock} view of one resource, for code that uses that interface. {@link Redlock#asLock Redlock.asLock} creates
+ * it.
  *
  * <p>The lock is reentrant per thread, with a hold count that all views of the resource by one client share. The
  * options of the view that acquires the lock apply to its lease. The lease expires, held or not: use

@@ -10,7 +10,7 @@ import java.util.concurrent.locks.ReadWriteLock;
 
 /**
  * A {@link ReadWriteLock} view of one resource, for code that uses that interface.
- * {@link Redlock#asReadWriteLock} creates it.
+ * {@link Redlock#asReadWriteLock Redlock.asReadWriteLock} creates it.
  *
  * <p>Both locks are reentrant per thread, with holds that all views of the resource by one client share. Each thread
  * that reads has a lease of its own. As with {@link RedlockLock}, a lease expires, held or not.

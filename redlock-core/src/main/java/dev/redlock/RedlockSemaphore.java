@@ -18,7 +18,7 @@ import java.util.concurrent.locks.LockSupport;
 
 /**
  * A view of a semaphore with the methods of {@link java.util.concurrent.Semaphore} that a lease allows.
- * {@link Redlock#asSemaphore} creates it.
+ * {@link Redlock#asSemaphore Redlock.asSemaphore} creates it.
  *
  * <p>It differs in two ways:
  * <ul>
@@ -143,7 +143,7 @@ public final class RedlockSemaphore {
     }
 
     /**
-     * Asks all nodes for the keys of the permits, as {@link Redlock#inspect} does for a lock.
+     * Asks all nodes for the keys of the permits, as {@link Redlock#inspect Redlock.inspect} does for a lock.
      *
      * @return the answers of the nodes for each permit. Allocates
      */

@@ -59,8 +59,8 @@ abstract class ScopedClient extends ConnectedClient {
     }
 
     /**
-     * Runs a task as {@link #tryRun(String, AcquireOptions, LeaseTask)} does. Java selects that method for a lambda,
-     * and Kotlin this one.
+     * Runs a task as {@link #tryRun(String, AcquireOptions, LeaseTask) tryRun} does. Java selects that method for a
+     * lambda, and Kotlin this one.
      *
      * @throws Exception from the task, or as the other method
      */
@@ -71,7 +71,7 @@ abstract class ScopedClient extends ConnectedClient {
     }
 
     /**
-     * Runs a task as {@link #tryRun(String, AcquireOptions, LeaseTask)} does, but waits for the lock as
+     * Runs a task as {@link #tryRun(String, AcquireOptions, LeaseTask) tryRun} does, but waits for the lock as
      * {@link Redlock#acquire(String, AcquireOptions)} does.
      */
     @CheckReturnValue
@@ -81,7 +81,8 @@ abstract class ScopedClient extends ConnectedClient {
     }
 
     /**
-     * Runs a task with a value as {@link #tryRun(String, AcquireOptions, LeaseTask)} does. Allocates some 100 bytes.
+     * Runs a task with a value as {@link #tryRun(String, AcquireOptions, LeaseTask) tryRun} does. Allocates some 100
+     * bytes.
      */
     @CheckReturnValue
     public <T, X extends Exception> RunOutcome<T> tryCall(String resource, AcquireOptions options,
@@ -90,7 +91,7 @@ abstract class ScopedClient extends ConnectedClient {
     }
 
     /**
-     * Runs a task with a value as {@link #tryCall} does, but waits for the lock as
+     * Runs a task with a value as {@link #tryCall tryCall} does, but waits for the lock as
      * {@link Redlock#acquire(String, AcquireOptions)} does.
      */
     @CheckReturnValue
@@ -100,8 +101,8 @@ abstract class ScopedClient extends ConnectedClient {
     }
 
     /**
-     * Runs a task as {@link #run} does, for a caller that cannot continue if it has not run. To make one attempt, use
-     * {@link AcquireOptions#tryOnce}.
+     * Runs a task as {@link #run run} does, for a caller that cannot continue if it has not run. To make one attempt,
+     * use {@link AcquireOptions#tryOnce}.
      *
      * @throws LockNotAcquiredException if the lock was not acquired, so that the task has not run
      */
@@ -111,7 +112,7 @@ abstract class ScopedClient extends ConnectedClient {
     }
 
     /**
-     * Runs a task with a value as {@link #runOrThrow} does.
+     * Runs a task with a value as {@link #runOrThrow runOrThrow} does.
      *
      * @return the value of the task
      * @throws X                        from the task, unchanged
@@ -148,7 +149,7 @@ abstract class ScopedClient extends ConnectedClient {
 
     /**
      * Runs an asynchronous task under a lock, and releases the lock when the task's stage has completed: no caller can
-     * drop the lock. It waits for the lock as {@link Redlock#acquireAsync(String, AcquireOptions)} does.
+     * drop the lock. It waits for the lock as {@link Redlock#acquireAsync(String, AcquireOptions) acquireAsync} does.
      *
      * <p>A caller that gives the result up, by {@code cancel}, {@code completeExceptionally} or {@code orTimeout} of
      * it or of all its dependent stages, ends the wait for the lock. A task that has started is not stopped, and keeps
@@ -170,9 +171,10 @@ abstract class ScopedClient extends ConnectedClient {
     }
 
     /**
-     * Runs an asynchronous task as {@link #runAsync} does, for a caller that cannot continue if it has not run.
+     * Runs an asynchronous task as {@link #runAsync runAsync} does, for a caller that cannot continue if it has not
+     * run.
      *
-     * @param task see {@link #runAsync}
+     * @param task see {@link #runAsync runAsync}
      * @param <T>  the type of the task's value
      * @return completed after the release: with the value of the task, with its failure, or with a
      *         {@link LockNotAcquiredException}. A function of the stage gets a failure as the cause of a
@@ -230,7 +232,7 @@ abstract class ScopedClient extends ConnectedClient {
      * seconds.
      *
      * @param resource the name of the lock
-     * @param id       from {@link #inspect}
+     * @param id       from {@link #inspect inspect}
      * @return {@link ReleaseOutcome#RELEASED} if nodes had the value and no quorum can have it now;
      *         {@link ReleaseOutcome#EXPIRED} if none had it; {@link ReleaseOutcome#UNKNOWN} if too few answered
      * @throws InterruptedException     if interrupted; nodes may have deleted the key
@@ -266,7 +268,7 @@ abstract class ScopedClient extends ConnectedClient {
     }
 
     /**
-     * Acquires a lock without blocking; see {@link #acquireAsync(String, AcquireOptions)}.
+     * Acquires a lock without blocking; see {@link #acquireAsync(String, AcquireOptions) acquireAsync}.
      *
      * @param key     the name to lock, encoded by {@link Redlock#key}
      * @return completed with the outcome
@@ -281,7 +283,7 @@ abstract class ScopedClient extends ConnectedClient {
 
     /**
      * Acquires a set of resources as {@link Redlock#acquireAll} does, without blocking; see
-     * {@link #acquireAsync(String, AcquireOptions)}. For a callback, pass {@link Redlock#keyOfAll} to
+     * {@link #acquireAsync(String, AcquireOptions) acquireAsync}. For a callback, pass {@link Redlock#keyOfAll} to
      * {@link #acquire(ResourceKey, AcquireOptions, Lease, AcquireCallback)}.
      *
      * @param resources the names to lock, 1 to 64

@@ -110,7 +110,8 @@ public interface Lease extends AutoCloseable {
      * Changes the time for which the lock stays after an early release; see
      * {@link dev.redlock.AcquireOptions#holdAtLeast}. It does not wait. A later release of this thread honours it and
      * returns {@link ReleaseOutcome#KEPT} before that time. It has no effect on a lease that is not held. It counts for
-     * {@link dev.redlock.RedlockContext#autoExtendedLeasesMax}, but is not refused at that limit. Allocates.
+     * {@link dev.redlock.RedlockContext#autoExtendedLeasesMax RedlockContext.autoExtendedLeasesMax}, but is not refused
+     * at that limit. Allocates.
      *
      * @param holdMin time from now, longer or shorter than before; zero for none
      * @throws IllegalArgumentException if it is negative

@@ -2,7 +2,7 @@ package dev.redlock.api;
 
 /**
  * A task that runs while its lock is held; see
- * {@link dev.redlock.Redlock#tryRun(String, dev.redlock.AcquireOptions, LeaseTask)}.
+ * {@link dev.redlock.Redlock#tryRun(String, dev.redlock.AcquireOptions, LeaseTask) Redlock.tryRun}.
  *
  * @param <X> what it throws
  * @threading caller-confined: called on the thread that called {@code tryRun}

@@ -17,8 +17,9 @@ public interface RetryPolicy {
      * The delay before the next attempt. A refused acquisition that a node will wake
      * ({@link dev.redlock.NodeStatus#wakeUpProblem}) registers with the other nodes after this delay; its next attempt
      * without a push follows 250 to 500 ms later, or after this delay if it is longer. Without wake-ups it is also the
-     * pause of a local queue ({@link dev.redlock.RedlockContext#localHandoffsMax}): then it is drawn once for a row
-     * of handoffs, with the arguments of an attempt that a node refused without a remaining ttl.
+     * pause of a local queue ({@link dev.redlock.RedlockContext#localHandoffsMax RedlockContext.localHandoffsMax}):
+     * then it is drawn once for a row of handoffs, with the arguments of an attempt that a node refused without a
+     * remaining ttl.
      *
      * @param attemptCount attempts so far, at least 1
      * @param lastReason   why the last one failed
