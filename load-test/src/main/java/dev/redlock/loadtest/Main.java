@@ -24,6 +24,8 @@ import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Set;
+import java.util.logging.Level;
+import java.util.logging.Logger;
 import picocli.CommandLine;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Model.CommandSpec;
@@ -53,6 +55,9 @@ import picocli.CommandLine.Spec;
             "70:a bug of this program",
             "130:interrupted (Ctrl-C), or 143 (SIGTERM); the started nodes have been stopped"})
 public final class Main implements Runnable {
+    /** The clients start and end by the dozen; their problems are shown. A field keeps the logger. */
+    private static final Logger CLIENT_LOG = Logger.getLogger("dev.redlock");
+
     private static final String DEFAULT_COMMAND = "latency";
     private static final Set<String> TOP_LEVEL = Set.of("-h", "--help", "-V", "--version");
 
@@ -62,6 +67,7 @@ public final class Main implements Runnable {
     /** Runs a command and ends the JVM with its exit code. */
     public static void main(String[] args) {
         JvmEnd.watch();
+        CLIENT_LOG.setLevel(Level.WARNING);
         System.exit(run(new PrintWriter(System.out, true), new PrintWriter(System.err, true), args));
     }
 

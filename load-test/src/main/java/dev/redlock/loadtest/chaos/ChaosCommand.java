@@ -6,6 +6,7 @@ import dev.redlock.loadtest.cli.Invocation;
 import dev.redlock.loadtest.cli.LabVersions;
 import dev.redlock.loadtest.cli.RunCommand;
 import dev.redlock.loadtest.driver.Drivers;
+import dev.redlock.loadtest.result.ExclusionCheck;
 import dev.redlock.loadtest.result.IntervalLog;
 import dev.redlock.loadtest.result.MachineClass;
 import dev.redlock.loadtest.result.RunFolder;
@@ -53,7 +54,7 @@ public final class ChaosCommand extends RunCommand {
             return new RunResult(line().getCommandName(), folder.startedAt(), result.elapsedMs(),
                     Invocation.of(line()), Invocation.asText(line()),
                     LabVersions.of(List.of(Drivers.named(Drivers.DEFAULT)), nodes), MachineClass.here(),
-                    List.of(result.series()), result.notes(), List.of(), result.failures());
+                    List.of(result.series()), ExclusionCheck.NONE, result.notes(), List.of(), result.failures());
         }
     }
 

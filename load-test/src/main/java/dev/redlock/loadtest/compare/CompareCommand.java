@@ -154,7 +154,7 @@ public final class CompareCommand extends LabCommand {
         String title = driver.name() + ", N = " + nodeCount + ", exclusion check";
         ask(driver, process, DriverTask.Kind.EXCLUSION_CHECK, Lab.contestSpec(driver.name(), nodeCount), title,
                 Lab.contestMs()).ifPresent(
-                        one -> lab.addContest(title, one.tally().holdings(), one.failures()));
+                        one -> lab.addContest(title, one.tally(), one.failures()));
     }
 
     private String singleNodeNote() {
@@ -237,7 +237,7 @@ public final class CompareCommand extends LabCommand {
         String versions = drivers.stream().map(LockDriver::version).distinct().collect(Collectors.joining(", "));
         List<String> conclusions = new ArrayList<>(List.of(versions));
         conclusions.addAll(skipped);
-        conclusions.addAll(pass(result, "every call succeeded, and no two holders overlapped"));
+        conclusions.addAll(pass(result, "every call succeeded, and no two holders overlapped in " + lab.exclusion()));
         return conclusions;
     }
 

@@ -60,8 +60,8 @@ public final class ContentionCommand extends LabCommand {
 
     @Override
     protected List<String> conclusions(RunResult result) {
-        long holdings = result.series().stream().mapToLong(one -> one.tally().holdings()).sum();
-        return pass(result, "no two holders overlapped in " + holdings + " holdings");
+        return pass(result, String.format(Locale.ROOT, "no two holders overlapped in %,d holdings",
+                result.exclusion().holdings()));
     }
 
     @Override

@@ -11,6 +11,7 @@ import dev.redlock.loadtest.cli.NodeOptions;
 import dev.redlock.loadtest.cli.Progress;
 import dev.redlock.loadtest.driver.LockDriver;
 import dev.redlock.loadtest.driver.SessionSpec;
+import dev.redlock.loadtest.result.ExclusionCheck;
 import dev.redlock.loadtest.result.Interval;
 import dev.redlock.loadtest.result.IntervalLog;
 import dev.redlock.loadtest.result.LoopKind;
@@ -19,6 +20,7 @@ import dev.redlock.loadtest.result.RunFolder;
 import dev.redlock.loadtest.result.RunResult;
 import dev.redlock.loadtest.result.SeriesResult;
 import dev.redlock.loadtest.result.SeriesSpec;
+import dev.redlock.loadtest.result.Tally;
 import dev.redlock.loadtest.rig.LoadPlan;
 import dev.redlock.loadtest.rig.LoadResult;
 import dev.redlock.loadtest.rig.LoadTestRig;
@@ -32,6 +34,7 @@ import java.io.IOException;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Locale;
 import java.util.Map;
 import java.util.concurrent.TimeUnit;
 import java.util.function.Function;
@@ -66,7 +69,7 @@ public final class Lab implements AutoCloseable {
     private final List<String> notes = new ArrayList<>();
     private final List<String> failures = new ArrayList<>();
     private int planCount;
-    private long contestedHoldings;
+    private ExclusionCheck contested = ExclusionCheck.NONE;
     private long doneMs;
     private boolean isCancelled;
     private LoadTestRig rig;
@@ -246,7 +249,7 @@ public final class Lab implements AutoCloseable {
         try (Clients clients = open(driver, nodeCount, RIVAL_CLIENTS)) {
             LoadResult result = run(contestPlan(loadOptions.ttl, clientOptions.isFenced()), clients,
                     IntervalLog.NONE, SeriesWatch.NONE);
-            addContest(title, result.tally().holdings(), result.failures());
+            addContest(title, result.tally(), result.failures());
         }
     }
 
@@ -266,8 +269,8 @@ public final class Lab implements AutoCloseable {
     }
 
     /** Adds the result of an exclusion check, here or in another process. */
-    public void addContest(String title, long holdings, List<String> problems) {
-        contestedHoldings += holdings;
+    public void addContest(String title, Tally tally, List<String> problems) {
+        contested = contested.plus(tally);
         problems.forEach(problem -> failures.add(title + ": " + problem));
     }
 
@@ -340,15 +343,15 @@ public final class Lab implements AutoCloseable {
     RunResult result(CommandLine line) {
         return new RunResult(line.getCommandName(), folder.startedAt(), offsetMs(), Invocation.of(line),
                 Invocation.asText(line), LabVersions.of(clientOptions.drivers(), nodes), MachineClass.here(), series,
-                notes, warnings, failures);
+                contested, notes, warnings, failures);
     }
 
     /** The result of the exclusion checks in words; empty if there was none. */
-    String exclusion() {
-        return contestedHoldings == 0
+    public String exclusion() {
+        return contested.holdings() == 0
                 ? ""
-                : contestedHoldings + " holdings of contested resources (" + RIVALS + " rivals of " + RIVAL_CLIENTS
-                        + " clients for " + CONTESTED + " resources at each N)";
+                : String.format(Locale.ROOT, "%,d holdings of contested resources (%d rivals of %d clients for %d"
+                        + " resources at a time)", contested.holdings(), RIVALS, RIVAL_CLIENTS, CONTESTED);
     }
 
     @Override

@@ -1,6 +1,7 @@
 package dev.redlock.loadtest.report;
 
 import dev.redlock.cli.Counted;
+import dev.redlock.loadtest.result.ExclusionCheck;
 import dev.redlock.loadtest.result.MachineClass;
 import dev.redlock.loadtest.result.ResultJson;
 import dev.redlock.loadtest.result.RunResult;
@@ -86,7 +87,7 @@ public final class HtmlReport {
         } else {
             totals(html, result.series());
         }
-        checks(html, result.series());
+        checks(html, result);
         return html.toString();
     }
 
@@ -125,12 +126,12 @@ public final class HtmlReport {
         });
     }
 
-    private static void checks(StringBuilder html, List<SeriesResult> series) {
-        long overlaps = series.stream().mapToLong(one -> one.tally().overlaps()).sum();
-        long holdings = series.stream().mapToLong(one -> one.tally().holdings()).sum();
-        card(html, "Overlapping holders", ReportTables.number((double) overlaps),
-                "in " + ReportTables.number((double) holdings) + " holdings watched");
-        int marks = series.stream().mapToInt(one -> one.marks().size()).sum();
+    private static void checks(StringBuilder html, RunResult result) {
+        ExclusionCheck check = result.exclusion();
+        card(html, "Overlapping holders", ReportTables.number((double) check.overlaps()),
+                "in " + ReportTables.number((double) check.holdings()) + " holdings"
+                        + (result.isContested() ? " of contested resources" : ""));
+        int marks = result.series().stream().mapToInt(one -> one.marks().size()).sum();
         if (marks > 0) {
             card(html, "Faults and events", ReportTables.number((double) marks), "marked in the charts over time");
         }

@@ -125,7 +125,7 @@ final class ReportTables {
     }
 
     private static void count(SeriesResult one, Map<String, Long> sums) {
-        sums.merge("holdings watched", one.tally().holdings(), Long::sum);
+        sums.merge("holdings", one.tally().holdings(), Long::sum);
         one.tally().acquires().forEach((name, count) -> sums.merge("acquires " + name, count, Long::sum));
         one.tally().releases().forEach((name, count) -> sums.merge("releases " + name, count, Long::sum));
         one.counters().forEach((name, count) -> sums.merge(name, count, Long::sum));

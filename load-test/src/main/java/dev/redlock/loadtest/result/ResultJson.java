@@ -23,6 +23,7 @@ import org.HdrHistogram.HistogramIterationValue;
  * failures           every reason, series' title first
  * warnings           findings that make figures doubtful, without failing the run
  * notes              sentences for people
+ * contested          {holdings, overlaps}: the check on contested resources beside the series; 0 holdings without one
  * options            {name without dashes: value as text}
  * versions           {program, java, netty, drivers: {name: version}, servers: [...]}
  * machine            {cores, cpu, memoryBytes, os, kernel, arch}
@@ -69,6 +70,7 @@ public final class ResultJson {
         root.set("failures", MAPPER.valueToTree(result.allFailures()));
         root.set("warnings", MAPPER.valueToTree(result.warnings()));
         root.set("notes", MAPPER.valueToTree(result.notes()));
+        root.set("contested", MAPPER.valueToTree(result.contested()));
         root.set("options", MAPPER.valueToTree(result.options()));
         root.set("versions", MAPPER.valueToTree(result.versions()));
         root.set("machine", MAPPER.valueToTree(result.machine()));

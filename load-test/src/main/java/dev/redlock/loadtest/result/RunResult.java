@@ -11,16 +11,34 @@ import java.util.Map;
  * @param startedAt the start of the run; every {@code offsetMs} counts from here
  * @param commandLine the line that runs the same again; no password
  * @param notes     sentences for people, such as the source of the nodes
+ * @param contested checked on contested resources beside the series; {@link ExclusionCheck#NONE} without such a check
  * @param warnings  findings that do not fail the run, but make its figures doubtful
  * @param failures  why the run as a whole does not count, beside the failures of its series
  * @threading immutable
  */
 public record RunResult(String command, Instant startedAt, long elapsedMs, String commandLine,
         Map<String, String> options, Versions versions, MachineClass machine, List<SeriesResult> series,
-        List<String> notes, List<String> warnings, List<String> failures) {
+        ExclusionCheck contested, List<String> notes, List<String> warnings, List<String> failures) {
     /** FAIL if the run or any of its series failed. */
     public Verdict verdict() {
         return allFailures().isEmpty() ? Verdict.PASS : Verdict.FAIL;
+    }
+
+    /**
+     * The check that the console and the report show: the holdings of contested resources, if there was such a check,
+     * because holdings of a resource that only one cycle uses cannot overlap. The overlaps are those of the series too.
+     */
+    public ExclusionCheck exclusion() {
+        ExclusionCheck all = contested;
+        for (SeriesResult one : series) {
+            all = all.plus(one.tally());
+        }
+        return isContested() ? new ExclusionCheck(contested.holdings(), all.overlaps()) : all;
+    }
+
+    /** Whether {@link #exclusion} is about contested resources beside the series. */
+    public boolean isContested() {
+        return contested.holdings() > 0;
     }
 
     /** The failures of the series with the series' title before them, then those of the run. */

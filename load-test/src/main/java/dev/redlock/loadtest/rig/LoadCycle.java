@@ -10,6 +10,7 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.SplittableRandom;
+import java.util.stream.LongStream;
 
 /**
  * One cycle in flight: acquire, release, and again when the rig starts it. A driver may report an outcome before its
@@ -45,6 +46,7 @@ final class LoadCycle implements LockListener {
     private long intendedNs;
     private long releaseNs;
     private long heldCount;
+    private long endedCount;
     private Thread writer;
     private LatencyRecorder.Writer acquireLatencies;
     private LatencyRecorder.Writer releaseLatencies;
@@ -200,6 +202,7 @@ final class LoadCycle implements LockListener {
             otherReleases[verdict.ordinal()]++;
         }
         int outside = rig.outside(intendedNs, nowNs);
+        endedCount += 1 - outside;
         if (isAudited) {
             releaseLatencies.record(outside, nowNs - releaseNs);
         }
@@ -238,6 +241,11 @@ final class LoadCycle implements LockListener {
     }
 
     /** Locks held in the recorded time; valid after the load has stopped. */
+    /** Whether a cycle has ended in the recorded time, or an acquire has failed. While the load runs, a late value. */
+    boolean hasResult() {
+        return endedCount > 0 || LongStream.of(otherAcquires).anyMatch(count -> count > 0);
+    }
+
     long heldCount() {
         return heldCount;
     }

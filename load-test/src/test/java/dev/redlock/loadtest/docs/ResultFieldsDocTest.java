@@ -11,6 +11,7 @@ import dev.redlock.loadtest.driver.LockHandle;
 import dev.redlock.loadtest.driver.LockListener;
 import dev.redlock.loadtest.driver.LockSession;
 import dev.redlock.loadtest.driver.LockSpec;
+import dev.redlock.loadtest.result.ExclusionCheck;
 import dev.redlock.loadtest.result.LoopKind;
 import dev.redlock.loadtest.result.MachineClass;
 import dev.redlock.loadtest.result.Mark;
@@ -74,7 +75,7 @@ class ResultFieldsDocTest {
                 series.figures(), series.counters(), series.samples(), List.of(new Mark(0, "nothing")), List.of());
         return new RunResult("latency", Instant.EPOCH, 1, "java -jar load-test.jar", Map.of(),
                 new Versions("0", "17", "4", Map.of(), List.of("redis")), MachineClass.here(), List.of(marked),
-                List.of(), List.of(), List.of());
+                ExclusionCheck.NONE, List.of(), List.of(), List.of());
     }
 
     /** Grants everything at once. */

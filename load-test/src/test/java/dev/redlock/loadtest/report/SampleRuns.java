@@ -1,6 +1,7 @@
 package dev.redlock.loadtest.report;
 
 import dev.redlock.loadtest.result.ClientCost;
+import dev.redlock.loadtest.result.ExclusionCheck;
 import dev.redlock.loadtest.result.Interval;
 import dev.redlock.loadtest.result.LoopKind;
 import dev.redlock.loadtest.result.MachineClass;
@@ -30,6 +31,7 @@ final class SampleRuns {
     private final List<SeriesResult> series = new ArrayList<>();
     private String command = "compare";
     private final Map<String, String> options = new LinkedHashMap<>(Map.of("nodes", "1,3,5"));
+    private ExclusionCheck contested = ExclusionCheck.NONE;
     private final List<String> notes = new ArrayList<>();
     private final List<String> warnings = new ArrayList<>();
     private final List<String> failures = new ArrayList<>();
@@ -91,6 +93,11 @@ final class SampleRuns {
         return this;
     }
 
+    SampleRuns contested(long holdings, long overlaps) {
+        contested = new ExclusionCheck(holdings, overlaps);
+        return this;
+    }
+
     SampleRuns note(String note) {
         notes.add(note);
         return this;
@@ -116,7 +123,7 @@ final class SampleRuns {
                 Collections.nCopies(3, "Redis 7.0.15"));
         return new RunResult(command, Instant.parse("2026-01-02T03:04:05Z"), 65_432,
                 "java -jar load-test.jar " + command + " --nodes 1,3,5", options, versions,
-                new MachineClass(2, "a processor", 8L << 30, "Linux", "6.1", "amd64"), series, notes, warnings,
+                new MachineClass(2, "a processor", 8L << 30, "Linux", "6.1", "amd64"), series, contested, notes, warnings,
                 failures);
     }
 }

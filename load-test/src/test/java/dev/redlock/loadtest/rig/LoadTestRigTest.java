@@ -194,6 +194,23 @@ class LoadTestRigTest {
         assertEquals(1, cycle(result).getCountBetweenValues(1_000_000, 1_000_000_000), "one slow cycle, that is all");
     }
 
+    /** On a busy machine, a short run may get no time at all. */
+    @Test
+    void closedLoopRunsUntilACycleHasEnded() throws InterruptedException {
+        ModelSession client = new ModelSession(time).stalling(Duration.ZERO, Duration.ofMillis(400));
+        LoadResult result = run(LoadPlan.closed(1).duration(Duration.ofMillis(200)), client);
+        assertEquals(List.of(), result.failures());
+        long recordedMs = result.span().recordedMs();
+        assertTrue(recordedMs >= 400 && recordedMs <= 600, recordedMs + " ms");
+        assertEquals(result.tally().cycles() * 1_000.0 / recordedMs, result.tally().cyclesPerSecond(), 1);
+    }
+
+    @Test
+    void closedLoopOverADeadClientEndsAllTheSame() throws InterruptedException {
+        LoadResult result = run(LoadPlan.closed(1).duration(Duration.ofMillis(200)), new ModelSession(time).silent());
+        assertTrue(result.failures().contains("no cycle was completed"), result.failures()::toString);
+    }
+
     @Test
     void stallAtTheEndIsCounted() throws InterruptedException {
         ModelSession client = new ModelSession(time).stalling(Duration.ofMillis(950), Duration.ofMillis(300));
