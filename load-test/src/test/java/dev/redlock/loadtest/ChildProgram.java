@@ -156,6 +156,15 @@ final class ChildProgram implements AutoCloseable {
         }
     }
 
+    /** The text of the only file with this name under its working folder. */
+    String result(String name) throws IOException {
+        try (Stream<Path> files = Files.walk(folder.resolve("load-test-results"))) {
+            List<Path> found = files.filter(file -> file.endsWith(name)).toList();
+            assertEquals(1, found.size(), found::toString);
+            return Files.readString(found.get(0));
+        }
+    }
+
     /** Reads standard output until it holds the text. */
     void awaitOut(String text) throws Exception {
         Await.until("standard output holds '" + text + "'", () -> out().contains(text));

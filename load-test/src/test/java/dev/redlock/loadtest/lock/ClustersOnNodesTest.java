@@ -50,6 +50,8 @@ class ClustersOnNodesTest {
     private static final int NODE_TIMEOUT_MS = 1_500;
     private static final Duration TTL = Duration.ofSeconds(1);
     private static final Duration MAX_TTL = Duration.ofSeconds(1);
+    /** Some commands fit into it, also on a busy machine. */
+    private static final Duration LONG_TTL = Duration.ofSeconds(6);
 
     private RedisNodes single;
     private RedisNodes nodes;
@@ -79,9 +81,13 @@ class ClustersOnNodesTest {
     }
 
     private Redlock client() {
+        return client(MAX_TTL);
+    }
+
+    private Redlock client(Duration maxTtl) {
         Redlock client = Redlock.connect(new RedlockContext().nodes(single.addresses())
                 .nodes(cluster.address())
-                .maxTtl(MAX_TTL)
+                .maxTtl(maxTtl)
                 .unansweredTimeout(Duration.ofSeconds(1))
                 .clockSampleInterval(Duration.ofMillis(500))
                 .nodeTimeout(Duration.ofMillis(500))
@@ -93,7 +99,11 @@ class ClustersOnNodesTest {
     }
 
     private static Lease acquire(Redlock client, String resource) throws InterruptedException {
-        AcquireOutcome outcome = client.acquire(resource, AcquireOptions.ofTtl(TTL).tryOnce());
+        return acquire(client, resource, TTL);
+    }
+
+    private static Lease acquire(Redlock client, String resource, Duration ttl) throws InterruptedException {
+        AcquireOutcome outcome = client.acquire(resource, AcquireOptions.ofTtl(ttl).tryOnce());
         assertTrue(outcome.isAcquired(), () -> resource + ": " + outcome);
         return outcome.lease();
     }
@@ -201,8 +211,8 @@ class ClustersOnNodesTest {
 
     @Test
     void aPromotionThatLosesALockGivesNoSecondHolder() throws InterruptedException {
-        Redlock client = client();
-        Redlock other = client();
+        Redlock client = client(LONG_TTL);
+        Redlock other = client(LONG_TTL);
         String resource = resourceOf(nodes.node(0));
         Lease lease = acquireWithoutFirstNode(client, other, resource);
         // The replica has not got the key.
@@ -213,8 +223,8 @@ class ClustersOnNodesTest {
 
     @Test
     void anAbortedMigrationGivesNoSecondHolder() throws InterruptedException {
-        Redlock client = client();
-        Redlock other = client();
+        Redlock client = client(LONG_TTL);
+        Redlock other = client(LONG_TTL);
         String resource = resourceOf(nodes.node(0));
         int slot = RedisCluster.slotOf(resource);
         Lease lease = acquireWithoutFirstNode(client, other, resource);
@@ -228,7 +238,7 @@ class ClustersOnNodesTest {
     /** The lock has the votes of the cluster and of one more voter; the third one is free. */
     private Lease acquireWithoutFirstNode(Redlock client, Redlock other, String resource) throws InterruptedException {
         single.node(0).kill();
-        Lease lease = acquire(client, resource);
+        Lease lease = acquire(client, resource, LONG_TTL);
         single.node(0).restart(Data.LOST);
         Await.until(() -> "reconnected: " + other.nodes(),
                 () -> other.nodes().get(0).state() == NodeState.READY);

@@ -40,8 +40,8 @@ class FreshNodesTest {
             assertTrue(lease.isHeld());
             assertTrue(lease.remainingValidity().compareTo(Duration.ofSeconds(20)) > 0, lease::toString);
             for (RedisNode node : nodes.nodes()) {
-                assertEquals(field(node, "server", "run_id") + ":" + field(node, "replication", "master_replid"),
-                        node.call("GET", MARK));
+                String mark = field(node, "server", "run_id") + ":" + field(node, "replication", "master_replid");
+                Await.until("marked", () -> mark.equals(node.call("GET", MARK)));
             }
         }
     }

@@ -38,6 +38,8 @@ class InspectionOnNodesTest {
         nodes = RequiredNodes.start(Source.PATH, 3);
         redlock = Redlock.connect(new RedlockContext().nodes(nodes.addresses())
                 .restartGuard(RestartGuardMode.OFF)
+                .connectTimeout(Duration.ofSeconds(20))
+                .nodeTimeout(Duration.ofSeconds(5))
                 .clientName("orders-1:42")
                 .nameInValues(true));
     }

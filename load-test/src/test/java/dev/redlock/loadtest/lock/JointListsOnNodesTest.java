@@ -33,12 +33,12 @@ class JointListsOnNodesTest {
 
     private static final int SEATS = 3;
     private static final int RESOURCES = 4;
-    private static final Duration TTL = Duration.ofMillis(500);
-    private static final Duration NODE_TIMEOUT = Duration.ofMillis(250);
+    private static final Duration TTL = Duration.ofMillis(1500);
+    private static final Duration NODE_TIMEOUT = Duration.ofSeconds(1);
     /** The longest ttl and the allowed drift of one percent and 2 ms. */
     private static final long WAIT_MS = TTL.toMillis() * 101 / 100 + 2;
     /** Of a garbage collection, a busy machine, and one round trip. */
-    private static final long ROUND_TRIP_MS = 250;
+    private static final long ROUND_TRIP_MS = 500;
 
     private final AtomicReferenceArray<Redlock> seats = new AtomicReferenceArray<>(SEATS);
     private final AtomicInteger[] holders = new AtomicInteger[RESOURCES];

@@ -16,6 +16,7 @@ public final class TwoClients implements AutoCloseable {
     public RedlockContext context() {
         return new RedlockContext().nodes(nodes.addresses())
                 .restartGuard(RestartGuardMode.OFF)
+                .connectTimeout(Duration.ofSeconds(20))
                 .nodeTimeout(Duration.ofSeconds(5));
     }
 

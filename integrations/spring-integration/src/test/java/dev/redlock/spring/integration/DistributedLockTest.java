@@ -81,9 +81,9 @@ class DistributedLockTest {
     @Test
     void aRenewalSetsTheTtl() throws Exception {
         DistributedLock lock = registry.obtain(name);
-        lock.lock(Duration.ofMillis(500));
+        lock.lock(Duration.ofMillis(1500));
         registry.renewLock(name, Duration.ofSeconds(20));
-        assertFalse(other.obtain(name).tryLock(900, TimeUnit.MILLISECONDS));
+        assertFalse(other.obtain(name).tryLock(2, TimeUnit.SECONDS));
         registry.renewLock(name);
         lock.unlock();
         assertTrue(other.obtain(name).tryLock());

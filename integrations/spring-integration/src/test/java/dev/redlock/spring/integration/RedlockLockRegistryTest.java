@@ -105,9 +105,9 @@ class RedlockLockRegistryTest {
 
     @Test
     void theClientExtendsALockBeyondItsTtl() throws Exception {
-        Lock lock = new RedlockLockRegistry(clients.one, Duration.ofMillis(300)).obtain(name);
+        Lock lock = new RedlockLockRegistry(clients.one, Duration.ofSeconds(1)).obtain(name);
         lock.lock();
-        assertFalse(other.obtain(name).tryLock(900, TimeUnit.MILLISECONDS));
+        assertFalse(other.obtain(name).tryLock(2, TimeUnit.SECONDS));
         lock.unlock();
         assertTrue(isFree());
     }
@@ -218,7 +218,7 @@ class RedlockLockRegistryTest {
     void aLeaderLeadsAgainAfterTheMajorityWasAway() throws Exception {
         BlockingQueue<String> events = new LinkedBlockingQueue<>();
         LockRegistryLeaderInitiator initiator = initiator(
-                new RedlockLockRegistry(clients.one, Duration.ofMillis(600)), "a", events);
+                new RedlockLockRegistry(clients.one, Duration.ofMillis(1500)), "a", events);
         initiator.start();
         assertEquals("a granted", next(events));
         clients.nodes.node(0).pause();
