@@ -75,8 +75,8 @@ public final class Election implements AutoCloseable {
         }
 
         /**
-         * The end of the term. Its functions run once: after a loss by {@link RedlockContext#callbackExecutor}, or on the
-         * thread that resigns or closes, before this candidate releases the lock.
+         * The end of the term. Its functions run once: after a loss by {@link RedlockContext#callbackExecutor}, or on
+         * the thread that resigns or closes, before this candidate releases the lock.
          *
          * @return completed with {@link LeaseState#LOST}, {@link LeaseState#EXPIRED}, or {@link LeaseState#RELEASED} if
          *         this candidate has resigned or was closed

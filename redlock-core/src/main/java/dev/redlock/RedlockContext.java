@@ -197,16 +197,17 @@ public final class RedlockContext extends LockSettings {
     /**
      * Sets the executor of the functions that may take time: those that depend on completion stages, the tasks of
      * {@link Redlock#runAsync}, listeners, and the functions of an {@link Election}. The listener of one lease hears of
-     * its events in order, one at a time. {@link dev.redlock.api.AcquireCallback}, its siblings for release and extension,
-     * and retry policies stay on the event loop.
+     * its events in order, one at a time. {@link dev.redlock.api.AcquireCallback}, its siblings for release and
+     * extension, and retry policies stay on the event loop.
      *
-     * <p>The executor has to accept a function without waiting, and to run each one. If it rejects one, or was shut down
-     * with functions in its queue, threads of the client run them. So they do if a loss waits for a second or two: a pool
-     * whose threads are all blocked does not hide it.
+     * <p>The executor has to accept a function without waiting, and to run each one. If it rejects one, or was shut
+     * down with functions in its queue, threads of the client run them. So they do if a loss waits for a second or two:
+     * a pool whose threads are all blocked does not hide it.
      *
      * @param executor default: daemon threads of the client, up to 16 for stages and as many for listeners, that start
-     *                 when they are needed; with {@link #eventLoops(EventLoop...)}, the event loop. {@code Runnable::run}
-     *                 means the event loop too, which saves the change of the thread: then no function may block
+     *                 when they are needed; with {@link #eventLoops(EventLoop...)}, the event loop. {@code
+     *                 Runnable::run} means the event loop too, which saves the change of the thread: then no function
+     * may block
      */
     public RedlockContext callbackExecutor(Executor executor) {
         return with(() -> callbackExecutor = Objects.requireNonNull(executor, "callback executor is null"));

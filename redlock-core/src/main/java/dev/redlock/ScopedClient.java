@@ -155,9 +155,9 @@ abstract class ScopedClient extends ConnectedClient {
      * it or of all its dependent stages, ends the wait for the lock. A task that has started is not stopped, and keeps
      * its lock to its end. {@link AcquireOptions#autoExtend(java.time.Duration)} limits a task that never ends.
      *
-     * @param task     called by {@link RedlockContext#callbackExecutor}, or on the calling thread if the lock is acquired
-     *                 already; it checks {@link Lease#isHeld()} before steps that matter. What it throws, and null,
-     *                 count as a stage that has failed
+     * @param task     called by {@link RedlockContext#callbackExecutor}, or on the calling thread if the lock is
+     *                 acquired already; it checks {@link Lease#isHeld()} before steps that matter. What it throws, and
+     *                 null, count as a stage that has failed
      * @param <T>      the type of the task's value
      * @return completed after the release: with the outcome of the acquisition and the value, or with the failure of
      *         the task. Dependent stages run where the task is called

@@ -163,7 +163,9 @@ class BlockingStagesTest {
         assertTrue(started.await(30, TimeUnit.SECONDS));
         CompletableFuture<LeaseState> lost = new CompletableFuture<>();
         redlock.tryAcquire("lost",
-                AcquireOptions.ofTtl(Duration.ofMillis(200)).tryOnce().listener((lease, state) -> lost.complete(state)));
+                AcquireOptions.ofTtl(Duration.ofMillis(200))
+                        .tryOnce()
+                        .listener((lease, state) -> lost.complete(state)));
         assertEquals(LeaseState.EXPIRED, lost.get(30, TimeUnit.SECONDS));
         assertOthersLock();
         unblocked.countDown();

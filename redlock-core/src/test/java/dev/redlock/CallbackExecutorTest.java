@@ -198,7 +198,9 @@ class CallbackExecutorTest extends VirtualTest {
     }
 
     private void extendTwiceAndLose(VirtualWorld.Client client, List<String> events) {
-        acquireAsync(client, AcquireOptions.ofTtl(Duration.ofSeconds(3)).tryOnce().autoExtend()
+        acquireAsync(client, AcquireOptions.ofTtl(Duration.ofSeconds(3))
+                .tryOnce()
+                .autoExtend()
                 .listener(recorder(events)));
         world.runMs(2_500);
         eachNode(node -> node.redis().flushAll());

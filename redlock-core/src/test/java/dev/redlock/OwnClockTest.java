@@ -72,8 +72,10 @@ class OwnClockTest extends VirtualTest {
             assertEquals(1, client.redlock().counters().clockStandstillCount());
             List<String> lines = log.with("clock stood still");
             assertEquals(1, lines.stream().filter(line -> line.startsWith("this machine's")).count(), lines::toString);
-            assertTrue(lines.stream().anyMatch(line -> line.startsWith("this machine's clock stood still for " + shown
-                    + ", as in a suspend or a migration; 0 leases are lost, 0 end earlier;")), lines::toString);
+            assertTrue(lines.stream()
+                    .anyMatch(line -> line.startsWith("this machine's clock stood still for " + shown
+                            + ", as in a suspend or a migration; 0 leases are lost, 0 end earlier;")),
+                    lines::toString);
         }
     }
 

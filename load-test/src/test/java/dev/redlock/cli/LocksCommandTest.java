@@ -530,7 +530,8 @@ class LocksCommandTest {
             assertEquals(1, runNodes("--nodes", addresses, "--lock", "probe"), () -> out + "\n" + err);
             assertTrue(out.toString()
                     .matches("(?s).*\nThe lock was acquired, but not released \\(UNKNOWN\\): the key"
-                            + " probe remains for [34]\\d{3} ms on \\S+, [34]\\d{3} ms on \\S+, [34]\\d{3} ms on \\S+\\.\n"),
+                            + " probe remains for [34]\\d{3} ms on \\S+, [34]\\d{3} ms on \\S+,"
+                            + " [34]\\d{3} ms on \\S+\\.\n"),
                     out::toString);
             own.nodes().forEach(node -> node.call("DEL", "probe"));
             assertEquals(1, runNodes("--nodes", addresses, "--lock", "probe", "--json"), () -> out + "\n" + err);

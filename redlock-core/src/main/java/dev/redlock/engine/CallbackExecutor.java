@@ -245,8 +245,8 @@ public final class CallbackExecutor {
     // ---- what an executor of the user does not run ------------------------------------------------------------------
 
     /**
-     * A loop calls it at least each second. A loss that waits for a busy executor for a second or two runs on a thread of
-     * the client. So do the functions that the executor has dropped at its end.
+     * A loop calls it at least each second. A loss that waits for a busy executor for a second or two runs on a thread
+     * of the client. So do the functions that the executor has dropped at its end.
      */
     void poll(long nowNs) {
         if (chosen == null || secondCount != 0 && nowNs - secondNs < SECOND_NS) {

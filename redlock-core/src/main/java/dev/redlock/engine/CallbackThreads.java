@@ -12,8 +12,8 @@ import java.util.concurrent.locks.LockSupport;
 import java.util.function.Function;
 
 /**
- * Threads of a client for the functions of its user, as many as are needed up to a limit. A thread ends when it has been
- * idle for a time, or when the client is closed.
+ * Threads of a client for the functions of its user, as many as are needed up to a limit. A thread ends when it has
+ * been idle for a time, or when the client is closed.
  *
  * <p>To wake a thread for each task would cost more than most tasks. So while a thread is active, new tasks are left to
  * it, and a second one stands by: each millisecond it looks whether tasks wait that did so at its last look, since the

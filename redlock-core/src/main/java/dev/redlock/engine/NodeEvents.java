@@ -5,7 +5,7 @@ import dev.redlock.node.Log;
 import dev.redlock.node.NodeListener;
 import dev.redlock.node.NodeView;
 import dev.redlock.node.VoteFailure;
-import dev.redlock.node.guard.VoteGuard;
+import dev.redlock.time.Durations;
 import io.netty.buffer.ByteBuf;
 
 /**
@@ -112,9 +112,10 @@ final class NodeEvents implements NodeListener {
     public void onStoodStill(long stoodStillNs) {
         loop.services.counters.add(ConductorCounters.STOOD_STILL, 1);
         if (!loop.services.isClosing) {
-            Log.later(loop.services.loop, System.Logger.Level.WARNING, "this machine''s clock stood still for {0}, as in"
-                    + " a suspend or a migration; {1}; the nodes vote again in a moment; keep processes with locks on"
-                    + " machines that are not suspended", VoteGuard.textOf(stoodStillNs), loop.keeper.loss.jumpText());
+            Log.later(loop.services.loop, System.Logger.Level.WARNING,
+                    "this machine''s clock stood still for {0}, as in a suspend or a migration; {1}; the nodes vote"
+                            + " again in a moment; keep processes with locks on machines that are not suspended",
+                    Durations.textOf(stoodStillNs), loop.keeper.loss.jumpText());
         }
     }
 

@@ -11,8 +11,8 @@ import dev.redlock.time.TimerWheel;
  *
  * <p>A node that has lost the keys of leases counts for them again after two extensions: one sets its key, and the next
  * one finds it. A repair starts both early, as soon as the node votes, so that another node may fail after it. Repairs
- * are no part of the schedule: its times and its count stay as they are, and they end with it. So they do not prolong the
- * longest hold.
+ * are no part of the schedule: its times and its count stay as they are, and they end with it. So they do not prolong
+ * the longest hold.
  *
  * @threading event-loop-confined
  */
@@ -155,7 +155,9 @@ final class Renewals {
         return !lease.isKept && lease.isExtendable() && mayExtend(lease, nowNs);
     }
 
-    /** Starts the timer of a repair, unless the schedule is earlier. After a round in progress, this is called again. */
+    /**
+     * Starts the timer of a repair, unless the schedule is earlier. After a round in progress, this is called again.
+     */
     private void startRepair(Claim claim, long nowNs, long atNs) {
         LeaseHandle lease = claim.lease;
         boolean isWanted = !claim.isExtending() && mayRepair(lease, nowNs) && !isBeyondTtl(lease, nowNs)

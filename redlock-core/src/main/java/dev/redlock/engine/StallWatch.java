@@ -12,8 +12,8 @@ import java.util.concurrent.locks.LockSupport;
  * the user blocks it, and no lock of the loop is acquired, extended or released meanwhile. A turn without such a call
  * takes some milliseconds at most, and a ttl is rarely shorter than a few seconds.
  *
- * <p>It has a thread, which reads a counter of each loop twice a second. The thread ends with the client. A pause of the
- * whole process, as of a garbage collection, stops that thread too, and is not reported.
+ * <p>It has a thread, which reads a counter of each loop twice a second. The thread ends with the client. A pause of
+ * the whole process, as of a garbage collection, stops that thread too, and is not reported.
  *
  * @threading any thread
  */

@@ -18,7 +18,9 @@ final class WaitReasons {
         return lease.lastReason != AcquireOutcome.Kind.CANCELLED;
     }
 
-    /** Returns the reason of an acquisition that ends; without one, another acquisition of its client has precedence. */
+    /**
+     * Returns the reason of an acquisition that ends; without one, another acquisition of its client has precedence.
+     */
     static AcquireOutcome.Kind of(LeaseHandle lease) {
         return isKnown(lease) ? lease.lastReason : AcquireOutcome.Kind.CONTENDED;
     }

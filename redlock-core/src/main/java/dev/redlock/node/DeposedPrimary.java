@@ -9,9 +9,9 @@ import dev.redlock.resp.RespValue;
  * How long a primary serves its clients after one of its replicas was promoted without its knowledge, as in a partition
  * of the network. The promoted replica must not vote before that, plus the longest ttl.
  *
- * <p>Only {@code min-replicas-to-write} bounds it, if the primary has no more replicas than that. The bound follows from
- * {@code refreshGoodSlavesCount} of {@code replication.c} and {@code serverCron} of {@code server.c}, which Redis and
- * Valkey share:
+ * <p>Only {@code min-replicas-to-write} bounds it, if the primary has no more replicas than that. The bound follows
+ * from {@code refreshGoodSlavesCount} of {@code replication.c} and {@code serverCron} of {@code server.c}, which Redis
+ * and Valkey share:
  * <ul>
  * <li>A replica counts while its last acknowledgement is at most {@code min-replicas-max-lag} seconds old, so until a
  * second more at most: both times are whole seconds.
@@ -122,7 +122,8 @@ final class DeposedPrimary {
         if (!shown.wasPromoted() && shown.replicaCount() == 0) {
             return null;
         }
-        String cause = "after a failover, the former primary may grant held locks to clients that cannot see the new one";
+        String cause = "after a failover, the former primary may grant held locks to clients that cannot see"
+                + " the new one";
         String remedy = " to the number of its replicas and min-replicas-max-lag to 10 or less on all servers";
         if (!shown.isWriteLimited()) {
             return cause + ", and nothing bounds that time: min-replicas-to-write is 0; set min-replicas-to-write"

@@ -4,8 +4,8 @@ package dev.redlock.node;
  * What {@code INFO replication} shows of a server.
  *
  * @param role           {@code master} or {@code slave}; null if it is not shown
- * @param id             {@code master_replid}, which identifies the history of its data; a promotion changes it; null if
- *                       the server has none
+ * @param id             {@code master_replid}, which identifies the history of its data; a promotion changes it; null
+ *                       if the server has none
  * @param wasPromoted    whether it was a replica before, so that it may lack keys of its master
  * @param isHistoryShown whether it would show that; a server with one constant id does not
  * @param replicaCount   connected replicas

@@ -55,4 +55,10 @@ public final class Durations {
     private static long saturatedNanos(Duration duration) {
         return duration.getSeconds() >= Long.MAX_VALUE / 1_000_000_000 ? Long.MAX_VALUE : duration.toNanos();
     }
+
+    /** A time in seconds with one decimal, or in milliseconds below one second. */
+    public static String textOf(long ns) {
+        long ms = (ns + 500_000) / 1_000_000;
+        return ms < 1_000 ? ms + " ms" : ms / 1_000 + "." + ms % 1_000 / 100 + " s";
+    }
 }

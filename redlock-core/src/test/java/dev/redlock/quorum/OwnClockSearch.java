@@ -231,7 +231,8 @@ final class OwnClockSearch {
             }
         }
         if (isStalled) {
-            next[head + IS_STALLED_TWICE] |= (byte) (state[head + STALLED] > 0 && state[head + IS_STALLED] == 0 ? 1 : 0);
+            boolean isTwice = state[head + STALLED] > 0 && state[head + IS_STALLED] == 0;
+            next[head + IS_STALLED_TWICE] |= (byte) (isTwice ? 1 : 0);
             next[head + STALLED]++;
         } else if (part == Part.HOLDER) {
             passTime(next);
@@ -529,7 +530,8 @@ final class OwnClockSearch {
     private String describe(byte[] state) {
         StringBuilder text = new StringBuilder();
         for (int i = 0; i < nodes; i++) {
-            text.append("node ").append(Arrays.toString(Arrays.copyOfRange(state, at(i, 0), at(i + 1, 0)))).append(", ");
+            byte[] part = Arrays.copyOfRange(state, at(i, 0), at(i + 1, 0));
+            text.append("node ").append(Arrays.toString(part)).append(", ");
         }
         return text + "rest " + Arrays.toString(Arrays.copyOfRange(state, head, head + HEAD));
     }

@@ -15,8 +15,8 @@ import java.util.Arrays;
  * </ul>
  *
  * <p>A <i>reign</i> is the time of one process as the primary. The first and the third reign are of one process. The
- * <i>mark</i> is a key that names the reign in which it was written. Each server that was promoted shows that, unless it
- * forgets it: Redis does so when it has had no replica for {@code repl-backlog-ttl}.
+ * <i>mark</i> is a key that names the reign in which it was written. Each server that was promoted shows that, unless
+ * it forgets it: Redis does so when it has had no replica for {@code repl-backlog-ttl}.
  *
  * <p>Times are relative to the present, in whole units, so an endless run has a finite number of states.
  */

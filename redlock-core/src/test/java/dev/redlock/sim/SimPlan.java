@@ -327,7 +327,8 @@ public final class SimPlan {
 
     /** Returns whether the callback of a grant may run after the grant to the next holder. */
     boolean isGrantOrderOpen() {
-        return isOverlapExpected || isAnyOf(Fault.CLOCK_FORWARD, Fault.SUSPEND_CLIENT, Fault.SLOW_TURNS, Fault.LOSE_KEY, Fault.FLUSH_ALL);
+        return isOverlapExpected || isAnyOf(Fault.CLOCK_FORWARD, Fault.SUSPEND_CLIENT, Fault.SLOW_TURNS,
+                Fault.LOSE_KEY, Fault.FLUSH_ALL);
     }
 
     /** Returns whether lost keys are the only reason why an extension may fail. */

@@ -255,8 +255,8 @@ class InstallationTest {
     }
 
     /**
-     * The installation is complete: no warning of the JDK, of Netty or about the transport. The client may warn that its
-     * nodes are late, because this machine may be busy.
+     * The installation is complete: no warning of the JDK, of Netty or about the transport. The client may warn that
+     * its nodes are late, because this machine may be busy.
      */
     private static void assertNoWarning(Program program) {
         List<String> warnings = program.err()

@@ -45,8 +45,8 @@ public final class RedlockLockProvider implements ExtensibleLockProvider {
     }
 
     /**
-     * The lock, or empty, so that ShedLock skips the run. If no other holder has the lock, but for example too few nodes
-     * vote, a WARNING says so.
+     * The lock, or empty, so that ShedLock skips the run. If no other holder has the lock, but for example too few
+     * nodes vote, a WARNING says so.
      *
      * @return the lock; empty if another holder has it, if it cannot be acquired now, or if the thread is interrupted
      * @throws IllegalArgumentException if the ttl is above the client's {@code maxTtl}, or the name is too long

@@ -140,7 +140,8 @@ class HtmlReportTest {
     @Test
     void overlapsAreThoseOfTheContestedResourcesIfThereWereAny() throws Exception {
         String page = HtmlReport.page(SampleRuns.comparing("redlock").contested(4321, 2).result());
-        assertTrue(page.contains("<dt>Overlapping holders</dt><dd>2</dd><dd>in 4,321 holdings of contested resources</dd>"),
+        assertTrue(page.contains("<dt>Overlapping holders</dt><dd>2</dd>"
+                + "<dd>in 4,321 holdings of contested resources</dd>"),
                 page.substring(page.indexOf("class=\"cards\"")));
         assertEquals(4321, data(page).get("contested").get("holdings").asLong());
         assertTrue(HtmlReport.page(SampleRuns.comparing("redlock").result())

@@ -123,7 +123,8 @@ final class SampleRuns {
                 Collections.nCopies(3, "Redis 7.0.15"));
         return new RunResult(command, Instant.parse("2026-01-02T03:04:05Z"), 65_432,
                 "java -jar load-test.jar " + command + " --nodes 1,3,5", options, versions,
-                new MachineClass(2, "a processor", 8L << 30, "Linux", "6.1", "amd64"), series, contested, notes, warnings,
+                new MachineClass(2, "a processor", 8L << 30, "Linux", "6.1", "amd64"), series, contested, notes,
+                warnings,
                 failures);
     }
 }

@@ -167,7 +167,8 @@ class RunFolderTest {
         return new RunResult("latency", START, 9_000, "java -jar load-test.jar", Map.of("ttl", "30s"),
                 new Versions("0", "17", "4.2", Map.of("redlock", "redlock 1"), List.of("redis 7")),
                 new MachineClass(2, "cpu", 8L << 30, "Linux", "6", "amd64"),
-                List.of(series(CLOSED, seriesFailures), series(OPEN, List.of())), ExclusionCheck.NONE, List.of("a note"), List.of(),
+                List.of(series(CLOSED, seriesFailures), series(OPEN, List.of())), ExclusionCheck.NONE,
+                List.of("a note"), List.of(),
                 runFailures);
     }
 

@@ -3,6 +3,7 @@ package dev.redlock.node.guard;
 import static dev.redlock.quorum.Validity.NS_PER_MS;
 
 import dev.redlock.time.DeadlineTimer;
+import dev.redlock.time.Durations;
 import dev.redlock.time.NanoClock;
 import dev.redlock.time.TimerWheel;
 
@@ -76,13 +77,7 @@ public final class VoteGuard {
     private String jumpReason() {
         return stoodStillNs == 0
                 ? "clock watch: the node's clock has jumped, keys may have expired early"
-                : "clock watch: this machine's clock stood still for " + textOf(stoodStillNs);
-    }
-
-    /** A time in seconds with one decimal, or in milliseconds below one second. */
-    public static String textOf(long ns) {
-        long ms = (ns + NS_PER_MS / 2) / NS_PER_MS;
-        return ms < 1_000 ? ms + " ms" : ms / 1_000 + "." + ms % 1_000 / 100 + " s";
+                : "clock watch: this machine's clock stood still for " + Durations.textOf(stoodStillNs);
     }
 
     /** The monotonic time at which the last quarantine ends; the present time if there is none. */
