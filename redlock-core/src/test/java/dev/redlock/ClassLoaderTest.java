@@ -3,6 +3,7 @@ package dev.redlock;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 
+import dev.redlock.api.TransportKind;
 import dev.redlock.api.AcquireOutcome;
 import dev.redlock.api.ReleaseOutcome;
 import dev.redlock.sim.SocketNodes;
@@ -40,7 +41,10 @@ class ClassLoaderTest {
         @Override
         public String call() throws Exception {
             try (Redlock redlock = Redlock
-                    .connect(new RedlockContext().nodes(addresses).nodeTimeout(Duration.ofSeconds(5)))) {
+                    .connect(new RedlockContext().nodes(addresses)
+                            // The end of a class loader would unload the native library of the other tests.
+                            .transport(TransportKind.NIO)
+                            .nodeTimeout(Duration.ofSeconds(5)))) {
                 AcquireOptions options = AcquireOptions.ofTtl(Duration.ofSeconds(10));
                 redlock.acquireAsync("stage", options).toCompletableFuture().join().lease().close();
                 RedlockLock view = redlock.asLock("view", options);

@@ -236,6 +236,29 @@ class OwnClockTest extends VirtualTest {
         }
     }
 
+    @Test
+    void clocksThatJumpAllTheTimeCauseFewSamples() {
+        VirtualWorld.Client client = worldWithLatency(3);
+        int[] count = new int[3];
+        for (int i = 0; i < 3; i++) {
+            int index = i;
+            node(i).timeListener(link -> {
+                count[index]++;
+                if (index > 0) {
+                    node(index).redis().clockJump(1_000);
+                }
+                return () -> {
+                };
+            });
+        }
+        world.runMs(10_000);
+        assertEquals(NodeState.READY, stateOf(client, 0));
+        assertQuarantined(client, 1, 2);
+        for (int samples : count) {
+            assertTrue(samples > 10 && samples < 20_000 / 20 + 20, samples + " samples in 20 s");
+        }
+    }
+
     /** The second one comes between the samples of the first one. */
     @Test
     void twoSuspendsInARowAreSafe() {

@@ -69,7 +69,7 @@ class RedlockJarCheck {
         }
     }
 
-    /** 2,847 on JDK 17, 2,947 on JDK 25; with the types of JFR's events it would be 135 more. */
+    /** 2,977 on JDK 17; with the types of JFR's events it would be 135 more. */
     @Test
     void connectingLoadsNoMoreThanTheClient() throws Exception {
         try (SocketNodes nodes = new SocketNodes(3)) {

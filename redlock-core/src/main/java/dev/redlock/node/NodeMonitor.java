@@ -71,6 +71,7 @@ final class NodeMonitor {
         long nowNs = nowNs();
         connection = watched;
         sampleDueNs = nowNs;
+        sampleSentNs = nowNs - SAMPLE_RETRY_NS;
         isSampleSent = false;
         // The handshake has read it.
         roleDueNs = nowNs + ROLE_PERIOD_NS;
@@ -84,10 +85,12 @@ final class NodeMonitor {
         context.timers().stop(timer);
     }
 
-    /** Sends the next sample now, or after the reply to the present one. */
+    /** Sends the next sample now, but not at a high rate: two clocks that jump all the time may ask for it. */
     void sampleSoon() {
         if (connection != null) {
-            sampleDueNs = nowNs();
+            long nowNs = nowNs();
+            long spacedNs = sampleSentNs + SAMPLE_RETRY_NS;
+            sampleDueNs = spacedNs - nowNs > 0 ? spacedNs : nowNs;
             context.timers().start(timer, sampleDueNs);
         }
     }

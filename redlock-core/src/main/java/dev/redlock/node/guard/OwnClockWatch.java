@@ -114,7 +114,7 @@ public final class OwnClockWatch {
         Entry jumped = entryOf(peer);
         lastNs = receivedNs;
         if (state == State.CLOSED) {
-            open(receivedNs);
+            open(jumped, receivedNs);
         }
         if (state != State.COMPARING || jumped.isSeen || !jumped.isWitness || lowNs <= 0) {
             settle(jumped);
@@ -133,7 +133,7 @@ public final class OwnClockWatch {
         }
     }
 
-    private void open(long receivedNs) {
+    private void open(Entry jumped, long receivedNs) {
         state = State.COMPARING;
         number++;
         firstNs = receivedNs;
@@ -141,7 +141,11 @@ public final class OwnClockWatch {
             entry.isWitness = true;
             entry.isSeen = false;
         }
-        entries.forEach(entry -> entry.peer.sampleSoon());
+        for (Entry entry : entries) {
+            if (entry != jumped) {
+                entry.peer.sampleSoon();
+            }
+        }
     }
 
     /** A sample has shown no jump. It counts if it was sent after the jump that it is compared with. */
@@ -176,7 +180,7 @@ public final class OwnClockWatch {
         for (Entry entry : entries) {
             entry.isSampleNeeded = entry != sampled;
         }
-        for (Entry entry : List.copyOf(entries)) {
+        for (Entry entry : entries) {
             if (entry.isSampleNeeded) {
                 entry.peer.sampleSoon();
             }
