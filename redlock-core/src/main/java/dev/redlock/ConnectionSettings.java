@@ -104,7 +104,8 @@ abstract class ConnectionSettings {
     /**
      * Sets the {@code min-replicas-max-lag} of nodes with {@code min-replicas-to-write} that do not let the client read
      * it with {@code CONFIG GET}. It bounds how long a primary serves after its replica was promoted. When a node was
-     * promoted, it does not vote for {@link RedlockContext#maxTtl}, this time, the allowed drift and some seconds.
+     * promoted, it does not vote for {@link RedlockContext#maxTtl maxTtl}, this time, the allowed drift and some
+     * seconds.
      *
      * @param lag default 10 s, the servers' default; from 1 s to 24 h
      */

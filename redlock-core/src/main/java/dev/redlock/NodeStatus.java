@@ -34,7 +34,8 @@ public final class NodeStatus {
 
     /**
      * The reason why it does not vote or is not connected. A node that votes has a problem if it answers with errors,
-     * or later than {@link RedlockContext#nodeTimeout}, or if its connection could not authenticate again.
+     * or later than {@link RedlockContext#nodeTimeout nodeTimeout}, or if its connection could not authenticate
+     * again.
      *
      * @return one sentence; null if there is none
      */

@@ -196,9 +196,9 @@ public final class RedlockContext extends LockSettings {
 
     /**
      * Sets the executor of the functions that may take time: those that depend on completion stages, the tasks of
-     * {@link Redlock#runAsync}, listeners, and the functions of an {@link Election}. The listener of one lease hears of
-     * its events in order, one at a time. {@link dev.redlock.api.AcquireCallback}, its siblings for release and
-     * extension, and retry policies stay on the event loop.
+     * {@link Redlock#runAsync Redlock.runAsync}, listeners, and the functions of an {@link Election}. The listener of
+     * one lease hears of its events in order, one at a time. {@link dev.redlock.api.AcquireCallback}, its siblings for
+     * release and extension, and retry policies stay on the event loop.
      *
      * <p>The executor has to accept a function without waiting, and to run each one. If it rejects one, or was shut
      * down with functions in its queue, threads of the client run them. So they do if a loss waits for a second or two:

@@ -25,7 +25,7 @@ class RedlockJarCheck {
      */
     private static final Duration LIMIT = Duration.ofSeconds(10);
     private static final int LIST_CLASSES_MAX = Runtime.version().feature() < 25 ? 1800 : 2000;
-    private static final int NODES_CLASSES_MAX = Runtime.version().feature() < 25 ? 2920 : 3020;
+    private static final int NODES_CLASSES_MAX = Runtime.version().feature() < 25 ? 3_060 : 3_160;
 
     @TempDir
     private Path folder;

@@ -171,7 +171,9 @@ abstract class NodeLifecycle extends Voter {
     /** Returns whether this changes if the node may vote. */
     private boolean noteRole(ReplicationInfo shown) {
         if (member == null) {
-            predecessor.onInfo(shown);
+            if (context.options().guards().mode() != RestartGuardMode.OFF) {
+                predecessor.onInfo(shown);
+            }
             return context.options().guards().mode() != RestartGuardMode.OFF
                     && voteGuard.onRole(true, shown.wasPromoted(), shown.id(), silenceNs());
         }

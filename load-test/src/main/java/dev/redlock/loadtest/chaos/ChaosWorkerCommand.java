@@ -101,7 +101,8 @@ public final class ChaosWorkerCommand implements Callable<Integer> {
     }
 
     private static boolean isExpected(String text) {
-        return text.contains("quarantine") || text.startsWith("no quorum votes") || text.startsWith("a quorum votes");
+        return text.contains("quarantine") || text.startsWith("no quorum votes") || text.startsWith("a quorum votes")
+                || text.contains(" nodes vote; ");
     }
 
     private RedlockContext context() {
