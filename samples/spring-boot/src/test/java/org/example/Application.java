@@ -1,7 +1,0 @@
-package org.example;
-
-import org.springframework.boot.autoconfigure.SpringBootApplication;
-
-@SpringBootApplication
-class Application {
-}
