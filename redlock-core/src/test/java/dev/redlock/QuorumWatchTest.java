@@ -17,6 +17,8 @@ import java.util.concurrent.CompletableFuture;
 import java.util.logging.Level;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 
 /** An outage of a quorum is one warning, its end another one, and a health check sees it. */
 @Tag("jdk")
@@ -46,9 +48,11 @@ class QuorumWatchTest extends VirtualTest {
     void slowFirstContactsAreNotExplainedByLostLocks() {
         world = new VirtualWorld(3);
         eachNode(node -> node.redis().uptime(0));
+        VirtualWorld.Client client = client();
+        world.await("a quorum", 1_000, () -> client.redlock().isQuorumAvailable());
         eachNode(node -> node.delay(() -> 400_000_000));
         try (LogLines log = new LogLines()) {
-            VirtualWorld.Client client = client();
+            eachNode(FakeNode::breakConnections);
             world.await("a warning", 4_000, () -> !warnings(log).isEmpty());
             assertEquals(NodeState.QUARANTINED, status(client, 0).state());
             assertFalse(warnings(log).get(0).contains("may have lost locks"), () -> warnings(log).get(0));
@@ -80,14 +84,16 @@ class QuorumWatchTest extends VirtualTest {
     }
 
     /** As on a busy machine: each reply comes late, and no node has failed. */
-    @Test
-    void aSlowStartIsNoOutage() {
+    @ParameterizedTest
+    @ValueSource(ints = {450, 900})
+    void aSlowStartIsNoOutage(int delayMs) {
         world = new VirtualWorld(3);
-        eachNode(node -> node.delay(() -> 450_000_000));
+        eachNode(node -> node.redis().uptime(0));
+        eachNode(node -> node.delay(() -> delayMs * 1_000_000L));
         try (LogLines log = new LogLines()) {
             VirtualWorld.Client client = client(context().connectTimeout(Duration.ofSeconds(1)));
-            world.runMs(1_100);
-            assertFalse(client.redlock().isQuorumAvailable(), "after the connect timeout");
+            world.runMs(delayMs > 500 ? 3_300 : 1_100);
+            assertFalse(client.redlock().isQuorumAvailable(), "after the timeouts");
             world.runMs(2_000);
             eachNode(node -> node.delay(() -> 0));
             world.runMs(20_000);

@@ -9,8 +9,8 @@ import java.util.concurrent.atomic.AtomicInteger;
 /**
  * Logs when too few nodes vote for a quorum, and when enough vote again: once for each outage of the client.
  * <ul>
- * <li>At the start: when each node has replied or failed once, at the latest after the timeouts of a connect and a
- * handshake.
+ * <li>At the start: when each node has replied or failed once, or after the timeouts of a connect and a handshake if
+ * too few nodes are connected by then.
  * <li>Later: after a second, so that a reconnect logs nothing.
  * <li>Within a minute after an outage: after ten seconds, so that unstable nodes do not fill the log.
  * </ul>
@@ -30,7 +30,7 @@ final class QuorumWatch {
     private final DegradedWatch degraded;
     private final DeadlineTimer timer = new DeadlineTimer(this::onTimer);
     /** Started until the nodes had their time for a first reply. */
-    private final DeadlineTimer firstContact = new DeadlineTimer(this::onFirstContactOver);
+    private final DeadlineTimer firstContact = new DeadlineTimer(this::onFirstContactTimer);
     /** Event loops of the client that have found a loss, which the first of them logs. */
     private AtomicInteger loopsWithLoss = new AtomicInteger();
     private boolean isAvailable;
@@ -64,6 +64,16 @@ final class QuorumWatch {
         if (firstContact.isStarted()) {
             services.timers.stop(firstContact);
             onFirstContactOver(services.clock.nanoTime());
+        }
+    }
+
+    /** A busy machine delays the first replies beyond any fixed time, and a silent node ends its handshake itself. */
+    private void onFirstContactTimer(long nowNs) {
+        if (!isAvailable && nodes.mayBeQuorumSoon()) {
+            services.timers.start(firstContact,
+                    nowNs + services.config.nodes().options().timeouts().handshakeTimeoutMs() * NS_PER_MS);
+        } else {
+            onFirstContactOver(nowNs);
         }
     }
 

@@ -38,6 +38,19 @@ final class VotingNodes {
         return services.majority.isReachedBy(mask());
     }
 
+    /** Whether a quorum votes if the nodes that are answering their first commands do. Each ends that or has a problem. */
+    boolean mayBeQuorumSoon() {
+        long mask = mask();
+        for (int i = 0; i < services.voters.length; i++) {
+            for (NodeView view : services.voters[i].views()) {
+                boolean isInContact = view.state() == NodeState.HANDSHAKING
+                        || view.state() == NodeState.QUARANTINED && view.quarantineLeftNs() == 0;
+                mask |= isInContact && view.problem() == null ? 1L << i : 0;
+            }
+        }
+        return services.majority.isReachedBy(mask);
+    }
+
     /** The further failures after which a quorum still votes; negative if none votes now. */
     int spare() {
         return services.majority.spareOf(mask());
@@ -50,7 +63,7 @@ final class VotingNodes {
         boolean isQuarantined = false;
         for (long left = nodes; left != 0; left &= left - 1) {
             for (NodeView view : services.voters[Long.numberOfTrailingZeros(left)].views()) {
-                isQuarantined |= view.state() == NodeState.QUARANTINED && view.problem() != null;
+                isQuarantined |= view.state() == NodeState.QUARANTINED && view.quarantineLeftNs() > 0;
                 if (!view.isVoting() && count++ < NODES_MAX) {
                     text.append("; ").append(view);
                 }
