@@ -5,6 +5,7 @@ import dev.redlock.sim.FakeCluster;
 import dev.redlock.sim.FakeRedis.Kind;
 import dev.redlock.sim.LiveNodes;
 import dev.redlock.time.NanoClock;
+import java.util.concurrent.ForkJoinPool;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Nested;
@@ -167,7 +168,8 @@ class FakeLockContractTest {
 
         @Override
         protected RedlockContext context() {
-            return super.context().commands(mode);
+            // As a client with loops of its own: these are the test's, on which functions of stages would run.
+            return super.context().commands(mode).callbackExecutor(ForkJoinPool.commonPool());
         }
 
         @Override
