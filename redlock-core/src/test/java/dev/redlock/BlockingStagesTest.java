@@ -75,13 +75,31 @@ class BlockingStagesTest {
         assertEquals(ReleaseOutcome.RELEASED, lease.release());
     }
 
+    /** No stage completes meanwhile: a function that is added to a complete one runs in the thread that adds it. */
+    private void whileNothingCompletes(Redlock client, Runnable additions) {
+        CountDownLatch added = new CountDownLatch(1);
+        client.acquire(client.key("first"), OPTIONS, client.newLease(), outcome -> {
+            try {
+                added.await();
+            } catch (InterruptedException e) {
+                throw new AssertionError(e);
+            }
+            outcome.lease().releaseAsync();
+        });
+        try {
+            additions.run();
+        } finally {
+            added.countDown();
+        }
+    }
+
     /** A function that blocks, in each place where a user can give one. */
     private void assertStopsNothing(BiConsumer<Redlock, Runnable> use) throws Exception {
         CompletableFuture<Void> started = new CompletableFuture<>();
-        use.accept(redlock, () -> {
+        whileNothingCompletes(redlock, () -> use.accept(redlock, () -> {
             started.complete(null);
             block();
-        });
+        }));
         started.get(30, TimeUnit.SECONDS);
         assertOthersLock();
     }
@@ -153,13 +171,15 @@ class BlockingStagesTest {
     void aLossIsHeardWhileAllThreadsOfStagesBlock() throws Exception {
         List<CompletableFuture<Void>> blocking = new ArrayList<>();
         CountDownLatch started = new CountDownLatch(8);
-        for (int i = 0; i < MANY; i++) {
-            blocking.add(redlock.acquireAsync("r" + i, OPTIONS).thenAccept(outcome -> {
-                started.countDown();
-                assertTrue(outcome.isAcquired());
-                block();
-            }).toCompletableFuture());
-        }
+        whileNothingCompletes(redlock, () -> {
+            for (int i = 0; i < MANY; i++) {
+                blocking.add(redlock.acquireAsync("r" + i, OPTIONS).thenAccept(outcome -> {
+                    started.countDown();
+                    assertTrue(outcome.isAcquired());
+                    block();
+                }).toCompletableFuture());
+            }
+        });
         assertTrue(started.await(30, TimeUnit.SECONDS));
         CompletableFuture<LeaseState> lost = new CompletableFuture<>();
         redlock.tryAcquire("lost",
@@ -233,11 +253,10 @@ class BlockingStagesTest {
     @Test
     void anExecutorThatRunsInTheCallerIsTheEventLoop() {
         try (Redlock client = Redlock.connect(context().callbackExecutor(Runnable::run))) {
-            Thread thread = client.acquireAsync("r", OPTIONS)
-                    .thenApply(outcome -> Thread.currentThread())
-                    .toCompletableFuture()
-                    .join();
-            assertEquals("redlock-0", thread.getName());
+            CompletableFuture<Thread> thread = new CompletableFuture<>();
+            whileNothingCompletes(client, () -> client.acquireAsync("r", OPTIONS)
+                    .thenAccept(outcome -> thread.complete(Thread.currentThread())));
+            assertEquals("redlock-0", thread.join().getName());
         }
     }
 }

@@ -94,6 +94,10 @@ public final class LockInspector {
     private static List<Answer> ask(LockEngine engine, List<? extends LockKey> keys, String valueToDelete)
             throws InterruptedException {
         engine.refuseOnLoop("inspect or breakLock", "another thread");
+        if (Thread.interrupted()) {
+            // A future that is complete would not notice it.
+            throw new InterruptedException("interrupted before asking the nodes for \"" + keys.get(0) + '"');
+        }
         int nodeCount = engine.nodeCount();
         var replies = Stream.generate(CompletableFuture<RespValue>::new).limit(nodeCount * keys.size()).toList();
         Conductor conductor = engine.conductorOf(keys.get(0));

@@ -38,7 +38,7 @@ final class VotingNodes {
         return services.majority.isReachedBy(mask());
     }
 
-    /** Whether a quorum votes if the nodes that are answering their first commands do. Each ends that or has a problem. */
+    /** Whether a quorum votes if the nodes that answer their first commands do. Each ends that or has a problem. */
     boolean mayBeQuorumSoon() {
         long mask = mask();
         for (int i = 0; i < services.voters.length; i++) {
