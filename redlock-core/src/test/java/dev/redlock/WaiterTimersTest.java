@@ -10,8 +10,10 @@ import dev.redlock.api.Lease;
 import dev.redlock.engine.TestEngine;
 import dev.redlock.sim.VirtualWorld;
 import java.time.Duration;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
+import java.util.stream.IntStream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
@@ -63,6 +65,81 @@ class WaiterTimersTest extends VirtualTest {
         assertFalse(waiting.isDone());
         assertEquals(key, TestEngine.lockedResource(acquired(get(waiting))));
         assertTrue(nowMs() - endMs <= SOON_MS, () -> "late by " + (nowMs() - endMs) + " ms");
+    }
+
+    /** Waiters for locks that others hold for long, each for a lock of its own. */
+    private List<CompletableFuture<AcquireOutcome>> sleepers(VirtualWorld.Client client, int count) {
+        eachNode(node -> IntStream.range(0, count).forEach(i -> node.redis().set("orders/" + i, "other", 3_600_000)));
+        List<CompletableFuture<AcquireOutcome>> waiting = new ArrayList<>();
+        for (int i = 0; i < count; i++) {
+            waiting.add(client.redlock()
+                    .acquireAsync("orders/" + i, options().waitUpTo(Duration.ofMinutes(2)))
+                    .toCompletableFuture());
+        }
+        world.runMs(2_000);
+        return waiting;
+    }
+
+    private int commands(String name) {
+        return IntStream.range(0, 3).map(i -> node(i).redis().commandCount(name)).sum();
+    }
+
+    /** An attempt at three nodes costs them about ten commands and the answers of the scripts. */
+    @Test
+    void waitersThatSleepForLongAskOneNodeWithOneCommand() {
+        VirtualWorld.Client client = world(3);
+        int count = 100;
+        sleepers(client, count);
+        int scripts = commands("EVALSHA");
+        int reads = commands("PTTL");
+        world.runMs(30_000);
+        int attempts = commands("EVALSHA") - scripts;
+        int checks = commands("PTTL") - reads;
+        // A backstop of 375 ms on average, and an attempt at three nodes after each 15 checks.
+        assertTrue(attempts < count * 30 * 3 / 5, () -> attempts + " scripts");
+        assertTrue(checks > count * 30 * 2 && checks < count * 30 * 3, () -> checks + " reads");
+    }
+
+    /** Whatever the waiter has asked last: the node, or all of them. */
+    @ParameterizedTest
+    @ValueSource(longs = {0, 300, 1_700, 3_300, 5_000, 6_100})
+    void aWaiterThatSleepsForLongNoticesALostPushAsSoonAsAnother(long sleptMs) {
+        VirtualWorld.Client client = world(3);
+        List<CompletableFuture<AcquireOutcome>> waiting = sleepers(client, 20);
+        world.runMs(sleptMs);
+        eachNode(node -> node.pushFault((name, push) -> List.of()));
+        long startMs = nowMs();
+        eachNode(node -> IntStream.range(0, 20).forEach(i -> node.redis().delete("orders/" + i)));
+        waiting.forEach(waiter -> acquired(get(waiter)));
+        assertTrue(nowMs() - startMs <= BACKSTOP_MS_MAX + SOON_MS, () -> "after " + (nowMs() - startMs) + " ms");
+    }
+
+    /** A node that hangs answers no question: the waiter asks all, and the others grant. */
+    @Test
+    void aCheckWithoutAnAnswerIsFollowedByAnAttempt() {
+        VirtualWorld.Client client = world(3);
+        List<CompletableFuture<AcquireOutcome>> waiting = sleepers(client, 20);
+        eachNode(node -> node.pushFault((name, push) -> List.of()));
+        eachNode(node -> IntStream.range(0, 20).forEach(i -> node.redis().delete("orders/" + i)));
+        node(1).pause();
+        long startMs = nowMs();
+        waiting.forEach(waiter -> acquired(get(waiter)));
+        long tookMs = nowMs() - startMs;
+        assertTrue(tookMs <= BACKSTOP_MS_MAX + NODE_TIMEOUT_MS + SOON_MS, () -> "after " + tookMs + " ms");
+        node(1).resume();
+    }
+
+    /** The extension is not pushed, and the end of the new ttl is not either. */
+    @Test
+    void aCheckReadsANewExpiry() {
+        VirtualWorld.Client client = worldOfLazyExpiry();
+        List<CompletableFuture<AcquireOutcome>> waiting = sleepers(client, 1);
+        eachNode(node -> node.pushFault((name, push) -> List.of()));
+        eachNode(node -> node.redis().set("orders/0", "other", 3_000));
+        long startMs = nowMs();
+        acquired(get(waiting.get(0)));
+        long tookMs = nowMs() - startMs;
+        assertTrue(tookMs <= 3_000 + SOON_MS, () -> "after " + tookMs + " ms");
     }
 
     /** There are no other nodes that could push instead, so the waiter does not register anew before the backstop. */

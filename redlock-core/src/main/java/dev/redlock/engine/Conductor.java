@@ -117,6 +117,8 @@ final class Conductor extends ClaimFailures implements LeaseLoop {
             claim.guest.onReply(nodeIndex, value);
         } else if (key.lock() != key) {
             scheduler.queues.marks.onAnswer(key.lock(), value);
+        } else if (claim.phase == Claim.Phase.ABANDONED) {
+            scheduler.queues.marks.onChecked(claim, value);
         } else {
             scheduler.holderQuery.onReply(claim, value);
         }

@@ -57,9 +57,15 @@ final class Coordinator {
      * push changes of keys: an attempt that it refuses could not wait for a push.
      */
     int of(LockKey key) {
+        int best = firstOf(key, fanOut.votingMask(key));
+        return best != NONE && fanOut.isPushing(best) ? best : NONE;
+    }
+
+    /** Returns the index of the first of some nodes in the order of a resource, or {@link #NONE} without any. */
+    int firstOf(LockKey key, long mask) {
         int best = NONE;
         int bestWeight = 0;
-        for (long left = fanOut.votingMask(key); left != 0; left &= left - 1) {
+        for (long left = mask; left != 0; left &= left - 1) {
             int i = Long.numberOfTrailingZeros(left);
             int weight = weightOf(key.orderHash, fanOut.identityHash(i));
             if (best == NONE || weight > bestWeight) {
@@ -67,7 +73,7 @@ final class Coordinator {
                 bestWeight = weight;
             }
         }
-        return best != NONE && fanOut.isPushing(best) ? best : NONE;
+        return best;
     }
 
     /**

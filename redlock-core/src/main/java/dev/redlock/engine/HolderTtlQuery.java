@@ -22,7 +22,7 @@ import dev.redlock.node.LockKind;
  */
 final class HolderTtlQuery {
 
-    private static final int KEY_MISSING = -2;
+    static final int KEY_MISSING = -2;
 
     private final LoopServices services;
     private final ClaimPool claims;

@@ -22,6 +22,11 @@ final class Retries {
     /** The longest delay while too few nodes vote because of quarantines, which may end early. */
     private static final long QUARANTINE_RETRY_NS = 1_000_000_000;
 
+    /** Between two attempts of a backstop, one node is asked for the key as often: at least 4 s. */
+    private static final int CHECKS_MAX = 15;
+    /** Checks of one time share their writes and reads. */
+    private static final long CHECK_GROUP_NS = 1 << 24;
+
     private final LoopServices services;
     private final AcquireScheduler scheduler;
     private final WaitQueues queues;
@@ -362,20 +367,36 @@ final class Retries {
      */
     private void awaitPush(PendingAcquire pending, long nowNs, long delayNs) {
         long remainingTtlMs = pending.lease.shortestRemainingTtlMs();
-        // One millisecond more than the node said, because it rounds down.
-        long expiryNs = nowNs
-                + (remainingTtlMs < 0 || remainingTtlMs > TTL_MS_MAX ? WAIT_NS_MAX : (remainingTtlMs + 1) * NS_PER_MS);
-        expiryNs += placeDelayNs(pending, expiryNs);
+        long expiryNs = expiryNs(pending, nowNs, remainingTtlMs);
         // The other permits of a semaphore expire as the last search has said.
         boolean isOneOfPermits = pending.lease.key.kind == LockKind.PERMIT && pending.waiting.isPermitPushed;
         pending.waiting.expiryNs = isOneOfPermits ? WaitQueues.earlier(pending.waiting.expiryNs, expiryNs) : expiryNs;
         long drawnNs = retryDelays.backstopNs();
         pending.waiting.backstopNs = Math.max(delayNs, drawnNs);
+        // Nodes that have refused the last attempt, and push the change without which no attempt can succeed.
+        long pushingMask = pending.queue.registeredMask & pending.lease.refusedMask;
+        boolean isCheckEnough = pending.lease.key.kind == LockKind.PLAIN
+                && services.majority.isPreventedBy(pushingMask);
+        pending.waiting.checksLeft = isCheckEnough ? CHECKS_MAX : 0;
         if (Long.bitCount(pending.queue.registeredMask) == 1 && services.voters.length > 1) {
             startTimer(pending, Waiting.TimerStep.WATCH, nowNs + Math.min(delayNs, drawnNs));
         } else {
-            startTimer(pending, Waiting.TimerStep.BACKSTOP, nowNs + pending.waiting.backstopNs);
+            startBackstop(pending, nowNs);
         }
+    }
+
+    /** Returns when the key of the holder expires, and the turn of this client comes. */
+    long expiryNs(PendingAcquire pending, long nowNs, long remainingTtlMs) {
+        // One millisecond more than the node said, because it rounds down.
+        long expiryNs = nowNs
+                + (remainingTtlMs < 0 || remainingTtlMs > TTL_MS_MAX ? WAIT_NS_MAX : (remainingTtlMs + 1) * NS_PER_MS);
+        return expiryNs + placeDelayNs(pending, expiryNs);
+    }
+
+    void startBackstop(PendingAcquire pending, long nowNs) {
+        long atNs = nowNs + pending.waiting.backstopNs;
+        boolean isCheck = pending.waiting.checksLeft > 0;
+        startTimer(pending, Waiting.TimerStep.BACKSTOP, isCheck ? atNs - (atNs & CHECK_GROUP_NS - 1) : atNs);
     }
 
     /** The acquisition waits longer than most: the pushes of all nodes wake it from now on. */
@@ -424,7 +445,10 @@ final class Retries {
                 awaitOthers(pending);
                 return;
             }
-            if (step == Waiting.TimerStep.BACKSTOP) {
+            if (step == Waiting.TimerStep.BACKSTOP && queues.marks.check(pending, nowNs)) {
+                return;
+            }
+            if (step == Waiting.TimerStep.BACKSTOP || step == Waiting.TimerStep.CHECK) {
                 services.telemetry.rare.onBackstop(lease.key);
             }
             scheduler.startAttempt(pending);
@@ -435,7 +459,8 @@ final class Retries {
     void startTimer(PendingAcquire pending, Waiting.TimerStep step, long atNs) {
         pending.waiting.timerStep = step;
         long dueNs = WaitQueues.earlier(atNs, pending.deadlineNs);
-        boolean isAwaitingPush = step == Waiting.TimerStep.WATCH || step == Waiting.TimerStep.BACKSTOP;
+        boolean isAwaitingPush = step == Waiting.TimerStep.WATCH || step == Waiting.TimerStep.BACKSTOP
+                || step == Waiting.TimerStep.CHECK;
         if (isAwaitingPush && pending.waiting.expiryNs - dueNs < 0) {
             pending.waiting.timerStep = Waiting.TimerStep.ATTEMPT;
             pending.plan = PendingAcquire.Plan.COORDINATOR_FIRST;

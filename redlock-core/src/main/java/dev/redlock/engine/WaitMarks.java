@@ -80,6 +80,49 @@ final class WaitMarks {
         }
     }
 
+    /**
+     * No push came from the nodes that have refused the last attempt, without which none can succeed. So the lock is in
+     * use, unless a push is lost: asks one of them for the key, which costs much less than an attempt.
+     *
+     * @return false if no attempt may be left out
+     */
+    boolean check(PendingAcquire pending, long nowNs) {
+        long pushingMask = pending.queue.registeredMask & pending.lease.refusedMask;
+        if (pending.waiting.checksLeft <= 0 || pushingMask == 0) {
+            return false;
+        }
+        pending.waiting.checksLeft--;
+        LockKey key = pending.queue.key;
+        int node = services.coordinator.firstOf(key, pushingMask);
+        long timeoutNs = services.coordinator.timeoutNs(node, pending.lease.times.nodeTimeoutNs);
+        // Before the question, which may fail at once.
+        scheduler.retries.startTimer(pending, Waiting.TimerStep.CHECK, nowNs + timeoutNs);
+        Claim claim = take(key);
+        pending.waiting.check = claim;
+        send(claim, CommandKind.REMAINING_TTL, 1L << node);
+        return true;
+    }
+
+    /** A node has answered a question for the key. */
+    void onChecked(Claim claim, long remainingTtlMs) {
+        WaitQueue queue = scheduler.queues.get(claim.key);
+        PendingAcquire head = queue == null ? null : queue.head();
+        if (head == null || head.waiting.check != claim || head.waiting.timerStep != Waiting.TimerStep.CHECK
+                || head.state != PendingAcquire.State.BACKING_OFF) {
+            return;
+        }
+        head.waiting.check = null;
+        long nowNs = services.clock.nanoTime();
+        if (remainingTtlMs == HolderTtlQuery.KEY_MISSING) {
+            services.telemetry.rare.onBackstop(queue.key);
+            scheduler.retries.wake(head, PendingAcquire.Plan.ALL, nowNs);
+        } else {
+            head.lease.shortestRemainingTtlMs = remainingTtlMs < 0 ? Long.MAX_VALUE : remainingTtlMs;
+            head.waiting.expiryNs = scheduler.retries.expiryNs(head, nowNs, remainingTtlMs);
+            scheduler.retries.startBackstop(head, nowNs);
+        }
+    }
+
     /** Nobody owns the claim or waits for its reply, and it needs no release: a mark expires. */
     private Claim take(LockKey key) {
         Claim claim = claims.take();

@@ -20,8 +20,10 @@ final class Waiting {
         WAKE,
         /** Registers for the pushes of all nodes. */
         WATCH,
-        /** Starts the next attempt because no push came. */
-        BACKSTOP
+        /** Starts the next attempt because no push came, or a check. */
+        BACKSTOP,
+        /** Starts the next attempt because a check has no answer. */
+        CHECK
     }
 
     private static final long SPLIT_PAUSE_NS_MIN = 250_000;
@@ -49,6 +51,10 @@ final class Waiting {
     TimerStep timerStep = TimerStep.ATTEMPT;
     /** The longest time without a push, nanoseconds. */
     long backstopNs;
+    /** Times at which the backstop may ask one node for the key, and make no attempt. */
+    int checksLeft;
+    /** The question to that node; null before the first one. */
+    Claim check;
     /** When the key of the holder expires, unless it is renewed, monotonic; far away if unknown. */
     long expiryNs;
 
@@ -67,6 +73,8 @@ final class Waiting {
         aheadCount = 0;
         lossCount = 0;
         splitPauseNs = 0;
+        checksLeft = 0;
+        check = null;
         expiryNs = 0;
         hasReservedPlace = false;
     }
