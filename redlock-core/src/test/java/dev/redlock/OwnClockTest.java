@@ -184,7 +184,7 @@ class OwnClockTest extends VirtualTest {
         assertQuarantined(client, 0, 1, 2);
     }
 
-    /** It cannot tell whose clock it was. */
+    /** Its system does not count suspends, so it cannot tell whose clock it was. */
     @Test
     void aClientWithOneNodeWaits() {
         VirtualWorld.Client client = worldWithLatency(1);
@@ -194,6 +194,65 @@ class OwnClockTest extends VirtualTest {
         world.runMs(51_000);
         assertEquals(NodeState.READY, stateOf(client, 0));
         assertEquals(LeaseState.EXPIRED, lease.state(), "it was shortened, and not lost");
+    }
+
+    private VirtualWorld.Client worldOfOneNode() {
+        VirtualWorld.Client client = worldWithLatency(1);
+        client.countSleep();
+        world.runMs(2_000);
+        return client;
+    }
+
+    @ParameterizedTest
+    @ValueSource(ints = {50, 300, 6_000})
+    void aClientWithOneNodeBelievesItsSystem(int stillMs) {
+        VirtualWorld.Client client = worldOfOneNode();
+        Lease lease = acquired(acquire(client, ONCE));
+        long endNs = world.nowNs() + lease.remainingValidityNs();
+        for (int i = 1; i <= 2; i++) {
+            suspend(client, stillMs);
+            world.runMs(1_100);
+            assertTrue(!lease.isHeld() || lease.remainingValidityNs() <= endNs - world.nowNs(), "it was shortened");
+            world.runMs(2_100);
+            assertEquals(NodeState.READY, stateOf(client, 0), status(client, 0)::problem);
+            assertEquals(i, client.redlock().counters().clockStandstillCount());
+        }
+    }
+
+    /** Its machine was suspended as well, for another time or not at all. */
+    @ParameterizedTest
+    @CsvSource({"6000, 0", "6000, 6000", "60, 6000", "-60, 6000", "20, 0", "10, 15", "50, 20", "-6000, 6000",
+        "-3000, 6000"})
+    void aSingleNodeThatReallyJumpsIsFound(int jumpMs, int stillMs) {
+        VirtualWorld.Client client = worldOfOneNode();
+        node(0).redis().clockJump(jumpMs);
+        suspend(client, stillMs);
+        if (jumpMs + stillMs > 0) {
+            assertQuarantined(client, 0);
+        } else {
+            // Nothing is seen: the keys live for longer.
+            assertEquals(0, status(client, 0).clockJumpCount());
+        }
+    }
+
+    /** The sample that shows the jump is on its way while the machine is suspended for the same time. */
+    @Test
+    void aSingleNodeThatHasJumpedBeforeASuspendIsFound() {
+        VirtualWorld.Client client = worldOfOneNode();
+        int[] samples = {0};
+        node(0).timeListener(link -> {
+            if (samples[0]++ == 1) {
+                client.suspend();
+            }
+            return () -> {
+            };
+        });
+        world.await("a sample", 2_000, () -> samples[0] == 1);
+        node(0).redis().clockJump(6_000);
+        world.await("the reply is on its way", 2_000, () -> samples[0] == 2);
+        world.runMs(6_000);
+        client.resume();
+        assertQuarantined(client, 0);
     }
 
     @Test

@@ -100,7 +100,8 @@ final class LoopServices {
 
     private OwnClockWatch ownClockWatch(NodeOptions.Guards guards) {
         long gapNs = (guards.clockSampleMs() + Validity.LATENESS_MS) * Validity.NS_PER_MS;
-        return new OwnClockWatch(voters.length, guards.drift().constantNs() / 2, gapNs + guards.drift().ofNs(gapNs));
+        return new OwnClockWatch(voters.length, guards.drift().constantNs() / 2, gapNs + guards.drift().ofNs(gapNs),
+                clock);
     }
 
     private Voter newVoter(int index, VoterAddress address, NodeContext context) {

@@ -78,7 +78,7 @@ class FanOutTest {
                 System::nanoTime, new TimerWheel(0, deadlineNs -> {
                 }), options, null, new NodeContext.Group(
                         new SharedIdentities(new SharedVotes(2), List.of("0", "1")), new FreshGroup(),
-                        new OwnClockWatch(2, 0, 0)));
+                        new OwnClockWatch(2, 0, 0, () -> 0)));
         FanOut created = new FanOut(loop, new DirectBuffers(loop, allocator, System::nanoTime), 2, 64);
         for (int i = 0; i < 2; i++) {
             new Node(i, null, context, created);

@@ -2,6 +2,7 @@ package dev.redlock.sim;
 
 import dev.redlock.RedlockContext;
 import dev.redlock.TestClient;
+import dev.redlock.time.NanoClock;
 import io.netty.buffer.ByteBufAllocator;
 import io.netty.channel.ManualIoEventLoop;
 import io.netty.channel.local.LocalAddress;
@@ -129,6 +130,7 @@ public final class VirtualWorld implements Timeline {
         private boolean isSuspended;
         private long suspendedSinceNs;
         private long stoodStillNs;
+        private boolean isSleepCounted;
         private long turnCount;
         private long taskCount;
 
@@ -137,7 +139,7 @@ public final class VirtualWorld implements Timeline {
             this.name = name;
             this.transport = new FakeTransport(world + "/" + name, places);
             this.transport.allocator(allocator == null ? memory : allocator);
-            this.client = new TestClient(context, loop, transport, this::clockNs, seed);
+            this.client = new TestClient(context, loop, transport, new MachineClock(), seed);
         }
 
         private long clockNs() {
@@ -153,6 +155,24 @@ public final class VirtualWorld implements Timeline {
 
         private long stillNs() {
             return stoodStillNs + (isSuspended ? ticker.nanoTime() - suspendedSinceNs : 0);
+        }
+
+        /** The clocks that the client reads. */
+        private final class MachineClock implements NanoClock {
+            @Override
+            public long nanoTime() {
+                return clockNs();
+            }
+
+            @Override
+            public long sleptNs() {
+                return isSleepCounted ? nowNs() / SLEPT_UNIT_NS * SLEPT_UNIT_NS - ownNs() : UNKNOWN;
+            }
+        }
+
+        /** Its system counts the time of suspends from now on. */
+        public void countSleep() {
+            isSleepCounted = true;
         }
 
         /** The clock of its machine, which its loop uses too. */

@@ -1,5 +1,6 @@
 package dev.redlock.node.guard;
 
+import dev.redlock.time.NanoClock;
 import java.util.ArrayList;
 import java.util.List;
 
@@ -21,9 +22,13 @@ import java.util.List;
  * decision the nodes do not vote for the time in which every other client samples their clocks: if all nodes have made
  * the same step, the holders of locks have seen it by then.
  *
- * <p>The client does not compare its own wall clock: a time service may set it together with the clock of a node, for
- * example on the same machine. So a client with one node cannot decide. If all nodes go back, the own clock has run
- * ahead, and so have the timers of this client; then their quarantine is needed.
+ * <p>A client with one node has nothing to compare. There the system is the witness: it counts for how long the machine
+ * was suspended ({@link NanoClock#sleptNs}), and a jump by that time, with a sample after it that shows no move, is no
+ * jump of the node ({@code OwnSleepSearch}). Its wall clock is no witness: a time service may set it together with that
+ * of a node, for example on the same machine.
+ *
+ * <p>If all nodes go back, the own clock has run ahead, and so have the timers of this client; then their quarantine is
+ * needed.
  *
  * @threading event-loop-confined
  */
@@ -61,6 +66,9 @@ public final class OwnClockWatch {
         private boolean isSampleNeeded;
         private long lowNs;
         private long highNs;
+        /** With one voter: for how long the machine was suspended, at the last sample; and since the one before. */
+        private long sleptNs = NanoClock.UNKNOWN;
+        private long sleptSinceNs = NanoClock.UNKNOWN;
 
         Entry(Peer peer) {
             this.peer = peer;
@@ -70,6 +78,7 @@ public final class OwnClockWatch {
     private final int voterCount;
     private final long toleranceNs;
     private final long waitNs;
+    private final NanoClock clock;
     private final List<Entry> entries = new ArrayList<>();
     private State state = State.CLOSED;
     private int number;
@@ -82,16 +91,20 @@ public final class OwnClockWatch {
      *
      * @param toleranceNs by how much the jumps of nodes may differ, besides their round trips
      * @param waitNs      in this time every client samples each clock
+     * @param clock       knows how long the machine was suspended
      */
-    public OwnClockWatch(int voterCount, long toleranceNs, long waitNs) {
+    public OwnClockWatch(int voterCount, long toleranceNs, long waitNs, NanoClock clock) {
         this.voterCount = voterCount;
         this.toleranceNs = toleranceNs;
         this.waitNs = waitNs;
+        this.clock = clock;
     }
 
     /** The first sample of a node. */
     public void add(Peer peer) {
-        entries.add(new Entry(peer));
+        Entry added = new Entry(peer);
+        readSleep(added);
+        entries.add(added);
     }
 
     /** A node is closed. */
@@ -112,6 +125,7 @@ public final class OwnClockWatch {
      */
     public void onJump(Peer peer, long receivedNs, long lowNs, long highNs) {
         Entry jumped = entryOf(peer);
+        readSleep(jumped);
         lastNs = receivedNs;
         if (state == State.CLOSED) {
             open(jumped, receivedNs);
@@ -126,7 +140,8 @@ public final class OwnClockWatch {
         if (entries.stream().allMatch(entry -> entry.isSeen || !entry.isWitness)) {
             if (isAlike() && isEachVoterSeen()) {
                 state = State.CONFIRMING;
-                needSamples(jumped);
+                // What one node shows is compared with this machine, so its own next sample counts.
+                needSamples(voterCount > 1 ? jumped : null);
             } else {
                 settle(jumped);
             }
@@ -150,10 +165,14 @@ public final class OwnClockWatch {
 
     /** A sample has shown no jump. It counts if it was sent after the jump that it is compared with. */
     public void onSteady(Peer peer, long sentNs, long nowNs) {
-        if (state == State.CLOSED) {
+        if (state == State.CLOSED && voterCount > 1) {
             return;
         }
         Entry steady = entryOf(peer);
+        readSleep(steady);
+        if (state == State.CLOSED) {
+            return;
+        }
         if (state == State.COMPARING) {
             if (steady.isWitness && !steady.isSeen && sentNs - firstNs >= 0) {
                 settle(sentNs - lastNs >= 0 ? steady : null);
@@ -208,7 +227,24 @@ public final class OwnClockWatch {
                 .mapToInt(entry -> entry.peer.voterIndex())
                 .distinct()
                 .count();
-        return seen == voterCount && voterCount > 1;
+        return seen == voterCount && (voterCount > 1 || entries.stream().allMatch(this::isSleepSeen));
+    }
+
+    /** Called after each sample of the clock, so that the sleep between two samples shows in both. */
+    private void readSleep(Entry entry) {
+        if (voterCount == 1) {
+            long nowNs = clock.sleptNs();
+            boolean isKnown = nowNs != NanoClock.UNKNOWN && entry.sleptNs != NanoClock.UNKNOWN;
+            entry.sleptSinceNs = isKnown ? nowNs - entry.sleptNs : NanoClock.UNKNOWN;
+            entry.sleptNs = nowNs;
+        }
+    }
+
+    /** Whether the machine was suspended for the time by which the clock of a node has jumped. */
+    private boolean isSleepSeen(Entry entry) {
+        long errorNs = NanoClock.SLEPT_ERROR_NS + toleranceNs;
+        return !entry.isSeen || entry.sleptSinceNs > 2 * NanoClock.SLEPT_ERROR_NS
+                && entry.lowNs - errorNs <= entry.sleptSinceNs && entry.sleptSinceNs <= entry.highNs + errorNs;
     }
 
     private void decide(long nowNs) {
