@@ -163,7 +163,7 @@ class AcquireRegressionTest extends VirtualTest {
         AcquireOutcome outcome = acquire(client, options().waitUpTo(Duration.ofSeconds(5)));
         assertEquals(AcquireOutcome.Kind.ACQUIRED, outcome.kind(),
                 "its own rollbacks do not block the client: " + outcome);
-        assertTrue(outcome.attemptCount() > 3, outcome::toString);
+        assertTrue(outcome.attemptCount() >= 3, outcome::toString);
         assertEquals(outcome.attemptCount(), acquires.size(), "one acquire for each attempt");
         assertEquals(acquires.size(), Set.copyOf(acquires).size(), "each with its own token");
         assertEquals(Set.of("1"), replies, "the previous attempt has always been rolled back");
@@ -183,7 +183,7 @@ class AcquireRegressionTest extends VirtualTest {
             }
         });
         AcquireOutcome outcome = acquire(client, options().waitUpTo(Duration.ofSeconds(5)));
-        assertTrue(outcome.isAcquired() && outcome.attemptCount() > 3, outcome::toString);
+        assertTrue(outcome.isAcquired() && outcome.attemptCount() >= 3, outcome::toString);
         assertEquals(Set.of(10_000L), ttls, "milliseconds, in each attempt");
     }
 
