@@ -47,6 +47,15 @@ class GuidePageTest {
         assertTrue(tested.endsWith(shown), shown);
     }
 
+    /** Those of Spring Boot 4.0 and 4.1 run it. */
+    @Test
+    void theSpringTestOfThePageIsATestOfTheSample() throws IOException {
+        String shown = Page.of("test-kit/README.md").block("java", "class ShippingTest");
+        String tested = Files
+                .readString(Path.of("../samples/spring-boot/src/test/java/org/example/ShippingTest.java"));
+        assertTrue(tested.endsWith(shown), shown);
+    }
+
     @Test
     void aSingleFreshServerVotesWithoutTheGuardOnly() throws Exception {
         String shown = Page.of("test-kit/README.md").block("java", "RestartGuardMode.OFF");
