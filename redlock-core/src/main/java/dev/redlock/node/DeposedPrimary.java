@@ -22,7 +22,7 @@ import dev.redlock.resp.RespValue;
  *
  * @threading event-loop-confined
  */
-final class DeposedPrimary {
+public final class DeposedPrimary {
 
     private static final long ROUNDING_MS = 1_000;
     private static final long CLOCK_AGE_MS_MAX = 1_000;
@@ -49,7 +49,7 @@ final class DeposedPrimary {
     }
 
     /** The longest time with a {@code min-replicas-max-lag}, milliseconds. */
-    static long servedMsMax(long maxLagMs) {
+    public static long servedMsMax(long maxLagMs) {
         return maxLagMs + ROUNDING_MS + CLOCK_AGE_MS_MAX + COUNT_PERIOD_MS;
     }
 
