@@ -2,6 +2,7 @@ package dev.redlock.engine;
 
 import dev.redlock.api.IdlePolicy;
 import dev.redlock.node.Log;
+import dev.redlock.time.NanoClock;
 import io.netty.channel.IoHandlerFactory;
 import io.netty.channel.ManualIoEventLoop;
 import io.netty.util.concurrent.FastThreadLocalThread;
@@ -19,6 +20,7 @@ final class EventLoopRunner implements Runnable {
 
     /** About the time from the wake-up of a caller to its next call. */
     static final long BACK_OFF_NS = TimeUnit.MICROSECONDS.toNanos(50);
+    private static final NanoClock CLOCK = NanoClock.system();
     private static final long WAIT_NS_MAX = TimeUnit.SECONDS.toNanos(1);
     /** Longest time that tasks run before the loop polls its sockets and timers again. */
     static final long TASKS_NS_MAX = TimeUnit.MILLISECONDS.toNanos(1);
@@ -99,7 +101,7 @@ final class EventLoopRunner implements Runnable {
             isIdle = false;
             return;
         }
-        long nowNs = System.nanoTime();
+        long nowNs = CLOCK.nanoTime();
         if (!isIdle) {
             isIdle = true;
             idleSinceNs = nowNs;
