@@ -20,6 +20,7 @@ abstract class ConnectionSettings {
 
     String clientName = DEFAULT_NAME;
     CredentialsProvider credentials;
+    CredentialsProvider sentinelCredentials;
     long clusterNodeTimeoutMs = 15_000;
     long replicasMaxLagMs = 10_000;
     ServerRules clusterServers = ServerRules.DEFAULT;
@@ -90,6 +91,14 @@ abstract class ConnectionSettings {
     }
 
     /**
+     * Sets the provider of user and password for Sentinels, which the client asks for each connection to one. User and
+     * password in the address, and {@link #credentials}, are those of the servers.
+     */
+    public RedlockContext sentinelCredentials(CredentialsProvider provider) {
+        return with(() -> sentinelCredentials = Objects.requireNonNull(provider, "provider of credentials is null"));
+    }
+
+    /**
      * Sets the {@code cluster-node-timeout} of clusters that do not let the client read it with {@code CONFIG GET}.
      * When a slot has another owner, its cluster does not vote for it for {@link RedlockContext#maxTtl maxTtl}, the
      * allowed drift, 1.5 times this time and some seconds.
@@ -115,9 +124,10 @@ abstract class ConnectionSettings {
     }
 
     /**
-     * Sets the servers to which the map of a cluster may lead, and which then get user and password. The hosts of the
-     * configured seeds are always allowed. By default, others are allowed in private networks, at an IP address of a
-     * seed, on loopback if a seed is there, and in the domain of a seed; a port below 1024 has to be that of a seed.
+     * Sets the servers to which the map of a cluster, or a Sentinel, may lead, and which then get user and password.
+     * The hosts of the configured seeds and Sentinels are always allowed. By default, others are allowed in private
+     * networks, at an IP address of one of these, on loopback if one is there, and in the domain of one; a port below
+     * 1024 has to be that of one.
      *
      * @param rules 1 to 64, which replace the default: a network such as {@code 203.0.113.0/24} or {@code fd00::/8}, an
      *              IP address, a host name, a domain such as {@code *.example.com}, or {@code *} for any server

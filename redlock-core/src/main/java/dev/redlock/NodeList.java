@@ -3,9 +3,9 @@ package dev.redlock;
 import dev.redlock.quorum.Majority;
 import dev.redlock.quorum.Quorum;
 import dev.redlock.transport.NodeAddress;
+import dev.redlock.transport.SentinelAddress;
 import dev.redlock.transport.VoterAddress;
 import java.util.ArrayList;
-import java.util.Collections;
 import java.util.List;
 import java.util.Objects;
 
@@ -38,12 +38,20 @@ final class NodeList {
 
     private static void checkNotGiven(VoterAddress address, List<VoterAddress> list) {
         for (VoterAddress given : list) {
-            for (NodeAddress server : address.servers()) {
-                if (given.servers().contains(server)) {
-                    throw new IllegalArgumentException("node address " + server
-                            + " is given twice: one server has one vote, so each node must be a server of its own");
-                }
+            if (!given.isSameVoter(address)) {
+                continue;
             }
+            NodeAddress server = address.servers()
+                    .stream()
+                    .filter(given.servers()::contains)
+                    .findFirst()
+                    .orElseThrow();
+            throw new IllegalArgumentException(address instanceof SentinelAddress group
+                    ? "node address " + address + " is given twice: Sentinel " + server + " and the primary "
+                            + group.name() + " are also in " + given + ", and one primary has one vote; write all"
+                            + " Sentinels of a primary into one address"
+                    : "node address " + server
+                            + " is given twice: one server has one vote, so each node must be a server of its own");
         }
     }
 
@@ -74,7 +82,7 @@ final class NodeList {
     /** The place of a node that has a server of an address; -1 if there is none. */
     private static int indexOf(VoterAddress address, List<VoterAddress> list) {
         for (int i = 0; i < list.size(); i++) {
-            if (!Collections.disjoint(list.get(i).servers(), address.servers())) {
+            if (list.get(i).isSameVoter(address)) {
                 if (list.get(i).isCluster() != address.isCluster()) {
                     throw new IllegalArgumentException("node " + address + " is a cluster in one of nodes and nextNodes"
                             + " only: write it in the same way in both");

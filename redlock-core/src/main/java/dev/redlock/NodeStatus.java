@@ -3,6 +3,7 @@ package dev.redlock;
 import dev.redlock.api.NodeState;
 import dev.redlock.node.NodeCounter;
 import dev.redlock.node.NodeView;
+import dev.redlock.transport.NodeAddress;
 
 /**
  * A live view of one node over one event loop: each call reads the current value and allocates nothing.
@@ -22,9 +23,19 @@ public final class NodeStatus {
         return node.index();
     }
 
-    /** @return its address without user and password; {@code rediss://host:port} with TLS */
+    /** @return its configured address without user and password; {@code rediss://host:port} with TLS */
     public String address() {
-        return node.address().toString();
+        return node.name();
+    }
+
+    /**
+     * The address of the server: that of the node itself, or of the primary that its Sentinels named last.
+     *
+     * @return the address without user and password; null if no Sentinel has named it yet
+     */
+    public String serverAddress() {
+        NodeAddress server = node.address();
+        return server == null ? null : server.toString();
     }
 
     /** @return its state */

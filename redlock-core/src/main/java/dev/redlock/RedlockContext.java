@@ -75,8 +75,11 @@ public final class RedlockContext extends LockSettings {
      *                  {@code rediss://[user:password@]host[:port]} for TLS, or {@code unix:///path}. A whole cluster
      *                  is one node: {@code redis-cluster://[user:password@]host:port[,host:port...]} with some of its
      *                  servers, or {@code rediss-cluster://} for TLS; for each resource, the master that owns its slot
-     *                  votes. Special characters of user and password are percent-encoded: {@code %40} for an at sign,
-     *                  {@code %2F} for a slash, {@code %23} for a hash.
+     *                  votes. A primary that Sentinels watch is one node: {@code
+     *                  redis-sentinel://[user:password@]host[:port][,host...]/name}, or {@code rediss-sentinel://} for
+     *                  TLS to Sentinels and servers; user and password are those of the servers. Special characters of
+     *                  user and password are percent-encoded: {@code %40} for an at sign, {@code %2F} for a slash,
+     *                  {@code %23} for a hash.
      * @throws IllegalArgumentException if an address is malformed or given twice, or there are too many
      */
     public RedlockContext nodes(String... addresses) {
@@ -107,6 +110,11 @@ public final class RedlockContext extends LockSettings {
         return !nodes.present.isEmpty();
     }
 
+    /** @return whether a provider of credentials is set, for code that sets its own in a context without */
+    public boolean hasCredentials() {
+        return credentials != null;
+    }
+
     /** The TLS of the nodes that use it; null if none does. */
     private TlsContexts tlsContexts() {
         if (nodes.all().stream().noneMatch(VoterAddress::isTls)) {
@@ -117,8 +125,12 @@ public final class RedlockContext extends LockSettings {
 
     private void checkTls() {
         if (tls != null && nodes.all().stream().noneMatch(VoterAddress::isTls)) {
-            throw new IllegalArgumentException("TLS options are set and no node address asks for TLS: write rediss://"
-                    + nodes.present.get(0).servers().get(0).toString().replaceFirst("^unix:.*", "host:port")
+            throw new IllegalArgumentException("TLS options are set and no node address asks for TLS: write "
+                    + nodes.present.get(0)
+                            .toString()
+                            .replaceFirst("^unix:.*", "host:port")
+                            .replaceFirst("^redis-|^", "rediss://")
+                            .replaceFirst("^rediss://(cluster|sentinel)://", "rediss-$1://")
                     + ", or remove tls(...)");
         }
     }
@@ -339,8 +351,7 @@ public final class RedlockContext extends LockSettings {
         return restartGuard == RestartGuardMode.FRESH_GROUP && nodes.all().stream().noneMatch(VoterAddress::isCluster);
     }
 
-    private LoginSource loginSource() {
-        CredentialsProvider provider = credentials;
+    private static LoginSource loginSource(CredentialsProvider provider) {
         return provider == null ? null : address -> {
             Credentials given = provider.credentials(address);
             return given == null ? null : given.login;
@@ -358,7 +369,8 @@ public final class RedlockContext extends LockSettings {
                 new NodeOptions.Limits(nodeInFlightMax, nodeUnsentBytesMax, releaseBatchMax, undeliveredReleasesMax),
                 new NodeOptions.Commands(areProbed ? keyPrefix + PROBE_NAME : null, keyPrefix + OWN_NAME,
                         wakeUpKeysMax() > 0, commandMode == CommandMode.NATIVE),
-                new NodeOptions.Access(clientName.isEmpty() ? null : clientName, loginSource(), tlsContexts()),
+                new NodeOptions.Access(clientName.isEmpty() ? null : clientName, loginSource(credentials),
+                        loginSource(sentinelCredentials), tlsContexts()),
                 new NodeOptions.Clusters(clusterNodeTimeoutMs, clusterServers));
     }
 

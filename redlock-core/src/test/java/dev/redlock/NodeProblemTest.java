@@ -89,7 +89,7 @@ class NodeProblemTest extends VirtualTest {
     void aSentinelIsRejectedWithTheFix() {
         world = new VirtualWorld(1);
         node(0).redis().modeField("redis_mode:sentinel");
-        assertProblem(client(), "the server is a Sentinel", "configure the master's address");
+        assertProblem(client(), "the server is a Sentinel", "redis-sentinel://host:port/name");
     }
 
     @Test

@@ -60,7 +60,7 @@ final class FenceGuard {
         }
         loggedMask |= bit;
         loggedNs[nodeIndex] = nowNs;
-        Log.log(System.Logger.Level.WARNING, "node " + nodeIndex + " (" + node.address()
+        Log.log(System.Logger.Level.WARNING, "node " + nodeIndex + " (" + node.name()
                 + ") granted a fenced lock with its counter at " + value + ", which is out of range: the clocks of the"
                 + " nodes allow " + limit + ", and too few other nodes have reached it. The grant does not"
                 + " count; if no other counter is as high, delete the counter on this node");

@@ -107,7 +107,7 @@ final class LoopServices {
     private Voter newVoter(int index, VoterAddress address, NodeContext context) {
         return address instanceof ClusterAddress cluster
                 ? new ClusterVoter(index, cluster, context, fanOut)
-                : new Node(index, address.servers().get(0), context, fanOut);
+                : new Node(index, address, context, fanOut);
     }
 
     // ---- the loop ---------------------------------------------------------------------------------------------------

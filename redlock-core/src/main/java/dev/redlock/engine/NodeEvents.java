@@ -134,7 +134,7 @@ final class NodeEvents implements NodeListener {
     public void onLogLine(NodeView node, System.Logger.Level level, String line) {
         if (!loop.services.isClosing) {
             // The node is changing its state, and a log handler may re-enter the client.
-            Log.later(loop.services.loop, level, "node {0} ({1}): {2}", node.index(), node.address(), line);
+            Log.later(loop.services.loop, level, "node {0} ({1}): {2}", node.index(), node.name(), line);
         }
     }
 }

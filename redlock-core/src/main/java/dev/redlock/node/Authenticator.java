@@ -5,7 +5,6 @@ import static dev.redlock.quorum.Validity.NS_PER_MS;
 import dev.redlock.resp.RespValue;
 import dev.redlock.time.DeadlineTimer;
 import dev.redlock.transport.Login;
-import dev.redlock.transport.NodeAddress;
 import io.netty.buffer.ByteBuf;
 import java.util.concurrent.RejectedExecutionException;
 
@@ -51,8 +50,8 @@ final class Authenticator {
         NONE, CONNECTION, REFRESH
     }
 
-    private final NodeAddress address;
     private final NodeContext context;
+    /** Null if no connection authenticates again. */
     private final CommandSender sender;
     private final NodeView view;
     private final LoginSource source;
@@ -66,19 +65,19 @@ final class Authenticator {
     /** Replies on an earlier connection do not count. */
     private int connectionNumber;
 
-    Authenticator(NodeContext context, CommandSender sender, NodeView view, Listener listener) {
-        this.address = view.address();
+    /** The source is null if the address of the node has the login, if there is one. */
+    Authenticator(NodeContext context, LoginSource source, CommandSender sender, NodeView view, Listener listener) {
         this.context = context;
         this.sender = sender;
         this.view = view;
-        this.source = context.options().access().loginSource();
+        this.source = source;
         this.listener = listener;
     }
 
     /** A connection is open and needs a login. */
     void start() {
         if (source == null) {
-            listener.onLogin(address.login());
+            listener.onLogin(view.address().login());
         } else {
             ask(Use.CONNECTION);
         }
@@ -240,6 +239,7 @@ final class Authenticator {
      * @threading event-loop-confined, except {@link #run}
      */
     private final class Call implements Runnable {
+        private final String address = view.address().toString();
         private final Thread thread = context.platform().transport().newThread("redlock-credentials-" + address, this);
         private boolean isInterrupted;
 
@@ -257,7 +257,7 @@ final class Authenticator {
             Login login = null;
             String problem;
             try {
-                login = source.login(address.toString());
+                login = source.login(address);
                 String rule = login == null ? null : login.problem();
                 problem = login == null
                         ? "the credentials provider returned null; return Credentials, or throw an exception"

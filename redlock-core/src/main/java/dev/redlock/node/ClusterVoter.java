@@ -72,7 +72,8 @@ public final class ClusterVoter extends Voter {
         this.address = address;
         this.context = context;
         this.fanOut = fanOut;
-        this.connects = new ConnectLimit(context, "cluster-" + index, address.servers());
+        this.connects = new ConnectLimit(context, "cluster-" + index, "the map of the cluster",
+                address.servers());
         this.nodeTimeout = new ClusterNodeTimeout(context.options(), members);
         this.masters = new MasterNodes(this, context, members);
         this.unrouted = new ClusterMember(this, index, address.servers().get(0), context, fanOut).node;

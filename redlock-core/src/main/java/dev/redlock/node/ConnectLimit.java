@@ -16,9 +16,9 @@ import java.util.concurrent.ThreadPoolExecutor;
 import java.util.concurrent.TimeUnit;
 
 /**
- * Limits the connections that the servers of one cluster open at once, since a cluster decides how many servers it
- * names. Further ones wait in the order in which they asked. A look-up that timed out counts until it has ended,
- * because it occupies a thread.
+ * Limits the connections that the servers of one cluster, or Sentinels and their primary, open at once, since a cluster
+ * decides how many servers it names. Further ones wait in the order in which they asked. A look-up that timed out
+ * counts until it has ended, because it occupies a thread.
  *
  * @threading event-loop-confined
  */
@@ -43,9 +43,9 @@ final class ConnectLimit {
     private long periodStartNs;
     private boolean isClosed;
 
-    ConnectLimit(NodeContext context, String name, List<NodeAddress> seeds) {
+    ConnectLimit(NodeContext context, String name, String introduction, List<NodeAddress> seeds) {
         this.context = context;
-        this.servers = new ClusterServers(context.options().clusters().servers(), seeds);
+        this.servers = new ClusterServers(introduction, context.options().clusters().servers(), seeds);
         this.lookups = newLookups(
                 task -> context.platform().transport().newThread("redlock-lookup-" + name, task));
     }

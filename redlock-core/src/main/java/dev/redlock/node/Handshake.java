@@ -58,7 +58,7 @@ final class Handshake {
         void onRejected(String reason);
 
         /** The server is no master now. It may become one, or another server may get its address. */
-        void onNoMaster(String reason);
+        void onNoMaster(String role);
 
         /** The next handshake may succeed. */
         void onHandshakeFailed(String reason);
@@ -339,7 +339,8 @@ final class Handshake {
             return;
         }
         if ("sentinel".equals(mode)) {
-            reject("the server is a Sentinel: a node must be an independent master, configure the master's address");
+            reject("the server is a Sentinel: a node must be an independent master, configure the master's"
+                    + " address, or redis-sentinel://host:port/name");
             return;
         }
         if (isMember() && !"cluster".equals(mode)) {
@@ -380,7 +381,7 @@ final class Handshake {
         }
         if (!replication.isMaster() && stage != Stage.DONE) {
             stage = Stage.DONE;
-            listener.onNoMaster(ServerReply.problemOfRole(replication.role()));
+            listener.onNoMaster(replication.role());
         }
     }
 

@@ -2,7 +2,7 @@ package dev.redlock.node;
 
 import dev.redlock.api.NodeState;
 import dev.redlock.resp.RespValue;
-import dev.redlock.transport.NodeAddress;
+import dev.redlock.transport.VoterAddress;
 import java.util.function.Consumer;
 import java.util.function.Function;
 
@@ -19,13 +19,13 @@ public final class Node extends NodeLifecycle {
      *
      * @param index   the node's place in configured order, 0 to 62
      */
-    public Node(int index, NodeAddress address, NodeContext context, FanOut fanOut) {
+    public Node(int index, VoterAddress address, NodeContext context, FanOut fanOut) {
         this(index, address, context, fanOut, null);
         fanOut.add(sender);
     }
 
     /** As above for a server of a cluster, which the cluster adds to the fan-out. */
-    Node(int index, NodeAddress address, NodeContext context, FanOut fanOut, ClusterMember member) {
+    Node(int index, VoterAddress address, NodeContext context, FanOut fanOut, ClusterMember member) {
         super(index, address, context, fanOut, member);
         context.group().identities().add(view);
     }

@@ -11,7 +11,7 @@ import io.netty.channel.ChannelPipeline;
  *
  * @threading event-loop-confined
  */
-class NodeConnection extends LockConnection {
+class NodeConnection extends LockConnection implements OpenableConnection {
 
     /** The redirected command has its own reply. */
     private static final ValueRequest ASKING = new ValueRequest(reply -> {
@@ -32,7 +32,13 @@ class NodeConnection extends LockConnection {
         this.events = new ConnectionEvents(this, ring, sender, listener, tls);
     }
 
-    void addTo(ChannelPipeline pipeline) {
+    @Override
+    public final TlsChannel tls() {
+        return events.tls;
+    }
+
+    @Override
+    public final void addTo(ChannelPipeline pipeline) {
         channel = pipeline.channel();
         channel.config().setRecvByteBufAllocator(readBuffer);
         events.addTo(pipeline);

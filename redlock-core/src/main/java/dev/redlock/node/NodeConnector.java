@@ -22,11 +22,12 @@ import java.util.function.Function;
 
 /**
  * Opens the connections to one node: look-up of the host name, connect to its addresses in turn, the handshake of TLS,
- * time limits for all of them, and the delay before the next try.
+ * time limits for all of them, and the delay before the next try. If Sentinels name the node, they are asked first.
  *
+ * @param <C> the connections
  * @threading event-loop-confined
  */
-final class NodeConnector {
+final class NodeConnector<C extends OpenableConnection> {
 
     /** Longer than a resolver needs to ask a second server. */
     private static final long LOOKUP_TIMEOUT_MS = 10_000;
@@ -36,9 +37,10 @@ final class NodeConnector {
     /**
      * Gets the outcome of each try.
      *
+     * @param <C> the connections
      * @threading event-loop-confined
      */
-    interface Listener {
+    interface Listener<C> {
 
         /** A try starts. */
         void onConnecting();
@@ -47,13 +49,38 @@ final class NodeConnector {
         void onAddressesSkipped(String text);
 
         /** A connection is open, also for TLS; the handshake of the protocol is next. */
-        void onConnected(NodeConnection connection);
+        void onConnected(C connection);
 
         /** The try failed and only a person can mend it; nothing is under way any more. */
         void onConnectRejected(String reason);
 
         /** The try failed; nothing is under way any more. */
         void onConnectFailed(String reason);
+
+        /** Sentinels have named another server than that of the connection. */
+        default void onMoved(String reason) {
+            // A connection without Sentinels.
+        }
+    }
+
+    /**
+     * Names the server to connect to, which changes.
+     *
+     * @threading event-loop-confined
+     */
+    interface Directory {
+
+        /** Finds the server; {@link #onNamed} or {@link #onNotNamed} follows, maybe within the call. */
+        void find(NodeConnector<?> asker);
+
+        /** The server is not wanted any more. */
+        void cancel();
+
+        /** The named server is usable. */
+        void onUsable();
+
+        /** There is no further try. */
+        void close();
     }
 
     /**
@@ -62,17 +89,20 @@ final class NodeConnector {
      * @threading immutable
      */
     private enum Step {
-        NONE, LOOK_UP, TLS_FILES, CONNECT, TLS_HANDSHAKE
+        NONE, DIRECTORY, LOOK_UP, TLS_FILES, CONNECT, TLS_HANDSHAKE
     }
 
-    private final NodeAddress address;
+    /** Null until a directory has named it. */
+    private NodeAddress address;
     private final NodeContext context;
-    /** Null unless the voter is a cluster. */
+    /** Null for the address of a master itself. */
     private final ConnectLimit limit;
     private final NodeOptions options;
-    private final Function<TlsChannel, NodeConnection> newConnection;
-    private final Listener listener;
-    private final HostAddresses addresses;
+    private final Function<TlsChannel, C> newConnection;
+    private final Listener<C> listener;
+    /** Null unless the address changes. */
+    private final Directory directory;
+    private HostAddresses addresses;
     private final Runnable starter = this::start;
     private final DeadlineTimer retryTimer = new DeadlineTimer(nowNs -> connect());
     private final DeadlineTimer timeoutTimer = new DeadlineTimer(nowNs -> onTimeout());
@@ -84,18 +114,25 @@ final class NodeConnector {
     private TlsContext tls;
     private long connectStartNs;
     /** The connection of step {@link Step#CONNECT} or later, and its channel once it exists. */
-    private NodeConnection opening;
+    private C opening;
     private Channel openingChannel;
 
     NodeConnector(NodeAddress address, NodeContext context, ConnectLimit limit,
-            Function<TlsChannel, NodeConnection> newConnection, Listener listener) {
+            Function<TlsChannel, C> newConnection, Listener<C> listener) {
+        this(address, context, limit, newConnection, listener, null);
+    }
+
+    /** The directory is null if the address is known. */
+    NodeConnector(NodeAddress address, NodeContext context, ConnectLimit limit, Function<TlsChannel, C> newConnection,
+            Listener<C> listener, Directory directory) {
         this.address = address;
+        this.directory = directory;
         this.context = context;
         this.limit = limit;
         this.options = context.options();
         this.newConnection = newConnection;
         this.listener = listener;
-        this.addresses = new HostAddresses(address, connectTimeoutNs());
+        this.addresses = address == null ? null : new HostAddresses(address, connectTimeoutNs());
     }
 
     /** Starts a try, on a cluster when fewer are under way than its limit. */
@@ -108,10 +145,19 @@ final class NodeConnector {
     }
 
     private void start() {
+        step = directory == null ? Step.LOOK_UP : Step.DIRECTORY;
+        listener.onConnecting();
+        if (step == Step.DIRECTORY) {
+            directory.find(this);
+        } else if (step == Step.LOOK_UP) {
+            startLookUp();
+        }
+    }
+
+    private void startLookUp() {
         // A resolver may never answer and a channel may not report its failure, so there is a time limit.
         context.timers().start(timeoutTimer, nowNs() + lookupTimeoutMs() * NS_PER_MS + connectTimeoutNs());
         step = Step.LOOK_UP;
-        listener.onConnecting();
         int number = ++lookupCount;
         try {
             lookUp(number);
@@ -143,6 +189,9 @@ final class NodeConnector {
     void stop() {
         context.timers().stop(retryTimer);
         context.timers().stop(timeoutTimer);
+        if (step == Step.DIRECTORY) {
+            directory.cancel();
+        }
         step = Step.NONE;
         if (limit != null) {
             limit.leave(starter);
@@ -238,7 +287,8 @@ final class NodeConnector {
         step = Step.CONNECT;
         SocketAddress next = addresses.next();
         if (next == null) {
-            if (addresses.areAllRejected()) {
+            // Another Sentinel may name another server.
+            if (addresses.areAllRejected() && directory == null) {
                 reject(addresses.failure());
             } else {
                 fail(addresses.failure());
@@ -275,7 +325,7 @@ final class NodeConnector {
                         new WriteBufferWaterMark(options.limits().unsentBytesMax() / 2,
                                 options.limits().unsentBytesMax()));
         context.platform().transport().tune(bootstrap, address, options.timeouts().unansweredTimeoutMs());
-        NodeConnection connection = newConnection
+        C connection = newConnection
                 .apply(tls == null ? null : new TlsChannel(address, tls, options.access().tls()));
         opening = connection;
         ChannelFuture connected = bootstrap.handler(initializerOf(connection)).connect(found);
@@ -289,7 +339,7 @@ final class NodeConnector {
         connected.addListener((ChannelFuture future) -> onConnected(future, connection));
     }
 
-    private static ChannelHandler initializerOf(NodeConnection connection) {
+    private static ChannelHandler initializerOf(OpenableConnection connection) {
         return new ChannelInitializer<>() {
             @Override
             protected void initChannel(Channel channel) {
@@ -298,22 +348,22 @@ final class NodeConnector {
         };
     }
 
-    private void onConnected(ChannelFuture future, NodeConnection connection) {
+    private void onConnected(ChannelFuture future, C connection) {
         if (opening != connection) {
             future.channel().close();
         } else if (!future.isSuccess()) {
             onAddressFailed("connection failed: " + future.cause().getMessage(), false);
-        } else if (connection.events.tls == null) {
+        } else if (connection.tls() == null) {
             onOpen(connection);
         } else {
             step = Step.TLS_HANDSHAKE;
             openingChannel = future.channel();
             context.timers().start(timeoutTimer, connectStartNs + connectTimeoutNs());
-            connection.events.tls.onHandshake(failure -> onTlsHandshake(connection, failure));
+            connection.tls().onHandshake(failure -> onTlsHandshake(connection, failure));
         }
     }
 
-    private void onOpen(NodeConnection connection) {
+    private void onOpen(C connection) {
         openingChannel = null;
         stop();
         String skipped = addresses.skipped();
@@ -323,11 +373,11 @@ final class NodeConnector {
         listener.onConnected(connection);
     }
 
-    private void onTlsHandshake(NodeConnection connection, Throwable thrown) {
+    private void onTlsHandshake(C connection, Throwable thrown) {
         if (opening != connection) {
             return;
         }
-        String nameProblem = thrown == null ? connection.events.tls.nameProblem() : null;
+        String nameProblem = thrown == null ? connection.tls().nameProblem() : null;
         if (nameProblem != null) {
             onAddressFailed(nameProblem, true);
             return;
@@ -336,7 +386,7 @@ final class NodeConnector {
             onOpen(connection);
             return;
         }
-        TlsFailure failure = connection.events.tls.failureOf(thrown, true);
+        TlsFailure failure = connection.tls().failureOf(thrown, true);
         onAddressFailed(failure.reason(), failure.isPermanent());
     }
 
@@ -359,22 +409,88 @@ final class NodeConnector {
         }
     }
 
+    // ---- the directory ----------------------------------------------------------------------------------------------
+
+    /** The directory has found the server. */
+    void onNamed(NodeAddress named) {
+        if (step == Step.DIRECTORY) {
+            use(named);
+            startLookUp();
+        }
+    }
+
+    private void use(NodeAddress named) {
+        if (!named.equals(address)) {
+            address = named;
+            addresses = new HostAddresses(named, connectTimeoutNs());
+        }
+    }
+
+    /** The directory has not found it. */
+    void onNotNamed(String reason) {
+        if (step == Step.DIRECTORY) {
+            fail(reason);
+        }
+    }
+
+    /**
+     * The server is another one now.
+     *
+     * @param isUrgent whether the next try may start before its delay ends
+     */
+    void onMoved(NodeAddress named, String reason, boolean isUrgent) {
+        if (named.equals(address) && (step != Step.NONE || !retryTimer.isStarted())) {
+            return;
+        }
+        if (step != Step.NONE && step != Step.DIRECTORY) {
+            fail(reason);
+        } else if (step == Step.NONE && !retryTimer.isStarted()) {
+            listener.onMoved(reason);
+        }
+        if (isUrgent && retryTimer.isStarted()) {
+            context.timers().stop(retryTimer);
+            connect();
+        }
+    }
+
+    /** Whether Sentinels name the server. */
+    boolean hasDirectory() {
+        return directory != null;
+    }
+
+    /** There is no further try. */
+    void close() {
+        stop();
+        if (directory != null) {
+            directory.close();
+        }
+    }
+
     // ---- addresses of the host name ---------------------------------------------------------------------------------
 
     /** Follows a problem of the connection, to name its address if there are several. */
     String place() {
-        return addresses.place();
+        if (directory == null) {
+            return addresses.place();
+        }
+        return address == null ? "" : " (at " + address + ")";
     }
 
     /** The handshake is complete. Returns a warning if the server is another process at another address, else null. */
     String onHandshake(boolean isOtherProcess) {
         String ambiguity = isOtherProcess ? addresses.ambiguity() : null;
         addresses.onHandshake();
+        if (directory != null) {
+            directory.onUsable();
+        }
         return ambiguity;
     }
 
     /** The connection has ended. Returns whether an address is left that has not failed since the last handshake. */
     boolean onEnd() {
+        if (addresses == null) {
+            return true;
+        }
         addresses.onEnd();
         return addresses.hasUntried();
     }

@@ -11,7 +11,9 @@ import dev.redlock.resp.RespValue;
 import dev.redlock.time.DeadlineTimer;
 import dev.redlock.transport.Login;
 import dev.redlock.transport.NodeAddress;
+import dev.redlock.transport.SentinelAddress;
 import dev.redlock.transport.TlsChannel;
+import dev.redlock.transport.VoterAddress;
 import java.lang.System.Logger.Level;
 import java.util.Objects;
 
@@ -38,7 +40,7 @@ abstract class NodeLifecycle extends Voter {
     final NodeView view;
     final CommandSender sender;
     final ReleaseRedelivery redelivery;
-    private final NodeConnector connector;
+    private final NodeConnector<NodeConnection> connector;
     private final Authenticator authenticator;
     private final ReconnectDelay reconnectDelay;
     private final VoteGuard voteGuard;
@@ -57,7 +59,7 @@ abstract class NodeLifecycle extends Voter {
     private String closeReason;
 
     /** A node that is not connected yet; the member is null unless the voter is a cluster. */
-    NodeLifecycle(int index, NodeAddress address, NodeContext context, FanOut fanOut, ClusterMember member) {
+    NodeLifecycle(int index, VoterAddress address, NodeContext context, FanOut fanOut, ClusterMember member) {
         this.context = context;
         this.member = member;
         NodeOptions options = context.options();
@@ -66,9 +68,8 @@ abstract class NodeLifecycle extends Voter {
         this.view = new NodeView(index, address, context, cluster == null ? null : cluster.logLimit());
         this.sender = new CommandSender(view, context, fanOut, cluster == null ? null : cluster.redirects);
         this.redelivery = new ReleaseRedelivery(view, context, sender);
-        this.connector = new NodeConnector(address, context, cluster == null ? null : cluster.connects,
-                this::newConnection, events);
-        this.authenticator = new Authenticator(context, sender, view, events);
+        this.connector = newConnector(address, cluster == null ? null : cluster.connects);
+        this.authenticator = new Authenticator(context, options.access().loginSource(), sender, view, events);
         this.reconnectDelay = new ReconnectDelay(options, context.platform().random());
         NodeOptions.Guards guards = options.guards();
         this.voteGuard = new VoteGuard(context.clock(), context.timers(),
@@ -132,7 +133,7 @@ abstract class NodeLifecycle extends Voter {
         nodeClock.stop();
         authenticator.close();
         setState(NodeState.CLOSED);
-        connector.stop();
+        connector.close();
         if (connection != null) {
             connection.close();
         }
@@ -194,12 +195,24 @@ abstract class NodeLifecycle extends Voter {
         }
     }
 
+    private NodeConnector<NodeConnection> newConnector(VoterAddress address, ConnectLimit limit) {
+        if (address instanceof SentinelAddress sentinels) {
+            SentinelGroup group = new SentinelGroup(view.index(), sentinels, context, view);
+            return new NodeConnector<>(null, context, group.limit, this::newConnection, events, group);
+        }
+        return new NodeConnector<>((NodeAddress) address, context, limit, this::newConnection, events);
+    }
+
     // ---- handshake --------------------------------------------------------------------------------------------------
 
     private NodeConnection newConnection(TlsChannel tls) {
         return member == null
                 ? new NodeConnection(sender, events, context.options(), fanOut.batch.buffers, tls)
                 : member.newConnection(events, context.options(), fanOut.batch.buffers, tls);
+    }
+
+    private String problemOfRole(String role) {
+        return ServerReply.problemOfRole(role, connector.hasDirectory());
     }
 
     private void onHandshakeTimeout() {
@@ -341,7 +354,7 @@ abstract class NodeLifecycle extends Voter {
      */
     private final class Events
             implements
-                NodeConnector.Listener,
+                NodeConnector.Listener<NodeConnection>,
                 ConnectionEvents.Listener,
                 Authenticator.Listener,
                 Handshake.Listener,
@@ -400,6 +413,13 @@ abstract class NodeLifecycle extends Voter {
         }
 
         @Override
+        public void onMoved(String reason) {
+            if (connection != null) {
+                disconnect(reason);
+            }
+        }
+
+        @Override
         public void onHandshake(String newRunId, long uptimeSeconds, ServerCapabilities capabilities,
                 MemberIdentity shown) {
             context.timers().stop(handshakeTimer);
@@ -447,9 +467,10 @@ abstract class NodeLifecycle extends Voter {
         }
 
         @Override
-        public void onNoMaster(String reason) {
+        public void onNoMaster(String role) {
+            voteGuard.restartGuard().onReplica();
             // A failover may change it soon, so the usual delays apply.
-            reject(reason, 0);
+            reject(problemOfRole(role), 0);
         }
 
         @Override
@@ -516,7 +537,7 @@ abstract class NodeLifecycle extends Voter {
             if (shown.isMaster()) {
                 onReplication(shown);
             } else if (state != NodeState.DRAINING) {
-                connection.events.endAfterRead(ServerReply.problemOfRole(shown.role()));
+                connection.events.endAfterRead(problemOfRole(shown.role()));
             }
         }
 

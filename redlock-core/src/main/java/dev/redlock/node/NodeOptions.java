@@ -78,17 +78,18 @@ public record NodeOptions(Timeouts timeouts, Guards guards, Limits limits, Comma
      *
      * @param clientName  name of the connections, for {@code CLIENT LIST}; may be null
      * @param loginSource the user's credentials provider; null if the addresses contain the credentials
+     * @param sentinelLogins the same for Sentinels; null if they need no login
      * @param tls         TLS of the nodes that use it; null if none does
      * @threading immutable
      */
-    public record Access(String clientName, LoginSource loginSource, TlsContexts tls) {
+    public record Access(String clientName, LoginSource loginSource, LoginSource sentinelLogins, TlsContexts tls) {
     }
 
     /**
      * Rules for voters that are clusters.
      *
      * @param nodeTimeoutMs how long a deposed master may serve clients of a cluster that does not report it
-     * @param servers       the servers that the map of a cluster may name
+     * @param servers       the servers that the map of a cluster, or a Sentinel, may name
      * @threading immutable
      */
     public record Clusters(long nodeTimeoutMs, ServerRules servers) {

@@ -7,6 +7,7 @@ import dev.redlock.node.guard.Quarantine;
 import dev.redlock.resp.SafeText;
 import dev.redlock.time.NanoClock;
 import dev.redlock.transport.NodeAddress;
+import dev.redlock.transport.VoterAddress;
 import java.lang.System.Logger.Level;
 import java.util.Objects;
 
@@ -21,7 +22,7 @@ public final class NodeView {
     private static final int PROBLEM_LENGTH_MAX = 1_000;
 
     private final int index;
-    private final NodeAddress address;
+    final NodePlace place;
     private final NanoClock clock;
     private final NodeListener listener;
     final Counters counters = new Counters(NodeCounter.values().length);
@@ -43,9 +44,9 @@ public final class NodeView {
     /** Why the node does not vote although it is connected; null unless it was reported. */
     private volatile Quarantine quarantine;
 
-    NodeView(int index, NodeAddress address, NodeContext context, LogLimit logLimit) {
+    NodeView(int index, VoterAddress address, NodeContext context, LogLimit logLimit) {
         this.index = index;
-        this.address = address;
+        this.place = new NodePlace(address);
         this.clock = context.clock();
         this.listener = context.listener();
         this.distance = new NodeDistance(context.options().timeouts().nodeTimeoutNsMax());
@@ -59,9 +60,14 @@ public final class NodeView {
         return index;
     }
 
-    /** @return the node's address */
+    /** @return the address of the server: of a node behind Sentinels, the one that they named last, or null */
     public NodeAddress address() {
-        return address;
+        return place.server;
+    }
+
+    /** @return the configured address, without user and password */
+    public String name() {
+        return place.toString();
     }
 
     /** @return the node's state */
@@ -77,6 +83,7 @@ public final class NodeView {
         shown = shown == null ? distance.problem() : shown;
         shown = shown == null ? identityProblem : shown;
         shown = shown == null ? refreshProblem : shown;
+        shown = shown == null ? place.problem : shown;
         shown = shown == null ? failoverProblem : shown;
         return shown == null ? evictionProblem : shown;
     }
@@ -173,6 +180,17 @@ public final class NodeView {
         }
     }
 
+    /** Shows and logs that no Sentinel names the server; null if one does. */
+    void setDirectoryProblem(String text) {
+        String before = place.problem;
+        place.problem = text == null ? null : SafeText.of(text, PROBLEM_LENGTH_MAX);
+        if (before == null && text != null) {
+            log(Level.WARNING, place.problem);
+        } else if (before != null && text == null) {
+            log(Level.INFO, "a Sentinel names the primary again");
+        }
+    }
+
     /** Shows and logs that the server may evict locks; null if it does not. */
     void setEvictionProblem(String text) {
         evictionProblem = text == null ? null : SafeText.of(text, PROBLEM_LENGTH_MAX);
@@ -242,6 +260,6 @@ public final class NodeView {
     @Override
     public String toString() {
         String shown = problem();
-        return "node " + index + " (" + address + ") " + state + (shown == null ? "" : ": " + shown);
+        return "node " + index + " (" + place + ") " + state + (shown == null ? "" : ": " + shown);
     }
 }

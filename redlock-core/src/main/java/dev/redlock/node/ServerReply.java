@@ -43,9 +43,10 @@ final class ServerReply {
     }
 
     /** The problem that the role of a server is, unless it is a master. */
-    static String problemOfRole(String role) {
-        return "the server's role is " + SafeText.of(role, SHOWN_LENGTH_MAX)
-                + ": a node must be an independent master, configure the address of one";
+    static String problemOfRole(String role, boolean isNamedBySentinels) {
+        return "the server's role is " + SafeText.of(role, SHOWN_LENGTH_MAX) + (isNamedBySentinels
+                ? ": a node must be a master, so the client asks the Sentinels again"
+                : ": a node must be an independent master, configure the address of one");
     }
 
     /** The text of a string; empty for anything else. */

@@ -26,7 +26,7 @@ final class AddressErrors {
     private static final int LIST_SHOWN_LENGTH_MAX = 255;
     /** Schemes that errors may show. Any other text may be the start of a password that contains {@code ://}. */
     private static final Set<String> SHOWN_SCHEMES = Set.of("redis", "rediss", "valkey", "valkeys", "redis-socket",
-            "redis-sentinel", "redis-cluster", "rediss-cluster", "unix", "tcp", "http", "https");
+            "redis-sentinel", "rediss-sentinel", "redis-cluster", "rediss-cluster", "unix", "tcp", "http", "https");
     private static final String HOST = "(?:[\\w.-]++|\\[[0-9a-fA-F:.]++])";
     private static final String PORT = ":\\d{1,5}+";
     private static final String SEPARATORS = "[,;\\s]++";
@@ -56,6 +56,8 @@ final class AddressErrors {
             case "valkeys" -> invalid(text, "scheme valkeys is unknown", "write rediss:// instead");
             case "redis-cluster", "rediss-cluster" ->
                 invalid(text, "it names a cluster where one server is expected", FORMS);
+            case "redis-sentinel", "rediss-sentinel" ->
+                invalid(text, "it names Sentinels where one server is expected", FORMS);
             default -> invalid(text, "scheme " + scheme + " is unknown", FORMS);
         };
     }

@@ -9,8 +9,9 @@ import java.util.Locale;
 import java.util.Set;
 
 /**
- * Decides to which servers of one cluster the client connects, and so to which it sends its credentials. The map of a
- * cluster is an introduction by one of its servers and no authority.
+ * Decides to which servers of one voter the client connects, and so to which it sends its credentials. The map of a
+ * cluster is an introduction by one of its servers and no authority, and so is the answer of a Sentinel. The configured
+ * servers of a cluster, and the Sentinels, are seeds.
  *
  * <p>Hosts of seeds are always allowed. By default others are allowed
  * <ul>
@@ -30,6 +31,7 @@ public final class ClusterServers {
     /** A name may lead to other addresses again and again. */
     private static final int SEED_ADDRESSES_MAX = 1_024;
 
+    private final String introduction;
     private final ServerRules rules;
     private final Set<String> seedHosts = new HashSet<>();
     private final Set<String> seedDomains = new HashSet<>();
@@ -37,8 +39,13 @@ public final class ClusterServers {
     /** As looked up so far. */
     private final Set<InetAddress> seedAddresses = new HashSet<>();
 
-    /** The servers beside some seeds. */
-    public ClusterServers(ServerRules rules, List<NodeAddress> seeds) {
+    /**
+     * The servers beside some seeds.
+     *
+     * @param introduction begins the texts of refusals: what names the servers
+     */
+    public ClusterServers(String introduction, ServerRules rules, List<NodeAddress> seeds) {
+        this.introduction = introduction;
         this.rules = rules;
         for (NodeAddress seed : seeds) {
             String host = seed.host().toLowerCase(Locale.ROOT);
@@ -69,8 +76,8 @@ public final class ClusterServers {
         String problem = rules.isDefault() ? problemOf(server, host, address) : ruleProblem(host, address);
         return problem == null
                 ? null
-                : "the map of the cluster names this server, and the client does not connect to it: " + problem
-                        + "; if it belongs to the cluster, allow it with RedlockContext.clusterServers";
+                : introduction + " names this server, and the client does not connect to it: " + problem
+                        + "; if it belongs to your servers, allow it with RedlockContext.clusterServers";
     }
 
     private String ruleProblem(String host, InetAddress address) {

@@ -1,13 +1,14 @@
 package dev.redlock.transport;
 
+import java.util.Collections;
 import java.util.List;
 
 /**
- * The address of one voter: a master, or a cluster that is known by some of its servers.
+ * The address of one voter: a master, a cluster that is known by some of its servers, or a primary that Sentinels name.
  *
  * @threading immutable
  */
-public sealed interface VoterAddress permits NodeAddress, ClusterAddress {
+public sealed interface VoterAddress permits NodeAddress, ClusterAddress, SentinelAddress {
 
     /**
      * Parses an address.
@@ -15,15 +16,23 @@ public sealed interface VoterAddress permits NodeAddress, ClusterAddress {
      * @throws IllegalArgumentException if it has none of the documented forms
      */
     static VoterAddress parse(String text) {
+        if (SentinelAddress.isSentinel(text)) {
+            return SentinelAddress.parse(text);
+        }
         return ClusterAddress.isCluster(text) ? ClusterAddress.parse(text) : NodeAddress.parse(text);
     }
 
-    /** @return the address of a master itself, or the seeds of a cluster */
+    /** @return the address of a master itself, the seeds of a cluster, or the Sentinels */
     List<NodeAddress> servers();
 
     /** @return whether it is the address of a cluster */
     default boolean isCluster() {
         return this instanceof ClusterAddress;
+    }
+
+    /** @return whether another address leads to the same voter, as far as the addresses show it */
+    default boolean isSameVoter(VoterAddress other) {
+        return !(other instanceof SentinelAddress) && !Collections.disjoint(servers(), other.servers());
     }
 
     /** @return whether the connections are encrypted */

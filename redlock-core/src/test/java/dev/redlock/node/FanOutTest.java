@@ -72,7 +72,7 @@ class FanOutTest {
         NodeOptions options = new NodeOptions(new NodeOptions.Timeouts(1, 1, 1, 1, 1, 1),
                 new NodeOptions.Guards(1_000, RestartGuardMode.OFF, null, Drift.DEFAULT, 0, 0),
                 new NodeOptions.Limits(16, 4096, 64, 0), new NodeOptions.Commands(null, "probe", false, false),
-                new NodeOptions.Access(null, null, null), new NodeOptions.Clusters(15_000, ServerRules.DEFAULT));
+                new NodeOptions.Access(null, null, null, null), new NodeOptions.Clusters(15_000, ServerRules.DEFAULT));
         NodeContext context = new NodeContext(
                 new NodeContext.Platform(loop, null, new SplittableRandom(1), new Arrivals()),
                 System::nanoTime, new TimerWheel(0, deadlineNs -> {

@@ -19,7 +19,8 @@ import org.junit.jupiter.params.provider.ValueSource;
 class ClusterServersTest {
 
     private static ClusterServers servers(ServerRules rules, String... seeds) {
-        return new ClusterServers(rules, List.of(seeds).stream().map(NodeAddress::parse).toList());
+        return new ClusterServers("the map of the cluster", rules,
+                List.of(seeds).stream().map(NodeAddress::parse).toList());
     }
 
     private static String refusal(ClusterServers servers, String address, String ip) {

@@ -114,7 +114,7 @@ class NodeAddressTest {
         "h:1/0                  | h:1/0         | TAIL | REMOVE",
         "http://h:1             | http://h:1    | scheme http is unknown | FORMS",
         "http://ann:secret@localhost:1   | http://...@localhost:1   | scheme http is unknown | FORMS",
-        "redis-sentinel://h:1/x | redis-sentinel://... | scheme redis-sentinel is unknown | FORMS",
+        "redis-sentinel://h:1/x | redis-sentinel://... | it names Sentinels where one server is expected | FORMS",
         "valkey://h:1           | valkey://h:1  | scheme valkey is unknown | write redis:// instead",
         "valkeys://:secret@h    | valkeys://...@h | scheme valkeys is unknown | write rediss:// instead",
         "REDIS://:secret@h      | redis://...@h | its scheme is not in lower case | write redis://",

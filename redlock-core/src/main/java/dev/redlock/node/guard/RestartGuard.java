@@ -37,6 +37,10 @@ public final class RestartGuard {
     private long firstContactNs;
     private long lastReplyNs;
     private boolean hasPredecessor;
+    /** No handshake with the first process is complete. */
+    private boolean isFirstUnproven;
+    /** The process of the handshake that is in progress, or of the last one. */
+    private String seenRunId;
     /** When the previous process last replied. */
     private long previousProcessLastReplyNs;
 
@@ -61,6 +65,7 @@ public final class RestartGuard {
      */
     long quarantineMs(String runId, long uptimeSeconds, long nowNs) {
         recordProcess(runId, nowNs);
+        isFirstUnproven = false;
         if (mode == RestartGuardMode.OFF || runId.equals(trustedRunId)) {
             return 0;
         }
@@ -75,8 +80,18 @@ public final class RestartGuard {
 
     /** Remembers the first process also if its handshake is not completed. */
     public void onProcess(String runId, long nowNs) {
+        seenRunId = runId;
         if (lastRunId == null) {
             recordProcess(runId, nowNs);
+            isFirstUnproven = true;
+        }
+    }
+
+    /** The process is a replica. If it is the first one, it is no predecessor of the master that is found later. */
+    public void onReplica() {
+        if (isFirstUnproven && seenRunId.equals(lastRunId)) {
+            isFirstUnproven = false;
+            lastRunId = null;
         }
     }
 

@@ -99,6 +99,34 @@ class RestartGuardTest {
         assertTrue(guard.isSuccessor());
     }
 
+    /** A name, or Sentinels, may lead to a replica first. */
+    @Test
+    void aReplicaIsNoPredecessorOfTheMasterThatIsFoundLater() {
+        RestartGuard guard = new RestartGuard(RestartGuardMode.UPTIME, 60_000, Drift.DEFAULT);
+        guard.onProcess("replica", NOW_NS);
+        guard.onReplica();
+        guard.onProcess("master", NOW_NS + SECOND);
+        assertEquals(0, guard.quarantineMs("master", 100_000, NOW_NS + SECOND));
+        assertFalse(guard.isSuccessor());
+    }
+
+    @Test
+    void aReplicaAfterAMasterThatWasCutOffIsNotForgotten() {
+        RestartGuard guard = new RestartGuard(RestartGuardMode.UPTIME, 60_000, Drift.DEFAULT);
+        guard.onProcess("cut-off", NOW_NS);
+        guard.onProcess("replica", NOW_NS + SECOND);
+        guard.onReplica();
+        assertTrue(guard.mayLackKeys("new"));
+    }
+
+    @Test
+    void aMasterThatBecameAReplicaIsAPredecessor() {
+        RestartGuard guard = acquainted("old");
+        guard.onReplica();
+        assertTrue(guard.mayLackKeys("new"));
+        assertTrue(guard.quarantineMs("new", 100_000, NOW_NS + SECOND) > 60_000);
+    }
+
     @Test
     void offModeTrustsEveryProcess() {
         RestartGuard guard = new RestartGuard(RestartGuardMode.OFF, 60_000, Drift.DEFAULT);
