@@ -1,9 +1,11 @@
 package dev.redlock.cli;
 
 import dev.redlock.transport.NodeAddress;
+import dev.redlock.transport.VoterAddress;
 import java.io.IOException;
 import java.io.PrintWriter;
 import java.io.StringWriter;
+import java.util.ArrayList;
 import java.util.List;
 import picocli.CommandLine;
 import picocli.CommandLine.Mixin;
@@ -39,7 +41,10 @@ final class LocksOptions {
 
     /** Connects to the nodes; at least one answers. */
     LockNodes connect(CommandLine line) throws IOException {
-        List<NodeAddress> addresses = servers.check(line);
+        List<NodeAddress> addresses = new ArrayList<>();
+        for (VoterAddress node : servers.check(line)) {
+            addresses.add(servers.serverOf(node));
+        }
         LockNodes nodes = LockNodes.connect(addresses, servers.timeout(), servers.tlsFiles());
         if (nodes.upCount() == 0) {
             StringWriter problems = new StringWriter();

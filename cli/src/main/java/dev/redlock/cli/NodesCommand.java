@@ -11,7 +11,7 @@ import dev.redlock.api.TransportKind;
 import dev.redlock.resp.RespType;
 import dev.redlock.resp.RespValue;
 import dev.redlock.resp.SafeText;
-import dev.redlock.transport.NodeAddress;
+import dev.redlock.transport.VoterAddress;
 import java.io.IOException;
 import java.io.PrintWriter;
 import java.time.Duration;
@@ -64,7 +64,7 @@ final class NodesCommand implements Callable<Integer> {
 
     @Override
     public Integer call() throws IOException, InterruptedException {
-        List<NodeAddress> addresses = servers.check(spec.commandLine());
+        List<VoterAddress> addresses = servers.check(spec.commandLine());
         if (key != null) {
             LocksOptions.requireKey(spec.commandLine(), key);
         }
@@ -72,8 +72,11 @@ final class NodesCommand implements Callable<Integer> {
                 .transport(TransportKind.NIO)
                 .connectTimeout(servers.timeout())
                 .nodeTimeout(servers.timeout());
-        if (addresses.stream().anyMatch(NodeAddress::isTls)) {
+        if (addresses.stream().anyMatch(VoterAddress::isTls)) {
             context.tls(servers.tlsFiles().options());
+        }
+        if (SentinelQuestion.credentials() != null) {
+            context.sentinelCredentials(sentinel -> SentinelQuestion.credentials());
         }
         List<String> versions = addresses.stream().map(this::version).toList();
         try (Redlock client = Redlock.connect(context)) {
@@ -102,8 +105,8 @@ final class NodesCommand implements Callable<Integer> {
     }
 
     /** The version; "?" if the user has no right to read it or the node does not answer. */
-    private String version(NodeAddress address) {
-        try (AdminClient node = AdminClient.connect(address, servers.timeout(), servers.tlsFiles())) {
+    private String version(VoterAddress address) {
+        try (AdminClient node = AdminClient.connect(servers.serverOf(address), servers.timeout(), servers.tlsFiles())) {
             String valkey = node.info("valkey_version");
             return SafeText.of(valkey.isEmpty() ? "redis " + node.info("redis_version") : "valkey " + valkey);
         } catch (IOException e) {
@@ -112,13 +115,13 @@ final class NodesCommand implements Callable<Integer> {
     }
 
     /** Releases the lock; returns what is left of it if a quorum has not deleted it, else null. */
-    private String release(Lease lease, List<NodeAddress> addresses) {
+    private String release(Lease lease, List<VoterAddress> addresses) {
         ReleaseOutcome outcome = lease.release();
         if (outcome == ReleaseOutcome.RELEASED) {
             return null;
         }
         List<String> lefts = new ArrayList<>();
-        for (NodeAddress address : addresses) {
+        for (VoterAddress address : addresses) {
             String left = remainingTtl(address);
             if (left != null) {
                 lefts.add(left + " on " + address);
@@ -129,8 +132,8 @@ final class NodesCommand implements Callable<Integer> {
     }
 
     /** How long the key exists on a node; null if it does not. */
-    private String remainingTtl(NodeAddress address) {
-        try (AdminClient node = AdminClient.connect(address, servers.timeout(), servers.tlsFiles())) {
+    private String remainingTtl(VoterAddress address) {
+        try (AdminClient node = AdminClient.connect(servers.serverOf(address), servers.timeout(), servers.tlsFiles())) {
             RespValue reply = node.send("PTTL", key);
             if (reply.type() == RespType.INTEGER) {
                 return reply.asLong() < 0 ? null : reply.asLong() + " ms";
@@ -185,6 +188,7 @@ final class NodesCommand implements Callable<Integer> {
         for (NodeStatus status : client.nodes()) {
             Map<String, Object> node = new LinkedHashMap<>();
             node.put("address", status.address());
+            node.put("server", status.serverAddress());
             node.put("state", status.state().name());
             node.put("version", versions.get(status.index()));
             node.put("roundTripNs", status.roundTripNs());

@@ -1,9 +1,11 @@
 package dev.redlock.cli;
 
 import dev.redlock.transport.NodeAddress;
+import dev.redlock.transport.SentinelAddress;
+import dev.redlock.transport.VoterAddress;
+import java.io.IOException;
 import java.time.Duration;
 import java.util.ArrayList;
-import java.util.Arrays;
 import java.util.HashSet;
 import java.util.List;
 import picocli.CommandLine;
@@ -21,8 +23,12 @@ final class ServerOptions {
     private static final int NODES_MAX = 63;
 
     @Option(names = "--nodes", split = ",", paramLabel = "ADDRESS",
-            description = "The nodes: host:port, unix:///path, or%nredis://[user:password@]host[:port];%n"
-                    + "rediss:// is with TLS. Without it, the environment variable " + VARIABLE + " names them, which "
+            description = "The nodes: host:port, unix:///path, or%nredis://[user:password@]host[:port], or%n"
+                    + "redis-sentinel://[user:password@]host:port,...,host:port/name;%nrediss:// and"
+                    + " rediss-sentinel:// are with TLS. User and password of Sentinels are in "
+                    + SentinelQuestion.USER + " and "
+                    + SentinelQuestion.PASSWORD + ". Without it, the environment variable " + VARIABLE
+                    + " names them, which "
                     + "other users of this machine cannot read.")
     private List<String> nodes = List.of();
 
@@ -38,33 +44,36 @@ final class ServerOptions {
     }
 
     /** Throws picocli's error for addresses and files that cannot be used. */
-    List<NodeAddress> check(CommandLine line) {
+    List<VoterAddress> check(CommandLine line) {
         EarlyLoading.await();
         String named = System.getenv(VARIABLE);
         if (nodes.isEmpty() && named != null && !named.isBlank()) {
             nodes = List.of(named.split(",", -1));
         }
+        nodes = SentinelQuestion.joined(nodes);
         Options.require(line, !nodes.isEmpty(),
                 "no nodes are named: give --nodes host:port,host:port,... or set " + VARIABLE);
-        List<NodeAddress> addresses = addresses(line);
+        List<VoterAddress> addresses = addresses(line);
         Options.require(line, new HashSet<>(addresses).size() == addresses.size(),
                 "--nodes names a server twice: name each node once, or the quorum is wrong");
         Options.require(line, addresses.size() <= NODES_MAX,
                 "--nodes names " + addresses.size() + " nodes: expected 1 to " + NODES_MAX);
         Options.requireAtLeast(line, "--timeout", timeout, Duration.ofMillis(1));
         boolean isTls = false;
-        for (NodeAddress address : addresses) {
+        for (VoterAddress address : addresses) {
             isTls |= address.isTls();
         }
         tlsFiles.check(line, isTls);
         return addresses;
     }
 
-    private List<NodeAddress> addresses(CommandLine line) {
-        List<NodeAddress> addresses = new ArrayList<>();
+    private List<VoterAddress> addresses(CommandLine line) {
+        List<VoterAddress> addresses = new ArrayList<>();
         try {
             for (String node : nodes) {
-                addresses.add(NodeAddress.parse(node.trim()));
+                addresses.add(SentinelAddress.isSentinel(node)
+                        ? SentinelAddress.parse(node)
+                        : NodeAddress.parse(node));
             }
             return addresses;
         } catch (IllegalArgumentException e) {
@@ -74,9 +83,14 @@ final class ServerOptions {
 
     /** The addresses as they were given, with passwords. */
     String[] texts() {
-        String[] texts = nodes.toArray(new String[0]);
-        Arrays.setAll(texts, i -> texts[i].trim());
-        return texts;
+        return nodes.toArray(new String[0]);
+    }
+
+    /** The server of a node now. */
+    NodeAddress serverOf(VoterAddress node) throws IOException {
+        return node instanceof SentinelAddress group
+                ? SentinelQuestion.primaryOf(group, timeout, tlsFiles.files())
+                : (NodeAddress) node;
     }
 
     Duration timeout() {

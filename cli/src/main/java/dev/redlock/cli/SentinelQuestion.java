@@ -1,0 +1,126 @@
+package dev.redlock.cli;
+
+import dev.redlock.Credentials;
+import dev.redlock.resp.RespValue;
+import dev.redlock.resp.SafeText;
+import dev.redlock.transport.ClusterServers;
+import dev.redlock.transport.NodeAddress;
+import dev.redlock.transport.SentinelAddress;
+import dev.redlock.transport.ServerRules;
+import java.io.IOException;
+import java.net.InetSocketAddress;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+
+/**
+ * Asks Sentinels in turn for the address of their primary.
+ *
+ * @threading caller-confined
+ */
+final class SentinelQuestion {
+
+    static final String USER = "REDLOCK_SENTINEL_USER";
+    static final String PASSWORD = "REDLOCK_SENTINEL_PASSWORD";
+
+    private SentinelQuestion() {
+    }
+
+    /** The password of the Sentinels from the environment; null for none. */
+    static Credentials credentials() {
+        String user = System.getenv(USER);
+        String password = System.getenv(PASSWORD);
+        if (password == null || password.isEmpty()) {
+            return null;
+        }
+        return user == null || user.isEmpty()
+                ? Credentials.of(password.toCharArray())
+                : Credentials.of(user, password.toCharArray());
+    }
+
+    /** Restores the addresses with Sentinels, in which commas separate these: a name ends each of them. */
+    static List<String> joined(List<String> texts) {
+        List<String> addresses = new ArrayList<>();
+        boolean isOpen = false;
+        for (String text : texts) {
+            if (isOpen) {
+                int last = addresses.size() - 1;
+                addresses.set(last, addresses.get(last) + "," + text.trim());
+                isOpen = text.indexOf('/') < 0;
+            } else {
+                addresses.add(text.trim());
+                isOpen = text.trim().matches("rediss?-sentinel://[^/]*");
+            }
+        }
+        return addresses;
+    }
+
+    /** Throws if no Sentinel names a server that says it is a master. */
+    static NodeAddress primaryOf(SentinelAddress group, Duration timeout, ClientTls files) throws IOException {
+        ClusterServers filter = new ClusterServers("a Sentinel", ServerRules.DEFAULT, group.servers());
+        List<String> problems = new ArrayList<>();
+        for (NodeAddress sentinel : group.servers()) {
+            try {
+                filter.refusal(sentinel, placeOf(sentinel));
+                NodeAddress primary = named(sentinel, group, timeout, files);
+                String refusal = filter.refusal(primary, placeOf(primary));
+                if (refusal != null) {
+                    throw new IOException(primary + ": " + refusal);
+                }
+                requireMaster(primary, timeout, files);
+                return primary;
+            } catch (IOException e) {
+                problems.add(sentinel + ": " + e.getMessage());
+            }
+        }
+        throw new IOException("no Sentinel names the primary of " + group + ": " + String.join("; ", problems));
+    }
+
+    private static InetSocketAddress placeOf(NodeAddress address) {
+        return new InetSocketAddress(address.host(), address.port());
+    }
+
+    private static NodeAddress named(NodeAddress sentinel, SentinelAddress group, Duration timeout, ClientTls files)
+            throws IOException {
+        try (AdminClient client = AdminClient.connect(sentinel, timeout, files)) {
+            authenticate(client);
+            RespValue reply = client.send("SENTINEL", "GET-MASTER-ADDR-BY-NAME", group.name());
+            if (reply.isError()) {
+                throw new IOException(SafeText.of(reply.asText()));
+            }
+            if (reply.isNull()) {
+                throw new IOException("it knows no primary " + group.name());
+            }
+            List<RespValue> parts = reply.type().isAggregate() ? reply.elements() : List.of();
+            try {
+                return group.server(parts.get(0).asText(), Integer.parseInt(parts.get(1).asText()));
+            } catch (RuntimeException e) {
+                throw new IOException("its answer is no address: " + SafeText.of(reply.toString()), e);
+            }
+        }
+    }
+
+    private static void authenticate(AdminClient client) throws IOException {
+        String user = System.getenv(USER);
+        String password = System.getenv(PASSWORD);
+        if (password == null || password.isEmpty()) {
+            return;
+        }
+        RespValue reply = user == null || user.isEmpty()
+                ? client.send("AUTH", password)
+                : client.send("AUTH", user, password);
+        if (reply.isError()) {
+            throw new IOException("authentication failed: correct " + USER + " and " + PASSWORD);
+        }
+    }
+
+    private static void requireMaster(NodeAddress primary, Duration timeout, ClientTls files) throws IOException {
+        try (AdminClient client = AdminClient.connect(primary, timeout, files)) {
+            RespValue reply = client.send("INFO", "replication");
+            if (reply.isError() || !reply.asText().contains("role:master")) {
+                throw new IOException(primary + " is no master"
+                        + (reply.isError() ? ": " + SafeText.of(reply.asText()) : ""));
+            }
+        }
+    }
+}
