@@ -18,10 +18,14 @@ public final class Await {
     }
 
     public static void until(String what, Condition condition) throws Exception {
-        long deadlineNs = System.nanoTime() + LIMIT_NS;
+        until(what, TimeUnit.NANOSECONDS.toMillis(LIMIT_NS), condition);
+    }
+
+    public static void until(String what, long limitMs, Condition condition) throws Exception {
+        long deadlineNs = System.nanoTime() + TimeUnit.MILLISECONDS.toNanos(limitMs);
         while (!condition.isMet()) {
             if (deadlineNs - System.nanoTime() < 0) {
-                throw new AssertionError("not within " + TimeUnit.NANOSECONDS.toMillis(LIMIT_NS) + " ms: " + what);
+                throw new AssertionError("not within " + limitMs + " ms: " + what);
             }
             new CountDownLatch(1).await(POLL_MS, TimeUnit.MILLISECONDS);
         }

@@ -125,7 +125,9 @@ public final class RedisNodes implements AutoCloseable {
             LiveNodes.add(nodes);
             NodeProcess.Launcher launcher = launcher(source, context, nodes.folder);
             if (context.tls) {
-                nodes.issued = NodeTls.issue(nodes.folder, context.hosts());
+                nodes.issued = context.issued == null
+                        ? NodeTls.issue(nodes.folder, context.hosts())
+                        : context.issued;
                 nodes.tls = nodes.issued.forClients();
             }
             nodes.startAll(launcher, context, cores);
@@ -222,6 +224,11 @@ public final class RedisNodes implements AutoCloseable {
 
     public List<RedisNode> nodes() {
         return List.copyOf(nodes);
+    }
+
+    /** The files of started nodes with TLS; null without. */
+    NodeTls issued() {
+        return issued;
     }
 
     /** The files for clients with TLS, issued or given. */

@@ -32,6 +32,8 @@ public final class RedisNodesContext {
     boolean appendOnly;
     boolean unixSocket;
     boolean tls;
+    /** Files to share with other nodes; null for files of their own. */
+    NodeTls issued;
     ClientTls clientTls = ClientTls.DEFAULTS;
     Duration readyTimeout = Duration.ofSeconds(20);
     final String image = System.getProperty(ContainerProcess.IMAGE_PROPERTY, ContainerProcess.IMAGE_DEFAULT);
