@@ -81,7 +81,7 @@ class RedlockActuatorAutoConfiguration {
                 // Environment variables have capitals and underscores.
                 String key = data.getLowerCaseKey().replaceAll("[^a-z]", "");
                 boolean isAddress = key.startsWith("redlocknodes") || key.startsWith("redlocknextnodes");
-                boolean isSecret = key.startsWith("redlockpassword")
+                boolean isSecret = key.startsWith("redlockpassword") || key.startsWith("redlocksentinelpassword")
                         || isAddress && String.valueOf(data.getValue()).contains("@");
                 return isSecret ? data.withSanitizedValue() : data;
             };

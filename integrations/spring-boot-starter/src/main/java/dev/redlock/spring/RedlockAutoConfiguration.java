@@ -2,6 +2,8 @@ package dev.redlock.spring;
 
 import dev.redlock.Redlock;
 import dev.redlock.RedlockContext;
+import java.lang.System.Logger;
+import java.lang.System.Logger.Level;
 import java.util.concurrent.Executor;
 import org.springframework.beans.factory.ObjectProvider;
 import org.springframework.beans.factory.SmartInitializingSingleton;
@@ -23,13 +25,33 @@ import org.springframework.core.env.Environment;
 @ConditionalOnProperty(name = "redlock.enabled", matchIfMissing = true)
 class RedlockAutoConfiguration {
 
+    private static final Logger LOG = System.getLogger("dev.redlock");
+
     @Bean
     @ConditionalOnMissingBean({RedlockContext.class, Redlock.class})
     RedlockContext redlockContext(Environment environment, ObjectProvider<RedlockContextCustomizer> customizers) {
         RedlockContext context = new RedlockContext();
-        new RedlockProperties(Binder.get(environment)).applyTo(context);
+        Binder binder = Binder.get(environment);
+        new RedlockProperties(binder).applyTo(context);
+        boolean hasNodes = context.hasNodes();
         customizers.orderedStream().forEach(customizer -> customizer.customize(context));
+        if (hasNodes) {
+            LOG.log(Level.INFO, "redlock.nodes names the nodes");
+        } else if (!context.hasNodes()) {
+            takeNodes(new DataRedisProperties(binder), context);
+        }
         return context;
+    }
+
+    private static void takeNodes(DataRedisProperties properties, RedlockContext context) {
+        String property = properties.applyTo(context);
+        if (property != null) {
+            LOG.log(Level.INFO, property + " names the node, because redlock.nodes is not set"
+                    + (properties.hasBundle()
+                            ? "; the client does not use the certificates of spring.data.redis.ssl.bundle: set"
+                                    + " RedlockContext.tls in a RedlockContextCustomizer"
+                            : ""));
+        }
     }
 
     @Bean

@@ -1,10 +1,11 @@
 package dev.redlock.spring;
 
-import dev.redlock.Credentials;
 import dev.redlock.RedlockContext;
 import java.lang.reflect.Method;
 import java.time.Duration;
+import java.util.ArrayList;
 import java.util.Arrays;
+import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import java.util.TreeMap;
@@ -45,9 +46,12 @@ record RedlockProperties(Binder binder, BindHandler rejectUnknown) {
         String username = get("redlock.username", String.class);
         String password = get("redlock.password", String.class);
         if (password != null) {
-            context.credentials(address -> username == null
-                    ? Credentials.of(password.toCharArray())
-                    : Credentials.of(username, password.toCharArray()));
+            context.credentials(address -> DataRedisProperties.credentials(username, password));
+        }
+        String sentinelUsername = get("redlock.sentinel-username", String.class);
+        String sentinelPassword = get("redlock.sentinel-password", String.class);
+        if (sentinelPassword != null) {
+            context.sentinelCredentials(address -> DataRedisProperties.credentials(sentinelUsername, sentinelPassword));
         }
         get("redlock.enabled", Boolean.class);
         get("redlock", Void.class); // fails if a name is left
@@ -68,8 +72,25 @@ record RedlockProperties(Binder binder, BindHandler rejectUnknown) {
     /** Texts of an array are addresses. */
     private static Object shownValue(Object value) {
         return value instanceof String[] texts
-                ? Arrays.stream(texts).map(RedlockProperties::withoutLogin).toList()
+                ? Arrays.stream(joined(texts)).map(RedlockProperties::withoutLogin).toList()
                 : value.toString();
+    }
+
+    /** Restores the addresses with Sentinels, in which commas separate these: a name ends each of them. */
+    static String[] joined(String[] texts) {
+        List<String> addresses = new ArrayList<>();
+        boolean isOpen = false;
+        for (String text : texts) {
+            if (isOpen) {
+                int last = addresses.size() - 1;
+                addresses.set(last, addresses.get(last) + "," + text);
+                isOpen = text.indexOf('/') < 0;
+            } else {
+                addresses.add(text);
+                isOpen = text.matches("rediss?-sentinel://[^/]*");
+            }
+        }
+        return addresses.toArray(String[]::new);
     }
 
     /** An address without user and password, also if these have special characters or the scheme is missing. */
@@ -87,7 +108,7 @@ record RedlockProperties(Binder binder, BindHandler rejectUnknown) {
         Object value = get(name, option.getParameterTypes()[0]);
         try {
             if (value != null) {
-                ReflectionUtils.invokeMethod(option, context, value);
+                ReflectionUtils.invokeMethod(option, context, value instanceof String[] texts ? joined(texts) : value);
             }
         } catch (IllegalArgumentException e) {
             throw value instanceof String[]

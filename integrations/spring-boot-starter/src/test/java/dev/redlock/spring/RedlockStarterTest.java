@@ -469,7 +469,8 @@ class RedlockStarterTest {
                     .map((MatchResult match) -> match.group(1) + " " + match.group(2))
                     .toList();
             List<String> expected = new ArrayList<>(List.of("enabled java.lang.Boolean", "username java.lang.String",
-                    "password java.lang.String"));
+                    "password java.lang.String", "sentinel-username java.lang.String",
+                    "sentinel-password java.lang.String"));
             for (Method method : RedlockContext.class.getMethods()) {
                 if (RedlockProperties.isOption(method)) {
                     expected.add(method.getName().replaceAll("([A-Z])", "-$1").toLowerCase(Locale.ROOT) + " "
