@@ -62,6 +62,8 @@ public final class FakeRedis {
     private String role = "master";
     private String replicationId;
     private String secondReplicationId;
+    /** The error with which it answers what writes; null if it accepts writes. */
+    private String writeError;
     private int replicaCount;
     private int minReplicas;
     private int maxLagSeconds = 10;
@@ -228,6 +230,11 @@ public final class FakeRedis {
         keys.clear();
         primary.keys.forEach((key, value) -> keys.put(key, new Key(value.value, value.expiresAtMs,
                 value.entries == null ? null : new TreeMap<>(value.entries))));
+    }
+
+    /** Refuses writes with an error, as a primary without its replicas does; null ends it. */
+    void refuseWrites(String error) {
+        writeError = error;
     }
 
     /** A replica becomes a primary with the keys that it has. */
@@ -736,7 +743,24 @@ public final class FakeRedis {
         if (isKeyForbidden(command, words)) {
             return error("NOPERM No permissions to access a key");
         }
+        if (isWriteRefused(command, script, words)) {
+            return error(role.equals("slave") ? "READONLY You can't write against a read only replica." : writeError);
+        }
         return run(session, command, script, words);
+    }
+
+    /** Whether the server refuses a command because it writes. */
+    private boolean isWriteRefused(String command, String script, List<String> words) {
+        if (writeError == null && !role.equals("slave")) {
+            return false;
+        }
+        return switch (command) {
+            case "SET", "PEXPIRE", "DELEX", "DELIFEQ", "MSETEX", "DEL", "FLUSHALL" -> true;
+            // Without keys it probes the rights of the user, and without a script it is not known.
+            case "EVALSHA" -> !words.get(2).equals("0") && scripts.contains(words.get(1)) && script != null;
+            case "EVAL" -> !words.get(2).equals("0");
+            default -> false;
+        };
     }
 
     private RespValue run(Session session, String command, String script, List<String> words) {

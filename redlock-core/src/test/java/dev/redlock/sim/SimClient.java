@@ -8,6 +8,7 @@ import dev.redlock.api.Lease;
 import dev.redlock.api.RetryPolicy;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
@@ -54,7 +55,8 @@ final class SimClient {
     SimClient(Simulation simulation, String name, SplittableRandom random) {
         this.simulation = simulation;
         SimPlan plan = simulation.plan;
-        RedlockContext context = new RedlockContext().nodes(simulation.world.addresses())
+        RedlockContext context = new RedlockContext()
+                .nodes(Arrays.copyOf(simulation.world.addresses(), plan.nodeCount))
                 .maxTtl(Duration.ofMillis(plan.maxTtlMs))
                 .restartGuard(plan.guard)
                 .clockSampleInterval(Duration.ofMillis(plan.clockSampleMs))
@@ -64,6 +66,9 @@ final class SimClient {
                 .retainedLeasesMax(plan.retainedMax)
                 .flightRecorderEvents(plan.flightRecorderEvents)
                 .nodeBackPressure(plan.nodeInFlightMax, 1 << 20);
+        if (plan.unansweredMs > 0) {
+            context.unansweredTimeout(Duration.ofMillis(plan.unansweredMs));
+        }
         if (plan.retryDelayMs > 0) {
             context.retryPolicy(
                     RetryPolicy.jittered(Duration.ofMillis(plan.retryDelayMs), Duration.ofMillis(plan.retryDelayMs)));

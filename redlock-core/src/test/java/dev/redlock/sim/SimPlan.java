@@ -41,7 +41,9 @@ public final class SimPlan {
         // invalidation pushes of a node: lost, late, repeated, for keys that nobody waits for or for all keys
         LOSE_PUSHES, DELAY_PUSHES, REPEAT_PUSHES, STRAY_PUSHES,
         // machine of a client: its clock stands still; in runs of their own
-        SUSPEND_CLIENT
+        SUSPEND_CLIENT,
+        // server of a node: its replica is promoted and takes over its name; in runs of their own
+        PROMOTE
     }
 
     /** Faults that delay waiters and nothing else. */
@@ -70,6 +72,12 @@ public final class SimPlan {
     int delayUsMax;
     int clockSampleMs = 1000;
     int driftConstantMs = 2;
+    /** Clients close a connection without replies after this time; 0 for the default. */
+    int unansweredMs;
+    /** {@code min-replicas-to-write} bounds how long a deposed primary serves; without it, it stops at once. */
+    boolean isServiceLimited;
+    /** From the end of the service of a deposed primary to the next promotion at the node, at least. */
+    int promotionGapMs;
     int undeliveredReleasesMax = 65_536;
     int nodeInFlightMax = 65_536;
     int localHandoffsMax = 4;
@@ -141,6 +149,7 @@ public final class SimPlan {
         Set<Fault> all = EnumSet.allOf(Fault.class);
         all.remove(Fault.LOSE_COUNTERS);
         all.remove(Fault.SUSPEND_CLIENT);
+        all.remove(Fault.PROMOTE);
         return all;
     }
 
@@ -256,6 +265,33 @@ public final class SimPlan {
         return plan;
     }
 
+    /** Returns a run whose nodes fail over, often with one node. Their clocks are right. */
+    public static SimPlan promoting(long seed) {
+        SimPlan plan = of(seed);
+        SplittableRandom random = new SplittableRandom(seed ^ 0x9120);
+        plan.nodeCount = List.of(1, 1, 1, 2, 3, 3).get(random.nextInt(6));
+        plan.thriftyClients = plan.nodeCount < 3 ? 0 : plan.thriftyClients;
+        while (plan.kinds.size() < 2 * plan.nodeCount) {
+            plan.kinds.add(drawn(random, FakeRedis.Kind.values()));
+        }
+        plan.faults.removeAll(Set.of(Fault.CLOCK_RATE, Fault.CLOCK_BACK, Fault.CLOCK_FORWARD, Fault.SMALL_STEPS,
+                Fault.REBOOT_KEEP, Fault.REBOOT_LOSE, Fault.LOSE_COUNTERS, Fault.LOSE_KEY, Fault.FLUSH_ALL));
+        plan.faults.add(Fault.PROMOTE);
+        plan.isServiceLimited = random.nextInt(4) > 0;
+        plan.promotionGapMs = List.of(0, 2_000, 10_000, 15_000).get(random.nextInt(4));
+        plan.guard = random.nextBoolean() ? RestartGuardMode.FRESH_GROUP : RestartGuardMode.UPTIME;
+        plan.isFreshAtStart &= plan.nodeCount > 1 && plan.guard == RestartGuardMode.FRESH_GROUP;
+        plan.isTidy = false;
+        plan.maxTtlMs = 1_000 + random.nextInt(3_000);
+        plan.ttlMsMin = 100;
+        plan.ttlMsMax = plan.maxTtlMs;
+        plan.clockSampleMs = 300;
+        plan.unansweredMs = 500;
+        plan.workMs = 40_000;
+        plan.faultPeriodMs = Math.max(plan.faultPeriodMs, 300);
+        return plan;
+    }
+
     private static <T> T drawn(SplittableRandom random, T[] values) {
         return values[random.nextInt(values.length)];
     }
@@ -303,6 +339,16 @@ public final class SimPlan {
         return faults.isEmpty() && isEveryPushSent();
     }
 
+    /** Returns whether each node has a replica that may be promoted. */
+    boolean isFailingOver() {
+        return faults.contains(Fault.PROMOTE);
+    }
+
+    /** The servers of all nodes: the primaries, and then their replicas. */
+    int serverCount() {
+        return isFailingOver() ? 2 * nodeCount : nodeCount;
+    }
+
     /** Returns whether nodes may restart without their keys and counters. */
     boolean isDataLost() {
         return isAnyOf(Fault.CRASH_LOSE, Fault.REBOOT_LOSE);
@@ -341,6 +387,7 @@ public final class SimPlan {
         return "seed " + seed + ": " + nodeCount + " nodes, " + clientCount + " clients, " + resourceCount + " x "
                 + workersPerResource + " workers, maxTtl " + maxTtlMs + " ms, guard " + guard
                 + (isFreshAtStart ? " on fresh nodes" : "")
+                + (isServiceLimited ? ", limited service" : "")
                 + ", delays up to "
                 + delayUsMax + " us, a fault each " + faultPeriodMs + " ms of " + faults + (isTidy ? ", tidy" : "")
                 + (setTenths > 0 ? ", sets " + setTenths + " of 10" : "")

@@ -61,6 +61,8 @@ public final class Simulation {
     private long logThrowsUntilNs;
     private long lastJumpNs;
     private int clientNames;
+    /** Null unless nodes fail over. */
+    private SimFailovers failovers;
     /** Null if the run is not written as steps. */
     private StepTrace steps;
     private boolean hasJumped;
@@ -91,16 +93,17 @@ public final class Simulation {
     public Simulation(SimPlan plan) {
         this.plan = plan;
         this.random = new SplittableRandom(plan.seed);
-        this.world = new VirtualWorld(plan.nodeCount);
+        this.world = new VirtualWorld(plan.serverCount());
         this.history = new SimHistory(world);
         this.clocks = new SimClocks(plan.nodeCount, plan.maxTtlMs,
                 plan.guard == RestartGuardMode.FRESH_GROUP);
         this.grants = new SimGrants(plan.nodeCount);
         this.refusals = new SimRefusals(plan.nodeCount);
         this.smallStepsNs = new long[plan.nodeCount];
-        for (int i = 0; i < plan.nodeCount; i++) {
-            setUpNode(i);
+        for (int i = 0; i < plan.serverCount(); i++) {
+            setUpServer(i);
         }
+        this.failovers = plan.isFailingOver() ? new SimFailovers(this, random.split()) : null;
         for (int i = 0; i < plan.clientCount; i++) {
             newClient();
         }
@@ -109,8 +112,10 @@ public final class Simulation {
         world.observer(this::check);
     }
 
-    private void setUpNode(int index) {
-        FakeNode node = world.node(index);
+    private void setUpServer(int server) {
+        FakeNode node = world.node(server);
+        // A node that fails over has two servers.
+        int index = server % plan.nodeCount;
         Set<String> released = new HashSet<>();
         releasedTokens.add(released);
         node.executeLate(plan.isLateExecuted);
@@ -123,8 +128,8 @@ public final class Simulation {
             node.redis().uptime(0);
         }
         usualDelay(node);
-        if (index < plan.kinds.size()) {
-            node.redis().kind(plan.kinds.get(index));
+        if (server < plan.kinds.size()) {
+            node.redis().kind(plan.kinds.get(server));
         }
         node.timeListener(link -> {
             long executedNs = world.nowNs();
@@ -252,7 +257,7 @@ public final class Simulation {
 
     private void checkFenced(SimWorker worker, long fencingToken, long startNs, List<Fenced> all) {
         boolean isOverlapPossible = plan.isGrantOrderOpen();
-        for (Fenced before : plan.isDataLost() ? List.<Fenced>of() : all) {
+        for (Fenced before : plan.isDataLost() || plan.isFailingOver() ? List.<Fenced>of() : all) {
             boolean isBefore = !isOverlapPossible || before.decidedNs - startNs < 0;
             if (before.token == fencingToken || isBefore && before.token > fencingToken) {
                 violate(worker + " got fencing token " + fencingToken + " after " + before.token);
@@ -456,7 +461,9 @@ public final class Simulation {
         world.after((plan.faultPeriodMs / 2 + random.nextInt(plan.faultPeriodMs)) * MS, () -> {
             if (!isQuiescing) {
                 List<Fault> faults = List.copyOf(plan.faults);
-                inject(faults.get(random.nextInt(faults.size())));
+                // Few other faults matter as long as nothing is promoted.
+                boolean isPromotion = plan.isFailingOver() && random.nextInt(4) == 0;
+                inject(isPromotion ? Fault.PROMOTE : faults.get(random.nextInt(faults.size())));
                 scheduleFault();
             }
         });
@@ -464,7 +471,7 @@ public final class Simulation {
 
     private void inject(Fault fault) {
         int index = random.nextInt(plan.nodeCount);
-        FakeNode node = world.node(index);
+        FakeNode node = affected(index);
         SimClient client = clients.get(random.nextInt(clients.size()));
         trace("FAULT " + fault + " " + node + " " + client.name());
         switch (fault) {
@@ -521,6 +528,7 @@ public final class Simulation {
             // One retry takes 20 us, and more would cost most of the time of a run.
             case RETRY_AT_ONCE -> client.eager(world.nowNs() + (20 + random.nextInt(150)) * MS);
             case THROWING_LOG -> logThrowsUntilNs = soonNs();
+            case PROMOTE -> failovers.promote(index);
             case CLOSE_CLIENT -> closeAndReplace(client);
             case KILL_CLIENT -> {
                 if (!client.isClosing()) {
@@ -530,6 +538,11 @@ public final class Simulation {
                 }
             }
         }
+    }
+
+    /** The server of a node on which a fault acts. */
+    private FakeNode affected(int index) {
+        return world.node(failovers != null && random.nextBoolean() ? index + plan.nodeCount : index);
     }
 
     private long soonNs() {
@@ -612,7 +625,11 @@ public final class Simulation {
     }
 
     private void crash(int index, boolean isDataKept) {
-        FakeNode node = world.node(index);
+        if (failovers != null && failovers.isBusy(index)) {
+            // The restart guard does not know for how long the predecessor serves.
+            return;
+        }
+        FakeNode node = failovers == null ? world.node(index) : failovers.primary(index);
         if (node.isUp()) {
             node.crash();
             after(1 + random.nextInt(1000), () -> {
@@ -748,6 +765,9 @@ public final class Simulation {
     private void quiesce() {
         isQuiescing = true;
         trace("PEACE");
+        if (failovers != null) {
+            failovers.quiesce();
+        }
         for (FakeNode node : world.nodes()) {
             node.cutOff(name -> false);
             node.pushFault(null);

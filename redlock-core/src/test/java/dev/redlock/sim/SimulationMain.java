@@ -65,8 +65,12 @@ public final class SimulationMain {
         return failures;
     }
 
-    /** With {@code -Dsim.retain=true}, clients retain locks; with {@code -Dsim.suspend=true}, they are suspended. */
+    /** With {@code -Dsim.retain=true}, clients retain locks; with {@code -Dsim.suspend=true}, they are suspended;
+     * with {@code -Dsim.promote=true}, nodes fail over. */
     private static SimPlan plan(long seed) {
+        if (Boolean.getBoolean("sim.promote")) {
+            return SimPlan.promoting(seed);
+        }
         if (Boolean.getBoolean("sim.suspend")) {
             return SimPlan.suspending(seed);
         }

@@ -78,6 +78,18 @@ class SimulationTest {
         assertTrue(suspended > 0, "some are suspended");
     }
 
+    /** Nodes that fail over, above all single ones. */
+    @Test
+    void everySeedWithPromotionsRunsClean() {
+        int promoted = 0;
+        for (long seed = 1; seed <= Math.max(4, SEEDS / 4); seed++) {
+            Simulation simulation = new Simulation(SimPlan.promoting(seed)).run();
+            assertTrue(simulation.isClean(), simulation::report);
+            promoted += simulation.counts().getOrDefault("PROMOTED", 0);
+        }
+        assertTrue(promoted > 0, "some are promoted");
+    }
+
     @Test
     @Tag("long")
     void everyKeptSeedRunsClean() throws IOException {
