@@ -11,8 +11,15 @@ import java.util.Arrays;
  * <li>The replica copies what the primary has. So it may lack the last writes when it is promoted.
  * <li>The replica is promoted. The deposed primary serves the clients that have not noticed for a time, and then
  * becomes the replica of the new one, with its data.
- * <li>A client notices the promotion, or reads the mark again, or time passes.
+ * <li>The primary restarts, without its keys or with earlier ones. Nobody serves the clients of the dead process.
+ * <li>A client notices the promotion or the restart, maybe of a primary that was deposed since; or it reads the mark
+ * again, or time passes.
+ * <li>The clock of the primary jumps, and its keys expire. Clients that count one of them see that.
  * </ul>
+ *
+ * <p>A lease outlives a promotion or a restart: it stays valid to the end of its validity, and an extension that sets
+ * its key at the new process counts ("a reclaim") if the lease is valid and the client silent, and if the deposed
+ * primary serves nobody any more.
  *
  * <p>A <i>reign</i> is the time of one process as the primary. The first and the third reign are of one process. The
  * <i>mark</i> is a key that names the reign in which it was written. Each server that was promoted shows that, unless
@@ -43,18 +50,29 @@ final class PromotionSearch {
         /** Wrong: a lease is renewed at the new primary while the deposed one may serve. */
         RECLAIM_AT_ONCE,
         /** Wrong: a lease is renewed at the new primary after the end of its validity. */
-        RECLAIM_AFTER_END;
+        RECLAIM_AFTER_END,
+        /** Wrong: a jump of the clock is ignored in the silence, although the silence of others may be over. */
+        JUMP_IGNORED_IN_SILENCE,
+        /** Wrong: one client has a shorter longest ttl than the lease of the other one. */
+        SHORTER_MAX_TTL,
+        /** Wrong: a client that finds the same server restarted does not wait. */
+        NO_WAIT_AFTER_RESTART;
 
-        private int silence() {
+        private int silence(int client) {
             return switch (this) {
+                case SHORTER_MAX_TTL -> client == 0 ? SILENCE : 1 + SERVED_MAX;
                 case NO_SILENCE -> 0;
                 case WITHOUT_SERVICE -> TTL;
                 default -> SILENCE;
             };
         }
 
-        private int silenceAtFirstContact() {
-            return this == NOT_AT_FIRST_CONTACT ? 0 : silence();
+        private int silenceAtFirstContact(int client) {
+            return this == NOT_AT_FIRST_CONTACT ? 0 : silence(client);
+        }
+
+        private int silenceOfRestart() {
+            return this == NO_WAIT_AFTER_RESTART ? 0 : TTL;
         }
     }
 
@@ -94,7 +112,11 @@ final class PromotionSearch {
     private static final int LEASES = SILENCES + CLIENTS;
     /** For each client: 1 if its lease ended, and it does not know that it must not renew it. */
     private static final int ENDED = LEASES + CLIENTS;
-    private static final int LENGTH = ENDED + CLIENTS;
+    /** For each client: 1 if its lease is valid, and counts no key of the present process. */
+    private static final int UNCLAIMED = ENDED + CLIENTS;
+    /** Whether the present reign began with a restart. */
+    private static final int RESTARTED = UNCLAIMED + CLIENTS;
+    private static final int LENGTH = RESTARTED + 1;
     private static final int BITS = 3;
 
     private final Rule rule;
@@ -168,7 +190,10 @@ final class PromotionSearch {
             } else {
                 replace(state, client);
                 if (view - 1 < state[REIGN]) {
-                    notice(state, client);
+                    notice(state, client, state[REIGN]);
+                }
+                if (view < state[REIGN] && state[SERVED] > 0) {
+                    notice(state, client, state[REIGN] - 1);
                 }
                 if (serverOf(state, client) >= 0) {
                     expandClient(state, client, serverOf(state, client));
@@ -190,14 +215,31 @@ final class PromotionSearch {
             }
             state[LEASES + i] = Math.max(0, state[LEASES + i] - 1);
             state[SILENCES + i] = Math.max(0, state[SILENCES + i] - 1);
+            endUnclaimed(state, i);
         }
         state[SERVED] = Math.max(0, state[SERVED] - 1);
         state[SINCE] = Math.min(SILENCE, state[SINCE] + 1);
         visit(state);
     }
 
+    /** A lease that was not reclaimed ends with the silence, or has ended before. */
+    private static void endUnclaimed(int[] state, int client) {
+        if (state[SILENCES + client] == 0 && state[UNCLAIMED + client] == 1) {
+            state[LEASES + client] = 0;
+        }
+        if (state[LEASES + client] == 0) {
+            state[UNCLAIMED + client] = 0;
+        }
+    }
+
     private void expandServers(int[] before) {
         int primary = serverOfReign(before[REIGN]);
+        jump(before.clone(), primary);
+        // The restart guard does not cover the time that a predecessor serves.
+        if (evidence != Evidence.MARKS_ONLY && before[REIGN] + 1 < REIGNS && before[SERVED] == 0) {
+            restart(before.clone(), 1 - primary, true);
+            restart(before.clone(), 1 - primary, false);
+        }
         if (before[ATTACHED] == 1) {
             copy(before.clone(), primary);
             if (before[REIGN] + 1 < REIGNS) {
@@ -207,6 +249,7 @@ final class PromotionSearch {
                 promoted[ATTACHED] = 0;
                 promoted[SINCE] = 0;
                 promoted[FORGOTTEN] = 0;
+                promoted[RESTARTED] = 0;
                 visit(promoted);
             }
         } else {
@@ -222,6 +265,32 @@ final class PromotionSearch {
         }
     }
 
+    private void jump(int[] state, int primary) {
+        state[KEYS + primary] = 0;
+        for (int client = 0; client < CLIENTS; client++) {
+            boolean isCounted = state[VIEWS + client] - 1 == state[REIGN] && state[UNCLAIMED + client] == 0;
+            boolean isIgnored = rule == Rule.JUMP_IGNORED_IN_SILENCE && state[SILENCES + client] > 0;
+            if (isCounted && !isIgnored) {
+                state[LEASES + client] = 0;
+            }
+        }
+        visit(state);
+    }
+
+    /** The new process takes the place of the other server, with what that one has or with nothing. */
+    private void restart(int[] state, int server, boolean isEmpty) {
+        state[REIGN]++;
+        state[ATTACHED] = 0;
+        state[SINCE] = 0;
+        state[FORGOTTEN] = 0;
+        state[RESTARTED] = 1;
+        if (isEmpty) {
+            state[KEYS + server] = 0;
+            state[MARKS + server] = 0;
+        }
+        visit(state);
+    }
+
     private void copy(int[] state, int primary) {
         state[KEYS + 1 - primary] = state[KEYS + primary];
         state[MARKS + 1 - primary] = state[MARKS + primary];
@@ -233,8 +302,17 @@ final class PromotionSearch {
     private void start(int[] before, int client, int reign) {
         int[] state = before.clone();
         state[VIEWS + client] = 1 + reign;
-        state[SILENCES + client] = isReignKnown(state, client) ? 0 : rule.silenceAtFirstContact();
+        state[SILENCES + client] = isReignKnown(state, client) ? 0 : rule.silenceAtFirstContact(client);
+        if (isRestarted(state, client) && state[MARKS + serverOfReign(reign)] != markOf(reign)) {
+            // It reads the uptime.
+            state[SILENCES + client] = Math.max(0, rule.silenceOfRestart() - state[SINCE]);
+        }
         visit(state);
+    }
+
+    /** Whether a client sees a process that has restarted. */
+    private static boolean isRestarted(int[] state, int client) {
+        return state[RESTARTED] == 1 && state[VIEWS + client] - 1 == state[REIGN];
     }
 
     /** Whether a client that starts may take the reign for one that needs no silence. */
@@ -257,14 +335,17 @@ final class PromotionSearch {
         state[SILENCES + client] = 0;
         state[LEASES + client] = 0;
         state[ENDED + client] = 0;
+        state[UNCLAIMED + client] = 0;
         visit(state);
     }
 
     /** The lease of the client stays valid: no other client gets the lock before it ends. */
-    private void notice(int[] before, int client) {
+    private void notice(int[] before, int client, int reign) {
         int[] state = before.clone();
-        state[VIEWS + client] = 1 + state[REIGN];
-        state[SILENCES + client] = rule.silence();
+        state[VIEWS + client] = 1 + reign;
+        state[SILENCES + client] = isRestarted(state, client) ? rule.silenceOfRestart() : rule.silence(client);
+        state[UNCLAIMED + client] = state[LEASES + client] > 0 ? 1 : 0;
+        endUnclaimed(state, client);
         visit(state);
     }
 
@@ -278,6 +359,7 @@ final class PromotionSearch {
             if (mark == markOf(reign) || rule == Rule.ANY_MARK_ADMITS && mark != 0) {
                 int[] admitted = state.clone();
                 admitted[SILENCES + client] = 0;
+                endUnclaimed(admitted, client);
                 visit(admitted);
             }
         }
@@ -299,13 +381,14 @@ final class PromotionSearch {
         state[KEYS + server] = 1 + client * TTL + TTL - 1;
         state[LEASES + client] = TTL;
         state[ENDED + client] = 0;
+        state[UNCLAIMED + client] = 0;
         visit(state);
     }
 
-    /** An extension; in the silence, it sets the key that the new primary may lack, and counts. */
+    /** An extension. In the silence, it sets the key that the new process may lack, and counts. */
     private void renew(int[] state, int client, int server, boolean isSilent) {
         boolean isOwn = isKeyOf(state[KEYS + server], client);
-        if (!isSilent) {
+        if (!isSilent || state[UNCLAIMED + client] == 0 && state[LEASES + client] > 0) {
             if (isOwn && state[LEASES + client] > 0) {
                 hold(state, client, server);
             }
@@ -314,7 +397,8 @@ final class PromotionSearch {
         boolean isValid = state[LEASES + client] > 0
                 || rule == Rule.RECLAIM_AFTER_END && state[ENDED + client] == 1;
         boolean isFree = isOwn || state[KEYS + server] == 0;
-        boolean isServiceOver = state[SILENCES + client] <= rule.silence() - SERVED_MAX;
+        boolean isServiceOver = isRestarted(state, client)
+                || state[SILENCES + client] <= rule.silence(client) - SERVED_MAX;
         if (isValid && isFree && (isServiceOver || rule == Rule.RECLAIM_AT_ONCE)) {
             hold(state, client, server);
         }
@@ -326,6 +410,7 @@ final class PromotionSearch {
         }
         int[] lost = before.clone();
         lost[LEASES + client] = 0;
+        lost[UNCLAIMED + client] = 0;
         visit(lost);
         int[] released = lost.clone();
         released[KEYS + server] = isKeyOf(released[KEYS + server], client) ? 0 : released[KEYS + server];
