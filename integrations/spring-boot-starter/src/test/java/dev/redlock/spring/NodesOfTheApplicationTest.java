@@ -15,7 +15,9 @@ import dev.redlock.trial.nodes.RedisSentinels;
 import dev.redlock.trial.nodes.RequiredNodes;
 import dev.redlock.trial.nodes.Source;
 import java.time.Duration;
+import java.util.HashMap;
 import java.util.List;
+import java.util.Map;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
@@ -29,11 +31,13 @@ import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
+import org.springframework.beans.factory.support.DefaultListableBeanFactory;
 import org.springframework.boot.autoconfigure.EnableAutoConfiguration;
 import org.springframework.boot.test.context.runner.ApplicationContextRunner;
 import org.springframework.context.ApplicationContext;
 import org.springframework.context.annotation.Configuration;
-import org.springframework.mock.env.MockEnvironment;
+import org.springframework.core.env.MapPropertySource;
+import org.springframework.core.env.StandardEnvironment;
 
 /** An application without {@code redlock.nodes}: the properties of its Redis name the node. */
 @Timeout(120)
@@ -79,13 +83,15 @@ class NodesOfTheApplicationTest {
     }
 
     private static RedlockContext context(String... properties) {
-        MockEnvironment environment = new MockEnvironment();
+        Map<String, Object> values = new HashMap<>();
         for (String property : properties) {
             int equals = property.indexOf('=');
-            environment.setProperty(property.substring(0, equals), property.substring(equals + 1));
+            values.put(property.substring(0, equals), property.substring(equals + 1));
         }
+        StandardEnvironment environment = new StandardEnvironment();
+        environment.getPropertySources().addFirst(new MapPropertySource("test", values));
         return new RedlockAutoConfiguration().redlockContext(environment,
-                new org.springframework.beans.factory.support.DefaultListableBeanFactory()
+                new DefaultListableBeanFactory()
                         .getBeanProvider(RedlockContextCustomizer.class));
     }
 
