@@ -38,6 +38,8 @@ import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicLong;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 
 /** One voter behind three real Sentinels: a primary and two replicas. */
 @Timeout(240)
@@ -71,9 +73,10 @@ class SentinelOnNodesTest {
     }
 
     private static void awaitServer(Redlock redlock, RedisNode server) throws Exception {
-        String address = server.tlsAddress().orElse(server.address()).toString();
-        Await.until("connected to " + address, LIMIT_MS, () -> address.equals(status(redlock).serverAddress())
-                && status(redlock).state().isConnected());
+        int port = server.tlsAddress().orElse(server.address()).port();
+        Await.until("connected to " + server, LIMIT_MS,
+                () -> String.valueOf(status(redlock).serverAddress()).endsWith(":" + port)
+                        && status(redlock).state().isConnected());
     }
 
     private static AcquireOutcome tryAcquire(Redlock redlock) {
@@ -122,9 +125,10 @@ class SentinelOnNodesTest {
         return text.toString();
     }
 
-    /** Workers of two clients lock while the primary dies. */
-    @Test
-    void locksExcludeEachOtherWhileThePrimaryDies() throws Exception {
+    /** Workers of two clients lock while the primary dies, or stops and returns as a primary that is deposed. */
+    @ParameterizedTest
+    @ValueSource(booleans = {true, false})
+    void locksExcludeEachOtherWhileThePrimaryIsReplaced(boolean isKilled) throws Exception {
         try (RedisNodes nodes = RequiredNodes.start(servers());
                 RedisSentinels group = RedisSentinels.watch(nodes, null);
                 Redlock one = Redlock.connect(context(group.address("")));
@@ -134,9 +138,16 @@ class SentinelOnNodesTest {
             Workers workers = new Workers(one, two);
             try {
                 workers.awaitLocks(20);
-                RedisNode dead = nodes.node(0);
-                dead.kill();
-                RedisNode successor = group.awaitSuccessor(dead);
+                RedisNode first = nodes.node(0);
+                if (isKilled) {
+                    first.kill();
+                } else {
+                    first.pause();
+                }
+                RedisNode successor = group.awaitSuccessor(first);
+                if (!isKilled) {
+                    first.resume();
+                }
                 awaitServer(one, successor);
                 awaitServer(two, successor);
                 workers.awaitLocks(20);
@@ -169,14 +180,20 @@ class SentinelOnNodesTest {
     }
 
     /** With the rights that the documentation names, and no others. */
-    @Test
-    void sentinelsAndServersMayHaveTlsAndUsersOfTheirOwn() throws Exception {
+    @ParameterizedTest
+    @ValueSource(booleans = {true, false})
+    void sentinelsAndServersMayHaveTlsAndUsersOfTheirOwn(boolean areHostsNamed) throws Exception {
         RedisNodesContext servers = servers().tls(true)
                 .config("tls-replication yes")
+                .config("replica-announce-ip " + (areHostsNamed ? "localhost" : "127.0.0.1"))
                 .config("requirepass s3rver")
                 .config("masterauth s3rver");
         try (RedisNodes nodes = RequiredNodes.start(servers);
-                RedisSentinels group = RedisSentinels.watch(nodes, "s3rver", userOfTheDocs())) {
+                RedisSentinels group = RedisSentinels.watch(nodes, "s3rver",
+                        areHostsNamed
+                                ? new String[]{userOfTheDocs(), RedisSentinels.RESOLVE_HOSTS,
+                                    RedisSentinels.ANNOUNCE_HOSTS}
+                                : new String[]{userOfTheDocs()})) {
             RedlockContext context = context(group.address(":s3rver@")).tls(nodes.tls().options())
                     .sentinelCredentials(sentinel -> Credentials.of("redlock", "w4tch".toCharArray()));
             try (Redlock redlock = Redlock.connect(context)) {
@@ -187,6 +204,8 @@ class SentinelOnNodesTest {
                 awaitReady(redlock);
                 tryAcquire(redlock).lease().release();
                 assertFalse(redlock.nodes().toString().contains("s3rver"));
+                String host = areHostsNamed ? "rediss://localhost:" : "rediss://127.0.0.1:";
+                assertTrue(status(redlock).serverAddress().startsWith(host), status(redlock)::serverAddress);
             }
         }
     }

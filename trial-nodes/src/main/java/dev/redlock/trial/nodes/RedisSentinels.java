@@ -21,6 +21,8 @@ import java.util.stream.IntStream;
 public final class RedisSentinels implements AutoCloseable {
 
     public static final String NAME = "mymaster";
+    public static final String ANNOUNCE_HOSTS = "sentinel announce-hostnames yes";
+    public static final String RESOLVE_HOSTS = "sentinel resolve-hostnames yes";
     private static final int COUNT = 3;
     private static final Duration LIMIT = Duration.ofSeconds(60);
     private static final long POLL_MS = 20;
@@ -42,13 +44,14 @@ public final class RedisSentinels implements AutoCloseable {
      *
      * @param servers        processes, which stay the caller's; with TLS if they have it
      * @param serverPassword of the servers; null for none
-     * @param config         further lines for the Sentinels, where {@code %s} is the name
+     * @param config         further lines for the Sentinels; they name hosts if they announce hosts
      */
     public static RedisSentinels watch(RedisNodes servers, String serverPassword, String... config) {
         boolean isTls = servers.node(0).tlsAddress().isPresent();
         NodeAddress primary = place(servers.node(0), isTls);
+        String host = List.of(config).contains(ANNOUNCE_HOSTS) ? "localhost" : primary.host();
         for (RedisNode replica : servers.nodes().subList(1, servers.size())) {
-            replica.call("REPLICAOF", primary.host(), Integer.toString(primary.port()));
+            replica.call("REPLICAOF", host, Integer.toString(primary.port()));
         }
         servers.nodes()
                 .subList(1, servers.size())
@@ -58,7 +61,7 @@ public final class RedisSentinels implements AutoCloseable {
                 .count(COUNT)
                 .tls(isTls)
                 .places(IntStream.range(0, COUNT).mapToObj(i -> new NodePlace("127.0.0.1", PREFIX)).toList())
-                .config("sentinel monitor " + NAME + " " + primary.host() + " " + primary.port() + " 2")
+                .config("sentinel monitor " + NAME + " " + host + " " + primary.port() + " 2")
                 .config("sentinel down-after-milliseconds " + NAME + " 1000")
                 .config("sentinel failover-timeout " + NAME + " 5000");
         if (serverPassword != null) {
@@ -68,9 +71,7 @@ public final class RedisSentinels implements AutoCloseable {
             context.issued = servers.issued();
             context.config("tls-replication yes");
         }
-        for (String line : config) {
-            context.config(String.format(line, NAME));
-        }
+        List.of(config).forEach(context::config);
         RedisSentinels started = new RedisSentinels(servers, RedisNodes.start(context), isTls);
         try {
             started.awaitWatching();
