@@ -99,6 +99,53 @@ class PromotionTest extends VirtualTest {
         world.await("the mark is read", 1_100, () -> status(late, 0).state() == NodeState.READY);
     }
 
+    // ---- fencing tokens ---------------------------------------------------------------------------------------------
+
+    private long token(VirtualWorld.Client client) {
+        Lease lease = acquired(acquire(client, options().fenced()));
+        long token = lease.fencingToken();
+        release(lease);
+        return token;
+    }
+
+    /** The replica has an early count of the counter, and the primary went on. */
+    @ParameterizedTest
+    @ValueSource(booleans = {false, true})
+    void tokensRiseOverAPromotionThatLosesCounts(boolean isLate) {
+        VirtualWorld.Client client = endpoint();
+        token(client);
+        replica.replicate(primary);
+        long before = 0;
+        for (int i = 0; i < 100; i++) {
+            before = token(client);
+        }
+        failOver();
+        node(0).breakConnections();
+        world.runMs(SILENCE_MS + 2_000);
+        long after = token(isLate ? client() : client);
+        assertTrue(after > before, after + " after " + before);
+        assertEquals(after + 1, token(client), "then it counts again");
+    }
+
+    /** Its file is older than its last counts. */
+    @Test
+    void tokensRiseOverARestartWithOlderData() {
+        VirtualWorld.Client client = endpoint();
+        long first = token(client);
+        String counter = "orders:redlock:fence:{orders}";
+        String older = primary.get(counter);
+        long before = 0;
+        for (int i = 0; i < 100; i++) {
+            before = token(client);
+        }
+        node(0).crash();
+        node(0).restart(true);
+        primary.set(counter, older, 3_600_000);
+        world.runMs(SILENCE_MS + 2_000);
+        long after = token(client);
+        assertTrue(first < before && after > before, after + " after " + before);
+    }
+
     /** The second promotion makes the first primary one again: its process is that of its first mark. */
     @Test
     void aMarkOfAnEarlierReignOfTheProcessDoesNotEndTheSilence() {

@@ -36,12 +36,12 @@ public final class ScriptContract {
         CASES.put("acquire", ScriptContract::acquire);
         CASES.put("acquire_fenced", bench -> {
             acquireFenced(bench);
-            countedGrant(bench, "acquire_fenced", "k c", "a 60000 90000");
+            countedGrant(bench, "acquire_fenced", "k c", "a 60000 90000 0");
         });
         CASES.put("acquire_with_ticket", bench -> tickets(bench, "acquire_with_ticket"));
         CASES.put("acquire_fenced_with_ticket", bench -> {
             tickets(bench, "acquire_fenced_with_ticket");
-            countedGrant(bench, "acquire_fenced_with_ticket", "k c", "a 60000 90000 0");
+            countedGrant(bench, "acquire_fenced_with_ticket", "k c", "a 60000 90000 0 0");
         });
         CASES.put("acquire_set", bench -> {
             acquireSet(bench, "acquire_set");
@@ -51,13 +51,13 @@ public final class ScriptContract {
             acquireSet(bench, "acquire_fenced_set");
             ticketsOfSet(bench, "acquire_fenced_set");
             fencedSet(bench);
-            countedGrant(bench, "acquire_fenced_set", "k c", "a 60000 90000 -");
+            countedGrant(bench, "acquire_fenced_set", "k c", "a 60000 90000 0 -");
         });
         CASES.put("acquire_read", ScriptContract::acquireRead);
         CASES.put("acquire_write", bench -> acquireWrite(bench, "acquire_write"));
         CASES.put("acquire_fenced_write", bench -> {
             acquireWrite(bench, "acquire_fenced_write");
-            countedGrant(bench, "acquire_fenced_write", "k c", "a 60000 90000 -");
+            countedGrant(bench, "acquire_fenced_write", "k c", "a 60000 90000 0 -");
         });
         CASES.put("check", ScriptContract::check);
         CASES.put("check_read", ScriptContract::checkRead);
@@ -252,22 +252,40 @@ public final class ScriptContract {
 
     private static void acquireFenced(Bench bench) {
         bench.with();
-        long first = bench.number("acquire_fenced", "k c", "a 60000 90000");
+        long first = bench.number("acquire_fenced", "k c", "a 60000 90000 0");
         assertTrue(first > 1L << 50, () -> "seeded by the clock: " + first);
         bench.assertKey("k", "a 60000");
         bench.assertKey("c", first + " 90000");
-        bench.assertRefused(MINUTE_MS, "acquire_fenced", "k c", "b 90000 90000");
+        bench.assertRefused(MINUTE_MS, "acquire_fenced", "k c", "b 90000 90000 0");
         bench.assertKey("k", "a 60000");
         bench.assertKey("c", first + " 90000");
         bench.with("c 41 20000");
-        bench.assertReply("42", "acquire_fenced", "k c", "b 60000 90000");
+        bench.assertReply("42", "acquire_fenced", "k c", "b 60000 90000 0");
         bench.assertKey("k", "b 60000");
         bench.assertKey("c", "42 90000");
         bench.with("k other");
-        bench.assertReply(NEVER, "acquire_fenced", "k c", "a 60000 90000");
+        bench.assertReply(NEVER, "acquire_fenced", "k c", "a 60000 90000 0");
     }
 
     /** A grant that is counted: keys are k and c, the ttls a minute and 90 seconds. */
+    /** A counter below the floor may have lost counts. */
+    private static void countsFromTheFloor(Bench bench, String script, String keys, String arguments) {
+        String withFloor = arguments.replace(" 90000 0", " 90000 1000");
+        bench.with("c 41");
+        bench.assertReply("1000", script, keys, withFloor);
+        bench.assertKey("c", "1000 90000");
+        bench.with("c 999");
+        bench.assertReply("1000", script, keys, withFloor);
+        bench.with("c 1000");
+        bench.assertReply("1001", script, keys, withFloor);
+        bench.with();
+        assertTrue(bench.number(script, keys, withFloor) > 1_000_000, "the seed is higher");
+        bench.with();
+        bench.assertReply("9007199254740000", script, keys, arguments.replace(" 90000 0", " 90000 9007199254740000"));
+        bench.with("c -5");
+        bench.assertReply("FENCE", script, keys, withFloor);
+    }
+
     private static void countedGrant(Bench bench, String script, String keys, String arguments) {
         bench.with();
         long first = bench.second();
@@ -282,6 +300,7 @@ public final class ScriptContract {
         bench.assertKey("k", "a 60000");
         bench.with("c 0 20000");
         assertTrue(bench.number(script, keys, arguments) > 1L << 50, "no counter is 0");
+        countsFromTheFloor(bench, script, keys, arguments);
         fencedCountersEnd(bench, script, keys, arguments);
         bench.with();
         bench.server.clock((1L << 33) - 1);
@@ -500,7 +519,7 @@ public final class ScriptContract {
     private static void tickets(Bench bench, String script) {
         boolean isFenced = script.contains("fenced");
         String keys = isFenced ? "k c" : "k";
-        String attempt = isFenced ? " 60000 90000 %s" : " 60000 %s c";
+        String attempt = isFenced ? " 60000 90000 0 %s" : " 60000 %s c";
         bench.with();
         assertTrue(bench.number(script, keys, "a" + attempt.formatted(0)) > 0);
         bench.assertKey("k", "a 60000");
@@ -607,7 +626,7 @@ public final class ScriptContract {
     private static void acquireSet(Bench bench, String script) {
         boolean isFenced = script.contains("fenced");
         String keys = isFenced ? "k1 k2 c1 c2" : "k1 k2";
-        String ttls = isFenced ? " 60000 90000" : " 60000";
+        String ttls = isFenced ? " 60000 90000 0" : " 60000";
         bench.with();
         assertTrue(bench.number(script, keys, "a" + ttls + " -") > 0);
         bench.assertKey("k1", "a 60000");
@@ -679,7 +698,7 @@ public final class ScriptContract {
     private static void ticketsOfSet(Bench bench, String script) {
         boolean isFenced = script.contains("fenced");
         String keys = isFenced ? "k1 k2 c1 c2" : "k1 k2";
-        String ttls = isFenced ? " 60000 90000 " : " 60000 ";
+        String ttls = isFenced ? " 60000 90000 0 " : " 60000 ";
         bench.with("k2 other 40000");
         assertSetTicket(bench, 0, 0, script, keys, "a" + ttls + "-");
         assertSetTicket(bench, 2, 1, script, keys, "b" + ttls + "? 0 0");
@@ -761,21 +780,21 @@ public final class ScriptContract {
 
     private static void fencedSet(Bench bench) {
         bench.with("c1 41", "c2 57");
-        bench.assertReply("58", "acquire_fenced_set", "k1 k2 c1 c2", "a 60000 90000 -");
+        bench.assertReply("58", "acquire_fenced_set", "k1 k2 c1 c2", "a 60000 90000 0 -");
         bench.assertKey("c1", "58 90000");
         bench.assertKey("c2", "58 90000");
         bench.with("c1 57", "c2 41");
-        bench.assertReply("58", "acquire_fenced_set", "k1 k2 c1 c2", "a 60000 90000 -");
+        bench.assertReply("58", "acquire_fenced_set", "k1 k2 c1 c2", "a 60000 90000 0 -");
         bench.with("c1 41", "c2 42");
-        bench.assertReply("43", "acquire_fenced_set", "k1 k2 c1 c2", "a 60000 90000 -");
+        bench.assertReply("43", "acquire_fenced_set", "k1 k2 c1 c2", "a 60000 90000 0 -");
         bench.with("c1 41");
-        long seeded = bench.number("acquire_fenced_set", "k1 k2 c1 c2", "a 60000 90000 -");
+        long seeded = bench.number("acquire_fenced_set", "k1 k2 c1 c2", "a 60000 90000 0 -");
         assertTrue(seeded > 1L << 50, () -> "the missing counter is seeded by the clock: " + seeded);
         bench.assertKey("c1", seeded + " 90000");
         for (String counters : List.of("c1 k", "k c1")) {
             bench.with("c1 41");
             reader(bench, "r", MINUTE_MS);
-            bench.assertReply("FENCE", "acquire_fenced_set", "k1 k2 " + counters, "a 60000 90000 -");
+            bench.assertReply("FENCE", "acquire_fenced_set", "k1 k2 " + counters, "a 60000 90000 0 -");
             bench.assertKey("k1", "nothing");
             bench.assertKey("c1", "41");
             assertEquals("WRONGTYPE 60000", bench.key("k"));
@@ -944,7 +963,7 @@ public final class ScriptContract {
     private static void acquireWrite(Bench bench, String script) {
         boolean isFenced = script.contains("fenced");
         String keys = isFenced ? "k c" : "k";
-        String ttls = isFenced ? " 60000 90000 " : " 60000 ";
+        String ttls = isFenced ? " 60000 90000 0 " : " 60000 ";
         bench.with();
         assertTrue(bench.number(script, keys, "w" + ttls + "-") > 0);
         bench.assertKey("k", "w 60000");

@@ -110,14 +110,15 @@ public abstract class TrackingContract {
                 new Read("a granted SET NX", false, words("SET k other NX PX 1000"), false),
                 new Read("a refused acquire script", true, script("acquire", "1 k other 1000"), true),
                 new Read("a granted acquire script", false, script("acquire", "1 k other 1000"), false),
-                new Read("a refused fenced acquire", true, script("acquire_fenced", "2 k c other 1000 60000"), true),
+                new Read("a refused fenced acquire", true, script("acquire_fenced", "2 k c other 1000 60000 0"), true),
                 new Read("a refused acquire with a ticket", true, script("acquire_with_ticket", "1 k other 1000 0 c"),
                         true),
                 new Read("a granted acquire with a ticket", false, script("acquire_with_ticket", "1 k other 1000 2 c"),
                         false),
                 new Read("a refused fenced acquire with a ticket", true,
-                        script("acquire_fenced_with_ticket", "2 k c other 1000 60000 0"), true),
-                new Read("a granted fenced acquire", false, script("acquire_fenced", "2 k c other 1000 60000"), false),
+                        script("acquire_fenced_with_ticket", "2 k c other 1000 60000 0 0"), true),
+                new Read("a granted fenced acquire", false,
+                        script("acquire_fenced", "2 k c other 1000 60000 0"), false),
                 new Read("a refused extension", true, script("extend", "1 k other 90000"), true),
                 new Read("a refused release", true, script("release", "1 k other"), true),
                 new Read("a refused batch of releases", true, script("release_many", "2 k j other other"), true));
@@ -177,7 +178,7 @@ public abstract class TrackingContract {
     @Test
     void aScriptRegistersItsKeys() {
         other.run(HOLD);
-        tracker.run(CACHING_YES, script("acquire_fenced", "2 k c other 1000 60000"));
+        tracker.run(CACHING_YES, script("acquire_fenced", "2 k c other 1000 60000 0"));
         other.run(words("SET c 1"));
         assertEquals(isEveryScriptKeyRegistered() ? List.of("push invalidate [c]") : NOTHING, tracker.run());
     }
@@ -188,7 +189,7 @@ public abstract class TrackingContract {
         other.run(HOLD);
         tracker.run(CACHING_YES, script("acquire_with_ticket", "1 k token-1 1000 0 c"));
         other.run(script("acquire_with_ticket", "1 k token-2 1000 0 c"),
-                script("acquire_fenced_with_ticket", "2 k c token-3 1000 60000 2"), words("DEL c:tickets"));
+                script("acquire_fenced_with_ticket", "2 k c token-3 1000 60000 0 2"), words("DEL c:tickets"));
         assertEquals(NOTHING, tracker.run());
         other.run(CHANGE);
         assertEquals(PUSHED, tracker.run());
@@ -249,7 +250,7 @@ public abstract class TrackingContract {
                 new Change("extension to an earlier end", script("extend", "1 k holder 1000"), NOTHING),
                 new Change("refused extension", script("extend", "1 k other 90000"), NOTHING),
                 new Change("refused acquire", script("acquire", "1 k other 1000"), NOTHING),
-                new Change("refused fenced acquire", script("acquire_fenced", "2 k c other 1000 60000"), NOTHING),
+                new Change("refused fenced acquire", script("acquire_fenced", "2 k c other 1000 60000 0"), NOTHING),
                 new Change("DELEX", words("DELEX k IFEQ holder"), PUSHED),
                 new Change("refused DELEX", words("DELEX k IFEQ other"), NOTHING),
                 new Change("DELIFEQ", words("DELIFEQ k holder"), PUSHED),
@@ -513,7 +514,7 @@ public abstract class TrackingContract {
     }
 
     private String askFenced(long ticket) {
-        return other.run(script("acquire_fenced_with_ticket", "2 k c token 60000 60000 " + ticket)).get(0);
+        return other.run(script("acquire_fenced_with_ticket", "2 k c token 60000 60000 0 " + ticket)).get(0);
     }
 
     private void assertGranted(String reply) {

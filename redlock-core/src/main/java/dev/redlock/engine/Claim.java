@@ -287,6 +287,11 @@ final class Claim extends LockRequest {
     }
 
     @Override
+    public long counterFloor() {
+        return guest.counterFloor();
+    }
+
+    @Override
     public long counterTtlMs() {
         return guest.counterTtlMs();
     }

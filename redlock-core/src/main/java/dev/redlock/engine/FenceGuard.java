@@ -1,16 +1,23 @@
 package dev.redlock.engine;
 
+import dev.redlock.api.RestartGuardMode;
 import dev.redlock.node.Log;
 import dev.redlock.node.NodeView;
 import dev.redlock.node.Voter;
 import dev.redlock.quorum.FenceRule;
 import dev.redlock.quorum.Majority;
 import dev.redlock.time.NanoClock;
+import dev.redlock.transport.ClusterAddress;
 
 /**
  * Finds fencing counters that are out of range, so that a faulty node does not raise the counters of the others. The
- * limit comes from the clocks of the nodes: enough of them have
- * reached it that at least one of these clocks is right. The client's own clock does not count.
+ * limit comes from the clocks of the nodes: enough of them have reached it that at least one of these clocks is right.
+ * The client's own clock does not count.
+ *
+ * <p>A node that votes again may have lost counts: a promoted replica, or a server that was restarted with older data.
+ * So counters go on at least from the second in which the last node began to vote, as if they were lost. The clock is
+ * past every number that any node has reached before. The slots of a cluster begin to vote one by one, so there it is
+ * the present second. Without a restart guard, nodes lose nothing.
  *
  * @threading event-loop-confined
  */
@@ -24,22 +31,50 @@ final class FenceGuard {
     private final long[] wallUs;
     private final long[] loggedNs;
     private long loggedMask;
+    private final boolean hasClusters;
+    private final boolean mayLoseCounts;
+    private long floor;
 
-    FenceGuard(Voter[] voters, Majority majority, NanoClock clock) {
-        this.voters = voters;
-        this.majority = majority;
-        this.clock = clock;
-        this.wallUs = new long[voters.length];
-        this.loggedNs = new long[voters.length];
+    FenceGuard(LoopServices services) {
+        this.voters = services.voters;
+        this.majority = services.majority;
+        this.clock = services.clock;
+        this.hasClusters = services.config.nodes()
+                .addresses()
+                .stream()
+                .anyMatch(ClusterAddress.class::isInstance);
+        this.mayLoseCounts = services.config.nodes().options().guards().mode() != RestartGuardMode.OFF;
+        this.wallUs = new long[services.voters.length];
+        this.loggedNs = new long[services.voters.length];
+    }
+
+    /** A node votes, for the first time or again. Its clock was read before. */
+    void onVoting() {
+        if (mayLoseCounts) {
+            readClocks();
+            floor = Math.max(floor, FenceRule.seed(majority, wallUs));
+        }
+    }
+
+    /** Returns the number from which a lower counter goes on, in the attempt that starts now. */
+    long floor() {
+        if (hasClusters) {
+            onVoting();
+        }
+        return floor;
     }
 
     /** Returns the highest value that the clocks of the nodes allow now. */
     long clockLimit() {
+        readClocks();
+        return FenceRule.clockLimit(majority, wallUs);
+    }
+
+    private void readClocks() {
         long nowNs = clock.nanoTime();
         for (int i = 0; i < wallUs.length; i++) {
             wallUs[i] = voters[i].wallUs(nowNs);
         }
-        return FenceRule.clockLimit(majority, wallUs);
     }
 
     /**

@@ -27,7 +27,7 @@ final class Fencing {
         this.services = services;
         this.scheduler = scheduler;
         this.counterTtlMs = services.config.terms().fenceCounterTtlMs();
-        this.guard = new FenceGuard(services.voters, services.majority, services.clock);
+        this.guard = new FenceGuard(services);
     }
 
     /** Returns the counters of a claim whose acquire starts. */
@@ -42,6 +42,11 @@ final class Fencing {
         free.trim();
     }
 
+    /** A node votes, for the first time or again. */
+    void onVoting() {
+        guard.onVoting();
+    }
+
     /**
      * The counters of one claim.
      *
@@ -53,6 +58,7 @@ final class Fencing {
         private final Round raiseRound = new Round(services.majority);
         private Claim claim;
         private long token;
+        private long floor;
         /** The value to which the raise round raises lower counters. */
         private long raiseTarget;
         /** A late reply has shown a counter that differs from the others. */
@@ -63,6 +69,7 @@ final class Fencing {
         private void reset(Claim newClaim) {
             rule.reset();
             claim = newClaim;
+            floor = guard.floor();
             token = FenceRule.NONE;
             isCounterLagging = false;
             assumedToken = 0;
@@ -87,6 +94,11 @@ final class Fencing {
         @Override
         public long number() {
             return claim.phase == Claim.Phase.RAISING ? raiseTarget : rule.highest();
+        }
+
+        @Override
+        public long counterFloor() {
+            return floor;
         }
 
         @Override

@@ -32,6 +32,11 @@ interface Guest {
         return 0;
     }
 
+    /** Returns the number from which a lower counter goes on, in the acquire of a fenced lock. */
+    default long counterFloor() {
+        return 0;
+    }
+
     /** The claim returns to its pool. */
     void onRecycled();
 

@@ -40,6 +40,7 @@ final class NodeEvents implements NodeListener {
         }
         if (state == NodeState.READY) {
             loop.keeper.lossWatch.onReconnected(node.index());
+            loop.scheduler.fencing.onVoting();
             loop.keeper.renewals.onVoting(node);
         }
         if (state == NodeState.WAITING) {

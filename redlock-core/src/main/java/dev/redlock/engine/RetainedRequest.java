@@ -124,6 +124,11 @@ final class RetainedRequest extends LockRequest {
     }
 
     @Override
+    public long counterFloor() {
+        return 0;
+    }
+
+    @Override
     public long counterTtlMs() {
         return 0;
     }

@@ -13,11 +13,11 @@ public enum CommandKind {
     /** Renew the expiry if the key has our token. For voting nodes only. */
     EXTEND("extend", true, false, 1),
     /** Set the key if it is absent, and increment the counter. For voting nodes only. */
-    ACQUIRE_FENCED("acquire_fenced", true, true, 2),
+    ACQUIRE_FENCED("acquire_fenced", true, true, 3),
     /** As {@link #ACQUIRE}, of a client that waits: a refusal contains its place among the waiting clients. */
     ACQUIRE_WITH_TICKET("acquire_with_ticket", true, false, 3),
     /** As {@link #ACQUIRE_FENCED}, of a client that waits. */
-    ACQUIRE_FENCED_WITH_TICKET("acquire_fenced_with_ticket", true, true, 3),
+    ACQUIRE_FENCED_WITH_TICKET("acquire_fenced_with_ticket", true, true, 4),
     /** Raise the counter if the key has our token. For voting nodes only. */
     RAISE("raise", true, true, 2),
     /** Raise the counter, and delete the key if it has our token. For every connected node. */

@@ -66,6 +66,7 @@ final class LockScripts {
             case ACQUIRE_FENCED -> {
                 RespWriter.bulkInteger(out, command.ttlMs);
                 RespWriter.bulkInteger(out, command.counterTtlMs());
+                RespWriter.bulkInteger(out, command.counterFloor());
             }
             case ACQUIRE_WITH_TICKET -> {
                 RespWriter.bulkInteger(out, command.ttlMs);
@@ -75,6 +76,7 @@ final class LockScripts {
             case ACQUIRE_FENCED_WITH_TICKET -> {
                 RespWriter.bulkInteger(out, command.ttlMs);
                 RespWriter.bulkInteger(out, command.counterTtlMs());
+                RespWriter.bulkInteger(out, command.counterFloor());
                 RespWriter.bulkInteger(out, command.ticket());
             }
             case RAISE, RELEASE_FENCED -> {

@@ -96,6 +96,19 @@ public final class FenceRule {
                 : (seconds << SEED_SHIFT) + (wallUs % US_PER_S << SEED_SHIFT) / US_PER_S;
     }
 
+    /**
+     * The number at which a counter that was lost starts: the second of a clock that is right, as for
+     * {@link #clockLimit}.
+     *
+     * @param majority the nodes that decide a token
+     * @param wallUs   the clock of each node, microseconds since the epoch; 0 if unknown
+     * @return the number; 0 if it is unknown, or not below {@link #VALUE_MAX}
+     */
+    public static long seed(Majority majority, long[] wallUs) {
+        long seconds = majority.supported(wallUs, Quorum.allOf(majority.nodeCount())) / US_PER_S;
+        return seconds > VALUE_MAX >> SEED_SHIFT ? 0 : seconds << SEED_SHIFT;
+    }
+
     /** Forgets every grant. */
     public void reset() {
         granted = 0;

@@ -1,8 +1,8 @@
 -- Takes every key of a set if all are free, or none, and counts the grant: every counter of the set gets one number,
 -- which is greater than each of them was.
 -- KEYS[i] resource   KEYS[n + i] counter, n being half of the keys
--- ARGV[1] token   ARGV[2] ttl in ms   ARGV[3] expiry of the counters in ms   ARGV[4] reservation, as
---         ARGV[3] of acquire_set   ARGV[4 + i] tickets, as ARGV[3 + i] of acquire_set
+-- ARGV[1] token   ARGV[2] ttl in ms   ARGV[3] expiry of the counters in ms   ARGV[4] floor, as in
+--         acquire_fenced   ARGV[5] reservation, as ARGV[3] of acquire_set   ARGV[5 + i] tickets, as ARGV[3 + i] there
 -- reply   v > 0               granted: every counter is v; a missing counter counts as (seconds since the epoch) * 2^20
 --         -(n * 2^22 + ticket * 2^12 + i * 2^5 + place)
 --                             refused, as by acquire_set
@@ -10,12 +10,12 @@
 -- The counters come first: an error about them leaves no lock behind. MGET takes one of another type for missing, which
 -- EXISTS does not.
 local n = #KEYS / 2
-local reservation = ARGV[4]
-local tickets_from = 4
+local reservation = ARGV[5]
+local tickets_from = 5
 --include part_tickets
 --include part_set_refused
 local found = redis.call('MGET', unpack(KEYS, n + 1))
-local value = 0
+local value = tonumber(ARGV[4])
 local is_any_missing = false
 for i = 1, n do
   local count = tonumber(found[i] or redis.call('EXISTS', KEYS[n + i]) == 0 and '0' or '')

@@ -1,7 +1,8 @@
 -- Part of the scripts that count the grant of one lock.
 local value = redis.call('INCR', KEYS[2])
-if value == 1 then
-  value = tonumber(redis.call('TIME')[1]) * 1048576
+local floor = tonumber(ARGV[4])
+if value == 1 or value > 0 and value < floor then
+  value = math.max(floor, value == 1 and tonumber(redis.call('TIME')[1]) * 1048576 or 0)
   if value > 9007199254740991 then
     redis.call('DEL', KEYS[2])
     return redis.error_reply('FENCE the clock is past March 2242, where counters end')

@@ -310,9 +310,10 @@ class LockScriptsTest {
     void writesFencedCommands() {
         String counter = "$7\r\ncounter\r\n";
         String highest = "$16\r\n9007199254740991\r\n";
-        assertWritten(CommandKind.ACQUIRE_FENCED, 8, 2, counter, "$5\r\n30000\r\n$8\r\n86400000\r\n");
-        assertWritten(CommandKind.ACQUIRE_FENCED_WITH_TICKET, 9, 2, counter,
-                "$5\r\n30000\r\n$8\r\n86400000\r\n$5\r\n32767\r\n");
+        assertWritten(CommandKind.ACQUIRE_FENCED, 9, 2, counter,
+                "$5\r\n30000\r\n$8\r\n86400000\r\n$16\r\n1887436800000000\r\n");
+        assertWritten(CommandKind.ACQUIRE_FENCED_WITH_TICKET, 10, 2, counter,
+                "$5\r\n30000\r\n$8\r\n86400000\r\n$16\r\n1887436800000000\r\n$5\r\n32767\r\n");
         assertWritten(CommandKind.RAISE, 8, 2, counter, highest + "$8\r\n86400000\r\n");
         assertWritten(CommandKind.RELEASE_FENCED, 8, 2, counter, highest + "$8\r\n86400000\r\n");
     }
@@ -392,6 +393,11 @@ class LockScriptsTest {
                 @Override
                 public long highestFence() {
                     return Long.MAX_VALUE;
+                }
+
+                @Override
+                public long counterFloor() {
+                    return 0;
                 }
 
                 @Override

@@ -71,6 +71,11 @@ class StubRequest extends LockRequest {
     }
 
     @Override
+    public long counterFloor() {
+        return 1_887_436_800_000_000L;
+    }
+
+    @Override
     public long counterTtlMs() {
         return 86_400_000;
     }

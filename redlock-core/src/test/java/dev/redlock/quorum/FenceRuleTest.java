@@ -165,6 +165,15 @@ class FenceRuleTest {
     }
 
     @Test
+    void theSeedIsTheSecondOfThatClock() {
+        assertEquals(1L << 20, FenceRule.seed(Majority.of(3), new long[]{500_000, 1_800_000_000_000_000L, 1_999_999}));
+        assertEquals(0, FenceRule.seed(Majority.of(3), new long[]{0, 1_800_000_000_000_000L, 0}));
+        assertEquals(1_800_000_000L << 20, FenceRule.seed(Majority.of(1), new long[]{1_800_000_000_000_001L}));
+        assertEquals((1L << 33) - 1 << 20, FenceRule.seed(Majority.of(1), new long[]{((1L << 33) - 1) * 1_000_000}));
+        assertEquals(0, FenceRule.seed(Majority.of(1), new long[]{(1L << 33) * 1_000_000}));
+    }
+
+    @Test
     void aLateValueRemainsTheHighest() {
         FenceRule rule = new FenceRule(Majority.of(3));
         rule.onGrant(0, 5);

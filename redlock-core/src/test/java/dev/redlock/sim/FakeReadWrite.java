@@ -133,7 +133,8 @@ final class FakeReadWrite {
         if (lastMs <= 0) {
             redis.delete(key);
             if (counter != null) {
-                return redis.acquireFenced(key, counter, token, ttlMs(), Long.parseLong(arguments.get(1)));
+                return redis.acquireFenced(key, counter, token, ttlMs(), Long.parseLong(arguments.get(1)),
+                        Long.parseLong(arguments.get(2)));
             }
             redis.set(key, token, ttlMs());
             return 1;

@@ -1069,7 +1069,7 @@ public final class FakeRedis {
             case "check" -> token.equals(read(key)) ? 1 : 0;
             case "release" -> release(key, token);
             case "acquire_fenced" -> acquireFenced(key, words.get(4), token, Long.parseLong(argument),
-                    Long.parseLong(words.get(7)));
+                    Long.parseLong(words.get(7)), Long.parseLong(words.get(8)));
             case "raise" -> raise(key, words.get(4), token, Long.parseLong(argument), Long.parseLong(words.get(7)));
             case "release_fenced" -> releaseFenced(key, words.get(4), token, Long.parseLong(argument),
                     Long.parseLong(words.get(7)));
@@ -1102,14 +1102,15 @@ public final class FakeRedis {
         String key = words.get(3);
         String token = words.get(isFenced ? 5 : 4);
         long ttlMs = Long.parseLong(words.get(isFenced ? 6 : 5));
-        long ticket = Long.parseLong(words.get(isFenced ? 8 : 6));
+        long ticket = Long.parseLong(words.get(isFenced ? 9 : 6));
         FakeTickets tickets = new FakeTickets(this, words.get(isFenced ? 4 : 7) + TICKETS_NAME, 32_767);
         long reply;
         if (tickets.isYielding(ticket)) {
             // Of a lock that is free, 0.
             reply = Math.min(0, refusal(key));
         } else if (isFenced) {
-            reply = acquireFenced(key, words.get(4), token, ttlMs, Long.parseLong(words.get(7)));
+            reply = acquireFenced(key, words.get(4), token, ttlMs, Long.parseLong(words.get(7)),
+                    Long.parseLong(words.get(8)));
         } else {
             reply = acquire(key, token, ttlMs);
         }
@@ -1313,8 +1314,7 @@ public final class FakeRedis {
         return left == -1 ? -9_007_199_254_740_991L : -left;
     }
 
-    long acquireFenced(String key, String counter, String token, long ttlMs,
-            long counterTtlMs) {
+    long acquireFenced(String key, String counter, String token, long ttlMs, long counterTtlMs, long floor) {
         if (read(key) != null) {
             return refusal(key);
         }
@@ -1329,7 +1329,8 @@ public final class FakeRedis {
             }
         }
         // 0 counts as missing.
-        long value = get(counter) == null || countOf(counter) == 0 ? counterSeed() : countOf(counter) + 1;
+        boolean isMissing = get(counter) == null || countOf(counter) == 0;
+        long value = Math.max(floor, isMissing ? counterSeed() : countOf(counter) + 1);
         if (value > COUNTER_MAX) {
             delete(counter);
             return COUNTER_ENDED;

@@ -78,7 +78,7 @@ final class FakeSet {
     }
 
     private String reservation() {
-        return arguments.get(counters.isEmpty() ? 1 : 2);
+        return arguments.get(counters.isEmpty() ? 1 : 3);
     }
 
     /** The remaining ttl of the reservation of somebody else; 0 if there is none, or the ttl of a foreign key. */
@@ -151,7 +151,7 @@ final class FakeSet {
     }
 
     private long ticket(int number) {
-        int index = (counters.isEmpty() ? 1 : 2) + number;
+        int index = (counters.isEmpty() ? 1 : 3) + number;
         return index < arguments.size() ? argument(index) : -1;
     }
 
@@ -177,7 +177,7 @@ final class FakeSet {
         if (!mayTake()) {
             return refusal();
         }
-        long value = 0;
+        long value = argument(2);
         for (String counter : counters) {
             String found = redis.read(counter);
             if (found != null && !found.matches("[0-9]{1,18}")) {
