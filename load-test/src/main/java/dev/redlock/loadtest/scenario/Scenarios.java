@@ -45,6 +45,10 @@ final class Scenarios {
                     "One primary and its replica: a client that starts after the failover waits until the locks that "
                             + "the replica lacks have expired.",
                     false, Scenarios::promotedReplica),
+            new Scenario("demoted-endpoint",
+                    "An endpoint that moves to the promoted server while old connections live: the client follows, "
+                            + "and waits until the locks that the server lacks have expired.",
+                    false, Scenarios::demotedEndpoint),
             new Scenario("setnx-then-expire",
                     "A crash between SETNX and EXPIRE locks a resource for ever; one atomic step cannot.",
                     false, Scenarios::expireNeverSent),
@@ -136,6 +140,32 @@ final class Scenarios {
             timeline.await("a third client finds the mark and acquires at once",
                     () -> later.lease().release() != null
                             && stage.client(single(replica)).tryAcquire("s", QUARANTINE).isAcquired());
+        }
+    }
+
+    /** A planned handover: the demoted server serves reads on, on the connections that it has. */
+    static void demotedEndpoint(Timeline timeline) throws Exception {
+        try (Stage stage = new Stage(2)) {
+            FaultProxy endpoint = stage.proxy(stage.node(0));
+            stage.node(1).call("REPLICAOF", "127.0.0.1", Integer.toString(stage.node(0).address().port()));
+            timeline.await("node 1 is a replica of node 0",
+                    () -> ((String) stage.node(1).call("INFO", "replication")).contains("master_link_status:up"));
+            Redlock client = stage.client(single(endpoint.address().toString()));
+            timeline.await("the client: the primary is old enough to vote", () -> isAllReady(client));
+            Lease held = client.acquire("r", QUARANTINE).lease();
+            timeline.expect("it acquires", held.isHeld());
+            stage.node(1).call("REPLICAOF", "NO", "ONE");
+            endpoint.moveTo(stage.node(1).address());
+            stage.node(0).call("REPLICAOF", "127.0.0.1", Integer.toString(stage.node(1).address().port()));
+            long movedNs = System.nanoTime();
+            timeline.log("node 1 is promoted, the endpoint leads there, node 0 is a replica; no connection was closed");
+            timeline.await("the client has left the replica", () -> client.nodes().get(0).disconnectCount() > 0);
+            timeline.await("it does not vote yet: the promoted server may lack locks",
+                    () -> client.nodes().get(0).state() == NodeState.QUARANTINED);
+            AcquireOutcome later = client.tryAcquire("s", QUARANTINE, WAIT);
+            long gapMs = (System.nanoTime() - movedNs) / 1_000_000;
+            timeline.expect("it acquires " + gapMs + " ms after the move, by itself", later.isAcquired());
+            timeline.expect("the new primary has the lock", stage.has(1, "s"));
         }
     }
 

@@ -38,6 +38,12 @@ class ScenariosTest {
     }
 
     @Test
+    void aClientFollowsAnEndpointThatMovesWhileItsConnectionLives() throws Exception {
+        assertPlays("demoted-endpoint", "the client has left the replica", "does not vote yet",
+                "the new primary has the lock");
+    }
+
+    @Test
     void crashBetweenSetnxAndExpireLocksForEver() throws Exception {
         assertPlays("setnx-then-expire", "the key has no expiry", "gets the lock when the ttl has passed");
     }

@@ -50,7 +50,7 @@ public final class FaultProxy implements AutoCloseable {
         CUT
     }
 
-    private final NodeAddress target;
+    private NodeAddress target;
     private final MultiThreadIoEventLoopGroup group = new MultiThreadIoEventLoopGroup(1, NioIoHandler.newFactory());
     private final List<ProxyLink> links = new ArrayList<>();
     private final Channel server;
@@ -86,6 +86,11 @@ public final class FaultProxy implements AutoCloseable {
     /** Ends every fault. Delayed bytes are forwarded; links that have dropped replies are closed. */
     public void pass() {
         become(Traffic.PASS, 0);
+    }
+
+    /** New connections lead to another node, as when the name of an endpoint moves. Those that are open live on. */
+    public void moveTo(NodeAddress other) {
+        group.submit(() -> target = other).syncUninterruptibly();
     }
 
     public void slow(Duration delay) {
