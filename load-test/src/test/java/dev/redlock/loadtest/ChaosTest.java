@@ -16,6 +16,7 @@ import java.io.PrintWriter;
 import java.io.StringWriter;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
 import java.util.Set;
@@ -173,6 +174,49 @@ class ChaosTest {
                 "--fenced", "all", "--workers", "3", "--threads", "8");
         assertTrue(text.contains("started again with its data"), text);
         assertTrue(text.contains("fencing tokens rise"), text);
+    }
+
+    /** Killed for a moment that the Sentinels do not notice, then stopped until they promote a replica. */
+    @Test
+    void onePrimaryBehindSentinelsFailsOver() throws Exception {
+        String text = run("chaos", "--sentinels", "--ttl", "1s", "--duration", "14s", "--seed", "27", "--workers", "2",
+                "--resources", "2");
+        assertTrue(text.contains("kill -9 of the primary"), text);
+        assertTrue(text.contains("SIGSTOP of the primary"), text);
+        assertTrue(text.contains("partition: needs --namespaces"), text);
+        assertRefused("--sentinels and --nodes exclude each other", "chaos", "--sentinels", "--nodes", "3");
+        assertRefused("--sentinels excludes", "chaos", "--sentinels", "--retain");
+        assertRefused("--without-min-replicas needs --sentinels", "chaos", "--without-min-replicas");
+        assertRefused("--faults wipe: is no fault of --sentinels", "chaos", "--sentinels", "--faults", "wipe");
+    }
+
+    /** Without the setting that stops a primary without replicas, the audit must find two holders. */
+    @Test
+    @ResourceLock(NAMESPACES)
+    void aPrimaryThatServesOnInAPartitionIsFound() throws Exception {
+        Optional<String> refusal = NodeNetwork.refusal();
+        if (refusal.isPresent()) {
+            assertRefused(refusal.get(), "chaos", "--sentinels", "--namespaces");
+            return;
+        }
+        String text = "";
+        for (int seed = 5; seed < 8 && !text.contains("FAIL: OVERLAP"); seed++) {
+            text = partition("--seed", Integer.toString(seed), "--without-min-replicas");
+        }
+        assertTrue(text.contains("FAIL: OVERLAP"), text);
+        assertTrue(text.contains("NO min-replicas-to-write"), text);
+        String limited = partition("--seed", "5");
+        assertTrue(limited.contains("PASS: ") && limited.contains("cut off with a Sentinel"), limited);
+    }
+
+    private static String partition(String... options) throws Exception {
+        List<String> words = new ArrayList<>(List.of("chaos", "--sentinels", "--namespaces", "--ttl", "1s",
+                "--duration", "16s", "--faults", "partition", "--resources", "2"));
+        words.addAll(List.of(options));
+        try (ChildProgram program = ChildProgram.start(words.toArray(String[]::new))) {
+            program.awaitExit();
+            return program.out() + program.err();
+        }
     }
 
     /** What cannot be done here is refused with its reason, not left out in silence. */
@@ -353,7 +397,8 @@ class ChaosTest {
             String text = program.out();
             assertEquals(0, exitCode, () -> text + program.err());
             assertTrue(text.contains("PASS: "), text);
-            assertTrue(text.contains("node 4") && text.contains("0 lock keys left"), text);
+            boolean hasFiveServers = !List.of(args).contains("--sentinels");
+            assertTrue(text.contains(hasFiveServers ? "node 4" : "node 2") && text.contains("0 lock keys left"), text);
             return text;
         }
     }

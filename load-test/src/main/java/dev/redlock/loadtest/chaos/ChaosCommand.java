@@ -29,6 +29,7 @@ import picocli.CommandLine.Mixin;
             "  load-test chaos --majority-loss --duration 10m",
             "  load-test chaos --namespaces --duration 60s   the kernel drops packets (root)",
             "  load-test chaos --nodes 3 --cluster-shards 3   each node is a cluster",
+            "  load-test chaos --sentinels --namespaces --ttl 1s   a primary that fails over",
             "  load-test chaos --nodes 3 --change-nodes   the list of nodes changes",
             "  load-test chaos --history chaos.history   each operation as a line",
             "  load-test chaos --retain --resources 12 --ttl 6s   retained locks",
@@ -67,7 +68,7 @@ public final class ChaosCommand extends RunCommand {
         String prefix = "rl" + ProcessHandle.current().pid();
         List<String> arguments = new ArrayList<>(line().getParent().getParseResult().originalArgs());
         arguments.addAll(List.of("--inside", prefix));
-        return NetworkRun.run(prefix, options.targets(), ChildJvm.command(
+        return NetworkRun.run(prefix, options.hosts(), ChildJvm.command(
                 List.of("-Djava.io.tmpdir=" + System.getProperty("java.io.tmpdir")), arguments));
     }
 }

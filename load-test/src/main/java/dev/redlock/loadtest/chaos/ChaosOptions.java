@@ -99,6 +99,16 @@ final class ChaosOptions {
                     + "replicas promoted, slots moved, and whole clusters lost (default: single masters).")
     int clusterShards;
 
+    @Option(names = "--sentinels",
+            description = "One primary with two replicas behind three Sentinels: the primary is killed, stopped and "
+                    + "handed over, and with --namespaces its host is cut off together with a Sentinel and a worker.")
+    boolean hasSentinels;
+
+    @Option(names = "--without-min-replicas",
+            description = "The primary serves on without its replicas. With partitions the lock does not hold then, and "
+                    + "the run must fail: it shows that the audit detects it.")
+    boolean isWriteUnlimited;
+
     @Option(names = "--change-nodes",
             description = "The workers change their list of nodes by joint lists: each node is replaced, one after the "
                     + "other, then two are added. Takes two thirds of a minute with three nodes and workers.")
@@ -145,7 +155,7 @@ final class ChaosOptions {
 
     void check(CommandLine line) {
         given = Invocation.arguments(line, Set.of("--seed"));
-        Options.requireRange(line, "--nodes", nodes, 3, 9);
+        checkSentinels(line);
         Options.requireRange(line, "--workers", workers, 1, 32);
         Options.requireRange(line, "--threads", threads, 1, 64);
         Options.requireRange(line, "--resources", resources, 1, 1000);
@@ -173,6 +183,21 @@ final class ChaosOptions {
         if (seed == null) {
             seed = ThreadLocalRandom.current().nextLong(1_000_000_000);
         }
+    }
+
+    private void checkSentinels(CommandLine line) {
+        if (!hasSentinels) {
+            Options.requireRange(line, "--nodes", nodes, 3, 9);
+            Options.require(line, !isWriteUnlimited, "--without-min-replicas needs --sentinels");
+            return;
+        }
+        Options.require(line, !line.getParseResult().hasMatchedOption("--nodes"),
+                "--sentinels and --nodes exclude each other: the Sentinels name one node");
+        Options.require(line, clusterShards == 0 && !isListChanged && !isTls && !isClockStepped && !isRetaining
+                && !isMajorityLoss,
+                "--sentinels excludes --cluster-shards, --change-nodes, --tls, --clock-steps, --retain and "
+                        + "--majority-loss");
+        nodes = 1;
     }
 
     private void checkClusters(CommandLine line) {
@@ -210,6 +235,12 @@ final class ChaosOptions {
                     ? ""
                     : ", and libfaketime, which is missing (a Debian package of that name)"));
         }
+        if (hasSentinels != fault.isOfSentinels() && !fault.isOfWorker()) {
+            return Optional.of(hasSentinels ? "is no fault of --sentinels" : "needs --sentinels");
+        }
+        if (fault == Fault.PARTITION && !isNamespaced) {
+            return Optional.of("needs --namespaces");
+        }
         if (clusterShards == 0 && fault.isOfCluster()) {
             return Optional.of("needs --cluster-shards");
         }
@@ -240,7 +271,9 @@ final class ChaosOptions {
         if (clusterShards > 0) {
             return ChaosClusters.enabled(new RedisNodesContext(), nodes, clusterShards);
         }
-        RedisNodesContext context = new RedisNodesContext().count(targets()).appendOnly(true).tls(isTls);
+        RedisNodesContext context = hasSentinels
+                ? ChaosSentinels.servers(!isWriteUnlimited)
+                : new RedisNodesContext().count(targets()).appendOnly(true).tls(isTls);
         network().ifPresent(network -> context.places(network.places()));
         if (isClockStepped) {
             context.clockLibrary(ClockLibrary.find().orElseThrow());
@@ -251,6 +284,11 @@ final class ChaosOptions {
     /** The time that a key may outlive its ttl: a node whose clock jumps back keeps it longer. */
     long keyRoomMs() {
         return isClockStepped ? ChaosPlan.STEP_MS_MAX : 0;
+    }
+
+    /** The hosts of a network. */
+    int hosts() {
+        return hasSentinels ? ChaosSentinels.SERVERS : targets();
     }
 
     /** The nodes that faults hit, of all lists. */
@@ -275,7 +313,7 @@ final class ChaosOptions {
 
     /** The network of the nodes, if this program runs inside of one. */
     Optional<NodeNetwork> network() {
-        return Optional.ofNullable(inside).map(prefix -> new NodeNetwork(prefix, targets()));
+        return Optional.ofNullable(inside).map(prefix -> new NodeNetwork(prefix, hosts()));
     }
 
     /** The faults that this run excludes, with the reasons. */

@@ -34,6 +34,9 @@ final class ChaosPlan {
     private static final int GUARD_MS = 3000;
     /** The same for a cluster: it elects a replica, clients notice, and the silence of the changed slots ends. */
     private static final int CLUSTER_MS = 7000;
+    /** Some faults follow within the silence of the last one, some after it. */
+    private static final int SENTINELS_MS_MIN = 2000;
+    private static final int SENTINELS_MS_MAX = 20_000;
     /** Of the resource whose slot a fault of a cluster concerns. */
     private static final int DRAWS = 1 << 16;
 
@@ -52,12 +55,16 @@ final class ChaosPlan {
             return nodes / 2 + 1;
         }
 
+        boolean isOfSentinels() {
+            return faults.stream().anyMatch(Fault::isOfSentinels);
+        }
+
         /**
          * The clock watch detects a step at the next sample. Until then only the other nodes keep the lock, so with
          * steps one node is bad at a time: {@link ClockSteps}. Two bad nodes may be a majority of one of two lists.
          */
         int badNodesMax() {
-            if (faults.contains(Fault.CLOCK_STEP)) {
+            if (faults.contains(Fault.CLOCK_STEP) || isOfSentinels()) {
                 return 1;
             }
             return isMajorityLoss ? nodes : isListChanged ? 1 : (nodes - 1) / 2;
@@ -142,6 +149,9 @@ final class ChaosPlan {
     }
 
     private long recoveryMs(Fault fault) {
+        if (fault.isOfSentinels()) {
+            return between(SENTINELS_MS_MIN, SENTINELS_MS_MAX);
+        }
         if (terms.isClustered() && !fault.isOfWorker()) {
             return terms.maxTtl().toMillis() + CLUSTER_MS;
         }

@@ -70,7 +70,14 @@ final class ChaosRun implements AutoCloseable {
             SharedRegisters.create(registers, options.resources);
         }
         this.lists = options.lists();
-        this.voters = options.clusterShards == 0
+        this.voters = newVoters();
+    }
+
+    private ChaosVoters newVoters() throws IOException {
+        if (options.hasSentinels) {
+            return ChaosSentinels.watch(nodes, options.network());
+        }
+        return options.clusterShards == 0
                 ? new ChaosMasters(nodes, options.network())
                 : ChaosClusters.form(nodes, options.clusterShards, options.resources);
     }
@@ -156,6 +163,9 @@ final class ChaosRun implements AutoCloseable {
         if (!unplanned.isEmpty()) {
             note("not in this plan: " + unplanned + " (a longer --duration has room for more)");
         }
+        if (options.isWriteUnlimited) {
+            note("NO min-replicas-to-write: a primary that is cut off serves on, and the lock does not hold");
+        }
         if (!options.isGuarded()) {
             note("THE RESTART GUARD IS OFF: nodes that come back empty vote at once, and the lock does not hold");
         }
@@ -169,9 +179,11 @@ final class ChaosRun implements AutoCloseable {
 
     private WorkerProcess startWorker(int place) throws IOException {
         int number = workerCount++;
-        return WorkerProcess.start(number, folder, ChaosWorkerCommand.arguments(number, place,
-                addresses(lists.nodesOf(place)), addresses(lists.nextNodesOf(place)), nodes.tls(), records, registers,
-                options));
+        return WorkerProcess.start(number, folder, voters.placeOfWorker(place),
+                ChaosWorkerCommand.arguments(number, place,
+                        addresses(lists.nodesOf(place)), addresses(lists.nextNodesOf(place)), nodes.tls(), records,
+                        registers,
+                        options));
     }
 
     private List<String> addresses(List<Integer> list) {

@@ -23,6 +23,11 @@ abstract class ChaosVoters implements AutoCloseable {
     /** The address of each voter in the form that {@code Redlock.connect} takes. */
     abstract List<String> addresses();
 
+    /** The words that start a worker where it works; none for this place. */
+    List<String> placeOfWorker(int place) {
+        return List.of();
+    }
+
     /** Injects a fault; returns the action that ends it. */
     abstract Action inject(ChaosStep step) throws IOException;
 

@@ -102,7 +102,8 @@ public final class ChaosWorkerCommand implements Callable<Integer> {
 
     private static boolean isExpected(String text) {
         return text.contains("quarantine") || text.startsWith("no quorum votes") || text.startsWith("a quorum votes")
-                || text.contains(" nodes vote; ");
+                || text.contains(" nodes vote; ") || text.contains("after a failover, the former primary")
+                || text.contains("Sentinel") || text.contains("does not vote");
     }
 
     private RedlockContext context() {
@@ -124,6 +125,10 @@ public final class ChaosWorkerCommand implements Callable<Integer> {
             // A master that was paused for longer serves requests that wait in its socket.
             context.unansweredTimeout(Duration.ofMillis(ChaosClusters.NODE_TIMEOUT_MS / 2))
                     .clockSampleInterval(Duration.ofMillis(ChaosClusters.NODE_TIMEOUT_MS / 2));
+        }
+        if (options.hasSentinels) {
+            context.unansweredTimeout(Duration.ofMillis(ChaosSentinels.SAMPLE_MS))
+                    .clockSampleInterval(Duration.ofMillis(ChaosSentinels.SAMPLE_MS));
         }
         if (options.isClockStepped) {
             context.clockSampleInterval(Duration.ofMillis(ClockSteps.SAMPLE_MS));

@@ -41,6 +41,15 @@ public enum Fault {
     MOVE_SLOT(Place.CLUSTER, 200, 1500, "a slot moves between two masters", "the slot has its next owner"),
     /** All servers lose their data. */
     CLUSTER_DOWN(Place.CLUSTER, 100, 1500, "kill -9 of the whole cluster", "started again EMPTY"),
+    /** The server loses its data. If it is back before the Sentinels notice, its replicas lose theirs. */
+    PRIMARY_KILL(Place.SENTINELS, 300, 6000, "kill -9 of the primary", "started again EMPTY"),
+    /** It serves on as the primary until the Sentinels reach it. */
+    PRIMARY_STOP(Place.SENTINELS, 500, 6000, "SIGSTOP of the primary", "SIGCONT"),
+    /** The replica may lack writes. */
+    HANDOVER(Place.SENTINELS, 100, 500, "SENTINEL FAILOVER", "handed over"),
+    /** The primary has a Sentinel, and a worker that reaches nothing else. */
+    PARTITION(Place.SENTINELS, 6000, 15_000, "the primary's host is cut off with a Sentinel and a worker",
+            "network in order"),
     /** Longer than the ttl at times. */
     WORKER_PAUSE(Place.WORKER, 500, 3500, "SIGSTOP", "SIGCONT"),
     /** Its locks expire. */
@@ -60,7 +69,7 @@ public enum Fault {
         /** The kernel, in the namespaces of the nodes. */
         NETWORK,
         /** The same, where the kernel has netem. */
-        NETEM, CLUSTER, WORKER
+        NETEM, CLUSTER, SENTINELS, WORKER
     }
 
     Fault(Place place, int lengthMsMin, int lengthMsMax, String begin) {
@@ -100,6 +109,10 @@ public enum Fault {
 
     boolean isOfCluster() {
         return place == Place.CLUSTER;
+    }
+
+    boolean isOfSentinels() {
+        return place == Place.SENTINELS;
     }
 
     boolean isOfWorker() {

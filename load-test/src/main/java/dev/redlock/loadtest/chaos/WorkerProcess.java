@@ -6,11 +6,13 @@ import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.TimeUnit;
 
 /**
- * One worker process, seen from its parent, which starts it from its own class path and signals it by process id.
+ * One worker process, seen from its parent, which starts it from its own class path and signals it by process id. The
+ * words before its command line, if there are any, must {@code exec} it.
  *
  * @threading caller-confined
  */
@@ -31,10 +33,12 @@ final class WorkerProcess {
         this.process = process;
     }
 
-    static WorkerProcess start(int number, Path folder, List<String> arguments) throws IOException {
+    static WorkerProcess start(int number, Path folder, List<String> prefix, List<String> arguments)
+            throws IOException {
         Path out = folder.resolve("worker-" + number + ".out");
         Path err = folder.resolve("worker-" + number + ".err");
-        List<String> command = ChildJvm.command(JVM_OPTIONS, arguments);
+        List<String> command = new ArrayList<>(prefix);
+        command.addAll(ChildJvm.command(JVM_OPTIONS, arguments));
         Process process = new ProcessBuilder(command).redirectOutput(out.toFile()).redirectError(err.toFile()).start();
         return new WorkerProcess(number, out, err, process);
     }

@@ -17,6 +17,8 @@ import dev.redlock.trial.nodes.ClockLibrary;
 import dev.redlock.trial.nodes.Data;
 import dev.redlock.trial.nodes.RedisNodes;
 import dev.redlock.trial.nodes.RedisNodesContext;
+import dev.redlock.trial.nodes.RedisSentinels;
+import dev.redlock.trial.nodes.Source;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -49,6 +51,10 @@ final class Scenarios {
                     "An endpoint that moves to the promoted server while old connections live: the client follows, "
                             + "and waits until the locks that the server lacks have expired.",
                     false, Scenarios::demotedEndpoint),
+            new Scenario("sentinel-failover",
+                    "The primary behind three Sentinels is killed: the client follows them to the promoted server, and "
+                            + "waits until the locks that it lacks have expired.",
+                    false, Scenarios::sentinelFailover),
             new Scenario("setnx-then-expire",
                     "A crash between SETNX and EXPIRE locks a resource for ever; one atomic step cannot.",
                     false, Scenarios::expireNeverSent),
@@ -166,6 +172,32 @@ final class Scenarios {
             long gapMs = (System.nanoTime() - movedNs) / 1_000_000;
             timeline.expect("it acquires " + gapMs + " ms after the move, by itself", later.isAcquired());
             timeline.expect("the new primary has the lock", stage.has(1, "s"));
+        }
+    }
+
+    /** The settings bound for how long a primary that is cut off serves. */
+    static void sentinelFailover(Timeline timeline) throws Exception {
+        RedisNodesContext servers = new RedisNodesContext().source(Source.PATH)
+                .count(3)
+                .config("repl-diskless-sync-delay 0")
+                .config("min-replicas-to-write 1")
+                .config("min-replicas-max-lag 2");
+        try (RedisNodes nodes = RedisNodes.start(servers);
+                RedisSentinels sentinels = RedisSentinels.watch(nodes, null);
+                Redlock client = Redlock.connect(single(sentinels.address("")))) {
+            timeline.log("three Sentinels watch a primary with two replicas");
+            timeline.await("the client: the primary is old enough to vote", () -> isAllReady(client));
+            Lease held = client.acquire("r", QUARANTINE).lease();
+            timeline.expect("it acquires", held.isHeld());
+            nodes.node(0).kill();
+            long killedNs = System.nanoTime();
+            timeline.log("the primary is killed");
+            timeline.await("the Sentinels have promoted another server, and the client is connected to it",
+                    () -> client.nodes().get(0).state() == NodeState.QUARANTINED);
+            AcquireOutcome later = client.tryAcquire("r", QUARANTINE, LONG);
+            long gapMs = (System.nanoTime() - killedNs) / 1_000_000;
+            timeline.expect("it acquires " + gapMs + " ms after the kill, when the earlier lease has ended",
+                    later.isAcquired() && !held.isHeld());
         }
     }
 

@@ -11,6 +11,7 @@ import java.util.EnumSet;
 import java.util.List;
 import java.util.Set;
 import java.util.stream.LongStream;
+import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 
 /** Plans are repeatable and stay within their terms. */
@@ -54,7 +55,7 @@ class ChaosPlanTest {
         for (long seed = 0; seed < SEEDS; seed++) {
             ChaosPlan.of(seed, terms(true)).forEach(step -> used.add(step.fault()));
         }
-        assertEquals(EnumSet.complementOf(EnumSet.of(Fault.CLOCK_STEP)), used);
+        assertEquals(faultsOfMasters(), used);
         ChaosPlan.Terms onlyKills = new ChaosPlan.Terms(5, 3, Duration.ofSeconds(30), Duration.ofSeconds(2),
                 List.of(Fault.KILL),
                 false, true, false, false, false);
@@ -132,8 +133,29 @@ class ChaosPlanTest {
                 .sum();
     }
 
-    private static ChaosPlan.Terms terms(boolean isMajorityLoss) {
+    private static Set<Fault> faultsOfMasters() {
         Set<Fault> faults = EnumSet.complementOf(EnumSet.of(Fault.CLOCK_STEP));
+        faults.removeIf(Fault::isOfSentinels);
+        return faults;
+    }
+
+    /** Some faults follow within the silence of the last one, which the Sentinels have to survive. */
+    @Test
+    void aPrimaryHasOneFaultAtATime() {
+        Set<Fault> used = EnumSet.noneOf(Fault.class);
+        List<Fault> faults = Stream.of(Fault.values()).filter(Fault::isOfSentinels).toList();
+        ChaosPlan.Terms terms = new ChaosPlan.Terms(1, 2, Duration.ofSeconds(60), Duration.ofSeconds(1), faults, false,
+                true, false, false, false);
+        for (long seed = 0; seed < SEEDS; seed++) {
+            List<ChaosStep> plan = ChaosPlan.of(seed, terms);
+            plan.forEach(step -> used.add(step.fault()));
+            assertTrue(!plan.isEmpty() && mostBadNodes(plan) == 1, "seed " + seed);
+        }
+        assertEquals(Set.copyOf(faults), used);
+    }
+
+    private static ChaosPlan.Terms terms(boolean isMajorityLoss) {
+        Set<Fault> faults = faultsOfMasters();
         if (!isMajorityLoss) {
             faults.remove(Fault.WIPE_MAJORITY);
         }

@@ -211,7 +211,7 @@ class SentinelOnNodesTest {
     }
 
     private static String userOfTheDocs() throws IOException {
-        return Files.readAllLines(Path.of("../docs/guides/operations.md"))
+        return Files.readAllLines(Path.of("../docs/guides/one-endpoint.md"))
                 .stream()
                 .filter(line -> line.startsWith("user redlock on >PASSWORD "))
                 .findFirst()

@@ -44,6 +44,11 @@ class ScenariosTest {
     }
 
     @Test
+    void aClientFollowsSentinelsToThePromotedServer() throws Exception {
+        assertPlays("sentinel-failover", "the Sentinels have promoted another server", "ms after the kill");
+    }
+
+    @Test
     void crashBetweenSetnxAndExpireLocksForEver() throws Exception {
         assertPlays("setnx-then-expire", "the key has no expiry", "gets the lock when the ttl has passed");
     }

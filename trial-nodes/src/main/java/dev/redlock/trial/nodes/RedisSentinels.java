@@ -6,11 +6,12 @@ import dev.redlock.transport.NodeAddress;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.time.Duration;
+import java.util.Collections;
+import java.util.Comparator;
 import java.util.List;
 import java.util.concurrent.TimeUnit;
 import java.util.function.BooleanSupplier;
 import java.util.stream.Collectors;
-import java.util.stream.IntStream;
 
 /**
  * Three Sentinels as processes, and the servers that they watch: the first one is the primary at the start, the others
@@ -47,6 +48,12 @@ public final class RedisSentinels implements AutoCloseable {
      * @param config         further lines for the Sentinels; they name hosts if they announce hosts
      */
     public static RedisSentinels watch(RedisNodes servers, String serverPassword, String... config) {
+        return watch(servers, Collections.nCopies(COUNT, NodePlace.LOOPBACK), serverPassword, config);
+    }
+
+    /** As {@link #watch}, with a Sentinel at each place. */
+    public static RedisSentinels watch(RedisNodes servers, List<NodePlace> places, String serverPassword,
+            String... config) {
         boolean isTls = servers.node(0).tlsAddress().isPresent();
         NodeAddress primary = place(servers.node(0), isTls);
         String host = List.of(config).contains(ANNOUNCE_HOSTS) ? "localhost" : primary.host();
@@ -60,7 +67,7 @@ public final class RedisSentinels implements AutoCloseable {
         RedisNodesContext context = new RedisNodesContext().source(Source.PATH)
                 .count(COUNT)
                 .tls(isTls)
-                .places(IntStream.range(0, COUNT).mapToObj(i -> new NodePlace("127.0.0.1", PREFIX)).toList())
+                .places(places.stream().map(place -> place.with(PREFIX)).toList())
                 .config("sentinel monitor " + NAME + " " + host + " " + primary.port() + " 2")
                 .config("sentinel down-after-milliseconds " + NAME + " 1000")
                 .config("sentinel failover-timeout " + NAME + " 5000");
@@ -132,8 +139,18 @@ public final class RedisSentinels implements AutoCloseable {
         return servers.nodes()
                 .stream()
                 .filter(node -> place(node, isTls).port() == Integer.parseInt(String.valueOf(named.get(1))))
-                .findFirst()
+                // Sentinels may name the host by another name.
+                .max(Comparator.comparing(node -> place(node, isTls).host().equals(named.get(0))))
                 .orElseThrow();
+    }
+
+    /** Asks a Sentinel to promote a replica. It may refuse, for example because a failover is under way. */
+    public void requestFailOver() {
+        try (AdminClient sentinel = sentinels.node(0).connect()) {
+            sentinel.send("SENTINEL", "FAILOVER", NAME);
+        } catch (IOException e) {
+            throw new UncheckedIOException(e);
+        }
     }
 
     /** Promotes a replica in an orderly way; returns when the Sentinels have another primary. */
@@ -166,7 +183,7 @@ public final class RedisSentinels implements AutoCloseable {
     public String address(String login) {
         return (isTls ? "rediss-sentinel://" : "redis-sentinel://") + login + sentinels.nodes()
                 .stream()
-                .map(node -> "127.0.0.1:" + place(node, isTls).port())
+                .map(node -> place(node, isTls).host() + ":" + place(node, isTls).port())
                 .collect(Collectors.joining(",")) + "/" + NAME;
     }
 
