@@ -217,6 +217,20 @@ class PromotionTest extends VirtualTest {
         assertState(NodeState.READY, client);
     }
 
+    /** It may be a promoted one. */
+    @Test
+    void aConnectedClientWaitsTheSilenceForAnyNewProcessThatShowsNoPromotion() {
+        VirtualWorld.Client client = endpoint();
+        failOver();
+        replica.constantReplicationId();
+        node(0).breakConnections();
+        world.await("connected to the new primary", 1_000, () -> status(client, 0).state() == NodeState.QUARANTINED);
+        world.runMs(SILENCE_MS - 1_000);
+        assertState(NodeState.QUARANTINED, client);
+        world.runMs(1_100);
+        assertState(NodeState.READY, client);
+    }
+
     @Test
     void aServerThatBecomesAReplicaHasNoVoteWithinASecond() {
         VirtualWorld.Client client = endpoint();

@@ -436,6 +436,10 @@ abstract class NodeLifecycle extends Voter {
             boolean isKnown = voteGuard.replicationId() != null;
             boolean isRestarted = voteGuard.onHandshake(runId, uptimeSeconds);
             boolean isPromoted = noteRole(shown.replication()) && isKnown && voteGuard.isPromotionQuarantined();
+            if (isRestarted && member == null && !shown.replication().isHistoryShown()) {
+                // It may be a promoted one, and would not show that.
+                voteGuard.onPromotion(silenceNs());
+            }
             sender.onHandshake(capabilities);
             view.wakeUpProblem = capabilities.wakeUpProblem();
             view.setEvictionProblem(capabilities.evictionProblem());

@@ -67,7 +67,7 @@ public final class VoteGuard {
         }
         if (longestNs > Math.max(restartNs, jumpNs)) {
             return Quarantine.until(promotionTimer.deadlineNs(),
-                    "the server was promoted from a replica and may lack locks of its master");
+                    "the server was promoted from a replica, or shows no history, and may lack locks of its master");
         }
         return jumpNs > restartNs
                 ? Quarantine.until(jumpTimer.deadlineNs(), jumpReason())
