@@ -257,7 +257,7 @@ public final class Simulation {
 
     private void checkFenced(SimWorker worker, long fencingToken, long startNs, List<Fenced> all) {
         boolean isOverlapPossible = plan.isGrantOrderOpen();
-        for (Fenced before : plan.isDataLost() || plan.isFailingOver() ? List.<Fenced>of() : all) {
+        for (Fenced before : plan.isDataLost() ? List.<Fenced>of() : all) {
             boolean isBefore = !isOverlapPossible || before.decidedNs - startNs < 0;
             if (before.token == fencingToken || isBefore && before.token > fencingToken) {
                 violate(worker + " got fencing token " + fencingToken + " after " + before.token);
