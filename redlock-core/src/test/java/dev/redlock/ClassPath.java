@@ -5,12 +5,23 @@ import java.net.MalformedURLException;
 import java.net.URL;
 import java.nio.file.Path;
 import java.util.Arrays;
+import java.util.List;
+import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.function.Predicate;
 
 /** The class path of the tests, for a class loader that finds a part of it. */
 final class ClassPath {
 
+    /** The end of a class loader unloads the native library of Netty, also for the other tests. */
+    private static final List<ClassLoader> KEPT = new CopyOnWriteArrayList<>();
+
     private ClassPath() {
+    }
+
+    /** Keeps a class loader with classes of Netty until the end of this process. */
+    static <T extends ClassLoader> T kept(T loader) {
+        KEPT.add(loader);
+        return loader;
     }
 
     /** @return the folders and jars that a condition accepts */

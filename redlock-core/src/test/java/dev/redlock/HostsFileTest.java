@@ -34,7 +34,7 @@ class HostsFileTest {
         /** The argument is the address of the node. */
         public static void main(String[] args) throws InterruptedException {
             try (Redlock redlock = Redlock.connect(new RedlockContext().nodes(args[0]))) {
-                AcquireOutcome outcome = redlock.tryAcquire("orders", Duration.ofSeconds(30));
+                AcquireOutcome outcome = redlock.acquire("orders", Duration.ofSeconds(30));
                 System.out.println(redlock.nodes());
                 System.out.println(outcome.isAcquired() ? outcome.lease().release() : outcome);
             }

@@ -23,7 +23,7 @@ class MetricsClassesTest {
 
     private static URLClassLoader withoutMicrometer() {
         URL[] places = ClassPath.places(place -> !place.contains("micrometer-"));
-        return new URLClassLoader(places, ClassLoader.getPlatformClassLoader());
+        return ClassPath.kept(new URLClassLoader(places, ClassLoader.getPlatformClassLoader()));
     }
 
     private static List<String> classesOfTheLibrary() throws Exception {

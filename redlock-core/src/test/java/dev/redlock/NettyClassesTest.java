@@ -37,7 +37,7 @@ class NettyClassesTest {
 
     /** Returns the description of the transport of a client that does not find some classes. */
     private static Object connectWithout(String hidden) throws Exception {
-        try (Without loader = new Without(hidden)) {
+        try (Without loader = ClassPath.kept(new Without(hidden))) {
             return loader.loadClass(AutoClient.class.getName()).getMethod("connect").invoke(null);
         }
     }

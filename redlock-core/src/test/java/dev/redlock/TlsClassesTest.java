@@ -32,7 +32,7 @@ class TlsClassesTest {
 
     @Test
     void aClientWithoutTlsLoadsNoClassOfTls() throws Exception {
-        try (Observed loader = new Observed(ClassPath.places(place -> true))) {
+        try (Observed loader = ClassPath.kept(new Observed(ClassPath.places(place -> true)))) {
             Class<?> main = loader.loadClass(PlainClient.class.getName());
             main.getMethod("run", String.class).invoke(null, "127.0.0.1:1");
             assertEquals(List.of(), loader.loaded());

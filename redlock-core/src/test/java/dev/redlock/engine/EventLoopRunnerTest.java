@@ -179,7 +179,7 @@ class EventLoopRunnerTest {
     void yieldAndSpinNeverBlock(IdlePolicy policy) throws InterruptedException {
         start(policy);
         runTask();
-        assertTrue(events.manyPolls.await(20, TimeUnit.SECONDS), "polls continue");
+        assertTrue(events.manyPolls.await(60, TimeUnit.SECONDS), "polls continue");
         assertTrue(events.sleeps.isEmpty(), events.sleeps::toString);
     }
 

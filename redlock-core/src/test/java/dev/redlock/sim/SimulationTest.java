@@ -513,8 +513,8 @@ class SimulationTest {
         ByteArrayOutputStream text = new ByteArrayOutputStream();
         AssertionError thrown = assertThrows(AssertionError.class, () -> simulation
                 .run(new PrintStream(text, true, StandardCharsets.UTF_8), () -> fail("it can be stopped")));
-        assertTrue(thrown.getMessage().contains("no event for 40 ms"), thrown.getMessage());
-        for (String part : List.of("no event for 40 ms", "seed 11: ", "node 0 acquire", getClass().getName())) {
+        assertTrue(thrown.getMessage().contains("no event for 400 ms"), thrown.getMessage());
+        for (String part : List.of("no event for 400 ms", "seed 11: ", "node 0 acquire", getClass().getName())) {
             assertTrue(text.toString(StandardCharsets.UTF_8).contains(part), () -> part + " in " + text);
         }
     }
@@ -534,7 +534,7 @@ class SimulationTest {
 
     private static Simulation stuck(Consumer<VirtualWorld> loop) {
         SimPlan plan = SimPlan.only(11);
-        plan.stuckMs = 40;
+        plan.stuckMs = 400;
         Simulation simulation = new Simulation(plan);
         simulation.world.after(1_000_000_000, () -> loop.accept(simulation.world));
         return simulation;

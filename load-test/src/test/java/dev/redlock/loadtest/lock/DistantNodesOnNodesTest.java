@@ -10,7 +10,6 @@ import dev.redlock.Redlock;
 import dev.redlock.RedlockContext;
 import dev.redlock.api.ReleaseOutcome;
 import dev.redlock.api.RestartGuardMode;
-import dev.redlock.cli.AdminClient;
 import dev.redlock.loadtest.Await;
 import dev.redlock.transport.NodeAddress;
 import dev.redlock.trial.faults.FaultProxy;
