@@ -5,6 +5,9 @@ import java.util.Arrays;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
+import java.util.function.IntPredicate;
+import java.util.stream.IntStream;
 
 /**
  * Records when each clock jumped ahead, and which client could detect it: an ideal clock watch over the TIME replies
@@ -59,6 +62,8 @@ final class SimClocks {
         private long deceivedNs;
         /** When the node was emptied whose uptime it had to believe. */
         private long believedNs = Long.MIN_VALUE;
+        /** By how much the clock had jumped at the last detection. */
+        private long jumpMs;
 
         private boolean isStep(long newSteppedMs) {
             return Math.abs(newSteppedMs - steppedMs) > SEEN_MS;
@@ -91,18 +96,19 @@ final class SimClocks {
         resumedNs.replace(client, Long.MAX_VALUE, nowNs);
     }
 
-    /** Returns whether a client that was suspended during its lease has not read enough clocks since then. */
-    private boolean isStillUnseen(String client, long sinceNs) {
+    /**
+     * Returns whether a client that was suspended during its lease has not read a clock since then of those on which
+     * the lease may rest.
+     */
+    boolean isSuspendUnseen(String client, long sinceNs, IntPredicate isGranted) {
         long atNs = resumedNs.getOrDefault(client, Long.MIN_VALUE);
         if (atNs < sinceNs) {
             return false;
         }
         Sight[] all = sights.get(client);
-        int seen = 0;
-        for (int i = 0; i < nodes.length; i++) {
-            seen += all != null && all[i] != null && all[i].executedNs >= atNs ? 1 : 0;
-        }
-        return nodes.length - seen > nodes.length / 2;
+        return IntStream.range(0, nodes.length)
+                .filter(isGranted)
+                .anyMatch(i -> all == null || all[i] == null || all[i].executedNs < atNs);
     }
 
     void onEmptied(int node, long nowNs, boolean isUptimeWrong) {
@@ -128,6 +134,7 @@ final class SimClocks {
             all[index] = firstSight(nodes[index], executedNs, steppedMs);
         } else {
             if (sight.isStep(steppedMs)) {
+                sight.jumpMs = steppedMs - sight.steppedMs;
                 sight.knownUntilNs = executedNs;
                 sight.hasDetected = true;
                 sight.detectedNs = sight.maybeDetectedNs == NOT_SEEN ? nowNs : sight.maybeDetectedNs;
@@ -192,8 +199,7 @@ final class SimClocks {
                 return true;
             }
         }
-        return isDeceived(one, otherSinceNs) || isDeceived(other, oneSinceNs) || isStillUnseen(one, oneSinceNs)
-                || isStillUnseen(other, otherSinceNs);
+        return isDeceived(one, otherSinceNs) || isDeceived(other, oneSinceNs);
     }
 
     /** Returns whether a client had to believe the wrong uptime of a node that had lost its keys. */
@@ -211,12 +217,23 @@ final class SimClocks {
 
     /**
      * Returns whether a client has detected a clock jump of a node, so that grants from before its quarantine has ended
-     * do not count. If the time of the detection is in doubt, the quarantine may have ended.
+     * do not count. If the time of the detection is in doubt, the quarantine may have ended. If all clocks have jumped
+     * alike, the client takes it for a suspend of its own, and the quarantine is short.
      */
     boolean isRevoked(String client, int node, long grantedNs) {
         Sight[] all = sights.get(client);
         Sight sight = all == null ? null : all[node];
-        return sight != null && sight.hasDetected && grantedNs - sight.detectedNs < maxTtlNs;
+        if (sight == null || !sight.hasDetected) {
+            return false;
+        }
+        boolean isCommon = nodes.length > 1 && Arrays.stream(all)
+                .allMatch(each -> each != null && each.hasDetected && each.jumpMs == sight.jumpMs);
+        long lastNs = Arrays.stream(all)
+                .filter(Objects::nonNull)
+                .mapToLong(each -> each.detectedNs)
+                .max()
+                .orElseThrow();
+        return grantedNs - sight.detectedNs < maxTtlNs && !(isCommon && grantedNs > lastNs);
     }
 
     /**

@@ -76,6 +76,12 @@ final class SimGrants {
         return sequence;
     }
 
+    /** Returns whether a node has granted a token. */
+    boolean hasGranted(int node, String token) {
+        Grant grant = nodes.get(node).get(token);
+        return grant != null && grant.heldAt > 0;
+    }
+
     /** Counts the nodes that have held a token at some time after a moment. */
     int heldCount(String token, long since) {
         int count = 0;

@@ -414,7 +414,8 @@ public final class Simulation {
     }
 
     private void checkPair(SimWorker one, SimWorker other) {
-        if (clocks.isExcused(one.client.name(), one.sinceNs(), other.client.name(), other.sinceNs())) {
+        if (clocks.isExcused(one.client.name(), one.sinceNs(), other.client.name(), other.sinceNs())
+                || isSuspendUnseen(one) || isSuspendUnseen(other)) {
             count("EXCUSED");
         } else if (plan.isKeyLossExcused && grants.isExplained(one.token(), revocationsOf(one), other.token(),
                 revocationsOf(other))) {
@@ -427,10 +428,17 @@ public final class Simulation {
     private void checkPair(Kept lock, SimWorker other) {
         SimGrants.Revocations revocations = (node, grantedNs) -> clocks.isRevoked(lock.client, node, grantedNs);
         if (!clocks.isExcused(lock.client, lock.sinceNs, other.client.name(), other.sinceNs())
+                && !isSuspendUnseen(other)
+                && !clocks.isSuspendUnseen(lock.client, lock.sinceNs, node -> grants.hasGranted(node, lock.token))
                 && !(plan.isKeyLossExcused
                         && grants.isExplained(lock.token, revocations, other.token(), revocationsOf(other)))) {
             violate(lock + " is kept, and held by " + other);
         }
+    }
+
+    private boolean isSuspendUnseen(SimWorker worker) {
+        return clocks.isSuspendUnseen(worker.client.name(), worker.sinceNs(),
+                node -> grants.hasGranted(node, worker.token()));
     }
 
     private SimGrants.Revocations revocationsOf(SimWorker worker) {
