@@ -282,8 +282,10 @@ public final class ScriptContract {
         assertTrue(bench.number(script, keys, withFloor) > 1_000_000, "the seed is higher");
         bench.with();
         bench.assertReply("9007199254740000", script, keys, arguments.replace(" 90000 0", " 90000 9007199254740000"));
-        bench.with("c -5");
-        bench.assertReply("FENCE", script, keys, withFloor);
+        for (String negative : new String[]{"-5", "-1"}) {
+            bench.with("c " + negative);
+            bench.assertReply("FENCE", script, keys, withFloor);
+        }
     }
 
     private static void countedGrant(Bench bench, String script, String keys, String arguments) {

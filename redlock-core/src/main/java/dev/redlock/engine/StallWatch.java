@@ -81,6 +81,10 @@ final class StallWatch implements Runnable {
         long lastNs = clock.nanoTime();
         while (!isClosed) {
             LockSupport.parkNanos(this, PERIOD_NS);
+            if (isClosed) {
+                // The loops end, and the class loader of the client may be closed.
+                return;
+            }
             long nowNs = clock.nanoTime();
             boolean isLate = nowNs - lastNs > PERIOD_NS + LATE_NS;
             lastNs = nowNs;

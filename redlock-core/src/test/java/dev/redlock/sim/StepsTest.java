@@ -133,6 +133,9 @@ class StepsTest {
     /** The runs have each kind of step, and each is more than a few. */
     @Test
     void runsHaveStepsOfEachKind() {
+        Set<String> kinds = Set.of("client", "ask", "win", "extend", "winExtension", "valid", "finish", "release", "keys",
+                "executeAcquire", "executeExtension", "executeRelease", "startRaise", "executeRaise", "expire", "drop",
+                "restart", "fresh", "mark", "failOver", "formerRenews", "formerEnds", "formerGrants", "formerLoses");
         Set<String> names = new HashSet<>();
         for (String run : new String[]{"fenced", "restarts", "lost keys", "fresh group"}) {
             Simulation simulation = new Simulation(StepRuns.plan(run, 1));
@@ -140,16 +143,14 @@ class StepsTest {
             simulation.run();
             assertNull(trace.rejected());
         }
-        for (long seed : new long[]{2, 14, 17}) {
+        // Some steps of a former master are rare.
+        for (long seed = 1; seed < 60 && !names.containsAll(kinds); seed++) {
             ClusterSimulation clusters = new ClusterSimulation(seed, ClusterSimulation.Silence.ALL_OBEY);
             StepTrace ofClusters = clusters.writeSteps("resource-2", step -> names.add(step.name()));
             clusters.run(10_000);
             assertNull(ofClusters.rejected());
         }
-        assertEquals(Set.of("client", "ask", "win", "extend", "winExtension", "valid", "finish", "release", "keys",
-                "executeAcquire", "executeExtension", "executeRelease", "startRaise", "executeRaise", "expire", "drop",
-                "restart", "fresh", "mark", "failOver", "formerRenews", "formerEnds", "formerGrants",
-                "formerLoses"), names);
+        assertEquals(kinds, names);
     }
 
     /** Observing a run does not change it. */
