@@ -171,6 +171,7 @@ class SentinelOnNodesTest {
                 tryAcquire(redlock).lease().release();
             }
             nodes.node(0).call("CLIENT", "KILL", "TYPE", "normal");
+            Await.until("disconnected", LIMIT_MS, () -> status(redlock).disconnectCount() > 0);
             awaitReady(redlock);
             tryAcquire(redlock).lease().release();
             group.sentinels().get(2).start();
