@@ -133,8 +133,9 @@ class StepsTest {
     /** The runs have each kind of step, and each is more than a few. */
     @Test
     void runsHaveStepsOfEachKind() {
-        Set<String> kinds = Set.of("client", "ask", "win", "extend", "winExtension", "valid", "finish", "release", "keys",
-                "executeAcquire", "executeExtension", "executeRelease", "startRaise", "executeRaise", "expire", "drop",
+        Set<String> kinds = Set.of("client", "ask", "win", "extend", "winExtension", "valid", "finish", "release",
+                "keys", "executeAcquire", "executeExtension", "executeRelease", "startRaise", "executeRaise", "expire",
+                "drop",
                 "restart", "fresh", "mark", "failOver", "formerRenews", "formerEnds", "formerGrants", "formerLoses");
         Set<String> names = new HashSet<>();
         for (String run : new String[]{"fenced", "restarts", "lost keys", "fresh group"}) {

@@ -105,8 +105,8 @@ final class ChaosOptions {
     boolean hasSentinels;
 
     @Option(names = "--without-min-replicas",
-            description = "The primary serves on without its replicas. With partitions the lock does not hold then, and "
-                    + "the run must fail: it shows that the audit detects it.")
+            description = "The primary serves on without its replicas. With partitions the lock does not hold then, "
+                    + "and the run must fail: it shows that the audit detects it.")
     boolean isWriteUnlimited;
 
     @Option(names = "--change-nodes",
