@@ -25,7 +25,7 @@ import org.junit.jupiter.params.provider.ValueSource;
  */
 class FenceOutOfRangeTest extends VirtualTest {
 
-    /** The counters of these tests are small numbers. With a restart guard, they would go on from the clock. */
+    /** The counters of these tests are small numbers. With a restart guard, they would continue from the clock. */
     @Override
     protected RedlockContext context() {
         return super.context().restartGuard(RestartGuardMode.OFF);

@@ -24,7 +24,7 @@ import org.junit.jupiter.params.provider.ValueSource;
 /** The fencing part of the engine: round trips, raises, fenced releases, and failures during a raise. */
 class FencedTest extends VirtualTest {
 
-    /** The counters of these tests are small numbers. With a restart guard, they would go on from the clock. */
+    /** The counters of these tests are small numbers. With a restart guard, they would continue from the clock. */
     @Override
     protected RedlockContext context() {
         return super.context().restartGuard(RestartGuardMode.OFF);

@@ -261,13 +261,12 @@ class LockScriptsOnNodesTest {
         String clock = "redis.call('TIME')[1]";
         assertEquals(1, script.split(Pattern.quote(clock), -1).length - 1, "the only read of the clock");
         return redis.call("EVAL", script.replace(clock, "'" + second + "'"), "2", resource, counter(resource), "token",
-                "60000", DAY_MS);
+                "60000", DAY_MS, "0");
     }
 
     private static Object acquireFenced(AdminClient redis, String resource) throws IOException {
         return redis.call("EVAL", script(CommandKind.ACQUIRE_FENCED), "2", resource, counter(resource), "token",
-                "60000",
-                DAY_MS);
+                "60000", DAY_MS, "0");
     }
 
     private static Object valued(AdminClient redis, CommandKind verb, String resource,

@@ -32,7 +32,7 @@ interface Guest {
         return 0;
     }
 
-    /** Returns the number from which a lower counter goes on, in the acquire of a fenced lock. */
+    /** Returns the number from which a lower counter continues, in the acquire of a fenced lock. */
     default long counterFloor() {
         return 0;
     }

@@ -1,7 +1,7 @@
 -- Takes the lock if nobody holds it, and counts the grant.
 -- KEYS[1] resource   KEYS[2] counter
 -- ARGV[1] token   ARGV[2] ttl in ms   ARGV[3] expiry of the counter in ms
--- ARGV[4] floor: a lower counter may have lost counts, and goes on from there
+-- ARGV[4] floor: a lower counter may have lost counts, and continues from there
 -- reply   v > 0               granted: the counter is v now; a counter that was missing starts at
 --                             (seconds since the epoch) * 2^20, so that a lost counter jumps forward
 --         -n, n >= 0          refused: another key exists for n ms more
