@@ -15,9 +15,9 @@ import dev.redlock.transport.ClusterAddress;
  * The client's own clock does not count.
  *
  * <p>A node that votes again may have lost counts: a promoted replica, or a server that was restarted with older data.
- * So counters continue at least from the second in which the last node began to vote, as if they were lost. The clock is
- * past every number that any node has reached before. The slots of a cluster begin to vote one by one, so there it is
- * the present second. Without a restart guard, nodes lose nothing.
+ * So counters continue at least from the second in which the last node began to vote, as if they were lost. The clock
+ * is past every number that any node has reached before. The slots of a cluster begin to vote one by one, so there it
+ * is the present second. Without a restart guard, nodes lose nothing.
  *
  * @threading event-loop-confined
  */

@@ -77,7 +77,7 @@ public abstract class LockRequest extends InFlightRequest implements SlotKey {
     /** @return the expiry of the counter, milliseconds. For fenced commands only. */
     public abstract long counterTtlMs();
 
-    /** @return the number from which a lower counter continues, as it may have lost counts. For fenced acquires only. */
+    /** @return the number from which a lower counter continues: it may have lost counts. For fenced acquires only. */
     public abstract long counterFloor();
 
     /** @return the highest counter value seen. For fenced commands only. */
