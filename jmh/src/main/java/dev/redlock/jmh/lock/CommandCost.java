@@ -44,6 +44,7 @@ public final class CommandCost implements Callable<Integer> {
     private static final String TOKEN = "a token of 20 bytes.";
     private static final String TTL_MS = "30000";
     private static final String COUNTER_TTL_MS = "86400000";
+    private static final String NO_FLOOR = "0";
     private static final String FENCE = "1857000000000000";
     private static final byte[] END = "$3\r\nend\r\n".getBytes(StandardCharsets.US_ASCII);
 
@@ -159,7 +160,7 @@ public final class CommandCost implements Callable<Integer> {
                     i -> command("EVALSHA", acquire, "1", resource(i), TOKEN, TTL_MS)),
             new Form("acquire_fenced", 1, Before.COUNTERS, 2,
                     i -> command("EVALSHA", acquireFenced, "2", resource(i), counter(i), TOKEN, TTL_MS,
-                            COUNTER_TTL_MS)),
+                            COUNTER_TTL_MS, NO_FLOOR)),
             new Form("release", 1, Before.LOCKS, 0, i -> command("EVALSHA", release, "1", resource(i), TOKEN)),
             releaseMany(2),
             releaseMany(8),
