@@ -11,7 +11,7 @@ import java.util.function.Supplier;
 /** Waits for a condition instead of for a time. */
 public final class Await {
 
-    private static final long LIMIT_NS = Duration.ofSeconds(20).toNanos();
+    private static final long LIMIT_NS = Duration.ofSeconds(60).toNanos();
     /** A thread that looks without a pause takes the processor from those whose work it awaits. */
     private static final long PAUSE_US = 200;
     private static final long LONG_PAUSE_US = 2_000;
@@ -22,7 +22,7 @@ public final class Await {
     private Await() {
     }
 
-    /** Polls the condition; fails after 20 s. */
+    /** Polls the condition; fails after 60 s. */
     public static void until(String what, BooleanSupplier condition) {
         until(() -> what, condition);
     }
@@ -31,7 +31,7 @@ public final class Await {
         long startNs = System.nanoTime();
         for (int i = 0; !condition.getAsBoolean(); i++) {
             if (System.nanoTime() - startNs > LIMIT_NS) {
-                fail("not within 20 s: " + what.get());
+                fail("not within 60 s: " + what.get());
             }
             pause(i < SHORT_PAUSES ? PAUSE_US : LONG_PAUSE_US);
         }

@@ -5,7 +5,7 @@ import java.util.concurrent.TimeUnit;
 
 /** Waits for conditions on real servers: looks again and again, up to a limit. */
 public final class Await {
-    private static final long LIMIT_NS = TimeUnit.SECONDS.toNanos(20);
+    private static final long LIMIT_NS = TimeUnit.SECONDS.toNanos(60);
     private static final long POLL_MS = 5;
 
     private Await() {

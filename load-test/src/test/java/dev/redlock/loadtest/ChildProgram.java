@@ -18,6 +18,8 @@ import java.util.stream.Stream;
 /** The program as a user runs it: a JVM of its own. */
 final class ChildProgram implements AutoCloseable {
     private static final long LIMIT_SECONDS = 60;
+    /** A JVM and its servers start within seconds; beside others, it takes many times as long. */
+    private static final long OUT_LIMIT_SECONDS = 120;
 
     private final Path folder;
     private final Path out;
@@ -165,9 +167,13 @@ final class ChildProgram implements AutoCloseable {
         }
     }
 
-    /** Reads standard output until it holds the text. */
+    /** Reads standard output until it holds the text, or the program ends. */
     void awaitOut(String text) throws Exception {
-        Await.until("standard output holds '" + text + "'", () -> out().contains(text));
+        Await.until("standard output holds '" + text + "'", TimeUnit.SECONDS.toMillis(OUT_LIMIT_SECONDS),
+                () -> !process.isAlive() || out().contains(text));
+        if (!out().contains(text)) {
+            throw new AssertionError("ended without '" + text + "': " + out());
+        }
     }
 
     String out() throws IOException {

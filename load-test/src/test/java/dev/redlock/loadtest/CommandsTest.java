@@ -1,5 +1,6 @@
 package dev.redlock.loadtest;
 
+import static org.junit.jupiter.api.Assertions.assertArrayEquals;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
@@ -15,6 +16,7 @@ import java.io.StringWriter;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.List;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.BeforeAll;
@@ -131,9 +133,13 @@ class CommandsTest {
         assertEquals(200, figures.get("leases").asInt(), root::toString);
         assertEquals(0, figures.get("lostLeases").asInt(), root::toString);
         double perSecond = figures.get("renewalsPerSecond").asDouble();
-        assertTrue(perSecond > 100 && perSecond < 400, root::toString);
-        int most = figures.get("renewalsPer100MsMax").asInt();
-        assertTrue(most > 0 && most < 100, "all leases were acquired together: " + root);
+        assertTrue(perSecond > 0 && perSecond < 600, "each about once in a second: " + root);
+        // RenewalSpreadTest shows how they are spread; a machine that stalls renews all that have become due at once.
+        int[] spread = Stream.of("Min", "P50", "P99", "Max")
+                .mapToInt(name -> figures.get("renewalsPer100Ms" + name).asInt())
+                .toArray();
+        assertArrayEquals(Arrays.stream(spread).sorted().toArray(), spread, root::toString);
+        assertTrue(spread[3] > 0 && spread[3] <= 400, root::toString);
         assertTrue(figures.get("clientCores").asDouble() > 0, root::toString);
         assertTrue(figures.get("bytesPerRenewal").isNumber(), root::toString);
         assertEquals(0, root.at("/series/0/figures/leases").asInt(), "without leases");
@@ -142,13 +148,14 @@ class CommandsTest {
 
     @Test
     void soakSamplesMemoryAndCounters() throws IOException {
-        JsonNode root = run("soak", "--nodes", "1", "--in-flight", "1", "--duration", "1500ms", "--sample", "100ms",
+        JsonNode root = run("soak", "--nodes", "1", "--in-flight", "1", "--duration", "2s", "--sample", "100ms",
                 "--warmup", "100ms", "--jvm-warmup", "100ms");
         JsonNode samples = root.at("/series/0/samples");
-        assertTrue(samples.size() >= 3, samples::toString);
-        assertTrue(samples.at("/0/values/heapAfterGcBytes").asDouble() > 0);
-        assertTrue(samples.at("/0/values/threads").asDouble() > 0);
-        assertTrue(samples.at("/1/values/outcome.ACQUIRED").asDouble() > 0);
+        // interruptedSoakWritesItsResultsSoFar awaits more of them.
+        assertFalse(samples.isEmpty(), root::toString);
+        assertTrue(samples.at("/0/values/heapAfterGcBytes").asDouble() > 0, samples::toString);
+        assertTrue(samples.at("/0/values/threads").asDouble() > 0, samples::toString);
+        assertTrue(samples.at("/0/values/outcome.ACQUIRED").asDouble() > 0, samples::toString);
         List<String> lines = Files.readAllLines(folder.resolve("run/samples.csv"));
         assertEquals(samples.size() + 1, lines.size());
         assertTrue(lines.get(0).startsWith("offsetMs,heapAfterGcBytes,"), lines.get(0));
@@ -159,10 +166,19 @@ class CommandsTest {
     void interruptedSoakWritesItsResultsSoFar() throws Exception {
         try (ChildProgram program = ChildProgram.start("soak", "--nodes", "1", "--in-flight", "1", "--duration", "1h",
                 "--sample", "100ms", "--warmup", "0ms", "--jvm-warmup", "0ms")) {
-            program.awaitLine("heap");
+            for (int i = 0; i < 3; i++) {
+                program.awaitLine("heap");
+            }
             program.signal("INT");
             assertEquals(130, program.awaitExit(), program::err);
-            assertTrue(program.results().toString().contains("results.json"), program::err);
+            JsonNode samples = new ObjectMapper().readTree(program.result("results.json")).at("/series/0/samples");
+            assertTrue(samples.size() >= 3, samples::toString);
+            double acquired = 0;
+            for (JsonNode sample : samples) {
+                assertTrue(sample.at("/values/outcome.ACQUIRED").asDouble() >= acquired, samples::toString);
+                acquired = sample.at("/values/outcome.ACQUIRED").asDouble();
+            }
+            assertTrue(acquired > samples.at("/0/values/outcome.ACQUIRED").asDouble(), samples::toString);
             assertEquals(List.of(), program.leftovers());
         }
     }

@@ -77,7 +77,7 @@ public final class ChaosWorkerCommand implements Callable<Integer> {
 
     @Override
     public Integer call() throws IOException, InterruptedException {
-        // Losing and finding nodes and quorums is expected; any other log message fails the run.
+        // Losing and finding nodes and quorums, and slow ones, is expected; any other log message fails the run.
         Logger.getLogger("").setLevel(Level.WARNING);
         LOG.setFilter(line -> !isExpected(new SimpleFormatter().formatMessage(line)));
         WorkerTally tally = new WorkerTally();
@@ -103,7 +103,8 @@ public final class ChaosWorkerCommand implements Callable<Integer> {
     private static boolean isExpected(String text) {
         return text.contains("quarantine") || text.startsWith("no quorum votes") || text.startsWith("a quorum votes")
                 || text.contains(" nodes vote; ") || text.contains("after a failover, the former primary")
-                || text.contains("Sentinel") || text.contains("does not vote");
+                || text.contains("Sentinel") || text.contains("does not vote")
+                || text.contains("the node is too far away or too slow");
     }
 
     private RedlockContext context() {

@@ -8,6 +8,7 @@ import dev.redlock.Redlock;
 import dev.redlock.RedlockContext;
 import dev.redlock.ResourceKey;
 import dev.redlock.api.RestartGuardMode;
+import dev.redlock.loadtest.Await;
 import dev.redlock.loadtest.rig.CallbackLane;
 import dev.redlock.trial.nodes.RedisNode;
 import dev.redlock.trial.nodes.RedisNodes;
@@ -24,6 +25,13 @@ class UncontendedCommandsTest {
 
     private static final int LANES = 64;
     private static final int CYCLES = 200;
+    /**
+     * Above these limits the client sends a late node nothing. It then retains a release, and its next attempt meets
+     * the key of the last one: refusals that no other client causes.
+     */
+    private static final int UNANSWERED_MAX = 1 << 22;
+    private static final int UNSENT_BYTES_MAX = 1 << 30;
+    private static final long LATE_MS = 120_000;
     private static final Duration DURATION = Duration.ofMillis(Long.getLong("uncontended.ms", 1_000));
 
     /** The kinds of locks. */
@@ -62,11 +70,12 @@ class UncontendedCommandsTest {
     /** No attempt registers for a push or takes a ticket. */
     @ParameterizedTest
     @EnumSource
-    void locksThatNobodyElseWantsNeverUseTheCommandsOfWaiters(Kind kind) {
+    void locksThatNobodyElseWantsNeverUseTheCommandsOfWaiters(Kind kind) throws Exception {
         try (RedisNodes nodes = RedisNodes.start(3);
                 Redlock redlock = Redlock.connect(new RedlockContext().nodes(nodes.addresses())
                         .restartGuard(RestartGuardMode.OFF)
-                        .nodeTimeout(Duration.ofSeconds(5)))) {
+                        .nodeTimeout(Duration.ofSeconds(10))
+                        .nodeBackPressure(UNANSWERED_MAX, UNSENT_BYTES_MAX))) {
             AcquireOptions options = AcquireOptions.ofTtl(Duration.ofSeconds(30)).waitUpTo(Duration.ofSeconds(20));
             List<CallbackLane> lanes = IntStream.range(0, LANES)
                     .mapToObj(i -> new CallbackLane(redlock, kind.key(redlock, i), kind.of(options)))
@@ -82,9 +91,11 @@ class UncontendedCommandsTest {
             assertEquals(0, calls(nodes, "incrby"), "tickets");
             // The handshake may set a mark and probe for commands.
             long attempts = 3 * cycles * (kind == Kind.SET ? 2 : 1);
-            // A node that is late may not have got the last ones.
+            // A node that is late executes the last ones now.
+            Await.until("all nodes have executed " + attempts + " attempts", LATE_MS,
+                    () -> keysSet(nodes) >= attempts);
             long more = keysSet(nodes) - attempts;
-            assertTrue(more >= -attempts / 3 && more <= 20, "one attempt for each cycle, and " + more);
+            assertTrue(more <= 20, "one attempt for each cycle, and " + more);
         }
     }
 }
