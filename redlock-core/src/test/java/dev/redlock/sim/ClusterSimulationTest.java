@@ -20,7 +20,7 @@ class ClusterSimulationTest {
 
     private static final int SEEDS = Math.max(5, Integer.getInteger("sim.seeds", 60) / 10);
     /** One seed in thirty finds the violation; this one did when it was chosen, so it usually ends at once. */
-    private static final int FIRST_SEED_OF_THE_PROOF = 16;
+    private static final int FIRST_SEED_OF_THE_PROOF = 52;
     private static final int SEEDS_OF_THE_PROOF = 90;
     private static ResourceLeakDetector.Level level;
 

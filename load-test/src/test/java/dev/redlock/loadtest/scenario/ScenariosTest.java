@@ -15,9 +15,16 @@ import org.junit.jupiter.api.Assumptions;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.api.parallel.Execution;
+import org.junit.jupiter.api.parallel.ExecutionMode;
+import org.junit.jupiter.api.parallel.ResourceLock;
 import picocli.CommandLine;
 
-/** Each scenario of docs/internals/is-it-safe.md on real nodes; the scenarios check their own events. */
+/**
+ * Each scenario of docs/internals/is-it-safe.md on real nodes; the scenarios check their own events. Most of a scenario
+ * is waiting, so they overlap.
+ */
+@Execution(ExecutionMode.CONCURRENT)
 class ScenariosTest {
     private static final String CLOCK_LIBRARY = "redlock.libfaketime";
 
@@ -84,6 +91,7 @@ class ScenariosTest {
     }
 
     @Test
+    @ResourceLock(CLOCK_LIBRARY)
     void clockJumpLosesTheLeaseInTime() throws Exception {
         Optional<String> missing = named("clock-jump").missing();
         Assumptions.assumeTrue(missing.isEmpty(), missing::toString);
@@ -91,6 +99,7 @@ class ScenariosTest {
     }
 
     @Test
+    @ResourceLock(CLOCK_LIBRARY)
     void unplayableScenarioIsReportedAsNotPlayed(@TempDir Path folder) {
         String library = System.getProperty(CLOCK_LIBRARY);
         System.setProperty(CLOCK_LIBRARY, folder.resolve("none").toString());

@@ -14,8 +14,6 @@ final class DeposedPrimaryProbe {
     /** A primary and two replicas. */
     static final int SERVERS = 3;
     private static final int MAX_LAG_S = 2;
-    /** Each begins at another moment of the server's seconds. */
-    private static final int ROUNDS = 4;
 
     private final NodeNetwork network;
     private final RedisNodes nodes;
@@ -30,7 +28,8 @@ final class DeposedPrimaryProbe {
     /**
      * Cuts the replicas of a primary off, all or one of them, and fails if it serves for longer than the bound.
      *
-     * @param args the prefix of the network
+     * @param args the prefix of the network, and the number of rounds; each begins at another moment of the server's
+     *             seconds
      */
     public static void main(String[] args) throws Exception {
         NodeNetwork network = new NodeNetwork(args[0], SERVERS);
@@ -47,7 +46,7 @@ final class DeposedPrimaryProbe {
                     .config("min-replicas-max-lag " + MAX_LAG_S);
             try (RedisNodes nodes = RedisNodes.start(context)) {
                 DeposedPrimaryProbe probe = new DeposedPrimaryProbe(network, nodes);
-                for (int round = 0; round < ROUNDS; round++) {
+                for (int round = 0; round < Integer.parseInt(args[1]); round++) {
                     probe.measure(round, "hz " + hz);
                 }
             }

@@ -8,6 +8,7 @@ import java.nio.file.Path;
 import java.util.List;
 import java.util.Optional;
 import org.junit.jupiter.api.Assumptions;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
@@ -15,8 +16,19 @@ import org.junit.jupiter.api.Timeout;
 @Timeout(120)
 class DeposedPrimaryTest {
 
+    /** Once cut off alone, and once from one replica, for each setting. */
     @Test
     void aPrimaryWithoutItsReplicasStopsWithinTheBound() throws Exception {
+        measure(2);
+    }
+
+    @Test
+    @Tag("release")
+    void aPrimaryWithoutItsReplicasStopsWithinTheBoundInMoreRounds() throws Exception {
+        measure(8);
+    }
+
+    private static void measure(int rounds) throws Exception {
         RequiredNodes.start(Source.PATH, 1).close();
         Optional<String> refusal = NodeNetwork.refusal();
         Assumptions.assumeTrue(refusal.isEmpty(), () -> refusal.orElseThrow());
@@ -24,7 +36,7 @@ class DeposedPrimaryTest {
         List<String> program = List.of(Path.of(System.getProperty("java.home"), "bin", "java").toString(),
                 "-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-cp",
                 System.getProperty("surefire.test.class.path", System.getProperty("java.class.path")),
-                DeposedPrimaryProbe.class.getName(), prefix);
+                DeposedPrimaryProbe.class.getName(), prefix, Integer.toString(rounds));
         assertEquals(0, NetworkRun.run(prefix, DeposedPrimaryProbe.SERVERS, program));
     }
 }
