@@ -27,10 +27,10 @@ import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
-/** Seeds 1 to 60 of the simulator, and proof that its checks can fail. */
+/** Seeds 1 to 40 of the simulator, and proof that its checks can fail. */
 class SimulationTest {
 
-    private static final int SEEDS = Integer.getInteger("sim.seeds", 60);
+    private static final int SEEDS = Integer.getInteger("sim.seeds", 40);
     /** A proof that a check can fail ends at the first violation. */
     private static final int SEEDS_OF_A_PROOF = 15;
     /** For each rule whose faults are chosen. */
