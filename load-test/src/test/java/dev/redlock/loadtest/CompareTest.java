@@ -7,8 +7,10 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
+import dev.redlock.trial.nodes.RedisNode;
 import dev.redlock.trial.nodes.RedisNodes;
 import dev.redlock.trial.nodes.RedisNodesContext;
+import dev.redlock.trial.nodes.RedisReplicas;
 import dev.redlock.trial.nodes.RequiredNodes;
 import dev.redlock.trial.nodes.Source;
 import java.io.PrintWriter;
@@ -109,6 +111,66 @@ class CompareTest {
         RequiredNodes.start(new RedisNodesContext().count(1)).close();
         assertNotEquals(0, run(folder.resolve("run"), "--driver", "set-nx", "--consensus-data", "no/such"));
         assertTrue(err.toString().contains("--consensus-data is no/such: there is no such folder"), err::toString);
+    }
+
+    @Test
+    void waitsForReplicasAreCountedByThePrimary(@TempDir Path folder) throws Exception {
+        RequiredNodes.start(Source.PATH, 1).close();
+        int code = run(folder.resolve("run"), "--driver", "redlock-blocking,redisson-single,redisson-wait", "--nodes",
+                "1", "--replicas", "1", "--source", "path", "--in-flight", "2", "--repetitions", "1");
+        assertEquals(0, code, () -> out.toString() + err);
+        assertTrue(Pattern.compile("(?m)^redisson-wait .* 2\\.[0-9]+ WAIT per cycle$").matcher(out.toString()).find(),
+                out::toString);
+        assertEquals(1, Pattern.compile("WAIT per cycle").matcher(out.toString()).results().count(), out::toString);
+        JsonNode result = new ObjectMapper().readTree(folder.resolve("run/results.json").toFile());
+        assertEquals("1", result.get("options").get("replicas").asText());
+        assertTrue(result.get("notes").toString().contains("the first node had 1 replica"), result.get("notes")::toString);
+        for (JsonNode one : result.get("series")) {
+            JsonNode waits = one.get("figures").path("waitsPerCycle");
+            assertEquals(one.get("spec").get("driver").asText().equals("redisson-wait"), waits.asDouble() >= 2,
+                    one::toString);
+        }
+    }
+
+    /** A server that has no replica, or no WAIT, would be measured as if it had waited. */
+    @Test
+    void driverThatWaitsForReplicasIsRefusedWithoutThem(@TempDir Path folder) throws Exception {
+        String[] waiting = {"--driver", "redisson-wait", "--nodes", "1", "--in-flight", "2", "--repetitions", "1"};
+        assertEquals(2, run(folder.resolve("none"), waiting));
+        assertTrue(err.toString().contains("--driver redisson-wait waits for replicas: add --replicas 1"),
+                err::toString);
+        assertEquals(2, Main.run(new PrintWriter(out, true), new PrintWriter(err, true), "latency", "--driver",
+                "redisson-wait"));
+        assertTrue(err.toString().contains("whose use it verifies: use compare"), err::toString);
+        RedisNodesContext context = new RedisNodesContext().count(3).config("repl-diskless-sync-delay 0");
+        try (RedisNodes nodes = RequiredNodes.start(context);
+                RedisNodes crippled = RequiredNodes.start(new RedisNodesContext().count(1)
+                        .config("rename-command WAIT \"\"")
+                        .config("repl-diskless-sync-delay 0"))) {
+            assertEquals(3, run(folder.resolve("alone"), given(nodes.addresses()[0], waiting)));
+            assertTrue(err.toString().contains(nodes.addresses()[0] + " has no replica that is in step"),
+                    err::toString);
+            replicate(nodes, 1, nodes.node(0));
+            assertEquals(0, run(folder.resolve("given"), given(nodes.addresses()[0], waiting)),
+                    () -> out.toString() + err);
+            assertTrue(out.toString().contains(" WAIT per cycle"), out::toString);
+            replicate(nodes, 2, crippled.node(0));
+            assertEquals(3, run(folder.resolve("crippled"), given(crippled.addresses()[0], waiting)));
+            assertTrue(err.toString().contains(crippled.addresses()[0] + " answers WAIT with ERR unknown command"),
+                    err::toString);
+        }
+    }
+
+    private static void replicate(RedisNodes nodes, int replica, RedisNode primary) throws Exception {
+        nodes.node(replica).call("REPLICAOF", primary.address().host(), Integer.toString(primary.address().port()));
+        Await.until("a replica is in step",
+                () -> RedisReplicas.inStep(String.valueOf(primary.call("INFO", "replication"))) == 1);
+    }
+
+    private static String[] given(String address, String... args) {
+        List<String> all = new ArrayList<>(List.of(args));
+        all.addAll(List.of("--fresh", "--addresses", address));
+        return all.toArray(String[]::new);
     }
 
     private int run(Path output, String... args) {

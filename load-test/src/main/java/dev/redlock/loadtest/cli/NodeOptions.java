@@ -9,6 +9,7 @@ import dev.redlock.trial.nodes.RedisNodesContext;
 import dev.redlock.trial.nodes.Source;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Optional;
 import java.util.stream.Collectors;
 import picocli.CommandLine;
 import picocli.CommandLine.Mixin;
@@ -160,6 +161,16 @@ public final class NodeOptions {
             RedisCluster.enabled(context, CLUSTER_NODE_TIMEOUT_MS);
         }
         return source == null ? context : context.source(source);
+    }
+
+    /** Replicas of the nodes, on the same processor cores; their number and their source are open. */
+    public RedisNodesContext replicas() {
+        return new RedisNodesContext().pin(pin.pin());
+    }
+
+    /** The source that was asked for. */
+    public Optional<Source> source() {
+        return servers.isEmpty() ? Optional.ofNullable(source) : Optional.of(Source.GIVEN);
     }
 
     /** Whether the nodes cannot have held locks before. */

@@ -2,6 +2,7 @@ package dev.redlock.loadtest.compare;
 
 import dev.redlock.cli.AdminClient;
 import dev.redlock.cli.ClientTls;
+import dev.redlock.cli.Counted;
 import dev.redlock.cli.Options;
 import dev.redlock.cli.TlsFileOptions;
 import dev.redlock.loadtest.cli.BuildVersion;
@@ -17,6 +18,9 @@ import dev.redlock.loadtest.result.SeriesResult;
 import dev.redlock.loadtest.result.SeriesSpec;
 import dev.redlock.transport.NodeAddress;
 import dev.redlock.trial.nodes.NodeUris;
+import dev.redlock.trial.nodes.RedisNodesContext;
+import dev.redlock.trial.nodes.RedisReplicas;
+import dev.redlock.trial.nodes.Source;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -28,6 +32,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.OptionalDouble;
+import java.util.OptionalLong;
 import java.util.Set;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.function.Consumer;
@@ -49,30 +54,56 @@ import picocli.CommandLine.Option;
             "  load-test compare --driver redlock,redlock-blocking --in-flight 1,16,64",
             "  load-test compare --driver redlock-scripts-each,lettuce-scripts --nodes 5",
             "  load-test compare --driver redlock,lettuce-batched --rate 5000,20000",
-            "  load-test compare --driver redlock-blocking,etcd,zookeeper"})
+            "  load-test compare --driver redlock-blocking,etcd,zookeeper",
+            "  load-test compare --driver redisson-single,redisson-wait --replicas 1"})
 public final class CompareCommand extends LabCommand {
     /** Options for the nodes and for the whole run; the driver processes get all others. */
     private static final Set<String> OWN_OPTIONS = Set.of("--driver", "--nodes", "--addresses", "--source",
             "--pin", "--unix-sockets", "--tls", "--tls-ca", "--tls-cert", "--tls-key", "--delay", "--fresh", "--output",
-            "--repetitions", "--consensus-data");
+            "--repetitions", "--consensus-data", "--replicas");
+    private static final int REPLICAS_MAX = 5;
 
     @Option(names = "--consensus-data", paramLabel = "FOLDER", defaultValue = "${sys:java.io.tmpdir}",
             description = "Folder for the data of the servers of etcd and ZooKeeper, which write each change to disk: "
                     + "/dev/shm leaves the disk out of the figures (default: ${DEFAULT-VALUE}).")
     private Path consensusData;
 
+    @Option(names = "--replicas", paramLabel = "COUNT", defaultValue = "0",
+            description = "Replicas of each started node, 0 to 5. Their CPU time counts as that of the servers. The "
+                    + "driver redisson-wait waits for them (default: ${DEFAULT-VALUE}).")
+    private int replicas;
+
     private final List<DriverProcess> processes = new CopyOnWriteArrayList<>();
     private List<String> driverArguments = List.of();
     private List<LockDriver> drivers = List.of();
     private final List<String> skipped = new ArrayList<>();
     private PeerServers servers;
+    /** Null without replicas. */
+    private RedisReplicas attached;
 
     @Override
     protected void check(CommandLine line) {
+        checkReplicas(line);
         Options.require(line, nodeOptions.clusterShards == 0,
                 "--cluster-shards: compare measures over single masters; use throughput or latency");
         checkServices(line);
         driverArguments = Invocation.arguments(line, OWN_OPTIONS);
+    }
+
+    private void checkReplicas(CommandLine line) {
+        Options.requireRange(line, "--replicas", replicas, 0, REPLICAS_MAX);
+        Options.require(line, replicas * nodeOptions.countMax() <= RedisNodesContext.COUNT_MAX, "--replicas "
+                + replicas + " with " + Counted.of(nodeOptions.countMax(), "node") + ": at most "
+                + RedisNodesContext.COUNT_MAX + " replicas are started");
+        boolean isGiven = nodeOptions.source().equals(Optional.of(Source.GIVEN));
+        Options.require(line, replicas == 0 || !isGiven,
+                "--replicas is for nodes that load-test starts: servers named with --addresses keep their own");
+        Options.require(line, replicas == 0 || !nodeOptions.source().equals(Optional.of(Source.CONTAINER)),
+                "--replicas: nodes in containers get none; choose --source path or embedded");
+        for (LockDriver driver : clientOptions.drivers()) {
+            Options.require(line, !driver.isWaitingForReplicas() || replicas > 0 || isGiven,
+                    "--driver " + driver.name() + " waits for replicas: add --replicas 1");
+        }
     }
 
     private void checkServices(CommandLine line) {
@@ -80,7 +111,7 @@ public final class CompareCommand extends LabCommand {
             if (driver.service().isEmpty()) {
                 continue;
             }
-            for (String option : List.of("--addresses", "--delay", "--pin")) {
+            for (String option : List.of("--addresses", "--delay", "--pin", "--replicas")) {
                 Options.require(line, !line.getParseResult().hasMatchedOption(option), option + " is for Redis and "
                         + "Valkey only, so a comparison with " + driver.name() + " would not be fair: leave it out");
             }
@@ -108,8 +139,11 @@ public final class CompareCommand extends LabCommand {
         lab.note(singleNodeNote());
         List<String> arguments = new ArrayList<>(driverArguments);
         arguments.addAll(TlsFileOptions.arguments(lab.tlsFiles()));
-        try (PeerServers started = new PeerServers(consensusData, lab::note)) {
+        try (PeerServers started = new PeerServers(consensusData, lab::note);
+                RedisReplicas replicating = replicas == 0 ? null : lab.replicate(replicas)) {
             servers = started;
+            attached = replicating;
+            checkWaits();
             // One after the other: JVMs that start at the same time slow each other down.
             for (LockDriver driver : drivers) {
                 DriverProcess process = DriverProcess.start(driver, arguments);
@@ -129,6 +163,24 @@ public final class CompareCommand extends LabCommand {
                 process.close();
             }
         }
+    }
+
+    private void checkWaits() throws IOException {
+        if (attached != null) {
+            lab.note(attached + ", in step before the first measurement; the CPU of the servers includes theirs");
+        }
+        for (LockDriver driver : drivers) {
+            if (driver.isWaitingForReplicas()) {
+                lab.note(driver.name() + " waits until replicas confirm each acquire and each release; the first node "
+                        + "had "
+                        + Counted.of(WaitCount.requireReplicas(driver.name(), primary(), lab.tlsFiles()), "replica"));
+            }
+        }
+    }
+
+    /** The node of the drivers that lock on one. */
+    private NodeAddress primary() {
+        return lab.addresses(1).get(0);
     }
 
     /** Drivers whose servers or libraries are missing are left out, and the report says so. */
@@ -181,19 +233,54 @@ public final class CompareCommand extends LabCommand {
                 LockDriver driver = drivers.get(i);
                 SeriesSpec spec = loadOptions.steps(driver.name(), nodeCount, repetition).get(step);
                 OptionalDouble before = serverCpuUs(driver, nodeCount);
+                OptionalLong waitsBefore = waits(driver);
                 Optional<SeriesResult> measured = ask(driver, processes.get(i), DriverTask.Kind.SERIES, spec,
                         spec.title(), loadOptions.warmup.plus(loadOptions.duration).toMillis());
                 if (measured.isPresent()) {
-                    lab.add(withServerCpu(measured.get(), before, serverCpuUs(driver, nodeCount)));
+                    OptionalDouble after = serverCpuUs(driver, nodeCount);
+                    lab.add(withWaits(withServerCpu(measured.get(), before, after), waitsBefore, waits(driver)));
                 }
             }
         }
     }
 
+    /** The count of the primary so far; empty for a driver that does not wait for replicas. */
+    private OptionalLong waits(LockDriver driver) throws IOException {
+        return driver.isWaitingForReplicas()
+                ? OptionalLong.of(WaitCount.of(driver.name(), primary(), lab.tlsFiles()))
+                : OptionalLong.empty();
+    }
+
+    /** Fails the run unless the primary has counted a WAIT for each acquire and for each release. */
+    private SeriesResult withWaits(SeriesResult one, OptionalLong before, OptionalLong after) {
+        long acquires = sum(one.tally().acquires());
+        if (before.isEmpty() || after.isEmpty() || acquires == 0) {
+            return one;
+        }
+        long waits = after.getAsLong() - before.getAsLong();
+        long due = acquires + sum(one.tally().releases());
+        if (waits < due) {
+            lab.fail(one.spec().title() + ": node " + primary() + " counted " + waits + " WAIT, and " + due
+                    + " acquires and releases had to wait for replicas");
+        }
+        Map<String, Double> figures = new LinkedHashMap<>(one.figures());
+        figures.put(CompareTable.WAITS, (double) waits / acquires);
+        return one.with(figures, one.cost());
+    }
+
+    private static long sum(Map<String, Long> byOutcome) {
+        return byOutcome.values().stream().mapToLong(Long::longValue).sum();
+    }
+
     private OptionalDouble serverCpuUs(LockDriver driver, int nodeCount) throws IOException, InterruptedException {
-        return driver.service().isPresent()
-                ? servers.of(driver.service().get(), nodeCount).cpuUs()
-                : ServerCpu.us(lab.addresses(nodeCount), lab.tlsFiles());
+        if (driver.service().isPresent()) {
+            return servers.of(driver.service().get(), nodeCount).cpuUs();
+        }
+        List<NodeAddress> all = new ArrayList<>(lab.addresses(nodeCount));
+        if (attached != null) {
+            all.addAll(attached.addresses(nodeCount));
+        }
+        return ServerCpu.us(all, lab.tlsFiles());
     }
 
     /** Empty after a warm-up, and after an error, which fails the run. */
@@ -217,7 +304,7 @@ public final class CompareCommand extends LabCommand {
     }
 
     private static SeriesResult withServerCpu(SeriesResult one, OptionalDouble beforeUs, OptionalDouble afterUs) {
-        long cycles = one.tally().acquires().values().stream().mapToLong(Long::longValue).sum();
+        long cycles = sum(one.tally().acquires());
         if (beforeUs.isEmpty() || afterUs.isEmpty() || cycles == 0) {
             return one;
         }

@@ -23,6 +23,9 @@ final class CompareTable {
     /** CPU time of one cycle on the servers, all nodes together, warm-up included. */
     static final String SERVER_CPU = "serverCpuUsPerCycle";
 
+    /** The WAIT commands that the primary counted for each cycle, warm-up included. */
+    static final String WAITS = "waitsPerCycle";
+
     static String of(RunResult result) {
         Map<String, Map<String, List<SeriesResult>>> blocks = new LinkedHashMap<>();
         for (SeriesResult one : result.series()) {
@@ -66,12 +69,17 @@ final class CompareTable {
                 median(Spread.of(runs, one -> one.cost().cpuUsPerCycle()), "%.1f"),
                 median(Spread.of(runs, one -> one.cost().allocatedBytesPerCycle()), "%.0f"),
                 median(Spread.of(runs, one -> one.figures().get(SERVER_CPU)), "%.1f"),
-                localGrants(runs) + (isFailed ? "  FAIL" : ""));
+                localGrants(runs) + waits(runs) + (isFailed ? "  FAIL" : ""));
     }
 
     private static String localGrants(List<SeriesResult> runs) {
         Spread share = Spread.of(runs, one -> one.figures().get(LoadResult.LOCAL_GRANT_SHARE));
         return share == null ? "" : String.format(Locale.ROOT, "  %.3f %% local grants", 100 * share.median());
+    }
+
+    private static String waits(List<SeriesResult> runs) {
+        Spread waits = Spread.of(runs, one -> one.figures().get(WAITS));
+        return waits == null ? "" : String.format(Locale.ROOT, "  %.2f WAIT per cycle", waits.median());
     }
 
     private static String latency(List<SeriesResult> runs, String operation, double percentile) {

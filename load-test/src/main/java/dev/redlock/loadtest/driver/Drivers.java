@@ -33,11 +33,12 @@ public final class Drivers {
                     lettuce("lettuce-scripts", spec -> LettuceSession.batches(spec, true)),
                     redisson("redisson", RedissonSession.Kind.RED_LOCK),
                     redisson("redisson-single", RedissonSession.Kind.SINGLE),
+                    redisson("redisson-wait", RedissonSession.Kind.SINGLE_WAIT),
                     redisson("redisson-fenced", RedissonSession.Kind.FENCED),
-                    new Peer("jedis", () -> LibraryVersion.of("Jedis", "redis.clients", "jedis"), true,
+                    new Peer("jedis", () -> LibraryVersion.of("Jedis", "redis.clients", "jedis"), true, false,
                             Optional.empty(), Set.of(DriverOption.TLS), JedisSession::open),
-                    new Peer("set-nx", () -> "the published pattern over a JDK socket", false, Optional.empty(),
-                            Set.of(DriverOption.TLS), SetNxSession::open),
+                    new Peer("set-nx", () -> "the published pattern over a JDK socket", false, false,
+                            Optional.empty(), Set.of(DriverOption.TLS), SetNxSession::open),
                     consensus("etcd", ConsensusService.ETCD, "jetcd", "io.etcd", "jetcd-core"),
                     consensus("zookeeper", ConsensusService.ZOOKEEPER, "Curator", "org.apache.curator",
                             "curator-recipes")))
@@ -45,11 +46,11 @@ public final class Drivers {
     static final List<String> NAMES = ALL.stream().map(LockDriver::name).toList();
     /**
      * The drivers that {@code compare} measures by default: all but those that send the same commands as another one,
-     * those of options, and those that need other servers.
+     * those of options, and those that need other servers or replicas.
      */
     public static final List<String> COMPARED = NAMES.stream()
             .filter(name -> !List.of("redlock-watched", "redlock-retained", "redlock-scripts-each", "redlock-thrifty",
-                    "redlock-each", "lettuce-scripts", "redisson-fenced", "etcd", "zookeeper").contains(name))
+                    "redlock-each", "lettuce-scripts", "redisson-wait", "redisson-fenced", "etcd", "zookeeper").contains(name))
             .toList();
 
     /** @threading any thread */
@@ -59,8 +60,8 @@ public final class Drivers {
     }
 
     /** @threading immutable */
-    private record Peer(String name, Supplier<String> versions, boolean isQuorum, Optional<ConsensusService> service,
-            Set<DriverOption> options, Opener opener) implements LockDriver {
+    private record Peer(String name, Supplier<String> versions, boolean isQuorum, boolean isWaitingForReplicas,
+            Optional<ConsensusService> service, Set<DriverOption> options, Opener opener) implements LockDriver {
         @Override
         public String version() {
             return versions.get();
@@ -73,13 +74,13 @@ public final class Drivers {
     }
 
     private static LockDriver lettuce(String name, Opener opener) {
-        return new Peer(name, () -> LibraryVersion.of("Lettuce", "io.lettuce", "lettuce-core"), true, Optional.empty(),
-                Set.of(DriverOption.TLS), opener);
+        return new Peer(name, () -> LibraryVersion.of("Lettuce", "io.lettuce", "lettuce-core"), true, false,
+                Optional.empty(), Set.of(DriverOption.TLS), opener);
     }
 
     private static LockDriver redisson(String name, RedissonSession.Kind kind) {
         return new Peer(name, () -> LibraryVersion.of("Redisson", "org.redisson", "redisson"),
-                kind == RedissonSession.Kind.RED_LOCK, Optional.empty(),
+                kind == RedissonSession.Kind.RED_LOCK, kind == RedissonSession.Kind.SINGLE_WAIT, Optional.empty(),
                 kind == RedissonSession.Kind.FENCED
                         ? Set.of(DriverOption.TLS, DriverOption.WAIT, DriverOption.FENCED)
                         : Set.of(DriverOption.TLS, DriverOption.WAIT),
@@ -88,7 +89,7 @@ public final class Drivers {
 
     private static LockDriver consensus(String name, ConsensusService service, String title, String group,
             String artifact) {
-        return new Peer(name, () -> LibraryVersion.of(title, group, artifact), true, Optional.of(service),
+        return new Peer(name, () -> LibraryVersion.of(title, group, artifact), true, false, Optional.of(service),
                 Set.of(DriverOption.WAIT), spec -> {
                     try {
                         return ((Opener) service.driver().getDeclaredConstructor().newInstance()).open(spec);

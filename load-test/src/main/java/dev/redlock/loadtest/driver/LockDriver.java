@@ -36,6 +36,11 @@ public interface LockDriver {
         return Duration.ZERO;
     }
 
+    /** Whether it waits until replicas of the first node have each lock, so that it needs a node with replicas. */
+    default boolean isWaitingForReplicas() {
+        return false;
+    }
+
     /** Whether it retains locks after their release, so that a release without the nodes succeeds. */
     default boolean isRetaining() {
         return false;

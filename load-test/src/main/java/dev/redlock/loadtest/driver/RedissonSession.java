@@ -15,7 +15,9 @@ import org.redisson.RedissonFencedLock;
 import org.redisson.api.RLock;
 import org.redisson.api.RedissonClient;
 import org.redisson.config.Config;
+import org.redisson.config.ReadMode;
 import org.redisson.config.SslProvider;
+import org.redisson.config.SubscriptionMode;
 
 /**
  * Redisson's own locks: its RedLock, or one of its locks on the first node. It has a client for each node, with the
@@ -31,6 +33,12 @@ final class RedissonSession implements LockSession {
         RED_LOCK,
         /** {@code RLock} on the first node. */
         SINGLE,
+        /**
+         * The same in the configuration for a primary with replicas, in which the library sends {@code WAIT} for the
+         * number of replicas that the primary reports, after each acquire and each release. The lock is refused if no
+         * replica has confirmed it.
+         */
+        SINGLE_WAIT,
         /** {@code RFencedLock} on the first node. */
         FENCED
     }
@@ -52,11 +60,11 @@ final class RedissonSession implements LockSession {
                 : spec.preferredNodes().subList(0, 1);
         ClientTls.Managers files = spec.tls() == null ? null : spec.tls().files().read();
         RedissonSession session = new RedissonSession(kind);
-        addresses.forEach(address -> session.nodes.add(Redisson.create(config(address, files))));
+        addresses.forEach(address -> session.nodes.add(Redisson.create(config(address, files, kind))));
         return Majority.of(session, session.nodes, node -> node.getBucket("load-test:ready").isExists());
     }
 
-    private static Config config(NodeAddress address, ClientTls.Managers files) {
+    private static Config config(NodeAddress address, ClientTls.Managers files, Kind kind) {
         Config config = new Config().setLazyInitialization(true);
         config.setUsername(address.user()).setPassword(address.password());
         if (files != null) {
@@ -65,8 +73,21 @@ final class RedissonSession implements LockSession {
                     .setSslTrustManagerFactory(files.trust())
                     .setSslKeyManagerFactory(files.identity());
         }
+        String place = address.isTls() ? address.toString() : "redis://" + address;
+        if (kind == Kind.SINGLE_WAIT) {
+            config.setCheckLockSyncedSlaves(true);
+            config.useMasterSlaveServers()
+                    .setMasterAddress(place)
+                    // Locks are never read from replicas, so the client does not connect to them.
+                    .setReadMode(ReadMode.MASTER)
+                    .setSubscriptionMode(SubscriptionMode.MASTER)
+                    .setTimeout(NODE_TIMEOUT_MS)
+                    .setConnectTimeout(NODE_TIMEOUT_MS)
+                    .setRetryAttempts(0);
+            return config;
+        }
         config.useSingleServer()
-                .setAddress(address.isTls() ? address.toString() : "redis://" + address)
+                .setAddress(place)
                 .setTimeout(NODE_TIMEOUT_MS)
                 .setConnectTimeout(NODE_TIMEOUT_MS)
                 .setRetryAttempts(0);

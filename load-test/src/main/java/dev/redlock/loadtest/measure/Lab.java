@@ -30,6 +30,7 @@ import dev.redlock.trial.nodes.NodeUris;
 import dev.redlock.trial.nodes.RedisCluster;
 import dev.redlock.trial.nodes.RedisNode;
 import dev.redlock.trial.nodes.RedisNodes;
+import dev.redlock.trial.nodes.RedisReplicas;
 import java.io.IOException;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -187,6 +188,11 @@ public final class Lab implements AutoCloseable {
 
     public List<NodeAddress> addresses(int nodeCount) {
         return List.copyOf(addresses.subList(0, nodeCount));
+    }
+
+    /** Starts as many replicas of each node. */
+    public RedisReplicas replicate(int each) {
+        return RedisReplicas.attach(nodes, nodeOptions.replicas(), each);
     }
 
     /** The processes of the servers; empty if they were not started here. */

@@ -62,10 +62,12 @@ public abstract class LabCommand extends RunCommand {
         for (LockDriver driver : clientOptions.drivers()) {
             Options.require(line, driver.service().isEmpty() || startsServices(), "--driver " + driver.name()
                     + " locks on other servers, which compare starts: use compare");
+            Options.require(line, !driver.isWaitingForReplicas() || startsServices(), "--driver " + driver.name()
+                    + " waits for replicas, which compare starts and whose use it verifies: use compare");
         }
     }
 
-    /** Whether this command starts the servers of consensus services. */
+    /** Whether this command starts replicas and the servers of consensus services. */
     protected boolean startsServices() {
         return false;
     }

@@ -155,6 +155,14 @@ class DriverContractTest {
         }
     }
 
+    /** No node has a replica, so none is waited for. */
+    @Nested
+    class RedissonWait extends OnThreeNodes {
+        RedissonWait() {
+            super("redisson-wait");
+        }
+    }
+
     @Nested
     class RedissonFenced extends OnThreeNodes {
         RedissonFenced() {

@@ -26,7 +26,7 @@ class DriversTest {
         left.removeAll(Drivers.COMPARED);
         assertEquals(
                 List.of("redlock-watched", "redlock-retained", "redlock-scripts-each", "redlock-thrifty",
-                        "redlock-each", "lettuce-scripts", "redisson-fenced", "etcd", "zookeeper"),
+                        "redlock-each", "lettuce-scripts", "redisson-wait", "redisson-fenced", "etcd", "zookeeper"),
                 left);
     }
 
