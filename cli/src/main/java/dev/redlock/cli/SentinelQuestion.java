@@ -7,6 +7,7 @@ import dev.redlock.transport.ClusterServers;
 import dev.redlock.transport.NodeAddress;
 import dev.redlock.transport.SentinelAddress;
 import dev.redlock.transport.ServerRules;
+import dev.redlock.transport.VoterAddress;
 import java.io.IOException;
 import java.net.InetSocketAddress;
 import java.time.Duration;
@@ -14,11 +15,12 @@ import java.util.ArrayList;
 import java.util.List;
 
 /**
- * Asks Sentinels in turn for the address of their primary.
+ * Addresses with Sentinels, for the options of programs: reads them, and asks the Sentinels in turn for the address of
+ * their primary.
  *
- * @threading caller-confined
+ * @threading any thread
  */
-final class SentinelQuestion {
+public final class SentinelQuestion {
 
     static final String USER = "REDLOCK_SENTINEL_USER";
     static final String PASSWORD = "REDLOCK_SENTINEL_PASSWORD";
@@ -26,8 +28,12 @@ final class SentinelQuestion {
     private SentinelQuestion() {
     }
 
-    /** The password of the Sentinels from the environment; null for none. */
-    static Credentials credentials() {
+    /**
+     * The password of the Sentinels from the environment.
+     *
+     * @return null for none
+     */
+    public static Credentials credentials() {
         String user = System.getenv(USER);
         String password = System.getenv(PASSWORD);
         if (password == null || password.isEmpty()) {
@@ -38,8 +44,13 @@ final class SentinelQuestion {
                 : Credentials.of(user, password.toCharArray());
     }
 
-    /** Restores the addresses with Sentinels, in which commas separate these: a name ends each of them. */
-    static List<String> joined(List<String> texts) {
+    /**
+     * Restores the addresses with Sentinels, in which commas separate these: a name ends each of them.
+     *
+     * @param texts the parts of an option between its commas
+     * @return the addresses, without blanks at their ends
+     */
+    public static List<String> joined(List<String> texts) {
         List<String> addresses = new ArrayList<>();
         boolean isOpen = false;
         for (String text : texts) {
@@ -55,8 +66,27 @@ final class SentinelQuestion {
         return addresses;
     }
 
-    /** Throws if no Sentinel names a server that says it is a master. */
-    static NodeAddress primaryOf(SentinelAddress group, Duration timeout, ClientTls files) throws IOException {
+    /**
+     * Parses an address.
+     *
+     * @param text with Sentinels or of a server
+     * @return the address
+     * @throws IllegalArgumentException if it is malformed
+     */
+    public static VoterAddress parse(String text) {
+        return SentinelAddress.isSentinel(text) ? SentinelAddress.parse(text) : NodeAddress.parse(text);
+    }
+
+    /**
+     * Asks for the primary.
+     *
+     * @param group   the Sentinels, which are asked in turn
+     * @param timeout bound of each connect and of each reply
+     * @param files   for Sentinels and servers with TLS
+     * @return a server that a Sentinel names, and that says it is a master
+     * @throws IOException if there is none
+     */
+    public static NodeAddress primaryOf(SentinelAddress group, Duration timeout, ClientTls files) throws IOException {
         ClusterServers filter = new ClusterServers("a Sentinel", ServerRules.DEFAULT, group.servers());
         List<String> problems = new ArrayList<>();
         for (NodeAddress sentinel : group.servers()) {

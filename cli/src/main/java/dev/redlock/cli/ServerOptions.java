@@ -71,9 +71,7 @@ final class ServerOptions {
         List<VoterAddress> addresses = new ArrayList<>();
         try {
             for (String node : nodes) {
-                addresses.add(SentinelAddress.isSentinel(node)
-                        ? SentinelAddress.parse(node)
-                        : NodeAddress.parse(node));
+                addresses.add(SentinelQuestion.parse(node));
             }
             return addresses;
         } catch (IllegalArgumentException e) {

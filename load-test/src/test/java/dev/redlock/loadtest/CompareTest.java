@@ -124,7 +124,8 @@ class CompareTest {
         assertEquals(1, Pattern.compile("WAIT per cycle").matcher(out.toString()).results().count(), out::toString);
         JsonNode result = new ObjectMapper().readTree(folder.resolve("run/results.json").toFile());
         assertEquals("1", result.get("options").get("replicas").asText());
-        assertTrue(result.get("notes").toString().contains("the first node had 1 replica"), result.get("notes")::toString);
+        assertTrue(result.get("notes").toString().contains("the first node had 1 replica"),
+                result.get("notes")::toString);
         for (JsonNode one : result.get("series")) {
             JsonNode waits = one.get("figures").path("waitsPerCycle");
             assertEquals(one.get("spec").get("driver").asText().equals("redisson-wait"), waits.asDouble() >= 2,

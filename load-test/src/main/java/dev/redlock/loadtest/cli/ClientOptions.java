@@ -115,11 +115,11 @@ public final class ClientOptions {
         return drivers.stream().map(Drivers::named).toList();
     }
 
-    /** The options of a client; TLS is null for nodes without it, and the list is empty for single masters. */
+    /** The options of a client; TLS is null for nodes without it, and the last list is empty for single masters. */
     public SessionSpec session(List<NodeAddress> addresses, boolean isFresh, SessionSpec.Tls tls,
-            List<String> clusters) {
+            List<String> voters) {
         return new SessionSpec(addresses, isFresh, transport, eventLoops, idlePolicy, commands,
-                handoffs == null ? OptionalInt.empty() : OptionalInt.of(handoffs), thrifty, tls, clusters);
+                handoffs == null ? OptionalInt.empty() : OptionalInt.of(handoffs), thrifty, tls, voters);
     }
 
     public boolean isFenced() {

@@ -2,7 +2,7 @@ package dev.redlock.loadtest.cli;
 
 import dev.redlock.cli.Options;
 import dev.redlock.cli.Program;
-import dev.redlock.transport.NodeAddress;
+import dev.redlock.cli.SentinelQuestion;
 import java.util.ArrayList;
 import java.util.Collection;
 import java.util.LinkedHashMap;
@@ -67,6 +67,9 @@ public final class Invocation {
     }
 
     private static String places(Collection<String> addresses) {
-        return addresses.stream().map(text -> NodeAddress.parse(text).toString()).collect(Collectors.joining(","));
+        return SentinelQuestion.joined(List.copyOf(addresses))
+                .stream()
+                .map(text -> SentinelQuestion.parse(text).toString())
+                .collect(Collectors.joining(","));
     }
 }

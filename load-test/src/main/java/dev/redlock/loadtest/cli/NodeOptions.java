@@ -2,8 +2,10 @@ package dev.redlock.loadtest.cli;
 
 import dev.redlock.cli.ClientTls;
 import dev.redlock.cli.Options;
+import dev.redlock.cli.SentinelQuestion;
 import dev.redlock.cli.TlsFileOptions;
 import dev.redlock.transport.NodeAddress;
+import dev.redlock.transport.VoterAddress;
 import dev.redlock.trial.nodes.RedisCluster;
 import dev.redlock.trial.nodes.RedisNodesContext;
 import dev.redlock.trial.nodes.Source;
@@ -11,6 +13,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
 import java.util.stream.Collectors;
+import java.util.stream.IntStream;
 import picocli.CommandLine;
 import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Option;
@@ -122,6 +125,9 @@ public final class NodeOptions {
                 + ": there are " + countMax() + ", counted from 0");
         Options.require(line, parsed.isNone() || clusterShards == 0,
                 option + " and --cluster-shards exclude each other: the servers report their own addresses");
+        Options.require(line, parsed.isNone() || servers.addresses().stream().allMatch(NodeAddress.class::isInstance),
+                option + " and a redis-sentinel:// address exclude each other: a client connects to the server that "
+                        + "Sentinels name");
         Options.require(line, parsed.isNone() || !isUnix(),
                 option + " needs nodes on TCP: the proxy does not support Unix sockets");
         Options.require(line, parsed.isNone() || !isTls(), (tls ? "--tls" : "a rediss:// address") + " and " + option
@@ -193,7 +199,9 @@ public final class NodeOptions {
     }
 
     boolean isUnix() {
-        return unixSockets || servers.addresses().stream().anyMatch(NodeAddress::isUnixSocket);
+        return unixSockets || servers.addresses()
+                .stream()
+                .anyMatch(address -> address instanceof NodeAddress server && server.isUnixSocket());
     }
 
     public NodeDelays delays() {
@@ -208,7 +216,8 @@ public final class NodeOptions {
     private static final class ServerOptions {
         @Option(names = "--addresses", split = ",", paramLabel = "ADDRESS",
                 description = "The servers: host:port, redis://[user:password@]host[:port], the same with rediss:// "
-                        + "for TLS, or unix:///path (default: start servers).")
+                        + "for TLS, unix:///path, or redis-sentinel://[user:password@]host:port,...,host:port/name "
+                        + "(default: start servers).")
         private List<String> addresses = List.of();
 
         @Mixin
@@ -216,9 +225,9 @@ public final class NodeOptions {
 
         /** Throws picocli's error for addresses and files that cannot be used. */
         public void check(CommandLine line) {
-            addresses = addresses.stream().map(String::trim).toList();
+            addresses = SentinelQuestion.joined(addresses);
             Options.requireParsed(line, "--addresses", this::addresses);
-            Options.require(line, addresses().stream().distinct().count() == addresses.size(),
+            Options.require(line, !isAnyNamedTwice(),
                     "--addresses names a server twice: name each node once, or the quorum is wrong");
             tlsFiles.check(line, hasTls());
         }
@@ -227,8 +236,14 @@ public final class NodeOptions {
             return addresses.isEmpty();
         }
 
-        public List<NodeAddress> addresses() {
-            return addresses.stream().map(NodeAddress::parse).toList();
+        private boolean isAnyNamedTwice() {
+            List<VoterAddress> parsed = addresses();
+            return IntStream.range(0, parsed.size())
+                    .anyMatch(i -> parsed.subList(0, i).stream().anyMatch(parsed.get(i)::isSameVoter));
+        }
+
+        public List<VoterAddress> addresses() {
+            return addresses.stream().map(SentinelQuestion::parse).toList();
         }
 
         /** The addresses as they were given, with passwords. */
@@ -237,7 +252,7 @@ public final class NodeOptions {
         }
 
         public boolean hasTls() {
-            return addresses().stream().anyMatch(NodeAddress::isTls);
+            return addresses().stream().anyMatch(VoterAddress::isTls);
         }
 
         public ClientTls tlsFiles() {

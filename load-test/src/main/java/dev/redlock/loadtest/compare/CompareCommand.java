@@ -293,7 +293,7 @@ public final class CompareCommand extends LabCommand {
         List<String> tlsAddresses = lab.tlsAddresses(spec.nodes()).stream().map(NodeUris::of).toList();
         DriverReply reply = process.ask(
                 new DriverTask(kind, spec, addresses.stream().map(NodeUris::of).toList(), tlsAddresses,
-                        nodeOptions.isFresh(), lab.freshKeyPrefix(), lab.offsetMs(),
+                        lab.voters(spec.nodes()), nodeOptions.isFresh(), lab.freshKeyPrefix(), lab.offsetMs(),
                         folder.path().toAbsolutePath().toString(), folder.startedAt()),
                 lab::tick);
         lab.end(plannedMs);

@@ -81,7 +81,7 @@ public final class CompareDriverCommand implements Callable<Integer> {
         SessionSpec.Tls tls = task.tlsAddresses().isEmpty()
                 ? null
                 : new SessionSpec.Tls(task.tlsAddresses().stream().map(NodeAddress::parse).toList(), tlsFiles.files());
-        return Clients.open(driver, clientOptions.session(addresses, task.fresh(), tls, List.of()),
+        return Clients.open(driver, clientOptions.session(addresses, task.fresh(), tls, task.voters()),
                 task.kind() == DriverTask.Kind.EXCLUSION_CHECK ? Lab.RIVAL_CLIENTS : clientOptions.clients);
     }
 

@@ -12,11 +12,12 @@ import java.util.List;
  * @param spec      the series to measure; for other kinds only its driver and number of nodes count
  * @param addresses nodes, with passwords
  * @param tlsAddresses the same nodes with TLS; empty if they have none
+ * @param voters    the addresses of the Sentinels of these nodes; empty for single masters
  * @param offsetMs  time since the start of the whole run
  * @threading immutable
  */
-record DriverTask(Kind kind, SeriesSpec spec, List<String> addresses, List<String> tlsAddresses, boolean fresh,
-        String keyPrefix, long offsetMs, String folder, Instant startedAt)
+record DriverTask(Kind kind, SeriesSpec spec, List<String> addresses, List<String> tlsAddresses,
+        List<String> voters, boolean fresh, String keyPrefix, long offsetMs, String folder, Instant startedAt)
         implements
             Serializable {
     /** @threading immutable */

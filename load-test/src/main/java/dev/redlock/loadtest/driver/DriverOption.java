@@ -15,5 +15,7 @@ public enum DriverOption {
     /** Waits in the client until a lock is free; for other drivers the rig retries. */
     WAIT,
     /** Renews held leases in the client. */
-    RENEWAL, UNIX_SOCKET, TLS, CLUSTERS
+    RENEWAL, UNIX_SOCKET, TLS, CLUSTERS,
+    /** Asks Sentinels for the primary; others lock on the one that they named at the start. */
+    SENTINELS
 }

@@ -50,7 +50,8 @@ public final class Drivers {
      */
     public static final List<String> COMPARED = NAMES.stream()
             .filter(name -> !List.of("redlock-watched", "redlock-retained", "redlock-scripts-each", "redlock-thrifty",
-                    "redlock-each", "lettuce-scripts", "redisson-wait", "redisson-fenced", "etcd", "zookeeper").contains(name))
+                    "redlock-each", "lettuce-scripts", "redisson-wait", "redisson-fenced", "etcd", "zookeeper")
+                    .contains(name))
             .toList();
 
     /** @threading any thread */

@@ -18,6 +18,7 @@ import dev.redlock.api.RetentionEnd;
 import dev.redlock.api.TlsProvider;
 import dev.redlock.api.TransportKind;
 import dev.redlock.cli.Counted;
+import dev.redlock.cli.SentinelQuestion;
 import dev.redlock.loadtest.result.LibraryVersion;
 import dev.redlock.transport.NettyTransport;
 import dev.redlock.transport.NodeAddress;
@@ -51,6 +52,8 @@ public record RedlockDriver(ApiForm form, CommandMode commands, boolean isEachRe
     /** Long, so that a slow reply shows as latency and not as a failed acquire. */
     private static final Duration NODE_TIMEOUT = Duration.ofSeconds(2);
     private static final Duration READY_LIMIT = Duration.ofSeconds(10);
+    /** More than the silence after a promotion with the default {@code maxTtl} and usual limits of the servers. */
+    private static final Duration SILENCE_LIMIT = Duration.ofSeconds(120);
     private static final long POLL_MS = 5;
 
     /**
@@ -155,9 +158,9 @@ public record RedlockDriver(ApiForm form, CommandMode commands, boolean isEachRe
     public LockSession open(SessionSpec spec) throws IOException, InterruptedException {
         boolean isTls = spec.tls() != null && tls != TlsChoice.PLAIN;
         List<NodeAddress> nodes = isTls ? spec.tls().nodes() : spec.nodes();
-        String[] addresses = spec.clusters().isEmpty()
+        String[] addresses = spec.voters().isEmpty()
                 ? nodes.stream().map(NodeUris::of).toArray(String[]::new)
-                : spec.clusters().toArray(String[]::new);
+                : spec.voters().toArray(String[]::new);
         RedlockContext context = new RedlockContext().nodes(addresses)
                 .nodeTimeout(NODE_TIMEOUT)
                 .autoExtendedLeasesMax(LEASES_MAX)
@@ -177,10 +180,17 @@ public record RedlockDriver(ApiForm form, CommandMode commands, boolean isEachRe
         if (spec.isFresh()) {
             context.restartGuard(RestartGuardMode.OFF);
         }
+        if (SentinelQuestion.credentials() != null) {
+            context.sentinelCredentials(sentinel -> SentinelQuestion.credentials());
+        }
         spec.handoffs().ifPresent(context::localHandoffsMax);
         Redlock redlock = Redlock.connect(context);
         try {
-            awaitReady(redlock, redlock.nodes().size() / 2 + 1);
+            int quorum = redlock.nodes().size() / 2 + 1;
+            awaitReady(redlock, quorum);
+            if (!spec.isFresh()) {
+                awaitVotes(redlock, quorum);
+            }
         } catch (IOException | InterruptedException e) {
             redlock.close();
             throw e;
@@ -200,6 +210,18 @@ public record RedlockDriver(ApiForm form, CommandMode commands, boolean isEachRe
             if (hopeful < count || deadlineNs - System.nanoTime() < 0) {
                 throw new IOException("only " + readyCount(nodes) + " of " + nodes.size() + " nodes are ready: "
                         + nodes.stream().filter(node -> !isReady(node)).map(RedlockDriver::why).toList());
+            }
+            TimeUnit.MILLISECONDS.sleep(POLL_MS);
+        }
+    }
+
+    /** Waits for nodes that are silent after a promotion. A client that ended before would start the silence again. */
+    private static void awaitVotes(Redlock redlock, int count) throws IOException, InterruptedException {
+        long startNs = System.nanoTime();
+        while (redlock.nodes().stream().filter(node -> node.state() == NodeState.READY).count() < count) {
+            if (System.nanoTime() - startNs > SILENCE_LIMIT.toNanos()) {
+                throw new IOException("too few nodes vote after " + SILENCE_LIMIT.toSeconds() + " s: "
+                        + redlock.nodes().stream().map(RedlockDriver::why).toList());
             }
             TimeUnit.MILLISECONDS.sleep(POLL_MS);
         }

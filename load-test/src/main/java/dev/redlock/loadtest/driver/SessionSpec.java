@@ -14,12 +14,13 @@ import java.util.OptionalInt;
  * @param isFresh    whether the nodes cannot have held locks before, so that no restart guard is needed
  * @param handoffs  the number of handoffs in a row between its own waiters, 0 without a bound; empty for its default
  * @param tls        the same nodes with TLS; null if they have none
- * @param clusters   the addresses of the clusters that the nodes belong to; empty if they are single masters
+ * @param voters     the addresses of the clusters or Sentinels that the nodes belong to, for a client that takes them;
+ *                   empty if the nodes are single masters
  * @threading immutable
  */
 public record SessionSpec(List<NodeAddress> nodes, boolean isFresh, TransportKind transport, int eventLoops,
         IdlePolicy idlePolicy, CommandMode commands, OptionalInt handoffs, boolean isThrifty, Tls tls,
-        List<String> clusters) {
+        List<String> voters) {
     /** The nodes, and defaults for the rest. */
     public static SessionSpec of(List<NodeAddress> nodes, boolean isFresh) {
         return new SessionSpec(nodes, isFresh, TransportKind.AUTO, 1, IdlePolicy.BLOCK, CommandMode.AUTO,

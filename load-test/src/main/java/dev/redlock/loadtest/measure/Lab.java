@@ -59,7 +59,8 @@ public final class Lab implements AutoCloseable {
     private final LoadOptions loadOptions;
     private final RedisNodes nodes;
     private List<NodeAddress> addresses;
-    private final List<String> clusters = new ArrayList<>();
+    /** The addresses of clusters or Sentinels, one for each node; empty for single masters. */
+    private final List<String> voters = new ArrayList<>();
     private final List<FaultProxy> proxies = new ArrayList<>();
     private final RunFolder folder;
     private final Progress progress;
@@ -85,6 +86,9 @@ public final class Lab implements AutoCloseable {
         this.nodes = nodes;
         this.addresses = reach(nodeOptions.delays());
         formClusters(nodeOptions.clusterShards);
+        if (nodes.nodes().stream().anyMatch(RedisNode::isOfSentinels)) {
+            voters.addAll(List.of(nodes.addresses()));
+        }
     }
 
     /** Makes each run of so many servers a cluster, whose first server is its entry in the list of nodes. */
@@ -94,8 +98,8 @@ public final class Lab implements AutoCloseable {
         }
         List<NodeAddress> firsts = new ArrayList<>();
         for (RedisCluster cluster : RedisCluster.formEach(nodes.nodes(), shards, shards)) {
-            firsts.add(addresses.get(clusters.size() * shards));
-            clusters.add(cluster.address());
+            firsts.add(addresses.get(voters.size() * shards));
+            voters.add(cluster.address());
         }
         addresses = firsts;
     }
@@ -132,8 +136,13 @@ public final class Lab implements AutoCloseable {
 
     private Clients open(LockDriver driver, int nodeCount, int clientCount) throws IOException, InterruptedException {
         SessionSpec spec = clientOptions.session(addresses.subList(0, nodeCount), nodeOptions.isFresh(), tls(nodeCount),
-                clusters.subList(0, Math.min(nodeCount, clusters.size())));
+                voters(nodeCount));
         return Clients.open(driver, spec, clientCount);
+    }
+
+    /** The addresses of the clusters or Sentinels of the first nodes; empty for single masters. */
+    public List<String> voters(int nodeCount) {
+        return List.copyOf(voters.subList(0, Math.min(nodeCount, voters.size())));
     }
 
     /** The first nodes with TLS; null if they have none. */

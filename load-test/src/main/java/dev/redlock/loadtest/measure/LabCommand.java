@@ -8,6 +8,7 @@ import dev.redlock.loadtest.cli.LoadOptions;
 import dev.redlock.loadtest.cli.NodeOptions;
 import dev.redlock.loadtest.cli.Progress;
 import dev.redlock.loadtest.cli.RunCommand;
+import dev.redlock.loadtest.driver.DriverOption;
 import dev.redlock.loadtest.driver.LockDriver;
 import dev.redlock.loadtest.result.RunFolder;
 import dev.redlock.loadtest.result.RunResult;
@@ -83,11 +84,23 @@ public abstract class LabCommand extends RunCommand {
             lab = started;
             cancelAtEnd(nodes, this::onCancel);
             lab.note(nodes.choice());
+            noteSentinels(nodes);
             measure();
             if (!lab.exclusion().isEmpty()) {
                 lab.note("exclusion was checked on " + lab.exclusion());
             }
             return lab.result(line());
+        }
+    }
+
+    private void noteSentinels(RedisNodes nodes) {
+        String others = clientOptions.drivers()
+                .stream()
+                .filter(driver -> !driver.options().contains(DriverOption.SENTINELS))
+                .map(LockDriver::name)
+                .collect(Collectors.joining(" and "));
+        if (!others.isEmpty() && nodes.nodes().stream().anyMatch(RedisNode::isOfSentinels)) {
+            lab.note(others + " asked no Sentinels, and locked on the primary that they had named at the start");
         }
     }
 

@@ -25,14 +25,17 @@ public final class RedisNode {
     private final NodeProcess.Launcher launcher;
     private final Duration readyTimeout;
     private final String password;
+    /** Null if the node was started here. */
+    private final RedisNodesContext.GivenAddress given;
     private NodeSpec spec;
     private NodeAddress address;
     private NodeProcess process;
     private NodeState state;
 
     private RedisNode(RedisNodes group, NodeProcess.Launcher launcher, NodeSpec spec, NodeAddress address,
-            RedisNodesContext context) {
+            RedisNodesContext.GivenAddress given, RedisNodesContext context) {
         this.group = group;
+        this.given = given;
         this.launcher = launcher;
         this.spec = spec;
         this.address = address;
@@ -41,14 +44,15 @@ public final class RedisNode {
         this.state = launcher == null ? NodeState.RUNNING : NodeState.STOPPED;
     }
 
-    static RedisNode given(RedisNodes group, int index, NodeAddress address, RedisNodesContext context) {
+    static RedisNode given(RedisNodes group, int index, NodeAddress address, RedisNodesContext.GivenAddress given,
+            RedisNodesContext context) {
         NodeSpec spec = new NodeSpec(index, address.port(), null, false, null, context.configLines, null,
                 NodePlace.LOOPBACK, null, 0);
-        return new RedisNode(group, null, spec, address, context);
+        return new RedisNode(group, null, spec, address, given, context);
     }
 
     static RedisNode ours(RedisNodes group, NodeProcess.Launcher launcher, NodeSpec spec, RedisNodesContext context) {
-        return new RedisNode(group, launcher, spec, addressOf(spec, context.serverPassword()), context);
+        return new RedisNode(group, launcher, spec, addressOf(spec, context.serverPassword()), null, context);
     }
 
     private static NodeAddress addressOf(NodeSpec spec, String password) {
@@ -58,6 +62,21 @@ public final class RedisNode {
 
     public int index() {
         return spec.index();
+    }
+
+    /** Whether the node is the primary that Sentinels named when it was given. */
+    public boolean isOfSentinels() {
+        return given != null && given.isOfSentinels();
+    }
+
+    /** The address that was given. */
+    RedisNodesContext.GivenAddress given() {
+        return given;
+    }
+
+    /** The address in the form that {@code Redlock.connect} takes, with its password; that of its Sentinels, if any. */
+    public String uri() {
+        return isOfSentinels() ? given.text() : NodeUris.of(address());
     }
 
     /** Its address, with the credentials it was started with. */

@@ -2,13 +2,16 @@ package dev.redlock.trial.nodes;
 
 import dev.redlock.cli.ClientTls;
 import dev.redlock.cli.Counted;
+import dev.redlock.cli.SentinelQuestion;
 import dev.redlock.transport.NodeAddress;
+import dev.redlock.transport.SentinelAddress;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.HashSet;
 import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Set;
@@ -77,8 +80,16 @@ public final class RedisNodes implements AutoCloseable {
     private static RedisNodes given(RedisNodesContext context) {
         RedisNodes nodes = new RedisNodes(Source.GIVEN, null, null);
         nodes.tls = context.clientTls;
-        List<NodeAddress> used = context.addresses.subList(0, context.count);
-        used.forEach(address -> nodes.nodes.add(RedisNode.given(nodes, nodes.size(), address, context)));
+        List<RedisNodesContext.GivenAddress> used = context.addresses.subList(0, context.count);
+        Set<NodeAddress> servers = new HashSet<>();
+        for (RedisNodesContext.GivenAddress given : used) {
+            NodeAddress server = server(given, context);
+            if (!servers.add(server)) {
+                throw new NodesUnavailableException("the address " + given + " leads to " + server
+                        + ", and so does another one: name each node once, or the quorum is wrong");
+            }
+            nodes.nodes.add(RedisNode.given(nodes, nodes.size(), server, given, context));
+        }
         List<String> down = nodes.nodes.stream()
                 .map(RedisNodes::whyDown)
                 .filter(why -> why != null)
@@ -89,8 +100,22 @@ public final class RedisNodes implements AutoCloseable {
                     + " given addresses answer PING, a majority is needed: " + String.join("; ", down));
         }
         nodes.choice = Counted.of(nodes.size(), "node") + ": given addresses"
+                + nodes.nodes.stream()
+                        .filter(RedisNode::isOfSentinels)
+                        .map(node -> ", " + node.address() + " is the primary of " + node.given())
+                        .collect(Collectors.joining())
                 + (down.isEmpty() ? "" : " (down: " + down + ")");
         return nodes;
+    }
+
+    private static NodeAddress server(RedisNodesContext.GivenAddress given, RedisNodesContext context) {
+        try {
+            return given.voter() instanceof SentinelAddress group
+                    ? SentinelQuestion.primaryOf(group, GIVEN_LIMIT, context.clientTls)
+                    : (NodeAddress) given.voter();
+        } catch (IOException e) {
+            throw new NodesUnavailableException(e.getMessage());
+        }
     }
 
     private static String whyDown(RedisNode node) {
@@ -243,7 +268,7 @@ public final class RedisNodes implements AutoCloseable {
 
     /** Every address in the form that {@code Redlock.connect} takes. Holds passwords where there are any. */
     public String[] addresses() {
-        return nodes.stream().map(node -> NodeUris.of(node.address())).toArray(String[]::new);
+        return nodes.stream().map(RedisNode::uri).toArray(String[]::new);
     }
 
     OrphanGuard guard() {

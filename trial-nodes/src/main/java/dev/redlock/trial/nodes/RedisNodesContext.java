@@ -1,7 +1,10 @@
 package dev.redlock.trial.nodes;
 
 import dev.redlock.cli.ClientTls;
+import dev.redlock.cli.SentinelQuestion;
 import dev.redlock.transport.NodeAddress;
+import dev.redlock.transport.SentinelAddress;
+import dev.redlock.transport.VoterAddress;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -22,7 +25,7 @@ public final class RedisNodesContext {
     /** The most nodes that one lock may span. */
     public static final int COUNT_MAX = 63;
 
-    final List<NodeAddress> addresses = new ArrayList<>();
+    final List<GivenAddress> addresses = new ArrayList<>();
     final List<String> configLines = new ArrayList<>();
     CorePin pin = CorePin.NONE;
     Path clockLibrary;
@@ -53,9 +56,12 @@ public final class RedisNodesContext {
         return this;
     }
 
-    /** Servers that already run, as {@link NodeAddress#parse(String)} takes them. They cannot be changed. */
+    /**
+     * Servers that already run, each as {@code host:port}, as another form of {@link NodeAddress}, or as the primary
+     * that {@code redis-sentinel://} names. They cannot be changed.
+     */
     public RedisNodesContext addresses(List<String> given) {
-        given.forEach(text -> addresses.add(NodeAddress.parse(text.trim())));
+        given.forEach(text -> addresses.add(new GivenAddress(text.trim(), SentinelQuestion.parse(text.trim()))));
         return this;
     }
 
@@ -116,10 +122,29 @@ public final class RedisNodesContext {
         return this;
     }
 
+    /**
+     * The address of a server that already runs.
+     *
+     * @param text with its password, as it was given
+     * @threading immutable
+     */
+    record GivenAddress(String text, VoterAddress voter) {
+        /** Whether Sentinels name the server. */
+        boolean isOfSentinels() {
+            return voter instanceof SentinelAddress;
+        }
+
+        /** Leaves the password out. */
+        @Override
+        public String toString() {
+            return voter.toString();
+        }
+    }
+
     void conclude() {
-        Set<NodeAddress> seen = new HashSet<>();
-        for (NodeAddress address : addresses) {
-            if (!seen.add(address)) {
+        Set<VoterAddress> seen = new HashSet<>();
+        for (GivenAddress address : addresses) {
+            if (!seen.add(address.voter())) {
                 throw new IllegalArgumentException("node address " + address + " is given twice");
             }
         }
