@@ -42,7 +42,7 @@ final class BlockedCall<T> {
 
     T result() throws InterruptedException {
         try {
-            return task.get(10, TimeUnit.SECONDS);
+            return task.get(60, TimeUnit.SECONDS);
         } catch (ExecutionException e) {
             throw new AssertionError(e.getCause());
         } catch (TimeoutException e) {

@@ -298,7 +298,7 @@ class BlockedCallersTest extends VirtualTest {
             return view.holdCount();
         }).awaitBlocked();
         world.runMs(5);
-        assertTrue(locked.await(10, TimeUnit.SECONDS), "locked");
+        assertTrue(locked.await(60, TimeUnit.SECONDS), "locked");
         BlockedCall<Boolean> second = call(() -> view.tryLock(60, TimeUnit.SECONDS))
                 .awaitBlocked(Thread.State.TIMED_WAITING);
         world.runMs(50_000);

@@ -65,17 +65,17 @@ class BlockingCallsOnLoopsTest {
         other.execute(() -> second.complete(thrownBy(bothAreOnTheirLoops, () -> ofOne.extend(TTL))));
         String message = "blocking call extend(ttl) on the client's event loop, which must not block: use"
                 + " extend(ttlMs, callback) or extendAsync(ttl) there";
-        assertEquals(message, first.orTimeout(20, TimeUnit.SECONDS).join().getMessage());
-        assertEquals(message, second.orTimeout(20, TimeUnit.SECONDS).join().getMessage());
+        assertEquals(message, first.orTimeout(60, TimeUnit.SECONDS).join().getMessage());
+        assertEquals(message, second.orTimeout(60, TimeUnit.SECONDS).join().getMessage());
         CloseReport report = CompletableFuture.supplyAsync(() -> redlock.closeWithin(Duration.ofSeconds(1)))
-                .orTimeout(20, TimeUnit.SECONDS)
+                .orTimeout(60, TimeUnit.SECONDS)
                 .join();
         assertTrue(report.isClean(), report::toString);
     }
 
     private static Throwable thrownBy(CyclicBarrier barrier, Callable<?> call) {
         try {
-            barrier.await(20, TimeUnit.SECONDS);
+            barrier.await(60, TimeUnit.SECONDS);
             return new AssertionError("not rejected: " + call.call());
         } catch (Exception e) {
             return e;
@@ -127,9 +127,9 @@ class BlockingCallsOnLoopsTest {
                 thrown.complete(e);
             }
         });
-        assertEquals(IllegalStateException.class, thrown.orTimeout(20, TimeUnit.SECONDS).join().getClass());
+        assertEquals(IllegalStateException.class, thrown.orTimeout(60, TimeUnit.SECONDS).join().getClass());
         holder.interrupt();
-        assertTrue(isOver.await(20, TimeUnit.SECONDS));
+        assertTrue(isOver.await(60, TimeUnit.SECONDS));
         redlock.close();
     }
 
@@ -137,7 +137,7 @@ class BlockingCallsOnLoopsTest {
     void closeOfALeaseOnALoopNeitherBlocksNorThrows() throws Exception {
         for (Lease lease : List.of(redlock.newLease(), endedOn(one), endedOn(other))) {
             for (EventLoop loop : List.of(one, other)) {
-                loop.submit(lease::close).get(20, TimeUnit.SECONDS);
+                loop.submit(lease::close).get(60, TimeUnit.SECONDS);
             }
         }
         redlock.close();

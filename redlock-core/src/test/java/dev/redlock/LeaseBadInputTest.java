@@ -33,7 +33,7 @@ class LeaseBadInputTest {
     private AcquireOutcome.Kind acquire(AcquireOptions options) {
         CompletableFuture<AcquireOutcome.Kind> received = new CompletableFuture<>();
         redlock.acquire(redlock.key("r"), options, lease, outcome -> received.complete(outcome.kind()));
-        return received.orTimeout(20, TimeUnit.SECONDS).join();
+        return received.orTimeout(60, TimeUnit.SECONDS).join();
     }
 
     @Test
@@ -94,10 +94,10 @@ class LeaseBadInputTest {
         assertEquals(LeaseState.NOT_ACQUIRED, lease.state());
         assertEquals(ReleaseOutcome.EXPIRED, lease.release());
         assertEquals(ReleaseOutcome.EXPIRED,
-                lease.releaseAsync().toCompletableFuture().get(20, TimeUnit.SECONDS));
+                lease.releaseAsync().toCompletableFuture().get(60, TimeUnit.SECONDS));
         assertEquals(ExtendOutcome.NOT_HELD, lease.extend(Duration.ofSeconds(1)));
         assertEquals(ExtendOutcome.NOT_HELD,
-                lease.extendAsync(Duration.ofSeconds(1)).toCompletableFuture().get(20, TimeUnit.SECONDS));
+                lease.extendAsync(Duration.ofSeconds(1)).toCompletableFuture().get(60, TimeUnit.SECONDS));
         lease.close();
         assertEquals(LeaseState.NOT_ACQUIRED, lease.state(), "the calls have not changed it");
         assertTrue(lease.state().isFinal());
@@ -123,7 +123,7 @@ class LeaseBadInputTest {
                 }));
         assertFalse(lease.isHeld());
         lease.close();
-        assertEquals(AcquireOutcome.Kind.CANCELLED, received.get(20, TimeUnit.SECONDS));
+        assertEquals(AcquireOutcome.Kind.CANCELLED, received.get(60, TimeUnit.SECONDS));
         assertEquals(LeaseState.NOT_ACQUIRED, lease.state());
     }
 
@@ -132,18 +132,18 @@ class LeaseBadInputTest {
         CompletableFuture<String> received = new CompletableFuture<>();
         redlock.acquire(redlock.key("r"), OPTIONS.waitUpTo(Duration.ofMillis(20)), lease,
                 outcome -> received.complete(outcome.kind() + " after " + outcome.lastReason()));
-        assertEquals("TIMED_OUT after NO_QUORUM", received.orTimeout(20, TimeUnit.SECONDS).join());
+        assertEquals("TIMED_OUT after NO_QUORUM", received.orTimeout(60, TimeUnit.SECONDS).join());
     }
 
     @Test
     void noCallHangsAfterTheClientHasClosed() throws Exception {
         CompletableFuture<AcquireOutcome> received = new CompletableFuture<>();
         redlock.acquire(redlock.key("r"), OPTIONS, lease, received::complete);
-        AcquireOutcome outcome = received.get(20, TimeUnit.SECONDS);
+        AcquireOutcome outcome = received.get(60, TimeUnit.SECONDS);
         redlock.close();
         assertEquals(ExtendOutcome.NOT_HELD, lease.extend(Duration.ofSeconds(1)));
         assertEquals(ReleaseOutcome.EXPIRED, lease.release());
-        ReleaseOutcome released = lease.releaseAsync().toCompletableFuture().get(20, TimeUnit.SECONDS);
+        ReleaseOutcome released = lease.releaseAsync().toCompletableFuture().get(60, TimeUnit.SECONDS);
         assertTrue(released == ReleaseOutcome.EXPIRED || released == ReleaseOutcome.UNKNOWN, released::name);
         assertEquals(ExtendOutcome.NOT_HELD, lease.extend(Duration.ofSeconds(1)));
         lease.close();

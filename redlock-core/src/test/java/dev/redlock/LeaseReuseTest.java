@@ -136,7 +136,7 @@ class LeaseReuseTest {
                 return null;
             });
             isInUse.await();
-            waiting.get(20, TimeUnit.SECONDS);
+            waiting.get(60, TimeUnit.SECONDS);
             lease.release();
         }
         redlock.close();

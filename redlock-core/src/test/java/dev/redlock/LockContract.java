@@ -1035,7 +1035,7 @@ public abstract class LockContract extends SetContract {
                 }
             });
         }
-        assertTrue(all.await(20, TimeUnit.SECONDS), "fifty locks in parallel, " + all.getCount() + " missing");
+        assertTrue(all.await(60, TimeUnit.SECONDS), "fifty locks in parallel, " + all.getCount() + " missing");
     }
 
     /** The next instance gets the lock of each kind after its time, long before the ttl of a client that has closed. */

@@ -85,7 +85,7 @@ class LoopEndTest {
         TestClient client = new TestClient(new RedlockContext().nodes(nodes.addresses())
                 .nodeTimeout(Duration.ofSeconds(60))
                 .unansweredTimeout(Duration.ofSeconds(60)), onLoop, nodes.newTransport(), NanoClock.system(), 1);
-        client.open().orTimeout(20, TimeUnit.SECONDS).join();
+        client.open().orTimeout(60, TimeUnit.SECONDS).join();
         redlock = client.redlock();
     }
 
@@ -108,7 +108,7 @@ class LoopEndTest {
     }
 
     private static <T> T resultOf(FutureTask<T> task) throws Exception {
-        return task.get(20, TimeUnit.SECONDS);
+        return task.get(60, TimeUnit.SECONDS);
     }
 
     private Lease held(String resource, AcquireOptions options) throws InterruptedException {
@@ -171,7 +171,7 @@ class LoopEndTest {
         CompletableFuture<LeaseState> received = new CompletableFuture<>();
         Lease lease = held("r", OPTIONS.autoExtend().listener((lost, state) -> received.complete(state)));
         end.shutDown(loop);
-        assertEquals(LeaseState.LOST, received.orTimeout(20, TimeUnit.SECONDS).join());
+        assertEquals(LeaseState.LOST, received.orTimeout(60, TimeUnit.SECONDS).join());
         assertEquals(LeaseState.LOST, lease.state());
         assertFalse(lease.isHeld());
         Await.until("ended", loop::isTerminated);
@@ -262,7 +262,7 @@ class LoopEndTest {
         end.shutDown(thread.loop());
         assertEquals(AcquireOutcome.Kind.CLOSED, resultOf(attempt).kind());
         assertEquals(AcquireOutcome.Kind.CLOSED, resultOf(second).kind());
-        assertEquals(LeaseState.LOST, received.orTimeout(20, TimeUnit.SECONDS).join());
+        assertEquals(LeaseState.LOST, received.orTimeout(60, TimeUnit.SECONDS).join());
         thread.shutDown();
         assertEquals(List.of("held"), redlock.closeWithin(TTL).unreleased());
     }
@@ -282,7 +282,7 @@ class LoopEndTest {
         TestClient client = new TestClient(
                 new RedlockContext().nodes(nodes.addresses()).autoExtendedLeasesMax(0), loop,
                 nodes.newTransport(), NanoClock.system(), 1);
-        client.open().orTimeout(20, TimeUnit.SECONDS).join();
+        client.open().orTimeout(60, TimeUnit.SECONDS).join();
         CompletableFuture<AcquireOutcome.Kind> received = new CompletableFuture<>();
         Lease lease = client.redlock().newLease();
         loop.execute(() -> {
@@ -291,7 +291,7 @@ class LoopEndTest {
                             outcome -> received.complete(outcome.kind()));
             end.shutDown(loop);
         });
-        assertEquals(AcquireOutcome.Kind.OVERLOADED, received.orTimeout(20, TimeUnit.SECONDS).join());
+        assertEquals(AcquireOutcome.Kind.OVERLOADED, received.orTimeout(60, TimeUnit.SECONDS).join());
         assertEquals(LeaseState.NOT_ACQUIRED, lease.state());
         client.redlock().close();
         Await.until("ended", loop::isTerminated);
@@ -311,7 +311,7 @@ class LoopEndTest {
                             outcome -> received.complete(outcome.kind())));
             end.shutDown(loop);
         });
-        assertEquals(AcquireOutcome.Kind.CLOSED, received.orTimeout(20, TimeUnit.SECONDS).join());
+        assertEquals(AcquireOutcome.Kind.CLOSED, received.orTimeout(60, TimeUnit.SECONDS).join());
         redlock.close();
     }
 
@@ -352,7 +352,7 @@ class LoopEndTest {
                 nodes.newTransport(), NanoClock.system(), 1);
         CompletableFuture<Void> started = client.open();
         end.shutDown(loop);
-        started.orTimeout(20, TimeUnit.SECONDS).join();
+        started.orTimeout(60, TimeUnit.SECONDS).join();
         client.redlock().close();
     }
 
@@ -369,13 +369,13 @@ class LoopEndTest {
         CompletableFuture<Thread> released = new CompletableFuture<>();
         CompletableFuture<Thread> acquired = new CompletableFuture<>();
         lease.extend(10_000, (ended, outcome) -> extended.complete(Thread.currentThread()));
-        assertTrue(extended.orTimeout(20, TimeUnit.SECONDS).join() != caller, "extension");
+        assertTrue(extended.orTimeout(60, TimeUnit.SECONDS).join() != caller, "extension");
         assertEquals(LeaseState.RELEASED, lease.state(), "the extension has not changed it");
         lease.release((ended, outcome) -> released.complete(Thread.currentThread()));
-        assertTrue(released.orTimeout(20, TimeUnit.SECONDS).join() != caller, "release");
+        assertTrue(released.orTimeout(60, TimeUnit.SECONDS).join() != caller, "release");
         redlock.acquire(redlock.key("r"), OPTIONS, redlock.newLease(),
                 outcome -> acquired.complete(Thread.currentThread()));
-        assertTrue(acquired.orTimeout(20, TimeUnit.SECONDS).join() != caller, "acquisition");
+        assertTrue(acquired.orTimeout(60, TimeUnit.SECONDS).join() != caller, "acquisition");
         redlock.close();
     }
 }

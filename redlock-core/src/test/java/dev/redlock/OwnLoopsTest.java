@@ -50,7 +50,7 @@ class OwnLoopsTest {
             });
             return Thread.currentThread();
         });
-        CloseReport closed = report.orTimeout(20, TimeUnit.SECONDS).join();
+        CloseReport closed = report.orTimeout(60, TimeUnit.SECONDS).join();
         BlockedCall<CloseReport> closing = new BlockedCall<>(() -> {
             CloseReport second = redlock.closeWithin(Duration.ZERO);
             assertFalse(loop.isAlive(), "the thread has ended");

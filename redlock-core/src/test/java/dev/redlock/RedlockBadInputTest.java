@@ -40,7 +40,7 @@ class RedlockBadInputTest {
                 result.completeExceptionally(e);
             }
         });
-        return result.orTimeout(20, TimeUnit.SECONDS).join();
+        return result.orTimeout(60, TimeUnit.SECONDS).join();
     }
 
     @Test
@@ -164,10 +164,10 @@ class RedlockBadInputTest {
         assertEquals(AcquireOutcome.Kind.CLOSED, outcome.kind());
         assertEquals(0, outcome.attemptCount());
         assertEquals(AcquireOutcome.Kind.CLOSED,
-                redlock.acquireAsync("r", OPTIONS).toCompletableFuture().get(20, TimeUnit.SECONDS).kind());
+                redlock.acquireAsync("r", OPTIONS).toCompletableFuture().get(60, TimeUnit.SECONDS).kind());
         CompletableFuture<AcquireOutcome.Kind> received = new CompletableFuture<>();
         redlock.acquire(redlock.key("r"), OPTIONS, lease, result -> received.complete(result.kind()));
-        assertEquals(AcquireOutcome.Kind.CLOSED, received.get(20, TimeUnit.SECONDS));
+        assertEquals(AcquireOutcome.Kind.CLOSED, received.get(60, TimeUnit.SECONDS));
         assertEquals(LeaseState.NOT_ACQUIRED, lease.state());
         Refusal.ofState("\"r\" cannot be locked: the client is closed", () -> redlock.asLock("r", OPTIONS).lock());
         assertFalse(redlock.asLock("r", OPTIONS).tryLock());

@@ -56,12 +56,12 @@ class WaitBudgetTest {
     private AcquireOutcome viaCallback(AcquireOptions options) throws Exception {
         CompletableFuture<AcquireOutcome> outcome = new CompletableFuture<>();
         redlock.acquire(redlock.key("orders"), options, redlock.newLease(), outcome::complete);
-        return outcome.get(20, TimeUnit.SECONDS);
+        return outcome.get(60, TimeUnit.SECONDS);
     }
 
     private static AcquireOutcome get(java.util.concurrent.CompletionStage<AcquireOutcome> stage)
             throws Exception {
-        return stage.toCompletableFuture().get(20, TimeUnit.SECONDS);
+        return stage.toCompletableFuture().get(60, TimeUnit.SECONDS);
     }
 
     @Test

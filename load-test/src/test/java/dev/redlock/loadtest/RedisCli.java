@@ -42,7 +42,7 @@ final class RedisCli {
         command.addAll(Arrays.asList(words));
         Process process = new ProcessBuilder(command).redirectErrorStream(true).start();
         String said = new String(process.getInputStream().readAllBytes()).trim();
-        if (!process.waitFor(10, TimeUnit.SECONDS) || process.exitValue() != 0) {
+        if (!process.waitFor(60, TimeUnit.SECONDS) || process.exitValue() != 0) {
             throw new AssertionError("redis-cli failed: " + said);
         }
         return said;

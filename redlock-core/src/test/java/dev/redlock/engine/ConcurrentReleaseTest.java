@@ -75,7 +75,7 @@ class ConcurrentReleaseTest {
                 for (int i = round % 64; i > 0; i--) {
                     Thread.onSpinWait();
                 }
-                lease.releaseAsync().toCompletableFuture().get(10, TimeUnit.SECONDS);
+                lease.releaseAsync().toCompletableFuture().get(60, TimeUnit.SECONDS);
             }
             client.redlock().close();
         }
@@ -113,7 +113,7 @@ class ConcurrentReleaseTest {
                 assertTrue(e.getMessage().contains("in progress"), e.getMessage());
                 continue;
             }
-            released.toCompletableFuture().get(10, TimeUnit.SECONDS);
+            released.toCompletableFuture().get(60, TimeUnit.SECONDS);
             received++;
         }
         return received;

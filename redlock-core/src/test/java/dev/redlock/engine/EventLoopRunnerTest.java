@@ -25,7 +25,7 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 
 /** The idle policies, seen by the I/O handler: whether the loop lets its polls block. */
-@Timeout(30)
+@Timeout(120)
 class EventLoopRunnerTest {
 
     /** Enough polls to show that a policy never blocks. */
@@ -104,7 +104,7 @@ class EventLoopRunnerTest {
     private void runTask() throws InterruptedException {
         CountDownLatch ran = new CountDownLatch(1);
         thread.loop().execute(ran::countDown);
-        assertTrue(ran.await(20, TimeUnit.SECONDS), "a task wakes the loop");
+        assertTrue(ran.await(60, TimeUnit.SECONDS), "a task wakes the loop");
     }
 
     @Test
@@ -163,7 +163,7 @@ class EventLoopRunnerTest {
         try {
             events.failures = 2;
             start(IdlePolicy.BLOCK);
-            assertTrue(logged.await(20, TimeUnit.SECONDS), "both failures are logged");
+            assertTrue(logged.await(60, TimeUnit.SECONDS), "both failures are logged");
             runTask();
         } finally {
             log.removeHandler(handler);
@@ -202,7 +202,7 @@ class EventLoopRunnerTest {
         };
         thread.loop().execute(again[0]);
         try {
-            assertTrue(somePolls.await(10, TimeUnit.SECONDS), "polls continue");
+            assertTrue(somePolls.await(60, TimeUnit.SECONDS), "polls continue");
         } finally {
             isOver = true;
         }
@@ -215,7 +215,7 @@ class EventLoopRunnerTest {
         assertFalse(Thread.currentThread().isDaemon(), "it does not inherit this");
         LinkedBlockingQueue<Boolean> isDaemon = new LinkedBlockingQueue<>();
         thread.loop().execute(() -> isDaemon.add(Thread.currentThread().isDaemon()));
-        assertEquals(true, isDaemon.poll(20, TimeUnit.SECONDS));
+        assertEquals(true, isDaemon.poll(60, TimeUnit.SECONDS));
     }
 
     /** The loop is inside a task, so its thread cannot end yet. */
@@ -245,6 +245,6 @@ class EventLoopRunnerTest {
         } finally {
             isTaskOver.countDown();
         }
-        assertEquals(true, interrupted.poll(20, TimeUnit.SECONDS), "the loop has ended, and the flag is set again");
+        assertEquals(true, interrupted.poll(60, TimeUnit.SECONDS), "the loop has ended, and the flag is set again");
     }
 }

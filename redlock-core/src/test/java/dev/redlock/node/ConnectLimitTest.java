@@ -11,7 +11,7 @@ import java.util.concurrent.ThreadPoolExecutor;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
-@Timeout(30)
+@Timeout(120)
 class ConnectLimitTest {
 
     private final ThreadPoolExecutor lookups = ConnectLimit.newLookups(Thread::new);

@@ -170,7 +170,7 @@ class NettyTransportTest {
         withLoop(new MultiThreadIoEventLoopGroup(1, NettyTransport.NIO.newIoHandlerFactory()), loop -> {
             loop.execute(() -> NettyTransport.NIO.resolve(address, threads, loop, (found, failure) -> answer
                     .complete(loop.inEventLoop() ? found == null ? failure : found.get(0) : "not on the loop")));
-            answer.orTimeout(20, TimeUnit.SECONDS).join();
+            answer.orTimeout(60, TimeUnit.SECONDS).join();
         });
         return answer.join();
     }

@@ -149,7 +149,7 @@ abstract class KitContract {
         CompletableFuture<LeaseState> lost = new CompletableFuture<>();
         Lease lease = redlock.tryAcquire("orders", options(lost)).lease();
         trial.advance(awaited());
-        assertEquals(LeaseState.EXPIRED, lost.orTimeout(20, TimeUnit.SECONDS).join());
+        assertEquals(LeaseState.EXPIRED, lost.orTimeout(60, TimeUnit.SECONDS).join());
         assertFalse(lease.isHeld());
         assertTrue(client().tryAcquire("orders", LONG, LIMIT).isAcquired());
     }
@@ -175,7 +175,7 @@ abstract class KitContract {
                         }))
                 .lease();
         trial.advance(awaited().multipliedBy(3));
-        thrice.orTimeout(20, TimeUnit.SECONDS).join();
+        thrice.orTimeout(60, TimeUnit.SECONDS).join();
         assertTrue(lease.isHeld(), lease::toString);
         assertEquals(AcquireOutcome.Kind.CONTENDED, client().tryAcquire("orders", LONG).kind());
     }
@@ -189,7 +189,7 @@ abstract class KitContract {
         Lease lease = redlock.tryAcquire("orders", options).lease();
         assertTrue(lease.isHeld());
         trial.expire("orders");
-        assertEquals(LeaseState.LOST, lost.orTimeout(20, TimeUnit.SECONDS).join());
+        assertEquals(LeaseState.LOST, lost.orTimeout(60, TimeUnit.SECONDS).join());
         assertFalse(lease.isHeld());
         assertTrue(client().tryAcquire("orders", LONG, LIMIT).isAcquired());
     }

@@ -140,7 +140,7 @@ class RealServerCodecTest {
     void pushesArriveBesideReplies() throws InterruptedException {
         RespClient client = client(3);
         client.send("DEBUG", "PROTOCOL", "push");
-        RespValue push = pushes.poll(10, TimeUnit.SECONDS);
+        RespValue push = pushes.poll(60, TimeUnit.SECONDS);
         assertEquals(RespType.PUSH, push.type());
         assertEquals("server-cpu-usage", push.elements().get(0).asText());
     }
@@ -152,7 +152,7 @@ class RealServerCodecTest {
         tracking.send("SET", "watched", "1").join();
         tracking.send("GET", "watched").join();
         client(3).send("SET", "watched", "2").join();
-        RespValue push = pushes.poll(10, TimeUnit.SECONDS);
+        RespValue push = pushes.poll(60, TimeUnit.SECONDS);
         assertEquals("invalidate", push.elements().get(0).asText());
         assertEquals("watched", push.elements().get(1).elements().get(0).asText());
         assertEquals("2", tracking.send("GET", "watched").join().asText());

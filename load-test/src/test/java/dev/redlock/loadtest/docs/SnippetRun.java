@@ -41,7 +41,7 @@ import java.util.function.Supplier;
  * with every release confirmed.
  */
 final class SnippetRun implements AutoCloseable {
-    private static final Duration LIMIT = Duration.ofSeconds(20);
+    private static final Duration LIMIT = Duration.ofSeconds(60);
     private static final Duration TTL = Duration.ofSeconds(10);
 
     private final JavaSnippet snippet;

@@ -35,10 +35,10 @@ class CloseOnNodesTest {
                     .restartGuard(RestartGuardMode.OFF));
             lockAll(redlock);
             long startNs = System.nanoTime();
-            CloseReport report = redlock.closeWithin(Duration.ofSeconds(10));
+            CloseReport report = redlock.closeWithin(Duration.ofSeconds(60));
             long tookMs = TimeUnit.NANOSECONDS.toMillis(System.nanoTime() - startNs);
             assertEquals(new CloseReport(LOCKS, List.of()), report);
-            assertTrue(tookMs < 10_000, () -> "it took " + tookMs + " ms");
+            assertTrue(tookMs < 60_000, () -> "it took " + tookMs + " ms");
             nodes.nodes().forEach(node -> assertEquals(0L, node.call("DBSIZE")));
         }
     }

@@ -246,10 +246,10 @@ class CredentialsOnNodesTest {
             return null;
         };
         try (Redlock redlock = Redlock.connect(context(provider).connectTimeout(Duration.ofMillis(100)))) {
-            assertTrue(entered.await(20, TimeUnit.SECONDS));
+            assertTrue(entered.await(60, TimeUnit.SECONDS));
             assertFalse(redlock.tryAcquire("orders", Duration.ofSeconds(10)).isAcquired());
         }
-        assertTrue(interrupted.await(20, TimeUnit.SECONDS));
+        assertTrue(interrupted.await(60, TimeUnit.SECONDS));
     }
 
     // ---- secrets ----------------------------------------------------------------------------------------------------

@@ -26,7 +26,7 @@ class RoleChangeOnNodesTest {
 
     private static final Duration TTL = Duration.ofSeconds(30);
     /** A look each second and the delay before a connection, on a busy machine. */
-    private static final long LIMIT_MS = 5_000;
+    private static final long LIMIT_MS = 20_000;
 
     @ParameterizedTest
     @CsvSource({"true, true", "true, false", "false, false"})

@@ -49,7 +49,7 @@ class SentinelOnNodesTest {
 
     private static final Duration MAX_TTL = Duration.ofSeconds(2);
     private static final String KEY = "orders";
-    private static final int LIMIT_MS = 30_000;
+    private static final int LIMIT_MS = 90_000;
 
     private static RedisNodesContext servers() {
         return new RedisNodesContext().source(Source.PATH)
@@ -311,7 +311,7 @@ class SentinelOnNodesTest {
                 worker.get();
             }
             threads.shutdown();
-            assertTrue(threads.awaitTermination(10, TimeUnit.SECONDS));
+            assertTrue(threads.awaitTermination(60, TimeUnit.SECONDS));
         }
     }
 }

@@ -268,7 +268,7 @@ class RedlockLockRegistryTest {
     }
 
     private static String next(BlockingQueue<String> events) throws InterruptedException {
-        return events.poll(20, TimeUnit.SECONDS);
+        return events.poll(60, TimeUnit.SECONDS);
     }
 
     private void loseAllKeys() {
