@@ -47,10 +47,10 @@ class SentinelCommandsTest {
                 RedisSentinels group = RedisSentinels.watch(nodes, "s3rver", SENTINEL_USER, "requirepass 0ther")) {
             String address = group.address(":s3rver@");
             JsonNode result = measured(folder.resolve("first"), address, "compare", "--driver",
-                    "redlock-blocking,redisson-single,redisson-wait");
+                    "redlock-blocking,redisson-wait");
             String notes = result.get("notes").toString();
             assertTrue(notes.contains(nodes.node(0).address() + " is the primary of " + group.address("")), notes);
-            assertTrue(notes.contains("redisson-single and redisson-wait asked no Sentinels"), notes);
+            assertTrue(notes.contains("redisson-wait asked no Sentinels"), notes);
             for (JsonNode one : result.get("series")) {
                 assertTrue(one.get("figures").get("serverCpuUsPerCycle").asDouble() > 0, one::toString);
             }
