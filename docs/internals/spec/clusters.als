@@ -13,7 +13,7 @@ one sig SilenceServed extends Rule {}    -- and only when the former one serves 
 
 var sig Serving in Node {}               -- a former owner still serves
 sig Voter in Node { var former: Token -> Resource }      -- what it has
-fact { Voter = Node }
+fact { Voter = Node and no Reclaiming }
 
 pred plain { one Resource and no Reader and one List and List.members = Node }
 

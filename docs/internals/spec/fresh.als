@@ -14,7 +14,7 @@ extends Rule {}
 
 var sig Marked in Node {}
 sig Attempt in Token { var voters: set Node }            -- had a mark when it started, and have not restarted since
-fact { Attempt = Token }
+fact { Attempt = Token and no Reclaiming }
 
 -- The rule replaces that of redlock.als.
 pred plain { one Resource and no Reader and one List and List.members = Node and not on[RestartsSeen] }

@@ -36,3 +36,8 @@ run Possible { product and init and always keysKept and some disj a, b: Token, n
   ask[a]; executeAcquire[a]; win[a]; extend[a]; restart[n]; executeExtension[a]; winExtension[a]; finish[a];
   executeRelease[a]; ask[b]; executeAcquire[b]; win[b]; executeAcquire[a]; executeExtension[a]; b in Acting
 } } for 1 but 2 Token, exactly 5 Node, 4 Int, 16 steps expect 1
+-- A lease of the only node outlives a restart that forgets it: the extension in the quarantine is a vote.
+run Reclaimed { product and init and always keysKept and Client in Reclaiming and some a: Token, n: Node {
+  ask[a]; executeAcquire[a]; win[a]; restart[n]; extend[a]; executeExtension[a]; winExtension[a]; a in Acting
+    and has[n, a] and not inQuarantine[n]
+} } for 1 but exactly 1 Node, 4 Int, 8 steps expect 1

@@ -42,6 +42,8 @@ pred on[r: Rule] { r not in Off }
 sig Resource {}
 sig List { members: some Node }          -- the nodes that a client is configured with
 sig Client { lists: some List }          -- two while the list is being changed
+sig Reclaiming in Client {}              -- has one node, and renews its leases there in the quarantine
+fact { all c: Reclaiming | one c.lists.members }
 sig Token {                              -- one attempt to acquire, and the lease that it may become
   owner: one Client,
   needs: some Resource,                  -- one; several for a set; for a permit, the one that it tries
@@ -83,6 +85,8 @@ pred inQuarantine[n: Node] {
   on[RestartsSeen] and some n.lost & counting[n] & (on[GuardAttempts] implies active else Held)
 }
 
+pred reclaims[t: Token] { t.owner in Reclaiming }
+
 pred has[n: Node, t: Token] { t.needs in n.key[t] }
 pred isFree[n: Node, t: Token] {
   no u: n.key.Resource - t | some n.key[u] & t.needs and not t + u in Reader
@@ -110,7 +114,8 @@ pred win[t: Token] {
 pred extend[t: Token] {
   t in Held
   extending in extending'
-  extending' - extending in { n: t.owner.lists.members | on[GuardExtensions] implies not inQuarantine[n] } -> t
+  extending' - extending in { n: t.owner.lists.members |
+    on[GuardExtensions] and not reclaims[t] implies not inQuarantine[n] } -> t
   renewed' = renewed - t -> Node and granted' = granted
   acquiring' = acquiring and releasing' = releasing
   phasesUnchanged and nodesUnchanged
@@ -153,7 +158,7 @@ pred executeExtension[t: Token] {
 }
 pred extended[n: Node, t: Token] {
   t in n.extending
-  let counts = { u: t | has[n, u] or isFree[n, u] and not on[RepairNoVote] },
+  let counts = { u: t | has[n, u] or isFree[n, u] and (not on[RepairNoVote] or reclaims[u] and u in n.lost) },
     wronglyCounts = { u: t | not isFree[n, u] and (not on[RefusalNoVote] or not on[ExtendIfOwn]) } {
     n in t.renewed' iff (n in t.renewed or some (counts + wronglyCounts) & Held)
     n.lost' = n.lost - counts and n.dropped' = n.dropped - counts
@@ -218,6 +223,9 @@ pred invariant {
     no unused & key[Node].Resource
   }
   all t: Over | no t.granted and no t.renewed
+  -- Only a lease is extended, and only the client's nodes are asked.
+  no Trying.renewed and no Trying & Node.extending
+  acquiring + extending in ~(owner.lists.members)
   -- Only an ended lease is released.
   Node.releasing in Over
   -- A node has no two keys that exclude each other.
@@ -225,7 +233,7 @@ pred invariant {
   -- A counted node has the keys, unless it lost them.
   all t: active, n: t.granted + t.renewed | has[n, t] or t in n.lost + n.dropped
   -- Nothing is on the way to a node in quarantine that it could grant.
-  all n: Node | inQuarantine[n] implies no n.acquiring + n.extending
+  all n: Node | inQuarantine[n] implies no n.acquiring and all t: n.extending | reclaims[t]
   -- A node counts for two that exclude each other only if it lost the keys of one outside of a restart.
   all n: Node | no t, u: counting[n] - n.dropped | excludes[t, u]
   -- Two clients that run at the same time share a list.

@@ -251,7 +251,8 @@ class PromotionTest extends VirtualTest {
         primary.replicate(replica);
         primary.promote();
         world.await("the history is read", 1_100, () -> status(client, 0).state() == NodeState.QUARANTINED);
-        assertEquals(LeaseState.LOST, held.state());
+        world.runMs(TTL.toMillis());
+        assertEquals(LeaseState.EXPIRED, held.state());
         assertState(NodeState.QUARANTINED, client());
         world.runMs(SILENCE_MS + 100);
         assertState(NodeState.READY, client);
@@ -266,7 +267,9 @@ class PromotionTest extends VirtualTest {
         primary.promote();
         node(0).breakConnections();
         world.await("connected", 1_000, () -> status(client, 0).state() == NodeState.QUARANTINED);
-        assertEquals(LeaseState.LOST, held.state());
+        world.runMs(TTL.toMillis());
+        assertEquals(LeaseState.EXPIRED, held.state());
+        assertFalse(acquire(client, options()).isAcquired());
     }
 
     /** The first replica gives the history of the data another name. */

@@ -20,6 +20,8 @@ import dev.redlock.time.TimerWheel;
  * holder nodes the lease is lost immediately. Nodes that the round has asked first do not replace a holder node that
  * lost the token before: another client may have held the lock in between.
  *
+ * <p>A lease that outlives its only node is {@link Unclaimed}: there a node that has set the key counts too.
+ *
  * @threading event-loop-confined
  */
 final class ExtendOperation {
@@ -92,9 +94,9 @@ final class ExtendOperation {
         return services.isNodeOf(claim, node);
     }
 
-    /** Whether a node that was asked votes, and is no holder of the lease. */
-    boolean isAnyVoterWithoutKey(Claim claim) {
-        return (fanOut.votingMask(claim) & claim.askedMask & ~claim.holderMask) != 0;
+    /** Whether a node that was asked renews leases, and is no holder of this one. */
+    boolean isAnyWithoutKey(Claim claim) {
+        return (fanOut.extendingMask(claim) & claim.askedMask & ~claim.holderMask) != 0;
     }
 
     /** A batch does not report the nodes that it was sent to, so it is for claims that have asked all nodes before. */
@@ -117,7 +119,7 @@ final class ExtendOperation {
     }
 
     void onReply(Claim claim, int nodeIndex, int sequence, long value) {
-        if (value == HELD_REPLY) {
+        if (value == HELD_REPLY || value == SET_REPLY && Unclaimed.is(claim)) {
             vote(claim, nodeIndex, sequence, Vote.GRANTED);
         } else {
             onNotHeldBefore(claim, nodeIndex, sequence, value);
@@ -177,11 +179,12 @@ final class ExtendOperation {
         // Also without a decision: the current validity never exceeds the one that this reply proves. A node that was
         // asked first is a holder by the decision, which the holders from before may still prevent.
         claim.holderMask |= isFirstAsked && claim.extension.isInProgress ? 0 : bit;
+        claim.extension.unclaimedBecause = null;
     }
 
     /** Returns whether a renewed key certainly lasts for the ttl. */
     private boolean isProof(Claim claim, int nodeIndex) {
-        return (fanOut.isVoting(nodeIndex) || services.voters[nodeIndex].isGrantCounted(claim))
+        return (fanOut.isExtending(nodeIndex) || services.voters[nodeIndex].isGrantCounted(claim))
                 && (claim.extension.late == null || !claim.extension.late.mayShorten(nodeIndex, claim.ttlMs));
     }
 

@@ -44,6 +44,8 @@ final class Extension {
     long firstAskedMask;
     /** Nodes that have held the key since before the round, as far as is known. */
     long continuousMask;
+    /** Why no key protects the lease, although it is held; null if one does. See {@link Unclaimed}. */
+    LossCause unclaimedBecause;
 
     Extension(Majority majority, LongConsumer onTimeout) {
         this.round = new Round(majority);
@@ -61,6 +63,7 @@ final class Extension {
         scheduledSequence = 0;
         shortestTtlMs = Long.MAX_VALUE;
         late = null;
+        unclaimedBecause = null;
     }
 
     /** The connection of an extension was lost before the reply. */

@@ -17,6 +17,7 @@ final class LeaseKeeper {
     final ReleaseOperation releases;
     final ExtendOperation extensions;
     final LeaseLoss loss;
+    final Unclaimed unclaimed;
     final LossWatch lossWatch;
     final KeptLocks kept;
     final Renewals renewals;
@@ -40,6 +41,7 @@ final class LeaseKeeper {
         this.callbacks = services.config.loops().callbacks();
         this.extensions = new ExtendOperation(services, this);
         this.loss = new LeaseLoss(services, this);
+        this.unclaimed = new Unclaimed(services, this);
         this.kept = new KeptLocks(services, this);
         this.lossWatch = new LossWatch(services, this);
         this.releases = new ReleaseOperation(services, claims, this, tally);

@@ -32,6 +32,11 @@ final class LeaseLoss {
      * need not wait for the expiry on the nodes.
      */
     void expire(Claim claim) {
+        LossCause cause = Unclaimed.causeOfLoss(claim);
+        if (cause != null) {
+            lose(claim, 0, cause);
+            return;
+        }
         lose(claim, LeaseState.EXPIRED, ReleaseOutcome.EXPIRED, ExtendOutcome.EXPIRED, LossCause.VALIDITY_ENDED,
                 LossCause.NO_NODE);
     }
@@ -88,13 +93,16 @@ final class LeaseLoss {
         }
     }
 
-    /** Removes a holder node of a held lease; without a quorum of holder nodes the lease is lost. */
+    /**
+     * Removes a holder node of a held lease; without a quorum of holder nodes the lease is lost, unless it is {@link
+     * Unclaimed} from now on.
+     */
     void dropHolder(Claim claim, int nodeIndex, LossCause cause) {
         if ((claim.holderMask & 1L << nodeIndex) != 0) {
             services.telemetry.rare.onHolderDropped(claim, nodeIndex, cause);
         }
         claim.holderMask &= ~(1L << nodeIndex);
-        if (!services.majority.isReachedBy(claim.holderMask)) {
+        if (!services.majority.isReachedBy(claim.holderMask) && !keeper.unclaimed.outlives(claim, cause)) {
             lose(claim, nodeIndex, cause);
         } else if (keeper.retention.count != 0) {
             keeper.retention.onHolderDropped(claim);

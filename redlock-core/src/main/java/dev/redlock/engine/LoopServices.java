@@ -133,6 +133,11 @@ final class LoopServices {
         return voters[index].nodeFor(key);
     }
 
+    /** Whether there is one voter, which is no cluster. */
+    boolean isLoneNode() {
+        return voters.length == 1 && voters[0] instanceof Node;
+    }
+
     /** Whether a node gives the vote for a key, or may have given it before a change of the owner. */
     boolean isNodeOf(SlotKey key, NodeView node) {
         return node(node.index(), key).view() == node || voters[node.index()].isSilentFor(key);

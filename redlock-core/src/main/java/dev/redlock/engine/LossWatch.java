@@ -190,7 +190,7 @@ final class LossWatch {
     }
 
     void onReply(Claim claim, int nodeIndex, long value) {
-        if (value != HELD_REPLY && claim.phase == Claim.Phase.HELD) {
+        if (value != HELD_REPLY && claim.phase == Claim.Phase.HELD && !Unclaimed.is(claim)) {
             keeper.loss.dropHolder(claim, nodeIndex, LossCause.KEY_GONE);
         }
     }

@@ -41,7 +41,7 @@ final class NodeEvents implements NodeListener {
         if (state == NodeState.READY) {
             loop.keeper.lossWatch.onReconnected(node.index());
             loop.scheduler.fencing.onVoting();
-            loop.keeper.renewals.onVoting(node);
+            loop.keeper.renewals.onExtending(node);
         }
         if (state == NodeState.WAITING) {
             loop.scheduler.queues.onDisconnected(node.index());
@@ -125,10 +125,21 @@ final class NodeEvents implements NodeListener {
         revoke(node, VoteFailure.PROMOTED, LossCause.PROMOTED);
     }
 
+    @Override
+    public void onReclaimable(NodeView node) {
+        loop.keeper.renewals.onExtending(node);
+    }
+
+    @Override
+    public void onSilenceOver(NodeView node) {
+        loop.keeper.unclaimed.onSilenceOver(node);
+    }
+
     private void revoke(NodeView node, VoteFailure failure, LossCause cause) {
         loop.keeper.retention.onNodeLost();
         loop.scheduler.revoke(node, failure);
         loop.keeper.loss.revoke(node, cause);
+        loop.keeper.unclaimed.log(node);
     }
 
     @Override

@@ -128,8 +128,11 @@ final class Renewals {
 
     // ---- repairs ----------------------------------------------------------------------------------------------------
 
-    /** A node votes from now on: repairs the leases for which it does not count, spread over some time. */
-    void onVoting(NodeView node) {
+    /**
+     * A node votes from now on, or at least renews leases: repairs the leases for which it does not count, spread over
+     * some time.
+     */
+    void onExtending(NodeView node) {
         long nowNs = keeper.clock.nanoTime();
         int count = 0;
         for (LeaseHandle lease = keeper.firstHeld; lease != null; lease = lease.nextHeld) {
@@ -161,7 +164,7 @@ final class Renewals {
     private void startRepair(Claim claim, long nowNs, long atNs) {
         LeaseHandle lease = claim.lease;
         boolean isWanted = !claim.isExtending() && mayRepair(lease, nowNs) && !isBeyondTtl(lease, nowNs)
-                && keeper.extensions.isAnyVoterWithoutKey(claim);
+                && keeper.extensions.isAnyWithoutKey(claim);
         long dueNs = claim.holdTimer.deadlineNs();
         if (isWanted && atNs - dueNs < 0) {
             Extension extension = claim.extension;

@@ -31,6 +31,8 @@ final class CommandSender implements InvalidationReader.Listener {
         CLOSED,
         /** Releases and queries only: the node does not vote. */
         RELEASES,
+        /** Also the extensions of leases that outlive a failover or a restart; see {@link Succession}. */
+        EXTENSIONS,
         /** Every command. */
         OPEN
     }
@@ -129,6 +131,11 @@ final class CommandSender implements InvalidationReader.Listener {
         return gate == Gate.OPEN;
     }
 
+    /** Whether extensions can be sent, of all commands that need a vote. */
+    boolean isExtending() {
+        return gate == Gate.EXTENSIONS || isOpen();
+    }
+
     boolean isCongested() {
         return connection.isCongested();
     }
@@ -145,7 +152,7 @@ final class CommandSender implements InvalidationReader.Listener {
         if (gate == Gate.CLOSED) {
             return VoteFailure.NOT_CONNECTED;
         }
-        if (kind.isVote && gate != Gate.OPEN) {
+        if (kind.isVote && !(kind == CommandKind.EXTEND ? isExtending() : isOpen())) {
             return VoteFailure.QUARANTINED;
         }
         return connection.isCongested() ? VoteFailure.BACK_PRESSURE : VoteFailure.NONE;

@@ -138,7 +138,7 @@ final class CommandVariants {
         int end = out.writerIndex();
         long pushing = fanOut.pushing;
         long sent = 0;
-        for (long left = mask & (kind.isVote ? fanOut.open : fanOut.connected); left != 0; left &= left - 1) {
+        for (long left = mask & fanOut.accepting(kind); left != 0; left &= left - 1) {
             NodeConnection connection = fanOut.connections[Long.numberOfTrailingZeros(left)];
             boolean isSent = (pushing & Long.lowestOneBit(left)) != 0
                     ? connection.offerWithWakeUp(request, tag, end - start)

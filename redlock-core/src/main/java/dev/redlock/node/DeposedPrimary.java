@@ -55,10 +55,23 @@ public final class DeposedPrimary {
 
     /** How long a promoted server gives no vote. */
     long silenceNs() {
-        // If the primary is paused, a request is in its socket until the client closes the connection.
-        long servedMs = servedMs() + options.timeouts().unansweredTimeoutMs() + options.guards().clockSampleMs();
-        return RestartGuard.neededUptimeMs(options.guards().maxTtlMs() + servedMs, options.guards().drift())
+        return RestartGuard.neededUptimeMs(options.guards().maxTtlMs() + serviceMs(), options.guards().drift())
                 * NS_PER_MS;
+    }
+
+    /** For how long a client that has not noticed the promotion may get locks from the deposed primary. */
+    long serviceNs() {
+        return (serviceMs() + options.guards().drift().ofMs(serviceMs())) * NS_PER_MS;
+    }
+
+    private long serviceMs() {
+        // If the primary is paused, a request is in its socket until the client closes the connection.
+        return servedMs() + options.timeouts().unansweredTimeoutMs() + options.guards().clockSampleMs();
+    }
+
+    /** Whether no other server may serve as the primary, if this one has just started. */
+    boolean isNone() {
+        return shown != null && shown.isHistoryShown() && !shown.wasPromoted() && !shown.isWriteLimited();
     }
 
     private long servedMs() {

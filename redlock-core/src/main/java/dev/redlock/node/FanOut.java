@@ -146,7 +146,7 @@ public final class FanOut {
     long enqueue(InFlightRequest request, CommandKind kind, int tag, long mask, ByteBuf out, int start) {
         int end = out.writerIndex();
         long sent = 0;
-        for (long left = mask & (kind.isVote ? open : connected); left != 0; left &= left - 1) {
+        for (long left = mask & accepting(kind); left != 0; left &= left - 1) {
             boolean isSent = connections[Long.numberOfTrailingZeros(left)].offer(request, tag, end - start);
             sent |= isSent ? Long.lowestOneBit(left) : 0;
         }
@@ -157,6 +157,19 @@ public final class FanOut {
             skip(sent, out, start, end);
         }
         return sent;
+    }
+
+    /** The nodes that get a command now, as a mask. */
+    long accepting(CommandKind kind) {
+        if (kind.isVote) {
+            return kind == CommandKind.EXTEND ? extending() : open;
+        }
+        return connected;
+    }
+
+    /** The nodes that get the extension of one lease, as a mask: also a lone one that gives no other vote. */
+    private long extending() {
+        return open == 0 && senders.length == 1 && senders[0].isExtending() ? 1 : open;
     }
 
     /** Leaves a range of the shared batch out for the nodes that do not get it. */
@@ -209,7 +222,7 @@ public final class FanOut {
      * @return false if it is not batched and not sent: {@link #send} it
      */
     public boolean extend(LockRequest request, int sequence, long mask) {
-        if (!isBatched(request, CommandKind.EXTEND)) {
+        if (!isBatched(request, CommandKind.EXTEND) || extending() != open) {
             return false;
         }
         if (batches.isCollecting && isCollected(request)) {
@@ -314,6 +327,19 @@ public final class FanOut {
     /** Whether a node votes now, on every key: it is one master, and not in quarantine. False for a cluster. */
     public boolean isVoting(int nodeIndex) {
         return routes == null && (open & 1L << nodeIndex) != 0;
+    }
+
+    /**
+     * Whether a node renews leases now: it votes, or is the only voter and gives no other vote after a failover or a
+     * restart. False for a cluster.
+     */
+    public boolean isExtending(int nodeIndex) {
+        return routes == null && (extending() & 1L << nodeIndex) != 0;
+    }
+
+    /** The nodes that renew leases now, as a mask; of a cluster, as {@link #votingMask}. */
+    public long extendingMask(SlotKey key) {
+        return routes == null ? extending() : votingMask(key);
     }
 
     /** The nodes that vote on a key now, as a mask. */

@@ -19,6 +19,17 @@ final class NodeClock implements OwnClockWatch.Peer {
     private final NodeMonitor monitor;
     private final Runnable onQuarantineChange;
     private boolean isStopped;
+    /** The next sample is kept for later. */
+    private boolean isHoldingBack;
+    private Sample heldBack;
+
+    /**
+     * A reading of the node's clock, nanoseconds since the epoch, and the monotonic times around it.
+     *
+     * @threading immutable
+     */
+    record Sample(long sentNs, long receivedNs, long wallNs) {
+    }
 
     NodeClock(NodeContext context, NodeView view, VoteGuard voteGuard, NodeMonitor monitor,
             Runnable onQuarantineChange) {
@@ -30,8 +41,28 @@ final class NodeClock implements OwnClockWatch.Peer {
         this.onQuarantineChange = onQuarantineChange;
     }
 
+    /**
+     * Keeps the sample of this handshake for later, if it is that of another process: its machine may have another
+     * clock, which concerns no lease that outlives the process before.
+     */
+    void holdBack(boolean isWanted) {
+        isHoldingBack = isWanted;
+        heldBack = null;
+    }
+
+    /** Returns the sample that was kept, which has to be added now; null if there is none. */
+    Sample heldBack() {
+        Sample sample = heldBack;
+        holdBack(false);
+        return sample;
+    }
+
     /** Adds a sample; returns whether the clock has jumped, and clocks are watched. */
     boolean onSample(long sentNs, long receivedNs, long wallNs) {
+        if (isHoldingBack) {
+            heldBack = new Sample(sentNs, receivedNs, wallNs);
+            return false;
+        }
         boolean isFirst = !watch.hasReference();
         boolean isJump = watch.onSample(sentNs, receivedNs, wallNs);
         if (context.options().guards().clockSampleMs() <= 0 || isStopped) {

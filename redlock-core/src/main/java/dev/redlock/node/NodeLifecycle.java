@@ -46,7 +46,7 @@ abstract class NodeLifecycle extends Voter {
     private final VoteGuard voteGuard;
     private final FirstContact firstContact;
     /** Null if the voter is a cluster. */
-    private final DeposedPrimary predecessor;
+    private final Succession succession;
     private final NodeClock nodeClock;
     private final NodeMonitor monitor;
     private final Events events = new Events();
@@ -75,7 +75,10 @@ abstract class NodeLifecycle extends Voter {
         this.voteGuard = new VoteGuard(context.clock(), context.timers(),
                 new RestartGuard(guards.mode(), guards.maxTtlMs(), guards.drift()), guards.maxTtlMs(),
                 this::onQuarantineEnd);
-        this.predecessor = member == null ? new DeposedPrimary(options, sender, view, this::onServiceKnown) : null;
+        this.succession = member == null
+                ? new Succession(context, voteGuard, new DeposedPrimary(options, sender, view, this::onServiceKnown),
+                        fanOut.senders.length == 1, this::onReclaimable)
+                : null;
         this.firstContact = new FirstContact(context, sender, voteGuard, view, this::silenceNs,
                 this::onFirstContactDecided);
         this.monitor = new NodeMonitor(context, sender, events);
@@ -113,6 +116,7 @@ abstract class NodeLifecycle extends Voter {
 
     @Override
     public final void drain() {
+        stopReclaims();
         voteGuard.stop();
         firstContact.stop();
         authenticator.stop();
@@ -126,6 +130,7 @@ abstract class NodeLifecycle extends Voter {
     @Override
     public final void close() {
         context.timers().stop(handshakeTimer);
+        stopReclaims();
         voteGuard.stop();
         firstContact.stop();
         monitor.stop();
@@ -161,9 +166,11 @@ abstract class NodeLifecycle extends Voter {
                 leaveQuarantine();
                 return;
             }
+            stopReclaims();
             quarantine(voteGuard.objection());
             firstContact.start(runId, shown);
             context.listener().onPromotion(view);
+            startReclaims(shown);
         } else if (isRenamed) {
             firstContact.onRenamed(shown);
         }
@@ -173,7 +180,7 @@ abstract class NodeLifecycle extends Voter {
     private boolean noteRole(ReplicationInfo shown) {
         if (member == null) {
             if (context.options().guards().mode() != RestartGuardMode.OFF) {
-                predecessor.onInfo(shown);
+                succession.onInfo(shown);
             }
             return context.options().guards().mode() != RestartGuardMode.OFF
                     && voteGuard.onRole(true, shown.wasPromoted(), shown.id(), silenceNs());
@@ -184,12 +191,13 @@ abstract class NodeLifecycle extends Voter {
     }
 
     private long silenceNs() {
-        return member == null ? predecessor.silenceNs() : member.voter.silenceNs();
+        return member == null ? succession.silenceNs() : member.voter.silenceNs();
     }
 
     /** The server has reported for how long its predecessor may serve. */
     private void onServiceKnown() {
         voteGuard.onSilence(silenceNs());
+        checkReclaims();
         if (state == NodeState.QUARANTINED && voteGuard.isPromotionQuarantined()) {
             view.reportQuarantine(voteGuard.objection());
         }
@@ -223,6 +231,16 @@ abstract class NodeLifecycle extends Voter {
         if (firstContact.isPending()) {
             return;
         }
+        if (!voteGuard.mayLackLocks()) {
+            stopReclaims();
+            updateGate();
+            NodeState before = state;
+            context.listener().onSilenceOver(view);
+            if (state != before) {
+                // A listener of a lost lease has closed the client.
+                return;
+            }
+        }
         Quarantine objection = voteGuard.objection();
         if (objection != null) {
             String also = firstContact.objection();
@@ -252,6 +270,34 @@ abstract class NodeLifecycle extends Voter {
             } else {
                 startVoting();
             }
+        }
+    }
+
+    // ---- leases that outlive the process ----------------------------------------------------------------------------
+
+    /** To be called when the engine knows that the server may lack locks. */
+    private void startReclaims(ReplicationInfo shown) {
+        if (succession != null && state == NodeState.QUARANTINED) {
+            succession.start(shown);
+        }
+    }
+
+    private void checkReclaims() {
+        if (succession != null) {
+            succession.check();
+        }
+    }
+
+    private void stopReclaims() {
+        if (succession != null) {
+            succession.stop();
+        }
+    }
+
+    private void onReclaimable() {
+        if (state == NodeState.QUARANTINED) {
+            updateGate();
+            context.listener().onReclaimable(view);
         }
     }
 
@@ -286,6 +332,7 @@ abstract class NodeLifecycle extends Voter {
 
     private void detach() {
         context.timers().stop(handshakeTimer);
+        stopReclaims();
         firstContact.stop();
         monitor.stop();
         redelivery.stopProbing();
@@ -335,12 +382,19 @@ abstract class NodeLifecycle extends Voter {
 
     private void setState(NodeState newState) {
         state = newState;
-        sender.setGate(switch (newState) {
+        updateGate();
+        view.setState(newState);
+    }
+
+    private void updateGate() {
+        sender.setGate(switch (state) {
             case READY -> CommandSender.Gate.OPEN;
-            case QUARANTINED, DRAINING -> CommandSender.Gate.RELEASES;
+            case QUARANTINED -> succession != null && succession.isReclaimable()
+                    ? CommandSender.Gate.EXTENSIONS
+                    : CommandSender.Gate.RELEASES;
+            case DRAINING -> CommandSender.Gate.RELEASES;
             case WAITING, CONNECTING, HANDSHAKING, CLOSED -> CommandSender.Gate.CLOSED;
         });
-        view.setState(newState);
     }
 
     private long nowNs() {
@@ -453,6 +507,8 @@ abstract class NodeLifecycle extends Voter {
             } else if (isPromoted) {
                 context.listener().onPromotion(view);
             }
+            compareSuccessor();
+            startReclaims(shown.replication());
             sender.flushReports.reportPending();
             if (state == NodeState.QUARANTINED) {
                 firstContact.start(runId, shown.replication());
@@ -484,6 +540,7 @@ abstract class NodeLifecycle extends Voter {
 
         @Override
         public void onProcess(String seenRunId) {
+            nodeClock.holdBack(runId != null && !seenRunId.equals(runId));
             voteGuard.restartGuard().onProcess(seenRunId, nowNs());
         }
 
@@ -496,6 +553,17 @@ abstract class NodeLifecycle extends Voter {
                 quarantine(voteGuard.objection());
             }
             nodeClock.report();
+        }
+
+        /**
+         * The engine knows now that no vote of the earlier process counts. So a lease that outlives that process does
+         * not end because the machine of the new one has another clock.
+         */
+        private void compareSuccessor() {
+            NodeClock.Sample sample = nodeClock.heldBack();
+            if (sample != null) {
+                onClockSample(sample.sentNs(), sample.receivedNs(), sample.wallNs() / 1_000);
+            }
         }
 
         @Override
@@ -532,6 +600,7 @@ abstract class NodeLifecycle extends Voter {
             boolean wasUnreadable = voteGuard.onClockReadable();
             onClockSample(sentNs, receivedNs, wallUs);
             if (wasUnreadable && state == NodeState.QUARANTINED) {
+                checkReclaims();
                 leaveQuarantine();
             }
         }

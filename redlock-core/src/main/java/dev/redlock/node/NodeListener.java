@@ -67,6 +67,18 @@ public interface NodeListener {
     void onRestarted(NodeView node);
 
     /**
+     * The node gives no vote, because it may lack locks, but renews leases from now on. It is the only voter, and no
+     * other client gets a lock from it or from its predecessor.
+     */
+    void onReclaimable(NodeView node);
+
+    /**
+     * The node lacks no lock that is still valid, as far as its votes count: other clients may get locks from it, if
+     * this client does not. Called before each time that it votes.
+     */
+    void onSilenceOver(NodeView node);
+
+    /**
      * The node has a problem, or has recovered from one. Called at most once a minute for the same line.
      *
      * @param level WARNING if a person has to act, else INFO

@@ -232,8 +232,10 @@ final class StateTable {
     }
 
     private void checkHeld(LeaseHandle lease, Claim claim, Supplier<String> subject) {
-        check(Long.bitCount(claim.holderMask) >= Quorum.sizeOf(conductor.services.voters.length),
-                "a HELD lease has a quorum of holder nodes", subject);
+        check(Long.bitCount(claim.holderMask) >= Quorum.sizeOf(conductor.services.voters.length)
+                || Unclaimed.is(claim), "a HELD lease has a quorum of holder nodes", subject);
+        check(!Unclaimed.is(claim) || claim.holderMask == 0 && conductor.services.isLoneNode()
+                && conductor.services.readyMask(claim) == 0, "no node votes beside an unclaimed lease", subject);
         check(claim.holdTimer.isStarted() && !claim.roundTimer.isStarted(), "a HELD lease has a hold timer alone",
                 subject);
         check(claim.extension == null || claim.isExtending() == claim.extension.timer.isStarted(),

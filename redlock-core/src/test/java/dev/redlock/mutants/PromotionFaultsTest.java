@@ -9,6 +9,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
 import java.util.Map;
+import java.util.stream.LongStream;
 import org.junit.jupiter.api.DynamicTest;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
@@ -22,10 +23,11 @@ class PromotionFaultsTest {
     /** Names in {@code safety-mutants.txt}, and the seed to start with: it found the fault when it was chosen. */
     private static final Map<String, Long> FAULTS = Map.of(
             "promoted server votes at once", 2L,
-            "mark written in the silence", 4L,
-            "silence without the time that the predecessor serves", 43L,
-            "mark of the process and not of its reign", 26L,
-            "silent node takes any mark of its process for its own", 26L);
+            "mark written in the silence", 7L,
+            "silence without the time that the predecessor serves", 2L,
+            "mark of the process and not of its reign", 4L,
+            "silent node takes any mark of its process for its own", 4L,
+            "lease reclaimed while the former primary may serve", 2033L);
 
     @TempDir
     private Path folder;
@@ -35,6 +37,11 @@ class PromotionFaultsTest {
         for (long seed : FAULTS.values()) {
             assertEquals(List.of(), PromotionRuns.overlaps(seed), "seed " + seed);
         }
+    }
+
+    @Test
+    void leasesAreReclaimed() {
+        assertTrue(LongStream.range(0, 5).mapToInt(PromotionRuns::reclaims).sum() > 0);
     }
 
     @TestFactory

@@ -5,6 +5,11 @@ import java.util.List;
 
 /** Runs of the simulator whose nodes fail over. Only types of the JDK cross its methods. */
 public final class PromotionRuns {
+    /** From this seed on, leases are reclaimed. */
+    private static final long RECLAIMS = 1_000;
+    /** From this seed on, a deposed primary serves for longer than leases are valid. */
+    private static final long SHORT_TTLS = 2_000;
+
     private PromotionRuns() {
     }
 
@@ -17,6 +22,11 @@ public final class PromotionRuns {
             // The violations count up to the failure.
         }
         return simulation.violations().stream().filter(each -> each.contains("two hold")).toList();
+    }
+
+    /** The leases that a new primary has set the keys of, in a run without a fault that has clients reclaim leases. */
+    public static int reclaims(long seed) {
+        return new Simulation(plan(RECLAIMS + seed)).run().counts().getOrDefault("SET_AGAIN", 0);
     }
 
     private static SimPlan plan(long seed) {
@@ -39,6 +49,13 @@ public final class PromotionRuns {
         plan.writeTenths = 0;
         plan.permitTenths = 0;
         plan.nodeInFlightMax = 65_536;
+        if (seed >= SHORT_TTLS) {
+            plan.isHoldingLong = true;
+            plan.promotionGapMs = 10_000;
+            plan.faultPeriodMs = 1_000;
+        } else if (seed >= RECLAIMS) {
+            plan.outlivingService();
+        }
         return plan;
     }
 }

@@ -46,7 +46,9 @@ final class SimGrants {
         }
         boolean isFirst = nodes.get(node).get(token) == null;
         Grant grant = nodes.get(node).computeIfAbsent(token, any -> new Grant());
-        boolean isGrant = verb.equals("extend") ? reply == 1 || reply == 2 && isFirst && isThrifty : reply > 0;
+        // With one node, a lease outlives a failover by that.
+        boolean isSetAgain = reply == 2 && (isFirst && isThrifty || nodes.size() == 1);
+        boolean isGrant = verb.equals("extend") ? reply == 1 || isSetAgain : reply > 0;
         if (isGrant) {
             grant.heldAt = ++sequence;
             grant.heldNs = nowNs;

@@ -110,6 +110,8 @@ public final class SimPlan {
     boolean isKeeping = true;
     /** Extensions of a held lease, of ten decisions; the new ttl may be shorter or longer. */
     int extendTenths = 3;
+    /** Leases are extended automatically, and held for longer than their ttl. */
+    boolean isHoldingLong;
     /** Acquisitions that take several resources at once, of ten. */
     int setTenths;
     /** Acquisitions of one resource for reading, and for writing, of ten; the others are plain. */
@@ -289,7 +291,22 @@ public final class SimPlan {
         plan.unansweredMs = 500;
         plan.workMs = 40_000;
         plan.faultPeriodMs = Math.max(plan.faultPeriodMs, 300);
+        if (plan.nodeCount == 1 && random.nextInt(3) == 0) {
+            plan.outlivingService();
+        }
         return plan;
+    }
+
+    /** Leases outlive the time that a deposed primary serves, so that they are reclaimed. */
+    void outlivingService() {
+        maxTtlMs = 9_000;
+        ttlMsMin = 6_000;
+        ttlMsMax = maxTtlMs;
+        isHoldingLong = true;
+        // Locks are acquired between the failovers, and most holders live on.
+        promotionGapMs = 20_000;
+        faultPeriodMs = 1_500;
+        workMs = 120_000;
     }
 
     private static <T> T drawn(SplittableRandom random, T[] values) {

@@ -181,6 +181,9 @@ final class SimWorker implements LeaseListener {
         if (plan.isExtending && random.nextInt(4) == 0) {
             options = options.autoExtend(1 + random.nextInt(3), Duration.ofMillis(plan.maxTtlMs));
         }
+        if (plan.isHoldingLong) {
+            options = options.autoExtend();
+        }
         isWaiting = waitMs > 0;
         resources = drawnResources();
         options = ofDrawnKind(options);
@@ -335,7 +338,8 @@ final class SimWorker implements LeaseListener {
         attemptedNs = TestEngine.validUntilNs(lease) - ttlMs * MS;
         history.acquired(lease, isFenced() ? lease.fencingToken() : 0,
                 simulation.plan.isValidityIgnored ? grantedNs + ttlMs * MS : TestEngine.validUntilNs(lease));
-        holdFor(random.nextInt(3) == 0 ? random.nextInt((int) ttlMs * 2) : random.nextInt(50));
+        boolean isLong = simulation.plan.isHoldingLong || random.nextInt(3) == 0;
+        holdFor(isLong ? random.nextInt((int) ttlMs * 2) : random.nextInt(50));
         client.maybeThrow("an acquire callback");
     }
 

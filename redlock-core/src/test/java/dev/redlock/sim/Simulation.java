@@ -161,6 +161,9 @@ public final class Simulation {
         trace("node " + index + " " + what + " " + token.hashCode() + " -> " + reply);
         grants.onExecuted(index, command.substring(0, command.indexOf(' ')), token, Long.parseLong(reply),
                 world.nowNs(), plan.isThrifty(nameOf(client)));
+        if (command.startsWith("extend ") && reply.equals("2")) {
+            count("SET_AGAIN");
+        }
         if (command.startsWith("release")) {
             released.add(token);
         } else if (released.contains(token) && !command.startsWith("raise")

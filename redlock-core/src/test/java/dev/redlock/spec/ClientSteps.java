@@ -153,10 +153,10 @@ final class ClientSteps {
         }
         isNotSilent(step, node);
         Token forgotten = state.inQuarantine(node);
-        if (forgotten != null && state.on(Rule.GuardExtensions)) {
+        if (forgotten != null && state.on(Rule.GuardExtensions) && !token.isReclaimable()) {
             throw new Rejected(step, Rule.GuardExtensions, "the node has forgotten " + forgotten);
         }
-        if (state.isFresh && token.phase == Phase.HELD) {
+        if (state.isFresh && token.phase == Phase.HELD && !token.isReclaimable()) {
             hasMark(step, node);
         }
         token.extending |= 1L << node;

@@ -54,7 +54,8 @@ final class NodeSteps {
             throw new Rejected(step, Rule.ExtendIfOwn, "the node has keys " + state.keys(node));
         }
         // A key that is set on a node that was never asked is no repair: the node has lost nothing.
-        boolean isVote = has || !state.on(Rule.RepairNoVote) || step.last(4).equals("first");
+        boolean isReclaim = token.isReclaimable() && (token.lost & bit) != 0;
+        boolean isVote = has || isReclaim || !state.on(Rule.RepairNoVote) || step.last(4).equals("first");
         if (isVote) {
             token.renewed |= token.phase == Phase.HELD ? bit : 0;
             token.lost &= ~bit;

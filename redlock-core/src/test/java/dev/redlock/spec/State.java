@@ -73,6 +73,11 @@ final class State {
             return phase == Phase.TRYING || phase == Phase.HELD;
         }
 
+        /** {@code pred reclaims}: its client has one node, and renews its leases there in the quarantine. */
+        boolean isReclaimable() {
+            return Long.bitCount(owner.members()) == 1;
+        }
+
         @Override
         public String toString() {
             return name + " " + phase + " granted=" + Long.toBinaryString(granted) + " renewed="

@@ -128,6 +128,11 @@ public final class RestartGuard {
         return mode != RestartGuardMode.OFF && lastRunId != null && !runId.equals(lastRunId);
     }
 
+    /** When the process of the last handshake was first seen, monotonic time. */
+    public long firstContactNs() {
+        return firstContactNs;
+    }
+
     /** Whether the process of the last handshake replaced one that this client knew. */
     public boolean isSuccessor() {
         return hasPredecessor;

@@ -101,6 +101,16 @@ public final class VoteGuard {
         return isRestartQuarantined() || isPromotionQuarantined();
     }
 
+    /** When this client found the last promotion, monotonic time. */
+    public long promotedNs() {
+        return promotedNs;
+    }
+
+    /** Whether the clock could be read the last time, or is not watched. */
+    public boolean isClockReadable() {
+        return clockProblem == null;
+    }
+
     public RestartGuard restartGuard() {
         return restartGuard;
     }

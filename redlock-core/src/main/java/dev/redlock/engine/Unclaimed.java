@@ -1,0 +1,98 @@
+package dev.redlock.engine;
+
+import dev.redlock.api.LeaseState;
+import dev.redlock.node.LockKind;
+import dev.redlock.node.Log;
+import dev.redlock.node.NodeView;
+
+/**
+ * The leases that outlive a failover or a restart of the only voter, for as long as no key protects them: they are
+ * <i>unclaimed</i>. Such a lease has no holder node. It stays valid, because the new process gives no client a lock
+ * before the lease ends, and an extension reclaims it; see {@code Succession} of the node.
+ *
+ * <ul>
+ * <li>A reply that the key has our token, or is set now, makes the node a holder again. Replies to extensions from before
+ * do not count: their connection has ended, or the node gets no extension yet.
+ * <li>A reply that the key has another token ends the lease.
+ * <li>A flush, or a jump of the clock, concerns keys that no unclaimed lease counts. An extension in progress does not
+ * count then.
+ * <li>Another failover or restart begins the same again.
+ * <li>The node votes again: the lease ends, because another client may get the lock now.
+ * <li>The validity ends: the lease ends, as one that was lost if it should have been extended.
+ * </ul>
+ *
+ * <p>Locks of several keys, of readers and of writers have entries beside the key that an extension does not set again:
+ * those leases are lost at once.
+ *
+ * @threading event-loop-confined
+ */
+final class Unclaimed {
+
+    private final LoopServices services;
+    private final LeaseKeeper keeper;
+    /** A lease may be unclaimed. */
+    private boolean isAny;
+    /** The leases that have outlived something since the last line in the log. */
+    private int count;
+
+    Unclaimed(LoopServices services, LeaseKeeper keeper) {
+        this.services = services;
+        this.keeper = keeper;
+    }
+
+    static boolean is(Claim claim) {
+        return claim.extension != null && claim.extension.unclaimedBecause != null;
+    }
+
+    /** The lease has no holder any more. Returns whether it outlives that. */
+    boolean outlives(Claim claim, LossCause cause) {
+        if (is(claim) && (cause == LossCause.FLUSHED || cause == LossCause.CLOCK_JUMPED)) {
+            return true;
+        }
+        boolean isOfProcess = cause == LossCause.RESTARTED || cause == LossCause.PROMOTED;
+        boolean isOneKey = claim.key.kind == LockKind.PLAIN || claim.key.kind == LockKind.PERMIT;
+        if (!isOfProcess || !isOneKey || !services.isLoneNode()) {
+            return false;
+        }
+        keeper.extensions.extensionOf(claim).unclaimedBecause = cause;
+        isAny = true;
+        count++;
+        return true;
+    }
+
+    /** Tells how many leases have outlived what happened to a node. */
+    void log(NodeView node) {
+        int outliving = count;
+        count = 0;
+        if (outliving > 0 && !services.isClosing) {
+            Log.later(services.loop, System.Logger.Level.INFO,
+                    "node {0} ({1}): leases that were held there go on to the"
+                            + " end of their validity, and are renewed at the new process: {2}",
+                    node.index(), node.name(),
+                    outliving);
+        }
+    }
+
+    /** The validity has ended. Returns why a lease that should have been extended has lost its lock; null if none. */
+    static LossCause causeOfLoss(Claim claim) {
+        return is(claim) && claim.lease.isExtendable() ? claim.extension.unclaimedBecause : null;
+    }
+
+    /** The node gives votes from now on, so another client may get the locks. */
+    void onSilenceOver(NodeView node) {
+        if (!isAny) {
+            return;
+        }
+        isAny = false;
+        LeaseHandle lease = keeper.firstHeld;
+        while (lease != null) {
+            LeaseHandle next = lease.nextHeld;
+            if (is(lease.claim)) {
+                keeper.loss.lose(lease.claim, node.index(), lease.claim.extension.unclaimedBecause);
+            }
+            // A listener may have released the next lease: then the scan starts again, which is harmless.
+            boolean isNextHeld = next == null || next.claim != null && next.claim.phase == Claim.Phase.HELD;
+            lease = isNextHeld ? next : keeper.firstHeld;
+        }
+    }
+}
