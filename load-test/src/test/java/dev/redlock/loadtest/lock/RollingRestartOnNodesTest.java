@@ -18,8 +18,9 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Queue;
 import java.util.concurrent.ConcurrentLinkedQueue;
-import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 
 /** Real servers that restart without their data, each as soon as the last one votes again. */
 @Timeout(120)
@@ -29,10 +30,12 @@ class RollingRestartOnNodesTest {
     private static final Duration TTL = Duration.ofSeconds(3);
     private static final int LEASES = 20;
 
-    @Test
-    void leasesOutliveARestartOfEachNode() throws Exception {
+    /** Also of the only one. */
+    @ParameterizedTest
+    @ValueSource(ints = {1, 3})
+    void leasesOutliveARestartOfEachNode(int nodeCount) throws Exception {
         Queue<String> lost = new ConcurrentLinkedQueue<>();
-        try (RedisNodes nodes = RequiredNodes.start(Source.PATH, 3);
+        try (RedisNodes nodes = RequiredNodes.start(Source.PATH, nodeCount);
                 Redlock redlock = Redlock.connect(new RedlockContext().nodes(nodes.addresses())
                         .maxTtl(TTL)
                         .nodeTimeout(Duration.ofMillis(500)))) {
@@ -44,7 +47,7 @@ class RollingRestartOnNodesTest {
                                 lease.resource() + " " + state));
                 leases.add(redlock.acquire("orders/" + i, options).lease());
             }
-            for (int i = 0; i < 3; i++) {
+            for (int i = 0; i < nodeCount; i++) {
                 int index = i;
                 nodes.node(i).restart(Data.LOST);
                 Await.until("the client has seen the end", () -> state(redlock, index) != NodeState.READY);

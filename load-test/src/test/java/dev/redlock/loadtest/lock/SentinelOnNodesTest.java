@@ -135,6 +135,32 @@ class SentinelOnNodesTest {
         return text.toString();
     }
 
+    /** Its ttl is longer than the former primary may serve. The promoted server has lost the lock. */
+    @Test
+    void aLeaseThatIsExtendedOutlivesAFailover() throws Exception {
+        Duration ttl = Duration.ofSeconds(15);
+        try (RedisNodes nodes = RequiredNodes.start(servers());
+                RedisSentinels group = RedisSentinels.watch(nodes, null);
+                Redlock redlock = Redlock.connect(context(group.address("")).maxTtl(ttl));
+                Redlock other = Redlock.connect(context(group.address("")).maxTtl(ttl))) {
+            awaitReady(redlock);
+            awaitReady(other);
+            awaitServer(redlock, nodes.node(0));
+            Lease held = redlock.acquire(KEY, AcquireOptions.ofTtl(ttl).autoExtend()).lease();
+            Object value = nodes.node(0).call("GET", KEY);
+            RedisNode successor = group.failOver();
+            awaitServer(redlock, successor);
+            successor.call("DEL", KEY);
+            Await.until("the key is at the new primary", LIMIT_MS, () -> value.equals(successor.call("GET", KEY)));
+            awaitReady(other);
+            awaitReady(redlock);
+            assertTrue(held.isHeld());
+            assertFalse(tryAcquire(other).isAcquired());
+            held.release();
+            assertTrue(isLocked(other));
+        }
+    }
+
     /** Workers of two clients lock while the primary stops and returns as a primary that is deposed. */
     @Test
     void locksExcludeEachOtherWhileThePrimaryIsDeposed() throws Exception {
