@@ -28,7 +28,7 @@ import org.junit.jupiter.api.Timeout;
  * Two threads release one lease at the same time: each gets an outcome, or an exception that another release is in
  * progress.
  */
-@Timeout(value = 60, unit = TimeUnit.SECONDS)
+@Timeout(value = 240, unit = TimeUnit.SECONDS)
 class ConcurrentReleaseTest {
 
     private static final int ROUNDS = 10_000;
@@ -75,7 +75,7 @@ class ConcurrentReleaseTest {
                 for (int i = round % 64; i > 0; i--) {
                     Thread.onSpinWait();
                 }
-                lease.releaseAsync().toCompletableFuture().get(60, TimeUnit.SECONDS);
+                lease.releaseAsync().toCompletableFuture().get(240, TimeUnit.SECONDS);
             }
             client.redlock().close();
         }
@@ -113,7 +113,7 @@ class ConcurrentReleaseTest {
                 assertTrue(e.getMessage().contains("in progress"), e.getMessage());
                 continue;
             }
-            released.toCompletableFuture().get(60, TimeUnit.SECONDS);
+            released.toCompletableFuture().get(240, TimeUnit.SECONDS);
             received++;
         }
         return received;
