@@ -4,6 +4,7 @@ import static dev.redlock.quorum.Validity.NS_PER_MS;
 
 import dev.redlock.api.AcquireOutcome;
 import dev.redlock.api.CommandMode;
+import dev.redlock.api.Lease;
 import dev.redlock.api.RetryPolicy;
 import dev.redlock.engine.AcquireSpec;
 import dev.redlock.engine.KeyText;
@@ -36,6 +37,7 @@ abstract class LockSettings extends ConnectionSettings {
     int retainedLeasesMax = 16_384;
     Drift drift = Drift.DEFAULT;
     boolean isThrifty;
+    boolean closeWaits;
     RetryPolicy retryPolicy = RetryPolicy.jittered(Duration.ofMillis(5), Duration.ofMillis(50));
 
     /**
@@ -187,6 +189,18 @@ abstract class LockSettings extends ConnectionSettings {
      */
     public RedlockContext thriftyQuorums(boolean isWanted) {
         return with(() -> isThrifty = isWanted);
+    }
+
+    /**
+     * Makes {@link Lease#close Lease.close} wait until the nodes have replied to the release, as {@link Lease#release()
+     * Lease.release} does. For callers who tell another process after the close that the lock is free. Without it, the
+     * close sends the release and returns. It applies to all that close a lease: the end of a try block, {@code
+     * unlock()}, the permits of a semaphore, {@code run}, {@code call} and their like.
+     *
+     * @param isWanted default false
+     */
+    public RedlockContext closeWaits(boolean isWanted) {
+        return with(() -> closeWaits = isWanted);
     }
 
     /**

@@ -283,7 +283,7 @@ public final class RedlockContext extends LockSettings {
         CallbackExecutor callbacks = new CallbackExecutor(callbackExecutor, !eventLoops.isEmpty());
         return new ClientConfig(new ClientConfig.Nodes(nodes.all(), nodes.majority(), nodeOptions(terms)),
                 new ClientConfig.Names(keyPrefix, resourceLengthMax, isNameInValues ? clientName : null), terms,
-                new ClientConfig.Attempts(isThrifty, commandMode, retryPolicy, defaultWaitNs, spinNs),
+                new ClientConfig.Attempts(isThrifty, commandMode, retryPolicy, defaultWaitNs, spinNs, closeWaits),
                 new ClientConfig.Limits(inFlightMax, waitersMax, localHandoffsMax, autoExtendedLeasesMax,
                         wakeUpKeysMax(), retainedLeasesMax),
                 new ClientConfig.Loops(eventLoops, new ClientConfig.OwnLoops(eventLoopCount, idlePolicy, transport),

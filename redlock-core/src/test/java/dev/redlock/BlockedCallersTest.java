@@ -77,9 +77,53 @@ class BlockedCallersTest extends VirtualTest {
         assertTrue(lease.remainingValidityNs() > TTL.toNanos(), "longer than the first ttl");
     }
 
+    /** The lease has ended, and its release is sent later. */
+    @Test
+    void closeReturnsAtOnce() throws InterruptedException {
+        Lease lease = lease(world(3));
+        BlockedCall<LeaseState> close = call(() -> {
+            lease.close();
+            assertFalse(lease.isHeld());
+            return lease.state();
+        });
+        assertEquals(LeaseState.RELEASING, close.result());
+        assertEquals(3, keyCount(), "keys");
+        world.runMs(5);
+        assertEquals(LeaseState.RELEASED, lease.state());
+        assertEquals(0, keyCount(), "keys");
+    }
+
+    /** The acquisition follows the release, so it waits where the caller can wait. */
+    @Test
+    void aClosedLeaseIsUsedAgainAfterItsRelease() throws InterruptedException {
+        VirtualWorld.Client client = world(3);
+        Lease lease = client.redlock().newLease();
+        List<AcquireOutcome.Kind> kinds = new ArrayList<>();
+        client.redlock()
+                .acquire(client.redlock().key("orders"), options(), lease, outcome -> kinds.add(outcome.kind()));
+        world.runMs(5);
+        BlockedCall<LeaseState> reuse = call(() -> {
+            lease.close();
+            client.redlock()
+                    .acquire(client.redlock().key("orders"), options(), lease, outcome -> kinds.add(outcome.kind()));
+            return lease.state();
+        }).awaitBlocked();
+        world.runMs(5);
+        reuse.result();
+        world.runMs(5);
+        assertEquals(List.of(AcquireOutcome.Kind.ACQUIRED, AcquireOutcome.Kind.ACQUIRED), kinds);
+        assertTrue(lease.isHeld());
+        lease.releaseAsync();
+    }
+
+    private VirtualWorld.Client waitingWorld() {
+        world = new VirtualWorld(3);
+        return client(context().closeWaits(true));
+    }
+
     @Test
     void closeWaitsForTheRelease() throws InterruptedException {
-        Lease lease = lease(world(3));
+        Lease lease = lease(waitingWorld());
         BlockedCall<LeaseState> close = call(() -> {
             lease.close();
             return lease.state();
@@ -91,7 +135,7 @@ class BlockedCallersTest extends VirtualTest {
 
     @Test
     void closeWaitsForAReleaseInProgress() throws InterruptedException {
-        Lease lease = lease(world(3));
+        Lease lease = lease(waitingWorld());
         eachNode(node -> node.pause());
         var released = lease.releaseAsync().toCompletableFuture();
         assertEquals(LeaseState.RELEASING, lease.state(), "in progress");

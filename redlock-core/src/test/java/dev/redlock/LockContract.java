@@ -42,6 +42,7 @@ import java.util.concurrent.atomic.AtomicReference;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.ValueSource;
 
 /**
  * The behaviour of a lock on any set of at least three nodes, through the public API and through the keys that other
@@ -356,7 +357,68 @@ public abstract class LockContract extends SetContract {
         deleteEverywhere(resource);
         lease.close();
         lease.close();
-        assertEquals(LeaseState.RELEASED, lease.state(), "closed");
+        Await.until("closed", () -> lease.state() == LeaseState.RELEASED);
+    }
+
+    /** The release and the next attempt take the same connections, in order. */
+    @ParameterizedTest
+    @ValueSource(booleans = {false, true})
+    void aCallerThatHasClosedFindsTheLockFree(boolean isFenced) throws InterruptedException {
+        Redlock client = client();
+        AcquireOptions options = AcquireOptions.ofTtl(LONG).tryOnce();
+        options = isFenced ? options.fenced() : options;
+        for (int i = 0; i < 200; i++) {
+            Lease lease = acquired(client.acquire(resource, options));
+            lease.close();
+            assertFalse(lease.isHeld(), "not held after close");
+            assertTrue(Set.of(LeaseState.RELEASING, LeaseState.RELEASED).contains(lease.state()), lease::toString);
+            if (i % 10 == 0) {
+                assertEquals(ReleaseOutcome.RELEASED, lease.release(), "release() waits for the outcome");
+            }
+        }
+        awaitNoKey();
+    }
+
+    @Test
+    void aClosedLeaseIsUsedAgainAtOnce() throws InterruptedException {
+        Redlock client = client();
+        Lease lease = client.newLease();
+        AcquireOptions options = AcquireOptions.ofTtl(LONG).tryOnce();
+        for (int i = 0; i < 100; i++) {
+            CompletableFuture<AcquireOutcome> outcome = new CompletableFuture<>();
+            client.acquire(client.key(resource), options, lease, outcome::complete);
+            acquired(outcome.join());
+            assertTrue(lease.isHeld(), "held in its next use");
+            lease.close();
+        }
+        awaitNoKey();
+    }
+
+    @Test
+    void withTheOptionACloseWaitsForTheRelease() throws InterruptedException {
+        Redlock client = client(context().closeWaits(true));
+        for (int i = 0; i < 20; i++) {
+            Lease lease = acquired(client.tryAcquire(resource, LONG));
+            lease.close();
+            assertEquals(LeaseState.RELEASED, lease.state());
+        }
+    }
+
+    @Test
+    void theCloseOfTheClientWaitsForReleasesOnTheWay() throws InterruptedException {
+        Redlock client = client();
+        for (int i = 0; i < 50; i++) {
+            acquired(client.tryAcquire(resource + "/" + i, LONG)).close();
+        }
+        CloseReport report = client.closeWithin(LONG);
+        assertTrue(report.isClean(), report::toString);
+        for (int i = 0; i < 50; i++) {
+            int left = 0;
+            for (int node = 0; node < voterCount(); node++) {
+                left += node(node).get(resource + "/" + i) == null ? 0 : 1;
+            }
+            assertTrue(left <= voterCount() - quorum(), "a quorum has executed the release, " + left + " have not");
+        }
     }
 
     // ---- extend and expiry ------------------------------------------------------------------------------------------
@@ -827,7 +889,9 @@ public abstract class LockContract extends SetContract {
             return 42;
         });
         assertEquals(42, outcome.value());
-        assertEquals(LeaseState.RELEASED, outcome.acquired().lease().state());
+        Lease ended = outcome.acquired().lease();
+        assertFalse(ended.isHeld(), "not held after the task");
+        Await.until("released", () -> ended.state() == LeaseState.RELEASED);
         assertEquals("free", client.tryCall(resource, options, lease -> "free").value());
         assertThrows(IOException.class, () -> client.call(resource, options, lease -> {
             throw new IOException("the task failed");

@@ -529,11 +529,11 @@ class UnexpectedFailureTest extends VirtualTest {
     }
 
     @Test
-    void aCloseThatThrowsReturns() throws InterruptedException {
+    void aBlockingReleaseThatThrowsReturns() throws InterruptedException {
         atEachRead(() -> {
             Lease lease = acquired(acquire(client, WAITING));
             BlockedCall<LeaseState> close = call(() -> {
-                lease.close();
+                lease.release();
                 return lease.state();
             }).awaitBlocked();
             arm();
@@ -621,7 +621,7 @@ class UnexpectedFailureTest extends VirtualTest {
             world.runMs(10);
             eachNode(node -> node.delay(() -> 10_000_000));
             BlockedCall<LeaseState> close = call(() -> {
-                lease.close();
+                lease.release();
                 return lease.state();
             }).awaitBlocked();
             world.runMs(1);

@@ -120,8 +120,16 @@ public interface Lease extends AutoCloseable {
     void holdAtLeast(Duration holdMin);
 
     /**
-     * Releases the lock as {@link #release()} does; on an event loop of the client it does not wait. Does not throw if
-     * the lease has expired, and does nothing the second time. Cancels an acquisition in progress.
+     * Ends the lease, sends its release, and returns: it does not wait for the replies of the nodes. The next command
+     * of this client for the resource follows on the same connections, so it finds the lock free; another client may
+     * find it taken for half a round trip more. A release that fails is sent again, and shows in the counters and the
+     * log.
+     *
+     * <p>{@link #release()} waits and returns the outcome. With {@code RedlockContext.closeWaits} this method waits
+     * too, except on an event loop of the client. Closing the client waits for the releases that are on the way; a process
+     * that ends without that may leave a key for its ttl.
+     *
+     * <p>Does not throw if the lease has expired, and does nothing the second time. Cancels an acquisition in progress.
      */
     @Override
     void close();

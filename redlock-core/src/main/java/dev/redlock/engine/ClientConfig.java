@@ -62,10 +62,11 @@ public record ClientConfig(Nodes nodes, Names names, LeaseTerms terms, Attempts 
      * @param retryPolicy   delays between attempts, for acquisitions without a policy of their own
      * @param defaultWaitNs wait budget of calls without one
      * @param spinNs        time that a blocking call spins before it parks
+     * @param closeWaits    the close of a lease waits for its release
      * @threading           immutable
      */
     public record Attempts(boolean isThrifty, CommandMode commandMode, RetryPolicy retryPolicy, long defaultWaitNs,
-            long spinNs) {
+            long spinNs, boolean closeWaits) {
     }
 
     /**

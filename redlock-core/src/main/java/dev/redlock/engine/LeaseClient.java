@@ -14,12 +14,15 @@ public abstract class LeaseClient {
     final CallbackExecutor callbacks;
     /** Time that a blocking call spins before it parks. */
     final long spinNs;
+    /** Whether the close of a lease waits for its release. */
+    final boolean closeWaits;
 
     LeaseClient(ClientConfig config, NanoClock clock) {
         this.config = config;
         this.clock = clock;
         this.callbacks = config.loops().callbacks();
         this.spinNs = config.attempts().spinNs();
+        this.closeWaits = config.attempts().closeWaits();
     }
 
     /** @return what runs the functions of the user that may take time */

@@ -118,6 +118,7 @@ public final class LeaseHandle extends LeaseView {
     }
 
     private void reserveHandle() {
+        awaitClosed();
         LeaseState before = state;
         boolean isFree = before == LeaseState.IDLE || before.isFinal();
         if (!isFree || releaseCallback != null || extendState != ExtendState.NONE
@@ -125,6 +126,7 @@ public final class LeaseHandle extends LeaseView {
             throw new IllegalStateException("lease of \"" + key + "\" is in use, its state is " + before
                     + ": release it and wait for the outcome before it is used again");
         }
+        isClosed = false;
         countUse();
         // isHeld() must not combine the validity of the previous lease with the state of the next one.
         VALID_UNTIL.setRelease(this, 0L);
@@ -231,10 +233,18 @@ public final class LeaseHandle extends LeaseView {
         if (state == LeaseState.ACQUIRING) {
             cancel();
         } else if (isToBeReleased() && !(spec.retainNsMax > 0 && loop().retainAgain(this))) {
+            isClosed = true;
             submit(RELEASE);
-            if (!client.isOnLoop()) {
+            if (client.closeWaits && !client.isOnLoop()) {
                 await(Awaited.RELEASED, use, false);
             }
+        }
+    }
+
+    /** A lease that was closed can be used again as soon as its release is decided: this waits for that. */
+    private void awaitClosed() {
+        if (isClosed && isToBeReleased() && !client.isOnLoop()) {
+            await(Awaited.RELEASED, useCount(), false);
         }
     }
 

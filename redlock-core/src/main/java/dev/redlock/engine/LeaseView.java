@@ -18,6 +18,8 @@ abstract class LeaseView extends RequestMailbox implements AcquireOutcome, Lease
     final LeaseClient client;
     volatile LeaseState state = LeaseState.IDLE;
     volatile long validUntilNs;
+    /** The holder has closed it: the event loop releases it, now or soon. Cleared by the next use. */
+    volatile boolean isClosed;
     LockKey key;
     AcquireSpec spec;
     /** Of a fenced lease. */
@@ -126,7 +128,10 @@ abstract class LeaseView extends RequestMailbox implements AcquireOutcome, Lease
     public final LeaseState state() {
         boolean isOver = state == LeaseState.HELD && !isHeld();
         LeaseState now = state;
-        return isOver && now == LeaseState.HELD ? LeaseState.EXPIRED : now;
+        if (!isOver || now != LeaseState.HELD) {
+            return now;
+        }
+        return isClosed ? LeaseState.RELEASING : LeaseState.EXPIRED;
     }
 
     /** The state as the event loop has stored it. */
@@ -141,7 +146,7 @@ abstract class LeaseView extends RequestMailbox implements AcquireOutcome, Lease
 
     @Override
     public final long remainingValidityNs() {
-        while (state == LeaseState.HELD) {
+        while (state == LeaseState.HELD && !isClosed) {
             long untilNs = validUntilNs;
             long leftNs = Math.max(0, untilNs - loop().clock().nanoTime());
             // Both are read again: a lost lease must not look held, and the state must belong to the same use.

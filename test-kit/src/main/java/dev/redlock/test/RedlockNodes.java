@@ -115,10 +115,13 @@ public final class RedlockNodes implements AutoCloseable {
         return configure(new RedlockContext().nodes(addresses()).nodeTimeout(NODE_TIMEOUT));
     }
 
-    /** Makes the client of a context follow {@link #advance}, and {@link #expire} know its key prefix. */
+    /**
+     * Makes the client of a context follow {@link #advance}, and {@link #expire} know its key prefix. A closed lease is
+     * released when its close returns, so that a test finds the lock free, from any client.
+     */
     RedlockContext configure(RedlockContext context) {
         contexts.add(context);
-        return context.eventLoops(clientLoop);
+        return context.eventLoops(clientLoop).closeWaits(true);
     }
 
     /** @return a client with default options; see {@link #connect(RedlockContext)} */
