@@ -15,6 +15,8 @@ import dev.redlock.api.RestartGuardMode;
 import dev.redlock.loadtest.rig.CostMeter;
 import dev.redlock.loadtest.rig.Usage;
 import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.nio.file.DirectoryStream;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -25,26 +27,30 @@ import java.util.Scanner;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 import java.util.stream.IntStream;
+import java.util.stream.Stream;
+import org.HdrHistogram.ConcurrentHistogram;
 import org.HdrHistogram.Histogram;
 
 /**
  * The client's side of {@link VersusCommit}, which compiles this source against each of two states of the project. So
- * it uses the part of the public API that both have. It reads lines with the cycles in flight and the seconds, runs a
- * closed loop on one event loop for each, and prints its figures.
+ * it uses the part of the public API that both have. It reads lines with the form of the calls, the cycles in flight
+ * and the seconds, runs a closed loop for each, and prints its figures. There is one event loop.
  *
- * @threading caller-confined; the cycles run on the event loop
+ * @threading caller-confined; the cycles run on the event loop, or in threads of their own
  */
 public final class CommitDriver {
 
     private static final long LIMIT_NS = TimeUnit.SECONDS.toNanos(10);
-    private static final int IN_FLIGHT_MAX = 1024;
+    private static final int IN_FLIGHT_MAX = 8192;
+    private static final String CALLBACKS = "callbacks";
+    private static final String PLATFORM = "platform";
     private static final double US_PER_TICK = 10_000;
 
     private final Redlock redlock;
     private final CostMeter costs;
     private final List<Lane> lanes;
     private final AcquireOptions options = AcquireOptions.ofTtl(Duration.ofSeconds(30));
-    private final Histogram cycles = new Histogram(1_000, LIMIT_NS, 3);
+    private final Histogram cycles = new ConcurrentHistogram(1_000, LIMIT_NS, 3);
     private CountDownLatch ended;
     private volatile boolean isRunning;
     private volatile String failure;
@@ -80,52 +86,96 @@ public final class CommitDriver {
             CommitDriver driver = new CommitDriver(redlock,
                     Arrays.stream(args[2].split(",")).map(Long::valueOf).toList());
             while (in.hasNext()) {
-                System.out.println(driver.measure(in.nextInt(), in.nextDouble()));
+                System.out.println(driver.measure(in.next(), in.nextInt(), in.nextDouble()));
             }
         }
     }
 
-    private String measure(int inFlight, double seconds) throws IOException, InterruptedException {
+    private String measure(String form, int inFlight, double seconds) throws IOException, InterruptedException {
         cycles.reset();
         ended = new CountDownLatch(inFlight);
+        CountDownLatch begin = new CountDownLatch(1);
+        CountDownLatch end = new CountDownLatch(1);
         isRunning = true;
-        long[] ticks = ticks();
+        List<Lane> used = lanes.subList(0, inFlight);
+        if (!form.equals(CALLBACKS)) {
+            used.forEach(lane -> start(form, () -> lane.block(begin, end)));
+        }
+        long[] before = counts();
         costs.begin();
-        lanes.subList(0, inFlight).forEach(Lane::begin);
+        if (form.equals(CALLBACKS)) {
+            used.forEach(Lane::begin);
+        } else {
+            begin.countDown();
+        }
         TimeUnit.MICROSECONDS.sleep((long) (seconds * 1e6));
         isRunning = false;
         boolean hasEnded = ended.await(LIMIT_NS, TimeUnit.NANOSECONDS);
-        Usage used = costs.end();
-        long[] ticksAfter = ticks();
+        Usage usage = costs.end();
+        long[] after = counts();
+        end.countDown();
         long lostVotes = redlock.nodes().stream().mapToLong(CommitDriver::lostVotes).sum();
         if (failure != null || !hasEnded || lostVotes > 0) {
             return String.format(Locale.ROOT, "FAIL %s, %d votes lost, %d cycles without end, %s", failure, lostVotes,
                     ended.getCount(), redlock.nodes());
         }
         double count = cycles.getTotalCount();
-        return String.format(Locale.ROOT, "%.0f,%.1f,%.1f,%.1f,%.0f,%.3f,%.3f,%.3f,%.3f,%.3f,%.2f,%.2f",
-                count / used.ns() * 1e9, cycles.getValueAtPercentile(50) / 1e3, cycles.getValueAtPercentile(99) / 1e3,
-                cycles.getValueAtPercentile(99.9) / 1e3, cycles.getMaxValue() / 1e3, used.clientCpuNs() / 1e3 / count,
-                (ticksAfter[0] - ticks[0]) * US_PER_TICK / count, (ticksAfter[1] - ticks[1]) * US_PER_TICK / count,
-                used.loopCpuNs() / 1e3 / count, used.serverCpuNs() / 1e3 / count, used.heapBytes() / count,
-                used.otherCores());
+        return String.format(Locale.ROOT, "%.0f,%.1f,%.1f,%.1f,%.0f,%.3f,%.3f,%.3f,%.3f,%.3f,%.2f,%.2f,%.3f",
+                count / usage.ns() * 1e9, cycles.getValueAtPercentile(50) / 1e3, cycles.getValueAtPercentile(99) / 1e3,
+                cycles.getValueAtPercentile(99.9) / 1e3, cycles.getMaxValue() / 1e3, usage.clientCpuNs() / 1e3 / count,
+                (after[0] - before[0]) * US_PER_TICK / count, (after[1] - before[1]) * US_PER_TICK / count,
+                usage.loopCpuNs() / 1e3 / count, usage.serverCpuNs() / 1e3 / count, usage.heapBytes() / count,
+                usage.otherCores(), (after[2] - before[2]) / count);
+    }
+
+    /** Starts a platform or a virtual thread. JDK 17 has no virtual ones. */
+    private static void start(String form, Runnable task) {
+        if (form.equals(PLATFORM)) {
+            Thread thread = new Thread(task);
+            thread.setDaemon(true);
+            thread.start();
+            return;
+        }
+        try {
+            Thread.class.getMethod("startVirtualThread", Runnable.class).invoke(null, task);
+        } catch (ReflectiveOperationException e) {
+            throw new IllegalStateException("this JDK has no " + form + " threads", e);
+        }
     }
 
     private static long lostVotes(NodeStatus node) {
         return node.refusedCount() + node.errorCount() + node.disconnectCount();
     }
 
-    /** This process in user mode and in the kernel. */
-    private static long[] ticks() throws IOException {
+    /** The ticks of this process in user mode and in the kernel, and how often its threads have given up the CPU. */
+    private static long[] counts() throws IOException {
         String stat = Files.readString(Path.of("/proc/self/stat"));
         String[] fields = stat.substring(stat.lastIndexOf(')') + 2).split(" ");
-        return new long[]{Long.parseLong(fields[11]), Long.parseLong(fields[12])};
+        long switches = 0;
+        try (DirectoryStream<Path> threads = Files.newDirectoryStream(Path.of("/proc/self/task"))) {
+            for (Path thread : threads) {
+                switches += switches(thread);
+            }
+        }
+        return new long[]{Long.parseLong(fields[11]), Long.parseLong(fields[12]), switches};
+    }
+
+    private static long switches(Path thread) {
+        String name = "voluntary_ctxt_switches:";
+        try (Stream<String> lines = Files.lines(thread.resolve("status"))) {
+            return lines.filter(line -> line.startsWith(name))
+                    .mapToLong(line -> Long.parseLong(line.substring(name.length()).strip()))
+                    .sum();
+        } catch (IOException | UncheckedIOException e) {
+            // It has ended.
+            return 0;
+        }
     }
 
     /**
      * One lock, acquired and released again and again.
      *
-     * @threading event-loop-confined once it has begun
+     * @threading confined to the event loop or to its thread, once it has begun
      */
     private final class Lane {
         private final AcquireCallback onAcquired = this::onAcquired;
@@ -142,6 +192,23 @@ public final class CommitDriver {
         void begin() {
             startNs = System.nanoTime();
             redlock.acquire(key, options, lease, onAcquired);
+        }
+
+        /** As the thread of a request does it. */
+        void block(CountDownLatch begin, CountDownLatch end) {
+            try {
+                begin.await();
+                while (isRunning) {
+                    long beganNs = System.nanoTime();
+                    redlock.acquire(key, options).lease().close();
+                    cycles.recordValue(Math.min(LIMIT_NS, System.nanoTime() - beganNs));
+                }
+                ended.countDown();
+                // Its counts are read before it ends.
+                end.await();
+            } catch (InterruptedException | RuntimeException e) {
+                fail(e.toString());
+            }
         }
 
         private void onAcquired(AcquireOutcome outcome) {

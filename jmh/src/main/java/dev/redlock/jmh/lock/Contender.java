@@ -15,8 +15,8 @@ import java.util.stream.IntStream;
  */
 interface Contender extends AutoCloseable {
 
-    /** Runs a closed loop; returns the figures in the order of the CSV. */
-    double[] measure(int inFlight, double seconds) throws IOException;
+    /** Runs a closed loop of calls of a form; returns the figures in the order of the CSV. */
+    double[] measure(String form, int inFlight, double seconds) throws IOException;
 
     @Override
     void close();
@@ -46,8 +46,8 @@ interface Contender extends AutoCloseable {
         }
 
         @Override
-        public double[] measure(int inFlight, double seconds) throws IOException {
-            process.outputWriter().write(inFlight + " " + seconds + "\n");
+        public double[] measure(String form, int inFlight, double seconds) throws IOException {
+            process.outputWriter().write(form + " " + inFlight + " " + seconds + "\n");
             process.outputWriter().flush();
             return Arrays.stream(line(name, process).split(",")).mapToDouble(Double::parseDouble).toArray();
         }
@@ -69,12 +69,12 @@ interface Contender extends AutoCloseable {
      * @threading caller-confined
      */
     record Floor(Path program, List<AdminClient> nodes, int basePort, String pids) implements Contender {
-        /** Where its line has the figures; -1 for the heap, which it has not. */
-        private static final int[] COLUMNS = {9, 14, 15, 16, 17, 20, 18, 19, 20, 21, -1, 27};
+        /** Where its line has the figures; -1 for the heap and the switches, which it has not. */
+        private static final int[] COLUMNS = {9, 14, 15, 16, 17, 20, 18, 19, 20, 21, -1, 27, -1};
         private static final int FAILED = 25;
 
         @Override
-        public double[] measure(int inFlight, double seconds) throws IOException {
+        public double[] measure(String form, int inFlight, double seconds) throws IOException {
             for (AdminClient node : nodes) {
                 // It leaves its last locks behind.
                 node.call("FLUSHALL");

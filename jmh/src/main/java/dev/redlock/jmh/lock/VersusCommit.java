@@ -33,7 +33,8 @@ import picocli.CommandLine.Spec;
  */
 @Command(name = "versus-commit", mixinStandardHelpOptions = true, description = {
     "Compares the speed of the working tree with that of a commit. It builds both in a temporary folder and starts "
-            + "nodes. Both clients, each in a JVM of its own with one event loop, take turns in a closed loop.",
+            + "nodes. Both clients, each in a JVM of its own with one event loop, take turns in a closed loop of "
+            + "callbacks, or of threads that block in acquire and close.",
     "Prints the cycles per second in each of the first five seconds of a JVM, medians over the turns, and medians of "
             + "the ratios of each turn with their range. Needs git, a JDK and /proc. Run it inside the project."})
 public final class VersusCommit implements Callable<Integer> {
@@ -42,9 +43,11 @@ public final class VersusCommit implements Callable<Integer> {
     private static final String TURN = "turn";
     private static final String WARM_UP = "warm-up";
     private static final List<String> COLUMNS = List.of("cycles/s", "p50 us", "p99 us", "p99.9 us", "max us",
-            "client us", "user us", "system us", "loop us", "servers us", "heap B", "other cores");
+            "client us", "user us", "system us", "loop us", "servers us", "heap B", "other cores", "switches");
     /** The columns of which a table shows ratios. */
-    private static final List<Integer> RATIOS = List.of(0, 1, 3, 5, 8);
+    private static final List<Integer> RATIOS = List.of(0, 1, 3, 5, 8, 9);
+    private static final String CALLBACKS = "callbacks";
+    private static final Set<String> FORMS = Set.of(CALLBACKS, "platform", "virtual");
     private static final int CURVE_SECONDS = 5;
 
     @Option(names = "--commit", defaultValue = "d5dd110", description = "the other contender (${DEFAULT-VALUE})")
@@ -56,6 +59,10 @@ public final class VersusCommit implements Callable<Integer> {
     @Option(names = "--in-flight", split = ",", defaultValue = "64,1", description = "cycles in flight; the first "
             + "number is that of the warm-up (${DEFAULT-VALUE})")
     private List<Integer> inFlightCounts;
+
+    @Option(names = "--callers", split = ",", defaultValue = CALLBACKS, description = "callbacks, or platform "
+            + "or virtual threads that block, of which each cycle in flight has one (${DEFAULT-VALUE})")
+    private List<String> forms;
 
     @Option(names = "--commands", split = ",", defaultValue = "AUTO/64,SCRIPTS/1", description = "command modes, each "
             + "with the most releases in one call (${DEFAULT-VALUE})")
@@ -130,9 +137,10 @@ public final class VersusCommit implements Callable<Integer> {
     public Integer call() throws IOException {
         PrintWriter out = spec.commandLine().getOut();
         if (turns < 1 || starts < 1 || seconds <= 0 || warmupSeconds <= 0
-                || !modes.stream().allMatch(mode -> mode.matches("[A-Z]+/[0-9]+"))) {
+                || !modes.stream().allMatch(mode -> mode.matches("[A-Z]+/[0-9]+")) || !FORMS.containsAll(forms)) {
             throw new CommandLine.ParameterException(spec.commandLine(), "--turns and --starts are at least 1, "
-                    + "--seconds and --warmup more than 0, and --commands like AUTO/64");
+                    + "--seconds and --warmup more than 0, --commands like AUTO/64, and --callers of "
+                    + FORMS.stream().sorted().toList());
         }
         Map<String, String> classPaths = new LinkedHashMap<>(given);
         try (CommitBuild build = given.isEmpty() ? new CommitBuild(Path.of("")) : null) {
@@ -183,9 +191,11 @@ public final class VersusCommit implements Callable<Integer> {
             if (floor != null) {
                 contenders.put("floor", new Contender.Floor(floor, admins, basePort, arguments.get(2)));
             }
-            for (int inFlight : inFlightCounts) {
-                takeTurns(contenders, load, inFlight);
-                reportTurns(contenders.keySet(), load + inFlight, out);
+            for (String form : forms) {
+                for (int inFlight : inFlightCounts) {
+                    takeTurns(contenders, load, form, inFlight);
+                    reportTurns(contenders.keySet(), load + inFlight + of(form), out);
+                }
             }
         } finally {
             contenders.values().forEach(Contender::close);
@@ -211,22 +221,28 @@ public final class VersusCommit implements Callable<Integer> {
         return parts.map(Object::toString).collect(Collectors.joining(","));
     }
 
+    /** Added to the cycles in flight, unless they are callbacks. */
+    private static String of(String form) {
+        return form.equals(CALLBACKS) ? "" : " " + form;
+    }
+
     private void warmUp(Contender client, String load, String name) throws IOException {
         int inFlight = inFlightCounts.get(0);
         for (int second = 1; second <= CURVE_SECONDS; second++) {
-            double[] figures = client.measure(inFlight, Math.min(1, warmupSeconds / CURVE_SECONDS));
+            double[] figures = client.measure(forms.get(0), inFlight, Math.min(1, warmupSeconds / CURVE_SECONDS));
             rows.add(new Row(load + inFlight, name, WARM_UP, second, figures));
         }
-        client.measure(inFlight, Math.max(0, warmupSeconds - CURVE_SECONDS));
+        client.measure(forms.get(0), inFlight, Math.max(0, warmupSeconds - CURVE_SECONDS));
     }
 
-    private void takeTurns(Map<String, Contender> contenders, String load, int inFlight) throws IOException {
+    private void takeTurns(Map<String, Contender> contenders, String load, String form, int inFlight)
+            throws IOException {
         for (int turn = 0; turn <= turns; turn++) {
             for (Map.Entry<String, Contender> one : contenders.entrySet()) {
-                double[] figures = one.getValue().measure(inFlight, turn == 0 ? Math.min(1, seconds) : seconds);
+                double[] figures = one.getValue().measure(form, inFlight, turn == 0 ? Math.min(1, seconds) : seconds);
                 // Not the first one, because so many in flight are new to the client.
                 if (turn > 0) {
-                    rows.add(new Row(load + inFlight, one.getKey(), TURN, turn, figures));
+                    rows.add(new Row(load + inFlight + of(form), one.getKey(), TURN, turn, figures));
                 }
             }
         }

@@ -78,26 +78,38 @@ class VersusCommitTest {
                 turns.keySet());
         turns.forEach((name, figures) -> assertEquals(3, figures.size(), name));
         for (double[] own : turns.get("8 working tree")) {
-            assertEquals(12, own.length);
+            assertEquals(13, own.length);
             assertTrue(own[0] > 100, "cycles/s " + own[0]);
             assertTrue(0 < own[1] && own[1] <= own[2] && own[2] <= own[3] && own[3] <= own[4] + 1,
                     Arrays.toString(own));
             assertTrue(own[8] > 0 && own[9] > 0, "CPU of the loop and of the servers " + Arrays.toString(own));
         }
-        assertArrayEquals(new double[]{9, 14, 15, 16, 17, 20, 18, 19, 20, 21, 0, 27}, turns.get("1 floor").get(0));
+        assertArrayEquals(new double[]{9, 14, 15, 16, 17, 20, 18, 19, 20, 21, 0, 27, 0}, turns.get("1 floor").get(0));
         assertEquals(Set.of("8 commit", "8 working tree"), rows("warm-up").keySet());
         assertEquals(2 * 5, rows("warm-up").get("8 commit").size());
         assertTrue(out.toString()
                 .matches("(?s).*cycles/s in second +1 +2 +3 +4 +5\\R  commit( +\\d+){5}\\R.*"
-                        + "working tree( +[\\d.]+){12}\\R.*ratio to commit:  cycles/s [\\d.]+ \\([\\d.]+ - [\\d.]+\\).*"
+                        + "working tree( +[\\d.]+){13}\\R.*ratio to commit:  cycles/s [\\d.]+ \\([\\d.]+ - [\\d.]+\\).*"
                         + "ratio to floor:  cycles/s .*"),
                 out::toString);
+    }
+
+    /** Each cycle has its thread, which waits for the lock. */
+    @Test
+    void callersMayBlock() throws IOException {
+        assertEquals(0, run(CLASS_PATH, "--callers=platform,callbacks", "--in-flight=4", "--turns=1", "--starts=1"),
+                out::toString);
+        Map<String, List<double[]>> turns = rows("turn");
+        assertEquals(Set.of("4 platform commit", "4 platform working tree", "4 commit", "4 working tree"),
+                turns.keySet());
+        double switches = turns.get("4 platform working tree").get(0)[12];
+        assertTrue(switches > 0.1, "times that a thread gives up the CPU in a cycle: " + switches);
     }
 
     @Test
     void locksThatTheFloorDidNotAcquireFailTheRun() throws IOException {
         Contender floor = new Contender.Floor(floor(2), List.of(), 1, "");
-        Exception failure = assertThrows(IllegalStateException.class, () -> floor.measure(1, 0.1));
+        Exception failure = assertThrows(IllegalStateException.class, () -> floor.measure("callbacks", 1, 0.1));
         assertEquals("the floor did not acquire 2 locks", failure.getMessage());
     }
 
@@ -108,7 +120,8 @@ class VersusCommitTest {
     }
 
     @ParameterizedTest
-    @ValueSource(strings = {"--turns=0", "--starts=0", "--seconds=0", "--warmup=-1", "--commands=AUTO"})
+    @ValueSource(strings = {"--turns=0", "--starts=0", "--seconds=0", "--warmup=-1", "--commands=AUTO",
+        "--callers=fibers"})
     void optionsOutOfRangeAreRejected(String option) {
         StringWriter err = new StringWriter();
         assertEquals(2, VersusCommit.commandLine(Map.of()).setErr(new PrintWriter(err, true)).execute(option));
