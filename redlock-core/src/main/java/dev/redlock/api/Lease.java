@@ -126,8 +126,8 @@ public interface Lease extends AutoCloseable {
      * log.
      *
      * <p>{@link #release()} waits and returns the outcome. With {@code RedlockContext.closeWaits} this method waits
-     * too, except on an event loop of the client. Closing the client waits for the releases that are on the way; a process
-     * that ends without that may leave a key for its ttl.
+     * too, except on an event loop of the client. Closing the client waits for the releases that are on the way; a
+     * process that ends without that may leave a key for its ttl.
      *
      * <p>Does not throw if the lease has expired, and does nothing the second time. Cancels an acquisition in progress.
      */
