@@ -189,8 +189,8 @@ public final class Election implements AutoCloseable {
     }
 
     /**
-     * Leaves the election. A term ends first; then the lock is released as by {@link Lease#close()}: the call waits at
-     * most one node timeout, and not on the event loop. Closing twice is no error.
+     * Leaves the election. A term ends first; then the lock is released as by {@link Lease#close()}, which does not
+     * wait unless the client has {@link RedlockContext#closeWaits closeWaits}. Closing twice is no error.
      */
     @Override
     public void close() {

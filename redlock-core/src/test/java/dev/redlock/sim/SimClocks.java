@@ -5,7 +5,7 @@ import java.util.Arrays;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
-import java.util.Objects;
+import java.util.OptionalLong;
 import java.util.function.IntPredicate;
 import java.util.stream.IntStream;
 
@@ -50,8 +50,7 @@ final class SimClocks {
         /** When the last TIME was executed that the client has read. */
         private long executedNs;
         private long knownUntilNs = Long.MIN_VALUE;
-        private boolean hasDetected;
-        private long detectedNs;
+        private final List<Detection> detections = new ArrayList<>();
         /** When it may have detected the step that the next reply shows; {@link #NOT_SEEN} if it cannot have. */
         private long maybeDetectedNs = NOT_SEEN;
         /**
@@ -62,12 +61,22 @@ final class SimClocks {
         private long deceivedNs;
         /** When the node was emptied whose uptime it had to believe. */
         private long believedNs = Long.MIN_VALUE;
-        /** By how much the clock had jumped at the last detection. */
-        private long jumpMs;
 
         private boolean isStep(long newSteppedMs) {
             return Math.abs(newSteppedMs - steppedMs) > SEEN_MS;
         }
+
+        /** Returns when it has detected a jump like another one, of the same length and about the same time. */
+        private OptionalLong detectedNs(Detection like, long withinNs) {
+            return detections.stream()
+                    .filter(each -> each.jumpMs == like.jumpMs && Math.abs(each.atNs - like.atNs) < withinNs)
+                    .mapToLong(Detection::atNs)
+                    .max();
+        }
+    }
+
+    /** A client has seen that a clock had jumped. */
+    private record Detection(long jumpMs, long atNs) {
     }
 
     SimClocks(int nodeCount, long maxTtlMs, boolean isFreshGroupTrusted) {
@@ -134,10 +143,9 @@ final class SimClocks {
             all[index] = firstSight(nodes[index], executedNs, steppedMs);
         } else {
             if (sight.isStep(steppedMs)) {
-                sight.jumpMs = steppedMs - sight.steppedMs;
                 sight.knownUntilNs = executedNs;
-                sight.hasDetected = true;
-                sight.detectedNs = sight.maybeDetectedNs == NOT_SEEN ? nowNs : sight.maybeDetectedNs;
+                sight.detections.add(new Detection(steppedMs - sight.steppedMs,
+                        sight.maybeDetectedNs == NOT_SEEN ? nowNs : sight.maybeDetectedNs));
             }
             sight.maybeDetectedNs = NOT_SEEN;
             sight.steppedMs = steppedMs;
@@ -223,17 +231,14 @@ final class SimClocks {
     boolean isRevoked(String client, int node, long grantedNs) {
         Sight[] all = sights.get(client);
         Sight sight = all == null ? null : all[node];
-        if (sight == null || !sight.hasDetected) {
-            return false;
-        }
-        boolean isCommon = nodes.length > 1 && Arrays.stream(all)
-                .allMatch(each -> each != null && each.hasDetected && each.jumpMs == sight.jumpMs);
-        long lastNs = Arrays.stream(all)
-                .filter(Objects::nonNull)
-                .mapToLong(each -> each.detectedNs)
-                .max()
-                .orElseThrow();
-        return grantedNs - sight.detectedNs < maxTtlNs && !(isCommon && grantedNs > lastNs);
+        return sight != null && sight.detections.stream()
+                .anyMatch(each -> grantedNs - each.atNs < maxTtlNs && !isBeforeCommon(all, each, grantedNs));
+    }
+
+    /** Returns whether all clocks have jumped as one of them did, before a grant. */
+    private boolean isBeforeCommon(Sight[] all, Detection one, long grantedNs) {
+        return nodes.length > 1 && Arrays.stream(all)
+                .allMatch(each -> each != null && each.detectedNs(one, maxTtlNs).orElse(Long.MAX_VALUE) < grantedNs);
     }
 
     /**

@@ -38,6 +38,21 @@ class SimClocksTest {
         assertFalse(clocks.isRevoked("a", 0, 4_000 * MS));
     }
 
+    /** A suspend of the client stays one, if a node jumps later. */
+    @Test
+    void aLaterJumpOfOneNodeDoesNotChangeWhatACommonStepWas() {
+        SimClocks three = new SimClocks(3, 3_000, false);
+        for (int node = 0; node < 3; node++) {
+            three.onTimeReply("a", node, MS, 0, MS);
+            three.onTimeReply("a", node, 1_000 * MS, STEP_MS, (1_000 + node) * MS);
+        }
+        assertTrue(three.isRevoked("a", 0, 1_001 * MS), "before all have shown the step");
+        assertFalse(three.isRevoked("a", 0, 1_500 * MS), "the client knows that it was its own clock");
+        three.onTimeReply("a", 2, 2_000 * MS, 3 * STEP_MS, 2_000 * MS);
+        assertFalse(three.isRevoked("a", 0, 1_500 * MS));
+        assertTrue(three.isRevoked("a", 2, 1_500 * MS));
+    }
+
     /** A client believes a wrong uptime unless the process before replied within the longest ttl. */
     @Test
     void aWrongUptimeIsKnownFromAReplyOfTheProcessBefore() {
