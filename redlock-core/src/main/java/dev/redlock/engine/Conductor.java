@@ -186,6 +186,11 @@ final class Conductor extends ClaimFailures implements LeaseLoop {
     }
 
     @Override
+    public void wake(Thread blocked) {
+        services.callers.wake(blocked);
+    }
+
+    @Override
     public boolean isOwnThread() {
         return services.loop.inEventLoop();
     }

@@ -1,6 +1,7 @@
 package dev.redlock.engine;
 
 import dev.redlock.time.NanoClock;
+import java.util.concurrent.locks.LockSupport;
 
 /**
  * The event loop of a lease, which executes the requests of its callers.
@@ -19,6 +20,11 @@ interface LeaseLoop {
     boolean isClosed();
 
     void execute(Runnable task);
+
+    /** Wakes a thread that waits for an outcome, which is written. */
+    default void wake(Thread blocked) {
+        LockSupport.unpark(blocked);
+    }
 
     // ---- requests inside the call of their caller -------------------------------------------------------------------
 

@@ -58,6 +58,7 @@ final class LoopServices {
     final LoopTelemetry telemetry;
     final Coordinator coordinator;
     final FirstVoters firstVoters;
+    final VirtualCallers callers;
     /** The client closes, or the loop ends: nothing new starts. */
     volatile boolean isClosing;
     /**
@@ -70,6 +71,7 @@ final class LoopServices {
     LoopServices(ClientConfig config, LoopSetup setup, NodeListener listener, LongConsumer trim) {
         this.config = config;
         this.loop = setup.loop();
+        this.callers = new VirtualCallers(loop);
         this.clock = setup.clock();
         this.tokens = setup.tokens();
         this.tokenLabel = Token.labelOf(config.names().nameInValues());

@@ -244,7 +244,13 @@ abstract class RequestMailbox implements Runnable {
     final void wakeWaiter() {
         Thread blocked = waiter;
         if (blocked != null) {
-            LockSupport.unpark(blocked);
+            // A callback may have reused the lease on another loop.
+            LeaseLoop owner = loop;
+            if (owner != null && owner.isOwnThread()) {
+                owner.wake(blocked);
+            } else {
+                LockSupport.unpark(blocked);
+            }
         }
     }
 }

@@ -239,6 +239,7 @@ final class Shutdown {
             }
             report.complete(tally.report());
             services.closeTimers();
+            services.callers.close();
         }
     }
 }
