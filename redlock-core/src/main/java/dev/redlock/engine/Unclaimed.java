@@ -1,6 +1,5 @@
 package dev.redlock.engine;
 
-import dev.redlock.api.LeaseState;
 import dev.redlock.node.LockKind;
 import dev.redlock.node.Log;
 import dev.redlock.node.NodeView;
@@ -11,8 +10,8 @@ import dev.redlock.node.NodeView;
  * before the lease ends, and an extension reclaims it; see {@code Succession} of the node.
  *
  * <ul>
- * <li>A reply that the key has our token, or is set now, makes the node a holder again. Replies to extensions from before
- * do not count: their connection has ended, or the node gets no extension yet.
+ * <li>A reply that the key has our token, or is set now, makes the node a holder again. Replies to extensions from
+ * before do not count: their connection has ended, or the node gets no extension yet.
  * <li>A reply that the key has another token ends the lease.
  * <li>A flush, or a jump of the clock, concerns keys that no unclaimed lease counts. An extension in progress does not
  * count then.

@@ -7,9 +7,9 @@ import dev.redlock.time.DeadlineTimer;
  * What a server that follows another one at an address may do: for how long it is <i>silent</i>, which means that it
  * gives no vote because it may lack locks of its predecessor, and from when it renews leases meanwhile.
  *
- * <p>With one voter, leases outlive a failover and a restart. In the silence no client gets a lock that was held before,
- * so a lease stays valid to the end of its validity. And an extension may set its key at the new process, which protects
- * it after the silence too: the lease is <i>reclaimed</i>.
+ * <p>With one voter, leases outlive a failover and a restart. In the silence no client gets a lock that was held
+ * before, so a lease stays valid to the end of its validity. And an extension may set its key at the new process, which
+ * protects it after the silence too: the lease is <i>reclaimed</i>.
  *
  * <p>An extension must not be sent too early: a deposed primary may still serve clients that have not noticed the
  * failover, and the key of the lease ends there. So the node gets extensions when {@link DeposedPrimary#serviceNs} has
