@@ -390,4 +390,19 @@ class ClockJumpTest extends VirtualTest {
         world.runMs(10_000);
         assertEquals(0, status(client, 0).clockJumpCount(), "a delay is not a clock jump");
     }
+
+    /** The clock of a new process is known before its handshake is complete. */
+    @Test
+    void aJumpThatAHandshakeShowsCountsAlsoIfTheHandshakeFails() {
+        VirtualWorld.Client client = world(3);
+        node(2).crash();
+        world.runMs(10);
+        Lease lease = lease(client);
+        node(1).crash();
+        node(1).restart(true);
+        node(1).redis().clockJump(-30_000);
+        node(1).redis().failNext("SCRIPT", "LOADING Redis is loading the dataset in memory", 10_000);
+        world.await("lost", 5_000, () -> !lease.isHeld());
+        assertEquals(LeaseState.LOST, lease.state());
+    }
 }

@@ -20,6 +20,8 @@ final class CommandBatches {
     private final CommandBatcher plain;
     private final CommandBatcher fenced;
     private final CommandBatcher extensions;
+    /** The acquires that follow them. */
+    final FollowingAcquires following = new FollowingAcquires();
     /** The resources of the commands in the batches. */
     final ResourceFilter filter = new ResourceFilter();
     /** Whether a batch may have more than one command. */
@@ -42,6 +44,7 @@ final class CommandBatches {
         filter.add(request);
         if (pending.length >= batcher.lengthMax || pending.keyBytes > KEY_BYTES_MAX) {
             seal();
+            fanOut.sendFollowing();
         }
     }
 

@@ -105,6 +105,7 @@ public final class FanOut {
      * Sends one command to the nodes of a mask. A node that cannot get it is reported by {@link LockRequest#onFailed}:
      * <ul>
      * <li>for an acquire and a ttl query before this method returns, after the command is queued for all other nodes;
+     * but for an acquire that follows the release of its resource in this turn, at the end of the turn;
      * <li>for any other command at the end of this turn.
      * </ul>
      *
@@ -113,11 +114,19 @@ public final class FanOut {
      * @return the nodes that the command is sent to, as a mask
      */
     public long send(LockRequest request, CommandKind kind, int sequence, long mask) {
-        if (batches.isCollecting && isCollected(request)) {
+        if (isCollectedOrFollowing(request)) {
             // A later command for the same resource must not overtake its release or extension.
+            if (kind == CommandKind.ACQUIRE && routes == null && PlainCommands.isPlain(request, kind)) {
+                batches.following.add(request, mask);
+                return mask;
+            }
             sealBatches();
         }
         return sendNow(request, kind, sequence, mask);
+    }
+
+    private boolean isCollectedOrFollowing(LockRequest request) {
+        return batches.isCollecting && isCollected(request) || batches.following.mightContain(request);
     }
 
     long sendNow(LockRequest request, CommandKind kind, int sequence, long mask) {
@@ -197,6 +206,10 @@ public final class FanOut {
      */
     public void release(LockRequest request, CommandKind kind, long mask) {
         if (isBatched(request, kind)) {
+            if (batches.following.mightContain(request)) {
+                // A rollback in the turn of its acquire.
+                sealBatches();
+            }
             collect(request, kind, 0, mask);
         } else {
             send(request, kind, 0, mask);
@@ -225,7 +238,7 @@ public final class FanOut {
         if (!isBatched(request, CommandKind.EXTEND) || extending() != open) {
             return false;
         }
-        if (batches.isCollecting && isCollected(request)) {
+        if (isCollectedOrFollowing(request)) {
             sealBatches();
         }
         collect(request, CommandKind.EXTEND, sequence, mask);
@@ -276,7 +289,7 @@ public final class FanOut {
         return kind == CommandKind.RELEASE ? nativeReleases : kind == CommandKind.EXTEND ? nativeExtensions : 0;
     }
 
-    /** Writes the collected commands, so that later ones follow them. */
+    /** Writes the collected commands and the acquires that follow them, so that later ones follow both. */
     void sealBatches() {
         LockRequest reserved = null;
         while (lone != null && lone != reserved && loneKind == CommandKind.EXTEND) {
@@ -291,6 +304,21 @@ public final class FanOut {
             lone = null;
             batches.isCollecting = false;
             sendNow(request, loneKind, loneSequence, loneMask);
+        }
+        sendFollowing();
+    }
+
+    /**
+     * Sends the acquires that follow the batches, in order. The room for each is provided before it is taken: that may
+     * take a flush, whose events send other commands, and those must find it.
+     */
+    void sendFollowing() {
+        FollowingAcquires following = batches.following;
+        for (LockRequest next = following.next(); next != null; next = following.next()) {
+            batch.withRoom(PlainCommands.roomFor(next));
+            if (following.next() == next) {
+                sendNow(next, CommandKind.ACQUIRE, 0, following.take());
+            }
         }
     }
 

@@ -540,7 +540,8 @@ abstract class NodeLifecycle extends Voter {
 
         @Override
         public void onProcess(String seenRunId) {
-            nodeClock.holdBack(runId != null && !seenRunId.equals(runId));
+            nodeClock.holdBack(runId != null && !seenRunId.equals(runId) && succession != null
+                    && succession.mayLeasesOutlive());
             voteGuard.restartGuard().onProcess(seenRunId, nowNs());
         }
 
@@ -557,7 +558,8 @@ abstract class NodeLifecycle extends Voter {
 
         /**
          * The engine knows now that no vote of the earlier process counts. So a lease that outlives that process does
-         * not end because the machine of the new one has another clock.
+         * not end because the machine of the new one has another clock. Where leases do not, the clock was compared as
+         * soon as it was read.
          */
         private void compareSuccessor() {
             NodeClock.Sample sample = nodeClock.heldBack();

@@ -1,5 +1,6 @@
 package dev.redlock.node;
 
+import dev.redlock.api.RestartGuardMode;
 import dev.redlock.node.guard.VoteGuard;
 import dev.redlock.time.DeadlineTimer;
 
@@ -55,6 +56,11 @@ final class Succession {
     /** How long a promoted server gives no vote. */
     long silenceNs() {
         return predecessor.silenceNs();
+    }
+
+    /** Whether leases outlive a process: another client does not get their locks from the next one. */
+    boolean mayLeasesOutlive() {
+        return isLone && context.options().guards().mode() != RestartGuardMode.OFF;
     }
 
     /** The connected server may lack locks, as it has shown now. */
