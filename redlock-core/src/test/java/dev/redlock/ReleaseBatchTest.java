@@ -190,7 +190,8 @@ class ReleaseBatchTest extends VirtualTest {
         world.runMs(10);
         for (int i = 0; i < 3; i++) {
             int node = i;
-            assertEquals(0, IntStream.range(0, 6).filter(n -> node(node).redis().get("orders/" + n) != null)
+            assertEquals(0, IntStream.range(0, 6)
+                    .filter(n -> node(node).redis().get("orders/" + n) != null)
                     .count(), "no key is left");
         }
     }

@@ -137,7 +137,7 @@ final class VirtualCallers {
     /**
      * Unparks threads from a virtual one.
      *
-     * @threading its virtual thread, except the queue
+     * @threading caller-confined to its virtual thread, except the queue
      */
     private static final class Waker implements Runnable {
 

@@ -175,7 +175,7 @@ public final class CommitDriver {
     /**
      * One lock, acquired and released again and again.
      *
-     * @threading confined to the event loop or to its thread, once it has begun
+     * @threading event-loop-confined once it has begun, or caller-confined to the thread of its cycle
      */
     private final class Lane {
         private final AcquireCallback onAcquired = this::onAcquired;
