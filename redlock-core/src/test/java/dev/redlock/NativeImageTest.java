@@ -46,6 +46,9 @@ class NativeImageTest {
     private static final String NEWEST_CLASS = "io.netty.channel.ManualIoEventLoop";
     private static final String NEWEST_METHOD = ", \"methods\": [{\"name\": \"runNow\", "
             + "\"parameterTypes\": [\"long\"]}]";
+    private static final String METHODS_OF_VIRTUAL_THREADS = "{\"name\": \"java.lang.Thread\", \"methods\": ["
+            + "{\"name\": \"isVirtual\", \"parameterTypes\": []}, {\"name\": \"startVirtualThread\", "
+            + "\"parameterTypes\": [\"java.lang.Runnable\"]}]}";
     private static final String METADATA = "META-INF/native-image/dev.redlock/redlock-core/";
 
     /** By name, with dots. */
@@ -104,7 +107,9 @@ class NativeImageTest {
         CLASSES.forEach((name, file) -> file.methods.stream()
                 .filter(method -> BY_NAME.matcher(method).matches() && !FIELDS.matcher(method).matches())
                 .forEach(method -> uses.add(name + " " + method)));
-        assertEquals(Set.of("dev.redlock.node.ScriptSources java/lang/Class.getResourceAsStream",
+        assertEquals(Set.of("dev.redlock.engine.VirtualCallers java/lang/invoke/MethodHandles$Lookup.findStatic",
+                "dev.redlock.engine.VirtualCallers java/lang/invoke/MethodHandles$Lookup.findVirtual",
+                "dev.redlock.node.ScriptSources java/lang/Class.getResourceAsStream",
                 "dev.redlock.transport.NettyVersion java/lang/Class.forName",
                 "dev.redlock.transport.NettyVersion java/lang/Class.getMethod"), uses, "give it metadata first");
     }
@@ -113,6 +118,7 @@ class NativeImageTest {
     @Test
     void reflectionHasTheMetadataOfTheByteCode() throws IOException {
         List<String> entries = new ArrayList<>();
+        entries.add(METHODS_OF_VIRTUAL_THREADS);
         for (String name : CLASSES.get("dev.redlock.transport.NettyVersion").texts) {
             if (name.matches("io\\.netty\\..*\\.[A-Z]\\w+")) {
                 entries.add("{\"name\": \"" + name + "\""

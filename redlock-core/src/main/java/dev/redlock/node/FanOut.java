@@ -116,7 +116,8 @@ public final class FanOut {
     public long send(LockRequest request, CommandKind kind, int sequence, long mask) {
         if (isCollectedOrFollowing(request)) {
             // A later command for the same resource must not overtake its release or extension.
-            if (kind == CommandKind.ACQUIRE && routes == null && PlainCommands.isPlain(request, kind)) {
+            if (kind == CommandKind.ACQUIRE && connected != 0 && routes == null
+                    && PlainCommands.isPlain(request, kind)) {
                 batches.following.add(request, mask);
                 return mask;
             }
