@@ -246,7 +246,7 @@ abstract class RequestMailbox implements Runnable {
         if (blocked != null) {
             // A callback may have reused the lease on another loop.
             LeaseLoop owner = loop;
-            if (owner != null && owner.isOwnThread()) {
+            if (VirtualCallers.ARE_PRESENT && owner != null && owner.isOwnThread()) {
                 owner.wake(blocked);
             } else {
                 LockSupport.unpark(blocked);

@@ -27,6 +27,7 @@ final class VirtualCallers {
     private static final MethodHandle IS_VIRTUAL = handle("isVirtual", MethodType.methodType(boolean.class), false);
     private static final MethodHandle START = handle("startVirtualThread",
             MethodType.methodType(Thread.class, Runnable.class), true);
+    static final boolean ARE_PRESENT = IS_VIRTUAL != null && START != null;
 
     private final EventLoop loop;
     private final Runnable flush = this::flush;
@@ -51,13 +52,9 @@ final class VirtualCallers {
         }
     }
 
-    static boolean arePresent() {
-        return IS_VIRTUAL != null && START != null;
-    }
-
     private static boolean isVirtual(Thread thread) {
         try {
-            return arePresent() && (boolean) IS_VIRTUAL.invokeExact(thread);
+            return ARE_PRESENT && (boolean) IS_VIRTUAL.invokeExact(thread);
         } catch (Throwable e) {
             return false;
         }

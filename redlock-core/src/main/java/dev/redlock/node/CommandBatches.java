@@ -20,8 +20,9 @@ final class CommandBatches {
     private final CommandBatcher plain;
     private final CommandBatcher fenced;
     private final CommandBatcher extensions;
-    /** The acquires that follow them. */
-    final FollowingAcquires following = new FollowingAcquires();
+    private final FollowingAcquires following = new FollowingAcquires();
+    /** Whether an acquire follows them. */
+    boolean isFollowed;
     /** The resources of the commands in the batches. */
     final ResourceFilter filter = new ResourceFilter();
     /** Whether a batch may have more than one command. */
@@ -44,7 +45,7 @@ final class CommandBatches {
         filter.add(request);
         if (pending.length >= batcher.lengthMax || pending.keyBytes > KEY_BYTES_MAX) {
             seal();
-            fanOut.sendFollowing();
+            sendFollowing();
         }
     }
 
@@ -166,6 +167,32 @@ final class CommandBatches {
     /** A request that still waits for an outcome; others may be in their pool already. */
     static LockRequest firstOf(CommandBatch commands, long requests) {
         return commands.request(Long.numberOfTrailingZeros(requests));
+    }
+
+    // ---- acquires that follow ---------------------------------------------------------------------------------------
+
+    /** The acquire of a plain lock for the nodes of a mask leaves after the batches, which have its resource. */
+    void follow(LockRequest request, long mask) {
+        isFollowed = true;
+        following.add(request, mask);
+    }
+
+    boolean mightFollow(LockRequest command) {
+        return following.mightContain(command);
+    }
+
+    /**
+     * Sends the acquires that follow, in order. The room for each is provided before it is taken: that may take a
+     * flush, whose events send other commands, and those must find it.
+     */
+    void sendFollowing() {
+        for (LockRequest next = following.next(); next != null; next = following.next()) {
+            fanOut.batch.withRoom(PlainCommands.roomFor(next));
+            if (following.next() == next) {
+                fanOut.sendNow(next, CommandKind.ACQUIRE, 0, following.take());
+            }
+        }
+        isFollowed = false;
     }
 
     // ---- outcomes ---------------------------------------------------------------------------------------------------

@@ -118,7 +118,7 @@ public final class FanOut {
             // A later command for the same resource must not overtake its release or extension.
             if (kind == CommandKind.ACQUIRE && connected != 0 && routes == null
                     && PlainCommands.isPlain(request, kind)) {
-                batches.following.add(request, mask);
+                batches.follow(request, mask);
                 return mask;
             }
             sealBatches();
@@ -127,7 +127,7 @@ public final class FanOut {
     }
 
     private boolean isCollectedOrFollowing(LockRequest request) {
-        return batches.isCollecting && isCollected(request) || batches.following.mightContain(request);
+        return batches.isCollecting && isCollected(request) || batches.isFollowed && batches.mightFollow(request);
     }
 
     long sendNow(LockRequest request, CommandKind kind, int sequence, long mask) {
@@ -207,7 +207,7 @@ public final class FanOut {
      */
     public void release(LockRequest request, CommandKind kind, long mask) {
         if (isBatched(request, kind)) {
-            if (batches.following.mightContain(request)) {
+            if (batches.isFollowed && batches.mightFollow(request)) {
                 // A rollback in the turn of its acquire.
                 sealBatches();
             }
@@ -306,20 +306,8 @@ public final class FanOut {
             batches.isCollecting = false;
             sendNow(request, loneKind, loneSequence, loneMask);
         }
-        sendFollowing();
-    }
-
-    /**
-     * Sends the acquires that follow the batches, in order. The room for each is provided before it is taken: that may
-     * take a flush, whose events send other commands, and those must find it.
-     */
-    void sendFollowing() {
-        FollowingAcquires following = batches.following;
-        for (LockRequest next = following.next(); next != null; next = following.next()) {
-            batch.withRoom(PlainCommands.roomFor(next));
-            if (following.next() == next) {
-                sendNow(next, CommandKind.ACQUIRE, 0, following.take());
-            }
+        if (batches.isFollowed) {
+            batches.sendFollowing();
         }
     }
 

@@ -92,8 +92,8 @@ class VirtualCallersTest {
     @ParameterizedTest
     @ValueSource(ints = {1, 2, 3_000})
     void virtualThreadsOfATurnAreWokenAtItsEnd(int count) throws Exception {
-        assertEquals(Runtime.version().feature() >= 21, VirtualCallers.arePresent());
-        if (VirtualCallers.arePresent()) {
+        assertEquals(Runtime.version().feature() >= 21, VirtualCallers.ARE_PRESENT);
+        if (VirtualCallers.ARE_PRESENT) {
             for (int turn = 1; turn <= 3; turn++) {
                 List<Sleeper> sleepers = sleepers(count, true);
                 loop.submit(() -> sleepers.forEach(Sleeper::wake)).get();
@@ -105,7 +105,7 @@ class VirtualCallersTest {
     @Test
     void threadsAreWokenAfterTheClose() throws Exception {
         loop.submit(callers::close).get();
-        List<Sleeper> sleepers = sleepers(3, VirtualCallers.arePresent());
+        List<Sleeper> sleepers = sleepers(3, VirtualCallers.ARE_PRESENT);
         loop.submit(() -> sleepers.forEach(Sleeper::wake)).get();
         assertWoken(3);
     }
@@ -113,7 +113,7 @@ class VirtualCallersTest {
     /** Its last task wakes them. */
     @Test
     void threadsAreWokenWhileTheLoopEnds() throws Exception {
-        List<Sleeper> sleepers = sleepers(3, VirtualCallers.arePresent());
+        List<Sleeper> sleepers = sleepers(3, VirtualCallers.ARE_PRESENT);
         loop.submit(() -> {
             group.shutdownGracefully(0, 10, TimeUnit.SECONDS);
             sleepers.forEach(Sleeper::wake);

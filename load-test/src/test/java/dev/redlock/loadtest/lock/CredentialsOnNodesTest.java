@@ -112,7 +112,7 @@ class CredentialsOnNodesTest {
     }
 
     private static void assertLocks(Redlock redlock) throws InterruptedException {
-        redlock.acquire(redlock.key("orders"), OPTIONS).lease().close();
+        redlock.acquire(redlock.key("orders"), OPTIONS).lease().release();
     }
 
     private static void awaitReady(NodeStatus node) throws Exception {
