@@ -91,8 +91,8 @@ class UncontendedCommandsTest {
             assertEquals(0, calls(nodes, "incrby"), "tickets");
             // The handshake may set a mark and probe for commands.
             long attempts = 3 * cycles * (kind == Kind.SET ? 2 : 1);
-            // A node that is late executes the last ones now. A node without the scripts gets an attempt again unless it
-            // is decided, so a few are missing if a node did not have them at first.
+            // A node that is late executes the last ones now. A node without the scripts gets an attempt again, unless
+            // it is decided: so a few are missing if a node did not have them at first.
             Await.until("all nodes have executed " + attempts + " attempts, or nearly all", LATE_MS,
                     () -> keysSet(nodes) >= attempts - attempts / 100);
             long more = keysSet(nodes) - attempts;
