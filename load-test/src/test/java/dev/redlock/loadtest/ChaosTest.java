@@ -202,7 +202,6 @@ class ChaosTest {
     /** Without the setting that stops a primary without replicas, the audit must find two holders. */
     @Test
     @ResourceLock(NAMESPACES)
-    @Tag("release")
     void aPrimaryThatServesOnInAPartitionIsFound() throws Exception {
         if (isPartitionPossible()) {
             String text = "";
