@@ -40,7 +40,7 @@ class BoundFaultsTest {
 
     private boolean isFound(Mutant fault) throws Exception {
         Path own = Files.createTempDirectory(folder, "fault");
-        ClassLoader loader = MutantClasses.loader(MutantClasses.compile(fault, Path.of(""), own));
+        ClassLoader loader = MutantClasses.loader(MutantClasses.compile(fault, own));
         Method violations = loader.loadClass(BoundRuns.class.getName())
                 .getMethod("violations", String.class, long.class);
         long first = Long.parseLong(fault.killedBy().get(1));

@@ -11,12 +11,13 @@ import java.util.regex.Pattern;
 
 /**
  * A wrong variant of one source file. A list of mutants is a text: each has a name, a file of the module, the names of
- * the tests or runs that must find it, and hunks. A hunk is the old text, each line after {@code -}, and the new text,
+ * the tests or runs that must find it, and hunks. Files and test classes have no folder and no package: {@link
+ * SourceFiles} finds them. A hunk is the old text, each line after {@code -}, and the new text,
  * each line after {@code +}. A hunk starts at a {@code -} that follows a {@code +}, or after a line {@code @}. A blank
  * line ends a mutant, and {@code #} starts a comment.
  *
  * @param name     its name
- * @param file     the path of the file in the module
+ * @param file     the name of the file, without its folder
  * @param killedBy the tests or the runs that must find it
  * @param hunks    its changes
  */

@@ -23,12 +23,11 @@ public final class MutantClasses {
      * Compiles the mutated file.
      *
      * @param mutant the mutant
-     * @param module the folder of the module
      * @param folder an empty folder
      * @return the folder of the classes
      */
-    public static synchronized Path compile(Mutant mutant, Path module, Path folder) throws IOException {
-        Path original = module.resolve(mutant.file());
+    public static synchronized Path compile(Mutant mutant, Path folder) throws IOException {
+        Path original = SourceFiles.path(mutant.file());
         Path source = folder.resolve(original.getFileName());
         Files.writeString(source, mutant.applyTo(Files.readString(original)));
         Path classes = Files.createDirectories(folder.resolve("classes"));

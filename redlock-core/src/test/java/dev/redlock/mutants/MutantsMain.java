@@ -43,7 +43,7 @@ public final class MutantsMain {
             Mutant mutant = mutants.get(i);
             Path own = Files.createDirectory(folder.resolve(Integer.toString(first + i)));
             Path log = own.resolve("tests.log");
-            int exitCode = exitCode(MutantClasses.compile(mutant, MODULE, own), mutant.killedBy(), log);
+            int exitCode = exitCode(MutantClasses.compile(mutant, own), mutant.killedBy(), log);
             boolean isKilled = exitCode == FAILED;
             survivorCount += isKilled ? 0 : 1;
             System.out.printf("%3d %-8s %s%s%n", first + i, isKilled ? "killed" : "SURVIVED", mutant.name(),
@@ -62,7 +62,8 @@ public final class MutantsMain {
                 classes + File.pathSeparator + System.getProperty("java.class.path"),
                 "org.junit.platform.console.ConsoleLauncher", "execute", "--disable-banner", "--details=summary",
                 "--fail-if-no-tests"));
-        tests.forEach(test -> command.addAll(List.of(test.contains("#") ? "--select-method" : "--select-class", test)));
+        tests.forEach(test -> command.addAll(
+                List.of(test.contains("#") ? "--select-method" : "--select-class", SourceFiles.test(test))));
         Process process = new ProcessBuilder(command).directory(MODULE.toFile())
                 .redirectErrorStream(true)
                 .redirectOutput(log.toFile())

@@ -28,7 +28,7 @@ class MutantsTest {
     void everyMutantChangesItsFile() throws IOException {
         for (String list : LISTS) {
             for (Mutant mutant : Mutant.list(list)) {
-                String source = Files.readString(Path.of(mutant.file()));
+                String source = Files.readString(SourceFiles.path(mutant.file()));
                 assertNotEquals(source, assertDoesNotThrow(() -> mutant.applyTo(source)), mutant.name());
             }
         }
@@ -51,7 +51,7 @@ class MutantsTest {
             for (Mutant mutant : Mutant.list(list)) {
                 Path own = Files.createDirectories(folder.resolve(list).resolve(Integer.toString(index++)));
                 if (!mutant.isOfScript()) {
-                    assertDoesNotThrow(() -> MutantClasses.compile(mutant, Path.of("").toAbsolutePath(), own));
+                    assertDoesNotThrow(() -> MutantClasses.compile(mutant, own));
                 }
             }
         }
@@ -65,10 +65,18 @@ class MutantsTest {
         for (Mutant mutant : mutants) {
             assertTrue(names.add(mutant.name()), mutant.name());
             for (String test : mutant.killedBy()) {
-                assertDoesNotThrow(() -> Class.forName(test, false, getClass().getClassLoader()), mutant.name());
+                assertDoesNotThrow(() -> Class.forName(SourceFiles.test(test), false, getClass().getClassLoader()),
+                        mutant.name());
             }
         }
         assertTrue(mutants.size() >= MUTANTS_MIN, () -> mutants.size() + " mutants");
+    }
+
+    @Test
+    void filesAndTestsAreFoundByTheirNameAlone() {
+        assertTrue(SourceFiles.path("acquire.lua").endsWith(Path.of("node", "acquire.lua")));
+        assertEquals(getClass().getName() + "#aTest", SourceFiles.test("MutantsTest#aTest"));
+        assertThrows(IllegalStateException.class, () -> SourceFiles.path("Acquire.lua"));
     }
 
     @Test

@@ -58,7 +58,7 @@ class PromotionFaultsTest {
 
     private boolean isFound(Mutant fault) throws Exception {
         Path own = Files.createTempDirectory(folder, "fault");
-        ClassLoader loader = MutantClasses.loader(MutantClasses.compile(fault, Path.of(""), own));
+        ClassLoader loader = MutantClasses.loader(MutantClasses.compile(fault, own));
         Method overlaps = loader.loadClass(PromotionRuns.class.getName()).getMethod("overlaps", long.class);
         long first = FAULTS.get(fault.name());
         for (long seed = first; seed < first + FAULT_SEEDS; seed++) {

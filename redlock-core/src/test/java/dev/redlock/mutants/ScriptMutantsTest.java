@@ -27,7 +27,6 @@ import org.junit.jupiter.api.io.TempDir;
  * model. {@code ScriptContractOnNodesTest} runs the same cases on real servers, also with the faults of the scripts.
  */
 class ScriptMutantsTest {
-    private static final Path MODULE = Path.of("");
 
     @TempDir
     private Path folder;
@@ -66,7 +65,7 @@ class ScriptMutantsTest {
 
     private void assertFound(Mutant mutant) throws Exception {
         Path own = Files.createTempDirectory(folder, "mutant");
-        ClassLoader loader = MutantClasses.loader(MutantClasses.compile(mutant, MODULE, own));
+        ClassLoader loader = MutantClasses.loader(MutantClasses.compile(mutant, own));
         Method check = loader.loadClass(ModelServer.class.getName()).getMethod("check", String.class);
         assertThrows(InvocationTargetException.class, () -> check.invoke(null, mutant.killedBy().get(0)));
     }

@@ -25,7 +25,6 @@ import org.junit.jupiter.api.io.TempDir;
 class SeededFaultsTest {
     private static final int LEGAL_SEEDS = Math.max(4, Integer.getInteger("sim.seeds", 60) / 15);
     private static final int FAULT_SEEDS = 400;
-    private static final Path MODULE = Path.of("");
 
     @TempDir
     private Path folder;
@@ -52,7 +51,7 @@ class SeededFaultsTest {
 
     private boolean isRejected(Mutant fault) throws Exception {
         Path own = Files.createTempDirectory(folder, "fault");
-        ClassLoader loader = MutantClasses.loader(MutantClasses.compile(fault, MODULE, own));
+        ClassLoader loader = MutantClasses.loader(MutantClasses.compile(fault, own));
         Method lines = loader.loadClass(HistoryRuns.class.getName()).getMethod("lines", String.class, long.class);
         long first = fault.killedBy().size() > 1 ? Long.parseLong(fault.killedBy().get(1)) : 1;
         for (long seed = first; seed < first + FAULT_SEEDS; seed++) {

@@ -44,7 +44,7 @@ final class StepMutants {
      */
     static String rejected(Mutant mutant, String run, int seeds, Path folder) throws Exception {
         Path own = Files.createTempDirectory(folder, "mutant");
-        ClassLoader loader = MutantClasses.loader(MutantClasses.compile(mutant, Path.of("").toAbsolutePath(), own));
+        ClassLoader loader = MutantClasses.loader(MutantClasses.compile(mutant, own));
         Method rejected = loader.loadClass(StepRuns.class.getName()).getMethod("rejected", String.class, long.class);
         String[] parts = run.split(", ");
         long first = Long.parseLong(parts[1]);

@@ -41,7 +41,7 @@ class WaitingFaultsTest {
 
     private boolean isFound(Mutant fault) throws Exception {
         Path own = Files.createTempDirectory(folder, "fault");
-        ClassLoader loader = MutantClasses.loader(MutantClasses.compile(fault, Path.of(""), own));
+        ClassLoader loader = MutantClasses.loader(MutantClasses.compile(fault, own));
         Method hasSleeper = loader.loadClass(WaitingRuns.class.getName()).getMethod("hasSleeper", long.class);
         long first = Long.parseLong(fault.killedBy().get(0));
         for (long seed = first; seed < first + FAULT_SEEDS; seed++) {
