@@ -59,6 +59,7 @@ public final class ScriptContract {
             acquireWrite(bench, "acquire_fenced_write");
             countedGrant(bench, "acquire_fenced_write", "k c", "a 60000 90000 0 -");
         });
+        CASES.put("break", ScriptContract::breakLock);
         CASES.put("check", ScriptContract::check);
         CASES.put("check_read", ScriptContract::checkRead);
         CASES.put("check_set", ScriptContract::checkSet);
@@ -67,6 +68,7 @@ public final class ScriptContract {
         CASES.put("extend_read", ScriptContract::extendRead);
         CASES.put("extend_set", ScriptContract::extendSet);
         CASES.put("find_permit", ScriptContract::findPermit);
+        CASES.put("inspect", ScriptContract::inspect);
         CASES.put("raise", bench -> {
             raise(bench, "raise");
             bench.with("j a 60000");
@@ -232,6 +234,46 @@ public final class ScriptContract {
         void assertEntries(long expected) {
             assertEquals(expected, server.call("ZCARD", "k").asLong(), "entries");
         }
+    }
+
+    // ---- for people -------------------------------------------------------------------------------------------------
+
+    private static void inspect(Bench bench) {
+        bench.with("k a");
+        bench.assertReply("string -1 a", "inspect", "k", "");
+        bench.assertReply("none -2 ", "inspect", "j", "");
+        bench.with("k " + "v".repeat(128), "l " + "v".repeat(129));
+        bench.assertReply("string -1 " + "v".repeat(128), "inspect", "k", "");
+        bench.assertReply("string -1 ", "inspect", "l", "");
+        bench.with("k a 60000");
+        long leftMs = Long.parseLong(bench.run("inspect", "k", "").split(" ")[1]);
+        assertTrue(leftMs <= MINUTE_MS && leftMs > MINUTE_MS - Bench.ROUNDING_MS, leftMs + " ms");
+        bench.assertKey("k", "a 60000");
+        bench.with();
+        reader(bench, "r", MINUTE_MS);
+        String shown = bench.run("inspect", "k", "");
+        assertTrue(shown.matches("zset [0-9]+ "), shown);
+    }
+
+    /** The hexadecimal form of {@code az} is 617a. */
+    private static void breakLock(Bench bench) {
+        bench.with("k az 60000", "t a 20000");
+        bench.assertReply("0", "break", "k t", "617b");
+        bench.assertReply("0", "break", "k t", "61");
+        bench.assertReply("0", "break", "j t", "617a");
+        bench.assertKey("k", "az 60000");
+        bench.assertKey("t", "a 20000");
+        bench.assertReply("1", "break", "k t", "617a");
+        bench.assertKey("k", "nothing");
+        bench.assertKey("t", "a 60000");
+        bench.with("k az", "t a 20000");
+        bench.assertReply("1", "break", "k", "617a");
+        bench.assertKey("k", "nothing");
+        bench.assertKey("t", "a 20000");
+        bench.with();
+        reader(bench, "r", MINUTE_MS);
+        bench.assertReply("0", "break", "k t", "72");
+        bench.assertEntries(1);
     }
 
     // ---- plain locks ------------------------------------------------------------------------------------------------

@@ -1,5 +1,7 @@
 package dev.redlock.cli;
 
+import dev.redlock.engine.LockValue;
+
 /**
  * What one node has under the name of a lock.
  *

@@ -1,6 +1,8 @@
 package dev.redlock.cli;
 
 import dev.redlock.engine.KeyText;
+import dev.redlock.engine.LockInspector;
+import dev.redlock.engine.LockValue;
 import dev.redlock.node.ErrorAdvice;
 import dev.redlock.resp.RespValue;
 import dev.redlock.resp.SafeText;
@@ -22,9 +24,6 @@ import java.util.function.Function;
  */
 final class LockNode implements AutoCloseable {
 
-    /** The whole value is compared, as the client does. A client that retains the lock learns of it by its traces. */
-    private static final String RELEASE = "if redis.call('GET', KEYS[1]) ~= ARGV[1] then return 0 end "
-            + "redis.pcall('PEXPIRE', KEYS[2], 60000) return redis.call('DEL', KEYS[1])";
     private static final byte[] COUNTER_MARK = bytes(KeyText.COUNTER_MARK);
     private static final byte[] RESERVATION_MARK = bytes(KeyText.RESERVATION_MARK);
     /** More than any value of a lock has; a longer one is cut, so that it costs no more. */
@@ -204,9 +203,8 @@ final class LockNode implements AutoCloseable {
 
     /** Deletes the key if it has exactly this value; null if the node does not answer. */
     Boolean release(String name, LockValue value) {
-        return sendAll(
-                List.of(List.of(bytes("EVAL"), bytes(RELEASE), bytes("2"), latin(name), trace(name), value.toBytes())),
-                replies -> replies.get(0).asLong() == 1);
+        String[] words = LockInspector.breakCommand(name, value, true);
+        return sendAll(List.of(Arrays.stream(words).map(LockNode::latin).toList()), replies -> replies.get(0).asLong() == 1);
     }
 
     // ---- the connection ---------------------------------------------------------------------------------------------

@@ -1,6 +1,7 @@
 package dev.redlock.cli;
 
 import dev.redlock.engine.KeyText;
+import dev.redlock.engine.LockValue;
 import dev.redlock.engine.PermitKey;
 import dev.redlock.transport.NodeAddress;
 import java.nio.charset.StandardCharsets;

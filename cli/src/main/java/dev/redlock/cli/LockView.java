@@ -1,5 +1,6 @@
 package dev.redlock.cli;
 
+import dev.redlock.engine.LockValue;
 import dev.redlock.resp.SafeText;
 import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;

@@ -1,5 +1,6 @@
 package dev.redlock.cli;
 
+import dev.redlock.engine.LockValue;
 import java.io.IOException;
 import java.io.PrintWriter;
 import java.util.ArrayList;

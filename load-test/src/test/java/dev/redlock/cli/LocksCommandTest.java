@@ -15,6 +15,7 @@ import dev.redlock.api.Lease;
 import dev.redlock.api.NodeState;
 import dev.redlock.api.ReleaseOutcome;
 import dev.redlock.api.RestartGuardMode;
+import dev.redlock.engine.LockValue;
 import dev.redlock.loadtest.Await;
 import dev.redlock.sim.SocketNodes;
 import dev.redlock.trial.nodes.RedisNode;
@@ -412,6 +413,17 @@ class LocksCommandTest {
             assertTrue(result.get("freed").asBoolean(), result::toString);
             assertEquals("did not have it", result.at("/results/2/result").asText());
         }
+    }
+
+    @Test
+    void breakLeavesAKeyOfAnotherType() {
+        setOn(0, "orders/1", "leftover", 20_000);
+        nodes.node(2).call("RPUSH", "orders/1", "element");
+        String id = LockValue.of("leftover".getBytes()).id();
+        assertEquals(0, runOnNodes("break", "orders/1", id, "--yes"), () -> out + "\n" + err);
+        assertTrue(out.toString().contains(nodes.node(0).address() + "  deleted\n"), out::toString);
+        assertTrue(out.toString().contains(nodes.node(2).address() + "  did not have it\n"), out::toString);
+        assertTrue(keyOf(nodes.node(2), "orders/1"));
     }
 
     @Test

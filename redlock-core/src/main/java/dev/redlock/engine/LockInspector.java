@@ -3,17 +3,16 @@ package dev.redlock.engine;
 import dev.redlock.api.LockInspection;
 import dev.redlock.api.ReleaseOutcome;
 import dev.redlock.node.LockKind;
+import dev.redlock.node.ScriptSources;
 import dev.redlock.quorum.Majority;
+import dev.redlock.resp.RespType;
 import dev.redlock.resp.RespValue;
 import dev.redlock.resp.SafeText;
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.Unpooled;
 import java.nio.charset.StandardCharsets;
-import java.security.GeneralSecurityException;
-import java.security.MessageDigest;
 import java.util.ArrayList;
 import java.util.HashMap;
-import java.util.HexFormat;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.CompletableFuture;
@@ -21,8 +20,6 @@ import java.util.concurrent.ExecutionException;
 import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
-import java.util.regex.Matcher;
-import java.util.regex.Pattern;
 import java.util.stream.IntStream;
 import java.util.stream.Stream;
 
@@ -33,65 +30,67 @@ import java.util.stream.Stream;
  */
 public final class LockInspector {
 
-    /**
-     * Deletes KEYS[1] if its value is ARGV[1], in hexadecimal, and changes the traces, KEYS[2]: a client that retains
-     * the lock learns of it. Reply: the former type, remaining ttl, and value.
-     */
-    private static final String SCRIPT = """
-            --inspect
-            local kind, ttl, value = redis.call('TYPE', KEYS[1]).ok, redis.call('PTTL', KEYS[1]), ''
-            if kind == 'string' then value = redis.call('GET', KEYS[1]) end
-            if #value > 128 then value = '' end
-            value = value:gsub('.', function(char) return string.format('%02x', char:byte()) end)
-            if value ~= '' and value == ARGV[1] then
-              redis.call('DEL', KEYS[1])
-              if KEYS[2] then redis.pcall('PEXPIRE', KEYS[2], 60000) end
-            end
-            return {kind, ttl, value}""";
+    private static final String INSPECT = script("inspect");
+    private static final String BREAK = script("break");
     private static final int TIMEOUT_S = 1;
     private static final int PROBLEM_LENGTH_MAX = 200;
-    /** A value with the name that {@code RedlockContext.nameInValues} appends to the token. */
-    private static final Pattern NAMED = Pattern.compile("(?s).{20}@([!-~]{1,64})");
 
     /**
      * The answer of one node.
      *
-     * @param value the value of an exclusive lock in hexadecimal; else empty
+     * @param value the value of an exclusive lock; else null
      * @threading   immutable
      */
-    private record Answer(LockInspection.Entry entry, String value) {
+    private record Answer(LockInspection.Entry entry, LockValue value) {
 
         static Answer of(RespValue reply, String problem) {
             try {
                 return of(reply.elements());
-            } catch (RuntimeException | GeneralSecurityException e) {
+            } catch (RuntimeException e) {
                 String text = reply != null && reply.isError() ? "EVAL failed: " + reply.asText() : problem;
                 return new Answer(new LockInspection.Entry(LockInspection.Kind.UNKNOWN, 0, null, null,
-                        SafeText.of(text == null ? "no answer" : text, PROBLEM_LENGTH_MAX)), "");
+                        SafeText.of(text == null ? "no answer" : text, PROBLEM_LENGTH_MAX)), null);
             }
         }
 
-        private static Answer of(List<RespValue> reply) throws GeneralSecurityException {
-            String value = reply.get(2).asText();
+        private static Answer of(List<RespValue> reply) {
+            byte[] bytes = reply.get(2).asBytes();
+            LockValue value = bytes.length == 0 ? null : LockValue.of(bytes);
             LockInspection.Kind kind = switch (reply.get(0).asText()) {
                 case "none" -> LockInspection.Kind.FREE;
                 case "zset" -> LockInspection.Kind.READERS;
-                default -> value.isEmpty() ? LockInspection.Kind.FOREIGN : LockInspection.Kind.EXCLUSIVE;
+                default -> value == null ? LockInspection.Kind.FOREIGN : LockInspection.Kind.EXCLUSIVE;
             };
-            byte[] bytes = HexFormat.of().parseHex(value);
-            byte[] digest = MessageDigest.getInstance("SHA-256").digest(bytes);
-            Matcher named = NAMED.matcher(new String(bytes, StandardCharsets.ISO_8859_1));
-            return new Answer(new LockInspection.Entry(kind, reply.get(1).asLong(),
-                    value.isEmpty() ? null : HexFormat.of().formatHex(digest, 0, 4),
-                    named.matches() ? named.group(1) : null, null), value);
+            return new Answer(new LockInspection.Entry(kind, reply.get(1).asLong(), value == null ? null : value.id(),
+                    value == null ? null : value.holder(), null), value);
         }
     }
 
     private LockInspector() {
     }
 
-    /** Asks all nodes at once for keys of one event loop. The answers of one key follow those of another. */
-    private static List<Answer> ask(LockEngine engine, List<? extends LockKey> keys, String valueToDelete)
+    private static String script(String name) {
+        return new String(ScriptSources.load(name), StandardCharsets.US_ASCII);
+    }
+
+    /**
+     * The command that deletes the key of a lock if it has a value. Its reply is 1 if it has deleted the key, else 0.
+     *
+     * @param key        the name of the key
+     * @param mayBeRetained whether a client may retain the lock
+     * @return the words of the command
+     */
+    public static String[] breakCommand(String key, LockValue value, boolean mayBeRetained) {
+        return mayBeRetained
+                ? new String[]{"EVAL", BREAK, "2", key, KeyText.traceName(key), value.hex()}
+                : new String[]{"EVAL", BREAK, "1", key, value.hex()};
+    }
+
+    /**
+     * Asks all nodes at once for keys of one event loop, or to delete one. The replies about one key follow those about
+     * another; null for none.
+     */
+    private static List<RespValue> ask(LockEngine engine, List<? extends LockKey> keys, LockValue valueToDelete)
             throws InterruptedException {
         engine.refuseOnLoop("inspect or breakLock", "another thread");
         if (Thread.interrupted()) {
@@ -110,7 +109,7 @@ public final class LockInspector {
                     CompletableFuture<RespValue> next = replies.get(i);
                     conductor.services.voters[node].nodeFor(key).ask(reply -> {
                         next.complete(reply);
-                        if (!valueToDelete.isEmpty()) {
+                        if (valueToDelete != null) {
                             onDeleted(conductor, node, name);
                         }
                     }, command(engine, name, valueToDelete));
@@ -120,18 +119,21 @@ public final class LockInspector {
         } catch (RejectedExecutionException | TimeoutException | ExecutionException e) {
             // The entries show it.
         }
-        List<Answer> answers = new ArrayList<>();
-        for (int i = 0; i < replies.size(); i++) {
-            answers.add(Answer.of(replies.get(i).getNow(null), engine.problemOf(i % nodeCount)));
-        }
-        return answers;
+        return replies.stream().map(reply -> reply.getNow(null)).toList();
     }
 
     /** No client with clusters retains locks, and a cluster might have the two keys in different slots. */
-    private static String[] command(LockEngine engine, String name, String valueToDelete) {
-        return engine.hasClusters
-                ? new String[]{"EVAL", SCRIPT, "1", name, valueToDelete}
-                : new String[]{"EVAL", SCRIPT, "2", name, KeyText.traceName(name), valueToDelete};
+    private static String[] command(LockEngine engine, String name, LockValue valueToDelete) {
+        return valueToDelete == null
+                ? new String[]{"EVAL", INSPECT, "1", name}
+                : breakCommand(name, valueToDelete, !engine.hasClusters);
+    }
+
+    private static List<Answer> answers(LockEngine engine, List<? extends LockKey> keys) throws InterruptedException {
+        List<RespValue> replies = ask(engine, keys, null);
+        return IntStream.range(0, replies.size())
+                .mapToObj(i -> Answer.of(replies.get(i), engine.problemOf(i % engine.nodeCount())))
+                .toList();
     }
 
     /** A node does not push a change to the connection that has made it. */
@@ -145,7 +147,7 @@ public final class LockInspector {
 
     /** Shows the keys of a plain lock. */
     public static LockInspection show(LockEngine engine, LockKey key) throws InterruptedException {
-        return inspection(engine, ask(engine, List.of(key), ""));
+        return inspection(engine, answers(engine, List.of(key)));
     }
 
     /** Shows the keys of the permits of a semaphore, in the order of their numbers. */
@@ -153,7 +155,7 @@ public final class LockInspector {
             throws InterruptedException {
         PermitKey semaphore = (PermitKey) key.as(LockKind.PERMIT, count);
         int nodeCount = engine.nodeCount();
-        List<Answer> answers = ask(engine, IntStream.range(0, count).mapToObj(semaphore::permitKey).toList(), "");
+        List<Answer> answers = answers(engine, IntStream.range(0, count).mapToObj(semaphore::permitKey).toList());
         return IntStream.range(0, count)
                 .mapToObj(i -> inspection(engine, answers.subList(i * nodeCount, (i + 1) * nodeCount)))
                 .toList();
@@ -175,24 +177,32 @@ public final class LockInspector {
 
     /** Deletes the keys of a plain lock that have the value with an id. */
     public static ReleaseOutcome breakValue(LockEngine engine, LockKey key, String id) throws InterruptedException {
-        List<Answer> answers = ask(engine, List.of(key), "");
-        String value = answers.stream()
+        List<Answer> answers = answers(engine, List.of(key));
+        LockValue value = answers.stream()
                 .filter(answer -> id.equals(answer.entry.id()))
                 .findFirst()
                 .map(Answer::value)
                 .orElse(null);
-        if (value != null) {
-            answers = ask(engine, List.of(key), value);
-        }
+        List<Boolean> deleted = value == null
+                ? answers.stream().map(LockInspector::isDeleted).toList()
+                : ask(engine, List.of(key), value).stream().map(LockInspector::isDeleted).toList();
         long silentMask = 0;
-        boolean isDeleted = false;
-        for (int i = 0; i < answers.size(); i++) {
-            silentMask |= answers.get(i).entry.kind() == LockInspection.Kind.UNKNOWN ? 1L << i : 0;
-            isDeleted |= answers.get(i).value.equals(value);
+        for (int i = 0; i < deleted.size(); i++) {
+            silentMask |= deleted.get(i) == null ? 1L << i : 0;
         }
         if (engine.config().nodes().majority().isReachedBy(silentMask)) {
             return ReleaseOutcome.UNKNOWN;
         }
-        return isDeleted ? ReleaseOutcome.RELEASED : ReleaseOutcome.EXPIRED;
+        return deleted.contains(true) ? ReleaseOutcome.RELEASED : ReleaseOutcome.EXPIRED;
+    }
+
+    /** Without a value there is nothing to delete; null for a node without an answer. */
+    private static Boolean isDeleted(Answer answer) {
+        return answer.entry.kind() == LockInspection.Kind.UNKNOWN ? null : false;
+    }
+
+    /** Null for a node without an answer. */
+    private static Boolean isDeleted(RespValue reply) {
+        return reply == null || reply.type() != RespType.INTEGER ? null : reply.asLong() == 1;
     }
 }

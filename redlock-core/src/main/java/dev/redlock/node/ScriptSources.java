@@ -19,7 +19,7 @@ import java.util.stream.Stream;
  *
  * @threading immutable
  */
-final class ScriptSources {
+public final class ScriptSources {
 
     /** The commands of a plain lock with a script. */
     static final List<CommandKind> SCRIPTED = Stream.of(CommandKind.VALUES).filter(CommandKind::isScript).toList();
@@ -75,8 +75,12 @@ final class ScriptSources {
         return head;
     }
 
-    /** Loads a script. A line {@code --include NAME} in it includes a part that scripts share. */
-    static byte[] load(String name) {
+    /**
+     * Loads a script. A line {@code --include NAME} in it includes a part that scripts share.
+     *
+     * @return its source
+     */
+    public static byte[] load(String name) {
         return ascii(INCLUDE.matcher(read(name)).replaceAll(found -> Matcher.quoteReplacement(read(found.group(1)))));
     }
 

@@ -30,6 +30,8 @@ class LockScriptsTest {
     private static final String TOKEN = "\u0000\u0001\r\n\u007f\u0080\u00ff*$\"abcdefghij";
 
     private static final int REPEATED_LINES_MAX = 6;
+    /** The scripts without a command of a lock. */
+    private static final List<String> OF_PEOPLE = List.of("break", "inspect");
 
     private static String text(ByteBuf buf) {
         String text = buf.toString(StandardCharsets.ISO_8859_1);
@@ -50,7 +52,10 @@ class LockScriptsTest {
     /** The model servers find the effect of each script by its name. */
     @Test
     void theModelNamesEachScript() {
-        SortedSet<String> names = new TreeSet<>();
+        SortedSet<String> names = new TreeSet<>(OF_PEOPLE);
+        for (String name : OF_PEOPLE) {
+            assertEquals(name, ScriptNames.ofSha(ScriptSources.sha1Hex(ScriptSources.load(name))));
+        }
         for (LockKind lock : LockKind.values()) {
             for (CommandKind command : CommandKind.values()) {
                 String name = lock.scriptName(command);

@@ -981,20 +981,24 @@ public final class FakeRedis {
         return run(session, script, words);
     }
 
-    /** Shows a key, and deletes it if it has a value: LockInspector. */
-    private RespValue inspect(List<String> words) {
-        String key = words.get(3);
+    private RespValue inspect(String key) {
         String type = typeOf(find(key));
         long ttlMs = find(key) == null ? -2 : pttl(key);
-        String value = type.equals("string") ? HexFormat.of().formatHex(latin(get(key))) : "";
-        int keyCount = Integer.parseInt(words.get(2));
-        if (!value.isEmpty() && value.equals(words.get(3 + keyCount))) {
-            delete(key);
-            if (keyCount > 1) {
-                touchTrace(words.get(4), 60_000);
-            }
+        byte[] value = type.equals("string") ? latin(find(key)) : new byte[0];
+        return RespValue.array(RespValue.bulk(type), RespValue.integer(ttlMs),
+                RespValue.bytes(RespType.BULK_STRING, value.length > 128 ? new byte[0] : value));
+    }
+
+    private RespValue breakLock(List<String> keys, String value) {
+        String key = keys.get(0);
+        if (isNoString(key) || find(key) == null || !HexFormat.of().formatHex(latin(find(key))).equals(value)) {
+            return RespValue.integer(0);
         }
-        return RespValue.array(RespValue.bulk(type), RespValue.integer(ttlMs), RespValue.bulk(value));
+        delete(key);
+        if (keys.size() > 1) {
+            touchTrace(keys.get(1), 60_000);
+        }
+        return RespValue.integer(1);
     }
 
     private int touchTrace(String key, long ttlMs) {
@@ -1007,9 +1011,6 @@ public final class FakeRedis {
     }
 
     private RespValue eval(Session session, String script, List<String> words) {
-        if (words.get(1).startsWith("--inspect")) {
-            return inspect(words);
-        }
         scripts.add(ScriptNames.shaOf(latin(words.get(1))));
         return run(session, script, words);
     }
@@ -1023,6 +1024,12 @@ public final class FakeRedis {
             tracking.onScriptStart(words.subList(3, 3 + keyCount));
         }
         commandCounts.merge(script, 1, Integer::sum);
+        if (script.equals("inspect")) {
+            return inspect(words.get(3));
+        }
+        if (script.equals("break")) {
+            return breakLock(words.subList(3, 3 + keyCount), words.get(3 + keyCount));
+        }
         if (script.endsWith(TICKET_ENDING)) {
             return runWithTicket(session, script, words);
         }

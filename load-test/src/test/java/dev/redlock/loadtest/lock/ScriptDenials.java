@@ -23,7 +23,8 @@ final class ScriptDenials implements AutoCloseable {
 
     private static final List<String> COMMANDS = List.of("set", "get", "mget", "del", "exists", "incr", "incrby",
             "decr",
-            "pexpire", "pexpireat", "pttl", "time", "zadd", "zrem", "zremrangebyscore", "zrange", "zscore", "zcard");
+            "pexpire", "pexpireat", "pttl", "time", "zadd", "zrem", "zremrangebyscore", "zrange", "zscore", "zcard",
+            "type");
 
     /** A call of a script, and what the server has before. */
     private record Call(String script, String keys, String arguments, List<String> before) {
@@ -74,6 +75,8 @@ final class ScriptDenials implements AutoCloseable {
             Call.of("acquire_write", "k", "a 60000 i", "k @b 30000", "k @i -3000"),
             Call.of("acquire_fenced_write", "k c", "a 60000 90000 0 i"),
             Call.of("acquire_fenced_write", "k c", "a 60000 90000 0 i", "k @b 60000"),
+            Call.of("break", "k t", "61", "k a 60000"), Call.of("break", "k t", "62", "k a 60000"),
+            Call.of("inspect", "k", "", "k a"),
             Call.of("check", "k", "a", "k a 60000"), Call.of("check_read", "k", "a", "k @a 60000"),
             Call.of("check_set", "k1 k2", "a", "k1 a 60000", "k2 a 60000"),
             Call.of("extend", "k", "a 90000", "k a 60000"), Call.of("extend", "k", "a 90000"),
@@ -109,7 +112,8 @@ final class ScriptDenials implements AutoCloseable {
     private static final Set<String> MUST_ANSWER = Set.of("acquire_with_ticket incrby", "acquire_with_ticket pexpire",
             "acquire_with_ticket del", "acquire_fenced_with_ticket incrby", "acquire_fenced_with_ticket del",
             "acquire_set incrby", "acquire_set pexpire",
-            "acquire_set get", "acquire_set del", "acquire_fenced_set incrby", "acquire_fenced_set pexpire",
+            "acquire_set get", "acquire_set del", "break pexpire",
+            "acquire_fenced_set incrby", "acquire_fenced_set pexpire",
             "acquire_fenced_set get", "acquire_fenced_set del", "extend_many pexpire", "extend_many pttl",
             "extend_many set", "extend_many get", "release_many_fenced get");
     /** 0 in place of an error: nothing is known to be ours. */
@@ -270,6 +274,6 @@ final class ScriptDenials implements AutoCloseable {
         }
         return reply.type() == RespType.ARRAY
                 ? reply.elements().stream().map(ScriptDenials::text).collect(Collectors.joining(" "))
-                : Long.toString(reply.asLong());
+                : reply.type() == RespType.INTEGER ? Long.toString(reply.asLong()) : reply.asText();
     }
 }
