@@ -204,7 +204,8 @@ final class LockNode implements AutoCloseable {
     /** Deletes the key if it has exactly this value; null if the node does not answer. */
     Boolean release(String name, LockValue value) {
         String[] words = LockInspector.breakCommand(name, value, true);
-        return sendAll(List.of(Arrays.stream(words).map(LockNode::latin).toList()), replies -> replies.get(0).asLong() == 1);
+        return sendAll(List.of(Arrays.stream(words).map(LockNode::latin).toList()),
+                replies -> replies.get(0).asLong() == 1);
     }
 
     // ---- the connection ---------------------------------------------------------------------------------------------
