@@ -11,6 +11,7 @@ import dev.redlock.api.RetryPolicy;
 import dev.redlock.engine.AcquireSpec;
 import dev.redlock.engine.KeyText;
 import dev.redlock.engine.LockKey;
+import dev.redlock.testing.Refusal;
 import java.time.Duration;
 import java.util.List;
 import org.junit.jupiter.api.Test;

@@ -15,6 +15,8 @@ import dev.redlock.sim.FakeTransport;
 import dev.redlock.sim.LiveNodes;
 import dev.redlock.sim.ScarceAllocator;
 import dev.redlock.sim.VirtualWorld;
+import dev.redlock.testing.Await;
+import dev.redlock.testing.VirtualTest;
 import io.netty.buffer.UnpooledByteBufAllocator;
 import java.time.Duration;
 import java.util.ArrayList;

@@ -12,6 +12,7 @@ import dev.redlock.api.ReleaseOutcome;
 import dev.redlock.api.RestartGuardMode;
 import dev.redlock.sim.FakeNode;
 import dev.redlock.sim.SocketNodes;
+import dev.redlock.testing.Await;
 import java.net.URL;
 import java.net.URLClassLoader;
 import java.time.Duration;

@@ -5,6 +5,7 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import dev.redlock.api.AcquireOutcome;
 import dev.redlock.api.ReleaseOutcome;
 import dev.redlock.sim.SocketNodes;
+import dev.redlock.testing.Await;
 import java.io.BufferedReader;
 import java.io.File;
 import java.io.InputStreamReader;

@@ -7,6 +7,7 @@ import dev.redlock.api.AcquireOutcome;
 import dev.redlock.api.CloseReport;
 import dev.redlock.api.RetryPolicy;
 import dev.redlock.sim.LiveNodes;
+import dev.redlock.testing.Await;
 import dev.redlock.time.NanoClock;
 import io.netty.channel.ManualIoEventLoop;
 import io.netty.channel.local.LocalIoHandler;

@@ -6,6 +6,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import dev.redlock.api.Lease;
 import dev.redlock.api.ReleaseOutcome;
 import dev.redlock.sim.VirtualWorld;
+import dev.redlock.testing.VirtualTest;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CompletionStage;

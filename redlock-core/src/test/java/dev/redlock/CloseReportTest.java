@@ -6,6 +6,7 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import dev.redlock.api.CloseReport;
+import dev.redlock.testing.Refusal;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;

@@ -11,6 +11,8 @@ import dev.redlock.api.ReleaseOutcome;
 import dev.redlock.sim.FakeNode;
 import dev.redlock.sim.FakeRedis;
 import dev.redlock.sim.VirtualWorld;
+import dev.redlock.testing.LogLines;
+import dev.redlock.testing.VirtualTest;
 import java.time.Duration;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;

@@ -6,6 +6,8 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import dev.redlock.resp.RespValue;
 import dev.redlock.sim.FakeCluster;
 import dev.redlock.sim.VirtualWorld;
+import dev.redlock.testing.LogLines;
+import dev.redlock.testing.VirtualTest;
 import java.util.function.IntFunction;
 import org.junit.jupiter.api.Test;
 

@@ -8,6 +8,8 @@ import dev.redlock.api.ReleaseOutcome;
 import dev.redlock.sim.FakeTransport;
 import dev.redlock.sim.LiveNodes;
 import dev.redlock.sim.VirtualWorld;
+import dev.redlock.testing.Await;
+import dev.redlock.testing.VirtualTest;
 import io.netty.channel.Channel;
 import io.netty.channel.local.LocalChannel;
 import java.util.Set;

@@ -6,6 +6,8 @@ import dev.redlock.api.AcquireOutcome;
 import dev.redlock.api.Lease;
 import dev.redlock.api.NodeState;
 import dev.redlock.api.RestartGuardMode;
+import dev.redlock.testing.Await;
+import dev.redlock.testing.NodeAccess;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.HashSet;

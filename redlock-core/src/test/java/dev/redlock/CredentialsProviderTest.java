@@ -10,6 +10,9 @@ import dev.redlock.api.NodeState;
 import dev.redlock.api.ReleaseOutcome;
 import dev.redlock.sim.FakeTransport.FakeThread;
 import dev.redlock.sim.VirtualWorld;
+import dev.redlock.testing.LogLines;
+import dev.redlock.testing.Refusal;
+import dev.redlock.testing.VirtualTest;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -116,9 +119,8 @@ class CredentialsProviderTest extends VirtualTest {
         world = new VirtualWorld(1);
         Refusal.ofArgument("node address node-0:1 contains a password, and credentials() is set: a node has one source"
                 + " of credentials; remove the password from the address, or do not set credentials()",
-                () -> new RedlockContext().nodes("redis://app:" + WRONG + "@node-0:1")
-                        .credentials(provider)
-                        .conclude());
+                () -> TestClient.conclude(
+                        new RedlockContext().nodes("redis://app:" + WRONG + "@node-0:1").credentials(provider)));
         Refusal.ofNull("credentials provider is null", () -> new RedlockContext().credentials(null));
     }
 
@@ -362,8 +364,8 @@ class CredentialsProviderTest extends VirtualTest {
     void textFormsShowNoSecret() {
         Credentials credentials = Credentials.of(USER, WRONG.toCharArray()).refreshAfter(Duration.ofSeconds(5));
         assertEquals("Credentials{refreshAfterNs=5000000000}", credentials.toString());
-        assertEquals("Login", credentials.login.toString());
+        assertEquals("Login", TestClient.loginText(credentials));
         RedlockContext context = new RedlockContext().nodes("redis://" + USER + ":" + WRONG + "@node-0:1");
-        assertFalse((context + " " + context.conclude()).contains(WRONG));
+        assertFalse((context + " " + TestClient.conclude(context)).contains(WRONG));
     }
 }

@@ -7,6 +7,8 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import dev.redlock.api.AcquireOutcome;
 import dev.redlock.sim.VirtualWorld;
+import dev.redlock.testing.LogLines;
+import dev.redlock.testing.VirtualTest;
 import java.time.Duration;
 import java.util.List;
 import java.util.logging.Level;

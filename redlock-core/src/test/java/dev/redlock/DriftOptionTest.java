@@ -6,6 +6,7 @@ import dev.redlock.api.ExtendOutcome;
 import dev.redlock.api.Lease;
 import dev.redlock.api.NodeState;
 import dev.redlock.sim.VirtualWorld;
+import dev.redlock.testing.VirtualTest;
 import java.time.Duration;
 import org.junit.jupiter.api.Test;
 

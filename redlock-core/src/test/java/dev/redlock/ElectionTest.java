@@ -9,6 +9,9 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import dev.redlock.api.Lease;
 import dev.redlock.api.LeaseState;
 import dev.redlock.sim.VirtualWorld;
+import dev.redlock.testing.Await;
+import dev.redlock.testing.BlockedCall;
+import dev.redlock.testing.VirtualTest;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -290,6 +293,6 @@ class ElectionTest extends VirtualTest {
         assertThrows(NullPointerException.class, () -> redlock.elect("orders", OPTIONS, null));
         world.runMs(100);
         assertEquals(List.of(), terms);
-        assertEquals(0, redlock.elections.size());
+        assertEquals(0, TestClient.electionCount(redlock));
     }
 }

@@ -6,6 +6,8 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import dev.redlock.api.Lease;
 import dev.redlock.api.LeaseState;
 import dev.redlock.sim.VirtualWorld;
+import dev.redlock.testing.Refusal;
+import dev.redlock.testing.VirtualTest;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;

@@ -12,6 +12,7 @@ import dev.redlock.api.Lease;
 import dev.redlock.resp.RespType;
 import dev.redlock.resp.RespValue;
 import dev.redlock.sim.VirtualWorld;
+import dev.redlock.testing.VirtualTest;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;

@@ -11,6 +11,7 @@ import dev.redlock.api.Lease;
 import dev.redlock.api.NodeState;
 import dev.redlock.sim.FakeRedis;
 import dev.redlock.sim.VirtualWorld;
+import dev.redlock.testing.VirtualTest;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;

@@ -11,6 +11,8 @@ import dev.redlock.api.Lease;
 import dev.redlock.api.NodeState;
 import dev.redlock.node.ErrorAdvice;
 import dev.redlock.sim.VirtualWorld;
+import dev.redlock.testing.LogLines;
+import dev.redlock.testing.VirtualTest;
 import java.time.Duration;
 import java.util.List;
 import org.junit.jupiter.api.Tag;

@@ -4,6 +4,8 @@ import dev.redlock.api.CommandMode;
 import dev.redlock.sim.FakeCluster;
 import dev.redlock.sim.FakeRedis.Kind;
 import dev.redlock.sim.LiveNodes;
+import dev.redlock.testing.NodeAccess;
+import dev.redlock.testing.RoutedAccess;
 import dev.redlock.time.NanoClock;
 import java.util.concurrent.ForkJoinPool;
 import org.junit.jupiter.api.AfterAll;

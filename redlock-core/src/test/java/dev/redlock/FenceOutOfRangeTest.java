@@ -3,12 +3,14 @@ package dev.redlock;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import dev.redlock.api.RestartGuardMode;
 import dev.redlock.api.AcquireOutcome;
 import dev.redlock.api.Lease;
 import dev.redlock.api.ReleaseOutcome;
+import dev.redlock.api.RestartGuardMode;
 import dev.redlock.engine.KeyText;
 import dev.redlock.sim.VirtualWorld;
+import dev.redlock.testing.LogLines;
+import dev.redlock.testing.VirtualTest;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;

@@ -5,14 +5,15 @@ import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertNull;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import dev.redlock.api.RestartGuardMode;
 import dev.redlock.api.AcquireOutcome;
 import dev.redlock.api.Lease;
 import dev.redlock.api.NodeState;
 import dev.redlock.api.ReleaseOutcome;
+import dev.redlock.api.RestartGuardMode;
 import dev.redlock.engine.KeyText;
 import dev.redlock.sim.FakeRedis;
 import dev.redlock.sim.VirtualWorld;
+import dev.redlock.testing.VirtualTest;
 import java.time.Duration;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;

@@ -10,6 +10,7 @@ import dev.redlock.api.NodeState;
 import dev.redlock.engine.KeyText;
 import dev.redlock.sim.FakeRedis;
 import dev.redlock.sim.VirtualWorld;
+import dev.redlock.testing.VirtualTest;
 import java.time.Duration;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;

@@ -11,6 +11,8 @@ import dev.redlock.api.NodeState;
 import dev.redlock.api.RestartGuardMode;
 import dev.redlock.api.RetryPolicy;
 import dev.redlock.sim.VirtualWorld;
+import dev.redlock.testing.LogLines;
+import dev.redlock.testing.VirtualTest;
 import java.time.Duration;
 import java.util.List;
 import java.util.Set;

@@ -11,6 +11,7 @@ import dev.redlock.engine.KeyText;
 import dev.redlock.engine.TestEngine;
 import dev.redlock.sim.FakeNode;
 import dev.redlock.sim.VirtualWorld;
+import dev.redlock.testing.VirtualTest;
 import java.time.Duration;
 import java.util.ArrayDeque;
 import java.util.ArrayList;

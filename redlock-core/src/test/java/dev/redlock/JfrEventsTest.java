@@ -11,6 +11,7 @@ import dev.redlock.api.LeaseState;
 import dev.redlock.api.ReleaseOutcome;
 import dev.redlock.engine.TestEngine;
 import dev.redlock.sim.VirtualWorld;
+import dev.redlock.testing.VirtualTest;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.nio.file.Path;

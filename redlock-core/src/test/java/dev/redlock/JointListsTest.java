@@ -14,6 +14,7 @@ import dev.redlock.api.Lease;
 import dev.redlock.api.LeaseState;
 import dev.redlock.api.ReleaseOutcome;
 import dev.redlock.sim.VirtualWorld;
+import dev.redlock.testing.VirtualTest;
 import java.util.List;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -277,14 +278,14 @@ class JointListsTest extends VirtualTest {
         RedlockContext context = new RedlockContext().nodes("a:1", "redis-cluster://b:1,c:1")
                 .nextNodes("redis-cluster://c:1,d:1", "e:1");
         assertEquals(List.of("a:1", "redis-cluster://b:1,c:1", "e:1"),
-                context.conclude().nodes().addresses().stream().map(Object::toString).toList());
+                TestClient.conclude(context).nodes().addresses().stream().map(Object::toString).toList());
     }
 
     @ParameterizedTest
     @ValueSource(strings = {"a:1,a:1", "", "redis-cluster://a:1"})
     void aWrongNextListIsRejected(String next) {
         RedlockContext context = new RedlockContext().nodes("a:1", "b:1");
-        assertThrows(IllegalArgumentException.class, () -> context.nextNodes(next.split(",")).conclude());
+        assertThrows(IllegalArgumentException.class, () -> TestClient.conclude(context.nextNodes(next.split(","))));
     }
 
     @Test
@@ -293,7 +294,7 @@ class JointListsTest extends VirtualTest {
         for (int i = 0; i < 40; i++) {
             context.nodes("a" + i + ":1").nextNodes("b" + i + ":1");
         }
-        assertThrows(IllegalArgumentException.class, context::conclude);
+        assertThrows(IllegalArgumentException.class, () -> TestClient.conclude(context));
     }
 
     @Test

@@ -15,6 +15,7 @@ import dev.redlock.api.NodeState;
 import dev.redlock.api.ReleaseOutcome;
 import dev.redlock.sim.FakeRedis;
 import dev.redlock.sim.VirtualWorld;
+import dev.redlock.testing.VirtualTest;
 import java.time.Duration;
 import java.util.concurrent.CompletableFuture;
 import org.junit.jupiter.api.Test;

@@ -10,6 +10,7 @@ import dev.redlock.api.ExtendOutcome;
 import dev.redlock.api.Lease;
 import dev.redlock.api.LeaseState;
 import dev.redlock.api.ReleaseOutcome;
+import dev.redlock.testing.Refusal;
 import java.time.Duration;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;

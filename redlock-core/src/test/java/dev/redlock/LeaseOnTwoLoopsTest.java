@@ -6,6 +6,7 @@ import dev.redlock.api.AcquireOutcome;
 import dev.redlock.api.Lease;
 import dev.redlock.api.LeaseState;
 import dev.redlock.engine.TestEngine;
+import dev.redlock.testing.Await;
 import io.netty.channel.ManualIoEventLoop;
 import io.netty.channel.nio.NioIoHandler;
 import java.time.Duration;

@@ -8,6 +8,7 @@ import dev.redlock.api.LeaseState;
 import dev.redlock.api.ReleaseOutcome;
 import dev.redlock.engine.LeaseHandle;
 import dev.redlock.sim.LiveNodes;
+import dev.redlock.testing.Await;
 import dev.redlock.time.NanoClock;
 import io.netty.channel.EventLoop;
 import io.netty.channel.ManualIoEventLoop;

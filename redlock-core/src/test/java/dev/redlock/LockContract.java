@@ -24,6 +24,7 @@ import dev.redlock.api.ReleaseCallback;
 import dev.redlock.api.ReleaseOutcome;
 import dev.redlock.api.RunOutcome;
 import dev.redlock.engine.KeyText;
+import dev.redlock.testing.Await;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;

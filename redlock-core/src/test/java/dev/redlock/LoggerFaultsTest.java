@@ -13,6 +13,8 @@ import dev.redlock.api.RestartGuardMode;
 import dev.redlock.sim.LiveNodes;
 import dev.redlock.sim.ScarceAllocator;
 import dev.redlock.sim.VirtualWorld;
+import dev.redlock.testing.Await;
+import dev.redlock.testing.VirtualTest;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;

@@ -13,6 +13,8 @@ import dev.redlock.api.LeaseState;
 import dev.redlock.api.ReleaseOutcome;
 import dev.redlock.engine.TestEngine;
 import dev.redlock.sim.LiveNodes;
+import dev.redlock.testing.Await;
+import dev.redlock.testing.LogLines;
 import dev.redlock.time.NanoClock;
 import io.netty.channel.EventLoop;
 import io.netty.channel.EventLoopGroup;

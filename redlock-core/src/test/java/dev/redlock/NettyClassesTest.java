@@ -4,6 +4,7 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import dev.redlock.testing.LogLines;
 import java.lang.reflect.InvocationTargetException;
 import java.net.URLClassLoader;
 import java.util.List;

@@ -10,6 +10,7 @@ import dev.redlock.api.Lease;
 import dev.redlock.api.NodeState;
 import dev.redlock.api.RestartGuardMode;
 import dev.redlock.sim.VirtualWorld;
+import dev.redlock.testing.VirtualTest;
 import java.time.Duration;
 import java.util.Set;
 import org.junit.jupiter.api.Test;

@@ -11,6 +11,8 @@ import dev.redlock.api.RestartGuardMode;
 import dev.redlock.resp.RespValue;
 import dev.redlock.sim.FakeNode;
 import dev.redlock.sim.VirtualWorld;
+import dev.redlock.testing.LogLines;
+import dev.redlock.testing.VirtualTest;
 import io.netty.buffer.ByteBuf;
 import java.util.List;
 import java.util.Locale;

@@ -9,6 +9,8 @@ import dev.redlock.api.Lease;
 import dev.redlock.api.LeaseState;
 import dev.redlock.api.NodeState;
 import dev.redlock.sim.VirtualWorld;
+import dev.redlock.testing.LogLines;
+import dev.redlock.testing.VirtualTest;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import org.junit.jupiter.api.Test;

@@ -5,6 +5,7 @@ import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import dev.redlock.api.CloseReport;
+import dev.redlock.testing.BlockedCall;
 import dev.redlock.transport.NettyTransport;
 import java.time.Duration;
 import java.util.concurrent.CompletableFuture;
@@ -30,7 +31,7 @@ class OwnLoopsTest {
     @Test
     void aCloseOnTheLoopEndsItsThread() throws InterruptedException {
         Redlock redlock = TestClient.unreachable();
-        Thread loop = RedlockBadInputTest.onLoop(redlock, () -> {
+        Thread loop = TestClient.onLoop(redlock, () -> {
             redlock.close();
             return Thread.currentThread();
         });
@@ -43,8 +44,8 @@ class OwnLoopsTest {
         Redlock redlock = TestClient.unreachable();
         CountDownLatch blocking = new CountDownLatch(1);
         CompletableFuture<CloseReport> report = new CompletableFuture<>();
-        Thread loop = RedlockBadInputTest.onLoop(redlock, () -> {
-            redlock.engine.loops.close(0).thenAccept(closed -> {
+        Thread loop = TestClient.onLoop(redlock, () -> {
+            TestClient.engineOf(redlock).loops.close(0).thenAccept(closed -> {
                 report.complete(closed);
                 awaitUninterruptibly(blocking);
             });

@@ -9,6 +9,7 @@ import dev.redlock.api.Lease;
 import dev.redlock.engine.TestEngine;
 import dev.redlock.sim.FakeNode;
 import dev.redlock.sim.VirtualWorld;
+import dev.redlock.testing.LogLines;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.HashSet;

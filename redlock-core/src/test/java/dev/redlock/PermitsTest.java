@@ -3,6 +3,7 @@ package dev.redlock;
 import dev.redlock.sim.FakeNode;
 import dev.redlock.sim.FakeRedis;
 import dev.redlock.sim.VirtualWorld;
+import dev.redlock.testing.VirtualTest;
 import java.time.Duration;
 import java.util.List;
 

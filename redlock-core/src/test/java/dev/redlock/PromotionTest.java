@@ -12,6 +12,8 @@ import dev.redlock.api.NodeState;
 import dev.redlock.api.RestartGuardMode;
 import dev.redlock.sim.FakeRedis;
 import dev.redlock.sim.VirtualWorld;
+import dev.redlock.testing.LogLines;
+import dev.redlock.testing.VirtualTest;
 import java.time.Duration;
 import java.util.logging.Level;
 import org.junit.jupiter.api.Test;

@@ -7,6 +7,8 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import dev.redlock.api.NodeState;
 import dev.redlock.sim.FakeNode;
 import dev.redlock.sim.VirtualWorld;
+import dev.redlock.testing.LogLines;
+import dev.redlock.testing.VirtualTest;
 import java.util.List;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;

@@ -10,10 +10,10 @@ import dev.redlock.api.AcquireOutcome;
 import dev.redlock.api.Lease;
 import dev.redlock.api.LeaseState;
 import dev.redlock.api.TransportKind;
+import dev.redlock.testing.Refusal;
 import java.time.Duration;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
-import java.util.function.Supplier;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 
@@ -28,19 +28,6 @@ class RedlockBadInputTest {
     @AfterEach
     void close() {
         redlock.close();
-    }
-
-    /** Runs a task on the client's event loop: in the callback of an acquisition. */
-    static <T> T onLoop(Redlock client, Supplier<T> call) {
-        CompletableFuture<T> result = new CompletableFuture<>();
-        client.acquire(client.key("loop"), OPTIONS, client.newLease(), outcome -> {
-            try {
-                result.complete(call.get());
-            } catch (RuntimeException | Error e) {
-                result.completeExceptionally(e);
-            }
-        });
-        return result.orTimeout(60, TimeUnit.SECONDS).join();
     }
 
     @Test
@@ -139,10 +126,10 @@ class RedlockBadInputTest {
                 + " callback) or acquireAsync there";
         for (Blocking call : new Blocking[]{() -> redlock.acquire("r", TTL), () -> redlock.tryAcquire("r", TTL),
             () -> redlock.tryAcquire("r", TTL, TTL), () -> redlock.acquire(redlock.key("r"), OPTIONS)}) {
-            assertEquals("blocking call acquire" + tail, onLoop(redlock, () -> call.message()));
+            assertEquals("blocking call acquire" + tail, TestClient.onLoop(redlock, () -> call.message()));
         }
         assertEquals("blocking call closeWithin on the client's event loop: use close() there",
-                onLoop(redlock, () -> ((Blocking) () -> redlock.closeWithin(TTL)).message()));
+                TestClient.onLoop(redlock, () -> ((Blocking) () -> redlock.closeWithin(TTL)).message()));
     }
 
     @Test

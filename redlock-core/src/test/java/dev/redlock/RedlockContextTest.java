@@ -12,6 +12,7 @@ import dev.redlock.engine.AcquireSpec;
 import dev.redlock.engine.ClientConfig;
 import dev.redlock.engine.LeaseTerms;
 import dev.redlock.resp.SafeText;
+import dev.redlock.testing.Refusal;
 import io.netty.channel.EventLoop;
 import java.time.Duration;
 import java.util.List;

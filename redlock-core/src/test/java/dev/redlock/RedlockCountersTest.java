@@ -9,6 +9,8 @@ import dev.redlock.api.Lease;
 import dev.redlock.api.ReleaseOutcome;
 import dev.redlock.sim.FakeNode;
 import dev.redlock.sim.VirtualWorld;
+import dev.redlock.testing.Refusal;
+import dev.redlock.testing.VirtualTest;
 import java.time.Duration;
 import java.util.Map;
 import java.util.TreeMap;

@@ -8,6 +8,8 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import dev.redlock.api.Lease;
 import dev.redlock.api.LeaseState;
 import dev.redlock.sim.LiveNodes;
+import dev.redlock.testing.Await;
+import dev.redlock.testing.Refusal;
 import dev.redlock.time.NanoClock;
 import java.time.Duration;
 import java.util.ArrayList;

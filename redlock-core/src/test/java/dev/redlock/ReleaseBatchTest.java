@@ -12,6 +12,7 @@ import dev.redlock.api.ReleaseOutcome;
 import dev.redlock.engine.KeyText;
 import dev.redlock.sim.FakeRedis;
 import dev.redlock.sim.VirtualWorld;
+import dev.redlock.testing.VirtualTest;
 import io.netty.buffer.Unpooled;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;

@@ -13,6 +13,7 @@ import dev.redlock.api.LeaseState;
 import dev.redlock.api.NodeState;
 import dev.redlock.api.ReleaseOutcome;
 import dev.redlock.sim.VirtualWorld;
+import dev.redlock.testing.VirtualTest;
 import java.time.Duration;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;

@@ -8,6 +8,7 @@ import dev.redlock.api.Lease;
 import dev.redlock.api.LeaseListener;
 import dev.redlock.api.LeaseState;
 import dev.redlock.sim.VirtualWorld;
+import dev.redlock.testing.VirtualTest;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Arrays;

@@ -8,6 +8,7 @@ import dev.redlock.api.AcquireOutcome;
 import dev.redlock.api.Lease;
 import dev.redlock.api.ReleaseOutcome;
 import dev.redlock.sim.VirtualWorld;
+import dev.redlock.testing.VirtualTest;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;

@@ -20,6 +20,9 @@ import dev.redlock.engine.LeaseHandle;
 import dev.redlock.engine.LockKey;
 import dev.redlock.sim.FakeNode;
 import dev.redlock.sim.VirtualWorld;
+import dev.redlock.testing.Await;
+import dev.redlock.testing.BlockedCall;
+import dev.redlock.testing.VirtualTest;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -107,9 +110,10 @@ class RetainTest extends VirtualTest {
     void aCallerWithoutACallbackGetsItInItsCall() {
         retained(3);
         Lease lease = client.redlock().newLease();
-        LockKey key = client.redlock().engine.key("orders");
+        LockKey key = TestClient.engineOf(client.redlock()).key("orders");
         for (int i = 0; i < 10; i++) {
-            client.redlock().engine.acquire((LeaseHandle) lease, key, retaining().spec, 0, null);
+            TestClient.engineOf(client.redlock())
+                    .acquire((LeaseHandle) lease, key, TestClient.specOf(retaining()), 0, null);
             assertTrue(lease.isHeld());
             lease.close();
             assertEquals(LeaseState.RELEASED, lease.state());

@@ -9,6 +9,7 @@ import dev.redlock.api.ReleaseOutcome;
 import dev.redlock.api.RestartGuardMode;
 import dev.redlock.api.RetentionEnd;
 import dev.redlock.sim.SocketNodes;
+import dev.redlock.testing.Await;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;

@@ -16,6 +16,8 @@ import dev.redlock.api.RestartGuardMode;
 import dev.redlock.engine.TestEngine;
 import dev.redlock.sim.LiveNodes;
 import dev.redlock.sim.VirtualWorld;
+import dev.redlock.testing.Await;
+import dev.redlock.testing.VirtualTest;
 import dev.redlock.time.NanoClock;
 import io.netty.channel.local.LocalIoHandler;
 import java.time.Duration;

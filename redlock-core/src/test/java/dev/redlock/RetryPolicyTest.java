@@ -5,6 +5,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import dev.redlock.api.AcquireOutcome;
 import dev.redlock.api.RetryPolicy;
+import dev.redlock.testing.Refusal;
 import java.time.Duration;
 import java.util.SplittableRandom;
 import net.jqwik.api.ForAll;

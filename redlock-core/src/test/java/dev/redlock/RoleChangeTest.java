@@ -10,6 +10,8 @@ import dev.redlock.api.Lease;
 import dev.redlock.api.NodeState;
 import dev.redlock.api.ReleaseOutcome;
 import dev.redlock.sim.VirtualWorld;
+import dev.redlock.testing.LogLines;
+import dev.redlock.testing.VirtualTest;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;

@@ -12,6 +12,7 @@ import dev.redlock.api.LeaseState;
 import dev.redlock.api.NodeState;
 import dev.redlock.api.RestartGuardMode;
 import dev.redlock.sim.VirtualWorld;
+import dev.redlock.testing.VirtualTest;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;

@@ -13,6 +13,8 @@ import dev.redlock.api.LeaseState;
 import dev.redlock.api.LockNotAcquiredException;
 import dev.redlock.api.RunOutcome;
 import dev.redlock.sim.VirtualWorld;
+import dev.redlock.testing.Await;
+import dev.redlock.testing.VirtualTest;
 import java.io.IOException;
 import java.time.Duration;
 import java.util.List;

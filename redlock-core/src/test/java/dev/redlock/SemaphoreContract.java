@@ -11,6 +11,7 @@ import dev.redlock.api.AcquireOutcome;
 import dev.redlock.api.ExtendOutcome;
 import dev.redlock.api.Lease;
 import dev.redlock.api.ReleaseOutcome;
+import dev.redlock.testing.Await;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;

@@ -10,6 +10,7 @@ import dev.redlock.engine.TestEngine;
 import dev.redlock.sim.FakeNode;
 import dev.redlock.sim.FakeRedis;
 import dev.redlock.sim.VirtualWorld;
+import dev.redlock.testing.VirtualTest;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;

@@ -11,6 +11,9 @@ import dev.redlock.api.Lease;
 import dev.redlock.api.NodeState;
 import dev.redlock.sim.FakeSentinel;
 import dev.redlock.sim.VirtualWorld;
+import dev.redlock.testing.LogLines;
+import dev.redlock.testing.Refusal;
+import dev.redlock.testing.VirtualTest;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -430,16 +433,17 @@ class SentinelTest extends VirtualTest {
     void theOptionsForWhichTheAddressIsWrongNameTheFix() {
         Refusal.ofArgument("TLS options are set and no node address asks for TLS: write rediss-sentinel://s:26379/m, or"
                 + " remove tls(...)",
-                () -> new RedlockContext().nodes("redis-sentinel://s/m").tls(TlsOptions.defaults()).conclude());
+                () -> TestClient.conclude(
+                        new RedlockContext().nodes("redis-sentinel://s/m").tls(TlsOptions.defaults())));
         Refusal.ofArgument("TLS options are set and no node address asks for TLS: write rediss-cluster://s:1, or"
                 + " remove tls(...)",
-                () -> new RedlockContext().nodes("redis-cluster://s:1").tls(TlsOptions.defaults()).conclude());
+                () -> TestClient.conclude(
+                        new RedlockContext().nodes("redis-cluster://s:1").tls(TlsOptions.defaults())));
         Refusal.ofArgument("node address redis-sentinel://s:26379/m contains a password, and credentials() is set: a"
                 + " node has one source of credentials; remove the password from the address, or do not set"
                 + " credentials()",
-                () -> new RedlockContext().nodes("redis-sentinel://u:s3cr3t@s/m")
-                        .credentials(address -> null)
-                        .conclude());
+                () -> TestClient.conclude(
+                        new RedlockContext().nodes("redis-sentinel://u:s3cr3t@s/m").credentials(address -> null)));
         assertTrue(new RedlockContext().credentials(address -> null).hasCredentials());
         assertFalse(new RedlockContext().sentinelCredentials(address -> null).hasCredentials());
     }

@@ -9,6 +9,8 @@ import dev.redlock.api.Lease;
 import dev.redlock.sim.FakeNode;
 import dev.redlock.sim.FakeRedis;
 import dev.redlock.sim.VirtualWorld;
+import dev.redlock.testing.LogLines;
+import dev.redlock.testing.VirtualTest;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.HashSet;

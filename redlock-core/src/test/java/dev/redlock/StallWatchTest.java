@@ -6,6 +6,8 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import dev.redlock.api.RestartGuardMode;
 import dev.redlock.sim.SocketNodes;
+import dev.redlock.testing.Await;
+import dev.redlock.testing.LogLines;
 import io.netty.channel.EventLoop;
 import io.netty.channel.MultiThreadIoEventLoopGroup;
 import io.netty.channel.nio.NioIoHandler;

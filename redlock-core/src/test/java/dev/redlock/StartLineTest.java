@@ -6,6 +6,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import dev.redlock.api.RestartGuardMode;
 import dev.redlock.api.TransportKind;
+import dev.redlock.testing.LogLines;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;

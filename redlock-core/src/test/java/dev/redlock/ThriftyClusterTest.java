@@ -14,6 +14,7 @@ import dev.redlock.sim.FakeCluster;
 import dev.redlock.sim.FakeNode;
 import dev.redlock.sim.FakeRedis;
 import dev.redlock.sim.VirtualWorld;
+import dev.redlock.testing.VirtualTest;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;

@@ -12,6 +12,8 @@ import dev.redlock.api.ReleaseOutcome;
 import dev.redlock.api.RestartGuardMode;
 import dev.redlock.api.TlsProvider;
 import dev.redlock.sim.SocketNodes;
+import dev.redlock.testing.Await;
+import dev.redlock.testing.LogLines;
 import dev.redlock.tls.TestCertificates;
 import dev.redlock.tls.TlsServer;
 import dev.redlock.transport.IoTransport;

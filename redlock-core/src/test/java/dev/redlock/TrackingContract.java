@@ -5,6 +5,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import dev.redlock.sim.FakeRedis;
 import dev.redlock.sim.ScriptNames;
+import dev.redlock.testing.RawConnection;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.TimeUnit;

@@ -3,6 +3,7 @@ package dev.redlock;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import dev.redlock.sim.VirtualWorld;
+import dev.redlock.testing.VirtualTest;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;

@@ -12,6 +12,8 @@ import dev.redlock.api.ReleaseOutcome;
 import dev.redlock.engine.AcquireSpec;
 import dev.redlock.engine.TestEngine;
 import dev.redlock.sim.VirtualWorld;
+import dev.redlock.testing.BlockedCall;
+import dev.redlock.testing.VirtualTest;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Collections;

@@ -6,6 +6,7 @@ import dev.redlock.api.AcquireOutcome;
 import dev.redlock.api.RetryPolicy;
 import dev.redlock.api.TransportKind;
 import dev.redlock.sim.LiveNodes;
+import dev.redlock.testing.Refusal;
 import dev.redlock.time.NanoClock;
 import java.time.Duration;
 import java.util.concurrent.CompletableFuture;

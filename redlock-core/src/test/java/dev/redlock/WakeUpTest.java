@@ -12,6 +12,7 @@ import dev.redlock.api.Lease;
 import dev.redlock.engine.KeyText;
 import dev.redlock.sim.FakeNode;
 import dev.redlock.sim.VirtualWorld;
+import dev.redlock.testing.VirtualTest;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.HashSet;

@@ -4,7 +4,6 @@ import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import dev.redlock.AcquireOptions;
-import dev.redlock.Await;
 import dev.redlock.Redlock;
 import dev.redlock.RedlockContext;
 import dev.redlock.TestClient;
@@ -12,6 +11,7 @@ import dev.redlock.api.Lease;
 import dev.redlock.api.LeaseState;
 import dev.redlock.api.ReleaseOutcome;
 import dev.redlock.sim.LiveNodes;
+import dev.redlock.testing.Await;
 import dev.redlock.time.NanoClock;
 import java.time.Duration;
 import java.util.concurrent.CompletionStage;

@@ -2,11 +2,11 @@ package dev.redlock.engine;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 
-import dev.redlock.VirtualTest;
 import dev.redlock.api.AcquireOutcome;
 import dev.redlock.api.Lease;
 import dev.redlock.api.LeaseState;
 import dev.redlock.sim.VirtualWorld;
+import dev.redlock.testing.VirtualTest;
 import dev.redlock.time.DeadlineTimer;
 import java.time.Duration;
 import java.util.ArrayList;

@@ -3,8 +3,8 @@ package dev.redlock.engine;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import dev.redlock.VirtualTest;
 import dev.redlock.sim.VirtualWorld;
+import dev.redlock.testing.VirtualTest;
 import java.util.List;
 import java.util.Random;
 import org.junit.jupiter.api.Test;

@@ -5,12 +5,12 @@ import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import com.sun.management.ThreadMXBean;
-import dev.redlock.VirtualTest;
 import dev.redlock.api.AcquireOutcome;
 import dev.redlock.api.LeaseState;
 import dev.redlock.api.ReleaseOutcome;
 import dev.redlock.quorum.Majority;
 import dev.redlock.sim.VirtualWorld;
+import dev.redlock.testing.VirtualTest;
 import dev.redlock.time.NanoClock;
 import java.lang.invoke.MethodHandles;
 import java.lang.invoke.VarHandle;

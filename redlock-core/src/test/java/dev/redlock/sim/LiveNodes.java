@@ -1,6 +1,6 @@
 package dev.redlock.sim;
 
-import dev.redlock.NodeAccess;
+import dev.redlock.testing.NodeAccess;
 import io.netty.channel.EventLoop;
 import io.netty.channel.EventLoopGroup;
 import io.netty.channel.MultiThreadIoEventLoopGroup;

@@ -2,7 +2,7 @@ package dev.redlock.sim;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 
-import dev.redlock.RawConnection;
+import dev.redlock.testing.RawConnection;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.function.Consumer;

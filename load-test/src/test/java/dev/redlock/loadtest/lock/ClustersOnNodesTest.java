@@ -6,7 +6,6 @@ import static org.junit.jupiter.api.Assertions.assertNull;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import dev.redlock.AcquireOptions;
-import dev.redlock.Await;
 import dev.redlock.Redlock;
 import dev.redlock.RedlockContext;
 import dev.redlock.api.AcquireOutcome;
@@ -16,6 +15,7 @@ import dev.redlock.api.ReleaseOutcome;
 import dev.redlock.api.RestartGuardMode;
 import dev.redlock.cli.AdminClient;
 import dev.redlock.node.DeposedMaster;
+import dev.redlock.testing.Await;
 import dev.redlock.trial.nodes.Data;
 import dev.redlock.trial.nodes.FreePorts;
 import dev.redlock.trial.nodes.RedisCluster;

@@ -4,13 +4,13 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import dev.redlock.AcquireOptions;
-import dev.redlock.Await;
 import dev.redlock.Redlock;
 import dev.redlock.RedlockContext;
 import dev.redlock.api.AcquireOutcome;
 import dev.redlock.api.Lease;
 import dev.redlock.api.NodeState;
 import dev.redlock.api.RestartGuardMode;
+import dev.redlock.testing.Await;
 import dev.redlock.trial.nodes.RedisNodes;
 import dev.redlock.trial.nodes.RequiredNodes;
 import dev.redlock.trial.nodes.Source;

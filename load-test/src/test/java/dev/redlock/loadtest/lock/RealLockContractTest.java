@@ -1,14 +1,14 @@
 package dev.redlock.loadtest.lock;
 
 import dev.redlock.LockContract;
-import dev.redlock.NodeAccess;
 import dev.redlock.Redlock;
 import dev.redlock.RedlockContext;
-import dev.redlock.RoutedAccess;
 import dev.redlock.api.CommandMode;
 import dev.redlock.api.TlsProvider;
 import dev.redlock.api.TransportKind;
 import dev.redlock.cli.AdminClient;
+import dev.redlock.testing.NodeAccess;
+import dev.redlock.testing.RoutedAccess;
 import dev.redlock.transport.NettyTransport;
 import dev.redlock.trial.nodes.NodeUris;
 import dev.redlock.trial.nodes.RedisCluster;

@@ -1,7 +1,7 @@
 package dev.redlock.trial.faults;
 
-import dev.redlock.Await;
 import dev.redlock.node.DeposedMaster;
+import dev.redlock.testing.Await;
 import dev.redlock.trial.nodes.RedisCluster;
 import dev.redlock.trial.nodes.RedisNode;
 import dev.redlock.trial.nodes.RedisNodes;

@@ -1,8 +1,8 @@
 package dev.redlock.trial.faults;
 
-import dev.redlock.Await;
 import dev.redlock.cli.AdminClient;
 import dev.redlock.node.DeposedPrimary;
+import dev.redlock.testing.Await;
 import dev.redlock.trial.nodes.RedisNode;
 import dev.redlock.trial.nodes.RedisNodes;
 import dev.redlock.trial.nodes.RedisNodesContext;

@@ -5,8 +5,8 @@ import static org.junit.jupiter.api.Assertions.assertNull;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import dev.redlock.Await;
 import dev.redlock.cli.AdminClient;
+import dev.redlock.testing.Await;
 import dev.redlock.trial.nodes.RedisNode;
 import dev.redlock.trial.nodes.RedisNodes;
 import dev.redlock.trial.nodes.RedisNodesContext;

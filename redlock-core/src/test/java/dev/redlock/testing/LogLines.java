@@ -1,4 +1,4 @@
-package dev.redlock;
+package dev.redlock.testing;
 
 import java.util.List;
 import java.util.concurrent.CopyOnWriteArrayList;
@@ -9,7 +9,7 @@ import java.util.logging.Logger;
 import java.util.logging.SimpleFormatter;
 
 /** Collects log lines of a level and above while it is open, and keeps them off the console. */
-final class LogLines extends Handler implements AutoCloseable {
+public final class LogLines extends Handler implements AutoCloseable {
 
     private static final Logger LOG = Logger.getLogger("dev.redlock");
 
@@ -22,23 +22,23 @@ final class LogLines extends Handler implements AutoCloseable {
     private record Line(Level level, String text) {
     }
 
-    LogLines() {
+    public LogLines() {
         this(Level.INFO);
     }
 
-    LogLines(Level level) {
+    public LogLines(Level level) {
         LOG.setUseParentHandlers(false);
         LOG.setLevel(level);
         LOG.addHandler(this);
     }
 
     /** @return lines so far that contain a text, oldest first */
-    List<String> with(String text) {
+    public List<String> with(String text) {
         return lines.stream().map(Line::text).filter(line -> line.contains(text)).toList();
     }
 
     /** @return lines so far of a level that contain a text, oldest first */
-    List<String> with(Level level, String text) {
+    public List<String> with(Level level, String text) {
         return lines.stream()
                 .filter(line -> line.level() == level && line.text().contains(text))
                 .map(Line::text)

@@ -1,4 +1,4 @@
-package dev.redlock;
+package dev.redlock.testing;
 
 import java.util.function.Function;
 

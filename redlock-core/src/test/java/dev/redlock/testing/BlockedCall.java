@@ -1,4 +1,4 @@
-package dev.redlock;
+package dev.redlock.testing;
 
 import static org.junit.jupiter.api.Assertions.assertFalse;
 
@@ -9,38 +9,38 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 
 /** A call in another thread, which may block while the thread of the test runs the event loop. */
-final class BlockedCall<T> {
+public final class BlockedCall<T> {
 
     private final FutureTask<T> task;
     private final Thread thread;
 
-    BlockedCall(Callable<T> call) {
+    public BlockedCall(Callable<T> call) {
         task = new FutureTask<>(call);
         thread = new Thread(task, "caller");
         thread.setDaemon(true);
         thread.start();
     }
 
-    Thread thread() {
+    public Thread thread() {
         return thread;
     }
 
-    boolean isDone() {
+    public boolean isDone() {
         return task.isDone();
     }
 
     /** Waits until the thread is blocked, without a time limit or with one. */
-    BlockedCall<T> awaitBlocked(Thread.State state) {
+    public BlockedCall<T> awaitBlocked(Thread.State state) {
         Await.until(() -> "blocked, it is " + thread.getState(), () -> thread.getState() == state);
         assertFalse(task.isDone(), "the call has not returned");
         return this;
     }
 
-    BlockedCall<T> awaitBlocked() {
+    public BlockedCall<T> awaitBlocked() {
         return awaitBlocked(Thread.State.WAITING);
     }
 
-    T result() throws InterruptedException {
+    public T result() throws InterruptedException {
         try {
             return task.get(60, TimeUnit.SECONDS);
         } catch (ExecutionException e) {
@@ -50,7 +50,7 @@ final class BlockedCall<T> {
         }
     }
 
-    void awaitEnd() throws InterruptedException {
+    public void awaitEnd() throws InterruptedException {
         thread.join(10_000);
         assertFalse(thread.isAlive(), "every call has returned");
     }

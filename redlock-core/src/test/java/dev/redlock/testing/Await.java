@@ -1,4 +1,4 @@
-package dev.redlock;
+package dev.redlock.testing;
 
 import static org.junit.jupiter.api.Assertions.fail;
 
@@ -38,7 +38,7 @@ public final class Await {
     }
 
     /** Between the rounds of a load that lasts for a given time: without it, the load takes a whole processor. */
-    static void pauseOfLoad() {
+    public static void pauseOfLoad() {
         pause(LONG_PAUSE_US);
     }
 

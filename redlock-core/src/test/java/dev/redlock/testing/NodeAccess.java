@@ -1,4 +1,4 @@
-package dev.redlock;
+package dev.redlock.testing;
 
 /** Access to one node without the client, as for any other Redis client. Blocking. */
 public interface NodeAccess {

@@ -1,4 +1,4 @@
-package dev.redlock;
+package dev.redlock.testing;
 
 import dev.redlock.resp.RespLimits;
 import dev.redlock.resp.RespParser;

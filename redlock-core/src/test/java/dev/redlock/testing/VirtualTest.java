@@ -1,9 +1,12 @@
-package dev.redlock;
+package dev.redlock.testing;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertNotNull;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import dev.redlock.AcquireOptions;
+import dev.redlock.NodeStatus;
+import dev.redlock.RedlockContext;
 import dev.redlock.api.AcquireOutcome;
 import dev.redlock.api.CommandMode;
 import dev.redlock.api.ExtendOutcome;
