@@ -3,7 +3,7 @@ package dev.redlock.mutants;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 
-import dev.redlock.ScriptContract;
+import dev.redlock.contract.ScriptContract;
 import dev.redlock.sim.ModelServer;
 import dev.redlock.sim.ScriptNames;
 import java.io.IOException;

@@ -1,6 +1,6 @@
 package dev.redlock.sim;
 
-import dev.redlock.ScriptContract;
+import dev.redlock.contract.ScriptContract;
 import dev.redlock.resp.RespValue;
 
 /** A model server on which the cases of the script contract run, with a clock of its own. */

@@ -1,12 +1,12 @@
 package dev.redlock.loadtest.lock;
 
-import dev.redlock.LockContract;
 import dev.redlock.Redlock;
 import dev.redlock.RedlockContext;
 import dev.redlock.api.CommandMode;
 import dev.redlock.api.TlsProvider;
 import dev.redlock.api.TransportKind;
 import dev.redlock.cli.AdminClient;
+import dev.redlock.contract.LockContract;
 import dev.redlock.testing.NodeAccess;
 import dev.redlock.testing.RoutedAccess;
 import dev.redlock.transport.NettyTransport;

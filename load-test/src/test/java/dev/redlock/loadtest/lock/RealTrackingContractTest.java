@@ -1,7 +1,7 @@
 package dev.redlock.loadtest.lock;
 
-import dev.redlock.TrackingContract;
 import dev.redlock.cli.AdminClient;
+import dev.redlock.contract.TrackingContract;
 import dev.redlock.trial.nodes.RedisNodes;
 import dev.redlock.trial.nodes.RedisNodesContext;
 import dev.redlock.trial.nodes.RequiredNodes;

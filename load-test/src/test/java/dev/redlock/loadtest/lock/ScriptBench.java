@@ -1,7 +1,7 @@
 package dev.redlock.loadtest.lock;
 
-import dev.redlock.ScriptContract;
 import dev.redlock.cli.AdminClient;
+import dev.redlock.contract.ScriptContract;
 import dev.redlock.mutants.ScriptMutations;
 import dev.redlock.mutants.ScriptMutations.Mutation;
 import dev.redlock.resp.RespValue;

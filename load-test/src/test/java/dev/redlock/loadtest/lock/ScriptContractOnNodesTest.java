@@ -2,7 +2,7 @@ package dev.redlock.loadtest.lock;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 
-import dev.redlock.ScriptContract;
+import dev.redlock.contract.ScriptContract;
 import dev.redlock.mutants.Mutant;
 import dev.redlock.mutants.ScriptMutations;
 import dev.redlock.mutants.ScriptMutations.Mutation;

@@ -1,0 +1,300 @@
+package dev.redlock.api;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertNotSame;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import dev.redlock.AcquireOptions;
+import dev.redlock.Election;
+import dev.redlock.Redlock;
+import dev.redlock.TestClient;
+import dev.redlock.sim.VirtualWorld;
+import dev.redlock.testing.Await;
+import dev.redlock.testing.BlockedCall;
+import dev.redlock.testing.VirtualTest;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.function.BooleanSupplier;
+import org.junit.jupiter.api.Test;
+
+/** Candidates join, lead, lose and join again, and each term has one end. */
+class ElectionTest extends VirtualTest {
+
+    private static final AcquireOptions OPTIONS = AcquireOptions.ofTtl(TTL);
+
+    private final List<String> events = new ArrayList<>();
+    private final List<Election.Term> terms = new ArrayList<>();
+
+    private Election elect(VirtualWorld.Client client, String name) {
+        return client.redlock().elect("orders", OPTIONS, term -> {
+            assertTrue(term.isHeld(), "leads when it is called");
+            terms.add(term);
+            events.add(name + " leads");
+            term.ended().thenAccept(how -> {
+                assertFalse(term.isHeld(), "no leader during the notice of the end");
+                events.add(name + " " + how);
+            });
+        });
+    }
+
+    private Election.Term last() {
+        return terms.get(terms.size() - 1);
+    }
+
+    private void await(int eventCount) {
+        world.await("event " + eventCount + " of " + events, 120_000, () -> events.size() >= eventCount);
+    }
+
+    /** A resignation waits for a second of real time. */
+    private void awaitReal(String what, BooleanSupplier condition) {
+        Await.until(what, () -> {
+            world.runMs(1);
+            return condition.getAsBoolean();
+        });
+    }
+
+    /** Closes a client as an application does, while this thread runs its event loop. */
+    private void close(VirtualWorld.Client client) throws InterruptedException {
+        BlockedCall<Void> closing = new BlockedCall<>(() -> {
+            client.redlock().close();
+            return null;
+        });
+        awaitReal("closed", closing::isDone);
+        closing.result();
+    }
+
+    @Test
+    void candidatesThatJoinWhileTheClientClosesAreToldTheEnd() throws InterruptedException {
+        VirtualWorld.Client client = world(3);
+        List<CompletableFuture<LeaseState>> ends = new CopyOnWriteArrayList<>();
+        client.redlock().elect("first", OPTIONS, first -> {
+            ends.add(new CompletableFuture<>());
+            first.ended().thenAccept(how -> {
+                for (int i = 0; i < 16; i++) {
+                    client.redlock()
+                            .elect("later/" + i, OPTIONS,
+                                    term -> ends.add(term.ended().toCompletableFuture()));
+                }
+                Await.until("all lead", () -> ends.size() == 17);
+                ends.get(0).complete(how);
+            });
+        });
+        world.await("the first one leads", 1_000, () -> ends.size() == 1);
+        close(client);
+        ends.forEach(end -> assertEquals(LeaseState.RELEASED, end.getNow(null)));
+    }
+
+    @Test
+    void oneCandidateLeadsUntilItCloses() throws InterruptedException {
+        VirtualWorld.Client one = world(3);
+        VirtualWorld.Client two = client();
+        Election first = elect(one, "one");
+        assertEquals(List.of(), events, "never inside the call");
+        await(1);
+        Election second = elect(two, "two");
+        world.runMs(60_000);
+        assertEquals(List.of("one leads"), events, "extended automatically");
+        BlockedCall<Void> closing = new BlockedCall<>(() -> {
+            first.close();
+            first.close();
+            return null;
+        });
+        awaitReal("closed", closing::isDone);
+        closing.result();
+        await(3);
+        assertEquals(List.of("one leads", "one RELEASED", "two leads"), events);
+        assertTrue(terms.get(1).fencingToken() > terms.get(0).fencingToken(), "ordered by their tokens");
+        world.runMs(10_000);
+        assertEquals(3, events.size(), "a closed candidate does not join again");
+        second.close();
+        world.runMs(20);
+        assertEquals(0, keyCount());
+    }
+
+    @Test
+    void aLeaderThatLosesItsLockJoinsAgain() {
+        VirtualWorld.Client client = world(3);
+        elect(client, "one");
+        await(1);
+        eachNode(node -> node.redis().delete("orders"));
+        await(3);
+        assertEquals(List.of("one leads", "one LOST", "one leads"), events);
+        assertNotSame(terms.get(0), terms.get(1));
+        assertFalse(terms.get(0).isHeld());
+        assertTrue(terms.get(1).isHeld());
+        assertTrue(terms.get(1).fencingToken() > terms.get(0).fencingToken());
+        assertEquals("LOST", terms.get(0).ended().toCompletableFuture().join().name(), "also for who asks late");
+    }
+
+    @Test
+    void aLeaderWithoutAQuorumEndsInTimeAndJoinsAgainWhenItIsBack() {
+        VirtualWorld.Client client = world(3);
+        elect(client, "one");
+        await(1);
+        node(0).cutOff(name -> true);
+        node(1).cutOff(name -> true);
+        node(0).breakConnections();
+        node(1).breakConnections();
+        world.runMs(TTL.toMillis());
+        assertEquals(List.of("one leads", "one EXPIRED"), events);
+        world.runMs(60_000);
+        node(0).cutOff(name -> false);
+        node(1).cutOff(name -> false);
+        await(3);
+        assertEquals("one leads", events.get(2));
+    }
+
+    @Test
+    void aPausedLeaderIsNoneWhenItRunsAgain() {
+        VirtualWorld.Client paused = world(3);
+        VirtualWorld.Client other = client();
+        elect(paused, "one");
+        await(1);
+        elect(other, "two");
+        world.runMs(100);
+        paused.pause();
+        await(2);
+        assertEquals(List.of("one leads", "two leads"), events);
+        assertFalse(terms.get(0).isHeld(), "by its clock, before its loop has run");
+        paused.resume();
+        await(3);
+        assertEquals("one EXPIRED", events.get(2));
+        world.runMs(30_000);
+        assertEquals(3, events.size());
+        assertTrue(terms.get(1).isHeld() && terms.get(1).fencingToken() > terms.get(0).fencingToken());
+    }
+
+    @Test
+    void theEndComesWithTheCloseOfTheClientToo() throws InterruptedException {
+        VirtualWorld.Client leading = world(3);
+        VirtualWorld.Client waiting = client();
+        elect(leading, "one");
+        await(1);
+        elect(waiting, "two");
+        world.runMs(100);
+        close(waiting);
+        close(leading);
+        assertEquals(List.of("one leads", "one RELEASED"), events);
+        assertEquals(0, keyCount(), "released");
+        elect(leading, "late");
+        world.runMs(2_000);
+        assertEquals(2, events.size(), "a closed client has no candidates");
+    }
+
+    @Test
+    void aResignationLetsAnotherCandidateLeadAndJoinsAgain() {
+        VirtualWorld.Client one = world(3);
+        VirtualWorld.Client two = client();
+        elect(one, "one");
+        await(1);
+        elect(two, "two");
+        world.runMs(100);
+        last().resign();
+        terms.get(0).resign();
+        await(3);
+        assertEquals(List.of("one leads", "one RELEASED", "two leads"), events);
+        awaitReal("the first candidate waits again", () -> one.redlock().counters().waitingCount() == 1);
+        last().resign();
+        await(5);
+        assertEquals(List.of("two RELEASED", "one leads"), events.subList(3, 5));
+    }
+
+    /** What a function throws, at the start or the end of a term, neither keeps the lock nor ends the election. */
+    @Test
+    void functionsThatThrowEndTheirTermOnly() {
+        VirtualWorld.Client client = world(3);
+        List<String> logged = exceptionsLoggedBy(() -> {
+            client.redlock().elect("orders", OPTIONS, term -> {
+                events.add("elected");
+                term.ended().thenAccept(how -> {
+                    events.add("ended " + how);
+                    throw new IllegalStateException("the end failed");
+                });
+                if (events.size() == 2) {
+                    throw new IllegalStateException("the start failed");
+                }
+                if (events.size() < 2) {
+                    throw new IllegalArgumentException("the first start failed");
+                }
+            });
+            await(2);
+            awaitReal("elected again", () -> events.size() == 3);
+        });
+        assertEquals(List.of("elected", "ended RELEASED", "elected"), events);
+        assertEquals(1, logged.size(), logged::toString);
+        assertTrue(logged.get(0).contains("the first start failed"), logged.get(0));
+    }
+
+    @Test
+    void functionsMayReEnter() {
+        VirtualWorld.Client client = world(3);
+        Election[] election = new Election[1];
+        election[0] = client.redlock().elect("orders", OPTIONS, term -> {
+            events.add("elected");
+            term.ended().thenAccept(how -> {
+                events.add("ended " + how);
+                term.resign();
+                election[0].close();
+            });
+            election[0].close();
+        });
+        await(2);
+        world.runMs(5_000);
+        assertEquals(List.of("elected", "ended RELEASED"), events);
+        assertEquals(0, keyCount());
+    }
+
+    @Test
+    void aCandidateThatClosesWhileItWaitsNeverLeads() {
+        VirtualWorld.Client client = world(3);
+        Lease holder = lease(client);
+        Election election = elect(client, "one");
+        world.runMs(100);
+        election.close();
+        world.runMs(10);
+        assertEquals(0, client.redlock().counters().waitingCount());
+        release(holder);
+        Election closedAtOnce = elect(client, "two");
+        closedAtOnce.close();
+        world.runMs(5_000);
+        assertEquals(List.of(), events);
+        assertEquals(0, keyCount());
+    }
+
+    @Test
+    void limitsOfTheOptionsEndATerm() {
+        VirtualWorld.Client client = world(3);
+        List<LeaseState> notified = new ArrayList<>();
+        AcquireOptions limited = OPTIONS.autoExtend(Duration.ofSeconds(15))
+                .tryOnce()
+                .listener((lease, state) -> notified.add(state));
+        client.redlock().elect("orders", limited, term -> {
+            terms.add(term);
+            term.ended().thenAccept(how -> events.add("ended " + how));
+        });
+        world.runMs(28_000);
+        assertEquals(List.of("ended EXPIRED"), events);
+        assertEquals(List.of(LeaseState.EXPIRED), notified);
+        assertEquals(2, terms.size(), "and it joins again");
+    }
+
+    @Test
+    void wrongArgumentsThrowAtOnce() {
+        VirtualWorld.Client client = world(3);
+        Redlock redlock = client.redlock();
+        assertThrows(IllegalArgumentException.class, () -> redlock.elect("", OPTIONS, terms::add));
+        assertThrows(IllegalArgumentException.class,
+                () -> redlock.elect("orders", AcquireOptions.ofTtl(Duration.ofDays(1)), terms::add));
+        assertThrows(IllegalArgumentException.class,
+                () -> redlock.elect("orders", OPTIONS.forReading(), terms::add));
+        assertThrows(NullPointerException.class, () -> redlock.elect("orders", OPTIONS, null));
+        world.runMs(100);
+        assertEquals(List.of(), terms);
+        assertEquals(0, TestClient.electionCount(redlock));
+    }
+}

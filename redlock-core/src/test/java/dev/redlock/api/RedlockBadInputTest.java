@@ -1,0 +1,200 @@
+package dev.redlock.api;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import dev.redlock.AcquireOptions;
+import dev.redlock.Redlock;
+import dev.redlock.RedlockContext;
+import dev.redlock.ResourceKey;
+import dev.redlock.TestClient;
+import dev.redlock.testing.Refusal;
+import java.time.Duration;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.TimeUnit;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Test;
+
+/** Invalid calls on {@link Redlock}, with addresses on which no node listens. */
+class RedlockBadInputTest {
+
+    private static final Duration TTL = Duration.ofSeconds(10);
+    private static final AcquireOptions OPTIONS = AcquireOptions.ofTtl(TTL).tryOnce();
+
+    private final Redlock redlock = TestClient.unreachable();
+
+    @AfterEach
+    void close() {
+        redlock.close();
+    }
+
+    @Test
+    void anUnreachableMajorityIsAnOutcome() throws InterruptedException {
+        AcquireOutcome outcome = redlock.tryAcquire("r", TTL);
+        assertEquals(AcquireOutcome.Kind.NO_QUORUM, outcome.kind());
+        assertFalse(outcome.isAcquired());
+        assertEquals(3, outcome.failedCount());
+        assertEquals("failed: not connected: connection failed: Connection refused: /127.0.0.1:1", outcome.voteText(0));
+        assertEquals(-1, outcome.shortestRemainingTtlMs());
+        assertEquals(1, outcome.attemptCount());
+        assertThrows(IndexOutOfBoundsException.class, () -> outcome.voteText(3));
+        assertThrows(IndexOutOfBoundsException.class, () -> outcome.voteText(-1));
+        String text = outcome.toString();
+        Refusal.ofState("\"r\" was not acquired: " + text + "; too few nodes vote: see voteText() and"
+                + " Redlock.nodes()", outcome::lease);
+        assertEquals(
+                "AcquireOutcome{r, NOT_ACQUIRED, outcome NO_QUORUM, attempts 1, votes 0 granted 0 refused 3 failed"
+                        + " 0 unknown,"
+                        + " node 0 (127.0.0.1:1) failed: not connected: connection failed: Connection refused:"
+                        + " /127.0.0.1:1, node 1 (127.0.0.1:2) failed: not connected: connection failed: Connection"
+                        + " refused: /127.0.0.1:2, node 2 (127.0.0.1:3) failed: not connected: connection failed:"
+                        + " Connection refused: /127.0.0.1:3}",
+                text);
+    }
+
+    @Test
+    void resourcesAreValidated() {
+        Refusal.ofNull("resource is null: give the name of the resource to lock", () -> redlock.tryAcquire(null, TTL));
+        Refusal.ofArgument("resource \"\" is empty: give the name of the resource to lock",
+                () -> redlock.acquire("", TTL));
+        Refusal.ofArgument("resource \"" + "x".repeat(32) + "... (481 more characters)\" is 513 bytes long with its"
+                + " prefix: at most 512 are allowed (RedlockContext.resourceLengthMax)",
+                () -> redlock.key("x".repeat(513)));
+        Refusal.ofNull("resource is null: give the name of the resource to lock",
+                () -> redlock.acquireAsync((String) null, OPTIONS));
+        Refusal.ofNull("resource key is null", () -> redlock.acquireAsync((ResourceKey) null, OPTIONS));
+        Refusal.ofNull("resource key is null", () -> redlock.acquire((ResourceKey) null, OPTIONS));
+        Refusal.ofNull("resource is null: give the name of the resource to lock", () -> redlock.asLock(null, OPTIONS));
+    }
+
+    @Test
+    void ttlsAndWaitsAreValidated() {
+        Refusal.ofNull("ttl is null: give a duration", () -> redlock.tryAcquire("r", (Duration) null));
+        Refusal.ofArgument("ttl PT0S is too short: at least 1 ms is needed",
+                () -> redlock.tryAcquire("r", Duration.ZERO));
+        Refusal.ofArgument("ttl 60001 ms is longer than maxTtl 60000 ms: ask for less, or raise RedlockContext.maxTtl",
+                () -> redlock.tryAcquire("r", Duration.ofMillis(60_001)));
+        Refusal.ofArgument("ttl 2 ms is too short: it must be above its clock allowance of 24020 us plus the minimum"
+                + " validity of 200 us; ask for more, or lower RedlockContext.clockSampleInterval, drift or the"
+                + " minimum validity", () -> redlock.acquire("r", Duration.ofMillis(2)));
+        Refusal.ofArgument("wait PT-1S is negative: give zero or more",
+                () -> redlock.tryAcquire("r", TTL, Duration.ofSeconds(-1)));
+        Refusal.ofNull("wait is null: give a duration", () -> redlock.tryAcquire("r", TTL, null));
+        AcquireOptions tooLong = AcquireOptions.ofTtl(Duration.ofMinutes(2)).tryOnce();
+        String message = "ttl 120000 ms is longer than maxTtl 60000 ms: ask for less, or raise"
+                + " RedlockContext.maxTtl";
+        Refusal.ofArgument(message, () -> redlock.acquireAsync("r", tooLong));
+        Refusal.ofArgument(message, () -> redlock.asLock("r", tooLong));
+        Refusal.ofArgument(message, () -> redlock.acquire(redlock.key("r"), tooLong, redlock.newLease(), outcome -> {
+        }));
+    }
+
+    @Test
+    void nullIsRejectedWithItsName() {
+        ResourceKey key = redlock.key("r");
+        Lease lease = redlock.newLease();
+        AcquireCallback callback = outcome -> {
+        };
+        Refusal.ofNull("options are null", () -> redlock.acquire(key, null));
+        Refusal.ofNull("options are null", () -> redlock.acquireAsync(key, null));
+        Refusal.ofNull("options are null", () -> redlock.asLock("r", null));
+        Refusal.ofNull("options are null", () -> redlock.acquire(key, null, lease, callback));
+        Refusal.ofNull("acquire callback is null", () -> redlock.acquire(key, OPTIONS, lease, null));
+        Refusal.ofNull("resource key is null", () -> redlock.acquire(null, OPTIONS, lease, callback));
+        Refusal.ofArgument("the lease was not made by this client: use its newLease()",
+                () -> redlock.acquire(key, OPTIONS, null, callback));
+        Refusal.ofNull("close timeout is null: give a duration", () -> redlock.closeWithin(null));
+        Refusal.ofArgument("close timeout PT-1S is negative: give zero or more",
+                () -> redlock.closeWithin(Duration.ofSeconds(-1)));
+        assertEquals(LeaseState.IDLE, lease.state(), "no rejected call has changed it");
+    }
+
+    @Test
+    void aLeaseOfAnotherClientIsRejected() {
+        try (Redlock other = TestClient.unreachable()) {
+            Refusal.ofArgument("the lease was not made by this client: use its newLease()",
+                    () -> redlock.acquire(redlock.key("r"), OPTIONS, other.newLease(), outcome -> {
+                    }));
+        }
+    }
+
+    @Test
+    void blockingCallsOnTheEventLoopThrow() {
+        String tail = " on the client's event loop, which must not block: use acquire(key, options, lease,"
+                + " callback) or acquireAsync there";
+        for (Blocking call : new Blocking[]{() -> redlock.acquire("r", TTL), () -> redlock.tryAcquire("r", TTL),
+            () -> redlock.tryAcquire("r", TTL, TTL), () -> redlock.acquire(redlock.key("r"), OPTIONS)}) {
+            assertEquals("blocking call acquire" + tail, TestClient.onLoop(redlock, () -> call.message()));
+        }
+        assertEquals("blocking call closeWithin on the client's event loop: use close() there",
+                TestClient.onLoop(redlock, () -> ((Blocking) () -> redlock.closeWithin(TTL)).message()));
+    }
+
+    @Test
+    void anInterruptedCallerSendsNothing() {
+        Thread.currentThread().interrupt();
+        InterruptedException e = assertThrows(InterruptedException.class, () -> redlock.acquire("r", TTL));
+        assertEquals("interrupted before acquiring \"r\"; nothing was sent", e.getMessage());
+        assertFalse(Thread.currentThread().isInterrupted());
+        assertEquals(0, redlock.counters().outcomeCount(AcquireOutcome.Kind.NO_QUORUM));
+    }
+
+    @Test
+    void aClosedClientReturnsClosed() throws Exception {
+        Lease lease = redlock.newLease();
+        assertTrue(redlock.closeWithin(Duration.ofSeconds(5)).isClean());
+        redlock.close();
+        assertTrue(redlock.closeWithin(Duration.ZERO).isClean(), "a second close does not throw");
+        AcquireOutcome outcome = redlock.acquire("r", TTL);
+        assertEquals(AcquireOutcome.Kind.CLOSED, outcome.kind());
+        assertEquals(0, outcome.attemptCount());
+        assertEquals(AcquireOutcome.Kind.CLOSED,
+                redlock.acquireAsync("r", OPTIONS).toCompletableFuture().get(60, TimeUnit.SECONDS).kind());
+        CompletableFuture<AcquireOutcome.Kind> received = new CompletableFuture<>();
+        redlock.acquire(redlock.key("r"), OPTIONS, lease, result -> received.complete(result.kind()));
+        assertEquals(AcquireOutcome.Kind.CLOSED, received.get(60, TimeUnit.SECONDS));
+        assertEquals(LeaseState.NOT_ACQUIRED, lease.state());
+        Refusal.ofState("\"r\" cannot be locked: the client is closed", () -> redlock.asLock("r", OPTIONS).lock());
+        assertFalse(redlock.asLock("r", OPTIONS).tryLock());
+    }
+
+    @Test
+    void anUnavailableTransportIsRejectedWithItsReason() {
+        RedlockContext context = new RedlockContext().nodes("unix:///run/none.sock").transport(TransportKind.NIO);
+        Refusal.ofArgument(
+                "transport NIO cannot be used here: it has no Unix domain sockets; use AUTO or another transport",
+                () -> Redlock.connect(context));
+    }
+
+    /** A call that may throw anything. */
+    @FunctionalInterface
+    interface Blocking {
+        Object call() throws Exception;
+
+        /** Returns the exception of a call. */
+        default String message() {
+            try {
+                return "not rejected: " + call();
+            } catch (Exception e) {
+                return e.getMessage();
+            }
+        }
+    }
+
+    /** Else a view would exclude nobody, or take one permit under the name of a lock. */
+    @Test
+    void aViewRejectsOptionsOfAnotherKind() {
+        String instead = ": use asReadWriteLock or asSemaphore, or options without forReading(), forWriting() and"
+                + " forPermitOf()";
+        Refusal.ofArgument("asLock was called with options for a permit of 3" + instead,
+                () -> redlock.asLock("r", OPTIONS.forPermitOf(3)));
+        Refusal.ofArgument("asLock was called with options for reading" + instead,
+                () -> redlock.asLock("r", OPTIONS.forReading()));
+        Refusal.ofArgument("asReadWriteLock was called with options for writing: leave that out, the view has both"
+                + " locks", () -> redlock.asReadWriteLock("r", OPTIONS.forWriting()));
+        Refusal.ofArgument("asSemaphore was called with options for a permit of 2: leave that out, the view has its"
+                + " number of permits", () -> redlock.asSemaphore("r", 3, OPTIONS.forPermitOf(2)));
+    }
+}

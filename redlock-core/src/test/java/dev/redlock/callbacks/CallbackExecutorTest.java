@@ -1,0 +1,253 @@
+package dev.redlock.callbacks;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import dev.redlock.AcquireOptions;
+import dev.redlock.api.AcquireOutcome;
+import dev.redlock.api.CloseReport;
+import dev.redlock.api.Lease;
+import dev.redlock.api.LeaseListener;
+import dev.redlock.api.LeaseState;
+import dev.redlock.sim.VirtualWorld;
+import dev.redlock.testing.Await;
+import dev.redlock.testing.LogLines;
+import dev.redlock.testing.VirtualTest;
+import java.time.Duration;
+import java.util.ArrayDeque;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.Executor;
+import java.util.concurrent.LinkedBlockingQueue;
+import java.util.concurrent.RejectedExecutionException;
+import java.util.concurrent.ThreadPoolExecutor;
+import java.util.concurrent.TimeUnit;
+import java.util.logging.Level;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
+
+/** The executor of the user: what it does, and what the client does if it does not do it. */
+class CallbackExecutorTest extends VirtualTest {
+
+    private static final String NOT_ACCEPTED = "the callback executor does not accept a function";
+    private final ArrayDeque<Runnable> kept = new ArrayDeque<>();
+
+    private VirtualWorld.Client client(Executor executor) {
+        world = new VirtualWorld(3);
+        return client(context().callbackExecutor(executor));
+    }
+
+    private void runKept() {
+        for (Runnable task = kept.poll(); task != null; task = kept.poll()) {
+            task.run();
+        }
+    }
+
+    private void awaitDone(CompletableFuture<?> stage) {
+        Await.until("the stage is complete", stage::isDone);
+    }
+
+    @Test
+    void theLockIsHeldBeforeItsStageCompletes() {
+        VirtualWorld.Client client = client(kept::add);
+        CompletableFuture<AcquireOutcome> stage = acquireAsync(client, options());
+        world.runMs(10);
+        assertFalse(stage.isDone());
+        assertEquals(1, client.engine().heldCount(), "the lock is there");
+        runKept();
+        assertTrue(stage.join().isAcquired());
+        CompletableFuture<?> released = stage.join().lease().releaseAsync().toCompletableFuture();
+        world.runMs(10);
+        assertFalse(released.isDone());
+        assertEquals(0, keyCount(), "it is free");
+        runKept();
+        assertTrue(released.isDone());
+    }
+
+    /** A caller that gives the stage up leaves no lock, also while the executor has it. */
+    @Test
+    void aStageThatWaitsForTheExecutorCanBeCancelled() {
+        VirtualWorld.Client client = client(kept::add);
+        CompletableFuture<AcquireOutcome> stage = acquireAsync(client, options());
+        world.runMs(10);
+        assertTrue(stage.cancel(false));
+        world.runMs(10);
+        assertEquals(0, keyCount());
+        runKept();
+        world.runMs(10);
+        assertTrue(stage.isCancelled());
+        assertEquals(0, client.engine().heldCount());
+    }
+
+    @Test
+    void anExecutorInTheCallerIsAsFastAsTheLoop() {
+        VirtualWorld.Client client = client(Runnable::run);
+        assertTrue(lease(client).isHeld());
+    }
+
+    /** The ways in which an executor does not run a function, or not once. */
+    private enum Hostile implements Executor {
+        REJECTS {
+            @Override
+            public void execute(Runnable task) {
+                throw new RejectedExecutionException("thrown by a test");
+            }
+        },
+        THROWS_AN_ERROR {
+            @Override
+            public void execute(Runnable task) {
+                throw new StackOverflowError("thrown by a test");
+            }
+        },
+        RUNS_AND_THROWS {
+            @Override
+            public void execute(Runnable task) {
+                task.run();
+                throw new IllegalStateException("thrown by a test");
+            }
+        },
+        RUNS_TWICE {
+            @Override
+            public void execute(Runnable task) {
+                task.run();
+                task.run();
+            }
+        }
+    }
+
+    @ParameterizedTest
+    @EnumSource
+    void whatAnExecutorDoesNotRunRunsElsewhereAndOnce(Hostile executor) {
+        VirtualWorld.Client client = client(executor);
+        List<AcquireOutcome> outcomes = new CopyOnWriteArrayList<>();
+        try (LogLines log = new LogLines()) {
+            for (int i = 0; i < 3; i++) {
+                CompletableFuture<Void> stage = client.redlock()
+                        .acquireAsync("r" + i, options())
+                        .thenAccept(outcomes::add)
+                        .toCompletableFuture();
+                world.runMs(10);
+                awaitDone(stage);
+            }
+            assertEquals(3, outcomes.size());
+            assertEquals(executor == Hostile.RUNS_TWICE ? 0 : 1, log.with(Level.SEVERE, NOT_ACCEPTED).size());
+        }
+        clearRecordedExceptions();
+    }
+
+    /** As containers do that close their pools first. */
+    @Test
+    void whatAPoolDropsAtItsEndRunsElsewhere() throws InterruptedException {
+        ThreadPoolExecutor pool = new ThreadPoolExecutor(1, 1, 0, TimeUnit.SECONDS, new LinkedBlockingQueue<>());
+        CountDownLatch blocked = new CountDownLatch(1);
+        pool.execute(() -> awaitUninterruptibly(blocked));
+        VirtualWorld.Client client = client(pool);
+        CompletableFuture<AcquireOutcome> stage = acquireAsync(client, options());
+        world.runMs(10);
+        assertEquals(1, pool.shutdownNow().size(), "it is dropped");
+        blocked.countDown();
+        assertTrue(pool.awaitTermination(30, TimeUnit.SECONDS));
+        assertFalse(stage.isDone());
+        world.runMs(2_100);
+        awaitDone(stage);
+        assertTrue(stage.join().isAcquired());
+    }
+
+    private static void awaitUninterruptibly(CountDownLatch latch) {
+        boolean isDone = false;
+        while (!isDone) {
+            try {
+                latch.await();
+                isDone = true;
+            } catch (InterruptedException e) {
+                // shutdownNow() interrupts.
+            }
+        }
+    }
+
+    @Test
+    void aClientClosesWhileFunctionsWait() {
+        VirtualWorld.Client client = client(kept::add);
+        CompletableFuture<AcquireOutcome> held = acquireAsync(client, options());
+        CompletableFuture<AcquireOutcome> waiting = acquireAsync(client, options().waitUpTo(TTL));
+        world.runMs(10);
+        CompletableFuture<CloseReport> closed = client.engine().close(TTL);
+        world.runMs(10);
+        assertEquals(new CloseReport(1, List.of()), closed.join());
+        assertFalse(held.isDone() || waiting.isDone());
+        runKept();
+        assertFalse(held.join().lease().isHeld());
+        assertEquals(AcquireOutcome.Kind.CLOSED, waiting.join().kind());
+    }
+
+    // ---- listeners --------------------------------------------------------------------------------------------------
+
+    private static LeaseListener recorder(List<String> events) {
+        return new LeaseListener() {
+            @Override
+            public void onLost(Lease lease, LeaseState state) {
+                events.add(state.name());
+            }
+
+            @Override
+            public void onExtended(Lease lease, int extensionCount) {
+                events.add("extension " + extensionCount);
+            }
+        };
+    }
+
+    private void extendTwiceAndLose(VirtualWorld.Client client, List<String> events) {
+        acquireAsync(client, AcquireOptions.ofTtl(Duration.ofSeconds(3))
+                .tryOnce()
+                .autoExtend()
+                .listener(recorder(events)));
+        world.runMs(2_500);
+        eachNode(node -> node.redis().flushAll());
+        world.runMs(500);
+    }
+
+    @Test
+    void theEventsOfALeaseComeInOrderAndOneAtATime() {
+        VirtualWorld.Client client = client(kept::add);
+        List<String> events = new ArrayList<>();
+        extendTwiceAndLose(client, events);
+        assertEquals(List.of(), events);
+        runKept();
+        assertEquals(List.of("extension 1", "extension 2", "LOST"), events);
+    }
+
+    /** A pool whose threads are all blocked must not hide it. */
+    @Test
+    void aLossThatWaitsForTheExecutorIsHeardAfterTwoSeconds() {
+        VirtualWorld.Client client = client(kept::add);
+        List<String> events = new CopyOnWriteArrayList<>();
+        extendTwiceAndLose(client, events);
+        world.runMs(2_100);
+        Await.until("the loss is heard", () -> events.contains("LOST"));
+        runKept();
+        assertEquals(List.of("extension 1", "extension 2", "LOST"), events);
+    }
+
+    @Test
+    void aListenerThatBlocksDelaysNoOther() {
+        List<Thread> threads = new ArrayList<>();
+        VirtualWorld.Client client = client(task -> {
+            Thread thread = new Thread(task);
+            threads.add(thread);
+            thread.start();
+        });
+        CountDownLatch blocked = new CountDownLatch(1);
+        List<String> events = new CopyOnWriteArrayList<>();
+        client.redlock().acquireAsync("a", options().listener((lease, state) -> awaitUninterruptibly(blocked)));
+        client.redlock().acquireAsync("b", options().listener(recorder(events)));
+        world.runMs(10_100);
+        Await.until("the other is heard", () -> events.contains("EXPIRED"));
+        blocked.countDown();
+        threads.forEach(thread -> Await.until("the thread ends", () -> !thread.isAlive()));
+    }
+}
