@@ -1,0 +1,485 @@
+package dev.redlock.failover;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertNotNull;
+import static org.junit.jupiter.api.Assertions.assertNull;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import dev.redlock.AcquireOptions;
+import dev.redlock.RedlockContext;
+import dev.redlock.api.AcquireOutcome;
+import dev.redlock.api.ExtendOutcome;
+import dev.redlock.api.Lease;
+import dev.redlock.api.LeaseListener;
+import dev.redlock.api.LeaseState;
+import dev.redlock.api.NodeState;
+import dev.redlock.api.RestartGuardMode;
+import dev.redlock.sim.FakeRedis;
+import dev.redlock.sim.VirtualWorld;
+import dev.redlock.testing.VirtualTest;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
+import org.junit.jupiter.params.provider.ValueSource;
+
+/**
+ * Leases outlive a failover and a restart of the only voter: node 0 is the primary and node 1 its replica, which is
+ * promoted and takes over the name.
+ */
+class ReclaimTest extends VirtualTest {
+
+    private static final String KEY = "orders";
+    private static final String MARK = "node:redlock:fence:run_id";
+    /** Until every client that waits votes again. */
+    private static final long SILENCE_MS_MAX = 70_000;
+    /** For so long a client that has not noticed may send to the former primary: unanswered timeout and a sample. */
+    private static final long SERVICE_MS = 3_000;
+
+    private final List<LeaseState> losses = new ArrayList<>();
+    private FakeRedis primary;
+    private FakeRedis replica;
+
+    private VirtualWorld.Client endpoint() {
+        world = new VirtualWorld(2);
+        primary = node(0).redis();
+        replica = node(1).redis();
+        replica.replicate(primary);
+        return client();
+    }
+
+    @Override
+    protected RedlockContext context() {
+        return new RedlockContext().nodes("node-0:1");
+    }
+
+    private AcquireOptions extended() {
+        return options().autoExtend().listener(new LeaseListener() {
+            @Override
+            public void onLost(Lease lease, LeaseState state) {
+                losses.add(state);
+            }
+        });
+    }
+
+    private Lease hold(VirtualWorld.Client client, AcquireOptions options) {
+        return acquired(acquire(client, options));
+    }
+
+    /** The replica becomes the primary, without the lock. The former one lives on, without clients. */
+    private void failOver() {
+        replica.promote();
+        world.moveName(0, 1);
+        node(0).breakConnections();
+    }
+
+    /** The server was a replica for a moment, without the lock, and is the primary again. */
+    private void promoteInPlace() {
+        primary.replicate(replica);
+        primary.promote();
+    }
+
+    private void awaitState(VirtualWorld.Client client, NodeState state, long limitMs) {
+        world.await(state.name(), limitMs, () -> status(client, 0).state() == state);
+    }
+
+    private void restart(boolean isDataKept) {
+        node(0).crash();
+        node(0).restart(isDataKept);
+    }
+
+    /** The lease is held all the time, and others get the lock only after its release. */
+    private void assertOutlives(Lease lease, VirtualWorld.Client holder, VirtualWorld.Client other, FakeRedis server) {
+        awaitState(holder, NodeState.QUARANTINED, 1_000);
+        world.await("reclaimed", SERVICE_MS + 1_500, () -> server.get(KEY) != null);
+        world.runMs(100);
+        for (int i = 0; i < SILENCE_MS_MAX / 500; i++) {
+            world.runMs(500);
+            assertTrue(lease.isHeld(), () -> lease + " after " + losses);
+            assertFalse(acquire(other, options()).isAcquired());
+        }
+        awaitState(holder, NodeState.READY, 1);
+        awaitState(other, NodeState.READY, 1);
+        assertEquals(List.of(), losses);
+        release(lease);
+        hold(other, options());
+    }
+
+    // ---- what outlives ----------------------------------------------------------------------------------------------
+
+    @Test
+    void aLeaseOutlivesAPromotionThatLosesItsKey() {
+        VirtualWorld.Client holder = endpoint();
+        VirtualWorld.Client other = client();
+        Lease lease = hold(holder, extended());
+        failOver();
+        assertOutlives(lease, holder, other, replica);
+    }
+
+    @Test
+    void aLeaseOutlivesAPromotionThatKeepsItsKey() {
+        VirtualWorld.Client holder = endpoint();
+        VirtualWorld.Client other = client();
+        Lease lease = hold(holder, extended());
+        replica.replicate(primary);
+        failOver();
+        assertOutlives(lease, holder, other, replica);
+    }
+
+    @ParameterizedTest
+    @ValueSource(booleans = {false, true})
+    void aLeaseOutlivesARestart(boolean isDataKept) {
+        VirtualWorld.Client holder = endpoint();
+        VirtualWorld.Client other = client();
+        Lease lease = hold(holder, extended());
+        restart(isDataKept);
+        assertOutlives(lease, holder, other, node(0).redis());
+    }
+
+    @ParameterizedTest
+    @EnumSource(value = RestartGuardMode.class, names = "OFF", mode = EnumSource.Mode.EXCLUDE)
+    void inEachModeOfTheGuard(RestartGuardMode mode) {
+        endpoint();
+        VirtualWorld.Client holder = client(context().restartGuard(mode));
+        VirtualWorld.Client other = client(context().restartGuard(mode));
+        Lease lease = hold(holder, extended());
+        restart(false);
+        assertOutlives(lease, holder, other, node(0).redis());
+    }
+
+    @Test
+    void aLeaseOutlivesTwoPromotionsWithinTheSilence() {
+        VirtualWorld.Client holder = endpoint();
+        VirtualWorld.Client other = client();
+        Lease lease = hold(holder, extended());
+        failOver();
+        world.await("reclaimed", SERVICE_MS + 1_500, () -> replica.get(KEY) != null);
+        world.runMs(5_000);
+        primary.replicate(replica);
+        primary.delete(KEY);
+        primary.promote();
+        world.moveName(0, 0);
+        node(1).breakConnections();
+        assertOutlives(lease, holder, other, primary);
+    }
+
+    /** The clocks of two machines differ. */
+    @ParameterizedTest
+    @ValueSource(longs = {-3_600_000, -30_000, 30_000, 3_600_000})
+    void theClockOfTheNewServerDiffers(long ms) {
+        VirtualWorld.Client holder = endpoint();
+        VirtualWorld.Client other = client();
+        Lease lease = hold(holder, extended());
+        replica.clockJump(ms);
+        failOver();
+        assertOutlives(lease, holder, other, replica);
+    }
+
+    /** Empty, it tells that in the first replies. */
+    @Test
+    void aFlushBeforeTheReclaimTakesNothing() {
+        VirtualWorld.Client holder = endpoint();
+        VirtualWorld.Client other = client();
+        Lease lease = hold(holder, extended());
+        failOver();
+        awaitState(holder, NodeState.QUARANTINED, 1_000);
+        replica.flushAll();
+        world.runMs(10);
+        replica.clockJump(5_000);
+        assertOutlives(lease, holder, other, replica);
+    }
+
+    @Test
+    void aPermitOutlivesAFailover() {
+        VirtualWorld.Client holder = endpoint();
+        VirtualWorld.Client other = client();
+        Lease lease = hold(holder, extended().forPermitOf(1));
+        failOver();
+        world.runMs(SILENCE_MS_MAX);
+        assertTrue(lease.isHeld());
+        assertFalse(acquire(other, options().forPermitOf(1)).isAcquired());
+        assertEquals(List.of(), losses);
+    }
+
+    @Test
+    void aFencedLeaseKeepsItsTokenAndTheNextOneIsHigher() {
+        VirtualWorld.Client holder = endpoint();
+        Lease lease = hold(holder, extended().fenced());
+        long token = lease.fencingToken();
+        failOver();
+        world.runMs(SILENCE_MS_MAX);
+        assertTrue(lease.isHeld());
+        assertEquals(token, lease.fencingToken());
+        release(lease);
+        assertTrue(hold(holder, options().fenced()).fencingToken() > token);
+    }
+
+    @Test
+    void manyLeasesOutliveAFailover() {
+        VirtualWorld.Client holder = endpoint();
+        List<Lease> leases = new ArrayList<>();
+        for (int i = 0; i < 300; i++) {
+            leases.add(acquired(get(holder.redlock().acquireAsync("r" + i, extended()))));
+        }
+        failOver();
+        world.runMs(SILENCE_MS_MAX);
+        assertEquals(300, leases.stream().filter(Lease::isHeld).count());
+        leases.forEach(this::release);
+    }
+
+    /** A caller extends, and has a listener of losses. */
+    @Test
+    void anExtensionOfACallerReclaims() {
+        VirtualWorld.Client holder = endpoint();
+        Lease lease = hold(holder, options().watchLoss());
+        failOver();
+        awaitState(holder, NodeState.QUARANTINED, 1_000);
+        assertEquals(ExtendOutcome.NOT_EXTENDED, extend(lease));
+        assertNull(replica.get(KEY));
+        world.runMs(SERVICE_MS + 500);
+        assertEquals(ExtendOutcome.EXTENDED, extend(lease));
+        assertNotNull(replica.get(KEY));
+        world.runMs(TTL.toMillis() - 500);
+        assertTrue(lease.isHeld());
+        world.runMs(500);
+        assertEquals(LeaseState.EXPIRED, lease.state());
+    }
+
+    private ExtendOutcome extend(Lease lease) {
+        return extend(lease, TTL);
+    }
+
+    /** Its key is watched: the key of the new server is missing, and that is known. */
+    @Test
+    void aWatchedLeaseOutlivesAFailover() {
+        VirtualWorld.Client holder = endpoint();
+        VirtualWorld.Client other = client();
+        Lease lease = hold(holder, extended().watchLoss());
+        failOver();
+        assertOutlives(lease, holder, other, replica);
+    }
+
+    // ---- what does not ----------------------------------------------------------------------------------------------
+
+    /** The former primary may serve others for as long as its settings allow. */
+    @Test
+    void nothingIsReclaimedWhileTheFormerPrimaryMayServe() {
+        VirtualWorld.Client holder = endpoint();
+        replica.replicas(1, 1);
+        replica.maxLag(1);
+        Lease lease = hold(holder, extended());
+        failOver();
+        awaitState(holder, NodeState.QUARANTINED, 1_000);
+        long sinceMs = nowMs();
+        world.await("reclaimed", 12_000, () -> replica.get(KEY) != null || !lease.isHeld());
+        assertTrue(lease.isHeld());
+        long tookMs = nowMs() - sinceMs;
+        // The lag, a second of rounding, a second of the server's clock, and a second between its looks.
+        assertTrue(tookMs >= 4_000 + SERVICE_MS && tookMs < 4_000 + SERVICE_MS + 300, tookMs + " ms");
+    }
+
+    /** The service is longer than the validity. */
+    @Test
+    void aLeaseThatCannotWaitIsLostAtTheEndOfItsValidity() {
+        VirtualWorld.Client holder = endpoint();
+        replica.replicas(1, 1);
+        replica.maxLag(10);
+        Lease lease = hold(holder, extended());
+        failOver();
+        awaitState(holder, NodeState.QUARANTINED, 1_000);
+        world.await("the end", TTL.toMillis(), () -> !lease.isHeld());
+        assertEquals(List.of(LeaseState.LOST), losses);
+        world.runMs(SILENCE_MS_MAX);
+        assertNull(replica.get(KEY), "no extension was sent after the end");
+    }
+
+    @Test
+    void aLeaseThatNobodyExtendsEndsWithItsValidity() {
+        VirtualWorld.Client holder = endpoint();
+        Lease lease = hold(holder, options());
+        failOver();
+        world.runMs(validityMs(TTL.toMillis()) - 50);
+        assertTrue(lease.isHeld());
+        world.runMs(100);
+        assertEquals(LeaseState.EXPIRED, lease.state());
+        assertNull(replica.get(KEY));
+    }
+
+    @ParameterizedTest
+    @ValueSource(booleans = {false, true})
+    void aLeaseWhoseKeyAnotherClientHasIsLost(boolean isWrongType) {
+        VirtualWorld.Client holder = endpoint();
+        hold(holder, extended());
+        failOver();
+        awaitState(holder, NodeState.QUARANTINED, 1_000);
+        if (isWrongType) {
+            replica.failNext("EVALSHA", "WRONGTYPE Operation against a key holding the wrong kind of value", 100);
+        } else {
+            replica.set(KEY, "another", 60_000);
+        }
+        world.await("lost", SERVICE_MS + 1_500, () -> !losses.isEmpty());
+        assertEquals(List.of(LeaseState.LOST), losses);
+    }
+
+    /** A key that goes after the reclaim is lost as ever. */
+    @Test
+    void aReclaimedLeaseIsLostWithItsKey() {
+        VirtualWorld.Client holder = endpoint();
+        hold(holder, extended());
+        failOver();
+        world.await("reclaimed", SERVICE_MS + 1_500, () -> replica.get(KEY) != null);
+        world.runMs(100);
+        replica.delete(KEY);
+        world.await("lost", TTL.toMillis(), () -> !losses.isEmpty());
+        assertEquals(List.of(LeaseState.LOST), losses);
+    }
+
+    @ParameterizedTest
+    @ValueSource(booleans = {false, true})
+    void aReclaimedLeaseIsLostWithAFlushOrAStepOfTheClock(boolean isFlush) {
+        VirtualWorld.Client holder = endpoint();
+        hold(holder, extended());
+        failOver();
+        world.await("reclaimed", SERVICE_MS + 1_500, () -> replica.get(KEY) != null);
+        world.runMs(100);
+        if (isFlush) {
+            replica.flushAll();
+        } else {
+            replica.clockJump(-30_000);
+        }
+        world.await("lost", 1_100, () -> !losses.isEmpty());
+        assertEquals(List.of(LeaseState.LOST), losses);
+    }
+
+    /** Another client has waited the silence, or was never in doubt: others get locks from now on. */
+    @Test
+    void aMarkThatAppearsBeforeTheReclaimEndsTheLease() {
+        VirtualWorld.Client holder = endpoint();
+        hold(holder, extended());
+        promoteInPlace();
+        awaitState(holder, NodeState.QUARANTINED, 1_100);
+        primary.set(MARK, primary.reign(), -1);
+        awaitState(holder, NodeState.READY, 1_500);
+        assertEquals(List.of(LeaseState.LOST), losses);
+    }
+
+    @Test
+    void aMarkThatAppearsAfterTheReclaimEndsTheSilenceAlone() {
+        VirtualWorld.Client holder = endpoint();
+        Lease lease = hold(holder, extended());
+        promoteInPlace();
+        world.await("reclaimed", SERVICE_MS + 1_500, () -> primary.get(KEY) != null);
+        world.runMs(100);
+        primary.set(MARK, primary.reign(), -1);
+        awaitState(holder, NodeState.READY, 1_500);
+        world.runMs(30_000);
+        assertTrue(lease.isHeld());
+    }
+
+    /** A server that does not show promotions. */
+    @Test
+    void nothingIsReclaimedWhereAPromotionWouldNotShow() {
+        VirtualWorld.Client holder = endpoint();
+        hold(holder, extended());
+        failOver();
+        replica.constantReplicationId();
+        world.runMs(TTL.toMillis());
+        assertEquals(List.of(LeaseState.LOST), losses);
+        assertNull(replica.get(KEY));
+    }
+
+    @Test
+    void aServerThatTurnsOutToBeAReplicaChangesNothing() {
+        VirtualWorld.Client holder = endpoint();
+        Lease lease = hold(holder, extended());
+        replica.role("slave");
+        world.moveName(0, 1);
+        node(0).breakConnections();
+        world.runMs(200);
+        world.moveName(0, 0);
+        awaitState(holder, NodeState.READY, 2_000);
+        world.runMs(30_000);
+        assertTrue(lease.isHeld());
+        assertEquals(List.of(), losses);
+    }
+
+    /** A listener of the loss closes the client, in the moment in which the node would vote. */
+    @Test
+    void aListenerMayCloseTheClient() {
+        VirtualWorld.Client holder = endpoint();
+        hold(holder, options().autoExtend().listener(new LeaseListener() {
+            @Override
+            public void onLost(Lease lease, LeaseState state) {
+                losses.add(state);
+                holder.engine().close(Duration.ZERO);
+            }
+        }));
+        promoteInPlace();
+        awaitState(holder, NodeState.QUARANTINED, 1_100);
+        primary.set(MARK, primary.reign(), -1);
+        awaitState(holder, NodeState.CLOSED, 1_500);
+        assertEquals(List.of(LeaseState.LOST), losses);
+    }
+
+    /** The release is sent to the new server, whose silence protects nobody else. */
+    @Test
+    void aLeaseIsReleasedBeforeItIsReclaimed() {
+        VirtualWorld.Client holder = endpoint();
+        Lease lease = hold(holder, extended());
+        replica.replicate(primary);
+        failOver();
+        awaitState(holder, NodeState.QUARANTINED, 1_000);
+        assertNotNull(replica.get(KEY));
+        release(lease);
+        assertNull(replica.get(KEY));
+        world.runMs(SILENCE_MS_MAX);
+        assertNull(replica.get(KEY));
+        assertEquals(AcquireOutcome.Kind.ACQUIRED, acquire(holder, options()).kind());
+    }
+
+    /** Other nodes may vote meanwhile. */
+    @ParameterizedTest
+    @ValueSource(ints = {2, 3})
+    void withSeveralNodesALeaseThatLosesItsQuorumIsLostAtOnce(int nodeCount) {
+        world = new VirtualWorld(nodeCount);
+        VirtualWorld.Client holder = client(new RedlockContext().nodes(world.addresses()));
+        hold(holder, extended());
+        for (int i = 0; i < nodeCount; i++) {
+            node(i).crash();
+            node(i).restart(false);
+        }
+        world.runMs(1_000);
+        assertEquals(List.of(LeaseState.LOST), losses);
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"SET", "READ", "WRITE"})
+    void aLockOfAnotherKindIsLostAtOnce(String kind) {
+        VirtualWorld.Client holder = endpoint();
+        AcquireOptions options = switch (kind) {
+            case "READ" -> extended().forReading();
+            case "WRITE" -> extended().forWriting();
+            default -> extended();
+        };
+        acquired(kind.equals("SET")
+                ? get(holder.redlock().acquireAsync(holder.redlock().keyOfAll(List.of("a", "b")), options))
+                : acquire(holder, options));
+        failOver();
+        awaitState(holder, NodeState.QUARANTINED, 1_000);
+        world.runMs(10);
+        assertEquals(List.of(LeaseState.LOST), losses);
+    }
+
+    @Test
+    void aShortTtlIsExtendedInTimeAfterARestart() {
+        VirtualWorld.Client holder = endpoint();
+        Lease lease = acquired(acquire(holder,
+                AcquireOptions.ofTtl(Duration.ofSeconds(1)).tryOnce().autoExtend()));
+        restart(false);
+        world.runMs(SILENCE_MS_MAX);
+        assertTrue(lease.isHeld());
+    }
+}

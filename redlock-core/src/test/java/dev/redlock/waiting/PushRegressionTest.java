@@ -1,0 +1,340 @@
+package dev.redlock.waiting;
+
+import static org.junit.jupiter.api.Assertions.assertArrayEquals;
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import dev.redlock.RedlockCounters;
+import dev.redlock.api.AcquireOutcome;
+import dev.redlock.api.ExtendOutcome;
+import dev.redlock.api.Lease;
+import dev.redlock.sim.FakeNode;
+import dev.redlock.sim.VirtualWorld;
+import dev.redlock.testing.VirtualTest;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+
+/** Which nodes push to a waiter, which pushes wake it, and what happens to waiters that lose a node. */
+class PushRegressionTest extends VirtualTest {
+
+    private static final Duration WAIT = Duration.ofSeconds(60);
+    /** A push of another node than the coordinator, its grace of a millisecond, and one round trip. */
+    private static final long WITHOUT_COORDINATOR_US = 2_000;
+    /** A push, an attempt at the coordinator and one at the other nodes; 200 us for the timers. */
+    private static final long WOKEN_US = 700;
+    /** A waiter that has been refused registers with the other nodes within 50 ms. */
+    private static final long REGISTERED_MS = 100;
+
+    private Lease held(VirtualWorld.Client client, String resource) {
+        return acquired(get(client.redlock().acquireAsync(resource, options())));
+    }
+
+    private static CompletableFuture<AcquireOutcome> waiter(VirtualWorld.Client client, String resource) {
+        return client.redlock().acquireAsync(resource, options().waitUpTo(WAIT)).toCompletableFuture();
+    }
+
+    private CompletableFuture<AcquireOutcome> waiter(VirtualWorld.Client client) {
+        return waiter(client, "orders");
+    }
+
+    private static CompletableFuture<AcquireOutcome> setWaiter(VirtualWorld.Client client, String... resources) {
+        return client.redlock()
+                .acquireAllAsync(List.of(resources), options().waitUpTo(WAIT))
+                .toCompletableFuture();
+    }
+
+    private void runUs(long us) {
+        world.runUntilNs(world.nowNs() + us * 1_000);
+    }
+
+    private static int acquires(FakeNode node) {
+        return node.redis().commandCount("acquire");
+    }
+
+    private int acquires() {
+        return world.nodes().stream().mapToInt(PushRegressionTest::acquires).sum();
+    }
+
+    /** The node that has got the only script of an attempt since the start. */
+    private int coordinator() {
+        List<Integer> asked = new ArrayList<>();
+        for (int i = 0; i < world.nodes().size(); i++) {
+            if (acquires(node(i)) > 0) {
+                asked.add(i);
+            }
+        }
+        assertEquals(1, asked.size(), () -> "the coordinator alone is asked, not " + asked);
+        return asked.get(0);
+    }
+
+    // ---- registration -----------------------------------------------------------------------------------------------
+
+    @Test
+    void aResourceBeyondTheLimitIsNotRegistered() {
+        VirtualWorld.Client client = slowWorld(3);
+        VirtualWorld.Client other = client(context().wakeUpKeysMax(1));
+        Lease first = held(client, "first");
+        Lease second = held(client, "second");
+        CompletableFuture<AcquireOutcome> registered = waiter(other, "first");
+        world.runMs(REGISTERED_MS);
+        CompletableFuture<AcquireOutcome> polling = waiter(other, "second");
+        world.runMs(REGISTERED_MS);
+        second.releaseAsync();
+        acquired(get(polling));
+        assertEquals(0, other.redlock().counters().wokenCount(), "no node pushes the second resource");
+        handoffUs(first, registered);
+        assertTrue(other.redlock().counters().wokenCount() > 0, "the first resource stays registered");
+    }
+
+    /** A push ends the registration of its node, so the waiter asks every node for the next one. */
+    @Test
+    void aWaiterIsRegisteredOnEveryNodeAgainAfterARenewal() {
+        VirtualWorld.Client client = slowWorld(3);
+        VirtualWorld.Client other = client();
+        Lease holder = lease(client);
+        CompletableFuture<AcquireOutcome> waiting = waiter(other);
+        world.runMs(3);
+        int coordinator = coordinator();
+        world.runMs(REGISTERED_MS);
+        assertEquals(ExtendOutcome.EXTENDED, extend(holder, Duration.ofSeconds(20)));
+        world.runMs(REGISTERED_MS);
+        node(coordinator).pause();
+        long tookUs = handoffUs(holder, waiting);
+        assertTrue(tookUs <= WITHOUT_COORDINATOR_US, () -> "woken by the others after " + tookUs + " us");
+    }
+
+    /** The next coordinator may stop too. */
+    @Test
+    void aWaiterThatHasLostTheCoordinatorIsRegisteredOnAllOtherNodes() {
+        VirtualWorld.Client client = slowWorld(5);
+        VirtualWorld.Client other = client();
+        Lease holder = lease(client);
+        CompletableFuture<AcquireOutcome> waiting = waiter(other);
+        world.runMs(3);
+        int first = coordinator();
+        int[] before = world.nodes().stream().mapToInt(PushRegressionTest::acquires).toArray();
+        node(first).crash();
+        world.runMs(2 * REGISTERED_MS);
+        int next = 0;
+        while (acquires(node(next)) == before[next]) {
+            next++;
+        }
+        node(next).pause();
+        long tookUs = handoffUs(holder, waiting);
+        assertTrue(tookUs <= WITHOUT_COORDINATOR_US, () -> "woken by three nodes after " + tookUs + " us");
+    }
+
+    // ---- pushes -----------------------------------------------------------------------------------------------------
+
+    @Test
+    void aPushIsSpuriousIfNobodyWaitsForItsKey() {
+        VirtualWorld.Client client = slowWorld(3);
+        VirtualWorld.Client other = client();
+        Lease holder = held(client, "a");
+        CompletableFuture<AcquireOutcome> waiting = setWaiter(other, "a", "b");
+        world.runMs(10);
+        node(0).pushInvalidation(other::isNamed, "nobody");
+        world.runMs(1);
+        assertEquals(1, other.redlock().counters().spuriousPushCount());
+        assertEquals(0, other.redlock().counters().wokenCount());
+        holder.releaseAsync();
+        world.await("a push", 10, () -> other.redlock().counters().wokenCount() > 0);
+        assertEquals(1, other.redlock().counters().spuriousPushCount(), "a set waits for the key");
+        release(acquired(get(waiting)));
+    }
+
+    /** Returns the coordinator of the resource, and leaves the lock free. */
+    private int coordinatorOfFreeLock(VirtualWorld.Client client, VirtualWorld.Client other) {
+        Lease holder = lease(client);
+        CompletableFuture<AcquireOutcome> waiting = waiter(other);
+        world.runMs(3);
+        int coordinator = coordinator();
+        handoffUs(holder, waiting);
+        release(waiting.join().lease());
+        world.runMs(REGISTERED_MS);
+        return coordinator;
+    }
+
+    /** The coordinator grants each attempt, and the others refuse it. */
+    private void setForeignKeysExceptAt(int coordinator) {
+        for (int i = 0; i < 3; i++) {
+            if (i != coordinator) {
+                node(i).redis().set("orders", "foreign", -1);
+            }
+        }
+    }
+
+    /** Only a change after the refusal of a node shows that its refusal is outdated. */
+    @Test
+    void aPushDuringAnAttemptCountsAfterTheRefusalOfItsNode() {
+        VirtualWorld.Client client = slowWorld(3);
+        VirtualWorld.Client other = client();
+        int coordinator = coordinatorOfFreeLock(client, other);
+        int free = coordinator == 2 ? 1 : 2;
+        int slow = 3 - coordinator - free;
+        long[] before = pushes(other);
+        setForeignKeysExceptAt(coordinator);
+        CompletableFuture<AcquireOutcome> waiting = waiter(other);
+        // The plain attempt, the script at the coordinator, and the requests to the other nodes.
+        runUs(450);
+        node(slow).delay(() -> 5_000_000);
+        runUs(200);
+        node(coordinator).pushInvalidation(other::isNamed, "orders");
+        runUs(110);
+        assertArrayEquals(new long[]{before[0], before[1] + 1}, pushes(other), "before a refusal");
+        node(free).redis().delete("orders");
+        runUs(110);
+        assertArrayEquals(new long[]{before[0] + 1, before[1] + 1}, pushes(other), "after the refusal");
+        long startMs = nowMs();
+        world.await("the lock", 10_000, waiting::isDone);
+        assertTrue(nowMs() - startMs <= 6, "the next attempt follows the slow refusal");
+        release(acquired(waiting.join()));
+    }
+
+    /** The pushes that have woken a waiter of a client, and its spurious pushes. */
+    private static long[] pushes(VirtualWorld.Client client) {
+        RedlockCounters counters = client.redlock().counters();
+        return new long[]{counters.wokenCount(), counters.spuriousPushCount()};
+    }
+
+    /** It has granted the last attempt, so it pushes nothing. */
+    @Test
+    void aWokenWaiterDoesNotExpectAPushOfACoordinatorThatHasGranted() {
+        VirtualWorld.Client client = slowWorld(3);
+        VirtualWorld.Client other = client();
+        int coordinator = coordinatorOfFreeLock(client, other);
+        setForeignKeysExceptAt(coordinator);
+        CompletableFuture<AcquireOutcome> waiting = waiter(other);
+        world.runMs(10);
+        node(coordinator == 2 ? 1 : 2).redis().delete("orders");
+        long startNs = world.nowNs();
+        world.await("the lock", 10_000, waiting::isDone);
+        long tookUs = (world.nowNs() - startNs) / 1_000;
+        assertTrue(tookUs <= WOKEN_US, () -> "woken after " + tookUs + " us");
+        release(acquired(waiting.join()));
+    }
+
+    /** The waiter of a set ignored it until the random delay after the lost registration had passed. */
+    @Test
+    void aPushWakesAWaiterThatHasLostAnotherNodeBefore() {
+        for (int i = 0; i < 8; i++) {
+            VirtualWorld.Client client = slowWorld(3);
+            VirtualWorld.Client other = client();
+            Lease holder = held(client, "a");
+            CompletableFuture<AcquireOutcome> waiting = setWaiter(other, "a", "b");
+            world.runMs(REGISTERED_MS);
+            node(i % 3).breakConnections(other::isNamed);
+            long tookUs = handoffUs(holder, waiting);
+            assertTrue(tookUs <= WITHOUT_COORDINATOR_US, () -> "woken after " + tookUs + " us");
+            nothingIsLeft();
+        }
+        world = null;
+    }
+
+    /** The client wakes its own waiters when it removes a reservation, but not one that waits for another resource. */
+    @Test
+    void waitersThatGiveUpDoNotWakeASetThatWaitsForAnotherResource() {
+        VirtualWorld.Client client = slowWorld(1);
+        VirtualWorld.Client other = client();
+        List.of("a", "e").forEach(each -> held(client, each));
+        Lease holder = held(client, "d");
+        CompletableFuture<AcquireOutcome> first = setWaiter(other, "a", "b");
+        CompletableFuture<AcquireOutcome> second = setWaiter(other, "c", "e");
+        CompletableFuture<AcquireOutcome> third = setWaiter(other, "b", "c", "d");
+        world.runMs(REGISTERED_MS);
+        int before = node(0).redis().commandCount("acquire_set");
+        first.cancel(false);
+        runUs(50);
+        second.cancel(false);
+        world.runMs(5);
+        assertEquals(0, node(0).redis().commandCount("acquire_set") - before, "attempts while d is in use");
+        long tookUs = handoffUs(holder, third);
+        assertTrue(tookUs <= WOKEN_US, () -> "woken after " + tookUs + " us");
+    }
+
+    // ---- lost nodes -------------------------------------------------------------------------------------------------
+
+    @Test
+    void theEndOfAConnectionWakesTheWaitersThatAreRegisteredThere() {
+        VirtualWorld.Client client = slowWorld(3);
+        VirtualWorld.Client other = client();
+        lease(client);
+        waiter(other);
+        world.runMs(10);
+        int coordinator = coordinator();
+        int before = acquires();
+        node((coordinator + 1) % 3).breakConnections(other::isNamed);
+        world.runMs(10);
+        assertEquals(0, other.redlock().counters().wokenCount(), "it waits for the coordinator alone");
+        assertEquals(before, acquires());
+        node(coordinator).breakConnections(other::isNamed);
+        world.runMs(26);
+        assertEquals(1, other.redlock().counters().wokenCount());
+        assertTrue(acquires() > before);
+    }
+
+    /** All clients of a node lose it at the same time. */
+    @Test
+    void clientsThatLoseANodeAskTheNextOneAtDifferentTimes() {
+        VirtualWorld.Client client = slowWorld(3);
+        for (int i = 0; i < 24; i++) {
+            held(client, "r" + i);
+            waiter(client(), "r" + i);
+        }
+        world.runMs(REGISTERED_MS);
+        int before = acquires();
+        node(0).crash();
+        world.runMs(1);
+        int atOnce = acquires() - before;
+        assertTrue(atOnce <= 4, () -> atOnce + " ask within a millisecond");
+        world.runMs(26);
+        assertEquals(24, acquires() - before);
+    }
+
+    /** A server may send pushes of any kind, and each costs the event loop its time. */
+    @ParameterizedTest
+    @CsvSource({"message, 1024", "empty, 1024", "null, 1024", "two nulls, 512", "a thousand numbers, 1",
+        "a megabyte, 15", "nested, 113"})
+    void pushesThatAreNoInvalidationsEndTheConnectionAboveALimit(String push, int count) {
+        String bytes = switch (push) {
+            case "message" -> ">2\r\n$7\r\nmessage\r\n$1\r\na\r\n";
+            case "empty" -> ">2\r\n$10\r\ninvalidate\r\n*0\r\n";
+            case "null" -> ">2\r\n$10\r\ninvalidate\r\n_\r\n";
+            case "two nulls" -> ">3\r\n$10\r\ninvalidate\r\n_\r\n_\r\n";
+            case "a thousand numbers" -> ">2\r\n$7\r\nmessage\r\n*1000\r\n" + ":1\r\n".repeat(1_000);
+            case "a megabyte" -> ">2\r\n$7\r\nmessage\r\n$1048576\r\n" + "x".repeat(1 << 20) + "\r\n";
+            default -> ">2\r\n$10\r\ninvalidate\r\n*1\r\n*7\r\n" + "#t\r\n".repeat(7);
+        };
+        VirtualWorld.Client client = world(3);
+        node(0).sendRaw(bytes.repeat(count));
+        world.runMs(900);
+        assertEquals(0, status(client, 0).disconnectCount(), "up to the limit of a second");
+        node(0).sendRaw(bytes);
+        world.runMs(1);
+        assertEquals(1, status(client, 0).disconnectCount());
+        assertTrue(status(client, 0).problem().contains("more than 1024 pushes"), () -> status(client, 0).problem());
+    }
+
+    @Test
+    void aFlushedNodeGetsTheAttemptsOfManyWaitersOneAfterAnother() {
+        VirtualWorld.Client client = slowWorld(1);
+        VirtualWorld.Client other = client();
+        for (int i = 0; i < 200; i++) {
+            held(client, "r" + i);
+            waiter(other, "r" + i);
+        }
+        world.runMs(100);
+        int before = acquires();
+        node(0).pushInvalidation(other::isNamed, null);
+        world.runMs(1);
+        int atOnce = acquires() - before;
+        assertTrue(atOnce <= 25, () -> atOnce + " attempts in a millisecond");
+        world.runMs(10);
+        assertEquals(200, acquires() - before);
+    }
+}
