@@ -627,4 +627,31 @@ class CommandEncodingTest extends VirtualTest {
         assertEquals(AcquireOutcome.Kind.ACQUIRED, get(outcome).kind(), "the other nodes decide");
         assertNull(status(client, 1).problem());
     }
+
+    @Test
+    void anUnknownScriptIsSentAgainInFullOnce() {
+        VirtualWorld.Client client = scriptedWorld(3);
+        eachNode(node -> node.redis().flushScripts());
+        Lease lease = lease(client);
+        eachNode(node -> node.redis().flushScripts());
+        assertEquals(ExtendOutcome.EXTENDED, extend(lease, TTL), "extend recovers");
+        eachNode(node -> node.redis().flushScripts());
+        assertEquals(ReleaseOutcome.RELEASED, release(lease), "release recovers");
+        world.runMs(1);
+        assertEquals(0, keyCount(), "nothing is left");
+    }
+
+    @Test
+    void aSecondTryNeverFollowsTheReleaseOfItsToken() {
+        VirtualWorld.Client client = scriptedWorld(3);
+        eachNode(node -> node.redis().startLog());
+        eachNode(node -> node.redis().flushScripts());
+        eachNode(node -> node.delay(() -> 40_000_000));
+        assertEquals(AcquireOutcome.Kind.NO_QUORUM, acquire(client, options()).kind(),
+                "NOSCRIPT came after the timeout");
+        world.runMs(1_000);
+        eachNode(node -> assertTrue(node.redis().log().stream().noneMatch(line -> line.startsWith("acquire")),
+                "an acquire after its release would stay: " + node.redis().log()));
+        assertEquals(0, keyCount(), "nothing is left");
+    }
 }

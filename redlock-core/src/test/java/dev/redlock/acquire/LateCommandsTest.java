@@ -278,4 +278,30 @@ class LateCommandsTest extends VirtualTest {
         assertTrue(lease.fencingToken() < second.fencingToken() && second.fencingToken() < third.fencingToken(),
                 lease + " " + second + " " + third);
     }
+
+    /** Their processes stop with the acquire on its way, and execute it when they continue: the key lasts from then. */
+    @Test
+    void anAcquireThatTwoStoppedNodesExecuteLateIsReleased() {
+        world = new VirtualWorld(3);
+        VirtualWorld.Client client = client();
+        for (int i : new int[]{1, 2}) {
+            node(i).pause();
+            node(i).holdBack(any -> true);
+        }
+        CompletableFuture<AcquireOutcome> first = acquireAsync(client, options());
+        world.runMs(1);
+        // The connections end between the acquire and its release.
+        node(1).disconnectHeldBack();
+        node(2).disconnectHeldBack();
+        world.runMs(TTL.toMillis() + 2_000);
+        assertEquals(AcquireOutcome.Kind.NO_QUORUM, get(first).kind(), "two of three nodes do not answer");
+        for (int i : new int[]{1, 2}) {
+            node(i).letThrough();
+            node(i).resume();
+        }
+        assertNotNull(key(1), "executed late");
+        assertNotNull(key(2), "executed late");
+        world.await("free for the next caller", 1_000, () -> key(1) == null && key(2) == null);
+        assertEquals(AcquireOutcome.Kind.ACQUIRED, acquire(client, options()).kind(), "the next caller");
+    }
 }

@@ -2,6 +2,7 @@ package dev.redlock.api;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertNotEquals;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
@@ -157,5 +158,22 @@ class AcquireOutcomeTest extends VirtualTest {
         assertEquals(advice, acquire(client, options()).advice());
         assertEquals("the wait budget ended: " + advice,
                 acquire(client, options().waitUpTo(Duration.ofMillis(200))).advice());
+    }
+
+    @Test
+    void toStringOfAnOutcomeHasVotesAndReasonsButNoToken() {
+        VirtualWorld.Client client = scriptedWorld(5);
+        node(0).redis().set("orders", "foreign", 700);
+        node(1).crash();
+        node(2).redis().failNext("acquire", "OOM command not allowed", 1);
+        node(3).pause();
+        world.runMs(15);
+        AcquireOutcome outcome = acquire(client, options());
+        String text = outcome.toString();
+        assertEquals(AcquireOutcome.Kind.CONTENDED, outcome.kind(), text);
+        assertTrue(text.contains("not connected") && text.contains("OOM"), text);
+        assertEquals(685, outcome.shortestRemainingTtlMs(), text);
+        assertFalse(text.contains("foreign"), text);
+        assertNotEquals("", outcome.kind().advice(), "advice");
     }
 }

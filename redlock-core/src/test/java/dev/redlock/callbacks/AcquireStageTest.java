@@ -12,6 +12,7 @@ import dev.redlock.sim.VirtualWorld;
 import dev.redlock.testing.Await;
 import dev.redlock.testing.Refusal;
 import dev.redlock.testing.VirtualTest;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CancellationException;
@@ -27,6 +28,8 @@ import org.junit.jupiter.api.Test;
 
 /** The stage of an acquisition that its caller gives up: no lock stays that nobody has taken. */
 class AcquireStageTest extends VirtualTest {
+
+    private static final Duration WAIT = Duration.ofSeconds(5);
 
     private VirtualWorld.Client client;
 
@@ -262,5 +265,31 @@ class AcquireStageTest extends VirtualTest {
         CompletableFuture<AcquireOutcome> closed = acquireAsync(client, options());
         assertEquals(AcquireOutcome.Kind.CLOSED, get(closed).kind());
         assertFalse(closed.cancel(false));
+    }
+
+    @Test
+    void aCancelledStageCancelsItsAcquisition() {
+        VirtualWorld.Client client = world(3);
+        Lease holder = lease(client);
+        acquireAsync(client, options().waitUpTo(WAIT)).cancel(true);
+        world.runMs(1);
+        assertEquals(1, client.redlock().counters().outcomeCount(AcquireOutcome.Kind.CANCELLED));
+        release(holder);
+        world.runMs(1);
+        assertEquals(0, keyCount());
+    }
+
+    /** CompletableFuture.orTimeout completes a stage like this. Nobody else could release its lock. */
+    @Test
+    void anAcquisitionEndsWithTheStageThatItsCallerHasCompleted() {
+        VirtualWorld.Client client = world(3);
+        Lease holder = lease(client);
+        acquireAsync(client, options().waitUpTo(WAIT)).completeExceptionally(new TimeoutException("by a test"));
+        world.runMs(1);
+        assertEquals(0, client.redlock().counters().waitingCount());
+        release(holder);
+        world.runMs(1);
+        assertEquals(1, client.redlock().counters().acquiredCount());
+        assertEquals(0, keyCount());
     }
 }

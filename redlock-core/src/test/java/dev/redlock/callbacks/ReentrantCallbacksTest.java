@@ -2,6 +2,7 @@ package dev.redlock.callbacks;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertNotEquals;
 import static org.junit.jupiter.api.Assertions.assertNull;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
@@ -283,5 +284,39 @@ class ReentrantCallbacksTest extends VirtualTest {
         onLoop(() -> lease.extend(10_000, again[0]));
         assertEquals(10_000, tries[0]);
         assertTrue(lease.isHeld());
+    }
+
+    /** A request on the event loop is sent immediately, before the tasks that are queued already. */
+    @Test
+    void callsOnTheEventLoopRunImmediately() {
+        VirtualWorld.Client client = world(3);
+        java.util.List<Integer> underWay = new java.util.ArrayList<>();
+        client.engine().execute(() -> {
+            client.redlock().acquireAsync("stage", options());
+            underWay.add(client.engine().claimsOut());
+            client.redlock()
+                    .acquire(client.redlock().key("callback"), options(), client.redlock().newLease(),
+                            outcome -> {
+                                // The outcome does not matter here.
+                            });
+            underWay.add(client.engine().claimsOut());
+        });
+        world.runMs(5);
+        assertEquals(java.util.List.of(1, 2), underWay, "attempts in flight inside the call");
+    }
+
+    @Test
+    void callbacksNeverRunInsideTheirCall() {
+        VirtualWorld.Client client = world(1);
+        node(0).crash();
+        world.runMs(1);
+        List<String> order = new ArrayList<>();
+        client.redlock()
+                .acquire(client.redlock().key("orders"), options(), client.redlock().newLease(),
+                        outcome -> order.add("callback"));
+        order.add("returned");
+        world.settle();
+        assertNotEquals(0, order.size(), "callbacks ran");
+        assertEquals(List.of("returned", "callback"), order, "order");
     }
 }

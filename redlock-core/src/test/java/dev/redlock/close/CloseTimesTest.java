@@ -189,4 +189,15 @@ class CloseTimesTest extends VirtualTest {
         return frames.stream().anyMatch(frame -> frame.endsWith(".Shutdown.endAll"))
                 && frames.stream().noneMatch(frame -> frame.contains(".DirectBuffers."));
     }
+
+    @Test
+    void closeReleasesAndReportsUnreleasedResources() {
+        VirtualWorld.Client client = world(3);
+        lease(client);
+        node(0).pause();
+        node(1).pause();
+        CompletableFuture<CloseReport> report = client.engine().close(Duration.ofSeconds(1));
+        world.runMs(1_100);
+        assertEquals(List.of("orders"), report.join().unreleased(), "no quorum confirmed");
+    }
 }

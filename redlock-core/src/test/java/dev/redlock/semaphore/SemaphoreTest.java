@@ -11,6 +11,7 @@ import dev.redlock.api.CommandMode;
 import dev.redlock.api.Lease;
 import dev.redlock.api.LeaseState;
 import dev.redlock.engine.TestEngine;
+import dev.redlock.sim.FakeRedis;
 import dev.redlock.sim.VirtualWorld;
 import dev.redlock.testing.LogLines;
 import dev.redlock.testing.VirtualTest;
@@ -369,5 +370,25 @@ class SemaphoreTest extends VirtualTest {
             nothingIsLeft();
             world = null;
         }
+    }
+
+    /** The first search was in progress when the client freed the permit, and nodes do not push its own changes. */
+    @Test
+    void aPermitThatIsFreedDuringTheFirstSearchWakesAQueueWithAnotherNumber() {
+        world = new VirtualWorld(3);
+        eachNode(node -> node.redis().kind(FakeRedis.Kind.REDIS_8_4));
+        VirtualWorld.Client client = client();
+        eachNode(node -> node.delay(() -> 100_000));
+        world.runMs(1_100);
+        List<Lease> two = List.of(acquired(acquire(client, permitOf(2))), acquired(acquire(client, permitOf(2))));
+        // The coordinator has the script of searches from now on.
+        assertFalse(acquire(client, permitOf(2)).isAcquired());
+        CompletableFuture<AcquireOutcome> waiting = acquireAsync(client, permitOf(1).waitUpTo(WAIT));
+        world.after(20_000, () -> two.forEach(Lease::releaseAsync));
+        long startMs = nowMs();
+        world.await("the permit", 10_000, waiting::isDone);
+        long tookMs = nowMs() - startMs;
+        assertTrue(tookMs <= 5, () -> "waited for " + tookMs + " ms");
+        acquired(waiting.join());
     }
 }

@@ -1,9 +1,6 @@
 package dev.redlock.waiting;
 
-import static org.junit.jupiter.api.Assertions.assertArrayEquals;
 import static org.junit.jupiter.api.Assertions.assertEquals;
-import static org.junit.jupiter.api.Assertions.assertFalse;
-import static org.junit.jupiter.api.Assertions.assertNotEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import dev.redlock.AcquireOptions;
@@ -18,13 +15,12 @@ import java.util.HashSet;
 import java.util.List;
 import java.util.Set;
 import java.util.concurrent.CompletableFuture;
-import java.util.concurrent.TimeoutException;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** Mistakes of other lock libraries in reentrancy and waiting. */
-class WaitingRegressionTest extends VirtualTest {
+/** Waiters of one client: their queue, handoffs between them, retries, and the end of their wait budgets. */
+class WaitingTest extends VirtualTest {
 
     private static final Duration WAIT = Duration.ofSeconds(5);
 
@@ -70,32 +66,6 @@ class WaitingRegressionTest extends VirtualTest {
         release(holder);
         world.runMs(1);
         acquired(second.join());
-    }
-
-    @Test
-    void aCancelledStageCancelsItsAcquisition() {
-        VirtualWorld.Client client = world(3);
-        Lease holder = lease(client);
-        acquireAsync(client, options().waitUpTo(WAIT)).cancel(true);
-        world.runMs(1);
-        assertEquals(1, client.redlock().counters().outcomeCount(AcquireOutcome.Kind.CANCELLED));
-        release(holder);
-        world.runMs(1);
-        assertEquals(0, keyCount());
-    }
-
-    /** CompletableFuture.orTimeout completes a stage like this. Nobody else could release its lock. */
-    @Test
-    void anAcquisitionEndsWithTheStageThatItsCallerHasCompleted() {
-        VirtualWorld.Client client = world(3);
-        Lease holder = lease(client);
-        acquireAsync(client, options().waitUpTo(WAIT)).completeExceptionally(new TimeoutException("by a test"));
-        world.runMs(1);
-        assertEquals(0, client.redlock().counters().waitingCount());
-        release(holder);
-        world.runMs(1);
-        assertEquals(1, client.redlock().counters().acquiredCount());
-        assertEquals(0, keyCount());
     }
 
     @Test
@@ -146,94 +116,6 @@ class WaitingRegressionTest extends VirtualTest {
         world.runMs(1_990);
         assertEquals("other", reused.resource(), "the listener has reused the lease");
         assertTrue(waiting.isDone(), "the waiter for the first resource got the handoff");
-    }
-
-    @Test
-    void limitsRejectImmediatelyAndSendNothing() {
-        world = new VirtualWorld(1);
-        VirtualWorld.Client client = client(context().waitersMax(1).autoExtendedLeasesMax(1).inFlightMax(2));
-        lease(client);
-        acquireAsync(client, options().waitUpTo(WAIT));
-        acquireAsync(client, options().waitUpTo(WAIT));
-        CompletableFuture<AcquireOutcome> third = acquireAsync(client, options().waitUpTo(WAIT));
-        world.settle();
-        assertEquals(AcquireOutcome.Kind.OVERLOADED, third.join().kind(), "one waiter is allowed besides the head");
-        get(client.redlock().acquireAsync("auto-1", options().autoExtend()));
-        assertEquals(AcquireOutcome.Kind.OVERLOADED,
-                get(client.redlock().acquireAsync("auto-2", options().autoExtend())).kind(), "auto-extended leases");
-        eachNode(node -> node.delay(() -> 1_000_000));
-        CompletableFuture<AcquireOutcome> one = acquireAsync(client, options());
-        CompletableFuture<AcquireOutcome> two = acquireAsync(client, options());
-        assertFalse(one.isDone() || two.isDone(), "two attempts in flight are allowed");
-        assertEquals(AcquireOutcome.Kind.OVERLOADED, get(acquireAsync(client, options())).kind(), "attempts in flight");
-    }
-
-    /** A limit that is not freed finally blocks the client, and one that is freed twice has no effect. */
-    @Test
-    void everyOutcomeFreesItsLimits() {
-        world = new VirtualWorld(1);
-        VirtualWorld.Client client = client(context().waitersMax(1).autoExtendedLeasesMax(1).inFlightMax(2));
-        assertLimits(client, "at first");
-        release(lease(client));
-        assertLimits(client, "acquired and released");
-        Lease holder = lease(client);
-        acquire(client, options());
-        acquire(client, options().autoExtend());
-        assertLimits(client, "refused");
-        acquire(client, options().waitUpTo(Duration.ofMillis(200)));
-        assertLimits(client, "timed out at the head of the queue");
-        CompletableFuture<AcquireOutcome> head = acquireAsync(client, options().waitUpTo(WAIT).autoExtend());
-        long startMs = nowMs();
-        assertEquals(AcquireOutcome.Kind.TIMED_OUT,
-                acquire(client, options().waitUpTo(Duration.ofMillis(200))).kind(), "in the queue");
-        assertEquals(200, nowMs() - startMs, "when its own budget ends, not when it becomes the head");
-        acquireAsync(client, options().waitUpTo(WAIT)).cancel(true);
-        CompletableFuture<AcquireOutcome> second = acquireAsync(client, options().waitUpTo(WAIT));
-        head.cancel(true);
-        world.runMs(100);
-        release(holder);
-        release(acquired(get(second)));
-        assertLimits(client, "timed out and cancelled in the queue, cancelled at its head, promoted and acquired");
-        eachNode(node -> node.delay(() -> 1_000_000));
-        acquireAsync(client, options().autoExtend()).cancel(true);
-        world.runMs(10);
-        assertLimits(client, "cancelled during its attempt");
-        acquired(acquire(client, AcquireOptions.ofTtl(Duration.ofSeconds(1)).tryOnce().autoExtend(1, Duration.ZERO)));
-        world.runMs(2_000);
-        assertLimits(client, "expired");
-    }
-
-    /** The limits: two attempts in flight, one waiter besides the head, one lease with automatic extension. */
-    private void assertLimits(VirtualWorld.Client client, String after) {
-        List<CompletableFuture<AcquireOutcome>> all = new ArrayList<>();
-        java.util.function.BiConsumer<String, AcquireOptions> ask = (resource, options) -> all
-                .add(client.redlock().acquireAsync(resource, options).toCompletableFuture());
-        eachNode(node -> node.delay(() -> 1_000_000));
-        for (int i = 0; i < 3; i++) {
-            ask.accept("in-flight-" + i, options());
-        }
-        world.runMs(5);
-        for (int i = 0; i < 2; i++) {
-            ask.accept("auto-" + i, options().autoExtend());
-        }
-        world.runMs(5);
-        for (int i = 0; i < 3; i++) {
-            ask.accept("in-flight-0", options().waitUpTo(WAIT));
-        }
-        world.runMs(5);
-        AcquireOutcome.Kind[] kinds = all.stream()
-                .map(one -> one.isDone() ? one.join().kind() : null)
-                .toArray(AcquireOutcome.Kind[]::new);
-        AcquireOutcome.Kind in = AcquireOutcome.Kind.ACQUIRED;
-        AcquireOutcome.Kind out = AcquireOutcome.Kind.OVERLOADED;
-        assertArrayEquals(new AcquireOutcome.Kind[]{in, in, out, in, out, null, null, out}, kinds, after);
-        all.forEach(one -> {
-            if (!one.cancel(true) && one.join().isAcquired()) {
-                release(one.join().lease());
-            }
-        });
-        world.runMs(10);
-        eachNode(node -> node.delay(() -> 0));
     }
 
     /** The wait budget ends while an attempt waits for silent nodes: that attempt is the last. */
@@ -307,37 +189,33 @@ class WaitingRegressionTest extends VirtualTest {
         acquired(second.getNow(null));
     }
 
-    /** A request on the event loop is sent immediately, before the tasks that are queued already. */
     @Test
-    void callsOnTheEventLoopRunImmediately() {
+    void aWaitBudgetEndsWithinOneNodeTimeout() {
         VirtualWorld.Client client = world(3);
-        java.util.List<Integer> underWay = new java.util.ArrayList<>();
-        client.engine().execute(() -> {
-            client.redlock().acquireAsync("stage", options());
-            underWay.add(client.engine().claimsOut());
-            client.redlock()
-                    .acquire(client.redlock().key("callback"), options(), client.redlock().newLease(),
-                            outcome -> {
-                                // The outcome does not matter here.
-                            });
-            underWay.add(client.engine().claimsOut());
-        });
-        world.runMs(5);
-        assertEquals(java.util.List.of(1, 2), underWay, "attempts in flight inside the call");
+        eachNode(node -> node.redis().set("orders", "foreign", -1));
+        long startMs = nowMs();
+        assertEquals(AcquireOutcome.Kind.TIMED_OUT,
+                acquire(client, options().waitUpTo(Duration.ofMillis(700))).kind(), "the lock is never free");
+        assertTrue(nowMs() - startMs >= 700 && nowMs() - startMs <= 700 + NODE_TIMEOUT_MS,
+                "it took " + (nowMs() - startMs) + " ms");
     }
 
     @Test
-    void callbacksNeverRunInsideTheirCall() {
-        VirtualWorld.Client client = world(1);
-        node(0).crash();
-        world.runMs(1);
-        List<String> order = new ArrayList<>();
-        client.redlock()
-                .acquire(client.redlock().key("orders"), options(), client.redlock().newLease(),
-                        outcome -> order.add("callback"));
-        order.add("returned");
-        world.settle();
-        assertNotEquals(0, order.size(), "callbacks ran");
-        assertEquals(List.of("returned", "callback"), order, "order");
+    void aKeyThatExpiredOnTheNodesIsFree() {
+        VirtualWorld.Client client = world(3);
+        eachNode(node -> node.redis().set("orders", "foreign", 300));
+        long startMs = nowMs();
+        acquired(acquire(client, options().waitUpTo(Duration.ofSeconds(5))));
+        assertTrue(nowMs() - startMs <= 360, "acquired soon after the expiry: " + (nowMs() - startMs) + " ms");
+    }
+
+    @Test
+    void aRetryPolicyThatThrowsDoesNotEndTheAcquisition() {
+        VirtualWorld.Client client = world(3);
+        eachNode(node -> node.redis().set("orders", "foreign", 200));
+        quietly(() -> acquired(acquire(client, options().waitUpTo(Duration.ofSeconds(5))
+                .retryPolicy((attempts, reason, ttl, random) -> {
+                    throw new IllegalStateException("a bug in the policy");
+                }))));
     }
 }

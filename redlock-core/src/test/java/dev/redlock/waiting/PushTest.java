@@ -20,7 +20,7 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
 /** Which nodes push to a waiter, which pushes wake it, and what happens to waiters that lose a node. */
-class PushRegressionTest extends VirtualTest {
+class PushTest extends VirtualTest {
 
     private static final Duration WAIT = Duration.ofSeconds(60);
     /** A push of another node than the coordinator, its grace of a millisecond, and one round trip. */
@@ -57,7 +57,7 @@ class PushRegressionTest extends VirtualTest {
     }
 
     private int acquires() {
-        return world.nodes().stream().mapToInt(PushRegressionTest::acquires).sum();
+        return world.nodes().stream().mapToInt(PushTest::acquires).sum();
     }
 
     /** The node that has got the only script of an attempt since the start. */
@@ -117,7 +117,7 @@ class PushRegressionTest extends VirtualTest {
         CompletableFuture<AcquireOutcome> waiting = waiter(other);
         world.runMs(3);
         int first = coordinator();
-        int[] before = world.nodes().stream().mapToInt(PushRegressionTest::acquires).toArray();
+        int[] before = world.nodes().stream().mapToInt(PushTest::acquires).toArray();
         node(first).crash();
         world.runMs(2 * REGISTERED_MS);
         int next = 0;

@@ -14,8 +14,8 @@ import java.util.concurrent.CompletableFuture;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 
-/** Places of waiting clients that kept a free lock from its waiters. */
-class TicketRegressionTest extends VirtualTest {
+/** The places that tickets give to waiting clients: none keeps a free lock from its waiters. */
+class TicketPlacesTest extends VirtualTest {
 
     private static final Duration WAIT = Duration.ofSeconds(60);
     private static final long NS_PER_MS = 1_000_000;
