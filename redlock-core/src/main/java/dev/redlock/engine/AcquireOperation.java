@@ -98,6 +98,8 @@ final class AcquireOperation {
         claim.askedMask |= mask;
         claim.possibleHolderMask |= mask;
         claim.addPendingReplies(Long.bitCount(mask));
+        // A send may send others first, of which one may fail and be tried again meanwhile.
+        Claim outer = asking;
         asking = claim;
         if (claim.reservation() != null && claim.key.kind == LockKind.SET) {
             firstNodes.send(claim, mask);
@@ -106,7 +108,7 @@ final class AcquireOperation {
         } else {
             fanOut.send(claim, kindOf(claim), 0, mask);
         }
-        asking = null;
+        asking = outer;
         decide(claim);
     }
 

@@ -79,12 +79,14 @@ final class FirstNodes {
         claim.askedMask |= newVoters;
         claim.possibleHolderMask |= newVoters;
         // The decision follows the last send.
+        Claim outer = operation.asking;
         operation.asking = claim;
         for (long left = newVoters; left != 0; left &= left - 1) {
             int i = Long.numberOfTrailingZeros(left);
             boolean isSilent = services.voters[i].isSilentFor(claim);
             operation.onNoReply(claim, i, Vote.FAILED, isSilent ? VoteFailure.SLOT_MOVED : VoteFailure.NOT_CONNECTED);
         }
+        operation.asking = outer;
         operation.ask(claim, mask & ~newVoters);
     }
 

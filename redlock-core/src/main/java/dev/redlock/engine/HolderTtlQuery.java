@@ -78,6 +78,8 @@ final class HolderTtlQuery {
         claim.phase = Claim.Phase.QUERYING_TTL;
         services.timers.start(claim.roundTimer,
                 services.clock.nanoTime() + services.config.terms().nodeTimeoutNs(claim.ttlMs));
+        // A send may send acquires first, of which one may ask too.
+        Claim outer = asking;
         asking = claim;
         if (isTtlKnown) {
             askType(claim, Long.lowestOneBit(claim.round.refused()));
@@ -89,7 +91,7 @@ final class HolderTtlQuery {
         if (isRolledBack) {
             releases.send(claim);
         }
-        asking = null;
+        asking = outer;
         endIfAnswered(claim);
     }
 
@@ -160,9 +162,10 @@ final class HolderTtlQuery {
             return;
         }
         if (isTypeDue(claim)) {
+            Claim outer = asking;
             asking = claim;
             askType(claim, Long.lowestOneBit(claim.round.refused()));
-            asking = null;
+            asking = outer;
         }
         if (claim.contention().queriedMask == 0) {
             end(claim);

@@ -42,8 +42,9 @@ final class NodeClock implements OwnClockWatch.Peer {
     }
 
     /**
-     * Keeps the sample of this handshake for later, if it is that of another process: its machine may have another
-     * clock, which concerns no lease that outlives the process before.
+     * Keeps the sample of this handshake for later, if it is that of another process and its clock is not ahead: its
+     * machine may have another clock, which concerns no lease that outlives the process before. A clock that is ahead
+     * may have jumped before the restart, unseen, and have ended keys early: it shortens leases as any jump does.
      */
     void holdBack(boolean isWanted) {
         isHoldingBack = isWanted;
@@ -59,7 +60,7 @@ final class NodeClock implements OwnClockWatch.Peer {
 
     /** Adds a sample; returns whether the clock has jumped, and clocks are watched. */
     boolean onSample(long sentNs, long receivedNs, long wallNs) {
-        if (isHoldingBack) {
+        if (isHoldingBack && !watch.isAhead(sentNs, receivedNs, wallNs)) {
             heldBack = new Sample(sentNs, receivedNs, wallNs);
             return false;
         }

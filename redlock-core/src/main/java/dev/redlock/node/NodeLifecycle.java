@@ -558,8 +558,8 @@ abstract class NodeLifecycle extends Voter {
 
         /**
          * The engine knows now that no vote of the earlier process counts. So a lease that outlives that process does
-         * not end because the machine of the new one has another clock. Where leases do not, the clock was compared as
-         * soon as it was read.
+         * not end because the clock of the new one is behind. Where leases do not outlive it, or the clock is ahead, it
+         * was compared as soon as it was read.
          */
         private void compareSuccessor() {
             NodeClock.Sample sample = nodeClock.heldBack();

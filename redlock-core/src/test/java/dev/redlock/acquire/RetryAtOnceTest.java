@@ -3,6 +3,7 @@ package dev.redlock.acquire;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import dev.redlock.Redlock;
 import dev.redlock.RedlockContext;
 import dev.redlock.ResourceKey;
 import dev.redlock.TestClient;
@@ -93,6 +94,37 @@ class RetryAtOnceTest extends VirtualTest {
         acquireAgainAndAgain(AcquireOutcome.Kind.NO_QUORUM, () -> {
         });
         assertAcquiredAfter(AcquireOutcome.Kind.NO_QUORUM);
+    }
+
+    /**
+     * A set ends the batches of the turn, so an acquire that follows a release in them is sent inside the send of the
+     * set. It fails there, and its caller tries again there too. The set has one outcome all the same.
+     */
+    @Test
+    void anAcquireThatFailsInsideTheSendOfAnotherIsTriedAgain() {
+        client = world(3);
+        Lease held = lease(client);
+        node(1).crash();
+        node(2).crash();
+        world.runMs(100);
+        List<AcquireOutcome.Kind> ofSet = new ArrayList<>();
+        List<AcquireOutcome.Kind> ofName = new ArrayList<>();
+        Redlock redlock = client.redlock();
+        client.call(() -> {
+            held.releaseAsync();
+            redlock.acquire(redlock.key("orders"), options(), redlock.newLease(), outcome -> {
+                ofName.add(outcome.kind());
+                if (ofName.size() == 1) {
+                    redlock.acquire(redlock.key("orders"), options(), redlock.newLease(),
+                            second -> ofName.add(second.kind()));
+                }
+            });
+            redlock.acquire(redlock.keyOfAll(List.of("orders", "stock")), options(), redlock.newLease(),
+                    outcome -> ofSet.add(outcome.kind()));
+        });
+        world.settle();
+        assertEquals(List.of(AcquireOutcome.Kind.NO_QUORUM), ofSet);
+        assertEquals(List.of(AcquireOutcome.Kind.NO_QUORUM, AcquireOutcome.Kind.NO_QUORUM), ofName);
     }
 
     @Test

@@ -14,7 +14,10 @@ import java.util.Arrays;
  * <li>The primary restarts, without its keys or with earlier ones. Nobody serves the clients of the dead process.
  * <li>A client notices the promotion or the restart, maybe of a primary that was deposed since; or it reads the mark
  * again, or time passes.
- * <li>The clock of the primary jumps, and its keys expire. Clients that count one of them see that.
+ * <li>The clock of the primary jumps ahead, and its keys expire. A client that counts one of them sees that later: in
+ * the next reading of this clock, or of that of the process that follows on the same machine. Until then it cannot know
+ * that its lease has ended, so a second holder is no violation. All have seen a jump before a promotion: a clock of
+ * another machine would not show it.
  * </ul>
  *
  * <p>A lease outlives a promotion or a restart: it stays valid to the end of its validity, and an extension that sets
@@ -53,6 +56,8 @@ final class PromotionSearch {
         RECLAIM_AFTER_END,
         /** Wrong: a jump of the clock is ignored in the silence, although the silence of others may be over. */
         JUMP_IGNORED_IN_SILENCE,
+        /** Wrong: the clock of a process that has restarted is not compared with that of the process before. */
+        JUMP_BEFORE_RESTART_IGNORED,
         /** Wrong: one client has a shorter longest ttl than the lease of the other one. */
         SHORTER_MAX_TTL,
         /** Wrong: a client that finds the same server restarted does not wait. */
@@ -112,12 +117,16 @@ final class PromotionSearch {
     private static final int LEASES = SILENCES + CLIENTS;
     /** For each client: 1 if its lease ended, and it does not know that it must not renew it. */
     private static final int ENDED = LEASES + CLIENTS;
-    /** For each client: 1 if its lease is valid, and counts no key of the present process. */
+    /**
+     * For each client: 1 if its lease is valid, and counts no key of the present process; 2 if it counts a key that a
+     * jump has ended, which the client has not seen.
+     */
     private static final int UNCLAIMED = ENDED + CLIENTS;
     /** Whether the present reign began with a restart. */
     private static final int RESTARTED = UNCLAIMED + CLIENTS;
     private static final int LENGTH = RESTARTED + 1;
     private static final int BITS = 3;
+    private static final int UNSEEN = 2;
 
     private final Rule rule;
     private final Evidence evidence;
@@ -162,7 +171,8 @@ final class PromotionSearch {
             open = Arrays.copyOf(open, 2 * openLength);
         }
         open[openLength++] = packed;
-        if (state[LEASES] > 0 && state[LEASES + 1] > 0) {
+        boolean isUnseen = state[UNCLAIMED] == UNSEEN || state[UNCLAIMED + 1] == UNSEEN;
+        if (state[LEASES] > 0 && state[LEASES + 1] > 0 && !isUnseen) {
             violation = Arrays.toString(state);
         }
     }
@@ -189,6 +199,7 @@ final class PromotionSearch {
                 }
             } else {
                 replace(state, client);
+                see(state, client);
                 if (view - 1 < state[REIGN]) {
                     notice(state, client, state[REIGN]);
                 }
@@ -242,7 +253,7 @@ final class PromotionSearch {
         }
         if (before[ATTACHED] == 1) {
             copy(before.clone(), primary);
-            if (before[REIGN] + 1 < REIGNS) {
+            if (before[REIGN] + 1 < REIGNS && before[UNCLAIMED] != UNSEEN && before[UNCLAIMED + 1] != UNSEEN) {
                 int[] promoted = before.clone();
                 promoted[REIGN]++;
                 promoted[SERVED] = SERVED_MAX;
@@ -270,11 +281,21 @@ final class PromotionSearch {
         for (int client = 0; client < CLIENTS; client++) {
             boolean isCounted = state[VIEWS + client] - 1 == state[REIGN] && state[UNCLAIMED + client] == 0;
             boolean isIgnored = rule == Rule.JUMP_IGNORED_IN_SILENCE && state[SILENCES + client] > 0;
-            if (isCounted && !isIgnored) {
-                state[LEASES + client] = 0;
+            if (isCounted && !isIgnored && state[LEASES + client] > 0) {
+                state[UNCLAIMED + client] = UNSEEN;
             }
         }
         visit(state);
+    }
+
+    /** The client reads the clock, and sees that it has jumped. */
+    private void see(int[] before, int client) {
+        if (before[UNCLAIMED + client] == UNSEEN) {
+            int[] state = before.clone();
+            state[LEASES + client] = 0;
+            state[UNCLAIMED + client] = 0;
+            visit(state);
+        }
     }
 
     /** The new process takes the place of the other server, with what that one has or with nothing. */
@@ -339,9 +360,15 @@ final class PromotionSearch {
         visit(state);
     }
 
-    /** The lease of the client stays valid: no other client gets the lock before it ends. */
+    /**
+     * The lease of the client stays valid: no other client gets the lock before it ends. It ends with the clock of a
+     * machine that shows now that it has jumped.
+     */
     private void notice(int[] before, int client, int reign) {
         int[] state = before.clone();
+        if (state[UNCLAIMED + client] == UNSEEN && rule != Rule.JUMP_BEFORE_RESTART_IGNORED) {
+            state[LEASES + client] = 0;
+        }
         state[VIEWS + client] = 1 + reign;
         state[SILENCES + client] = isRestarted(state, client) ? rule.silenceOfRestart() : rule.silence(client);
         state[UNCLAIMED + client] = state[LEASES + client] > 0 ? 1 : 0;
@@ -388,7 +415,7 @@ final class PromotionSearch {
     /** An extension. In the silence, it sets the key that the new process may lack, and counts. */
     private void renew(int[] state, int client, int server, boolean isSilent) {
         boolean isOwn = isKeyOf(state[KEYS + server], client);
-        if (!isSilent || state[UNCLAIMED + client] == 0 && state[LEASES + client] > 0) {
+        if (!isSilent || state[UNCLAIMED + client] != 1 && state[LEASES + client] > 0) {
             if (isOwn && state[LEASES + client] > 0) {
                 hold(state, client, server);
             }

@@ -47,6 +47,8 @@ final class SimClocks {
     /** The view of one client of the clock of one node. */
     private static final class Sight {
         private long steppedMs;
+        /** The process whose clock it was. */
+        private String process;
         /** When the last TIME was executed that the client has read. */
         private long executedNs;
         private long knownUntilNs = Long.MIN_VALUE;
@@ -134,16 +136,19 @@ final class SimClocks {
         return nodes[node].steppedMs;
     }
 
-    /** A client has read a TIME reply of a node. */
-    void onTimeReply(String client, int index, long executedNs, long steppedMs,
-            long nowNs) {
+    /**
+     * A client has read a TIME reply of a node. If the process of a lone node is another one, and its clock is behind,
+     * the client takes it for that of another machine, which says nothing of the clock before.
+     */
+    void onTimeReply(String client, int index, String process, long executedNs, long steppedMs, long nowNs) {
         Sight[] all = sights.computeIfAbsent(client, any -> new Sight[nodes.length]);
         Sight sight = all[index];
         if (sight == null) {
             all[index] = firstSight(nodes[index], executedNs, steppedMs);
         } else {
+            boolean isOther = nodes.length == 1 && !process.equals(sight.process) && steppedMs < sight.steppedMs;
             if (sight.isStep(steppedMs)) {
-                sight.knownUntilNs = executedNs;
+                sight.knownUntilNs = isOther ? sight.knownUntilNs : executedNs;
                 sight.detections.add(new Detection(steppedMs - sight.steppedMs,
                         sight.maybeDetectedNs == NOT_SEEN ? nowNs : sight.maybeDetectedNs));
             }
@@ -158,6 +163,7 @@ final class SimClocks {
             }
         }
         all[index].executedNs = executedNs;
+        all[index].process = process;
     }
 
     /** Returns whether a node reports the uptime of an old process although it has lost its keys. */

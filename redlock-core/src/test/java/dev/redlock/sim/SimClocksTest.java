@@ -1,5 +1,6 @@
 package dev.redlock.sim;
 
+import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
@@ -15,14 +16,14 @@ class SimClocksTest {
     private final SimClocks clocks = new SimClocks(3, MAX_TTL_MS, false);
 
     private void jumpAfterFirstReply() {
-        clocks.onTimeReply("a", 0, MS, 0, MS);
+        clocks.onTimeReply("a", 0, "process", MS, 0, MS);
         clocks.onStep(0, STEP_MS, 500 * MS);
     }
 
     @Test
     void grantsDoNotCountUntilTheQuarantineEnds() {
         jumpAfterFirstReply();
-        clocks.onTimeReply("a", 0, 2_000 * MS, STEP_MS, 2_000 * MS);
+        clocks.onTimeReply("a", 0, "process", 2_000 * MS, STEP_MS, 2_000 * MS);
         assertTrue(clocks.isRevoked("a", 0, 4_999 * MS));
         assertFalse(clocks.isRevoked("a", 0, 5_000 * MS));
     }
@@ -33,9 +34,23 @@ class SimClocksTest {
         jumpAfterFirstReply();
         clocks.onDoubtfulTimeReply("a", 0, STEP_MS, 1_000 * MS);
         assertFalse(clocks.isRevoked("a", 0, 1_500 * MS), "nothing is known yet");
-        clocks.onTimeReply("a", 0, 2_000 * MS, STEP_MS, 2_000 * MS);
+        clocks.onTimeReply("a", 0, "process", 2_000 * MS, STEP_MS, 2_000 * MS);
         assertTrue(clocks.isRevoked("a", 0, 3_999 * MS));
         assertFalse(clocks.isRevoked("a", 0, 4_000 * MS));
+    }
+
+    /** Of a lone node: a new process whose clock is behind may be on another machine; one that is ahead is a jump. */
+    @Test
+    void aNewProcessShowsAJumpAheadOfTheClockBefore() {
+        for (int sign = -1; sign <= 1; sign += 2) {
+            SimClocks lone = new SimClocks(1, MAX_TTL_MS, false);
+            lone.onTimeReply("a", 0, "first", MS, 0, MS);
+            lone.onTimeReply("b", 0, "first", MS, 0, MS);
+            lone.onStep(0, STEP_MS, 500 * MS);
+            assertTrue(lone.isExcused("a", 100 * MS, "b", 600 * MS), "unseen");
+            lone.onTimeReply("a", 0, "second", 900 * MS, sign * STEP_MS, 900 * MS);
+            assertEquals(sign < 0, lone.isExcused("a", 100 * MS, "b", 600 * MS));
+        }
     }
 
     /** A suspend of the client stays one, if a node jumps later. */
@@ -43,12 +58,12 @@ class SimClocksTest {
     void aLaterJumpOfOneNodeDoesNotChangeWhatACommonStepWas() {
         SimClocks three = new SimClocks(3, 3_000, false);
         for (int node = 0; node < 3; node++) {
-            three.onTimeReply("a", node, MS, 0, MS);
-            three.onTimeReply("a", node, 1_000 * MS, STEP_MS, (1_000 + node) * MS);
+            three.onTimeReply("a", node, "process", MS, 0, MS);
+            three.onTimeReply("a", node, "process", 1_000 * MS, STEP_MS, (1_000 + node) * MS);
         }
         assertTrue(three.isRevoked("a", 0, 1_001 * MS), "before all have shown the step");
         assertFalse(three.isRevoked("a", 0, 1_500 * MS), "the client knows that it was its own clock");
-        three.onTimeReply("a", 2, 2_000 * MS, 3 * STEP_MS, 2_000 * MS);
+        three.onTimeReply("a", 2, "process", 2_000 * MS, 3 * STEP_MS, 2_000 * MS);
         assertFalse(three.isRevoked("a", 0, 1_500 * MS));
         assertTrue(three.isRevoked("a", 2, 1_500 * MS));
     }
@@ -56,12 +71,12 @@ class SimClocksTest {
     /** A client believes a wrong uptime unless the process before replied within the longest ttl. */
     @Test
     void aWrongUptimeIsKnownFromAReplyOfTheProcessBefore() {
-        clocks.onTimeReply("a", 0, MS, 0, MS);
-        clocks.onTimeReply("b", 0, MS, 0, MS);
-        clocks.onTimeReply("b", 0, 2_000 * MS, 0, 2_000 * MS);
+        clocks.onTimeReply("a", 0, "process", MS, 0, MS);
+        clocks.onTimeReply("b", 0, "process", MS, 0, MS);
+        clocks.onTimeReply("b", 0, "process", 2_000 * MS, 0, 2_000 * MS);
         clocks.onEmptied(0, 3_500 * MS, true);
-        clocks.onTimeReply("a", 0, 4_000 * MS, 0, 4_000 * MS);
-        clocks.onTimeReply("b", 0, 4_000 * MS, 0, 4_000 * MS);
+        clocks.onTimeReply("a", 0, "process", 4_000 * MS, 0, 4_000 * MS);
+        clocks.onTimeReply("b", 0, "process", 4_000 * MS, 0, 4_000 * MS);
         assertTrue(clocks.isDeceivedBy("a", 0));
         assertFalse(clocks.isDeceivedBy("b", 0));
     }

@@ -134,7 +134,8 @@ public final class Simulation {
         node.timeListener(link -> {
             long executedNs = world.nowNs();
             long steppedMs = clocks.steppedMs(index);
-            return () -> onTimeReply(link, index, executedNs, steppedMs);
+            String process = node.redis().runId();
+            return () -> onTimeReply(link, index, process, executedNs, steppedMs);
         });
         node.redis().listener((client, command, reply) -> onExecuted(index, released, client, command, reply));
     }
@@ -178,14 +179,14 @@ public final class Simulation {
     }
 
     /** A paused client reads the reply after it resumes, and a client in the middle of a turn after that turn. */
-    private void onTimeReply(String link, int index, long executedNs, long steppedMs) {
+    private void onTimeReply(String link, int index, String process, long executedNs, long steppedMs) {
         for (SimClient client : clients) {
             if (client.process().isNamed(link)) {
                 client.whenIdle(() -> {
                     if (client.isWithoutMemory()) {
                         clocks.onDoubtfulTimeReply(client.name(), index, steppedMs, world.nowNs());
                     } else {
-                        clocks.onTimeReply(client.name(), index, executedNs, steppedMs, world.nowNs());
+                        clocks.onTimeReply(client.name(), index, process, executedNs, steppedMs, world.nowNs());
                     }
                 });
             }

@@ -89,6 +89,19 @@ public final class ClockWatch {
         return isJump;
     }
 
+    /**
+     * Whether a sample would show a jump ahead; it is not added.
+     *
+     * @param sentNs     monotonic time at which TIME was sent
+     * @param receivedNs monotonic time at which the reply was read
+     * @param serverNs   the node's clock, nanoseconds since the epoch
+     * @return true if keys from before may have expired early
+     */
+    public boolean isAhead(long sentNs, long receivedNs, long serverNs) {
+        long gainNs = rate.ofNs(Math.max(0, receivedNs - lastSentNs));
+        return hasReference && serverNs - receivedNs - originNs - offsetNsMax - gainNs > stepNsMax;
+    }
+
     /** @return whether a later sample can show a jump */
     public boolean hasReference() {
         return hasReference;
