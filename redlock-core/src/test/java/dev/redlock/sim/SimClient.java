@@ -43,6 +43,8 @@ final class SimClient {
     private long haltedNs;
     private long slowUntilNs;
     private long withoutMemoryUntilNs;
+    /** Until when a connection may be deaf whose read has failed. */
+    private long deafUntilNs;
     private long throwingUntilNs;
     private long eagerUntilNs;
     private boolean isStalling;
@@ -208,8 +210,14 @@ final class SimClient {
         slowUntilNs = untilNs;
     }
 
+    /** Whether it may not read a reply that arrives, or forget it. */
     boolean isWithoutMemory() {
-        return isNow(withoutMemoryUntilNs);
+        return isNow(withoutMemoryUntilNs) || isNow(deafUntilNs);
+    }
+
+    /** It notices after two seconds that nothing arrives, and connects again after one second at most. */
+    void onReadFailed() {
+        deafUntilNs = simulation.world.nowNs() + 3_500_000_000L;
     }
 
     void withoutMemory(long untilNs) {

@@ -32,6 +32,9 @@ final class SimLog extends Handler implements AutoCloseable {
             simulation.violate("logged: " + message.getMessage() + " " + message.getThrown() + " at "
                     + (stack.length == 0 ? "" : stack[0]));
         }
+        if (message.getThrown() instanceof OutOfMemoryError) {
+            simulation.onReadFailed();
+        }
         if (message.getLoggerName().startsWith(ENGINE.getName())) {
             simulation.throwFromLog();
         }

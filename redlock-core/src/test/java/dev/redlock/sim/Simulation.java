@@ -173,6 +173,11 @@ public final class Simulation {
         }
     }
 
+    /** A local channel reads no more after this: the client gets replies again when it has connected again. */
+    void onReadFailed() {
+        clients.stream().filter(client -> client.process().isBusy()).forEach(SimClient::onReadFailed);
+    }
+
     /** The name of the client of a connection. */
     private static String nameOf(String link) {
         return link.substring(link.lastIndexOf('/') + 1);
