@@ -1024,11 +1024,9 @@ public final class FakeRedis {
             tracking.onScriptStart(words.subList(3, 3 + keyCount));
         }
         commandCounts.merge(script, 1, Integer::sum);
-        if (script.equals("inspect")) {
-            return inspect(words.get(3));
-        }
-        if (script.equals("break")) {
-            return breakLock(words.subList(3, 3 + keyCount), words.get(3 + keyCount));
+        if (script.equals("inspect") || script.equals("break")) {
+            List<String> keys = words.subList(3, 3 + keyCount);
+            return script.equals("inspect") ? inspect(keys.get(0)) : breakLock(keys, words.get(3 + keyCount));
         }
         if (script.endsWith(TICKET_ENDING)) {
             return runWithTicket(session, script, words);
