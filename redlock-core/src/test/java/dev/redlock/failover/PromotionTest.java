@@ -5,52 +5,24 @@ import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertNull;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import dev.redlock.RedlockContext;
 import dev.redlock.api.AcquireOutcome;
 import dev.redlock.api.Lease;
 import dev.redlock.api.LeaseState;
 import dev.redlock.api.NodeState;
 import dev.redlock.api.RestartGuardMode;
-import dev.redlock.sim.FakeRedis;
 import dev.redlock.sim.VirtualWorld;
 import dev.redlock.testing.LogLines;
-import dev.redlock.testing.VirtualTest;
 import java.time.Duration;
 import java.util.logging.Level;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/**
- * One endpoint that fails over: node 0 is its primary and node 1 a replica, which is promoted and takes over the name.
- */
-class PromotionTest extends VirtualTest {
+/** Which clients wait after the promotion of a replica, and for how long the new primary has no vote. */
+class PromotionTest extends EndpointTest {
 
-    private static final String MARK = "node:redlock:fence:run_id";
     /** The longest ttl, its drift, the time for a paused predecessor, and the rounding of the uptime. */
     private static final long SILENCE_MS = 60_000 + 2_000 + 1_000 + 630 + 2 + 1_000;
-
-    private FakeRedis primary;
-    private FakeRedis replica;
-
-    private VirtualWorld.Client endpoint() {
-        world = new VirtualWorld(2);
-        primary = node(0).redis();
-        replica = node(1).redis();
-        replica.replicate(primary);
-        return client();
-    }
-
-    @Override
-    protected RedlockContext context() {
-        return new RedlockContext().nodes("node-0:1");
-    }
-
-    /** The replica becomes the primary, and the name leads to it. The former primary lives on. */
-    private void failOver() {
-        replica.promote();
-        world.moveName(0, 1);
-    }
 
     private static void assertState(NodeState state, VirtualWorld.Client client) {
         assertEquals(state, status(client, 0).state(), () -> client.redlock().nodes().toString());

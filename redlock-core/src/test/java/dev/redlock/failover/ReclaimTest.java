@@ -17,7 +17,6 @@ import dev.redlock.api.NodeState;
 import dev.redlock.api.RestartGuardMode;
 import dev.redlock.sim.FakeRedis;
 import dev.redlock.sim.VirtualWorld;
-import dev.redlock.testing.VirtualTest;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -26,35 +25,16 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/**
- * Leases outlive a failover and a restart of the only voter: node 0 is the primary and node 1 its replica, which is
- * promoted and takes over the name.
- */
-class ReclaimTest extends VirtualTest {
+/** Leases outlive a failover and a restart of the only voter. */
+class ReclaimTest extends EndpointTest {
 
     private static final String KEY = "orders";
-    private static final String MARK = "node:redlock:fence:run_id";
     /** Until every client that waits votes again. */
     private static final long SILENCE_MS_MAX = 70_000;
     /** For so long a client that has not noticed may send to the former primary: unanswered timeout and a sample. */
     private static final long SERVICE_MS = 3_000;
 
     private final List<LeaseState> losses = new ArrayList<>();
-    private FakeRedis primary;
-    private FakeRedis replica;
-
-    private VirtualWorld.Client endpoint() {
-        world = new VirtualWorld(2);
-        primary = node(0).redis();
-        replica = node(1).redis();
-        replica.replicate(primary);
-        return client();
-    }
-
-    @Override
-    protected RedlockContext context() {
-        return new RedlockContext().nodes("node-0:1");
-    }
 
     private AcquireOptions extended() {
         return options().autoExtend().listener(new LeaseListener() {
@@ -69,10 +49,10 @@ class ReclaimTest extends VirtualTest {
         return acquired(acquire(client, options));
     }
 
-    /** The replica becomes the primary, without the lock. The former one lives on, without clients. */
-    private void failOver() {
-        replica.promote();
-        world.moveName(0, 1);
+    /** The new primary has no lock, and the former one no clients. */
+    @Override
+    protected void failOver() {
+        super.failOver();
         node(0).breakConnections();
     }
 

@@ -105,8 +105,4 @@ abstract class PermitsTest extends VirtualTest {
         }
         return client;
     }
-
-    protected void runUs(long us) {
-        world.runUntilNs(world.nowNs() + us * 1_000);
-    }
 }

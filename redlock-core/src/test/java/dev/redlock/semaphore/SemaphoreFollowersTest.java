@@ -74,10 +74,6 @@ class SemaphoreFollowersTest extends VirtualTest {
         others = world.nodes().stream().filter(node -> node != coordinator).toList();
     }
 
-    private void runUs(long us) {
-        world.runUntilNs(world.nowNs() + us * 1_000);
-    }
-
     /**
      * The coordinator pushes two permits. The head asks for one of them, which is still in use, and the waiter behind
      * it for the other one, which is free. Ends when the coordinator has refused the head, and before it executes the

@@ -58,10 +58,6 @@ class SemaphorePushTest extends VirtualTest {
         others.forEach(node -> assertEquals(0, searches(node), "one node searches"));
     }
 
-    private void runUs(long us) {
-        world.runUntilNs(world.nowNs() + us * 1_000);
-    }
-
     private String permit(int number) {
         return TestEngine.lockedResource(permits.get(number));
     }

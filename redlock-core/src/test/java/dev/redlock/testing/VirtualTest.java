@@ -252,6 +252,10 @@ public abstract class VirtualTest {
         return client.redlock().nodes().get(index);
     }
 
+    protected void runUs(long us) {
+        world.runUntilNs(world.nowNs() + us * 1_000);
+    }
+
     protected long nowMs() {
         return world.nowNs() / 1_000_000;
     }

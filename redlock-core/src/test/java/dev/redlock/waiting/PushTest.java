@@ -8,11 +8,8 @@ import dev.redlock.RedlockCounters;
 import dev.redlock.api.AcquireOutcome;
 import dev.redlock.api.ExtendOutcome;
 import dev.redlock.api.Lease;
-import dev.redlock.sim.FakeNode;
 import dev.redlock.sim.VirtualWorld;
-import dev.redlock.testing.VirtualTest;
 import java.time.Duration;
-import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import org.junit.jupiter.api.Test;
@@ -20,13 +17,10 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
 /** Which nodes push to a waiter, which pushes wake it, and what happens to waiters that lose a node. */
-class PushTest extends VirtualTest {
+class PushTest extends WokenTest {
 
-    private static final Duration WAIT = Duration.ofSeconds(60);
     /** A push of another node than the coordinator, its grace of a millisecond, and one round trip. */
     private static final long WITHOUT_COORDINATOR_US = 2_000;
-    /** A push, an attempt at the coordinator and one at the other nodes; 200 us for the timers. */
-    private static final long WOKEN_US = 700;
     /** A waiter that has been refused registers with the other nodes within 50 ms. */
     private static final long REGISTERED_MS = 100;
 
@@ -38,38 +32,10 @@ class PushTest extends VirtualTest {
         return client.redlock().acquireAsync(resource, options().waitUpTo(WAIT)).toCompletableFuture();
     }
 
-    private CompletableFuture<AcquireOutcome> waiter(VirtualWorld.Client client) {
-        return waiter(client, "orders");
-    }
-
     private static CompletableFuture<AcquireOutcome> setWaiter(VirtualWorld.Client client, String... resources) {
         return client.redlock()
                 .acquireAllAsync(List.of(resources), options().waitUpTo(WAIT))
                 .toCompletableFuture();
-    }
-
-    private void runUs(long us) {
-        world.runUntilNs(world.nowNs() + us * 1_000);
-    }
-
-    private static int acquires(FakeNode node) {
-        return node.redis().commandCount("acquire");
-    }
-
-    private int acquires() {
-        return world.nodes().stream().mapToInt(PushTest::acquires).sum();
-    }
-
-    /** The node that has got the only script of an attempt since the start. */
-    private int coordinator() {
-        List<Integer> asked = new ArrayList<>();
-        for (int i = 0; i < world.nodes().size(); i++) {
-            if (acquires(node(i)) > 0) {
-                asked.add(i);
-            }
-        }
-        assertEquals(1, asked.size(), () -> "the coordinator alone is asked, not " + asked);
-        return asked.get(0);
     }
 
     // ---- registration -----------------------------------------------------------------------------------------------
@@ -104,8 +70,7 @@ class PushTest extends VirtualTest {
         assertEquals(ExtendOutcome.EXTENDED, extend(holder, Duration.ofSeconds(20)));
         world.runMs(REGISTERED_MS);
         node(coordinator).pause();
-        long tookUs = handoffUs(holder, waiting);
-        assertTrue(tookUs <= WITHOUT_COORDINATOR_US, () -> "woken by the others after " + tookUs + " us");
+        assertHandoff(holder, waiting, WITHOUT_COORDINATOR_US);
     }
 
     /** The next coordinator may stop too. */
@@ -117,16 +82,15 @@ class PushTest extends VirtualTest {
         CompletableFuture<AcquireOutcome> waiting = waiter(other);
         world.runMs(3);
         int first = coordinator();
-        int[] before = world.nodes().stream().mapToInt(PushTest::acquires).toArray();
+        int[] before = world.nodes().stream().mapToInt(WokenTest::attempts).toArray();
         node(first).crash();
         world.runMs(2 * REGISTERED_MS);
         int next = 0;
-        while (acquires(node(next)) == before[next]) {
+        while (attempts(node(next)) == before[next]) {
             next++;
         }
         node(next).pause();
-        long tookUs = handoffUs(holder, waiting);
-        assertTrue(tookUs <= WITHOUT_COORDINATOR_US, () -> "woken by three nodes after " + tookUs + " us");
+        assertHandoff(holder, waiting, WITHOUT_COORDINATOR_US);
     }
 
     // ---- pushes -----------------------------------------------------------------------------------------------------
@@ -229,8 +193,7 @@ class PushTest extends VirtualTest {
             CompletableFuture<AcquireOutcome> waiting = setWaiter(other, "a", "b");
             world.runMs(REGISTERED_MS);
             node(i % 3).breakConnections(other::isNamed);
-            long tookUs = handoffUs(holder, waiting);
-            assertTrue(tookUs <= WITHOUT_COORDINATOR_US, () -> "woken after " + tookUs + " us");
+            assertHandoff(holder, waiting, WITHOUT_COORDINATOR_US);
             nothingIsLeft();
         }
         world = null;
@@ -253,8 +216,7 @@ class PushTest extends VirtualTest {
         second.cancel(false);
         world.runMs(5);
         assertEquals(0, node(0).redis().commandCount("acquire_set") - before, "attempts while d is in use");
-        long tookUs = handoffUs(holder, third);
-        assertTrue(tookUs <= WOKEN_US, () -> "woken after " + tookUs + " us");
+        assertHandoff(holder, third, WOKEN_US);
     }
 
     // ---- lost nodes -------------------------------------------------------------------------------------------------
@@ -267,15 +229,15 @@ class PushTest extends VirtualTest {
         waiter(other);
         world.runMs(10);
         int coordinator = coordinator();
-        int before = acquires();
+        int before = attempts();
         node((coordinator + 1) % 3).breakConnections(other::isNamed);
         world.runMs(10);
         assertEquals(0, other.redlock().counters().wokenCount(), "it waits for the coordinator alone");
-        assertEquals(before, acquires());
+        assertEquals(before, attempts());
         node(coordinator).breakConnections(other::isNamed);
         world.runMs(26);
         assertEquals(1, other.redlock().counters().wokenCount());
-        assertTrue(acquires() > before);
+        assertTrue(attempts() > before);
     }
 
     /** All clients of a node lose it at the same time. */
@@ -287,13 +249,13 @@ class PushTest extends VirtualTest {
             waiter(client(), "r" + i);
         }
         world.runMs(REGISTERED_MS);
-        int before = acquires();
+        int before = attempts();
         node(0).crash();
         world.runMs(1);
-        int atOnce = acquires() - before;
+        int atOnce = attempts() - before;
         assertTrue(atOnce <= 4, () -> atOnce + " ask within a millisecond");
         world.runMs(26);
-        assertEquals(24, acquires() - before);
+        assertEquals(24, attempts() - before);
     }
 
     /** A server may send pushes of any kind, and each costs the event loop its time. */
@@ -329,12 +291,12 @@ class PushTest extends VirtualTest {
             waiter(other, "r" + i);
         }
         world.runMs(100);
-        int before = acquires();
+        int before = attempts();
         node(0).pushInvalidation(other::isNamed, null);
         world.runMs(1);
-        int atOnce = acquires() - before;
+        int atOnce = attempts() - before;
         assertTrue(atOnce <= 25, () -> atOnce + " attempts in a millisecond");
         world.runMs(10);
-        assertEquals(200, acquires() - before);
+        assertEquals(200, attempts() - before);
     }
 }
