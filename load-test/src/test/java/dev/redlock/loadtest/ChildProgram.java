@@ -101,6 +101,10 @@ final class ChildProgram implements AutoCloseable {
         }
     }
 
+    long pid() {
+        return process.pid();
+    }
+
     /** The servers that it runs now; the shell that guards them is left out. */
     List<ProcessHandle> servers() {
         return process.descendants().filter(ChildProgram::isServer).toList();

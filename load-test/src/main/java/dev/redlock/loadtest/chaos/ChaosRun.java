@@ -24,7 +24,8 @@ import java.util.stream.Collectors;
 
 /** @threading caller-confined, except for {@link #cancel} */
 final class ChaosRun implements AutoCloseable {
-    private static final Duration STOP_LIMIT = Duration.ofSeconds(20);
+    /** A worker may still be starting when it must stop; on a busy machine, a JVM takes many seconds for that. */
+    private static final Duration STOP_LIMIT = Duration.ofSeconds(60);
     private static final Duration SETTLE_LIMIT = Duration.ofSeconds(30);
     /** Between two workers that start again, so that some are always locking. */
     private static final Duration RESTART_GAP = Duration.ofMillis(700);

@@ -79,8 +79,8 @@ public final class ChaosWorkerCommand implements Callable<Integer> {
     public Integer call() throws IOException, InterruptedException {
         // Losing and finding nodes and quorums, and slow ones, is expected; any other log message fails the run.
         Logger.getLogger("").setLevel(Level.WARNING);
-        LOG.setFilter(line -> !isExpected(new SimpleFormatter().formatMessage(line)));
         WorkerTally tally = new WorkerTally();
+        LOG.setFilter(line -> isUnexpected(new SimpleFormatter().formatMessage(line), tally));
         try (SectionFile file = SectionFile.append(records);
                 HistoryFile operations = options.history == null ? null : HistoryFile.append(options.history)) {
             try (Redlock redlock = Redlock.connect(context())) {
@@ -100,10 +100,21 @@ public final class ChaosWorkerCommand implements Callable<Integer> {
         return 0;
     }
 
+    /** A busy machine stalls an event loop, mostly while it loads classes: the report has the count. */
+    private static boolean isUnexpected(String text, WorkerTally tally) {
+        boolean isStall = text.contains(" has not completed a turn for ");
+        if (isStall) {
+            tally.count("event loop stalls of a second");
+        }
+        return !isStall && !isExpected(text);
+    }
+
     private static boolean isExpected(String text) {
         return text.contains("quarantine") || text.startsWith("no quorum votes") || text.startsWith("a quorum votes")
                 || text.contains(" nodes vote; ") || text.contains("after a failover, the former primary")
                 || text.contains("Sentinel") || text.contains("does not vote")
+                // A client that connects to a primary without its replicas.
+                || text.contains("cannot be written: NOREPLICAS")
                 || text.contains("the node is too far away or too slow");
     }
 
