@@ -44,6 +44,8 @@ final class RedissonSession implements LockSession {
     }
 
     private static final int NODE_TIMEOUT_MS = 2_000;
+    /** Connecting is not measured. The first client of a JVM that has little processor time takes seconds. */
+    private static final int CONNECT_TIMEOUT_MS = 20_000;
 
     private final List<RedissonClient> nodes = new ArrayList<>();
     private final Kind kind;
@@ -82,14 +84,14 @@ final class RedissonSession implements LockSession {
                     .setReadMode(ReadMode.MASTER)
                     .setSubscriptionMode(SubscriptionMode.MASTER)
                     .setTimeout(NODE_TIMEOUT_MS)
-                    .setConnectTimeout(NODE_TIMEOUT_MS)
+                    .setConnectTimeout(CONNECT_TIMEOUT_MS)
                     .setRetryAttempts(0);
             return config;
         }
         config.useSingleServer()
                 .setAddress(place)
                 .setTimeout(NODE_TIMEOUT_MS)
-                .setConnectTimeout(NODE_TIMEOUT_MS)
+                .setConnectTimeout(CONNECT_TIMEOUT_MS)
                 .setRetryAttempts(0);
         return config;
     }
