@@ -1,5 +1,7 @@
 package dev.redlock.node;
 
+import java.util.regex.Pattern;
+
 /**
  * What {@code INFO replication} shows of a server.
  *
@@ -17,6 +19,7 @@ record ReplicationInfo(String role, String id, boolean wasPromoted, boolean isHi
 
     /** The second replication id of a server that was never a replica since it started. */
     private static final String NO_ID = "0".repeat(40);
+    private static final Pattern COUNT = Pattern.compile("[0-9]{1,9}");
 
     /** Reads a reply. */
     static ReplicationInfo of(String info) {
@@ -35,7 +38,7 @@ record ReplicationInfo(String role, String id, boolean wasPromoted, boolean isHi
     }
 
     private static int countOf(String text) {
-        return text != null && text.matches("[0-9]{1,9}") ? Integer.parseInt(text) : 0;
+        return text != null && COUNT.matcher(text).matches() ? Integer.parseInt(text) : 0;
     }
 
     /** Names the time of one process as the master of one history. */

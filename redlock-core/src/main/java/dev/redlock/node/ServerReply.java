@@ -13,6 +13,7 @@ final class ServerReply {
 
     /** Characters of a server's word that are shown. */
     static final int SHOWN_LENGTH_MAX = 64;
+    private static final String LINE_END = "\r\n";
     private static final long INVALID = -1;
     private static final long US_PER_S = 1_000_000;
     /** Nanoseconds since the epoch fit a long up to this second, in April 2262. */
@@ -34,9 +35,13 @@ final class ServerReply {
 
     /** A field of INFO; null if it is missing. */
     static String field(String info, String name) {
-        for (String line : info.split("\r\n")) {
-            if (line.startsWith(name + ":")) {
-                return line.substring(name.length() + 1);
+        String label = name + ":";
+        int end;
+        for (int start = 0; start < info.length(); start = end + LINE_END.length()) {
+            end = info.indexOf(LINE_END, start);
+            end = end < 0 ? info.length() : end;
+            if (info.startsWith(label, start)) {
+                return info.substring(start + label.length(), end);
             }
         }
         return null;
