@@ -358,7 +358,7 @@ public abstract class TrackingContract {
     @ParameterizedTest
     @MethodSource("ownScripts")
     void theReplyOfAnOwnScriptShowsWhetherTheConnectionIsStillRegistered(OwnScript script) {
-        script.before.forEach(other::run);
+        runBefore(script);
         long laterUs = serverUs() + 1_000 * (DYING_MS + 2);
         while (serverUs() < laterUs) {
             Thread.onSpinWait();
@@ -370,6 +370,16 @@ public abstract class TrackingContract {
         assertEquals(script.isTtlInReply ? Math.min(0, Math.max(-60_000, reply)) : script.reply, reply);
         other.run(CHANGE);
         assertEquals(script.isRegistered ? PUSHED : NOTHING, tracker.run());
+    }
+
+    /** Once more if a reader may have expired before the last command, which would have removed it. */
+    private void runBefore(OwnScript script) {
+        long beganUs;
+        do {
+            other.run(words("DEL k j"));
+            beganUs = serverUs();
+            script.before.forEach(other::run);
+        } while (serverUs() - beganUs >= 1_000 * (DYING_MS - 1));
     }
 
     @Test
