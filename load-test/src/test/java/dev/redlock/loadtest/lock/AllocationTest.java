@@ -37,8 +37,11 @@ import org.junit.jupiter.api.Test;
  *
  * <p>Each figure is the best of several windows: a window in which the JIT compiler swaps code in, or the reply to a
  * clock sample or to {@code INFO} is decoded, shows bytes that no cycle caused. The client asks each node for its
- * {@code INFO} every few seconds, so windows that take that long have fewer cycles. One scheduled task of Netty's for
+ * {@code INFO} every second, so windows that take that long have fewer cycles. One scheduled task of Netty's for
  * each node timeout remains; it is spread over so many cycles that it stays far below one byte.
+ *
+ * <p>To find what allocates, run a test with {@code -XX:-UseTLAB} and a flight recording of
+ * {@code jdk.ObjectAllocationOutsideTLAB}, which then has the stack of each allocation.
  */
 class AllocationTest {
 
