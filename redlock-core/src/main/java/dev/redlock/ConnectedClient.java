@@ -5,7 +5,7 @@ import dev.redlock.api.CloseReport;
 import dev.redlock.api.NodeState;
 import dev.redlock.engine.AcquireSpec;
 import dev.redlock.engine.LockEngine;
-import dev.redlock.engine.LockKey;
+import dev.redlock.engine.key.LockKey;
 import dev.redlock.node.Log;
 import dev.redlock.time.Durations;
 import java.time.Duration;

@@ -7,7 +7,7 @@ import dev.redlock.api.LeaseState;
 import dev.redlock.engine.AcquireSpec;
 import dev.redlock.engine.CallbackExecutor;
 import dev.redlock.engine.LeaseHandle;
-import dev.redlock.engine.LockKey;
+import dev.redlock.engine.key.LockKey;
 import dev.redlock.engine.LoopListener;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;

@@ -7,7 +7,7 @@ import dev.redlock.api.CommandMode;
 import dev.redlock.api.Lease;
 import dev.redlock.api.RetryPolicy;
 import dev.redlock.engine.AcquireSpec;
-import dev.redlock.engine.KeyText;
+import dev.redlock.engine.key.KeyText;
 import dev.redlock.quorum.Drift;
 import dev.redlock.resp.SafeText;
 import dev.redlock.time.Durations;

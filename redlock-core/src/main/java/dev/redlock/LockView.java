@@ -6,7 +6,7 @@ import dev.redlock.api.LockNotAcquiredException;
 import dev.redlock.engine.AcquireSpec;
 import dev.redlock.engine.LocalHolds;
 import dev.redlock.engine.LockEngine;
-import dev.redlock.engine.LockKey;
+import dev.redlock.engine.key.LockKey;
 import dev.redlock.node.LockKind;
 import dev.redlock.resp.SafeText;
 import java.util.Objects;

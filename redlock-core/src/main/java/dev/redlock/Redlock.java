@@ -6,7 +6,7 @@ import dev.redlock.api.Lease;
 import dev.redlock.engine.AcquireSpec;
 import dev.redlock.engine.ClientLoops;
 import dev.redlock.engine.LockEngine;
-import dev.redlock.engine.LockKey;
+import dev.redlock.engine.key.LockKey;
 import dev.redlock.time.Durations;
 import java.time.Duration;
 import java.util.Collection;

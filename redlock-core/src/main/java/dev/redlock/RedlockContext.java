@@ -9,7 +9,7 @@ import dev.redlock.api.TransportKind;
 import dev.redlock.engine.AcquireSpec;
 import dev.redlock.engine.CallbackExecutor;
 import dev.redlock.engine.ClientConfig;
-import dev.redlock.engine.KeyText;
+import dev.redlock.engine.key.KeyText;
 import dev.redlock.engine.LeaseTerms;
 import dev.redlock.node.LoginSource;
 import dev.redlock.node.NodeOptions;

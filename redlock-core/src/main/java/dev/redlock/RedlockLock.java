@@ -4,7 +4,7 @@ import dev.redlock.api.Lease;
 import dev.redlock.engine.AcquireSpec;
 import dev.redlock.engine.LocalHolds;
 import dev.redlock.engine.LockEngine;
-import dev.redlock.engine.LockKey;
+import dev.redlock.engine.key.LockKey;
 import java.util.concurrent.locks.Lock;
 
 /**

@@ -8,7 +8,7 @@ import dev.redlock.api.LockNotAcquiredException;
 import dev.redlock.engine.AcquireSpec;
 import dev.redlock.engine.LockEngine;
 import dev.redlock.engine.LockInspector;
-import dev.redlock.engine.LockKey;
+import dev.redlock.engine.key.LockKey;
 import dev.redlock.engine.PermitHolds;
 import dev.redlock.resp.SafeText;
 import java.util.List;

@@ -1,6 +1,6 @@
 package dev.redlock;
 
-import dev.redlock.engine.LockKey;
+import dev.redlock.engine.key.LockKey;
 
 /**
  * The encoded name of a resource, or the names of a set. Make one with {@link Redlock#key} or {@link Redlock#keyOfAll},

@@ -16,7 +16,7 @@ import dev.redlock.engine.AcquireSpec;
 import dev.redlock.engine.LeaseHandle;
 import dev.redlock.engine.LockEngine;
 import dev.redlock.engine.LockInspector;
-import dev.redlock.engine.LockKey;
+import dev.redlock.engine.key.LockKey;
 import dev.redlock.engine.RunFuture;
 import java.util.Collection;
 import java.util.Objects;

@@ -1,6 +1,6 @@
 package dev.redlock.cli;
 
-import dev.redlock.engine.KeyText;
+import dev.redlock.engine.key.KeyText;
 import dev.redlock.engine.LockInspector;
 import dev.redlock.engine.LockValue;
 import dev.redlock.node.ErrorAdvice;

@@ -1,8 +1,8 @@
 package dev.redlock.cli;
 
-import dev.redlock.engine.KeyText;
+import dev.redlock.engine.key.KeyText;
 import dev.redlock.engine.LockValue;
-import dev.redlock.engine.PermitKey;
+import dev.redlock.engine.key.PermitKey;
 import dev.redlock.transport.NodeAddress;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;

@@ -1,5 +1,8 @@
 package dev.redlock.engine;
 
+import dev.redlock.engine.key.KeyText;
+import dev.redlock.engine.key.KeyedMap;
+import dev.redlock.engine.key.LockKey;
 import java.util.HashMap;
 import java.util.concurrent.TimeUnit;
 import org.agrona.collections.Object2ObjectHashMap;

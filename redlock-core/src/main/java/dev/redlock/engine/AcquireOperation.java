@@ -2,6 +2,7 @@ package dev.redlock.engine;
 
 import dev.redlock.api.AcquireOutcome;
 import dev.redlock.api.CommandMode;
+import dev.redlock.engine.key.LockKey;
 import dev.redlock.node.CommandKind;
 import dev.redlock.node.FanOut;
 import dev.redlock.node.LockKind;

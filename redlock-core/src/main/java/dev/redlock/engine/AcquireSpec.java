@@ -2,6 +2,7 @@ package dev.redlock.engine;
 
 import dev.redlock.api.LeaseListener;
 import dev.redlock.api.RetryPolicy;
+import dev.redlock.engine.key.LockKey;
 import dev.redlock.node.LockKind;
 
 /**

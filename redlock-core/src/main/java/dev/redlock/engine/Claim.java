@@ -1,8 +1,9 @@
 package dev.redlock.engine;
 
-import dev.redlock.node.LockRequest;
+import dev.redlock.engine.key.LockKey;
 import dev.redlock.node.CommandKind;
 import dev.redlock.node.LockKind;
+import dev.redlock.node.LockRequest;
 import dev.redlock.node.VoteFailure;
 import dev.redlock.quorum.Majority;
 import dev.redlock.quorum.Round;

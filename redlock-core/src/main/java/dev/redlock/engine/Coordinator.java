@@ -1,5 +1,6 @@
 package dev.redlock.engine;
 
+import dev.redlock.engine.key.LockKey;
 import dev.redlock.node.FanOut;
 import dev.redlock.node.Voter;
 

@@ -1,6 +1,8 @@
 package dev.redlock.engine;
 
 import dev.redlock.api.AcquireOutcome;
+import dev.redlock.engine.key.KeyedMap;
+import dev.redlock.engine.key.LockKey;
 import dev.redlock.node.LockKind;
 import java.util.random.RandomGenerator;
 

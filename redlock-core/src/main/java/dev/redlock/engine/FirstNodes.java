@@ -1,6 +1,7 @@
 package dev.redlock.engine;
 
 import dev.redlock.api.AcquireOutcome;
+import dev.redlock.engine.key.LockKey;
 import dev.redlock.node.LockKind;
 import dev.redlock.node.VoteFailure;
 import dev.redlock.quorum.Vote;

@@ -4,6 +4,7 @@ import dev.redlock.api.AcquireOutcome;
 import dev.redlock.api.Lease;
 import dev.redlock.api.LeaseState;
 import dev.redlock.api.LockNotAcquiredException;
+import dev.redlock.engine.key.LockKey;
 import dev.redlock.node.KeyType;
 import java.util.List;
 

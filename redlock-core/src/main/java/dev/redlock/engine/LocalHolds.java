@@ -1,6 +1,7 @@
 package dev.redlock.engine;
 
 import dev.redlock.api.Lease;
+import dev.redlock.engine.key.LockKey;
 import java.util.LinkedHashMap;
 import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;

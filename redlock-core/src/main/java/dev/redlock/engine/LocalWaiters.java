@@ -1,6 +1,7 @@
 package dev.redlock.engine;
 
 import dev.redlock.api.AcquireOutcome;
+import dev.redlock.engine.key.LockKey;
 
 /**
  * Acquisitions of this client that meet a lock of its own which it retains, or may retain: they get it, or wait for its

@@ -2,6 +2,9 @@ package dev.redlock.engine;
 
 import dev.redlock.api.AcquireCallback;
 import dev.redlock.api.AcquireOutcome;
+import dev.redlock.engine.key.KeyText;
+import dev.redlock.engine.key.LockKey;
+import dev.redlock.engine.key.SetKey;
 import dev.redlock.node.LockKind;
 import java.util.Collection;
 import java.util.concurrent.CompletableFuture;

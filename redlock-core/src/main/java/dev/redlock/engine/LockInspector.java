@@ -2,6 +2,9 @@ package dev.redlock.engine;
 
 import dev.redlock.api.LockInspection;
 import dev.redlock.api.ReleaseOutcome;
+import dev.redlock.engine.key.KeyText;
+import dev.redlock.engine.key.LockKey;
+import dev.redlock.engine.key.PermitKey;
 import dev.redlock.node.LockKind;
 import dev.redlock.node.ScriptSources;
 import dev.redlock.quorum.Majority;

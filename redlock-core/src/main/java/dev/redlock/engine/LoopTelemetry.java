@@ -3,6 +3,7 @@ package dev.redlock.engine;
 import dev.redlock.api.AcquireOutcome;
 import dev.redlock.api.ExtendOutcome;
 import dev.redlock.api.ReleaseOutcome;
+import dev.redlock.engine.key.LockKey;
 import dev.redlock.node.Arrivals;
 import dev.redlock.node.VoteFailure;
 import dev.redlock.quorum.Vote;

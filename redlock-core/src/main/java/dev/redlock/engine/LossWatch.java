@@ -2,6 +2,8 @@ package dev.redlock.engine;
 
 import static dev.redlock.quorum.Validity.NS_PER_MS;
 
+import dev.redlock.engine.key.KeyedMap;
+import dev.redlock.engine.key.LockKey;
 import dev.redlock.node.CommandKind;
 import dev.redlock.node.VoteFailure;
 import dev.redlock.time.DeadlineTimer;

@@ -1,5 +1,6 @@
 package dev.redlock.engine;
 
+import dev.redlock.engine.key.PermitKey;
 import java.util.BitSet;
 
 /**

@@ -1,6 +1,7 @@
 package dev.redlock.engine;
 
 import dev.redlock.api.Lease;
+import dev.redlock.engine.key.LockKey;
 import java.util.ArrayDeque;
 import java.util.concurrent.ConcurrentHashMap;
 

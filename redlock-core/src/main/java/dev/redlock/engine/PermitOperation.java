@@ -1,6 +1,9 @@
 package dev.redlock.engine;
 
 import dev.redlock.api.AcquireOutcome;
+import dev.redlock.engine.key.KeyedMap;
+import dev.redlock.engine.key.LockKey;
+import dev.redlock.engine.key.PermitKey;
 import dev.redlock.node.CommandKind;
 import dev.redlock.node.FreeList;
 import dev.redlock.quorum.Vote;

@@ -5,6 +5,7 @@ import dev.redlock.api.LeaseState;
 import dev.redlock.api.NodeState;
 import dev.redlock.api.ReleaseOutcome;
 import dev.redlock.api.RetentionEnd;
+import dev.redlock.engine.key.LockKey;
 import dev.redlock.node.NodeView;
 import dev.redlock.quorum.Round;
 import dev.redlock.quorum.Vote;

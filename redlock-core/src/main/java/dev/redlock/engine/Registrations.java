@@ -1,5 +1,7 @@
 package dev.redlock.engine;
 
+import dev.redlock.engine.key.KeyedMap;
+import dev.redlock.engine.key.LockKey;
 import dev.redlock.node.LockKind;
 import dev.redlock.node.LockRequest;
 

@@ -3,6 +3,7 @@ package dev.redlock.engine;
 import dev.redlock.api.ExtendOutcome;
 import dev.redlock.api.LeaseState;
 import dev.redlock.api.ReleaseOutcome;
+import dev.redlock.engine.key.LockKey;
 import dev.redlock.node.CommandKind;
 import dev.redlock.node.FanOut;
 import dev.redlock.quorum.Decision;

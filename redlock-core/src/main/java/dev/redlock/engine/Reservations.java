@@ -2,6 +2,8 @@ package dev.redlock.engine;
 
 import static dev.redlock.quorum.Validity.NS_PER_MS;
 
+import dev.redlock.engine.key.LockKey;
+import dev.redlock.engine.key.SetKey;
 import dev.redlock.node.LockKind;
 import dev.redlock.node.Log;
 import dev.redlock.quorum.Token;

@@ -1,5 +1,9 @@
 package dev.redlock.engine;
 
+import dev.redlock.engine.key.KeyedMap;
+import dev.redlock.engine.key.LockKey;
+import dev.redlock.engine.key.PermitKey;
+import dev.redlock.engine.key.RecentValues;
 import dev.redlock.node.LockKind;
 import io.netty.buffer.ByteBuf;
 import java.util.ArrayList;

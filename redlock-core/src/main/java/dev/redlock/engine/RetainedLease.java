@@ -2,6 +2,7 @@ package dev.redlock.engine;
 
 import dev.redlock.api.LeaseState;
 import dev.redlock.api.ReleaseOutcome;
+import dev.redlock.engine.key.KeyedMap;
 import dev.redlock.time.DeadlineTimer;
 import dev.redlock.time.NanoClock;
 import java.lang.invoke.MethodHandles;

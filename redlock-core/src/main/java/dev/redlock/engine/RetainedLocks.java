@@ -5,6 +5,8 @@ import dev.redlock.api.ExtendOutcome;
 import dev.redlock.api.LeaseState;
 import dev.redlock.api.ReleaseOutcome;
 import dev.redlock.api.RetentionEnd;
+import dev.redlock.engine.key.KeyedMap;
+import dev.redlock.engine.key.LockKey;
 import dev.redlock.node.LockKind;
 import dev.redlock.node.Log;
 import io.netty.buffer.ByteBuf;

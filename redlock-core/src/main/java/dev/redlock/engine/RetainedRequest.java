@@ -1,5 +1,6 @@
 package dev.redlock.engine;
 
+import dev.redlock.engine.key.LockKey;
 import dev.redlock.node.CommandKind;
 import dev.redlock.node.LockKind;
 import dev.redlock.node.LockRequest;

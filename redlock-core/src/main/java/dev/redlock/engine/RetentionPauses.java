@@ -1,5 +1,8 @@
 package dev.redlock.engine;
 
+import dev.redlock.engine.key.LockKey;
+import dev.redlock.engine.key.RecentValues;
+
 /**
  * After a revocation a lock is not retained for a number of releases, which grows with each revocation that came too
  * soon.

@@ -1,5 +1,8 @@
 package dev.redlock.engine;
 
+import dev.redlock.engine.key.LockKey;
+import dev.redlock.engine.key.PermitKey;
+import dev.redlock.engine.key.RecentValues;
 import dev.redlock.node.CommandKind;
 
 /**

@@ -1,5 +1,6 @@
 package dev.redlock.engine;
 
+import dev.redlock.engine.key.KeyedMap;
 import java.util.ArrayList;
 import java.util.List;
 
@@ -9,7 +10,7 @@ import java.util.List;
  *
  * @threading event-loop-confined
  */
-final class WaitQueue extends KeyedMap.Keyed {
+public final class WaitQueue extends KeyedMap.Keyed {
 
     /** The head waits for the end of a pause of {@link Fairness}. */
     boolean isPausing;

@@ -1,5 +1,10 @@
 package dev.redlock.engine;
 
+import dev.redlock.engine.key.KeyedMap;
+import dev.redlock.engine.key.LockKey;
+import dev.redlock.engine.key.PermitKey;
+import dev.redlock.engine.key.RecentValues;
+import dev.redlock.engine.key.ResourcesKey;
 import dev.redlock.node.CommandKind;
 import dev.redlock.node.FreeList;
 import dev.redlock.node.LockKind;

@@ -1,5 +1,7 @@
 package dev.redlock.engine;
 
+import dev.redlock.engine.key.LockKey;
+
 /**
  * The acquisitions of an event loop, as far as the end of a lease concerns them.
  *

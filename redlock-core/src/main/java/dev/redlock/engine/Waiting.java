@@ -1,5 +1,7 @@
 package dev.redlock.engine;
 
+import dev.redlock.engine.key.PermitKey;
+
 /**
  * What an acquisition needs as soon as it waits: in a queue, for a place, or for its next attempt. And what one of a
  * permit needs to choose the permit.

@@ -14,7 +14,7 @@ import dev.redlock.api.Lease;
 import dev.redlock.api.LeaseState;
 import dev.redlock.api.NodeState;
 import dev.redlock.api.ReleaseOutcome;
-import dev.redlock.engine.KeyText;
+import dev.redlock.engine.key.KeyText;
 import dev.redlock.sim.FakeRedis;
 import dev.redlock.sim.VirtualWorld;
 import dev.redlock.testing.VirtualTest;

@@ -9,7 +9,7 @@ import dev.redlock.api.AcquireOutcome;
 import dev.redlock.api.Lease;
 import dev.redlock.api.ReleaseOutcome;
 import dev.redlock.api.RestartGuardMode;
-import dev.redlock.engine.KeyText;
+import dev.redlock.engine.key.KeyText;
 import dev.redlock.sim.VirtualWorld;
 import dev.redlock.testing.LogLines;
 import dev.redlock.testing.VirtualTest;

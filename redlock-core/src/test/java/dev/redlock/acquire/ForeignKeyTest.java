@@ -8,7 +8,7 @@ import dev.redlock.api.AcquireOutcome;
 import dev.redlock.api.CommandMode;
 import dev.redlock.api.Lease;
 import dev.redlock.api.NodeState;
-import dev.redlock.engine.KeyText;
+import dev.redlock.engine.key.KeyText;
 import dev.redlock.sim.FakeRedis;
 import dev.redlock.sim.VirtualWorld;
 import dev.redlock.testing.VirtualTest;

@@ -27,7 +27,7 @@ import dev.redlock.api.LockNotAcquiredException;
 import dev.redlock.api.ReleaseCallback;
 import dev.redlock.api.ReleaseOutcome;
 import dev.redlock.api.RunOutcome;
-import dev.redlock.engine.KeyText;
+import dev.redlock.engine.key.KeyText;
 import dev.redlock.testing.Await;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;

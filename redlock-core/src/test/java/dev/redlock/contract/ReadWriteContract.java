@@ -13,7 +13,7 @@ import dev.redlock.api.AcquireOutcome;
 import dev.redlock.api.ExtendOutcome;
 import dev.redlock.api.Lease;
 import dev.redlock.api.ReleaseOutcome;
-import dev.redlock.engine.KeyText;
+import dev.redlock.engine.key.KeyText;
 import dev.redlock.testing.Await;
 import java.time.Duration;
 import java.util.ArrayList;

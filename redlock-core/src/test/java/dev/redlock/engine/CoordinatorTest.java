@@ -3,6 +3,8 @@ package dev.redlock.engine;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import dev.redlock.engine.key.KeyText;
+import dev.redlock.engine.key.LockKey;
 import dev.redlock.sim.VirtualWorld;
 import dev.redlock.testing.VirtualTest;
 import java.util.List;

@@ -4,6 +4,9 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertNull;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import dev.redlock.engine.key.KeyText;
+import dev.redlock.engine.key.LockKey;
+import dev.redlock.engine.key.PermitKey;
 import java.util.BitSet;
 import org.junit.jupiter.api.Test;
 

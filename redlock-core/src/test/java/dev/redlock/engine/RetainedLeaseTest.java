@@ -8,6 +8,7 @@ import com.sun.management.ThreadMXBean;
 import dev.redlock.api.AcquireOutcome;
 import dev.redlock.api.LeaseState;
 import dev.redlock.api.ReleaseOutcome;
+import dev.redlock.engine.key.LockKey;
 import dev.redlock.quorum.Majority;
 import dev.redlock.sim.VirtualWorld;
 import dev.redlock.testing.VirtualTest;

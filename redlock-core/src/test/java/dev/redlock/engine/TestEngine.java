@@ -7,6 +7,8 @@ import dev.redlock.api.Lease;
 import dev.redlock.api.LeaseState;
 import dev.redlock.api.ReleaseOutcome;
 import dev.redlock.api.RetentionEnd;
+import dev.redlock.engine.key.KeyText;
+import dev.redlock.engine.key.LockKey;
 import dev.redlock.quorum.TokenStream;
 import dev.redlock.time.DeadlineTimer;
 import dev.redlock.time.NanoClock;

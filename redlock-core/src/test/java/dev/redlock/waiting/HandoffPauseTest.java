@@ -8,7 +8,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import dev.redlock.AcquireOptions;
 import dev.redlock.api.AcquireOutcome;
 import dev.redlock.api.Lease;
-import dev.redlock.engine.KeyText;
+import dev.redlock.engine.key.KeyText;
 import dev.redlock.engine.TestEngine;
 import dev.redlock.sim.FakeNode;
 import dev.redlock.sim.VirtualWorld;

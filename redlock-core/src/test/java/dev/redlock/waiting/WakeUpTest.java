@@ -10,7 +10,7 @@ import dev.redlock.AcquireOptions;
 import dev.redlock.api.AcquireOutcome;
 import dev.redlock.api.ExtendOutcome;
 import dev.redlock.api.Lease;
-import dev.redlock.engine.KeyText;
+import dev.redlock.engine.key.KeyText;
 import dev.redlock.sim.FakeNode;
 import dev.redlock.sim.VirtualWorld;
 import java.time.Duration;

@@ -1,4 +1,4 @@
-package dev.redlock.engine;
+package dev.redlock.engine.key;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertNotEquals;

@@ -1,4 +1,4 @@
-package dev.redlock.engine;
+package dev.redlock.engine.key;
 
 import dev.redlock.resp.SafeText;
 import io.netty.buffer.ByteBuf;
@@ -22,7 +22,7 @@ public final class KeyText {
     public static final String COUNTER_MARK = MARKS + "fence";
 
     /** Follows the counter's key in the key of the traces. */
-    static final String TRACE_MARK = ":trace";
+    public static final String TRACE_MARK = ":trace";
 
     /** Follows the semaphore's key in the key of each permit. No lock's key may contain it, so no lock is a permit. */
     public static final String PERMIT_MARK = MARKS + "permit";
@@ -46,7 +46,7 @@ public final class KeyText {
     /** The key of the fencing counter; null without one. */
     final byte[] counterBulk;
     /** The length of the name with its prefix, bytes; of a set, that of all names. */
-    final int nameLength;
+    public final int nameLength;
 
     KeyText(String prefix, String resource, byte[] bulk, byte[] counterBulk, int nameLength) {
         this.prefix = prefix;

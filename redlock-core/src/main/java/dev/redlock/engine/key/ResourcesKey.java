@@ -1,4 +1,4 @@
-package dev.redlock.engine;
+package dev.redlock.engine.key;
 
 import dev.redlock.node.LockKind;
 import io.netty.buffer.ByteBuf;
@@ -12,7 +12,7 @@ import java.util.List;
  *
  * @threading immutable
  */
-class ResourcesKey extends LockKey {
+public class ResourcesKey extends LockKey {
 
     private final LockKey[] resourceKeys;
     /** The mark of a waiter; null until it is needed. Any thread may make it again. */
@@ -33,7 +33,7 @@ class ResourcesKey extends LockKey {
         }
 
         @Override
-        LockKey lock() {
+        public LockKey lock() {
             return lock;
         }
     }
@@ -54,12 +54,12 @@ class ResourcesKey extends LockKey {
     }
 
     @Override
-    LockKey resourceKey(int index) {
+    public LockKey resourceKey(int index) {
         return resourceKeys[index];
     }
 
     @Override
-    LockKey markKey() {
+    public LockKey markKey() {
         LockKey known = mark;
         if (known == null) {
             String name = prefix() + resourceKeys[0].resource();
@@ -76,7 +76,7 @@ class ResourcesKey extends LockKey {
     }
 
     @Override
-    void checkSlots(boolean isFenced) {
+    public void checkSlots(boolean isFenced) {
         for (LockKey key : resourceKeys) {
             if (key.slot() != slot()) {
                 throw new IllegalArgumentException("resources " + this + " are in different slots of a cluster: \""
@@ -115,7 +115,7 @@ class ResourcesKey extends LockKey {
     }
 
     /** Returns the length of the name of a resource in the name of a key: that of a reservation has more. */
-    static int resourceLengthOf(ByteBuf name, int index, int length) {
+    public static int resourceLengthOf(ByteBuf name, int index, int length) {
         int left = length - KeyText.RESERVATION_MARK.length();
         for (int i = KeyText.RESERVATION_MARK.length() - 1; i >= 0; i--) {
             if (left <= 0 || name.getByte(index + left + i) != KeyText.RESERVATION_MARK.charAt(i)) {

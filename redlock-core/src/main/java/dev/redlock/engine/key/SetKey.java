@@ -1,4 +1,4 @@
-package dev.redlock.engine;
+package dev.redlock.engine.key;
 
 import dev.redlock.node.LockKind;
 import java.util.ArrayList;
@@ -83,7 +83,7 @@ public final class SetKey extends ResourcesKey {
     /**
      * Returns the keys on which a waiting set leaves its reservation, as a set. Each is in the slot of its resource.
      */
-    SetKey reservationKey() {
+    public SetKey reservationKey() {
         SetKey known = reservation;
         if (known == null) {
             LockKey[] keys = new LockKey[resourceCount];
@@ -99,12 +99,12 @@ public final class SetKey extends ResourcesKey {
     }
 
     @Override
-    LockKey markKey() {
+    public LockKey markKey() {
         return reservationKey();
     }
 
     @Override
-    LockKey lock() {
+    public LockKey lock() {
         return reserving == null ? this : reserving;
     }
 }

@@ -1,4 +1,4 @@
-package dev.redlock.engine;
+package dev.redlock.engine.key;
 
 import dev.redlock.node.KeySlot;
 import dev.redlock.node.LockKind;
@@ -17,15 +17,15 @@ import java.util.List;
  */
 public class LockKey implements SlotKey {
 
-    final KeyText text;
+    public final KeyText text;
     /** The key as a complete bulk string, borrowed. */
-    final byte[] bulk;
+    public final byte[] bulk;
     /** The counter's key as a complete bulk string, borrowed. */
-    final byte[] counterBulk;
-    final LockKind kind;
-    final int resourceCount;
+    public final byte[] counterBulk;
+    public final LockKind kind;
+    public final int resourceCount;
     /** By which all clients order the nodes for the lock. */
-    final int orderHash;
+    public final int orderHash;
     private final int hash;
     /** The slot of a cluster + 1; 0 until it is computed. */
     private int clusterSlot;
@@ -75,7 +75,7 @@ public class LockKey implements SlotKey {
         return List.of(resource());
     }
 
-    String prefix() {
+    public String prefix() {
         return text.prefix;
     }
 
@@ -84,7 +84,7 @@ public class LockKey implements SlotKey {
      *
      * @param permitCount permits of the semaphore, if it is one
      */
-    LockKey as(LockKind other, int permitCount) {
+    public LockKey as(LockKind other, int permitCount) {
         if (other == LockKind.PLAIN || other == LockKind.SET) {
             return this;
         }
@@ -104,29 +104,29 @@ public class LockKey implements SlotKey {
     // ---- what other kinds of lock override --------------------------------------------------------------------------
 
     /** Returns the key of one of the resources. */
-    LockKey resourceKey(int index) {
+    public LockKey resourceKey(int index) {
         return this;
     }
 
     /** Whether a key is this one, or a permit of this semaphore. */
-    boolean includes(LockKey other) {
+    public boolean includes(LockKey other) {
         return equals(other);
     }
 
     /** Returns the key of the command that reads whether the lock is free: all permits of a semaphore. */
-    LockKey searchKey() {
+    public LockKey searchKey() {
         return this;
     }
 
     /**
      * Returns the key that a waiter leaves at the coordinator: its mark or, of a set, its reservation; null for none.
      */
-    LockKey markKey() {
+    public LockKey markKey() {
         return null;
     }
 
     /** Returns the key of the lock that a change of this key concerns: of a mark or a reservation, that of its lock. */
-    LockKey lock() {
+    public LockKey lock() {
         return this;
     }
 
@@ -135,7 +135,7 @@ public class LockKey implements SlotKey {
      *
      * @throws IllegalArgumentException if they are
      */
-    void checkSlots(boolean isFenced) {
+    public void checkSlots(boolean isFenced) {
         if (isFenced && slot() != KeySlot.ofBulk(counterBulk)) {
             throw new IllegalArgumentException("resource \"" + this + "\" has a brace but no hash tag, so its fencing"
                     + " counter is in another slot of a cluster: remove the brace, or write a complete {tag}");

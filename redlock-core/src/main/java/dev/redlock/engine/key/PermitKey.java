@@ -1,4 +1,4 @@
-package dev.redlock.engine;
+package dev.redlock.engine.key;
 
 import dev.redlock.node.LockKind;
 import io.netty.buffer.ByteBuf;
@@ -27,7 +27,7 @@ public final class PermitKey extends ResourcesKey {
      *
      * @threading immutable
      */
-    static final class Permit extends LockKey {
+    public static final class Permit extends LockKey {
 
         private final int number;
 
@@ -37,12 +37,12 @@ public final class PermitKey extends ResourcesKey {
         }
 
         /** Returns the number of this permit in its semaphore. */
-        int number() {
+        public int number() {
             return number;
         }
     }
 
-    PermitKey(LockKey plain, int permitCount) {
+    public PermitKey(LockKey plain, int permitCount) {
         this(plain, withCount(plain.text, permitCount), permitCount);
     }
 
@@ -58,7 +58,7 @@ public final class PermitKey extends ResourcesKey {
     }
 
     /** Returns the number of permits. */
-    int permitCount() {
+    public int permitCount() {
         return permits.length;
     }
 
@@ -67,7 +67,7 @@ public final class PermitKey extends ResourcesKey {
      * the permits. Its hash tag keeps all permits in the cluster slot of the semaphore's name, as that of a counter
      * does.
      */
-    Permit permitKey(int number) {
+    public Permit permitKey(int number) {
         Permit known = permits[number];
         if (known == null) {
             String name = KeyText.permitName(prefix() + resource(), number);
@@ -78,7 +78,7 @@ public final class PermitKey extends ResourcesKey {
     }
 
     /** Returns the number of a permit of a semaphore from its name, which ends with it. */
-    static int permitNumberOf(ByteBuf name, int index, int length) {
+    public static int permitNumberOf(ByteBuf name, int index, int length) {
         int number = 0;
         int unit = 1;
         for (int i = index + length - 1; name.getByte(i) != ':'; i--) {
@@ -89,13 +89,13 @@ public final class PermitKey extends ResourcesKey {
     }
 
     @Override
-    boolean includes(LockKey other) {
+    public boolean includes(LockKey other) {
         return equals(other) || other instanceof Permit permit && permit.number < permits.length
                 && permitKey(permit.number).equals(permit);
     }
 
     @Override
-    LockKey searchKey() {
+    public LockKey searchKey() {
         LockKey known = search;
         if (known == null) {
             LockKey[] all = IntStream.range(0, permits.length).mapToObj(this::permitKey).toArray(LockKey[]::new);
@@ -107,7 +107,7 @@ public final class PermitKey extends ResourcesKey {
     }
 
     @Override
-    void checkSlots(boolean isFenced) {
+    public void checkSlots(boolean isFenced) {
         String key = prefix() + resource();
         if (KeyText.hasBrace(key) && hashTagOf(key) == null) {
             throw new IllegalArgumentException("resource \"" + this + "\" has a brace but no hash tag, so its permits"

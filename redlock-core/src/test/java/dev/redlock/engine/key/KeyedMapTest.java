@@ -1,4 +1,4 @@
-package dev.redlock.engine;
+package dev.redlock.engine.key;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertNull;
@@ -19,14 +19,18 @@ import org.junit.jupiter.api.Test;
 
 class KeyedMapTest {
 
-    private final KeyedMap<WaitQueue> map = new KeyedMap<>();
+    /** What the map is for: one entry of a queue, a search or a lease. */
+    private static final class Entry extends KeyedMap.Keyed {
+    }
+
+    private final KeyedMap<Entry> map = new KeyedMap<>();
 
     private static LockKey key(int number) {
         return new LockKey(KeyText.ofResource("", "r" + number, 100));
     }
 
-    private static WaitQueue queue(int number) {
-        WaitQueue queue = new WaitQueue();
+    private static Entry queue(int number) {
+        Entry queue = new Entry();
         queue.key = key(number);
         return queue;
     }
@@ -34,7 +38,7 @@ class KeyedMapTest {
     @Test
     void findsWhatWasAddedByAnEqualKey() {
         assertNull(map.get(key(1)));
-        WaitQueue queue = queue(1);
+        Entry queue = queue(1);
         map.add(queue);
         assertSame(queue, map.get(key(1)));
         assertNull(map.get(key(2)));
@@ -45,12 +49,12 @@ class KeyedMapTest {
 
     @Property(tries = 200)
     void doesWhatAMapOfTheJdkDoes(@ForAll @Size(max = 300) List<@IntRange(max = 60) Integer> numbers) {
-        Map<LockKey, WaitQueue> model = new HashMap<>();
+        Map<LockKey, Entry> model = new HashMap<>();
         for (int number : numbers) {
-            WaitQueue present = map.get(key(number));
+            Entry present = map.get(key(number));
             assertSame(model.get(key(number)), present);
             if (present == null) {
-                WaitQueue added = queue(number);
+                Entry added = queue(number);
                 map.add(added);
                 model.put(added.key, added);
             } else {
@@ -67,7 +71,7 @@ class KeyedMapTest {
 
     @Test
     void growsWithItsQueuesAndShrinksWhenTheyAreGone() {
-        List<WaitQueue> queues = new ArrayList<>();
+        List<Entry> queues = new ArrayList<>();
         for (int i = 0; i < 1000; i++) {
             queues.add(queue(i));
             map.add(queues.get(i));
@@ -84,7 +88,7 @@ class KeyedMapTest {
 
     @Test
     void aTableOfWhichAnEighthIsUsedKeepsItsCapacity() {
-        List<WaitQueue> queues = IntStream.range(0, 33).mapToObj(KeyedMapTest::queue).toList();
+        List<Entry> queues = IntStream.range(0, 33).mapToObj(KeyedMapTest::queue).toList();
         queues.forEach(map::add);
         assertEquals(64, map.capacity());
         queues.subList(8, 33).forEach(map::remove);
@@ -97,10 +101,10 @@ class KeyedMapTest {
 
     @Test
     void passesEachEntryOnce() {
-        List<WaitQueue> queues = IntStream.range(0, 100).mapToObj(KeyedMapTest::queue).toList();
+        List<Entry> queues = IntStream.range(0, 100).mapToObj(KeyedMapTest::queue).toList();
         queues.forEach(map::add);
         map.remove(queues.get(0));
-        List<WaitQueue> passed = new ArrayList<>();
+        List<Entry> passed = new ArrayList<>();
         map.forEach(passed::add);
         assertEquals(99, passed.size());
         assertEquals(Set.copyOf(queues.subList(1, 100)), Set.copyOf(passed));
@@ -111,7 +115,7 @@ class KeyedMapTest {
     void similarNamesSpread() {
         int pairs = 0;
         for (int i = 0; i < 1024; i++) {
-            WaitQueue queue = queue(i);
+            Entry queue = queue(i);
             map.add(queue);
         }
         for (int i = 0; i < 1024; i++) {

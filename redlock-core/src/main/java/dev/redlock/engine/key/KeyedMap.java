@@ -1,4 +1,4 @@
-package dev.redlock.engine;
+package dev.redlock.engine.key;
 
 import io.netty.buffer.ByteBuf;
 import java.util.function.Consumer;
@@ -11,7 +11,7 @@ import java.util.function.Consumer;
  *
  * @threading event-loop-confined
  */
-final class KeyedMap<E extends KeyedMap.Keyed> {
+public final class KeyedMap<E extends KeyedMap.Keyed> {
 
     private static final int CAPACITY_MIN = 16;
     private static final int SHRINK_DIVISOR = 8;
@@ -24,23 +24,23 @@ final class KeyedMap<E extends KeyedMap.Keyed> {
      *
      * @threading event-loop-confined
      */
-    abstract static class Keyed {
+    public abstract static class Keyed {
 
-        LockKey key;
+        public LockKey key;
         /** The next entry in the bucket of the map. */
         Keyed nextInBucket;
     }
 
-    int size() {
+    public int size() {
         return size;
     }
 
-    int capacity() {
+    public int capacity() {
         return buckets.length;
     }
 
     /** The entry with a key; null if there is none. */
-    E get(LockKey key) {
+    public E get(LockKey key) {
         Keyed entry = size == 0 ? null : buckets[bucketOf(key.hashCode(), buckets.length)];
         while (entry != null && !entry.key.equals(key)) {
             entry = entry.nextInBucket;
@@ -49,7 +49,7 @@ final class KeyedMap<E extends KeyedMap.Keyed> {
     }
 
     /** The entry whose key has this name; null if there is none. */
-    E get(ByteBuf name, int index, int length) {
+    public E get(ByteBuf name, int index, int length) {
         if (size == 0) {
             return null;
         }
@@ -61,7 +61,7 @@ final class KeyedMap<E extends KeyedMap.Keyed> {
     }
 
     /** Passes each entry to an action, which must not add or remove entries. */
-    void forEach(Consumer<E> action) {
+    public void forEach(Consumer<E> action) {
         for (Keyed first : buckets) {
             for (Keyed entry = first; entry != null; entry = entry.nextInBucket) {
                 action.accept(entryOf(entry));
@@ -70,7 +70,7 @@ final class KeyedMap<E extends KeyedMap.Keyed> {
     }
 
     /** Adds a entry whose key no other entry has. */
-    void add(E entry) {
+    public void add(E entry) {
         assert get(entry.key) == null : "two entries for " + entry.key;
         if (size == buckets.length) {
             resize(2 * size);
@@ -80,7 +80,7 @@ final class KeyedMap<E extends KeyedMap.Keyed> {
     }
 
     /** Removes a entry that is in the map. */
-    void remove(E entry) {
+    public void remove(E entry) {
         int bucket = bucketOf(entry.key.hashCode(), buckets.length);
         Keyed previous = null;
         for (Keyed other = buckets[bucket]; other != entry; other = other.nextInBucket) {
@@ -96,7 +96,7 @@ final class KeyedMap<E extends KeyedMap.Keyed> {
     }
 
     /** Halves a table that is almost empty; to be called at regular intervals. */
-    void trim(int capacityMin) {
+    public void trim(int capacityMin) {
         if (buckets.length > capacityMin && size < buckets.length / SHRINK_DIVISOR) {
             resize(buckets.length / 2);
         }
@@ -127,7 +127,7 @@ final class KeyedMap<E extends KeyedMap.Keyed> {
     }
 
     /** The hash of a key is that of its bytes, whose low bits alone are a poor choice among similar names. */
-    static int bucketOf(int keyHash, int capacity) {
+    public static int bucketOf(int keyHash, int capacity) {
         int hash = keyHash * 0x9E3779B9;
         return (hash ^ hash >>> 16) & capacity - 1;
     }
