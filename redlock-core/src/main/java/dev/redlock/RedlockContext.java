@@ -7,7 +7,7 @@ import dev.redlock.api.IdlePolicy;
 import dev.redlock.api.RestartGuardMode;
 import dev.redlock.api.TransportKind;
 import dev.redlock.engine.AcquireSpec;
-import dev.redlock.engine.CallbackExecutor;
+import dev.redlock.engine.callback.CallbackExecutor;
 import dev.redlock.engine.ClientConfig;
 import dev.redlock.engine.key.KeyText;
 import dev.redlock.engine.LeaseTerms;

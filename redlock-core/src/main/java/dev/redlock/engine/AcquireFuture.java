@@ -1,6 +1,7 @@
 package dev.redlock.engine;
 
 import dev.redlock.api.AcquireOutcome;
+import dev.redlock.engine.callback.DependentStage;
 import java.util.concurrent.CancellationException;
 
 /**
@@ -28,7 +29,7 @@ final class AcquireFuture extends DependentStage<AcquireOutcome> {
     }
 
     @Override
-    void onGivenUp() {
+    protected void onGivenUp() {
         completeExceptionally(new CancellationException());
     }
 

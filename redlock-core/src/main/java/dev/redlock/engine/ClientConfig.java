@@ -4,6 +4,7 @@ import dev.redlock.api.CommandMode;
 import dev.redlock.api.IdlePolicy;
 import dev.redlock.api.RetryPolicy;
 import dev.redlock.api.TransportKind;
+import dev.redlock.engine.callback.CallbackExecutor;
 import dev.redlock.node.NodeOptions;
 import dev.redlock.quorum.Majority;
 import dev.redlock.transport.VoterAddress;

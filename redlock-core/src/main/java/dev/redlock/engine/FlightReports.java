@@ -3,6 +3,8 @@ package dev.redlock.engine;
 import static dev.redlock.quorum.Validity.NS_PER_MS;
 
 import dev.redlock.api.AcquireOutcome;
+import dev.redlock.engine.callback.CallbackExecutor;
+import dev.redlock.engine.callback.UserCallbacks;
 import dev.redlock.engine.key.LockKey;
 import dev.redlock.node.Log;
 import java.util.concurrent.Executor;

@@ -1,5 +1,6 @@
 package dev.redlock.engine;
 
+import dev.redlock.engine.callback.CallbackExecutor;
 import dev.redlock.time.NanoClock;
 
 /**

@@ -9,6 +9,7 @@ import dev.redlock.api.LeaseState;
 import dev.redlock.api.LockNotAcquiredException;
 import dev.redlock.api.ReleaseCallback;
 import dev.redlock.api.ReleaseOutcome;
+import dev.redlock.engine.callback.UserCallbacks;
 import dev.redlock.engine.key.LockKey;
 import dev.redlock.time.Durations;
 import dev.redlock.time.NanoClock;

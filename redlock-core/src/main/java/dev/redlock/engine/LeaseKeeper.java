@@ -2,6 +2,7 @@ package dev.redlock.engine;
 
 import dev.redlock.api.ExtendOutcome;
 import dev.redlock.api.LeaseState;
+import dev.redlock.engine.callback.CallbackExecutor;
 import dev.redlock.time.NanoClock;
 import dev.redlock.time.TimerWheel;
 import java.util.random.RandomGenerator;

@@ -4,6 +4,7 @@ import dev.redlock.api.ExtendOutcome;
 import dev.redlock.api.LeaseListener;
 import dev.redlock.api.LeaseState;
 import dev.redlock.api.ReleaseOutcome;
+import dev.redlock.engine.callback.CallbackExecutor;
 import dev.redlock.engine.key.LockKey;
 import dev.redlock.node.Log;
 import dev.redlock.node.NodeView;

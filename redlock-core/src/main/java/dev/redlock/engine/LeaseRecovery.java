@@ -4,6 +4,7 @@ import dev.redlock.api.AcquireOutcome;
 import dev.redlock.api.ExtendOutcome;
 import dev.redlock.api.LeaseState;
 import dev.redlock.api.ReleaseOutcome;
+import dev.redlock.engine.callback.UserCallbacks;
 import java.util.concurrent.CompletableFuture;
 
 /**

@@ -2,6 +2,7 @@ package dev.redlock.engine;
 
 import dev.redlock.api.AcquireCallback;
 import dev.redlock.api.AcquireOutcome;
+import dev.redlock.engine.callback.CallbackExecutor;
 import dev.redlock.engine.key.KeyText;
 import dev.redlock.engine.key.LockKey;
 import dev.redlock.engine.key.SetKey;

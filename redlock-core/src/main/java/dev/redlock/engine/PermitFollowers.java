@@ -1,6 +1,7 @@
 package dev.redlock.engine;
 
 import dev.redlock.api.AcquireOutcome;
+import dev.redlock.engine.callback.UserCallbacks;
 import dev.redlock.engine.key.LockKey;
 import dev.redlock.engine.key.PermitKey;
 import java.util.BitSet;

@@ -4,6 +4,7 @@ import dev.redlock.api.AcquireCallback;
 import dev.redlock.api.AcquireOutcome;
 import dev.redlock.api.LeaseState;
 import dev.redlock.api.ReleaseOutcome;
+import dev.redlock.engine.callback.UserCallbacks;
 
 /**
  * The steps of a lease that gets a retained lock and returns it without the nodes. On the thread of its caller, each

@@ -2,6 +2,7 @@ package dev.redlock.engine;
 
 import dev.redlock.api.AcquireOutcome;
 import dev.redlock.api.RetryPolicy;
+import dev.redlock.engine.callback.UserCallbacks;
 import java.util.random.RandomGenerator;
 
 /**

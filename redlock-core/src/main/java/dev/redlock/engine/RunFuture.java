@@ -3,6 +3,7 @@ package dev.redlock.engine;
 import dev.redlock.api.AcquireOutcome;
 import dev.redlock.api.Lease;
 import dev.redlock.api.RunOutcome;
+import dev.redlock.engine.callback.DependentStage;
 import java.util.Objects;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
@@ -37,7 +38,7 @@ public final class RunFuture<T> extends DependentStage<RunOutcome<T>> {
 
     /** Without effect once the task has started. */
     @Override
-    void onGivenUp() {
+    protected void onGivenUp() {
         acquisition.cancel(false);
     }
 

@@ -1,4 +1,4 @@
-package dev.redlock.engine;
+package dev.redlock.engine.callback;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertThrows;

@@ -1,4 +1,4 @@
-package dev.redlock.engine;
+package dev.redlock.engine.callback;
 
 import java.lang.ref.WeakReference;
 import java.util.concurrent.CancellationException;
@@ -17,7 +17,7 @@ import java.util.function.Consumer;
  * @param <T> the type of its value
  * @threading any thread
  */
-class DependentStage<T> extends CompletableFuture<T> {
+public class DependentStage<T> extends CompletableFuture<T> {
 
     /** Weak, because an application may derive stages from stages without an end. Null for an acquisition. */
     private final WeakReference<DependentStage<?>> source;
@@ -25,12 +25,13 @@ class DependentStage<T> extends CompletableFuture<T> {
     private final AtomicInteger wantedCount = new AtomicInteger();
     private final AtomicBoolean isGivenUp = new AtomicBoolean();
 
-    DependentStage(DependentStage<?> source) {
+    /** A stage that depends on another one; on null if it is that of an acquisition. */
+    protected DependentStage(DependentStage<?> source) {
         this.source = source == null ? null : new WeakReference<>(source);
     }
 
     /** The caller, or all callers of dependent stages, have given this stage up. Called once. */
-    void onGivenUp() {
+    protected void onGivenUp() {
         DependentStage<?> before = source.get();
         if (before != null && before.wantedCount.getAndDecrement() == 1) {
             before.giveUp();
@@ -46,11 +47,11 @@ class DependentStage<T> extends CompletableFuture<T> {
 
     // ---- completed by a caller --------------------------------------------------------------------------------------
 
-    final boolean tryComplete(T value) {
+    protected final boolean tryComplete(T value) {
         return super.complete(value);
     }
 
-    final boolean tryFail(Throwable thrown) {
+    protected final boolean tryFail(Throwable thrown) {
         return super.completeExceptionally(thrown);
     }
 

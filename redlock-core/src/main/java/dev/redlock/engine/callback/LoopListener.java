@@ -1,4 +1,4 @@
-package dev.redlock.engine;
+package dev.redlock.engine.callback;
 
 import dev.redlock.api.LeaseListener;
 

@@ -1,4 +1,4 @@
-package dev.redlock.engine;
+package dev.redlock.engine.callback;
 
 import dev.redlock.api.Lease;
 import dev.redlock.api.LeaseListener;
@@ -141,7 +141,7 @@ public final class CallbackExecutor {
     }
 
     /** Completes a stage. */
-    <T> void complete(CompletableFuture<T> stage, T value) {
+    public <T> void complete(CompletableFuture<T> stage, T value) {
         Runnable function;
         try {
             function = () -> stage.complete(value);
@@ -221,7 +221,7 @@ public final class CallbackExecutor {
         return lane;
     }
 
-    void notifyLost(LeaseListener listener, Lease lease, LeaseState state) {
+    public void notifyLost(LeaseListener listener, Lease lease, LeaseState state) {
         if (listener == null || isInline || listener instanceof LoopListener) {
             UserCallbacks.notifyLost(listener, lease, state);
         } else {
@@ -234,7 +234,7 @@ public final class CallbackExecutor {
         executeInOrder(lease, () -> UserCallbacks.notifyLost(listener, lease, state), true);
     }
 
-    void notifyExtended(LeaseListener listener, Lease lease, int extensionCount) {
+    public void notifyExtended(LeaseListener listener, Lease lease, int extensionCount) {
         if (isInline) {
             UserCallbacks.notifyExtended(listener, lease, extensionCount);
         } else {
@@ -248,7 +248,7 @@ public final class CallbackExecutor {
      * A loop calls it at least each second. A loss that waits for a busy executor for a second or two runs on a thread
      * of the client. So do the functions that the executor has dropped at its end.
      */
-    void poll(long nowNs) {
+    public void poll(long nowNs) {
         if (chosen == null || secondCount != 0 && nowNs - secondNs < SECOND_NS) {
             return;
         }
@@ -278,7 +278,7 @@ public final class CallbackExecutor {
     }
 
     /** The client is closed. Functions that wait still run; idle threads end. */
-    void close() {
+    public void close() {
         if (chosen != null) {
             runDropped();
         }

@@ -1,4 +1,4 @@
-package dev.redlock.engine;
+package dev.redlock.engine.callback;
 
 import dev.redlock.api.AcquireCallback;
 import dev.redlock.api.AcquireOutcome;
@@ -17,12 +17,12 @@ import dev.redlock.node.Log;
  *
  * @threading any thread
  */
-final class UserCallbacks {
+public final class UserCallbacks {
 
     private UserCallbacks() {
     }
 
-    static void run(AcquireCallback callback, AcquireOutcome outcome) {
+    public static void run(AcquireCallback callback, AcquireOutcome outcome) {
         try {
             callback.onOutcome(outcome);
         } catch (RuntimeException | Error e) {
@@ -30,7 +30,7 @@ final class UserCallbacks {
         }
     }
 
-    static void run(ReleaseCallback callback, Lease lease, ReleaseOutcome outcome) {
+    public static void run(ReleaseCallback callback, Lease lease, ReleaseOutcome outcome) {
         try {
             callback.onReleased(lease, outcome);
         } catch (RuntimeException | Error e) {
@@ -38,7 +38,7 @@ final class UserCallbacks {
         }
     }
 
-    static void run(ExtendCallback callback, Lease lease, ExtendOutcome outcome) {
+    public static void run(ExtendCallback callback, Lease lease, ExtendOutcome outcome) {
         try {
             callback.onExtended(lease, outcome);
         } catch (RuntimeException | Error e) {
@@ -65,11 +65,11 @@ final class UserCallbacks {
     }
 
     /** Logs a bug of the client, or an {@code OutOfMemoryError}. The caller of the request has its outcome already. */
-    static void logRequestThrown(Throwable thrown) {
+    public static void logRequestThrown(Throwable thrown) {
         Log.error("a request threw; it has ended, and the client continues", thrown);
     }
 
-    static void logThrown(String source, Throwable thrown) {
+    public static void logThrown(String source, Throwable thrown) {
         Log.error("the " + source + " threw; the client continues", thrown);
     }
 }
