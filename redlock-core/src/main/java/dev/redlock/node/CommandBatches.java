@@ -183,16 +183,19 @@ final class CommandBatches {
 
     /**
      * Sends the acquires that follow, in order. The room for each is provided before it is taken: that may take a
-     * flush, whose events send other commands, and those must find it.
+     * flush, whose events send other commands, and those must find it. Those that are added meanwhile wait for the next
+     * turn: a caller whose acquires fail at once, and who tries again at once, must not keep this one from its end.
      */
     void sendFollowing() {
-        for (LockRequest next = following.next(); next != null; next = following.next()) {
+        for (int left = following.length(); left > 0 && following.length() > 0; left--) {
+            LockRequest next = following.next();
             fanOut.batch.withRoom(PlainCommands.roomFor(next));
             if (following.next() == next) {
                 fanOut.sendNow(next, CommandKind.ACQUIRE, 0, following.take());
             }
         }
-        isFollowed = false;
+        isFollowed = following.length() > 0;
+        isCollecting = fanOut.isLoneWaiting() || isPending() || isFollowed;
     }
 
     // ---- outcomes ---------------------------------------------------------------------------------------------------

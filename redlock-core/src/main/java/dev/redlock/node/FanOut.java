@@ -265,6 +265,10 @@ public final class FanOut {
         scheduleFlush();
     }
 
+    boolean isLoneWaiting() {
+        return lone != null;
+    }
+
     /** Whether a collected command may be for a resource of this one. */
     private boolean isCollected(LockRequest request) {
         if (lone == null) {

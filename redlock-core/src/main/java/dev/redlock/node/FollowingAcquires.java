@@ -36,6 +36,10 @@ final class FollowingAcquires {
         return first != end && filter.mightContain(command);
     }
 
+    int length() {
+        return end - first;
+    }
+
     /** The one that is sent next; null if there is none. */
     LockRequest next() {
         return first == end ? null : requests[first];

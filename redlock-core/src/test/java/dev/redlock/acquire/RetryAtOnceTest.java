@@ -127,6 +127,27 @@ class RetryAtOnceTest extends VirtualTest {
         assertEquals(List.of(AcquireOutcome.Kind.NO_QUORUM, AcquireOutcome.Kind.NO_QUORUM), ofName);
     }
 
+    /** Both acquires follow the release in its batch. They fail without a command, and each retry follows the other. */
+    @Test
+    void retriesThatFollowAReleaseDoNotStarveTheLoop() {
+        client = world(3);
+        Lease held = lease(client);
+        eachNode(node -> node.redis().clockJump(1_000));
+        world.await("quarantined", 2_000,
+                () -> client.redlock().nodes().stream().allMatch(node -> node.state() == NodeState.QUARANTINED));
+        long turnsBefore = client.turnCount();
+        client.call(() -> {
+            held.releaseAsync();
+            for (int i = 0; i < 2; i++) {
+                acquireAgainAndAgain(AcquireOutcome.Kind.NO_QUORUM, () -> {
+                });
+            }
+        });
+        world.settle();
+        long turns = client.turnCount() - turnsBefore;
+        assertTrue(rounds >= ROUNDS_MAX && turns > rounds / 20, rounds + " rounds in " + turns + " turns");
+    }
+
     @Test
     void backPressureEndsWhenTheNodesAnswer() {
         world = new VirtualWorld(3);
