@@ -39,7 +39,7 @@ import java.util.concurrent.atomic.AtomicReference;
  */
 public final class ClientLoops {
 
-    /** Of a problem in a message that names all nodes. */
+    /** A message that names all nodes shows so much of the problem of each. */
     private static final int PROBLEM_LENGTH_MAX = 200;
 
     final ClientConfig config;

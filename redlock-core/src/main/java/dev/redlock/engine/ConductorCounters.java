@@ -34,7 +34,7 @@ public final class ConductorCounters extends Counters {
     public static final int COMMANDS = EXTENDED + 10;
     /** Locks that are retained now. */
     public static final int RETAINED = COMMANDS + 1;
-    /** Of locks that are retained no longer. */
+    /** Local leases of locks that are retained no longer. */
     static final int LOCAL_GRANTS = COMMANDS + 2;
     /** Releases of locks that another client wanted and no local lease had, and their time in ns. */
     public static final int REVOCATIONS = COMMANDS + 3;

@@ -19,7 +19,7 @@ final class Extension {
     LateExtensions late;
     /** It has state of the token. */
     boolean isUsed;
-    /** Of the last round; 0 before the first. */
+    /** The number of the last round; 0 before the first. */
     int sequence;
     /** Automatic extensions that have succeeded. */
     int automaticCount;

@@ -93,7 +93,7 @@ final class FirstVoters {
         int last = Long.numberOfTrailingZeros(mask);
         for (long left = mask & mask - 1; left != 0; left &= left - 1) {
             int i = Long.numberOfTrailingZeros(left);
-            // As the coordinator, the first of two nodes with one weight precedes.
+            // The first of two nodes with one weight precedes, as for the coordinator.
             last = weights[i] <= weights[last] ? i : last;
         }
         return last;

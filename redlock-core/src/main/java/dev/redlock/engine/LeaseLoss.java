@@ -116,7 +116,7 @@ final class LeaseLoss {
         revoke(node, cause, 0);
     }
 
-    /** As above, but a lease that needs the node is shortened by the jump, if that is known and leaves something. */
+    /** Revokes the grants of a node, but shortens a lease that needs it if the jump is known and leaves something. */
     void onClockJump(NodeView node, long aheadNsMax, int comparison) {
         shortened.onJump(node, comparison);
         revoke(node, LossCause.CLOCK_JUMPED, aheadNsMax);

@@ -7,7 +7,7 @@ package dev.redlock.engine;
  */
 final class LeaseTimes {
 
-    /** Of the client. */
+    /** What the client has set. */
     final LeaseTerms terms;
     final long ttlMs;
     /** The minimum validity of the options, or {@link AcquireSpec#UNSET}. */

@@ -23,7 +23,7 @@ abstract class LeaseView extends RequestMailbox implements AcquireOutcome, Lease
     volatile boolean isClosed;
     LockKey key;
     AcquireSpec spec;
-    /** Of a fenced lease. */
+    /** The token of a fenced lease. */
     long fencingToken;
 
     Kind kind = Kind.CANCELLED;

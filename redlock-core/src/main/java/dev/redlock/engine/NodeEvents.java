@@ -18,7 +18,7 @@ final class NodeEvents implements NodeListener {
     private final Conductor loop;
     private long settledMask;
 
-    /** Of a loop whose parts exist before the first event. */
+    /** The parts of the loop exist before the first event. */
     NodeEvents(Conductor loop) {
         this.loop = loop;
     }

@@ -65,9 +65,9 @@ final class PendingAcquire {
     /** Counts attempts and uses: a change during a callback shows that the callback has started or ended an attempt. */
     long generation;
     // Null before the first use by this object, which keeps them in the pool.
-    /** Of an acquisition that waits, or of a permit. */
+    /** What an acquisition that waits, or one of a permit, has beside. */
     Waiting waiting;
-    /** Of a writer or a set that waits. */
+    /** What a writer or a set that waits has reserved. */
     Reservation reservation;
 
     /** Times the acquisition for JFR; null if its event is off. */

@@ -309,7 +309,7 @@ final class PermitOperation {
     private void search(PendingAcquire pending) {
         boolean isDoubted = pending.plan == PendingAcquire.Plan.ALL && pending.waiting().searchCount == 0
                 || pending.waiting().searchCount % 2 != 0;
-        // Of the attempt that follows the search.
+        // The attempt that follows the search has this plan.
         pending.plan = PendingAcquire.Plan.ALL;
         pending.waiting().searchCount++;
         pending.waiting().hasSearched = false;

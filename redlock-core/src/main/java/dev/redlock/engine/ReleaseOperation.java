@@ -85,7 +85,7 @@ final class ReleaseOperation {
     private void start(Claim claim, LockKey key) {
         claim.phase = Claim.Phase.RELEASING;
         try {
-            // By the votes of the acquire round, so before the round of the release.
+            // The kind depends on the votes of the acquire round, so it is chosen before the round of the release.
             CommandKind kind = kindOf(claim);
             LeaseHandle lease = claim.lease;
             long refusedMask = claim.round.refused();

@@ -18,7 +18,7 @@ import java.util.List;
 final class ResourceQueues {
 
     private final KeyedMap<Entry> entries = new KeyedMap<>();
-    /** As those of {@link WaitQueues}, of resources for which no set waits any more. */
+    /** The tickets of resources for which no set waits any more, as {@link WaitQueues} keeps those of locks. */
     private final RecentValues recentTickets = new RecentValues();
 
     /**

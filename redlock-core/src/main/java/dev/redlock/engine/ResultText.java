@@ -20,7 +20,7 @@ final class ResultText {
     private static final String FOREIGN_KEY_ADVICE = "a key with the name of the lock never expires, so it is no lock"
             + " of a client: " + FOREIGN_KEY_FIX;
 
-    /** As with native commands. */
+    /** The refusal of a plain {@code SET} shows no ttl, for example. */
     private static final String UNKNOWN_KEY_ADVICE = "the key of the lock is in use, and no node has reported its"
             + " remaining ttl: wait longer, or look at the key with TYPE and PTTL";
 

@@ -14,7 +14,7 @@ final class RetentionPauses {
     /** A revocation after fewer local grants was not worth the time that it took another client. */
     private static final int GRANTS_WORTH = 2;
     private static final long PAUSE_MAX = 1024;
-    /** As many as a client retains by default: a pause that another one replaces does not grow. */
+    /** A client retains as many by default: a pause that another one replaces does not grow. */
     private static final int CAPACITY = 1 << 14;
 
     /** The left releases of a lock, and from bit 32 on all of them. Short until the client is to retain a lock. */

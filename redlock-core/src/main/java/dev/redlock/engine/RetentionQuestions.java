@@ -9,7 +9,7 @@ import dev.redlock.node.CommandKind;
  */
 final class RetentionQuestions {
 
-    /** As long as a trace keeps the key: its end is a push. */
+    /** A trace keeps the key for at least as long: its end is a push. */
     private static final long TRACE_TTL_MS_MIN = 60_000;
     /** Commands to each node beside an acquire. */
     private static final int QUESTIONS = 3;

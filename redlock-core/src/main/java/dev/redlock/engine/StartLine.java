@@ -12,7 +12,7 @@ import java.util.stream.Collectors;
  */
 final class StartLine {
 
-    /** As in the POM: the manifest of a merged jar has the version of the application. */
+    /** The version of the POM. It is no manifest's: that of a merged jar has the version of the application. */
     static final String VERSION = "0.1.0";
 
     private StartLine() {

@@ -314,7 +314,7 @@ final class WaitQueues {
         wakeRegistered(resourceQueues.of(name, index, length), nodeIndex);
     }
 
-    /** Of the sets, the oldest has priority, unless a still older one has it. */
+    /** The oldest of the sets gets priority, unless a still older one has it. */
     private void wakeRegistered(ResourceQueues.Entry entry, int nodeIndex) {
         if (entry == null) {
             return;

@@ -60,7 +60,7 @@ final class Waiting {
     /** When the key of the holder expires, unless it is renewed, monotonic; far away if unknown. */
     long expiryNs;
 
-    // Of a permit; stale for another kind.
+    // A semaphore alone uses these; they are stale for another kind.
     /** The permit that an attempt behind the head of the queue asks for. */
     PermitKey.Permit permit;
     /** The permit of the current attempt comes from a push. */

@@ -22,7 +22,7 @@ import java.util.concurrent.RejectedExecutionException;
  */
 final class Authenticator {
 
-    /** As long as a host name look-up may take. */
+    /** A host name look-up may take as long. */
     static final long PROVIDER_TIMEOUT_MS = 10_000;
     private static final long REFRESH_RETRY_MS = 5_000;
     private static final String DEFAULT_USER = "default";

@@ -32,7 +32,7 @@ final class CommandRetries {
          */
         boolean redirect(CommandSender from, LockRequest request, int tag, SlotRedirect redirect);
 
-        /** As above for a release that was kept; the new owner keeps it if it is not connected. */
+        /** A server has redirected a release that was kept; the new owner keeps it if it is not connected. */
         boolean redirect(CommandSender from, UndeliveredRelease release, int tag, SlotRedirect redirect);
 
         /**
@@ -159,7 +159,7 @@ final class CommandRetries {
         return sendAgain(request, kind, sequence, true, isAsk);
     }
 
-    /** As above for a release that was kept. */
+    /** Sends a release that was kept and redirected; false if it cannot be sent. */
     boolean sendRedirected(UndeliveredRelease release, boolean isAsk) {
         return sender.refusalOf(CommandKind.RELEASE) == VoteFailure.NONE && send(release, true, isAsk);
     }

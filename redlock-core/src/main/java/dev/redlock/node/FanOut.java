@@ -371,7 +371,7 @@ public final class FanOut {
 
     /**
      * A hash of a server's identity, the same for all its clients while its process runs; 0 before the first handshake.
-     * Of a cluster, the server is the one for the key of the last {@link #votingMask}.
+     * The server of a cluster is the one for the key of the last {@link #votingMask}.
      */
     public int identityHash(int nodeIndex) {
         return senders[nodeIndex].identityHash;

@@ -258,7 +258,7 @@ final class MasterNodes {
         return isChanged;
     }
 
-    /** As above for masters that were added. The others may have lost slots since the map. */
+    /** Routes the slots of masters that were added. The others may have lost slots since the map. */
     private void route(List<ClusterMember> added) {
         Set<Node> owned = ClusterVoter.nodesOf(added);
         for (int slot = 0; slot < KeySlot.COUNT; slot++) {

@@ -89,7 +89,7 @@ final class MemberConnection extends NodeConnection {
 
     @Override
     void writeBatchEnd(ByteBuf batch, int end) {
-        // As above.
+        // It has no batch either.
     }
 
     @Override

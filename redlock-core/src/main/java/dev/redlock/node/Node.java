@@ -24,7 +24,7 @@ public final class Node extends NodeLifecycle {
         fanOut.add(sender);
     }
 
-    /** As above for a server of a cluster, which the cluster adds to the fan-out. */
+    /** A server of a cluster, which adds it to the fan-out. */
     Node(int index, VoterAddress address, NodeContext context, FanOut fanOut, ClusterMember member) {
         super(index, address, context, fanOut, member);
         context.group().identities().add(view);

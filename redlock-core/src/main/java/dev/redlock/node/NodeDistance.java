@@ -19,7 +19,7 @@ final class NodeDistance {
 
     static final int SAMPLES_MIN = 3;
     static final long PERIOD_NS_MIN = 2_000 * NS_PER_MS;
-    /** Of the proposed timeout: replies also wait for other commands, and for lost packets. */
+    /** The proposed timeout has so many: replies also wait for other commands, and for lost packets. */
     private static final int PROPOSED_ROUND_TRIPS = 3;
 
     private final long timeoutNs;

@@ -368,7 +368,7 @@ abstract class NodeLifecycle extends Voter {
         }
     }
 
-    /** As in the handshake, a node without a readable clock does not vote if clocks are watched. It gets releases. */
+    /** A node without a readable clock does not vote if clocks are watched. It gets releases. */
     private void onClockUnreadable(String reason) {
         if (context.options().guards().clockSampleMs() > 0) {
             voteGuard.onClockUnreadable(reason);

@@ -186,7 +186,7 @@ final class SentinelGroup implements NodeConnector.Directory, SentinelLink.Liste
             view.setDirectoryProblem(problem);
         }
         if (isKnownUsed) {
-            // As a connection that lives: a failover that nobody reports is bounded in the same way.
+            // A failover that nobody reports is bounded as for a connection that lives.
             pass(known);
         } else if (asker != null) {
             NodeConnector<?> waiting = asker;

@@ -90,7 +90,7 @@ public final class FenceRule {
         if (wallUs <= 0) {
             return 0;
         }
-        // With microseconds, so that it grows faster than a resource can be granted.
+        // It has microseconds, so it grows faster than a resource can be granted.
         return seconds > VALUE_MAX >> SEED_SHIFT
                 ? VALUE_MAX
                 : (seconds << SEED_SHIFT) + (wallUs % US_PER_S << SEED_SHIFT) / US_PER_S;

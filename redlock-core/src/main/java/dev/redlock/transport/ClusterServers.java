@@ -36,7 +36,7 @@ public final class ClusterServers {
     private final Set<String> seedHosts = new HashSet<>();
     private final Set<String> seedDomains = new HashSet<>();
     private final Set<Integer> seedPorts = new HashSet<>();
-    /** As looked up so far. */
+    /** The addresses that were looked up so far. */
     private final Set<InetAddress> seedAddresses = new HashSet<>();
 
     /**

@@ -27,7 +27,7 @@ public final class SentinelAddress implements VoterAddress {
     /** They are asked one after the other. */
     static final int SENTINELS_MAX = 16;
     private static final int LENGTH_MAX = 16_384;
-    /** As the documentation of Sentinels demands; other characters would be ambiguous in their messages. */
+    /** The documentation of Sentinels demands it: other characters would be ambiguous in their messages. */
     private static final Pattern NAME = Pattern.compile("[0-9A-Za-z._-]{1,128}");
 
     private final List<NodeAddress> sentinels;

@@ -229,7 +229,7 @@ public final class CallbackExecutor {
         }
     }
 
-    /** As the loss listener of a lease, on any thread. */
+    /** Notifies in the order of the lease's functions, on any thread. */
     public void notifyLostInOrder(LeaseListener listener, Lease lease, LeaseState state) {
         executeInOrder(lease, () -> UserCallbacks.notifyLost(listener, lease, state), true);
     }

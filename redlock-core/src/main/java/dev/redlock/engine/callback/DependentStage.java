@@ -77,7 +77,7 @@ public class DependentStage<T> extends CompletableFuture<T> {
         return completeExceptionally(new CancellationException()) || isCancelled();
     }
 
-    /** As that of the superclass, whose timer is a dependent stage that nobody gives up. */
+    /** Does what the superclass does, whose timer is a dependent stage that nobody gives up. */
     @Override
     public CompletableFuture<T> orTimeout(long timeout, TimeUnit unit) {
         CompletableFuture<Void> timer = new CompletableFuture<Void>().orTimeout(timeout, unit);

@@ -37,7 +37,7 @@ public final class KeyText {
     private static final int SHOWN_LENGTH_MAX = 32;
     private static final int CRLF_BYTES = 2;
 
-    /** Of every key of the client. */
+    /** Every key of the client has it. */
     final String prefix;
     /** The name of the resource, without the prefix. */
     final String resource;
