@@ -29,6 +29,8 @@ class CommandsTest {
 
     @TempDir
     private Path folder;
+    /** The folder of the last run. */
+    private Path output;
 
     private final StringWriter out = new StringWriter();
     private final StringWriter err = new StringWriter();
@@ -72,7 +74,7 @@ class CommandsTest {
         assertTrue(out.toString().contains("FAIL: redlock, N = 1, 1000000/s: missed the rate: of 200000 cycles"),
                 out::toString);
         assertTrue(out.toString().strip().endsWith("report-FAIL.html"), out::toString);
-        try (Stream<Path> files = Files.list(folder.resolve("run"))) {
+        try (Stream<Path> files = Files.list(output)) {
             assertEquals(List.of(), files.filter(file -> !file.toString().contains("-FAIL.")).toList());
         }
     }
@@ -177,7 +179,7 @@ class CommandsTest {
         assertTrue(samples.at("/0/values/heapAfterGcBytes").asDouble() > 0, samples::toString);
         assertTrue(samples.at("/0/values/threads").asDouble() > 0, samples::toString);
         assertTrue(samples.at("/0/values/outcome.ACQUIRED").asDouble() > 0, samples::toString);
-        List<String> lines = Files.readAllLines(folder.resolve("run/samples.csv"));
+        List<String> lines = Files.readAllLines(output.resolve("samples.csv"));
         assertEquals(samples.size() + 1, lines.size());
         assertTrue(lines.get(0).startsWith("offsetMs,heapAfterGcBytes,"), lines.get(0));
         assertTrue(out.toString().contains("heapAfterGc, MB"), out::toString);
@@ -299,10 +301,11 @@ class CommandsTest {
 
     private JsonNode run(int code, String... args) throws IOException {
         List<String> all = new ArrayList<>(List.of(args));
-        all.addAll(List.of("--output", folder.resolve("run").toString()));
+        output = Files.createTempDirectory(folder, "run");
+        all.addAll(List.of("--output", output.toString()));
         int actual = Main.run(new PrintWriter(out, true), new PrintWriter(err, true), all.toArray(String[]::new));
         assertEquals(code, actual, () -> out + "\n" + err);
         String name = code == 0 ? "results.json" : "results-FAIL.json";
-        return new ObjectMapper().readTree(folder.resolve("run").resolve(name).toFile());
+        return new ObjectMapper().readTree(output.resolve(name).toFile());
     }
 }
