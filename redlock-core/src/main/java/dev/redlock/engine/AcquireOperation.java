@@ -102,14 +102,18 @@ final class AcquireOperation {
         // A send may send others first, of which one may fail and be tried again meanwhile.
         Claim outer = asking;
         asking = claim;
-        if (claim.reservation() != null && claim.key.kind == LockKind.SET) {
-            firstNodes.send(claim, mask);
-        } else if (claim.pending.lease.spec.retainNsMax > 0) {
-            scheduler.keeper.retention.ask(claim, mask);
-        } else {
-            fanOut.send(claim, kindOf(claim), 0, mask);
+        try {
+            if (claim.reservation() != null && claim.key.kind == LockKind.SET) {
+                firstNodes.send(claim, mask);
+            } else if (claim.pending.lease.spec.retainNsMax > 0) {
+                scheduler.keeper.retention.ask(claim, mask);
+            } else {
+                fanOut.send(claim, kindOf(claim), 0, mask);
+            }
+        } finally {
+            // Also if it throws: a claim that stayed here would not be decided when the pool gives it out again.
+            asking = outer;
         }
-        asking = outer;
         decide(claim);
     }
 

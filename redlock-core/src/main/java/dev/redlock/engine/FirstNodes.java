@@ -82,12 +82,16 @@ final class FirstNodes {
         // The decision follows the last send.
         Claim outer = operation.asking;
         operation.asking = claim;
-        for (long left = newVoters; left != 0; left &= left - 1) {
-            int i = Long.numberOfTrailingZeros(left);
-            boolean isSilent = services.voters[i].isSilentFor(claim);
-            operation.onNoReply(claim, i, Vote.FAILED, isSilent ? VoteFailure.SLOT_MOVED : VoteFailure.NOT_CONNECTED);
+        try {
+            for (long left = newVoters; left != 0; left &= left - 1) {
+                int i = Long.numberOfTrailingZeros(left);
+                boolean isSilent = services.voters[i].isSilentFor(claim);
+                operation.onNoReply(claim, i, Vote.FAILED,
+                        isSilent ? VoteFailure.SLOT_MOVED : VoteFailure.NOT_CONNECTED);
+            }
+        } finally {
+            operation.asking = outer;
         }
-        operation.asking = outer;
         operation.ask(claim, mask & ~newVoters);
     }
 

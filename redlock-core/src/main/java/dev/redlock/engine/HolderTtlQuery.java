@@ -82,17 +82,20 @@ final class HolderTtlQuery {
         // A send may send acquires first, of which one may ask too.
         Claim outer = asking;
         asking = claim;
-        if (isTtlKnown) {
-            askType(claim, Long.lowestOneBit(claim.round.refused()));
-        } else {
-            claim.contention().queriedMask = claim.round.refused();
-            claim.addPendingReplies(Long.bitCount(claim.contention().queriedMask));
-            services.fanOut.send(claim, CommandKind.REMAINING_TTL, 0, claim.contention().queriedMask);
+        try {
+            if (isTtlKnown) {
+                askType(claim, Long.lowestOneBit(claim.round.refused()));
+            } else {
+                claim.contention().queriedMask = claim.round.refused();
+                claim.addPendingReplies(Long.bitCount(claim.contention().queriedMask));
+                services.fanOut.send(claim, CommandKind.REMAINING_TTL, 0, claim.contention().queriedMask);
+            }
+            if (isRolledBack) {
+                releases.send(claim);
+            }
+        } finally {
+            asking = outer;
         }
-        if (isRolledBack) {
-            releases.send(claim);
-        }
-        asking = outer;
         endIfAnswered(claim);
     }
 
@@ -165,8 +168,11 @@ final class HolderTtlQuery {
         if (isTypeDue(claim)) {
             Claim outer = asking;
             asking = claim;
-            askType(claim, Long.lowestOneBit(claim.round.refused()));
-            asking = outer;
+            try {
+                askType(claim, Long.lowestOneBit(claim.round.refused()));
+            } finally {
+                asking = outer;
+            }
         }
         if (claim.contention().queriedMask == 0) {
             end(claim);
