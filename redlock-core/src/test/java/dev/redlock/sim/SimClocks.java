@@ -205,15 +205,31 @@ final class SimClocks {
         return count > nodes.length / 2;
     }
 
-    /** Returns whether no client could avoid the overlap of two leases that are valid now. */
+    /**
+     * Returns whether no client could avoid the overlap of two leases that are valid now. If all clocks have made one
+     * step, the newcomer takes it for a suspend of its own machine. Only the holder can avoid the overlap then.
+     */
     boolean isExcused(String one, long oneSinceNs, String other, long otherSinceNs) {
-        long sinceNs = Math.min(oneSinceNs, otherSinceNs);
+        boolean isOneFirst = oneSinceNs <= otherSinceNs;
+        String holder = isOneFirst ? one : other;
+        String newcomer = isOneFirst ? other : one;
+        long newcomerSinceNs = Math.max(oneSinceNs, otherSinceNs);
         for (Jump jump : jumps) {
-            if (jump.atNs >= sinceNs && !couldKnow(one, jump) && !couldKnow(other, jump)) {
+            if (jump.atNs >= Math.min(oneSinceNs, otherSinceNs) && !couldKnow(holder, jump)
+                    && (!couldKnow(newcomer, jump) || tookForSuspend(newcomer, jump, newcomerSinceNs))) {
                 return true;
             }
         }
         return isDeceived(one, otherSinceNs) || isDeceived(other, oneSinceNs);
+    }
+
+    private boolean tookForSuspend(String client, Jump jump, long beforeNs) {
+        Sight[] all = sights.get(client);
+        return all[jump.node].detections.stream()
+                .filter(each -> each.atNs >= jump.atNs)
+                .findFirst()
+                .filter(each -> isBeforeCommon(all, each, beforeNs))
+                .isPresent();
     }
 
     /** Returns whether a client had to believe the wrong uptime of a node that had lost its keys. */

@@ -68,6 +68,31 @@ class SimClocksTest {
         assertTrue(three.isRevoked("a", 2, 1_500 * MS));
     }
 
+    /** All clocks make one step: the newcomer takes it for its own suspend, and the holder has read no clock since. */
+    @Test
+    void aCommonStepIsExcusedUntilTheHolderCouldKnow() {
+        for (int stepped = 1; stepped <= 3; stepped++) {
+            SimClocks three = new SimClocks(3, MAX_TTL_MS, false);
+            for (int node = 0; node < 3; node++) {
+                three.onTimeReply("holder", node, "process", MS, 0, MS);
+                three.onTimeReply("newcomer", node, "process", MS, 0, MS);
+            }
+            for (int node = 0; node < stepped; node++) {
+                three.onStep(node, STEP_MS, 500 * MS);
+            }
+            for (int node = 0; node < 3; node++) {
+                three.onTimeReply("newcomer", node, "process", 600 * MS, node < stepped ? STEP_MS : 0, 600 * MS);
+            }
+            assertEquals(stepped == 3, three.isExcused("holder", 100 * MS, "newcomer", 800 * MS));
+            assertEquals(stepped == 3, three.isExcused("newcomer", 800 * MS, "holder", 100 * MS));
+            assertFalse(three.isExcused("newcomer", 100 * MS, "holder", 800 * MS), "its leases are shorter");
+            for (int node = 0; node < 3; node++) {
+                three.onTimeReply("holder", node, "process", 900 * MS, node < stepped ? STEP_MS : 0, 900 * MS);
+            }
+            assertFalse(three.isExcused("holder", 100 * MS, "newcomer", 800 * MS));
+        }
+    }
+
     /** A client believes a wrong uptime unless the process before replied within the longest ttl. */
     @Test
     void aWrongUptimeIsKnownFromAReplyOfTheProcessBefore() {

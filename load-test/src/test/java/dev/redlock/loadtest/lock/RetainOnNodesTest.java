@@ -30,6 +30,8 @@ class RetainOnNodesTest {
     private static final int ROUNDS = 20;
     /** A waiter that no push wakes tries again after 250 ms at the earliest. */
     private static final long WOKEN_MS_MAX = 200;
+    /** Of releases. */
+    private static final int PAUSE_MAX = 1024;
 
     private static Redlock client(RedisNodes nodes) {
         return Redlock.connect(new RedlockContext().nodes(nodes.addresses())
@@ -37,14 +39,20 @@ class RetainOnNodesTest {
                 .nodeTimeout(Duration.ofSeconds(5)));
     }
 
-    /** After a revocation some releases do not retain the lock. */
-    private static void retain(Redlock client) throws Exception {
-        Await.until("the lock is retained",
-                () -> client.acquire("orders", RETAINING).lease().release() == ReleaseOutcome.RETAINED);
+    /**
+     * After a revocation some releases do not retain the lock: one, or twice as many as after the last one if the other
+     * client could not take a ticket. That happens while no node is quick, as on a busy machine.
+     */
+    private static void retain(Redlock client) throws InterruptedException {
+        int releases = 0;
+        while (client.acquire("orders", RETAINING).lease().release() != ReleaseOutcome.RETAINED) {
+            releases++;
+            assertTrue(releases <= 2 * PAUSE_MAX, "the lock is not retained after a pause");
+        }
     }
 
     @Test
-    @Timeout(60)
+    @Timeout(300)
     void anotherClientGetsARetainedLock() throws Exception {
         try (RedisNodes nodes = RequiredNodes.start(Source.PATH, 3);
                 Redlock client = client(nodes);
