@@ -3,17 +3,11 @@ package dev.redlock.jmh;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import dev.redlock.jmh.lock.CommandCost;
-import dev.redlock.jmh.lock.CycleRun;
-import dev.redlock.jmh.lock.LoopsRun;
-import dev.redlock.jmh.lock.VersusCommit;
-import dev.redlock.jmh.lock.YardstickRun;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.Map;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import java.util.stream.Stream;
@@ -24,7 +18,7 @@ import org.openjdk.jmh.runner.options.CommandLineOptionException;
 import org.openjdk.jmh.runner.options.CommandLineOptions;
 import org.openjdk.jmh.runner.options.VerboseMode;
 
-/** Every call of this module's programs that a document shows is understood, and finds something to run. */
+/** Every call of this module's program that a document shows is understood, and finds something to run. */
 class DocsCommandsTest {
     private static final Pattern CALL = Pattern
             .compile("java -(?:jar|cp) jmh/target/jmh\\.jar(?: dev\\.redlock\\.jmh\\.([^\\s`]+))?([^`|&;#\n]*)");
@@ -39,29 +33,17 @@ class DocsCommandsTest {
                 count++;
             }
         }
-        assertTrue(count >= 4, "calls found: " + count);
+        assertTrue(count >= 1, "calls found: " + count);
     }
 
     private static void check(String program, String arguments) throws CommandLineOptionException {
         String[] words = arguments.isEmpty() ? new String[0] : arguments.split(" +");
-        if ("lock.CycleRun".equals(program)) {
-            CycleRun.commandLine().parseArgs(words);
-        } else if ("lock.LoopsRun".equals(program)) {
-            LoopsRun.commandLine().parseArgs(words);
-        } else if ("lock.CommandCost".equals(program)) {
-            CommandCost.commandLine().parseArgs(words);
-        } else if ("lock.YardstickRun".equals(program)) {
-            YardstickRun.commandLine().parseArgs(words);
-        } else if ("lock.VersusCommit".equals(program)) {
-            VersusCommit.commandLine(Map.of()).parseArgs(words);
-        } else {
-            assertTrue(program == null || "Suite".equals(program), "no such program: " + program);
-            CommandLineOptions options = new CommandLineOptions(words);
-            List<String> includes = options.getIncludes();
-            assertFalse(BenchmarkList.defaultList()
-                    .find(OutputFormatFactory.createFormatInstance(System.out, VerboseMode.SILENT), includes, List.of())
-                    .isEmpty(), () -> "no benchmark matches " + includes);
-        }
+        assertTrue(program == null || "Suite".equals(program), "no such program: " + program);
+        CommandLineOptions options = new CommandLineOptions(words);
+        List<String> includes = options.getIncludes();
+        assertFalse(BenchmarkList.defaultList()
+                .find(OutputFormatFactory.createFormatInstance(System.out, VerboseMode.SILENT), includes, List.of())
+                .isEmpty(), () -> "no benchmark matches " + includes);
     }
 
     private static List<Path> pages() throws IOException {

@@ -8,8 +8,13 @@ import dev.redlock.loadtest.cli.BuildVersion;
 import dev.redlock.loadtest.cli.Invocation;
 import dev.redlock.loadtest.cli.NodesCommand;
 import dev.redlock.loadtest.cli.PlotsCommand;
+import dev.redlock.loadtest.commit.VersusCommitCommand;
 import dev.redlock.loadtest.compare.CompareCommand;
 import dev.redlock.loadtest.compare.CompareDriverCommand;
+import dev.redlock.loadtest.cycle.CommandCostCommand;
+import dev.redlock.loadtest.cycle.CyclesCommand;
+import dev.redlock.loadtest.cycle.LoopsCommand;
+import dev.redlock.loadtest.cycle.YardstickCommand;
 import dev.redlock.loadtest.history.HistoryCommand;
 import dev.redlock.loadtest.measure.ContentionCommand;
 import dev.redlock.loadtest.measure.LatencyCommand;
@@ -39,11 +44,12 @@ import picocli.CommandLine.Spec;
 @Command(name = "load-test", mixinStandardHelpOptions = true, versionProvider = BuildVersion.class,
         subcommands = {LatencyCommand.class, ThroughputCommand.class, CompareCommand.class,
             CompareDriverCommand.class, ContentionCommand.class, RetainCommand.class, LeasesCommand.class,
-            SoakCommand.class,
+            SoakCommand.class, CyclesCommand.class, YardstickCommand.class, LoopsCommand.class,
+            CommandCostCommand.class, VersusCommitCommand.class,
             ChaosCommand.class, ChaosWorkerCommand.class, ScenariosCommand.class, NodesCommand.class,
             HistoryCommand.class, PlotsCommand.class},
         synopsisSubcommandLabel = "[latency|throughput|compare|contention|retain|leases|"
-                + "soak|chaos|scenarios|nodes|history|plots]",
+                + "soak|cycles|yardstick|loops|command-cost|versus-commit|chaos|scenarios|nodes|history|plots]",
         description = "Measures distributed locks over real Redis or Valkey nodes, and injects faults into them.",
         footerHeading = "%nWithout a command, latency is run. Every command has its own --help with examples.%n",
         exitCodeListHeading = "%nExit codes:%n", exitCodeList = {

@@ -1,8 +1,9 @@
-package dev.redlock.jmh.lock;
+package dev.redlock.loadtest.cycle;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import dev.redlock.cli.Program;
 import java.io.PrintWriter;
 import java.io.StringWriter;
 import org.junit.jupiter.api.Test;
@@ -12,13 +13,13 @@ import org.junit.jupiter.params.provider.ValueSource;
 
 /** It runs and finds its own cycles right. How much quicker two loops are is nobody's concern here. */
 @Timeout(60)
-class LoopsRunTest {
+class LoopsTest {
 
     private final StringWriter out = new StringWriter();
     private final StringWriter err = new StringWriter();
 
     private int run(String... arguments) {
-        return LoopsRun.commandLine()
+        return Program.commandLine(new LoopsCommand())
                 .setOut(new PrintWriter(out, true))
                 .setErr(new PrintWriter(err, true))
                 .execute(arguments);

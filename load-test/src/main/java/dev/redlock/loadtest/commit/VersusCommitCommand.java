@@ -1,6 +1,9 @@
-package dev.redlock.jmh.lock;
+package dev.redlock.loadtest.commit;
 
 import dev.redlock.cli.AdminClient;
+import dev.redlock.cli.ExitCodes;
+import dev.redlock.cli.Options;
+import dev.redlock.loadtest.cli.BuildVersion;
 import dev.redlock.trial.nodes.FreePorts;
 import dev.redlock.trial.nodes.RedisNode;
 import dev.redlock.trial.nodes.RedisNodes;
@@ -20,7 +23,6 @@ import java.util.concurrent.Callable;
 import java.util.stream.Collectors;
 import java.util.stream.IntStream;
 import java.util.stream.Stream;
-import picocli.CommandLine;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Option;
@@ -31,13 +33,17 @@ import picocli.CommandLine.Spec;
  *
  * @threading caller-confined
  */
-@Command(name = "versus-commit", mixinStandardHelpOptions = true, description = {
-    "Compares the speed of the working tree with that of a commit. It builds both in a temporary folder and starts "
-            + "nodes. Both clients, each in a JVM of its own with one event loop, take turns in a closed loop of "
-            + "callbacks, or of threads that block in acquire and close.",
-    "Prints the cycles per second in each of the first five seconds of a JVM, medians over the turns, and medians of "
-            + "the ratios of each turn with their range. Needs git, a JDK and /proc. Run it inside the project."})
-public final class VersusCommit implements Callable<Integer> {
+@Command(name = "versus-commit", mixinStandardHelpOptions = true, versionProvider = BuildVersion.class,
+        sortOptions = false,
+        description = {"Compares the speed of the working tree with that of a commit. It builds both in a temporary "
+                + "folder and starts nodes. Both clients, each in a JVM of its own with one event loop, take turns in "
+                + "a closed loop of callbacks, or of threads that block in acquire and close.",
+            "Prints the cycles per second in each of the first five seconds of a JVM, medians over the turns, and "
+                    + "medians of the ratios of each turn with their range. Needs git, a JDK and /proc. Run it inside "
+                    + "the project."},
+        footer = {"  load-test versus-commit", "  load-test versus-commit --commit HEAD --nodes 3 --commands AUTO/64",
+            "  load-test versus-commit --callers platform --in-flight 1,16"})
+public final class VersusCommitCommand implements Callable<Integer> {
 
     static final String TREE = "working tree";
     private static final String TURN = "turn";
@@ -50,43 +56,52 @@ public final class VersusCommit implements Callable<Integer> {
     private static final Set<String> FORMS = Set.of(CALLBACKS, "platform", "virtual");
     private static final int CURVE_SECONDS = 5;
 
-    @Option(names = "--commit", defaultValue = "d5dd110", description = "the other contender (${DEFAULT-VALUE})")
+    @Option(names = "--commit", paramLabel = "COMMIT", defaultValue = "d5dd110",
+            description = "The other contender (default: ${DEFAULT-VALUE}).")
     private String commit;
 
-    @Option(names = "--nodes", split = ",", defaultValue = "3,5", description = "node counts (${DEFAULT-VALUE})")
+    @Option(names = "--nodes", split = ",", paramLabel = "COUNT", defaultValue = "3,5",
+            description = "Node counts (default: ${DEFAULT-VALUE}).")
     private List<Integer> nodeCounts;
 
-    @Option(names = "--in-flight", split = ",", defaultValue = "64,1", description = "cycles in flight; the first "
-            + "number is that of the warm-up (${DEFAULT-VALUE})")
+    @Option(names = "--in-flight", split = ",", paramLabel = "COUNT", defaultValue = "64,1",
+            description = "Cycles in flight; the first number is that of the warm-up (default: ${DEFAULT-VALUE}).")
     private List<Integer> inFlightCounts;
 
-    @Option(names = "--callers", split = ",", defaultValue = CALLBACKS, description = "callbacks, or platform "
-            + "or virtual threads that block, of which each cycle in flight has one (${DEFAULT-VALUE})")
+    @Option(names = "--callers", split = ",", paramLabel = "FORM", defaultValue = CALLBACKS,
+            description = "callbacks, or platform or virtual threads that block, of which each cycle in flight has one "
+                    + "(default: ${DEFAULT-VALUE}).")
     private List<String> forms;
 
-    @Option(names = "--commands", split = ",", defaultValue = "AUTO/64,SCRIPTS/1", description = "command modes, each "
-            + "with the most releases in one call (${DEFAULT-VALUE})")
+    @Option(names = "--commands", split = ",", paramLabel = "MODE", defaultValue = "AUTO/64,SCRIPTS/1",
+            description = "Command modes, each with the most releases in one call (default: ${DEFAULT-VALUE}).")
     private List<String> modes;
 
-    @Option(names = "--turns", defaultValue = "5", description = "turns of each contender (${DEFAULT-VALUE})")
+    @Option(names = "--turns", paramLabel = "COUNT", defaultValue = "5",
+            description = "Turns of each contender (default: ${DEFAULT-VALUE}).")
     private int turns;
 
-    @Option(names = "--seconds", defaultValue = "3", description = "seconds of a turn (${DEFAULT-VALUE})")
+    @Option(names = "--seconds", paramLabel = "SECONDS", defaultValue = "3",
+            description = "Seconds of a turn (default: ${DEFAULT-VALUE}).")
     private double seconds;
 
-    @Option(names = "--warmup", defaultValue = "8", description = "seconds before the first turn (${DEFAULT-VALUE})")
+    @Option(names = "--warmup", paramLabel = "SECONDS", defaultValue = "8",
+            description = "Seconds before the first turn (default: ${DEFAULT-VALUE}).")
     private double warmupSeconds;
 
-    @Option(names = "--starts", defaultValue = "3", description = "JVMs of each contender that show the warm-up; the "
-            + "last one takes the turns (${DEFAULT-VALUE})")
+    @Option(names = "--starts", paramLabel = "COUNT", defaultValue = "3",
+            description = "JVMs of each contender that show the warm-up; the last one takes the turns "
+                    + "(default: ${DEFAULT-VALUE}).")
     private int starts;
 
-    @Option(names = "--floor", description = "a third contender: \"PROGRAM epoll evalsha N IN_FLIGHT SECONDS\", with "
-            + "BASE_PORT, SERVER_PIDS and WARMUP in its environment, prints its figures as CSV")
+    @Option(names = "--floor", paramLabel = "PROGRAM",
+            description = "A third contender: \"PROGRAM epoll evalsha N IN_FLIGHT SECONDS\", with BASE_PORT, "
+                    + "SERVER_PIDS and WARMUP in its environment, prints its figures as CSV.")
     private Path floor;
 
-    @Option(names = "--csv", description = "the file for the figures of each turn (default: versus-commit.csv in the "
-            + "folder for temporary files)")
+    @Option(names = "--csv", paramLabel = "FILE",
+            description = "The file for the figures of each turn (default: versus-commit.csv in the folder for "
+                    + "temporary files).")
     private Path csv = Path.of(System.getProperty("java.io.tmpdir"), "versus-commit.csv");
 
     @Spec
@@ -95,28 +110,14 @@ public final class VersusCommit implements Callable<Integer> {
     private final Map<String, String> given;
     private final List<Row> rows = new ArrayList<>();
 
-    private VersusCommit(Map<String, String> given) {
+    public VersusCommitCommand() {
+        this(Map.of());
+    }
+
+    /** @param given class paths by contender, which need no build; empty to build */
+    VersusCommitCommand(Map<String, String> given) {
         this.given = given;
         // picocli fills the other fields.
-    }
-
-    /**
-     * Runs.
-     *
-     * @param args see {@code --help}
-     */
-    public static void main(String[] args) {
-        System.exit(commandLine(Map.of()).execute(args));
-    }
-
-    /**
-     * Its command line, for parsing without running.
-     *
-     * @param given class paths by contender, which need no build; empty to build
-     * @return a new one
-     */
-    public static CommandLine commandLine(Map<String, String> given) {
-        return new CommandLine(new VersusCommit(given));
     }
 
     /**
@@ -136,12 +137,10 @@ public final class VersusCommit implements Callable<Integer> {
     @Override
     public Integer call() throws IOException {
         PrintWriter out = spec.commandLine().getOut();
-        if (turns < 1 || starts < 1 || seconds <= 0 || warmupSeconds <= 0
-                || !modes.stream().allMatch(mode -> mode.matches("[A-Z]+/[0-9]+")) || !FORMS.containsAll(forms)) {
-            throw new CommandLine.ParameterException(spec.commandLine(), "--turns and --starts are at least 1, "
-                    + "--seconds and --warmup more than 0, --commands like AUTO/64, and --callers of "
-                    + FORMS.stream().sorted().toList());
-        }
+        Options.require(spec.commandLine(), turns >= 1 && starts >= 1 && seconds > 0 && warmupSeconds > 0
+                && modes.stream().allMatch(mode -> mode.matches("[A-Z]+/[0-9]+")) && FORMS.containsAll(forms),
+                "--turns and --starts are at least 1, --seconds and --warmup more than 0, --commands like AUTO/64, and "
+                        + "--callers of " + FORMS.stream().sorted().toList());
         Map<String, String> classPaths = new LinkedHashMap<>(given);
         try (CommitBuild build = given.isEmpty() ? new CommitBuild(Path.of("")) : null) {
             if (build != null) {
@@ -155,10 +154,10 @@ public final class VersusCommit implements Callable<Integer> {
                     }
                 }
             }
-            return 0;
+            return ExitCodes.GOOD;
         } catch (IllegalStateException e) {
             out.println("FAIL: " + e.getMessage());
-            return 1;
+            return ExitCodes.FAILED;
         } finally {
             Files.write(csv, Stream.concat(Stream.of(("n,commands,in flight,contender,phase,number,"
                     + joined(COLUMNS.stream())).replace(' ', '_')), rows.stream().map(Row::toString)).toList());

@@ -1,6 +1,8 @@
-package dev.redlock.jmh.lock;
+package dev.redlock.loadtest.cycle;
 
 import dev.redlock.api.IdlePolicy;
+import dev.redlock.cli.Options;
+import dev.redlock.cli.SentinelQuestion;
 import dev.redlock.loadtest.rig.LoadPlan;
 import dev.redlock.trial.nodes.RedisCluster;
 import dev.redlock.trial.nodes.RedisNode;
@@ -14,10 +16,9 @@ import java.util.stream.IntStream;
 import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Option;
 import picocli.CommandLine.Spec;
-import picocli.CommandLine;
 
 /**
- * The options of all programs that measure cycles: nodes, load and time.
+ * The options of the commands that measure cycles: nodes, load and time.
  *
  * @threading caller-confined
  */
@@ -29,52 +30,59 @@ final class CycleOptions {
     private static final int SECONDS_MAX = 3_600;
     private static final double RATE_MAX = 1_000_000;
 
-    @Option(names = "--nodes", split = ",", description = "addresses of running nodes: host:port or unix:///path")
+    @Option(names = "--nodes", split = ",", paramLabel = "ADDRESS",
+            description = "Addresses of running nodes: host:port or unix:///path.")
     private List<String> nodes = List.of();
 
-    @Option(names = "--start", description = "start this number of nodes instead, and end them afterwards")
+    @Option(names = "--start", paramLabel = "COUNT",
+            description = "Start this number of nodes instead, and end them afterwards.")
     private int startCount;
 
-    @Option(names = "--cluster-shards", description = "start each node as a cluster of this number of masters")
+    @Option(names = "--cluster-shards", paramLabel = "COUNT",
+            description = "Start each node as a cluster of this number of masters.")
     private int clusterShards;
 
-    @Option(names = "--in-process", description = "no servers, but this number of model nodes inside each event "
-            + "loop; for cycle-run only")
+    @Option(names = "--in-process", paramLabel = "COUNT",
+            description = "No servers, but this number of model nodes inside each event loop; for cycles only.")
     private int inProcessCount;
 
-    @Option(names = "--unix-sockets", description = "connect to the started nodes over Unix sockets")
+    @Option(names = "--unix-sockets", description = "Connect to the started nodes over Unix sockets.")
     private boolean isUnix;
 
-    @Option(names = "--server-pids", split = ",", description = "processes whose CPU time counts as the servers'; "
-            + "not needed with --start")
+    @Option(names = "--server-pids", split = ",", paramLabel = "PID",
+            description = "Processes whose CPU time counts as the servers'; not needed with --start.")
     private List<Long> serverPids = List.of();
 
-    @Option(names = "--in-flight", defaultValue = "64", description = "cycles in flight, with --rate at most "
-            + "(${DEFAULT-VALUE})")
+    @Option(names = "--in-flight", paramLabel = "COUNT", defaultValue = "64",
+            description = "Cycles in flight, with --rate at most (default: ${DEFAULT-VALUE}).")
     private int inFlight;
 
-    @Option(names = "--rate", description = "open loop: start this many cycles a second, regardless of "
-            + "unfinished ones; latency counts from the intended time. Default: closed loop")
+    @Option(names = "--rate", paramLabel = "RATE",
+            description = "Open loop: start this many cycles a second, regardless of unfinished ones; latency counts "
+                    + "from the intended time (default: closed loop).")
     private double rate;
 
-    @Option(names = "--warmup", defaultValue = "8", description = "seconds before the measured time (${DEFAULT-VALUE})")
+    @Option(names = "--warmup", paramLabel = "SECONDS", defaultValue = "8",
+            description = "Seconds before the measured time (default: ${DEFAULT-VALUE}).")
     private double warmupSeconds;
 
-    @Option(names = "--seconds", defaultValue = "8", description = "measured seconds (${DEFAULT-VALUE})")
+    @Option(names = "--seconds", paramLabel = "SECONDS", defaultValue = "8",
+            description = "Measured seconds (default: ${DEFAULT-VALUE}).")
     private double seconds;
 
-    @Option(names = "--turns", description = "after the warm-up, print \"ready\", and measure once for each line of "
-            + "standard input, idle in between; its end ends the run")
+    @Option(names = "--turns", description = "After the warm-up, print \"ready\", and measure once for each line of "
+            + "standard input, idle in between; its end ends the run.")
     private boolean isInTurns;
 
-    @Option(names = "--idle", defaultValue = "BLOCK", description = "${COMPLETION-CANDIDATES}")
+    @Option(names = "--idle", paramLabel = "POLICY", defaultValue = "BLOCK",
+            description = "${COMPLETION-CANDIDATES} (default: ${DEFAULT-VALUE}).")
     private IdlePolicy idlePolicy;
 
     @Option(names = "--keys",
-            description = "prefix of the names of the resources (default: different for each run)")
+            description = "Prefix of the names of the resources (default: different for each run).")
     private String keyPrefix = String.format(Locale.ROOT, "cycle:%04x:", System.nanoTime() >>> 20 & 0xFFFF);
 
-    @Option(names = "--label", description = "first column")
+    @Option(names = "--label", description = "First column.")
     private String label;
 
     @Spec(Spec.Target.MIXEE)
@@ -93,6 +101,7 @@ final class CycleOptions {
         require(sources == 1, "give one of --nodes, --start and --in-process");
         require(inProcessCount >= 0 && inProcessCount <= RedisNodesContext.COUNT_MAX,
                 "--in-process is " + inProcessCount + ": expected 1 to " + RedisNodesContext.COUNT_MAX);
+        Options.requireParsed(spec.commandLine(), "--nodes", () -> nodes.forEach(SentinelQuestion::parse));
         require(nodes.size() == nodes.stream().distinct().count(),
                 "--nodes names a node twice: each vote has to come from a server of its own");
         require(startCount >= 0 && startCount <= RedisNodesContext.COUNT_MAX,
@@ -117,9 +126,7 @@ final class CycleOptions {
 
     /** Throws picocli's error unless the condition holds. */
     void require(boolean isRight, String message) {
-        if (!isRight) {
-            throw new CommandLine.ParameterException(spec.commandLine(), message);
-        }
+        Options.require(spec.commandLine(), isRight, message);
     }
 
     /** Starts nodes for {@code --start}. */

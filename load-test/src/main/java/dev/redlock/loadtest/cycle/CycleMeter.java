@@ -1,5 +1,6 @@
-package dev.redlock.jmh.lock;
+package dev.redlock.loadtest.cycle;
 
+import dev.redlock.cli.ExitCodes;
 import dev.redlock.loadtest.driver.LockSession;
 import dev.redlock.loadtest.result.OperationResult;
 import dev.redlock.loadtest.result.SeriesResult;
@@ -76,7 +77,7 @@ final class CycleMeter {
         }
         failures.forEach(what -> out.println("FAIL: " + label + ": " + what));
         out.flush();
-        return failures.isEmpty() ? 0 : 1;
+        return failures.isEmpty() ? ExitCodes.GOOD : ExitCodes.FAILED;
     }
 
     private List<String> measure(LockSession session, LoadPlan plan, boolean isReported)

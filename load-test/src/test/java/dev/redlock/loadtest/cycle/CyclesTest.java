@@ -1,4 +1,4 @@
-package dev.redlock.jmh.lock;
+package dev.redlock.loadtest.cycle;
 
 import static org.junit.jupiter.api.Assertions.assertArrayEquals;
 import static org.junit.jupiter.api.Assertions.assertEquals;
@@ -6,6 +6,7 @@ import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import dev.redlock.cli.AdminClient;
+import dev.redlock.cli.Program;
 import dev.redlock.trial.nodes.RedisNodes;
 import dev.redlock.trial.nodes.RedisNodesContext;
 import java.io.ByteArrayInputStream;
@@ -28,9 +29,9 @@ import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 import picocli.CommandLine;
 
-/** Both programs that measure cycles, in a short form, on real nodes. */
+/** Both commands that measure cycles, in a short form, on real nodes. */
 @Timeout(60)
-class CycleRunsTest {
+class CyclesTest {
 
     private static final Duration LIMIT = Duration.ofSeconds(10);
     private static final Pattern TOO_BUSY = Pattern
@@ -61,7 +62,9 @@ class CycleRunsTest {
         }
         arguments.addAll(List.of(more));
         InputStream turns = new ByteArrayInputStream(lines.getBytes(StandardCharsets.UTF_8));
-        CommandLine line = isYardstick ? YardstickRun.commandLine(turns) : CycleRun.commandLine(turns);
+        CommandLine line = isYardstick
+                ? Program.commandLine(new YardstickCommand(turns))
+                : Program.commandLine(new CyclesCommand(turns));
         return line.setOut(new PrintWriter(out, true)).execute(arguments.toArray(String[]::new));
     }
 
@@ -200,7 +203,7 @@ class CycleRunsTest {
 
     @Test
     void yardstickRunsOverUnixSocketsWithPlainSetAndBusySpin() {
-        assertEquals(0, unlessBusy(() -> YardstickRun.commandLine()
+        assertEquals(0, unlessBusy(() -> Program.commandLine(new YardstickCommand())
                 .setOut(new PrintWriter(out, true))
                 .execute("--start", "1", "--unix-sockets", "--commands", "set", "--idle", "busy_spin", "--in-flight",
                         "8", "--warmup", "0", "--seconds", "0.2", "--label", "one node")),
@@ -219,7 +222,7 @@ class CycleRunsTest {
         List<String> arguments = new ArrayList<>(List.of("--in-process", "3", "--warmup", "0", "--seconds",
                 "0.6"));
         arguments.addAll(List.of(more));
-        return unlessBusy(() -> CycleRun.commandLine()
+        return unlessBusy(() -> Program.commandLine(new CyclesCommand())
                 .setOut(new PrintWriter(out, true))
                 .execute(arguments.toArray(String[]::new)));
     }
@@ -244,7 +247,7 @@ class CycleRunsTest {
         "--in-process=-1"})
     void inProcessNodesRejectUnsupportedOptions(String option) {
         StringWriter err = new StringWriter();
-        CommandLine line = CycleRun.commandLine().setErr(new PrintWriter(err, true));
+        CommandLine line = Program.commandLine(new CyclesCommand()).setErr(new PrintWriter(err, true));
         String[] arguments = option.startsWith("--in-process")
                 ? new String[]{option}
                 : new String[]{"--in-process=3", option};
@@ -255,7 +258,10 @@ class CycleRunsTest {
     @Test
     void yardstickRejectsInProcessNodes() {
         StringWriter err = new StringWriter();
-        assertEquals(2, YardstickRun.commandLine().setErr(new PrintWriter(err, true)).execute("--in-process=3"),
+        assertEquals(2,
+                Program.commandLine(new YardstickCommand())
+                        .setErr(new PrintWriter(err, true))
+                        .execute("--in-process=3"),
                 err::toString);
         assertTrue(err.toString().startsWith("--in-process has no sockets"), err::toString);
     }
@@ -266,7 +272,7 @@ class CycleRunsTest {
         "--nodes=127.0.0.1:1"})
     void optionsOutOfRangeAreRejected(String option) {
         StringWriter err = new StringWriter();
-        CommandLine line = YardstickRun.commandLine().setErr(new PrintWriter(err, true));
+        CommandLine line = Program.commandLine(new YardstickCommand()).setErr(new PrintWriter(err, true));
         assertEquals(2, line.execute("--nodes", "127.0.0.1:1", option), err::toString);
         assertTrue(err.toString().startsWith("--") || err.toString().startsWith("give "), err::toString);
     }

@@ -1,8 +1,9 @@
-package dev.redlock.jmh.lock;
+package dev.redlock.loadtest.cycle;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import dev.redlock.cli.Program;
 import java.io.PrintWriter;
 import java.io.StringWriter;
 import org.junit.jupiter.api.Test;
@@ -16,7 +17,7 @@ class CommandCostTest {
     private final StringWriter out = new StringWriter();
 
     private int run(String... arguments) {
-        CommandLine program = CommandCost.commandLine();
+        CommandLine program = Program.commandLine(new CommandCostCommand());
         program.setOut(new PrintWriter(out));
         program.setErr(new PrintWriter(out));
         return program.execute(arguments);

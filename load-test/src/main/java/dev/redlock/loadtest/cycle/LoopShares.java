@@ -1,4 +1,4 @@
-package dev.redlock.jmh.lock;
+package dev.redlock.loadtest.cycle;
 
 import dev.redlock.AcquireOptions;
 import dev.redlock.Redlock;

@@ -1,4 +1,4 @@
-package dev.redlock.jmh.lock;
+package dev.redlock.loadtest.commit;
 
 import static org.junit.jupiter.api.Assertions.assertArrayEquals;
 import static org.junit.jupiter.api.Assertions.assertEquals;
@@ -6,6 +6,7 @@ import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import dev.redlock.cli.Program;
 import java.io.File;
 import java.io.IOException;
 import java.io.PrintWriter;
@@ -26,7 +27,7 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
 /** The comparison with a commit, in a short form, on real nodes. */
-@Timeout(120)
+@Timeout(300)
 class VersusCommitTest {
 
     private static final String CLASS_PATH = System.getProperty("java.class.path");
@@ -38,11 +39,13 @@ class VersusCommitTest {
     private int run(String classPath, String... more) {
         Map<String, String> classPaths = new LinkedHashMap<>();
         classPaths.put("commit", classPath);
-        classPaths.put(VersusCommit.TREE, CLASS_PATH);
+        classPaths.put(VersusCommitCommand.TREE, CLASS_PATH);
         String[] arguments = Stream.concat(Stream.of("--nodes=3", "--commands=SCRIPTS/1", "--warmup=0.1",
                 "--seconds=0.1", "--csv=" + folder.resolve("turns.csv")),
                 Stream.of(more)).toArray(String[]::new);
-        return VersusCommit.commandLine(classPaths).setOut(new PrintWriter(out, true)).execute(arguments);
+        return Program.commandLine(new VersusCommitCommand(classPaths))
+                .setOut(new PrintWriter(out, true))
+                .execute(arguments);
     }
 
     /** The rows of a phase with their figures from the cycles per second on, by load and contender. */
@@ -124,12 +127,14 @@ class VersusCommitTest {
         "--callers=fibers"})
     void optionsOutOfRangeAreRejected(String option) {
         StringWriter err = new StringWriter();
-        assertEquals(2, VersusCommit.commandLine(Map.of()).setErr(new PrintWriter(err, true)).execute(option));
+        assertEquals(2,
+                Program.commandLine(new VersusCommitCommand()).setErr(new PrintWriter(err, true)).execute(option));
         assertTrue(err.toString().startsWith("--turns and --starts"), err::toString);
     }
 
     /**
-     * A repository with the sources of this project: the build may be of a state without one.
+     * A repository with the sources of this project: the build may be of a state without one. Its commit has no
+     * driver, as the commits from before it.
      *
      * @param isFlat whether all public types are in one package, as in the first commits
      */
@@ -139,7 +144,7 @@ class VersusCommitTest {
             root = root.getParent();
         }
         for (String part : List.of("resp-codec/src/main", "redlock-core/src/main",
-                "jmh/src/main/java/dev/redlock/jmh/lock")) {
+                "load-test/src/main/java/dev/redlock/loadtest/commit")) {
             try (Stream<Path> files = Files.walk(root.resolve(part))) {
                 for (Path file : files.filter(Files::isRegularFile).toList()) {
                     String name = root.relativize(file).toString();
@@ -154,7 +159,7 @@ class VersusCommitTest {
             }
         }
         CommitBuild.git(folder, "init", "-q");
-        CommitBuild.git(folder, "add", ".");
+        CommitBuild.git(folder, "add", "resp-codec", "redlock-core");
         CommitBuild.git(folder, "-c", "user.name=test", "-c", "user.email=test@example.org", "commit", "-q", "-m",
                 "test");
     }
@@ -174,7 +179,7 @@ class VersusCommitTest {
         Path broken = folder.resolve("redlock-core/src/main/java/dev/redlock/Redlock.java");
         Files.writeString(broken, "no class");
         Path classes;
-        try (CommitBuild build = new CommitBuild(folder.resolve("jmh"))) {
+        try (CommitBuild build = new CommitBuild(folder.resolve("load-test"))) {
             String classPath = build.commit("HEAD");
             classes = Path.of(classPath.substring(0, classPath.indexOf(File.pathSeparator)));
             assertTrue(Files.exists(classes.resolve("dev/redlock/Redlock.class")));

@@ -1,4 +1,4 @@
-package dev.redlock.jmh.lock;
+package dev.redlock.loadtest.commit;
 
 import dev.redlock.AcquireOptions;
 import dev.redlock.NodeStatus;
@@ -32,9 +32,9 @@ import org.HdrHistogram.ConcurrentHistogram;
 import org.HdrHistogram.Histogram;
 
 /**
- * The client's side of {@link VersusCommit}, which compiles this source against each of two states of the project. So
- * it uses the part of the public API that both have. It reads lines with the form of the calls, the cycles in flight
- * and the seconds, runs a closed loop for each, and prints its figures. There is one event loop.
+ * The client's side of {@link VersusCommitCommand}, which compiles this source against each of two states of the
+ * project. So it uses the part of the public API that both have. It reads lines with the form of the calls, the cycles
+ * in flight and the seconds, runs a closed loop for each, and prints its figures. There is one event loop.
  *
  * @threading caller-confined; the cycles run on the event loop, or in threads of their own
  */

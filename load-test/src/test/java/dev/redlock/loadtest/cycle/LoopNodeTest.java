@@ -1,4 +1,4 @@
-package dev.redlock.jmh.lock;
+package dev.redlock.loadtest.cycle;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;

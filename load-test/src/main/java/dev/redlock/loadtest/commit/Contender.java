@@ -1,4 +1,4 @@
-package dev.redlock.jmh.lock;
+package dev.redlock.loadtest.commit;
 
 import dev.redlock.cli.AdminClient;
 import java.io.IOException;
@@ -9,7 +9,7 @@ import java.util.List;
 import java.util.stream.IntStream;
 
 /**
- * A program that {@link VersusCommit} measures.
+ * A program that {@link VersusCommitCommand} measures.
  *
  * @threading caller-confined
  */

@@ -1,6 +1,7 @@
-package dev.redlock.jmh.lock;
+package dev.redlock.loadtest.cycle;
 
 import dev.redlock.api.IdlePolicy;
+import dev.redlock.loadtest.cli.BuildVersion;
 import java.io.IOException;
 import java.io.InputStream;
 import java.util.Locale;
@@ -10,19 +11,21 @@ import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Option;
 import picocli.CommandLine.Spec;
-import picocli.CommandLine;
 
 /**
- * The yardstick for {@link CycleRun}: the same cycles over bare sockets with the minimum of work. It sends the nodes
- * the same commands, byte for byte except for the tokens.
+ * The yardstick for {@link CyclesCommand}: the same cycles over bare sockets with the minimum of work. It sends the
+ * nodes the same commands, byte for byte except for the tokens.
  *
  * @threading caller-confined
  */
-@Command(name = "yardstick-run", mixinStandardHelpOptions = true, description = {
-    "Lock cycles over bare sockets: the lower bound for a Java client. It sends the same commands as cycle-run "
-            + "with --commands scripts (or native) --release-batch 1, and measures and prints in the same way.",
-    "A rejected acquire, or a node that does not vote, fails the run."})
-public final class YardstickRun implements Callable<Integer> {
+@Command(name = "yardstick", mixinStandardHelpOptions = true, versionProvider = BuildVersion.class,
+        sortOptions = false,
+        description = {"Measures lock cycles over bare sockets: the lower bound for a Java client. It sends the same "
+                + "commands as cycles with --commands scripts (or native) --release-batch 1, and measures and prints "
+                + "in the same way.",
+            "A rejected acquire, or a node that does not vote, fails the run."},
+        footer = {"  load-test yardstick --start 5 --in-flight 64", "  load-test yardstick --start 3 --commands set"})
+public final class YardstickCommand implements Callable<Integer> {
 
     /**
      * The command that acquires. Both release by the script.
@@ -39,7 +42,8 @@ public final class YardstickRun implements Callable<Integer> {
     @Mixin
     private CycleOptions options;
 
-    @Option(names = "--commands", defaultValue = "SCRIPTS", description = "${COMPLETION-CANDIDATES}")
+    @Option(names = "--commands", paramLabel = "COMMANDS", defaultValue = "SCRIPTS",
+            description = "${COMPLETION-CANDIDATES} (default: ${DEFAULT-VALUE}).")
     private Commands commands;
 
     @Spec
@@ -47,31 +51,13 @@ public final class YardstickRun implements Callable<Integer> {
 
     private final InputStream turns;
 
-    YardstickRun(InputStream turns) {
+    public YardstickCommand() {
+        this(System.in);
+    }
+
+    YardstickCommand(InputStream turns) {
         this.turns = turns;
         // picocli fills the other fields.
-    }
-
-    /**
-     * Runs.
-     *
-     * @param args see {@code --help}
-     */
-    public static void main(String[] args) {
-        System.exit(commandLine().execute(args));
-    }
-
-    /**
-     * Its command line, for parsing without running.
-     *
-     * @return a new one
-     */
-    public static CommandLine commandLine() {
-        return commandLine(System.in);
-    }
-
-    static CommandLine commandLine(InputStream turns) {
-        return new CommandLine(new YardstickRun(turns)).setCaseInsensitiveEnumValuesAllowed(true);
     }
 
     @Override

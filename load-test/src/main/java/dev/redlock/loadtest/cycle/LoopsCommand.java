@@ -1,9 +1,11 @@
-package dev.redlock.jmh.lock;
+package dev.redlock.loadtest.cycle;
 
 import dev.redlock.LoopClient;
 import dev.redlock.RedlockContext;
 import dev.redlock.api.CommandMode;
 import dev.redlock.api.RestartGuardMode;
+import dev.redlock.cli.ExitCodes;
+import dev.redlock.loadtest.cli.BuildVersion;
 import dev.redlock.loadtest.driver.ApiForm;
 import dev.redlock.loadtest.driver.LockSession;
 import dev.redlock.loadtest.driver.RedlockDriver;
@@ -35,13 +37,14 @@ import picocli.CommandLine;
  *
  * @threading caller-confined
  */
-@Command(name = "loops-run", mixinStandardHelpOptions = true, description = {
-    "Closed loops of lock cycles on the event loops of one client, one by one and all at once, in turns, on model "
-            + "nodes inside the loops. As many clients with a loop each take turns with them: the baseline. It needs "
-            + "as many idle cores as loops.",
-    "Prints cycles per second and CPU time of the loops per cycle of one loop, of all loops of the client, and of the "
-            + "clients apart, and their ratios to one loop."})
-public final class LoopsRun implements Callable<Integer> {
+@Command(name = "loops", mixinStandardHelpOptions = true, versionProvider = BuildVersion.class, sortOptions = false,
+        description = {"Measures whether the event loops of one client delay each other: closed loops of lock cycles, "
+                + "one by one and all at once, in turns, on model nodes inside the loops. As many clients with a loop "
+                + "each take turns with them: the baseline. It needs as many idle cores as loops.",
+            "Prints cycles per second and CPU time of the loops per cycle of one loop, of all loops of the client, and "
+                    + "of the clients apart, and their ratios to one loop."},
+        footer = {"  load-test loops --warmup 12", "  load-test loops --loops 4 --in-flight 16"})
+public final class LoopsCommand implements Callable<Integer> {
 
     private static final CostMeter.Scope SCOPE = new CostMeter.Scope("redlock-", List.of());
     private static final Duration SETTLE = Duration.ofMillis(50);
@@ -49,30 +52,36 @@ public final class LoopsRun implements Callable<Integer> {
     private static final int NODES_MAX = 63;
     private static final int IN_FLIGHT_MAX = 1024;
 
-    @Option(names = "--in-process", defaultValue = "3", description = "model nodes inside each loop (${DEFAULT-VALUE})")
+    @Option(names = "--in-process", paramLabel = "COUNT", defaultValue = "3",
+            description = "Model nodes inside each loop (default: ${DEFAULT-VALUE}).")
     private int nodeCount;
 
-    @Option(names = "--loops", defaultValue = "2", description = "event loops (${DEFAULT-VALUE})")
+    @Option(names = "--loops", paramLabel = "COUNT", defaultValue = "2",
+            description = "Event loops (default: ${DEFAULT-VALUE}).")
     private int loops;
 
-    @Option(names = "--in-flight", defaultValue = "64", description = "cycles in flight on each loop "
-            + "(${DEFAULT-VALUE})")
+    @Option(names = "--in-flight", paramLabel = "COUNT", defaultValue = "64",
+            description = "Cycles in flight on each loop (default: ${DEFAULT-VALUE}).")
     private int inFlight;
 
-    @Option(names = "--commands", defaultValue = "AUTO", description = "${COMPLETION-CANDIDATES}")
+    @Option(names = "--commands", paramLabel = "MODE", defaultValue = "AUTO",
+            description = "${COMPLETION-CANDIDATES} (default: ${DEFAULT-VALUE}).")
     private CommandMode commands;
 
-    @Option(names = "--release-batch", defaultValue = "64", description = "releases in one script call, at most")
+    @Option(names = "--release-batch", paramLabel = "COUNT", defaultValue = "64",
+            description = "Releases in one script call, at most (default: ${DEFAULT-VALUE}).")
     private int releaseBatchMax;
 
-    @Option(names = "--warmup", defaultValue = "10", description = "seconds of all loops at once before the first turn "
-            + "(${DEFAULT-VALUE})")
+    @Option(names = "--warmup", paramLabel = "SECONDS", defaultValue = "10",
+            description = "Seconds of all loops at once before the first turn (default: ${DEFAULT-VALUE}).")
     private double warmupSeconds;
 
-    @Option(names = "--seconds", defaultValue = "0.5", description = "seconds of each turn (${DEFAULT-VALUE})")
+    @Option(names = "--seconds", paramLabel = "SECONDS", defaultValue = "0.5",
+            description = "Seconds of each turn (default: ${DEFAULT-VALUE}).")
     private double seconds;
 
-    @Option(names = "--repetitions", defaultValue = "5", description = "turns of each loop (${DEFAULT-VALUE})")
+    @Option(names = "--repetitions", paramLabel = "COUNT", defaultValue = "5",
+            description = "Turns of each loop (default: ${DEFAULT-VALUE}).")
     private int repetitions;
 
     @Spec
@@ -81,28 +90,6 @@ public final class LoopsRun implements Callable<Integer> {
     private final List<String> failures = new ArrayList<>();
     private final List<LostVotes> votes = new ArrayList<>();
     private final List<LoopTransport> transports = new ArrayList<>();
-
-    LoopsRun() {
-        // picocli fills the fields.
-    }
-
-    /**
-     * Runs.
-     *
-     * @param args see {@code --help}
-     */
-    public static void main(String[] args) {
-        System.exit(commandLine().execute(args));
-    }
-
-    /**
-     * Its command line, for parsing without running.
-     *
-     * @return a new one
-     */
-    public static CommandLine commandLine() {
-        return new CommandLine(new LoopsRun()).setCaseInsensitiveEnumValuesAllowed(true);
-    }
 
     @Override
     public Integer call() throws IOException, InterruptedException {
@@ -119,7 +106,7 @@ public final class LoopsRun implements Callable<Integer> {
         checkNodes();
         failures.stream().distinct().limit(3).forEach(what -> out.println("FAIL: " + what));
         out.flush();
-        return failures.isEmpty() ? 0 : 1;
+        return failures.isEmpty() ? ExitCodes.GOOD : ExitCodes.FAILED;
     }
 
     private void check() {
@@ -231,13 +218,13 @@ public final class LoopsRun implements Callable<Integer> {
         for (LoopClient client : clients) {
             sessions.add(session(client));
         }
-        return new LoopLoad(sessions, IntStream.range(0, loops * inFlight).mapToObj(LoopsRun::resource).toList());
+        return new LoopLoad(sessions, IntStream.range(0, loops * inFlight).mapToObj(LoopsCommand::resource).toList());
     }
 
     /** The load of each loop of a client. */
     private List<LoopLoad> loads(LoopClient client) throws IOException, InterruptedException {
         List<LockSession> sessions = List.of(session(client));
-        return LoopShares.of(client.redlock(), loops, inFlight, LoopsRun::resource)
+        return LoopShares.of(client.redlock(), loops, inFlight, LoopsCommand::resource)
                 .stream()
                 .map(names -> new LoopLoad(sessions, names))
                 .toList();

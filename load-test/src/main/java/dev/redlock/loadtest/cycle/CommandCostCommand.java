@@ -1,6 +1,9 @@
-package dev.redlock.jmh.lock;
+package dev.redlock.loadtest.cycle;
 
 import dev.redlock.cli.AdminClient;
+import dev.redlock.cli.ExitCodes;
+import dev.redlock.cli.Options;
+import dev.redlock.loadtest.cli.BuildVersion;
 import dev.redlock.loadtest.rig.CostMeter;
 import dev.redlock.transport.NodeAddress;
 import dev.redlock.trial.nodes.RedisNode;
@@ -34,10 +37,12 @@ import picocli.CommandLine.Spec;
  *
  * @threading caller-confined
  */
-@Command(name = "command-cost", mixinStandardHelpOptions = true, description = {
-    "CPU time of a lock on a server, for each form of the commands. Starts one node, sends pipelines of 64 locks, "
-            + "and ends the node. Needs /proc."})
-public final class CommandCost implements Callable<Integer> {
+@Command(name = "command-cost", mixinStandardHelpOptions = true, versionProvider = BuildVersion.class,
+        sortOptions = false,
+        description = "Measures the CPU time of a lock on a server, for each form of the commands. Starts one node, "
+                + "sends pipelines of 64 locks, and ends the node. Needs /proc.",
+        footer = {"  load-test command-cost", "  load-test command-cost --repetitions 9 --locks 32000"})
+public final class CommandCostCommand implements Callable<Integer> {
 
     private static final int LOCKS_PER_PIPELINE = 64;
     private static final int LOCKS_MAX = 1_000_000;
@@ -57,11 +62,12 @@ public final class CommandCost implements Callable<Integer> {
         NOTHING, COUNTERS, LOCKS, LOCKS_AND_COUNTERS
     }
 
-    @Option(names = "--locks", defaultValue = "64000", description = "locks of each measurement (${DEFAULT-VALUE})")
+    @Option(names = "--locks", paramLabel = "COUNT", defaultValue = "64000",
+            description = "Locks of each measurement (default: ${DEFAULT-VALUE}).")
     private int locks;
 
-    @Option(names = "--repetitions", defaultValue = "5", description = "of each form, taking turns "
-            + "(${DEFAULT-VALUE})")
+    @Option(names = "--repetitions", paramLabel = "COUNT", defaultValue = "5",
+            description = "Measurements of each form, which take turns (default: ${DEFAULT-VALUE}).")
     private int repetitions;
 
     @Spec
@@ -71,38 +77,12 @@ public final class CommandCost implements Callable<Integer> {
     private Socket socket;
     private long pid;
 
-    CommandCost() {
-        // picocli fills the fields.
-    }
-
-    /**
-     * Runs.
-     *
-     * @param args see {@code --help}
-     */
-    public static void main(String[] args) {
-        System.exit(commandLine().execute(args));
-    }
-
-    /**
-     * Its command line, for parsing without running.
-     *
-     * @return a new one
-     */
-    public static CommandLine commandLine() {
-        return new CommandLine(new CommandCost());
-    }
-
     @Override
     public Integer call() throws IOException {
-        if (locks < LOCKS_PER_PIPELINE || locks > LOCKS_MAX || locks % LOCKS_PER_PIPELINE != 0) {
-            throw new CommandLine.ParameterException(spec.commandLine(), "--locks is " + locks
-                    + ": expected a multiple of " + LOCKS_PER_PIPELINE + " up to " + LOCKS_MAX);
-        }
-        if (repetitions < 1) {
-            throw new CommandLine.ParameterException(spec.commandLine(),
-                    "--repetitions is " + repetitions + ": expected at least 1");
-        }
+        CommandLine line = spec.commandLine();
+        Options.require(line, locks >= LOCKS_PER_PIPELINE && locks <= LOCKS_MAX && locks % LOCKS_PER_PIPELINE == 0,
+                "--locks is " + locks + ": expected a multiple of " + LOCKS_PER_PIPELINE + " up to " + LOCKS_MAX);
+        Options.require(line, repetitions >= 1, "--repetitions is " + repetitions + ": expected at least 1");
         try (RedisNodes nodes = RedisNodes.start(new RedisNodesContext().count(1));
                 AdminClient connected = nodes.node(0).connect()) {
             RedisNode node = nodes.node(0);
@@ -112,10 +92,10 @@ public final class CommandCost implements Callable<Integer> {
             try (Socket opened = new Socket(address.host(), address.port())) {
                 opened.setTcpNoDelay(true);
                 socket = opened;
-                report(spec.commandLine().getOut());
+                report(line.getOut());
             }
         }
-        return 0;
+        return ExitCodes.GOOD;
     }
 
     private void report(PrintWriter out) throws IOException {

@@ -1,4 +1,4 @@
-package dev.redlock.jmh.lock;
+package dev.redlock.loadtest.cycle;
 
 import dev.redlock.LoopClient;
 import dev.redlock.Redlock;
@@ -7,6 +7,8 @@ import dev.redlock.RedlockMetrics;
 import dev.redlock.api.CommandMode;
 import dev.redlock.api.RestartGuardMode;
 import dev.redlock.api.TransportKind;
+import dev.redlock.cli.ExitCodes;
+import dev.redlock.loadtest.cli.BuildVersion;
 import dev.redlock.loadtest.driver.ApiForm;
 import dev.redlock.loadtest.driver.LockSession;
 import dev.redlock.loadtest.driver.RedlockDriver;
@@ -24,20 +26,23 @@ import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Option;
 import picocli.CommandLine.Spec;
-import picocli.CommandLine;
 
 /**
  * Runs cycles of {@code redlock-core} for a given time and prints one line of figures, for a comparison with {@link
- * YardstickRun}, which does the same over bare sockets. It audits nothing, so that the CPU time is that of the client.
+ * YardstickCommand}, which does the same over bare sockets. It audits nothing, so that the CPU time is that of the
+ * client.
  *
  * @threading caller-confined
  */
-@Command(name = "cycle-run", mixinStandardHelpOptions = true, description = {
-    "Lock cycles on nodes: a closed loop, or with --rate an open one, started by a thread outside the client. An "
-            + "unexpected outcome, or a node that does not vote, fails the run.",
-    "With --in-process no bytes leave the process: this measures the client alone, and whether its loops delay "
-            + "each other."})
-public final class CycleRun implements Callable<Integer> {
+@Command(name = "cycles", mixinStandardHelpOptions = true, versionProvider = BuildVersion.class, sortOptions = false,
+        description = {"Measures lock cycles of one client: a closed loop, or with --rate an open one, started by a "
+                + "thread outside the client. An unexpected outcome, or a node that does not vote, fails the run.",
+            "With --in-process no bytes leave the process: this measures the client alone, and whether its loops delay "
+                    + "each other."},
+        footer = {"  load-test cycles --start 5 --in-flight 64",
+            "  load-test cycles --start 5 --rate 10000",
+            "  load-test cycles --in-process 3 --loops 2"})
+public final class CyclesCommand implements Callable<Integer> {
 
     private static final String LOOP_NAME_PREFIX = "redlock-";
     private static final int CONNECT_LIMIT_MS = 10_000;
@@ -45,32 +50,37 @@ public final class CycleRun implements Callable<Integer> {
     @Mixin
     private CycleOptions options;
 
-    @Option(names = "--transport", defaultValue = "AUTO", description = "${COMPLETION-CANDIDATES}")
+    @Option(names = "--transport", paramLabel = "KIND", defaultValue = "AUTO",
+            description = "${COMPLETION-CANDIDATES} (default: ${DEFAULT-VALUE}).")
     private TransportKind transport;
 
-    @Option(names = "--commands", defaultValue = "AUTO", description = "${COMPLETION-CANDIDATES}")
+    @Option(names = "--commands", paramLabel = "MODE", defaultValue = "AUTO",
+            description = "${COMPLETION-CANDIDATES} (default: ${DEFAULT-VALUE}).")
     private CommandMode commands;
 
-    @Option(names = "--release-batch", defaultValue = "64", description = "releases in one script call, at most")
+    @Option(names = "--release-batch", paramLabel = "COUNT", defaultValue = "64",
+            description = "Releases in one script call, at most (default: ${DEFAULT-VALUE}).")
     private int releaseBatchMax;
 
-    @Option(names = "--loops", defaultValue = "1", description = "event loops; each gets its share of the cycles in "
-            + "flight (${DEFAULT-VALUE})")
+    @Option(names = "--loops", paramLabel = "COUNT", defaultValue = "1",
+            description = "Event loops. Each gets its share of the cycles in flight (default: ${DEFAULT-VALUE}).")
     private int loops;
 
-    @Option(names = "--blocking", description = "one thread per cycle in flight, blocking form")
+    @Option(names = "--blocking", description = "One thread per cycle in flight, blocking form.")
     private boolean isBlocking;
 
-    @Option(names = "--fenced", description = "with fencing tokens")
+    @Option(names = "--fenced", description = "With fencing tokens.")
     private boolean isFenced;
 
-    @Option(names = "--spin-us", defaultValue = "0", description = "how long a blocked caller spins (${DEFAULT-VALUE})")
+    @Option(names = "--spin-us", paramLabel = "MICROSECONDS", defaultValue = "0",
+            description = "How long a blocked caller spins (default: ${DEFAULT-VALUE}).")
     private int spinMicroseconds;
 
-    @Option(names = "--flight-recorder", description = "events that the flight recorder keeps; 0 switches it off")
+    @Option(names = "--flight-recorder", paramLabel = "COUNT",
+            description = "Events that the flight recorder keeps; 0 switches it off.")
     private Integer flightRecorderEvents;
 
-    @Option(names = "--metrics", description = "with the meters of Micrometer, which nobody reads meanwhile")
+    @Option(names = "--metrics", description = "With the meters of Micrometer, which nobody reads meanwhile.")
     private boolean hasMetrics;
 
     @Spec
@@ -78,31 +88,13 @@ public final class CycleRun implements Callable<Integer> {
 
     private final InputStream turns;
 
-    CycleRun(InputStream turns) {
+    public CyclesCommand() {
+        this(System.in);
+    }
+
+    CyclesCommand(InputStream turns) {
         this.turns = turns;
         // picocli fills the other fields.
-    }
-
-    /**
-     * Runs.
-     *
-     * @param args see {@code --help}
-     */
-    public static void main(String[] args) {
-        System.exit(commandLine().execute(args));
-    }
-
-    /**
-     * Its command line, for parsing without running.
-     *
-     * @return a new one
-     */
-    public static CommandLine commandLine() {
-        return commandLine(System.in);
-    }
-
-    static CommandLine commandLine(InputStream turns) {
-        return new CommandLine(new CycleRun(turns)).setCaseInsensitiveEnumValuesAllowed(true);
     }
 
     @Override
@@ -164,7 +156,7 @@ public final class CycleRun implements Callable<Integer> {
         if (left > 0) {
             spec.commandLine().getOut().println("FAIL: " + left + " locks are left on the nodes");
         }
-        return left > 0 ? 1 : code;
+        return left > 0 ? ExitCodes.FAILED : code;
     }
 
     private RedlockContext context() {

@@ -1,4 +1,4 @@
-package dev.redlock.jmh.lock;
+package dev.redlock.loadtest.commit;
 
 import dev.redlock.trial.nodes.TemporaryFolders;
 import java.io.ByteArrayOutputStream;
@@ -13,7 +13,7 @@ import java.util.stream.Stream;
 import javax.tools.ToolProvider;
 
 /**
- * Compiles states of the project for {@link VersusCommit} in a temporary folder: {@code resp-codec},
+ * Compiles states of the project for {@link VersusCommitCommand} in a temporary folder: {@code resp-codec},
  * {@code redlock-core} and the {@link CommitDriver}. The libraries are those of this program, so it needs neither Maven
  * nor a network, and a difference of two states is one of the project.
  *
@@ -21,7 +21,7 @@ import javax.tools.ToolProvider;
  */
 final class CommitBuild implements AutoCloseable {
 
-    private static final String DRIVER = "jmh/src/main/java/" + CommitDriver.class.getName().replace('.', '/')
+    private static final String DRIVER = "load-test/src/main/java/" + CommitDriver.class.getName().replace('.', '/')
             + ".java";
 
     private final Path root;
