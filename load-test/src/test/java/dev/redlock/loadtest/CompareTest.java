@@ -27,7 +27,7 @@ import org.junit.jupiter.api.io.TempDir;
 
 /** The compare command, short, on real nodes. */
 class CompareTest {
-    private static final String[] SHORT = {"--duration", "200ms", "--warmup", "50ms", "--jvm-warmup", "50ms"};
+    private static final String[] SHORT = {"--duration", "1s", "--warmup", "50ms", "--jvm-warmup", "50ms"};
 
     private final StringWriter out = new StringWriter();
     private final StringWriter err = new StringWriter();
