@@ -32,7 +32,7 @@ final class AcquireOperation {
     private final Voter[] voters;
     private final CommandMode commandMode;
     private final boolean isThrifty;
-    final FirstNodes firstNodes;
+    final PartialRound partialRound;
     /** Its commands are being sent to the nodes: the round waits for the last send before it decides. */
     Claim asking;
 
@@ -48,7 +48,7 @@ final class AcquireOperation {
         this.voters = services.voters;
         this.commandMode = services.config.attempts().commandMode();
         this.isThrifty = services.config.attempts().isThrifty();
-        this.firstNodes = new FirstNodes(services, scheduler, this);
+        this.partialRound = new PartialRound(services, scheduler, this);
     }
 
     /**
@@ -57,17 +57,13 @@ final class AcquireOperation {
     void start(PendingAcquire pending, LockKey key) {
         LeaseHandle lease = pending.lease;
         Claim claim = claims.take();
-        claim.phase = Claim.Phase.ACQUIRING;
-        claim.pending = pending;
-        claim.key = key;
-        claim.ttlMs = lease.spec.ttlMs;
+        claim.beginAcquire(pending, key);
         claim.isWakeUpWanted = pending.plan != PendingAcquire.Plan.UNCONTENDED
                 && scheduler.registrations.isPossible(pending);
         // Readers always run a script, whose refusal has the ttl.
         claim.isRemainingTtlWanted = claim.isWakeUpWanted || key.kind == LockKind.READ || isRemainingTtlWanted(lease);
-        pending.claim = claim;
         if (lease.spec.isFenced) {
-            claim.guest = scheduler.fencing.take(claim);
+            claim.fenceOrSearch = scheduler.fencing.take(claim);
         }
         // t1: read before the first byte goes to a socket.
         long t1Ns = clock.nanoTime();
@@ -81,7 +77,7 @@ final class AcquireOperation {
             telemetry.onAcquireStarted(pending, t1Ns);
         }
         if (isThrifty || pending.plan != PendingAcquire.Plan.UNCONTENDED) {
-            firstNodes.ask(claim, t1Ns);
+            partialRound.ask(claim, t1Ns);
         } else {
             askAll(claim, t1Ns);
         }
@@ -96,15 +92,14 @@ final class AcquireOperation {
 
     /** Sends the acquire to nodes. The decision waits for the last send: a rollback has the result of each. */
     void ask(Claim claim, long mask) {
-        claim.askedMask |= mask;
-        claim.possibleHolderMask |= mask;
+        claim.addAsked(mask);
         claim.addPendingReplies(Long.bitCount(mask));
         // A send may send others first, of which one may fail and be tried again meanwhile.
         Claim outer = asking;
         asking = claim;
         try {
             if (claim.reservation() != null && claim.key.kind == LockKind.SET) {
-                firstNodes.send(claim, mask);
+                partialRound.send(claim, mask);
             } else if (claim.pending.lease.spec.retainNsMax > 0) {
                 scheduler.keeper.retention.ask(claim, mask);
             } else {
@@ -121,8 +116,8 @@ final class AcquireOperation {
     static CommandKind kindOf(Claim claim) {
         boolean isForCoordinator = claim.isCoordinatorAskedToWait()
                 && claim.pending.lease.key.kind == LockKind.PLAIN;
-        if (claim.guest != null) {
-            return claim.guest.acquireKind(isForCoordinator);
+        if (claim.fenceOrSearch != null) {
+            return claim.fenceOrSearch.acquireKind(isForCoordinator);
         }
         return isForCoordinator ? CommandKind.ACQUIRE_WITH_TICKET : CommandKind.ACQUIRE;
     }
@@ -133,8 +128,8 @@ final class AcquireOperation {
 
     void onReply(Claim claim, int nodeIndex, long value) {
         noteAnswer(nodeIndex);
-        if (claim.guest != null) {
-            claim.guest.onAnswer(nodeIndex, value);
+        if (claim.fenceOrSearch != null) {
+            claim.fenceOrSearch.onAnswer(nodeIndex, value);
         }
         if (value > 0) {
             onGrant(claim, nodeIndex, value);
@@ -148,7 +143,7 @@ final class AcquireOperation {
     /** Only a thrifty client waits for some nodes first, so only there a node can be late. */
     private void noteAnswer(int nodeIndex) {
         if (isThrifty) {
-            services.firstVoters.onAnswered(nodeIndex);
+            services.thriftyQuorum.onAnswered(nodeIndex);
         }
     }
 
@@ -165,7 +160,7 @@ final class AcquireOperation {
         if (claim.phase == Claim.Phase.ACQUIRING && claim.pending.isReserving()) {
             scheduler.reservations.onGrant(claim, nodeIndex);
         }
-        if (claim.guest != null && !claim.guest.onGrant(nodeIndex, value)) {
+        if (claim.fenceOrSearch != null && !claim.fenceOrSearch.onGrant(nodeIndex, value)) {
             onGrantRejected(claim, nodeIndex, value);
         } else if (fanOut.isVoting(nodeIndex) || voters[nodeIndex].isGrantCounted(claim)) {
             vote(claim, nodeIndex, Vote.GRANTED, VoteFailure.NONE);
@@ -174,13 +169,13 @@ final class AcquireOperation {
         }
     }
 
-    /** The guest cannot use the grant. The node has set the key, so it still gets the release. */
+    /** The fence cannot use the grant. The node has set the key, so it still gets the release. */
     private void onGrantRejected(Claim claim, int nodeIndex, long value) {
         if (claim.phase == Claim.Phase.ACQUIRING) {
             claim.recordFailure(nodeIndex, VoteFailure.FENCE_OUT_OF_RANGE);
         }
         vote(claim, nodeIndex, Vote.UNKNOWN, VoteFailure.FENCE_OUT_OF_RANGE);
-        claim.guest.onGrantRejected(nodeIndex, value);
+        claim.fenceOrSearch.onGrantRejected(nodeIndex, value);
     }
 
     /** After a clock jump of the node, the granted key may have expired early. */
@@ -195,8 +190,8 @@ final class AcquireOperation {
         noteAnswer(nodeIndex);
         if (vote == Vote.FAILED) {
             recordNotHeld(claim, nodeIndex);
-            if (claim.guest != null) {
-                claim.guest.onNotExecuted(nodeIndex);
+            if (claim.fenceOrSearch != null) {
+                claim.fenceOrSearch.onNotExecuted(nodeIndex);
             }
         }
         if (claim.phase == Claim.Phase.ACQUIRING) {
@@ -208,7 +203,7 @@ final class AcquireOperation {
     /** The acquire did not set the key, but a later extension may have. */
     private static void recordNotHeld(Claim claim, int nodeIndex) {
         if (claim.extension == null || claim.extension.sequence == 0) {
-            claim.possibleHolderMask &= ~(1L << nodeIndex);
+            claim.removePossibleHolder(nodeIndex);
         }
     }
 
@@ -221,7 +216,7 @@ final class AcquireOperation {
             // A late vote does not change the decision, but a late grant adds a holder.
             claim.round.onLateVote(nodeIndex, vote);
             if (vote == Vote.GRANTED && !isExtended(claim)) {
-                claim.holderMask |= 1L << nodeIndex;
+                claim.addHolders(1L << nodeIndex);
             }
         }
         // Otherwise, the release follows on the same connection and undoes a late grant.
@@ -246,12 +241,12 @@ final class AcquireOperation {
         switch (claim.round.decision()) {
             case OPEN -> {
                 if (isPartlyAsked(claim)) {
-                    firstNodes.onVote(claim);
+                    partialRound.onVote(claim);
                 }
                 // Otherwise, wait for more votes or the timeout.
             }
             case WON -> {
-                if (claim.guest == null || claim.guest.onQuorum()) {
+                if (claim.fenceOrSearch == null || claim.fenceOrSearch.onQuorum()) {
                     succeed(claim);
                 }
             }
@@ -260,7 +255,7 @@ final class AcquireOperation {
         }
     }
 
-    /** A quorum has granted and any guest is ready: succeeds if enough validity is left. */
+    /** A quorum has granted and the fence, if there is one, is ready: succeeds if enough validity is left. */
     void succeed(Claim claim) {
         // t2: read again, so that a pause of this thread after the reply reduces the validity.
         long t2Ns = clock.nanoTime();
@@ -276,14 +271,12 @@ final class AcquireOperation {
         PendingAcquire pending = claim.pending;
         timers.stop(claim.roundTimer);
         if (isPartlyAsked(claim)) {
-            services.firstVoters.onInTime(claim.askedMask);
+            services.thriftyQuorum.onInTime(claim.askedMask);
         }
-        claim.pending = null;
-        claim.phase = Claim.Phase.HELD;
-        claim.holderMask = claim.round.granted();
+        claim.hold();
         pending.lease.recordVotes(claim);
-        if (claim.guest != null) {
-            pending.lease.fencingToken = claim.guest.token();
+        if (claim.fenceOrSearch != null) {
+            pending.lease.fencingToken = claim.fenceOrSearch.token();
         }
         telemetry.onAcquired(claim, t2Ns);
         scheduler.onAcquired(pending, claim, claim.startNs(pending.lease), t2Ns);

@@ -21,7 +21,7 @@ final class AcquireScheduler implements Waiters {
     final AcquireOperation operation;
     final PermitOperation permits;
     final Reservations reservations;
-    final HolderTtlQuery holderQuery;
+    final HolderQuery holderQuery;
     final Fencing fencing;
     final Retries retries;
     private final LoopServices services;
@@ -44,7 +44,7 @@ final class AcquireScheduler implements Waiters {
         this.operation = new AcquireOperation(services, claims, this);
         this.permits = new PermitOperation(services, claims, this, random);
         this.reservations = new Reservations(services, claims, releases);
-        this.holderQuery = new HolderTtlQuery(services, claims, releases, this);
+        this.holderQuery = new HolderQuery(services, claims, releases, this);
         this.fencing = new Fencing(services, this);
         this.queues = new WaitQueues(services, claims, this, retryDelays);
         this.registrations = queues.registrations;
@@ -124,12 +124,11 @@ final class AcquireScheduler implements Waiters {
             return;
         }
         inFlight.count += hasPlace ? 0 : 1;
-        pending.state = PendingAcquire.State.ATTEMPTING;
+        pending.attempt();
         if (pending.waiting != null) {
             pending.waiting.onAttempt();
             pending.lease.waitCause = null;
         }
-        pending.generation++;
         LeaseHandle lease = pending.lease;
         long generation = pending.generation;
         try {
@@ -157,7 +156,6 @@ final class AcquireScheduler implements Waiters {
     }
 
     void onAcquired(PendingAcquire pending, Claim claim, long startNs, long nowNs) {
-        pending.claim = null;
         if (pending.lease.waitNs > 0) {
             onWaitEnded(pending, nowNs - startNs, nowNs);
         }
@@ -177,7 +175,7 @@ final class AcquireScheduler implements Waiters {
         if (queue != null) {
             // Its ticket is used.
             queue.ticket = Ticket.NONE;
-            queue.place = Ticket.FIRST_PLACE;
+            queue.position = Ticket.FIRST_POSITION;
         }
         fairness.countUse(attemptNs);
         if (fairness.size != 0) {
@@ -195,7 +193,7 @@ final class AcquireScheduler implements Waiters {
             keeper.extendableCount--;
         }
         try {
-            leave(pending, kind == AcquireOutcome.Kind.ACQUIRED ? lease : null);
+            freePlaces(pending, kind == AcquireOutcome.Kind.ACQUIRED ? lease : null);
         } finally {
             services.telemetry.onAcquireEnded(pending, kind, reason);
             if (pending.isReserving()) {
@@ -207,7 +205,7 @@ final class AcquireScheduler implements Waiters {
     }
 
     /** Frees the place of an attempt, or that of a waiter, and the one in a queue. */
-    private void leave(PendingAcquire pending, LeaseHandle holder) {
+    private void freePlaces(PendingAcquire pending, LeaseHandle holder) {
         services.timers.stop(pending.timer);
         if (pending.state == PendingAcquire.State.ATTEMPTING) {
             releasePlace();
@@ -215,7 +213,7 @@ final class AcquireScheduler implements Waiters {
             retries.stopWaiting(pending);
         }
         if (pending.queue != null) {
-            retries.leaveQueue(pending, holder);
+            retries.dequeue(pending, holder);
         }
     }
 
@@ -299,9 +297,7 @@ final class AcquireScheduler implements Waiters {
         pending.previousActive = null;
         pending.nextActive = null;
         services.counters.add(ConductorCounters.WAITING, -1);
-        pending.lease = null;
-        pending.generation++;
-        pending.state = PendingAcquire.State.FREE;
+        pending.free();
         free.push(pending);
     }
 

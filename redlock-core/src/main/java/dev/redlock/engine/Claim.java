@@ -34,7 +34,7 @@ final class Claim extends LockRequest {
         /** A quorum has granted a fenced lock with different counters; the raise round is in progress. */
         RAISING,
         /** The attempt is refused and released; a query for the ttl or the type of the holder's key is in progress. */
-        QUERYING_TTL,
+        QUERYING_HOLDER,
         /** A node is asked for a free permit of a semaphore; the attempt follows with another claim. */
         SEARCHING,
         /** A lease holds the lock. */
@@ -42,7 +42,19 @@ final class Claim extends LockRequest {
         /** The release round of a lease is in progress. */
         RELEASING,
         /** No pending acquire or lease owns it; replies are pending. */
-        ABANDONED
+        ABANDONED;
+
+        boolean mayBecome(Phase next) {
+            return switch (this) {
+                case FREE -> next == ACQUIRING || next == SEARCHING || next == ABANDONED;
+                case ACQUIRING -> next == RAISING || next == QUERYING_HOLDER || next == HELD || next == ABANDONED;
+                case SEARCHING -> next == QUERYING_HOLDER || next == ABANDONED;
+                case RAISING -> next == HELD || next == ABANDONED;
+                case HELD -> next == RELEASING || next == ABANDONED;
+                case QUERYING_HOLDER, RELEASING -> next == ABANDONED;
+                case ABANDONED -> next == FREE;
+            };
+        }
     }
 
     /** The votes of the acquire, and from the release on those of the release. */
@@ -75,7 +87,7 @@ final class Claim extends LockRequest {
     /** The number of the attempt in the flight recorder. */
     int number;
     /** What it needs beside a quorum of keys; null for nothing. */
-    Guest guest;
+    FenceOrSearch fenceOrSearch;
     /** What it needs if others compete; null before the first time for this object. */
     private Contention contention;
     /** Nodes that the acquire was sent to, or could not be sent to, and those that an extension was sent to. */
@@ -97,7 +109,7 @@ final class Claim extends LockRequest {
     }
 
     void reset() {
-        assert phase == Phase.FREE && pendingReplyCount == 0 && guest == null
+        assert phase == Phase.FREE && pendingReplyCount == 0 && fenceOrSearch == null
                 : "a claim in the pool is free and has no pending replies";
         round.reset();
         possibleHolderMask = 0;
@@ -110,6 +122,128 @@ final class Claim extends LockRequest {
             contention.reset();
         }
     }
+
+    // ---- transitions ------------------------------------------------------------------------------------------------
+
+    private void enter(Phase next) {
+        assert phase.mayBecome(next) : phase + " never becomes " + next;
+        phase = next;
+    }
+
+    /** An attempt of an acquisition begins. Its key is that of the lease, or a permit of a semaphore. */
+    void beginAcquire(PendingAcquire owner, LockKey newKey) {
+        enter(Phase.ACQUIRING);
+        setOwner(owner, newKey);
+    }
+
+    /** A search for a free permit begins. */
+    void beginSearch(PendingAcquire owner) {
+        enter(Phase.SEARCHING);
+        setOwner(owner, owner.lease.key.searchKey());
+    }
+
+    private void setOwner(PendingAcquire owner, LockKey newKey) {
+        pending = owner;
+        owner.claim = this;
+        key = newKey;
+        ttlMs = owner.lease.spec.ttlMs;
+    }
+
+    /** A command without a round begins: nobody owns the claim or waits for its replies. */
+    void beginAbandoned(LockKey newKey, long newTtlMs) {
+        enter(Phase.ABANDONED);
+        key = newKey;
+        ttlMs = newTtlMs;
+        isRemainingTtlWanted = false;
+        isWakeUpWanted = false;
+    }
+
+    void beginRaise() {
+        enter(Phase.RAISING);
+    }
+
+    void beginHolderQuery() {
+        enter(Phase.QUERYING_HOLDER);
+    }
+
+    /** A quorum has granted. The lease owns the claim as soon as it is {@linkplain #belongTo tracked}. */
+    void hold() {
+        enter(Phase.HELD);
+        leavePending();
+        holderMask = round.granted();
+    }
+
+    /** A lease owns the claim from now on, and another one that may have owned it does not. */
+    void belongTo(LeaseHandle owner) {
+        assert phase == Phase.HELD : "a lease gets a claim that is held: " + phase;
+        leaveLease();
+        lease = owner;
+        owner.claim = this;
+    }
+
+    void beginRelease() {
+        enter(Phase.RELEASING);
+    }
+
+    /** Nobody owns the claim any more: later replies do not count. */
+    void abandon() {
+        enter(Phase.ABANDONED);
+        if (pending != null) {
+            leavePending();
+        }
+        leaveLease();
+    }
+
+    private void leavePending() {
+        pending.claim = null;
+        pending = null;
+    }
+
+    /** The lease has ended, and its handle may be used again. The keys are released or left to their expiry. */
+    void leaveLease() {
+        if (lease != null) {
+            lease.claim = null;
+            lease = null;
+        }
+    }
+
+    /** It returns to its pool. */
+    void free() {
+        assert pendingReplyCount == 0 : "a claim with pending replies stays out of its pool";
+        enter(Phase.FREE);
+        key = null;
+        if (fenceOrSearch != null) {
+            fenceOrSearch.onRecycled();
+            fenceOrSearch = null;
+        }
+    }
+
+    // ---- nodes ------------------------------------------------------------------------------------------------------
+
+    /** The acquire is about to be sent to nodes, which may execute it although the send fails. */
+    void addAsked(long mask) {
+        addAsked(mask, mask);
+    }
+
+    void addAsked(long mask, long possibleHolders) {
+        askedMask |= mask;
+        possibleHolderMask |= possibleHolders;
+    }
+
+    /** A node has certainly no key with the token. */
+    void removePossibleHolder(int nodeIndex) {
+        possibleHolderMask &= ~(1L << nodeIndex);
+    }
+
+    void addHolders(long mask) {
+        holderMask |= mask;
+    }
+
+    void removeHolder(int nodeIndex) {
+        holderMask &= ~(1L << nodeIndex);
+    }
+
+    // ---- rounds -----------------------------------------------------------------------------------------------------
 
     boolean isExtending() {
         return extension != null && extension.isInProgress;
@@ -129,8 +263,8 @@ final class Claim extends LockRequest {
         counters.add(ConductorCounters.COMMANDS, count);
     }
 
-    /** Keeps the claim out of its pool until {@link #removePendingReply}. */
-    void retain() {
+    /** Keeps the claim out of its pool until {@link #removePendingReply}, as a reply would. */
+    void addPendingReply() {
         pendingReplyCount++;
     }
 
@@ -217,7 +351,7 @@ final class Claim extends LockRequest {
             case RAISE -> phase == Phase.RAISING;
             // Some kinds read it by a script: for a search, a query, or a registration, which has no owner.
             case REMAINING_TTL -> (key.kind == LockKind.SET || key.kind == LockKind.PERMIT)
-                    && (phase == Phase.SEARCHING || phase == Phase.QUERYING_TTL || phase == Phase.ABANDONED);
+                    && (phase == Phase.SEARCHING || phase == Phase.QUERYING_HOLDER || phase == Phase.ABANDONED);
             // Also after the decision: one more holder is worth a message.
             case EXTEND, EXTEND_MANY -> phase == Phase.HELD && sequence == extension.sequence;
             case CHECK -> phase == Phase.HELD;
@@ -279,7 +413,7 @@ final class Claim extends LockRequest {
 
     @Override
     public int wantedCount() {
-        return guest == null ? 1 : (int) guest.number();
+        return fenceOrSearch == null ? 1 : (int) fenceOrSearch.number();
     }
 
     @Override
@@ -289,17 +423,17 @@ final class Claim extends LockRequest {
 
     @Override
     public long counterFloor() {
-        return guest.counterFloor();
+        return fenceOrSearch.counterFloor();
     }
 
     @Override
     public long counterTtlMs() {
-        return guest.counterTtlMs();
+        return fenceOrSearch.counterTtlMs();
     }
 
     @Override
     public long highestFence() {
-        return guest.number();
+        return fenceOrSearch.number();
     }
 
     @Override

@@ -21,10 +21,10 @@ abstract class ClaimFailures implements ClaimEvents {
         switch (kind) {
             case ACQUIRE, ACQUIRE_FENCED, ACQUIRE_WITH_TICKET, ACQUIRE_FENCED_WITH_TICKET ->
                 scheduler.operation.onNoReply(claim, nodeIndex, vote, failure);
-            case RAISE -> claim.guest.onNoReply(nodeIndex, vote);
+            case RAISE -> claim.fenceOrSearch.onNoReply(nodeIndex, vote);
             case REMAINING_TTL -> {
                 if (claim.phase == Claim.Phase.SEARCHING) {
-                    claim.guest.onNoReply(nodeIndex, vote);
+                    claim.fenceOrSearch.onNoReply(nodeIndex, vote);
                 }
             }
             case EXTEND, EXTEND_MANY -> keeper.extensions.onNoReply(claim, nodeIndex, sequence, vote, failure);
@@ -44,7 +44,7 @@ abstract class ClaimFailures implements ClaimEvents {
         if (isNotHeld && scheduler.holderQuery.onWrongType(claim, nodeIndex)) {
             return;
         }
-        boolean isRolledBack = claim.phase == Claim.Phase.QUERYING_TTL;
+        boolean isRolledBack = claim.phase == Claim.Phase.QUERYING_HOLDER;
         keeper.releases.onNoReply(claim, nodeIndex, sequence, isNotHeld ? Vote.REFUSED : vote);
         if (isRolledBack) {
             onRolledBack(claim, nodeIndex, sequence);
@@ -64,9 +64,9 @@ abstract class ClaimFailures implements ClaimEvents {
     @Override
     public void onRoundTimeout(Claim claim) {
         switch (claim.phase) {
-            case ACQUIRING -> scheduler.operation.firstNodes.onTimeout(claim);
-            case RAISING, SEARCHING -> claim.guest.onTimeout();
-            case QUERYING_TTL -> scheduler.holderQuery.end(claim);
+            case ACQUIRING -> scheduler.operation.partialRound.onTimeout(claim);
+            case RAISING, SEARCHING -> claim.fenceOrSearch.onTimeout();
+            case QUERYING_HOLDER -> scheduler.holderQuery.end(claim);
             default -> keeper.releases.onTimeout(claim);
         }
     }

@@ -40,12 +40,7 @@ final class ClaimPool {
 
     /** Takes back an abandoned claim without pending replies. */
     void recycle(Claim claim) {
-        claim.phase = Claim.Phase.FREE;
-        claim.key = null;
-        if (claim.guest != null) {
-            claim.guest.onRecycled();
-            claim.guest = null;
-        }
+        claim.free();
         free.push(claim);
         outCount--;
         if (outCount == 0 && services.isClosing) {

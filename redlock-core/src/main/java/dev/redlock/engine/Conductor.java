@@ -86,7 +86,7 @@ final class Conductor extends ClaimFailures implements LeaseLoop {
             case ACQUIRE, ACQUIRE_FENCED -> scheduler.operation.onReply(claim, nodeIndex, value);
             case EXTEND, EXTEND_MANY -> keeper.extensions.onReply(claim, nodeIndex, sequence, value);
             case RELEASE, RELEASE_FENCED, RELEASE_MANY, RELEASE_MANY_FENCED -> {
-                if (claim.phase == Claim.Phase.QUERYING_TTL) {
+                if (claim.phase == Claim.Phase.QUERYING_HOLDER) {
                     onRolledBack(claim, nodeIndex, sequence);
                 } else {
                     keeper.releases.onReply(claim, nodeIndex, sequence, value);
@@ -101,7 +101,7 @@ final class Conductor extends ClaimFailures implements LeaseLoop {
             case ACQUIRE_WITH_TICKET, ACQUIRE_FENCED_WITH_TICKET ->
                 scheduler.operation.onReply(claim, nodeIndex,
                         value > 0 ? value : scheduler.registrations.onTicket(claim, nodeIndex, value));
-            case RAISE -> claim.guest.onReply(nodeIndex, value);
+            case RAISE -> claim.fenceOrSearch.onReply(nodeIndex, value);
             case REMAINING_TTL -> onRemainingTtl(claim, nodeIndex, value);
             case TICKETS -> scheduler.queues.fairness.onTickets(claim.key, value);
             case KEY_TYPE -> scheduler.holderQuery.onType(claim, nodeIndex, sequence, value);
@@ -115,7 +115,7 @@ final class Conductor extends ClaimFailures implements LeaseLoop {
     private void onRemainingTtl(Claim claim, int nodeIndex, long value) {
         LockKey key = claim.key;
         if (claim.phase == Claim.Phase.SEARCHING) {
-            claim.guest.onReply(nodeIndex, value);
+            claim.fenceOrSearch.onReply(nodeIndex, value);
         } else if (key.lock() != key) {
             scheduler.queues.marks.onAnswer(key.lock(), value);
         } else if (claim.phase == Claim.Phase.ABANDONED) {
@@ -136,7 +136,7 @@ final class Conductor extends ClaimFailures implements LeaseLoop {
     public void execute(LeaseHandle lease, int request) {
         switch (request) {
             case RequestMailbox.ACQUIRE -> scheduler.acquire(lease);
-            case RequestMailbox.DELIVER -> RetainedGrant.deliver(lease);
+            case RequestMailbox.DELIVER -> lease.deliver();
             case RequestMailbox.CANCEL -> scheduler.retries.cancel(lease);
             case RequestMailbox.EXTEND -> keeper.extend(lease);
             case RequestMailbox.HOLD -> keeper.kept.change(lease);

@@ -19,7 +19,7 @@ final class Coordinator {
     /** A few handoffs on a local network, on a machine that is busy. */
     private static final long HANDOFFS_NS_MIN = 2_000_000;
     /** The shortest backstop of a waiter without pushes. */
-    private static final long PLACE_DELAY_NS_MAX = 250_000_000;
+    private static final long POSITION_DELAY_NS_MAX = 250_000_000;
     /** A round trip on a local network, on a machine that is busy. */
     private static final long GRACE_NS_MIN = 1_000_000;
 
@@ -99,15 +99,15 @@ final class Coordinator {
     }
 
     /**
-     * Returns how long after a release the head of a queue starts: at once in the first place, and later by the time of
-     * a few handoffs for each client that precedes. Most of those that precede take the lock in less, and the delay is
-     * then only the time without an attempt that would be refused. A client that precedes and does not come any more
+     * Returns how long after a release the head of a queue starts: at once in the first position, and later by the time
+     * of a few handoffs for each client that precedes. Most of those that precede take the lock in less, and the delay
+     * is then only the time without an attempt that would be refused. A client that precedes and does not come any more
      * costs its time once.
      */
-    long placeDelayNs(LockKey key, int place) {
-        int preceding = place - Ticket.FIRST_PLACE;
+    long positionDelayNs(LockKey key, int position) {
+        int preceding = position - Ticket.FIRST_POSITION;
         int coordinator = preceding > 0 ? of(key) : NONE;
-        return coordinator == NONE ? 0 : Math.min(PLACE_DELAY_NS_MAX, preceding * handoffsNs(coordinator));
+        return coordinator == NONE ? 0 : Math.min(POSITION_DELAY_NS_MAX, preceding * handoffsNs(coordinator));
     }
 
     private long handoffsNs(int coordinator) {

@@ -29,8 +29,6 @@ final class ExtendOperation {
     private static final long HELD_REPLY = 1;
     /** The key was missing and is set. */
     private static final long SET_REPLY = 2;
-    /** A reply carries the low 22 bits of its sequence; 0 means no extension. */
-    private static final int SEQUENCE_MAX = (1 << 22) - 1;
 
     private final LoopServices services;
     private final LeaseKeeper keeper;
@@ -52,22 +50,11 @@ final class ExtendOperation {
     void start(Claim claim, long ttlMs) {
         LeaseHandle lease = claim.lease;
         Extension extension = extensionOf(claim);
-        extension.isInProgress = true;
-        // A round for a caller has a schedule of its own.
-        extension.isRepair &= lease.extendState != LeaseHandle.ExtendState.STARTED;
-        extension.lastTtlMs = ttlMs;
-        extension.shortestTtlMs = Math.min(extension.shortestTtlMs, ttlMs);
-        if (extension.late != null) {
-            extension.late.onSent(ttlMs);
-        }
-        extension.sequence = extension.sequence % SEQUENCE_MAX + 1;
-        extension.scheduledSequence = extension.isRepair ? extension.scheduledSequence : extension.sequence;
-        extension.round.reset();
+        extension.begin(ttlMs, lease.extendState == LeaseHandle.ExtendState.STARTED, claim.holderMask);
         claim.ttlMs = ttlMs;
         long t1Ns = clock.nanoTime();
         telemetry.onExtensionStarted(claim, t1Ns);
-        extension.validBeforeNs = lease.validUntilNs;
-        extension.untilNs = claim.validUntilNs(t1Ns);
+        extension.setValidity(lease.validUntilNs, claim.validUntilNs(t1Ns));
         if (extension.untilNs - lease.validUntilNs < 0) {
             // The new ttl ends earlier, and each node shortens its key as soon as the command arrives.
             lease.setValidUntilNs(extension.untilNs);
@@ -75,7 +62,6 @@ final class ExtendOperation {
         }
         timers.start(extension.timer, t1Ns + claim.nodeTimeoutNs());
         claim.possibleHolderMask = services.all;
-        extension.continuousMask = claim.holderMask;
         claim.addPendingReplies(services.voters.length);
         send(claim, services.all);
     }
@@ -85,7 +71,7 @@ final class ExtendOperation {
         if (claim.extension == null) {
             claim.extension = new Extension(services.majority, nowNs -> onTimeout(claim));
         }
-        claim.extension.isUsed = true;
+        claim.extension.use();
         return claim.extension;
     }
 
@@ -135,7 +121,7 @@ final class ExtendOperation {
         }
         // After an older extension, a later one may have set the key again.
         if (value == 0 && sequence == claim.extension.sequence) {
-            claim.possibleHolderMask &= ~(1L << nodeIndex);
+            claim.removePossibleHolder(nodeIndex);
         }
         keeper.loss.onNotHeld(claim, nodeIndex);
         vote(claim, nodeIndex, sequence, Vote.REFUSED);
@@ -178,7 +164,7 @@ final class ExtendOperation {
         claim.extension.continuousMask |= isFirstAsked ? 0 : bit;
         // Also without a decision: the current validity never exceeds the one that this reply proves. A node that was
         // asked first is a holder by the decision, which the holders from before may still prevent.
-        claim.holderMask |= isFirstAsked && claim.extension.isInProgress ? 0 : bit;
+        claim.addHolders(isFirstAsked && claim.extension.isInProgress ? 0 : bit);
         claim.extension.unclaimedBecause = null;
     }
 
@@ -218,7 +204,7 @@ final class ExtendOperation {
     void stop(Claim claim) {
         if (claim.isExtending()) {
             timers.stop(claim.extension.timer);
-            claim.extension.isInProgress = false;
+            claim.extension.end();
         }
     }
 }

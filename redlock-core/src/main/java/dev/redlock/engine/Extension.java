@@ -13,6 +13,9 @@ import java.util.function.LongConsumer;
  */
 final class Extension {
 
+    /** A reply carries the low 22 bits of its sequence; 0 means no extension. */
+    private static final int SEQUENCE_MAX = (1 << 22) - 1;
+
     final Round round;
     final DeadlineTimer timer;
     /** The extensions that a node may execute late; null if each of the token has its reply, or may have it. */
@@ -50,6 +53,37 @@ final class Extension {
     Extension(Majority majority, LongConsumer onTimeout) {
         this.round = new Round(majority);
         this.timer = new DeadlineTimer(onTimeout);
+    }
+
+    /** It has state of the token from now on, which {@link #reset} forgets. */
+    void use() {
+        isUsed = true;
+    }
+
+    /** A round begins. One for a caller has a schedule of its own. */
+    void begin(long ttlMs, boolean isForCaller, long holderMask) {
+        assert !isInProgress : "rounds follow each other";
+        isInProgress = true;
+        isRepair &= !isForCaller;
+        lastTtlMs = ttlMs;
+        shortestTtlMs = Math.min(shortestTtlMs, ttlMs);
+        if (late != null) {
+            late.onSent(ttlMs);
+        }
+        sequence = sequence % SEQUENCE_MAX + 1;
+        scheduledSequence = isRepair ? scheduledSequence : sequence;
+        continuousMask = holderMask;
+        round.reset();
+    }
+
+    void setValidity(long beforeNs, long afterNs) {
+        validBeforeNs = beforeNs;
+        untilNs = afterNs;
+    }
+
+    /** The round has an outcome, or the lease ends: later replies do not count. */
+    void end() {
+        isInProgress = false;
     }
 
     /** Forgets the rounds of another token. */

@@ -288,7 +288,7 @@ final class Fairness {
         if (isDue && mayYield(queue) && leftNs > YIELD_BUDGET_NS) {
             giveWay(competition, head);
         } else if (isDue && !isLate && !mayYield(queue) && leftNs > PAUSE_BUDGET_NS) {
-            head.state = PendingAcquire.State.BACKING_OFF;
+            head.backOff();
             pause(competition, queue, PAUSE_NS);
             return true;
         } else {
@@ -315,7 +315,7 @@ final class Fairness {
         boolean isBackingOff = head.state == PendingAcquire.State.BACKING_OFF;
         if (isDue && isBackingOff && hasPushes && isPreceded(queue)) {
             // Its own ticket would refuse an attempt that yields.
-            pause(competition, queue, services.coordinator.placeDelayNs(queue.key, queue.place));
+            pause(competition, queue, services.coordinator.positionDelayNs(queue.key, queue.position));
             head.plan = PendingAcquire.Plan.COORDINATOR_FIRST;
         } else if (isDue && isBackingOff && hasPushes && mayYield(queue)) {
             giveWay(competition, head);
@@ -356,7 +356,7 @@ final class Fairness {
      * client at once would pass it.
      */
     private static boolean isPreceded(WaitQueue queue) {
-        return queue != null && queue.ticket != Ticket.NONE && queue.place > Ticket.FIRST_PLACE;
+        return queue != null && queue.ticket != Ticket.NONE && queue.position > Ticket.FIRST_POSITION;
     }
 
     private boolean isLimitReached(Competition competition) {

@@ -5,26 +5,26 @@ import dev.redlock.quorum.FenceRule;
 import dev.redlock.quorum.Vote;
 
 /**
- * A part that a claim needs beside a quorum of keys, such as a fencing token. It keeps its own state, and may have a
- * round of its own, in phase {@link Claim.Phase#RAISING} or {@link Claim.Phase#SEARCHING}. A plain lock has none, so
- * each of these events costs it one branch. The default of each is what a plain lock does.
+ * What a claim needs beside a quorum of keys: a fencing token, or a search for a free permit. It keeps its own state,
+ * and may have a round of its own, in phase {@link Claim.Phase#RAISING} or {@link Claim.Phase#SEARCHING}. A plain lock
+ * has none, so each of these events costs it one branch. The default of each is what a plain lock does.
  *
  * @threading event-loop-confined
  */
-interface Guest {
+interface FenceOrSearch {
 
     // ---- a round of its own -----------------------------------------------------------------------------------------
 
-    /** A node has answered in the round of the guest. */
+    /** A node has answered in its own round. */
     void onReply(int nodeIndex, long value);
 
-    /** A node has not answered in the round of the guest. */
+    /** A node has not answered in its own round. */
     void onNoReply(int nodeIndex, Vote vote);
 
-    /** The round of the guest has lasted for too long. */
+    /** Its own round has lasted for too long. */
     void onTimeout();
 
-    /** Returns the number in the commands of the guest. */
+    /** Returns the number in its commands. */
     long number();
 
     /** Returns the expiry of the counters in the commands of a fenced lock, milliseconds. */
@@ -68,7 +68,7 @@ interface Guest {
     default void onNotExecuted(int nodeIndex) {
     }
 
-    /** A quorum has granted. Returns false if the attempt has to wait for more answers or for a round of the guest. */
+    /** A quorum has granted. Returns false if the attempt has to wait for more answers or for its own round. */
     default boolean onQuorum() {
         return true;
     }

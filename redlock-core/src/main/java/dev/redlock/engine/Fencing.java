@@ -31,7 +31,7 @@ final class Fencing {
     }
 
     /** Returns the counters of a claim whose acquire starts. */
-    Guest take(Claim claim) {
+    FenceOrSearch take(Claim claim) {
         Fence pooled = free.poll();
         Fence fence = pooled == null ? new Fence() : pooled;
         fence.reset(claim);
@@ -52,7 +52,7 @@ final class Fencing {
      *
      * @threading event-loop-confined
      */
-    private final class Fence implements Guest {
+    private final class Fence implements FenceOrSearch {
 
         private final FenceRule rule = new FenceRule(services.majority);
         private final Round raiseRound = new Round(services.majority);
@@ -172,7 +172,7 @@ final class Fencing {
                 }
                 return true;
             }
-            if (FirstNodes.silentMask(claim) == 0) {
+            if (PartialRound.silentMask(claim) == 0) {
                 dropOutOfRange();
                 raiseOrFail();
             }
@@ -199,7 +199,7 @@ final class Fencing {
                 case WON -> raise();
                 case CONTENDED -> scheduler.retries.fail(claim, AcquireOutcome.Kind.CONTENDED);
                 // A counter of the first nodes is out of range.
-                case OPEN -> scheduler.operation.firstNodes.hedge(claim);
+                case OPEN -> scheduler.operation.partialRound.hedge(claim);
                 case NO_QUORUM -> scheduler.retries.fail(claim, AcquireOutcome.Kind.NO_QUORUM);
             }
         }
@@ -208,7 +208,7 @@ final class Fencing {
 
         /** Raises the lower counters to the highest. That value is the token if a quorum of counters has it then. */
         private void raise() {
-            claim.phase = Claim.Phase.RAISING;
+            claim.beginRaise();
             raiseTarget = rule.highest();
             raiseRound.reset();
             long atTargetMask = rule.nodesAt(raiseTarget);

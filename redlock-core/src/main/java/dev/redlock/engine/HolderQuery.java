@@ -21,7 +21,7 @@ import dev.redlock.node.LockKind;
  *
  * @threading event-loop-confined
  */
-final class HolderTtlQuery {
+final class HolderQuery {
 
     static final int KEY_MISSING = -2;
 
@@ -32,7 +32,7 @@ final class HolderTtlQuery {
     /** Its queries are being sent: the query ends after the last send at the earliest. */
     private Claim asking;
 
-    HolderTtlQuery(LoopServices services, ClaimPool claims, ReleaseOperation releases, AcquireScheduler scheduler) {
+    HolderQuery(LoopServices services, ClaimPool claims, ReleaseOperation releases, AcquireScheduler scheduler) {
         this.services = services;
         this.claims = claims;
         this.releases = releases;
@@ -65,7 +65,7 @@ final class HolderTtlQuery {
             return isTypeDue(claim) && hasTimeForQuery(claim.pending);
         }
         return services.config.attempts().commandMode() == CommandMode.AUTO && claim.pending.lease.waitNs <= 0
-                && claim.guest == null && !claim.isRemainingTtlWanted;
+                && claim.fenceOrSearch == null && !claim.isRemainingTtlWanted;
     }
 
     private boolean hasTimeForQuery(PendingAcquire pending) {
@@ -76,7 +76,7 @@ final class HolderTtlQuery {
     /** Sends the query to nodes that refused, then the release to all that may have the token. */
     void start(Claim claim, boolean isRolledBack) {
         boolean isTtlKnown = claim.shortestRemainingTtlMs() >= 0;
-        claim.phase = Claim.Phase.QUERYING_TTL;
+        claim.beginHolderQuery();
         services.timers.start(claim.roundTimer,
                 services.clock.nanoTime() + services.config.terms().nodeTimeoutNs(claim.ttlMs));
         // A send may send acquires first, of which one may ask too.
@@ -123,7 +123,7 @@ final class HolderTtlQuery {
 
     void onType(Claim claim, int nodeIndex, int sequence, long value) {
         KeyType type = KeyType.of((int) value);
-        if (claim.phase == Claim.Phase.QUERYING_TTL && type.isForeign()) {
+        if (claim.phase == Claim.Phase.QUERYING_HOLDER && type.isForeign()) {
             claim.pending.lease.askedKey = claim.key.resourceKey(sequence);
             claim.pending.lease.keyType = type;
         }
@@ -138,7 +138,7 @@ final class HolderTtlQuery {
 
     /** The value is in milliseconds: -1 for a key without expiry, -2 for a missing key. */
     void onReply(Claim claim, long value) {
-        if (claim.phase == Claim.Phase.QUERYING_TTL) {
+        if (claim.phase == Claim.Phase.QUERYING_HOLDER) {
             long ttlMs = value < 0 ? Long.MAX_VALUE : value;
             claim.contention().recordRemainingTtl(value == KEY_MISSING ? 0 : ttlMs);
         }
@@ -146,7 +146,7 @@ final class HolderTtlQuery {
 
     /** The rollback has found a key that is no string. Returns whether its node is asked for the type. */
     boolean onWrongType(Claim claim, int nodeIndex) {
-        boolean isAsked = claim.phase == Claim.Phase.QUERYING_TTL && claim.pending.lease.askedKey == null;
+        boolean isAsked = claim.phase == Claim.Phase.QUERYING_HOLDER && claim.pending.lease.askedKey == null;
         if (isAsked) {
             askType(claim, 1L << nodeIndex);
         }
@@ -155,7 +155,7 @@ final class HolderTtlQuery {
 
     /** A node has answered the rollback, or cannot, so it has answered the query before. */
     void onReleased(Claim claim, int nodeIndex) {
-        if (claim.phase == Claim.Phase.QUERYING_TTL) {
+        if (claim.phase == Claim.Phase.QUERYING_HOLDER) {
             claim.contention().queriedMask &= ~(1L << nodeIndex);
             endIfAnswered(claim);
         }
@@ -194,9 +194,7 @@ final class HolderTtlQuery {
     /** Detaches the claim from its acquisition: later replies do not count. */
     void untrack(Claim claim) {
         services.timers.stop(claim.roundTimer);
-        claim.pending.claim = null;
-        claim.pending = null;
-        claim.phase = Claim.Phase.ABANDONED;
+        claim.abandon();
         claims.recycleIfDone(claim);
     }
 }

@@ -1,15 +1,15 @@
 package dev.redlock.engine;
 
 /**
- * Limits the attempts in flight, and queues the acquisitions that wait for a place. A free place is reserved for the
- * first waiter, so no later acquisition overtakes it.
+ * Limits the attempts in flight, and queues the acquisitions that wait for a place. A free place is passed on to
+ * the first waiter, so no later acquisition overtakes it.
  *
  * @threading event-loop-confined
  */
 final class InFlightLimit {
 
     final int max;
-    /** Places in use or reserved. */
+    /** Places in use, or passed on. */
     int count;
     /** The first waiter; null if none waits. */
     PendingAcquire first;
@@ -19,11 +19,11 @@ final class InFlightLimit {
         this.max = max;
     }
 
-    /** Reserves the place of an ended attempt for the first waiter, and returns it. It has left the queue. */
-    PendingAcquire reserve() {
+    /** Passes the place of an ended attempt on to the first waiter, and returns it. It has left the queue. */
+    PendingAcquire passOn() {
         PendingAcquire next = first;
         remove(next);
-        next.waiting.hasReservedPlace = true;
+        next.waiting.hasPlace = true;
         return next;
     }
 

@@ -49,7 +49,6 @@ final class KeptLocks {
         keeper.untrack(lease);
         lease.setState(LeaseState.RELEASING);
         lease.releaseOutcome = ReleaseOutcome.KEPT;
-        lease.claim = null;
         LeaseHandle kept = null;
         try {
             if (!lease.isKept) {
@@ -73,7 +72,7 @@ final class KeptLocks {
             }
         }
         if (kept == null) {
-            keeper.releases.leave(claim);
+            keeper.releases.leaveToExpiry(claim);
         }
         short use = lease.useCount();
         if (lease.isExtensionAccepted()) {
@@ -87,17 +86,11 @@ final class KeptLocks {
 
     /** A lease without a caller, which keeps the lock of a released one. */
     private static LeaseHandle keeping(LeaseHandle released) {
-        LeaseHandle kept = new LeaseHandle(released.client);
-        kept.startUse(released.loop());
-        kept.key = released.key;
-        kept.spec = new AcquireSpec(released.spec.ttlMs);
-        kept.spec.holdNsMin = released.spec.holdNsMin;
-        kept.spec.isFenced = released.spec.isFenced;
-        kept.times = released.times;
-        kept.acquiredNs = released.acquiredNs;
+        AcquireSpec spec = new AcquireSpec(released.spec.ttlMs);
+        spec.holdNsMin = released.spec.holdNsMin;
+        spec.isFenced = released.spec.isFenced;
+        LeaseHandle kept = released.withoutCaller(released.loop(), spec);
         kept.isKept = true;
-        kept.setValidUntilNs(released.validUntilNs);
-        kept.setState(LeaseState.HELD);
         return kept;
     }
 

@@ -107,7 +107,7 @@ public final class LeaseHandle extends LeaseView {
     /** Starts an acquisition: reserves the handle, then submits it to the loop. */
     void start(LeaseLoop owner, LockKey newKey, AcquireSpec newSpec, LeaseTimes newTimes, long newWaitNs,
             AcquireCallback callback) {
-        reserveHandle();
+        takeHandle();
         key = newKey;
         spec = newSpec;
         times = newTimes;
@@ -119,7 +119,7 @@ public final class LeaseHandle extends LeaseView {
         }
     }
 
-    private void reserveHandle() {
+    private void takeHandle() {
         awaitClosed();
         LeaseState before = state;
         boolean isFree = before == LeaseState.IDLE || before.isFinal();
@@ -359,6 +359,95 @@ public final class LeaseHandle extends LeaseView {
             case RELEASED -> !isToBeReleased() || useCount() != use;
             case EXTENDED -> extendOutcome != null;
         };
+    }
+
+    // ---- retained locks ---------------------------------------------------------------------------------------------
+    // A lease gets a retained lock, and returns it, without the nodes. On the thread of its caller, each change of its
+    // state is a compare-and-set, and no store follows that could undo a later one.
+
+    /** Prepares an acquisition that gets a retained lock, unless the lock ends now. */
+    void prepareGrant(LeaseLoop owner, long untilNs, long nowNs) {
+        acquiredNs = nowNs;
+        setValidUntilNs(untilNs);
+        kind = Kind.ACQUIRED;
+        lastReason = Kind.ACQUIRED;
+        startUse(owner);
+    }
+
+    /** The lock has ended: the acquisition goes to the nodes. */
+    void withdrawGrant(LeaseLoop owner) {
+        setValidUntilNs(0);
+        resetResult();
+        startUse(owner);
+    }
+
+    /** Completes a grant on the thread of the caller. The event loop may have ended the lease already. */
+    boolean completeGrant() {
+        return STATE.compareAndSet(this, LeaseState.ACQUIRING, LeaseState.HELD);
+    }
+
+    void completeGrantOnLoop() {
+        if (isInCall() && acquireCallback != null) {
+            deferToNextTurn(loop(), DELIVER);
+        } else {
+            deliver();
+        }
+    }
+
+    /**
+     * Delivers an outcome that the call of its caller has not. The caller of a local grant may release the lease, and
+     * use the handle again, as soon as its state is HELD.
+     */
+    void deliver() {
+        if (kind != Kind.ACQUIRED) {
+            complete(kind, lastReason, LeaseState.NOT_ACQUIRED);
+            return;
+        }
+        AcquireCallback callback = acquireCallback;
+        acquireCallback = null;
+        if (completeGrant()) {
+            wakeWaiter();
+        }
+        if (callback != null) {
+            UserCallbacks.run(callback, this);
+        }
+    }
+
+    /** Before the lock is free, the lease is not held any more. Returns false if it is not held now. */
+    boolean startReturn() {
+        return STATE.compareAndSet(this, LeaseState.HELD, LeaseState.RELEASING);
+    }
+
+    /** The lock is free again, or another lease has it. */
+    void endReturn() {
+        RELEASE_OUTCOME.setRelease(this, ReleaseOutcome.RETAINED);
+        STATE.setVolatile(this, LeaseState.RELEASED);
+        wakeWaiter();
+    }
+
+    /** Whether another thread is between both, until its last store: after that one the handle may be used again. */
+    boolean isReturning() {
+        return claim == null && state == LeaseState.RELEASING;
+    }
+
+    /** The lease ends otherwise than by its release, which calls no callback. */
+    void completeReleaseLater() {
+        if (releaseCallback != null) {
+            deferToNextTurn(loop(), RELEASE);
+        }
+    }
+
+    /** A lease without a caller, for the claim of one that its holder has released. */
+    LeaseHandle withoutCaller(LeaseLoop owner, AcquireSpec newSpec) {
+        LeaseHandle other = new LeaseHandle(client);
+        other.startUse(owner);
+        other.key = key;
+        other.spec = newSpec;
+        other.times = times;
+        other.acquiredNs = acquiredNs;
+        other.setValidUntilNs(validUntilNs);
+        other.setState(LeaseState.HELD);
+        return other;
     }
 
     // ---- outcomes ---------------------------------------------------------------------------------------------------

@@ -69,8 +69,7 @@ final class LeaseKeeper {
     }
 
     void track(LeaseHandle lease, Claim claim) {
-        claim.lease = lease;
-        lease.claim = claim;
+        claim.belongTo(lease);
         lease.previousHeld = null;
         lease.nextHeld = firstHeld;
         if (firstHeld != null) {

@@ -64,13 +64,13 @@ final class LeaseLoss {
         LeaseListener listener = lease.spec.listener;
         boolean isToBeKept = lease.isToBeKept(services.clock);
         keeper.untrack(lease);
-        lease.claim = null;
+        claim.leaveLease();
         // Before the release is sent, because another client may acquire the lock afterwards.
         lease.end(state, releaseOutcome);
         try {
             keeper.waiters.onLost(key, waitNs, acquiredNs, services.clock.nanoTime());
             if (isToBeKept) {
-                keeper.releases.leave(claim);
+                keeper.releases.leaveToExpiry(claim);
             } else {
                 keeper.releases.abandon(claim);
             }
@@ -103,7 +103,7 @@ final class LeaseLoss {
         if ((claim.holderMask & 1L << nodeIndex) != 0) {
             services.telemetry.rare.onHolderDropped(claim, nodeIndex, cause);
         }
-        claim.holderMask &= ~(1L << nodeIndex);
+        claim.removeHolder(nodeIndex);
         if (!services.majority.isReachedBy(claim.holderMask) && !keeper.unclaimed.outlives(claim, cause)) {
             lose(claim, nodeIndex, cause);
         } else if (keeper.retention.count != 0) {
@@ -186,7 +186,7 @@ final class LeaseLoss {
         keeper.retention.onEnded(claim);
         keeper.untrack(lease);
         lease.setState(LeaseState.RELEASING);
-        claim.phase = Claim.Phase.RELEASING;
+        claim.beginRelease();
         if (lease.isExtensionAccepted()) {
             lease.completeExtend(ExtendOutcome.NOT_HELD);
         }

@@ -35,7 +35,7 @@ final class LocalWaiters {
 
     Answer onAcquire(RetainedLease entry, LeaseHandle lease) {
         if (entry.grant(lease) || !hasHolder(entry) && entry.grant(lease)) {
-            RetainedGrant.completeOnLoop(lease);
+            lease.completeGrantOnLoop();
             return Answer.DONE;
         }
         if (hasHolder(entry) && (lease.waitNs > 0 || entry.state() != RetainedLease.PREPARING)) {
@@ -82,7 +82,7 @@ final class LocalWaiters {
         PendingAcquire pending = scheduler.take(lease);
         services.telemetry.onAcquireStarted(pending, nowNs);
         pending.deadlineNs = nowNs + Math.min(lease.waitNs, Retries.WAIT_NS_MAX);
-        pending.state = PendingAcquire.State.BACKING_OFF;
+        pending.backOff();
         pending.plan = PendingAcquire.Plan.COORDINATOR_FIRST;
         scheduler.queues.enqueue(pending).isHeldLocally = true;
         services.timers.start(pending.timer, WaitQueues.earlier(entry.lease.validUntilNs, pending.deadlineNs));

@@ -57,7 +57,7 @@ final class LoopServices {
     final ConductorCounters counters = new ConductorCounters();
     final LoopTelemetry telemetry;
     final Coordinator coordinator;
-    final FirstVoters firstVoters;
+    final ThriftyQuorum thriftyQuorum;
     final VirtualCallers callers;
     /** The client closes, or the loop ends: nothing new starts. */
     volatile boolean isClosing;
@@ -96,7 +96,7 @@ final class LoopServices {
             voters[i] = newVoter(i, config.nodes().addresses().get(i), context);
         }
         this.coordinator = new Coordinator(voters, fanOut);
-        this.firstVoters = new FirstVoters(voters.length, fanOut, majority, coordinator,
+        this.thriftyQuorum = new ThriftyQuorum(voters.length, fanOut, majority, coordinator,
                 config.attempts().isThrifty() ? setup.random().nextInt(voters.length) : 0);
     }
 

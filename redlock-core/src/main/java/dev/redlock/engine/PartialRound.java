@@ -12,7 +12,7 @@ import dev.redlock.quorum.Vote;
  *
  * @threading event-loop-confined
  */
-final class FirstNodes {
+final class PartialRound {
 
     private final LoopServices services;
     private final AcquireScheduler scheduler;
@@ -20,7 +20,7 @@ final class FirstNodes {
     private final long all;
     private final boolean isThrifty;
 
-    FirstNodes(LoopServices services, AcquireScheduler scheduler, AcquireOperation operation) {
+    PartialRound(LoopServices services, AcquireScheduler scheduler, AcquireOperation operation) {
         this.services = services;
         this.scheduler = scheduler;
         this.operation = operation;
@@ -58,9 +58,9 @@ final class FirstNodes {
             return all;
         }
         // A search for a permit asks one node, which must have the key of each permit in use.
-        boolean isOrderOfResource = claim.guest != null || pending.plan != PendingAcquire.Plan.UNCONTENDED
+        boolean isOrderOfResource = claim.fenceOrSearch != null || pending.plan != PendingAcquire.Plan.UNCONTENDED
                 || pending.lease.key.kind == LockKind.PERMIT;
-        return isOrderOfResource ? services.firstVoters.of(key) : services.firstVoters.at(t1Ns, key);
+        return isOrderOfResource ? services.thriftyQuorum.of(key) : services.thriftyQuorum.at(t1Ns, key);
     }
 
     /** When an attempt asks the other nodes too, unless the first ones have replied. */
@@ -68,7 +68,7 @@ final class FirstNodes {
         long leftNs = Math.max(0, claim.roundEndNs() - nowNs);
         return nowNs + (Long.bitCount(mask) == 1
                 ? services.coordinator.timeoutNs(Long.numberOfTrailingZeros(mask), leftNs)
-                : services.firstVoters.delayNs(mask, leftNs));
+                : services.thriftyQuorum.delayNs(mask, leftNs));
     }
 
     /** Asks more nodes. */
@@ -77,8 +77,7 @@ final class FirstNodes {
         long newVoters = mask & ~claim.contention().voterMask;
         // Also a cluster that is silent for the key: its silence may end before the send.
         newVoters &= newVoters == 0 ? 0 : services.readyMask(claim);
-        claim.askedMask |= newVoters;
-        claim.possibleHolderMask |= newVoters;
+        claim.addAsked(newVoters);
         // The decision follows the last send.
         Claim outer = operation.asking;
         operation.asking = claim;
@@ -115,7 +114,7 @@ final class FirstNodes {
 
     /** The coordinator has granted: asks the other first nodes. */
     private void askFirstVoters(Claim claim) {
-        long others = services.firstVoters.of(claim.key) & ~claim.askedMask;
+        long others = services.thriftyQuorum.of(claim.key) & ~claim.askedMask;
         if (!isThrifty || (others | claim.askedMask) == all) {
             askOthers(claim);
             return;
@@ -149,7 +148,7 @@ final class FirstNodes {
             return;
         }
         if (!isCoordinatorAskedOnly(claim)) {
-            services.firstVoters.onLate(silentMask(claim));
+            services.thriftyQuorum.onLate(silentMask(claim));
         }
         hedge(claim);
     }

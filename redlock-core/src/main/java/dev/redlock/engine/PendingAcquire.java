@@ -28,7 +28,16 @@ final class PendingAcquire {
         /** Waits for a place of {@link InFlightLimit}. */
         AWAITING_PLACE,
         /** Waits for its timer, which starts the next attempt. */
-        BACKING_OFF
+        BACKING_OFF;
+
+        boolean mayBecome(State next) {
+            return switch (this) {
+                case FREE, BACKING_OFF -> true;
+                case QUEUED -> next != QUEUED;
+                case ATTEMPTING -> next == BACKING_OFF || next == FREE;
+                case AWAITING_PLACE -> next == BACKING_OFF || next == FREE;
+            };
+        }
     }
 
     /**
@@ -97,6 +106,47 @@ final class PendingAcquire {
         generation++;
     }
 
+    // ---- transitions ------------------------------------------------------------------------------------------------
+
+    private void enter(State next) {
+        assert state.mayBecome(next) : state + " never becomes " + next;
+        state = next;
+    }
+
+    /** It follows others of this client. */
+    void queue() {
+        enter(State.QUEUED);
+    }
+
+    void awaitPlace() {
+        enter(State.AWAITING_PLACE);
+    }
+
+    /** It makes no attempt until its timer fires, or until it is woken. */
+    void backOff() {
+        enter(State.BACKING_OFF);
+    }
+
+    void attempt() {
+        enter(State.ATTEMPTING);
+        generation++;
+    }
+
+    /** A search has ended, and another step of the same attempt follows. */
+    void continueAttempt() {
+        assert state == State.ATTEMPTING : "only an attempt continues: " + state;
+        generation++;
+    }
+
+    /** It returns to its pool. */
+    void free() {
+        enter(State.FREE);
+        lease = null;
+        generation++;
+    }
+
+    // ---- questions --------------------------------------------------------------------------------------------------
+
     /** Whether the plan asks the coordinator alone at first. */
     boolean isCoordinatorFirst() {
         return plan == Plan.COORDINATOR_FIRST || plan == Plan.YIELDING;
@@ -109,8 +159,8 @@ final class PendingAcquire {
         return waiting;
     }
 
-    boolean hasReservedPlace() {
-        return waiting != null && waiting.hasReservedPlace;
+    boolean hasPlace() {
+        return waiting != null && waiting.hasPlace;
     }
 
     /** Whether a failed attempt retries without a delay. */

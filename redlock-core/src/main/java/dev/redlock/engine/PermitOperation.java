@@ -76,7 +76,7 @@ final class PermitOperation {
      *
      * @threading event-loop-confined
      */
-    private final class Search implements Guest {
+    private final class Search implements FenceOrSearch {
 
         private Claim claim;
         /** Free permits that it wants to know. */
@@ -294,7 +294,7 @@ final class PermitOperation {
     private void onRefused(PendingAcquire pending) {
         services.counters.onAttemptFailed(AcquireOutcome.Kind.CONTENDED);
         pending.lease.lastReason = AcquireOutcome.Kind.CONTENDED;
-        pending.generation++;
+        pending.continueAttempt();
     }
 
     private boolean isOver(PendingAcquire pending) {
@@ -314,13 +314,9 @@ final class PermitOperation {
         pending.waiting().searchCount++;
         pending.waiting().hasSearched = false;
         Claim claim = claims.take();
-        claim.phase = Claim.Phase.SEARCHING;
-        claim.pending = pending;
-        claim.key = pending.lease.key.searchKey();
-        claim.ttlMs = pending.lease.spec.ttlMs;
+        claim.beginSearch(pending);
         claim.isWakeUpWanted = scheduler.registrations.isPossible(pending);
-        pending.claim = claim;
-        claim.guest = takeSearch(claim,
+        claim.fenceOrSearch = takeSearch(claim,
                 1 + (pending.queue == null ? 0 : pending.queue.queuedCount(PermitHints.OTHERS_MAX)));
         if (claim.isWakeUpWanted) {
             // Before the search: a release of this client may follow it, and no node pushes that.
@@ -349,7 +345,7 @@ final class PermitOperation {
             return coordinator;
         }
         long voting = services.fanOut.votingMask(claim);
-        voting &= services.config.attempts().isThrifty() ? services.firstVoters.of(claim.key) : voting;
+        voting &= services.config.attempts().isThrifty() ? services.thriftyQuorum.of(claim.key) : voting;
         for (int skipped = voting == 0 ? 0 : random.nextInt(Long.bitCount(voting)); skipped > 0; skipped--) {
             voting &= voting - 1;
         }

@@ -109,9 +109,9 @@ final class Registrations {
         if (claim.phase == Claim.Phase.ACQUIRING) {
             onAnswered(claim, nodeIndex);
             WaitQueue queue = claim.pending.queue;
-            queue.place = Ticket.placeOf(value);
+            queue.position = Ticket.positionOf(value);
             // Once its ticket has passed, the next refusal gives it another: nobody yields to one that has passed.
-            queue.ticket = queue.place == 0 ? Ticket.NONE : Ticket.numberOf(value);
+            queue.ticket = queue.position == 0 ? Ticket.NONE : Ticket.numberOf(value);
         }
         long remainingTtlMs = Ticket.remainingTtlMsOf(value);
         return remainingTtlMs == Long.MAX_VALUE ? Contention.NO_EXPIRY_REPLY : -remainingTtlMs;
@@ -140,12 +140,12 @@ final class Registrations {
         int number = Ticket.resourceOf(value);
         boolean isKnown = number > 0 && number <= queue.resources.size();
         queue.awaited = isKnown ? queue.resources.get(number - 1) : null;
-        queue.place = Ticket.placeOf(value);
+        queue.position = Ticket.positionOf(value);
         if (isKnown && queue.awaited.ticket == Ticket.NONE) {
             queue.awaited.ticket = Ticket.ofSet(value);
         } else if (isKnown && queue.awaited.ticket != Ticket.ofSet(value)) {
             // Another set of this client was refused meanwhile, and got an earlier ticket.
-            queue.place = Ticket.FIRST_PLACE;
+            queue.position = Ticket.FIRST_POSITION;
         }
     }
 }

@@ -83,7 +83,7 @@ final class ReleaseOperation {
 
     /** What throws here, as the clock may, must not keep the release back. */
     private void start(Claim claim, LockKey key) {
-        claim.phase = Claim.Phase.RELEASING;
+        claim.beginRelease();
         try {
             // The kind depends on the votes of the acquire round, so it is chosen before the round of the release.
             CommandKind kind = kindOf(claim);
@@ -120,15 +120,13 @@ final class ReleaseOperation {
 
     /** Releases a token without an owner: its outcome is not reported. */
     void abandon(Claim claim) {
-        claim.phase = Claim.Phase.ABANDONED;
-        claim.lease = null;
+        claim.abandon();
         send(claim);
     }
 
     /** Leaves the keys of a token to their expiry. */
-    void leave(Claim claim) {
-        claim.phase = Claim.Phase.ABANDONED;
-        claim.lease = null;
+    void leaveToExpiry(Claim claim) {
+        claim.abandon();
         claims.recycleIfDone(claim);
     }
 
@@ -138,11 +136,11 @@ final class ReleaseOperation {
     }
 
     private static CommandKind kindOf(Claim claim) {
-        return claim.guest == null ? CommandKind.RELEASE : claim.guest.releaseKind();
+        return claim.fenceOrSearch == null ? CommandKind.RELEASE : claim.fenceOrSearch.releaseKind();
     }
 
     private void send(Claim claim, CommandKind kind) {
-        claim.retain();
+        claim.addPendingReply();
         claim.addPendingReplies(Long.bitCount(claim.askedMask));
         fanOut.release(claim, kind, claim.askedMask);
         claim.removePendingReply();
@@ -204,9 +202,7 @@ final class ReleaseOperation {
     void end(Claim claim, ReleaseOutcome outcome) {
         LeaseHandle lease = claim.lease;
         timers.stop(claim.roundTimer);
-        claim.phase = Claim.Phase.ABANDONED;
-        claim.lease = null;
-        lease.claim = null;
+        claim.abandon();
         telemetry.onReleaseEnded(claim, outcome);
         if (services.isClosing) {
             tally.record(claim, lease.resource(), outcome);

@@ -155,11 +155,9 @@ final class Reservations {
 
     private void remove(PendingAcquire pending, LockKey key, long mask, long retainedMask) {
         Claim claim = claims.take();
-        claim.key = key;
+        claim.beginAbandoned(key, pending.lease.spec.ttlMs);
         claim.token.set(pending.reservation.name);
-        claim.ttlMs = pending.lease.spec.ttlMs;
-        claim.askedMask = mask;
-        claim.possibleHolderMask = retainedMask;
-        releases.abandon(claim);
+        claim.addAsked(mask, retainedMask);
+        releases.send(claim);
     }
 }

@@ -122,9 +122,9 @@ final class RetainedLease extends KeyedMap.Keyed implements LeaseLoop {
             return false;
         }
         holder = to;
-        RetainedGrant.prepare(to, this, untilNs, nowNs);
+        to.prepareGrant(this, untilNs, nowNs);
         if (!WORD.compareAndSet(this, granting, with(granting, HELD))) {
-            RetainedGrant.withdraw(to, loop);
+            to.withdrawGrant(loop);
             return false;
         }
         return true;
@@ -159,8 +159,8 @@ final class RetainedLease extends KeyedMap.Keyed implements LeaseLoop {
         // The caller may have paused for longer than the loop, which says then that the lease has expired. A request
         // that it has submitted comes first.
         if ((held & STATE_MASK) == HELD && from.isTaken(-1) && validUntilNs - clock.nanoTime() > 0
-                && RetainedGrant.startReturn(from) && WORD.compareAndSet(this, held, with(held, FREE))) {
-            RetainedGrant.endReturn(from);
+                && from.startReturn() && WORD.compareAndSet(this, held, with(held, FREE))) {
+            from.endReturn();
             return true;
         }
         bind(from);
@@ -242,7 +242,7 @@ final class RetainedLease extends KeyedMap.Keyed implements LeaseLoop {
     /** Gives the lock, which no caller sees, to an acquisition of this client. */
     void give(LeaseHandle to, boolean isOtherWaiting, long nowNs) {
         holder = to;
-        RetainedGrant.prepare(to, this, validUntilNs, nowNs);
+        to.prepareGrant(this, validUntilNs, nowNs);
         word = next(word, isOtherWaiting ? WANTED : HELD);
     }
 
@@ -287,7 +287,7 @@ final class RetainedLease extends KeyedMap.Keyed implements LeaseLoop {
     @Override
     public void execute(LeaseHandle local, int request) {
         switch (request) {
-            case RequestMailbox.DELIVER -> RetainedGrant.deliver(local);
+            case RequestMailbox.DELIVER -> local.deliver();
             case RequestMailbox.CANCEL -> cancel(local);
             case RequestMailbox.RELEASE -> release(local);
             default -> {
@@ -323,7 +323,7 @@ final class RetainedLease extends KeyedMap.Keyed implements LeaseLoop {
     private void giveBack(LeaseHandle local, int request) {
         boolean isExpired = validUntilNs - clock.nanoTime() <= 0;
         if (take(local) == null) {
-            if (RetainedGrant.isReturning(local)) {
+            if (local.isReturning()) {
                 // Its outcome comes in a moment.
                 local.deferToNextTurn(loop, request);
             } else {

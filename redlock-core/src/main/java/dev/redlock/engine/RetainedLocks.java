@@ -72,7 +72,7 @@ final class RetainedLocks extends Retention {
         if (found == null || !found.grantSoon(lease)) {
             return false;
         }
-        RetainedGrant.complete(lease);
+        lease.completeGrant();
         return true;
     }
 
@@ -267,9 +267,10 @@ final class RetainedLocks extends Retention {
         while (retained.size >= max) {
             end(retained.oldest, RetentionEnd.LIMIT);
         }
-        LeaseHandle keeping = RetainedGrant.keeping(released, loop);
+        AcquireSpec spec = new AcquireSpec(released.spec.ttlMs);
+        spec.isLossWatched = released.spec.isLossWatched;
+        LeaseHandle keeping = released.withoutCaller(loop, spec);
         keeper.untrack(released);
-        released.claim = null;
         track(keeping, claim);
         entry.lease = keeping;
         watched.remove(entry);
@@ -381,7 +382,6 @@ final class RetainedLocks extends Retention {
     private void giveClaim(RetainedLease entry, LeaseHandle holder) {
         LeaseHandle keeping = entry.lease;
         keeper.untrack(keeping);
-        keeping.claim = null;
         keeping.setState(LeaseState.RELEASED);
         holder.startUse(loop);
         track(holder, entry.claim);
@@ -417,7 +417,7 @@ final class RetainedLocks extends Retention {
         if (before >= RetainedLease.HELD) {
             giveClaim(entry, entry.holder());
         } else if (before == RetainedLease.PREPARING) {
-            RetainedGrant.completeReleaseLater(entry.lease);
+            entry.lease.completeReleaseLater();
         } else if (wasRetained) {
             // No caller has it, so its loss concerns nobody.
             entry.lease.isKept = true;
@@ -450,20 +450,20 @@ final class RetainedLocks extends Retention {
     @Override
     void stop() {
         while (retained.oldest != null) {
-            leave(retained.oldest);
+            endAtClose(retained.oldest);
         }
         while (watched.oldest != null) {
-            leave(watched.oldest);
+            endAtClose(watched.oldest);
         }
     }
 
     /** Its lease ends as all others. */
-    private void leave(RetainedLease entry) {
+    private void endAtClose(RetainedLease entry) {
         int before = detach(entry, RetentionEnd.CLOSED);
         if (before >= RetainedLease.HELD) {
             giveClaim(entry, entry.holder());
         } else if (before == RetainedLease.PREPARING && services.loop.isShuttingDown()) {
-            RetainedGrant.completeReleaseLater(entry.lease);
+            entry.lease.completeReleaseLater();
         }
     }
 
@@ -493,7 +493,7 @@ final class RetainedLocks extends Retention {
     void onFailed(Claim claim, AcquireOutcome.Kind reason) {
         onEnded(claim);
         if (reason == AcquireOutcome.Kind.CONTENDED) {
-            traces.leave(claim);
+            traces.set(claim);
         }
     }
 }

@@ -19,20 +19,20 @@ final class RetainedTraces {
     private final LoopServices services;
     private final AcquireScheduler scheduler;
     /** Users of the command mode {@code NATIVE} may lack the right. */
-    private final boolean areLeft;
+    private final boolean areSet;
     private final RetainedRequest trace;
 
     RetainedTraces(RetainedLocks room, LoopServices services, AcquireScheduler scheduler) {
         this.services = services;
         this.scheduler = scheduler;
-        this.areLeft = services.config.limits().retainedLeasesMax() > 0 && !services.config.nodes().hasClusters()
+        this.areSet = services.config.limits().retainedLeasesMax() > 0 && !services.config.nodes().hasClusters()
                 && services.config.attempts().commandMode() != CommandMode.NATIVE;
         this.trace = new RetainedRequest(room, null);
     }
 
     /** An attempt was refused. */
-    void leave(Claim claim) {
-        if (!areLeft || !isDue(claim)) {
+    void set(Claim claim) {
+        if (!areSet || !isDue(claim)) {
             return;
         }
         // On each node that refuses it, also later: the coordinator may have granted, and one may not be reached.

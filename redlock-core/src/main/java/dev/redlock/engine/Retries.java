@@ -80,7 +80,7 @@ final class Retries {
 
     /** Releases the token on every node that was asked, including those that refused, failed or did not reply. */
     void rollBack(Claim claim) {
-        if (claim.phase == Claim.Phase.QUERYING_TTL || claim.phase == Claim.Phase.SEARCHING) {
+        if (claim.phase == Claim.Phase.QUERYING_HOLDER || claim.phase == Claim.Phase.SEARCHING) {
             // The query has sent the release already; a search takes no lock.
             scheduler.holderQuery.untrack(claim);
             return;
@@ -91,10 +91,8 @@ final class Retries {
             scheduler.permits.onEnded(key, claim.key);
         }
         services.timers.stop(claim.roundTimer);
-        claim.pending.claim = null;
-        claim.pending = null;
         if (!mayHaveSetKeys(claim)) {
-            scheduler.releases.leave(claim);
+            scheduler.releases.leaveToExpiry(claim);
             return;
         }
         services.counters.add(ConductorCounters.ROLLED_BACK, 1);
@@ -103,7 +101,7 @@ final class Retries {
 
     /** The attempt of a waiter behind the head has failed: it waits again, at its place in the queue. */
     void queueAgain(PendingAcquire pending, AcquireOutcome.Kind reason) {
-        pending.state = PendingAcquire.State.BACKING_OFF;
+        pending.backOff();
         scheduler.releasePlace();
         services.counters.onAttemptFailed(reason);
         pending.lease.lastReason = reason;
@@ -120,13 +118,13 @@ final class Retries {
 
     private void awaitPromotion(PendingAcquire pending) {
         scheduler.waiterCount++;
-        pending.state = PendingAcquire.State.QUEUED;
+        pending.queue();
         services.timers.start(pending.timer, pending.deadlineNs);
     }
 
     /** An attempt has failed; for a semaphore, no permit is free or the attempt has failed otherwise. */
     void onLockTaken(PendingAcquire pending, AcquireOutcome.Kind reason) {
-        pending.state = PendingAcquire.State.BACKING_OFF;
+        pending.backOff();
         scheduler.releasePlace();
         services.counters.onAttemptFailed(reason);
         if (services.loop.isShuttingDown()) {
@@ -235,7 +233,7 @@ final class Retries {
     void abort(PendingAcquire pending, AcquireOutcome.Kind kind) {
         try {
             if (pending.claim != null) {
-                if (pending.claim.phase != Claim.Phase.QUERYING_TTL) {
+                if (pending.claim.phase != Claim.Phase.QUERYING_HOLDER) {
                     pending.lease.recordVotes(pending.claim);
                     // The votes are those of an attempt that has not failed.
                     pending.lease.lastReason = AcquireOutcome.Kind.CANCELLED;
@@ -245,14 +243,17 @@ final class Retries {
                 WaitReasons.record(pending, causeOfSet(pending));
             }
         } finally {
-            pending.claim = null;
+            if (pending.claim != null) {
+                // The rollback threw: its keys expire.
+                pending.claim.abandon();
+            }
             scheduler.finish(pending, kind, kind);
         }
     }
 
     // ---- waiting for others of this client --------------------------------------------------------------------------
 
-    /** The wait of an acquisition ends with an attempt. Returns whether a place is reserved for it. */
+    /** The wait of an acquisition ends with an attempt. Returns whether it has a place already. */
     boolean endWait(PendingAcquire pending) {
         if (pending.state == PendingAcquire.State.QUEUED) {
             scheduler.waiterCount--;
@@ -261,8 +262,8 @@ final class Retries {
         if (pending.queue != null) {
             pending.queue.isPausing = false;
         }
-        boolean hasPlace = pending.waiting.hasReservedPlace;
-        pending.waiting.hasReservedPlace = false;
+        boolean hasPlace = pending.waiting.hasPlace;
+        pending.waiting.hasPlace = false;
         return hasPlace;
     }
 
@@ -276,7 +277,7 @@ final class Retries {
     }
 
     /** The acquisition ends, and its place in a queue with it. */
-    void leaveQueue(PendingAcquire pending, LeaseHandle holder) {
+    void dequeue(PendingAcquire pending, LeaseHandle holder) {
         WaitQueue queue = pending.queue;
         boolean wasHead = queue.head() == pending;
         queue.remove(pending);
@@ -294,7 +295,7 @@ final class Retries {
     void awaitOthers(PendingAcquire pending) {
         long nowNs = services.clock.nanoTime();
         long heldUntilNs = queues.setOrder.heldUntilNs(pending.queue);
-        pending.state = PendingAcquire.State.BACKING_OFF;
+        pending.backOff();
         pending.plan = PendingAcquire.Plan.COORDINATOR_FIRST;
         pending.waiting.backstopNs = retryDelays.backstopNs();
         pending.waiting.expiryNs = heldUntilNs - nowNs > 0 ? heldUntilNs : nowNs + WAIT_NS_MAX;
@@ -315,12 +316,12 @@ final class Retries {
     void awaitPlace(PendingAcquire pending) {
         LeaseHandle lease = pending.lease;
         if (lease.waitNs <= 0 || lease.isStarting && scheduler.waiterCount >= waitersMax) {
-            pending.state = PendingAcquire.State.BACKING_OFF;
+            pending.backOff();
             scheduler.finish(pending, AcquireOutcome.Kind.OVERLOADED, AcquireOutcome.Kind.OVERLOADED);
             return;
         }
         scheduler.waiterCount++;
-        pending.state = PendingAcquire.State.AWAITING_PLACE;
+        pending.awaitPlace();
         scheduler.inFlight.append(pending);
         lease.lastReason = AcquireOutcome.Kind.OVERLOADED;
         services.timers.start(pending.timer, pending.deadlineNs);
@@ -334,29 +335,29 @@ final class Retries {
                 scheduler.waiterCount--;
                 scheduler.inFlight.remove(pending);
             }
-            default -> releaseReservedPlace(pending);
+            default -> returnPlace(pending);
         }
     }
 
-    void releaseReservedPlace(PendingAcquire pending) {
-        if (pending.hasReservedPlace()) {
-            pending.waiting.hasReservedPlace = false;
+    void returnPlace(PendingAcquire pending) {
+        if (pending.hasPlace()) {
+            pending.waiting.hasPlace = false;
             scheduler.releasePlace();
         }
     }
 
     /** Passes the place of an ended attempt to the first waiter. It starts by timer, after the current call. */
     void passOnPlace() {
-        PendingAcquire next = scheduler.inFlight.reserve();
+        PendingAcquire next = scheduler.inFlight.passOn();
         scheduler.waiterCount--;
-        next.state = PendingAcquire.State.BACKING_OFF;
+        next.backOff();
         services.timers.start(next.timer, services.clock.nanoTime());
     }
 
     /** A waiter has become the head of its queue. */
     void onPromoted(PendingAcquire head) {
         scheduler.waiterCount--;
-        head.state = PendingAcquire.State.BACKING_OFF;
+        head.backOff();
         head.plan = PendingAcquire.Plan.COORDINATOR_FIRST;
     }
 
@@ -391,7 +392,7 @@ final class Retries {
         // One millisecond more than the node said, because it rounds down.
         long expiryNs = nowNs
                 + (remainingTtlMs < 0 || remainingTtlMs > TTL_MS_MAX ? WAIT_NS_MAX : (remainingTtlMs + 1) * NS_PER_MS);
-        return expiryNs + placeDelayNs(pending, expiryNs);
+        return expiryNs + positionDelayNs(pending, expiryNs);
     }
 
     void startBackstop(PendingAcquire pending, long nowNs) {
@@ -413,7 +414,7 @@ final class Retries {
     void wake(PendingAcquire head, PendingAcquire.Plan plan, long atNs) {
         boolean isCoordinatorDoubted = head.waiting.lossCount % LOSSES_MAX == LOSSES_MAX - 1;
         head.plan = isCoordinatorDoubted ? PendingAcquire.Plan.ALL : plan;
-        long startNs = atNs + placeDelayNs(head, atNs);
+        long startNs = atNs + positionDelayNs(head, atNs);
         // A later push does not postpone the attempt: other waiters of the client may register for the key all the
         // time.
         boolean isStartKnown = head.waiting.timerStep == Waiting.TimerStep.WAKE;
@@ -422,9 +423,9 @@ final class Retries {
     }
 
     /** At most half of the time that is left, so that a short budget is not spent behind others. */
-    private long placeDelayNs(PendingAcquire head, long atNs) {
+    private long positionDelayNs(PendingAcquire head, long atNs) {
         long delayNs = Math.max(head.waiting.splitPauseLeftNs(atNs),
-                services.coordinator.placeDelayNs(head.queue.key, head.queue.place));
+                services.coordinator.positionDelayNs(head.queue.key, head.queue.position));
         return Math.max(0, Math.min(delayNs, (head.deadlineNs - atNs) / 2));
     }
 

@@ -19,7 +19,7 @@ import dev.redlock.quorum.Quorum;
  *
  * @threading event-loop-confined
  */
-final class FirstVoters {
+final class ThriftyQuorum {
 
     /** About a millisecond: a few turns of a busy event loop. */
     private static final int SLICE_SHIFT = 20;
@@ -36,7 +36,7 @@ final class FirstVoters {
     private final int offset;
     private long lateMask;
 
-    FirstVoters(int nodeCount, FanOut fanOut, Majority majority, Coordinator coordinator, int offset) {
+    ThriftyQuorum(int nodeCount, FanOut fanOut, Majority majority, Coordinator coordinator, int offset) {
         this.fanOut = fanOut;
         this.coordinator = coordinator;
         this.majority = majority;

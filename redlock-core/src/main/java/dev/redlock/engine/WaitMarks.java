@@ -41,8 +41,8 @@ final class WaitMarks {
         this.scheduler = scheduler;
     }
 
-    /** A waiter of a queue was refused: leaves a mark. */
-    void leave(WaitQueue queue) {
+    /** A waiter of a queue was refused: sets a mark. */
+    void set(WaitQueue queue) {
         LockKey key = queue.key;
         if (SetOrder.isOfSet(queue)) {
             return;
@@ -57,7 +57,6 @@ final class WaitMarks {
         triedNs.put(key, nowNs);
         Claim claim = take(key.markKey());
         services.tokens.next(claim.token, nowNs);
-        claim.ttlMs = MARK_MS;
         send(claim, CommandKind.ACQUIRE, 1L << coordinator);
     }
 
@@ -116,7 +115,7 @@ final class WaitMarks {
         }
         head.waiting.check = null;
         long nowNs = services.clock.nanoTime();
-        if (remainingTtlMs == HolderTtlQuery.KEY_MISSING) {
+        if (remainingTtlMs == HolderQuery.KEY_MISSING) {
             services.telemetry.rare.onBackstop(queue.key);
             scheduler.retries.wake(head, PendingAcquire.Plan.ALL, nowNs);
         } else {
@@ -129,15 +128,12 @@ final class WaitMarks {
     /** Nobody owns the claim or waits for its reply, and it needs no release: a mark expires. */
     private Claim take(LockKey key) {
         Claim claim = claims.take();
-        claim.phase = Claim.Phase.ABANDONED;
-        claim.key = key;
-        claim.isRemainingTtlWanted = false;
-        claim.isWakeUpWanted = false;
+        claim.beginAbandoned(key, MARK_MS);
         return claim;
     }
 
     private long send(Claim claim, CommandKind kind, long mask) {
-        claim.retain();
+        claim.addPendingReply();
         claim.addPendingReplies(Long.bitCount(mask));
         long sent = services.fanOut.send(claim, kind, 0, mask);
         claim.removePendingReply();

@@ -21,8 +21,8 @@ public final class WaitQueue extends KeyedMap.Keyed {
     long registeredMask;
     /** Orders this client among those that wait; {@link Ticket#NONE} before a refusal with a ticket. */
     int ticket;
-    /** The place of the ticket at the last refusal. */
-    int place;
+    /** The position of the ticket at the last refusal. */
+    int position;
     /** A lease of this client holds the lock: its end starts the next attempt, and pushes do not. */
     boolean isHeldLocally;
     /** The resources of a set, in its order; empty for another kind. */

@@ -82,7 +82,7 @@ final class WaitQueues {
         queue.isHeldLocally = false;
         queue.isPausing = false;
         queue.ticket = (int) recentTickets.take(key, Ticket.NONE);
-        queue.place = Ticket.FIRST_PLACE;
+        queue.position = Ticket.FIRST_POSITION;
         count++;
         queues.add(queue);
         resourceQueues.add(queue);
@@ -230,7 +230,7 @@ final class WaitQueues {
         queue.pauseEndNs = untilNs;
         head.plan = PendingAcquire.Plan.YIELDING;
         head.waiting.timerStep = Waiting.TimerStep.ATTEMPT;
-        scheduler.retries.releaseReservedPlace(head);
+        scheduler.retries.returnPlace(head);
         services.timers.start(head.timer, earlier(untilNs, head.deadlineNs));
         passOnPriority(queue);
     }
@@ -242,7 +242,7 @@ final class WaitQueues {
         // The waiters of other locks have tickets.
         WaitQueue queue = key.markKey() != null ? queues.get(key) : null;
         if (queue != null) {
-            marks.leave(queue);
+            marks.set(queue);
         }
     }
 

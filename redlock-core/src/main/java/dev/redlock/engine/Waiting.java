@@ -38,8 +38,8 @@ final class Waiting {
     int aheadCount;
     PendingAcquire previousForPlace;
     PendingAcquire nextForPlace;
-    /** A place of {@link InFlightLimit} is reserved for its next attempt. */
-    boolean hasReservedPlace;
+    /** A place of {@link InFlightLimit} is passed on to its next attempt. */
+    boolean hasPlace;
     /** A lease of this client was released during the attempt: a failed attempt retries without a delay. */
     boolean retryImmediately;
     /** A node that refused the current attempt has pushed a change since: a failed attempt retries without a delay. */
@@ -78,7 +78,7 @@ final class Waiting {
         checksLeft = 0;
         check = null;
         expiryNs = 0;
-        hasReservedPlace = false;
+        hasPlace = false;
     }
 
     /** An attempt starts. */

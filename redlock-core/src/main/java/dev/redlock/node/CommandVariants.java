@@ -5,7 +5,7 @@ import io.netty.buffer.ByteBuf;
 import java.util.ArrayDeque;
 
 /**
- * Sends the commands that are not plain, or not the same bytes for every node: a guest of the lock adds arguments, a
+ * Sends the commands that are not plain, or not the same bytes for every node: a fence adds arguments, a
  * node has a cheaper command or pushes changes of keys, or a voter is a cluster. Reports what a node did not get.
  *
  * @threading event-loop-confined

@@ -16,7 +16,7 @@ import java.util.concurrent.CompletableFuture;
 import org.junit.jupiter.api.Test;
 
 /** The time between the refusal of a plain SET and the ttl of the holder's key. */
-class HolderTtlQueryTest extends VirtualTest {
+class HolderQueryTest extends VirtualTest {
 
     private static final String HOLDER = "token of another client";
     private static final long ONE_WAY_NS = 5_000_000;

@@ -57,11 +57,11 @@ class ThriftyQuorumsTest extends VirtualTest {
     }
 
     /** The nodes that a plain attempt now asks first, found by a cycle. */
-    private List<Integer> firstVoters(VirtualWorld.Client client) {
-        return firstVoters(client, options());
+    private List<Integer> thriftyQuorum(VirtualWorld.Client client) {
+        return thriftyQuorum(client, options());
     }
 
-    private List<Integer> firstVoters(VirtualWorld.Client client, AcquireOptions options) {
+    private List<Integer> thriftyQuorum(VirtualWorld.Client client, AcquireOptions options) {
         awaitSlice();
         Lease lease = acquired(acquire(client, options));
         world.runMs(1);
@@ -166,10 +166,10 @@ class ThriftyQuorumsTest extends VirtualTest {
     @Test
     void aFencedLockIsOnTheSameNodesEachTime() {
         VirtualWorld.Client client = thriftyWorld();
-        List<Integer> first = firstVoters(client, options().fenced());
+        List<Integer> first = thriftyQuorum(client, options().fenced());
         for (int i = 0; i < 2 * NODES; i++) {
             world.runUntilNs(world.nowNs() + SLICE_NS);
-            assertEquals(first, firstVoters(client, options().fenced()));
+            assertEquals(first, thriftyQuorum(client, options().fenced()));
         }
         assertEquals(0, client.redlock().counters().raisedCount());
     }
@@ -230,7 +230,7 @@ class ThriftyQuorumsTest extends VirtualTest {
     @Test
     void aVoterInQuarantineIsNotAsked() {
         VirtualWorld.Client client = thriftyWorld();
-        int restarted = firstVoters(client).get(0);
+        int restarted = thriftyQuorum(client).get(0);
         node(restarted).crash();
         node(restarted).restart(false);
         world.await("quarantine", 5_000, () -> status(client, restarted).state() == NodeState.QUARANTINED);
@@ -267,7 +267,7 @@ class ThriftyQuorumsTest extends VirtualTest {
     @Test
     void aStalledVoterCostsTheHedgeDelayOnce() {
         VirtualWorld.Client client = thriftyWorld();
-        int stalled = firstVoters(client).get(0);
+        int stalled = thriftyQuorum(client).get(0);
         node(stalled).pause();
         long tookNs = acquireNs(client);
         assertTrue(tookNs >= HEDGE_NS && tookNs <= 2 * HEDGE_NS, () -> tookNs + " ns");
@@ -284,7 +284,7 @@ class ThriftyQuorumsTest extends VirtualTest {
     @Test
     void anAttemptWithoutValidityAsksNoMoreNodes() {
         VirtualWorld.Client client = thriftyWorld();
-        node(firstVoters(client).get(0)).pause();
+        node(thriftyQuorum(client).get(0)).pause();
         long before = commands(client);
         CompletableFuture<AcquireOutcome> attempt = acquireAsync(client,
                 AcquireOptions.ofTtl(Duration.ofSeconds(1)).tryOnce());
@@ -301,19 +301,19 @@ class ThriftyQuorumsTest extends VirtualTest {
     @ValueSource(ints = {0, 1, 2})
     void aVoterThatRepliesAgainIsAskedAgain(int place) {
         VirtualWorld.Client client = thriftyWorld();
-        int stalled = firstVoters(client).get(place);
+        int stalled = thriftyQuorum(client).get(place);
         node(stalled).pause();
         release(lease(client));
         node(stalled).resume();
         world.runMs(10);
-        assertTrue(firstVoters(client).contains(stalled));
+        assertTrue(thriftyQuorum(client).contains(stalled));
     }
 
     /** A stalled node that several attempts wait for must not make the next hedge wait longer for each of them. */
     @Test
     void manyLateAttemptsRaiseTheDelayOnce() {
         VirtualWorld.Client client = thriftyWorld();
-        int stalled = firstVoters(client).get(0);
+        int stalled = thriftyQuorum(client).get(0);
         node(stalled).pause();
         List<CompletableFuture<AcquireOutcome>> pending = new ArrayList<>();
         for (int i = 0; i < 200; i++) {
@@ -330,7 +330,7 @@ class ThriftyQuorumsTest extends VirtualTest {
 
     /** Stalls one of the nodes that an attempt asks first, and returns the time of the attempt. */
     private long acquireWithAStalledNodeNs(VirtualWorld.Client client) {
-        int stalled = firstVoters(client).get(0);
+        int stalled = thriftyQuorum(client).get(0);
         node(stalled).pause();
         long startNs = world.nowNs();
         Lease lease = lease(client);
@@ -362,7 +362,7 @@ class ThriftyQuorumsTest extends VirtualTest {
     @Test
     void anErrorMakesTheAttemptAskTheOthersAtOnce() {
         VirtualWorld.Client client = thriftyWorld();
-        int failing = firstVoters(client).get(0);
+        int failing = thriftyQuorum(client).get(0);
         node(failing).redis().failNext("acquire", "OOM command not allowed when used memory > 'maxmemory'.", 1);
         assertEquals(0, acquireNs(client));
         assertEquals(1, hedges(client));
@@ -373,7 +373,7 @@ class ThriftyQuorumsTest extends VirtualTest {
     @Test
     void aLostConnectionMakesTheAttemptAskTheOthersAtOnce() {
         VirtualWorld.Client client = thriftyWorld();
-        int lost = firstVoters(client).get(0);
+        int lost = thriftyQuorum(client).get(0);
         node(lost).pause();
         long startNs = world.nowNs();
         CompletableFuture<AcquireOutcome> acquiring = acquireAsync(client, options());
@@ -388,7 +388,7 @@ class ThriftyQuorumsTest extends VirtualTest {
     @Test
     void aKeyThatIsLeftOnOneNodeDoesNotRefuseTheLock() {
         VirtualWorld.Client client = thriftyWorld();
-        int left = firstVoters(client).get(0);
+        int left = thriftyQuorum(client).get(0);
         node(left).redis().set("orders", "another client's", 60_000);
         lease(client);
         assertEquals(1, hedges(client));
@@ -409,7 +409,7 @@ class ThriftyQuorumsTest extends VirtualTest {
     @Test
     void theOthersHaveTheWholeNodeTimeout() {
         VirtualWorld.Client client = thriftyWorld();
-        List<Integer> first = firstVoters(client);
+        List<Integer> first = thriftyQuorum(client);
         node(first.get(0)).redis().failNext("acquire", "OOM command not allowed when used memory > 'maxmemory'.", 1);
         without(first).forEach(i -> node(i).delay(() -> 10_000_000));
         assertEquals(20_000_000, acquireNs(client));
@@ -419,7 +419,7 @@ class ThriftyQuorumsTest extends VirtualTest {
     @Test
     void anErrorOfOneNodeDoesNotWaitForASlowOne() {
         VirtualWorld.Client client = thriftyWorld();
-        List<Integer> first = firstVoters(client);
+        List<Integer> first = thriftyQuorum(client);
         node(first.get(0)).redis().failNext("acquire", "OOM command not allowed when used memory > 'maxmemory'.", 1);
         node(first.get(1)).delay(() -> HEDGE_NS * 3 / 8);
         assertEquals(0, acquireNs(client));
@@ -433,7 +433,7 @@ class ThriftyQuorumsTest extends VirtualTest {
         VirtualWorld.Client client = client(thrifty());
         // A clock sample: three round trips of 20 ms are longer than half of the node timeout.
         world.runMs(1_100);
-        List<Integer> first = firstVoters(client);
+        List<Integer> first = thriftyQuorum(client);
         node(first.get(0)).pause();
         long lateNs = acquireNs(client) - (NODE_TIMEOUT_MS / 2 + 20) * 1_000_000;
         assertTrue(lateNs >= 0 && lateNs <= HEDGE_NS, () -> lateNs + " ns");
@@ -442,7 +442,7 @@ class ThriftyQuorumsTest extends VirtualTest {
     @Test
     void aCounterOutOfRangeMakesTheAttemptAskTheOthers() {
         VirtualWorld.Client client = thriftyWorld();
-        List<Integer> first = firstVoters(client, options().fenced());
+        List<Integer> first = thriftyQuorum(client, options().fenced());
         Lease earlier = acquired(acquire(client, options().fenced()));
         long now = earlier.fencingToken();
         release(earlier);
@@ -490,7 +490,7 @@ class ThriftyQuorumsTest extends VirtualTest {
     @Test
     void theFlightRecordNamesTheNodesThatAHedgeAsks() {
         VirtualWorld.Client client = thriftyWorld();
-        List<Integer> first = firstVoters(client);
+        List<Integer> first = thriftyQuorum(client);
         node(first.get(0)).pause();
         lease(client);
         List<Integer> others = without(first);
@@ -503,7 +503,7 @@ class ThriftyQuorumsTest extends VirtualTest {
     @Test
     void nodesThatVoteSinceTheStartCountAsFailed() {
         VirtualWorld.Client client = thriftyWorld();
-        List<Integer> first = firstVoters(client);
+        List<Integer> first = thriftyQuorum(client);
         List<Integer> others = without(first);
         first.forEach(i -> node(i).delay(() -> 20_000_000));
         others.forEach(i -> node(i).breakConnections());
@@ -522,7 +522,7 @@ class ThriftyQuorumsTest extends VirtualTest {
     @Test
     void aClientMayCloseBeforeTheHedge() {
         VirtualWorld.Client client = thriftyWorld();
-        node(firstVoters(client).get(0)).pause();
+        node(thriftyQuorum(client).get(0)).pause();
         CompletableFuture<AcquireOutcome> acquiring = acquireAsync(client, options());
         world.runUntilNs(world.nowNs() + HEDGE_NS / 2);
         client.engine().close(Duration.ofMillis(100));
@@ -541,7 +541,7 @@ class ThriftyQuorumsTest extends VirtualTest {
     void anAttemptAsksNoNodeThatVotesSinceItsStart(boolean isThrifty) {
         world = new VirtualWorld(NODES);
         VirtualWorld.Client client = client(thrifty().nodeTimeout(LONG_NODE_TIMEOUT));
-        List<Integer> first = firstVoters(client, options().fenced());
+        List<Integer> first = thriftyQuorum(client, options().fenced());
         VirtualWorld.Client other = client(isThrifty
                 ? thrifty().nodeTimeout(LONG_NODE_TIMEOUT)
                 : context().nodeTimeout(LONG_NODE_TIMEOUT).commands(CommandMode.SCRIPTS));
@@ -600,7 +600,7 @@ class ThriftyQuorumsTest extends VirtualTest {
     @Test
     void anExtensionReachesNodesThatWereNeverAsked() {
         VirtualWorld.Client client = thriftyWorld();
-        List<Integer> first = firstVoters(client);
+        List<Integer> first = thriftyQuorum(client);
         Lease lease = lease(client);
         assertEquals(ExtendOutcome.EXTENDED, extend(lease, TTL));
         world.runMs(1);
@@ -615,7 +615,7 @@ class ThriftyQuorumsTest extends VirtualTest {
     @Test
     void nodesThatAreAskedFirstByAnExtensionAreHoldersAlsoIfTheyReplyLate() {
         VirtualWorld.Client client = thriftyWorld();
-        List<Integer> first = firstVoters(client);
+        List<Integer> first = thriftyQuorum(client);
         Lease lease = lease(client);
         world.runMs(1);
         without(first).forEach(i -> node(i).delay(() -> 5_000_000));
@@ -631,7 +631,7 @@ class ThriftyQuorumsTest extends VirtualTest {
     @Test
     void aNodeThatWasNeverAskedReplacesASilentHolderInTheSameExtension() {
         VirtualWorld.Client client = thriftyWorld();
-        List<Integer> first = firstVoters(client);
+        List<Integer> first = thriftyQuorum(client);
         Lease lease = lease(client);
         world.runMs(1_000);
         node(first.get(0)).crash();
@@ -645,7 +645,7 @@ class ThriftyQuorumsTest extends VirtualTest {
     @CsvSource({"true, 0", "true, 1", "true, 2", "false, 0", "false, 1", "false, 2"})
     void aFormerHolderThatLostTheKeyLosesTheLease(boolean isFirstReply, int place) {
         VirtualWorld.Client client = thriftyWorld();
-        int holder = firstVoters(client).get(place);
+        int holder = thriftyQuorum(client).get(place);
         Lease lease = lease(client);
         world.runMs(1);
         node(holder).redis().delete("orders");
@@ -664,7 +664,7 @@ class ThriftyQuorumsTest extends VirtualTest {
     @Test
     void aHolderThatStallsUntilItsKeyHasExpiredDoesNotLoseTheLease() {
         VirtualWorld.Client client = thriftyWorld();
-        int stalled = firstVoters(client).get(0);
+        int stalled = thriftyQuorum(client).get(0);
         Lease lease = acquired(acquire(client, AcquireOptions.ofTtl(Duration.ofSeconds(1)).tryOnce()));
         world.runMs(1);
         node(stalled).pause();
@@ -678,7 +678,7 @@ class ThriftyQuorumsTest extends VirtualTest {
     @Test
     void anExtensionNeitherAsksNorCountsANodeInQuarantine() {
         VirtualWorld.Client client = thriftyWorld();
-        int restarted = firstVoters(client).get(0);
+        int restarted = thriftyQuorum(client).get(0);
         Lease lease = lease(client);
         assertEquals(ExtendOutcome.EXTENDED, extend(lease, TTL), "all nodes hold it");
         world.runMs(1);
@@ -694,7 +694,7 @@ class ThriftyQuorumsTest extends VirtualTest {
     @Test
     void anUnreachableHolderGetsItsReleaseLater() {
         VirtualWorld.Client client = thriftyWorld();
-        int lost = firstVoters(client).get(0);
+        int lost = thriftyQuorum(client).get(0);
         Lease lease = lease(client);
         world.runMs(1);
         node(lost).loseRequests(name -> true);
@@ -708,7 +708,7 @@ class ThriftyQuorumsTest extends VirtualTest {
     @Test
     void aReleaseDoesNotWaitForNodesThatHadNoAcquire() {
         VirtualWorld.Client client = thriftyWorld();
-        int former = firstVoters(client).get(0);
+        int former = thriftyQuorum(client).get(0);
         Lease lease = lease(client);
         world.runMs(1);
         node(former).redis().delete("orders");
@@ -727,7 +727,7 @@ class ThriftyQuorumsTest extends VirtualTest {
     @Test
     void watchedKeysAreThoseOfTheNodesThatWereAsked() {
         VirtualWorld.Client client = thriftyWorld();
-        int holder = firstVoters(client).get(0);
+        int holder = thriftyQuorum(client).get(0);
         long before = commands(client);
         Lease lease = acquired(acquire(client, options().watchLoss()));
         world.runMs(1);

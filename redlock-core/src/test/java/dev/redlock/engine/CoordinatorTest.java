@@ -73,7 +73,7 @@ class CoordinatorTest extends VirtualTest {
         TestEngine engine = client().engine().engine();
         LockKey key = new LockKey(KeyText.ofResource("", "orders", 512));
         assertEquals(0, engine.newCoordinator().of(key));
-        assertEquals(0b011, engine.firstVoters().of(key));
+        assertEquals(0b011, engine.thriftyQuorum().of(key));
     }
 
     /** Returns a coordinator of nodes whose last clock samples took 40 ms. */

@@ -166,7 +166,7 @@ class RetainedLeaseTest extends VirtualTest {
         LeaseHandle lease = acquired();
         assertEquals(lease, entry.take(lease));
         entry.open();
-        assertTrue(RetainedGrant.startReturn(lease));
+        assertTrue(lease.startReturn());
         if (isOutcomeStored) {
             LeaseHandle.RELEASE_OUTCOME.setRelease(lease, ReleaseOutcome.RETAINED);
         }
@@ -176,7 +176,7 @@ class RetainedLeaseTest extends VirtualTest {
         client.engine().execute(() -> {
             entry.execute(lease, RequestMailbox.RELEASE);
             before.set(second.get());
-            RetainedGrant.endReturn(lease);
+            lease.endReturn();
         });
         world.runMs(1);
         assertEquals(null, before.get());
@@ -224,7 +224,7 @@ class RetainedLeaseTest extends VirtualTest {
             lease.releaseCallback = (released, outcome) -> {
             };
             assertTrue(raced.grant(lease));
-            RetainedGrant.complete(lease);
+            lease.completeGrant();
             shared.set(lease);
             for (int spins = i % 64; spins > 0; spins--) {
                 Thread.onSpinWait();
@@ -306,7 +306,7 @@ class RetainedLeaseTest extends VirtualTest {
         RetainedLease held = raced(clock);
         LeaseHandle holder = acquiring();
         assertTrue(held.grant(holder));
-        RetainedGrant.complete(holder);
+        holder.completeGrant();
         atClock.set(held::end);
         assertFalse(held.retainAgain(holder), "its claim is released");
         assertEquals(RetainedLease.ENDED, held.state());
@@ -356,7 +356,7 @@ class RetainedLeaseTest extends VirtualTest {
             if (isHeld && hasEnded) {
                 return "granted after the end";
             }
-            RetainedGrant.complete(lease);
+            lease.completeGrant();
         } while (isHeld && raced.retainAgain(lease));
         while (before.get() == NOT_ENDED) {
             Thread.onSpinWait();
@@ -387,7 +387,7 @@ class RetainedLeaseTest extends VirtualTest {
             while (!isOver.get()) {
                 LeaseHandle lease = shared.get();
                 if (lease != null && lease != delivered.get()) {
-                    RetainedGrant.deliver(lease);
+                    lease.deliver();
                     delivered.set(lease);
                 }
             }
@@ -403,8 +403,8 @@ class RetainedLeaseTest extends VirtualTest {
             while (lease.state == LeaseState.ACQUIRING) {
                 Thread.onSpinWait();
             }
-            assertTrue(RetainedGrant.startReturn(lease));
-            RetainedGrant.endReturn(lease);
+            assertTrue(lease.startReturn());
+            lease.endReturn();
             while (delivered.get() != lease) {
                 Thread.onSpinWait();
             }

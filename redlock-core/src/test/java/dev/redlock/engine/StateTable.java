@@ -22,7 +22,7 @@ import java.util.function.Supplier;
  * ACQUIRING   AWAITING_PLACE         -                                  pending
  * ACQUIRING   BACKING_OFF           -                                  pending
  * ACQUIRING   ATTEMPTING            ACQUIRING, RAISING, SEARCHING,     round
- *                                   QUERYING_TTL
+ *                                   QUERYING_HOLDER
  * ACQUIRING   -                     -                                  - (a request to the event loop is pending)
  * HELD        -                     HELD                               hold, and extend during an extension
  * RELEASING   -                     RELEASING                          round
@@ -85,12 +85,12 @@ final class StateTable {
     private void checkAttempt(PendingAcquire pending, Claim claim, Supplier<String> subject) {
         Supplier<String> attempt = () -> claim.phase + " of " + subject.get();
         check(claim.phase == Claim.Phase.ACQUIRING || claim.phase == Claim.Phase.RAISING
-                || claim.phase == Claim.Phase.QUERYING_TTL || claim.phase == Claim.Phase.SEARCHING,
-                "an attempt is ACQUIRING, RAISING, QUERYING_TTL or SEARCHING", attempt);
+                || claim.phase == Claim.Phase.QUERYING_HOLDER || claim.phase == Claim.Phase.SEARCHING,
+                "an attempt is ACQUIRING, RAISING, QUERYING_HOLDER or SEARCHING", attempt);
         check(claim.pending == pending && claim.lease == null, "the pending acquire alone owns the claim", attempt);
         check(claim.roundTimer.isStarted() && !pending.timer.isStarted(),
                 "an attempt ends by its round timer, not by the timer of the pending acquire", attempt);
-        check(!pending.hasReservedPlace(), "an attempt uses its place and has none reserved", attempt);
+        check(!pending.hasPlace(), "an attempt uses its place and has none reserved", attempt);
         if (pending.queue == null || pending.lease.key.kind != LockKind.PERMIT) {
             checkHead(pending, attempt);
         } else {
@@ -126,7 +126,7 @@ final class StateTable {
         } else {
             checkHead(pending, subject);
         }
-        check(!pending.hasReservedPlace() || pending.state == PendingAcquire.State.BACKING_OFF,
+        check(!pending.hasPlace() || pending.state == PendingAcquire.State.BACKING_OFF,
                 "a place is reserved for a BACKING_OFF acquire only", subject);
     }
 
@@ -169,7 +169,7 @@ final class StateTable {
         Set<WaitQueue> registered = Collections.newSetFromMap(new IdentityHashMap<>());
         for (PendingAcquire pending = scheduler.firstActive; pending != null; pending = pending.nextActive) {
             boolean isAttempting = pending.state == PendingAcquire.State.ATTEMPTING;
-            inFlight += isAttempting || pending.hasReservedPlace() ? 1 : 0;
+            inFlight += isAttempting || pending.hasPlace() ? 1 : 0;
             waiters += pending.state == PendingAcquire.State.QUEUED
                     || pending.state == PendingAcquire.State.AWAITING_PLACE ? 1 : 0;
             extended += pending.lease.isExtendable() ? 1 : 0;

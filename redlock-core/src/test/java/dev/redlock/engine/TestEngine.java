@@ -140,8 +140,8 @@ public final class TestEngine {
         return new Coordinator(conductors[0].services.voters, conductors[0].services.fanOut);
     }
 
-    FirstVoters firstVoters() {
-        return conductors[0].services.firstVoters;
+    ThriftyQuorum thriftyQuorum() {
+        return conductors[0].services.thriftyQuorum;
     }
 
     /** @return pending acquires in the pool */

@@ -11,13 +11,13 @@ class TicketTest {
     private static void assertRead(long ttlMs, int ticket, int place, long refusal) {
         assertEquals(ttlMs, Ticket.remainingTtlMsOf(refusal), () -> "ttl of " + refusal);
         assertEquals(ticket, Ticket.numberOf(refusal), () -> "ticket of " + refusal);
-        assertEquals(place, Ticket.placeOf(refusal), () -> "place of " + refusal);
+        assertEquals(place, Ticket.positionOf(refusal), () -> "place of " + refusal);
     }
 
     @Test
     void readsWhatTheScriptWrites() {
         assertRead(0, Ticket.NONE, 0, 0);
-        assertRead(0, 2, Ticket.FIRST_PLACE, -(2 * 32 + 1));
+        assertRead(0, 2, Ticket.FIRST_POSITION, -(2 * 32 + 1));
         assertRead(10_000, 32_767, 31, -(10_000L * (1 << 20) + 32_767 * 32 + 31));
         assertRead((1L << 32) - 2, 1, 0, -(((1L << 32) - 2) * (1 << 20) + 32));
         assertRead(Long.MAX_VALUE, 1, 0, -(((1L << 32) - 1) * (1 << 20) + 32));
@@ -36,7 +36,7 @@ class TicketTest {
     @Test
     void anyReplyGivesValuesInRange() {
         for (long refusal : new long[]{Long.MIN_VALUE, Long.MIN_VALUE + 1, -9_007_199_254_740_991L, -1}) {
-            int place = Ticket.placeOf(refusal);
+            int place = Ticket.positionOf(refusal);
             int ticket = Ticket.numberOf(refusal);
             assertEquals(place, Math.max(0, Math.min(31, place)));
             assertEquals(ticket, Math.max(0, Math.min(32_767, ticket)));

@@ -144,7 +144,7 @@ abstract class StorySearch {
         add(first, second);
         if (wrong != null) {
             violation = wrong;
-            violationPlace = placeOf(first, second);
+            violationPlace = positionOf(first, second);
         }
     }
 
@@ -233,7 +233,7 @@ abstract class StorySearch {
                 if (isDue(step.event)) {
                     dueHere.add(step.event);
                 }
-                int child = placeOf(step.first, step.second);
+                int child = positionOf(step.first, step.second);
                 if (child >= 0 && component[child] == home) {
                     inside.computeIfAbsent(home, key -> new TreeSet<>()).add(step.event);
                 }
@@ -279,7 +279,7 @@ abstract class StorySearch {
                     low[place] = count;
                     open.push(place);
                     next[place] = steps(place).stream()
-                            .mapToInt(step -> placeOf(step.first, step.second))
+                            .mapToInt(step -> positionOf(step.first, step.second))
                             .filter(child -> child >= 0 && isUnfinished(child))
                             .toArray();
                 }
@@ -321,7 +321,7 @@ abstract class StorySearch {
     // ---- the states -------------------------------------------------------------------------------------------------
 
     /** The place of a state in the queue; -1 if it was not visited. */
-    private int placeOf(long first, long second) {
+    private int positionOf(long first, long second) {
         int mask = table.length - 1;
         int place = (int) mixed(first, second) & mask;
         while (table[place] != 0 && !isAt(table[place] - 1, first, second)) {

@@ -11,7 +11,7 @@ final class FakeSet {
     private static final long TTL_MAX = (1L << 31) - 1;
     private static final int ORDER_BITS = 22;
     private static final int TICKET_BITS = 12;
-    private static final int PLACE_BITS = 5;
+    private static final int POSITION_BITS = 5;
     private static final long TICKETS = 1023;
 
     private final FakeRedis redis;
@@ -118,7 +118,7 @@ final class FakeSet {
         long longest = remainingTtl();
         if (longest == -1 || longest >= TTL_MAX) {
             int number = number(key -> redis.pttl(key) == -1 || redis.pttl(key) >= TTL_MAX);
-            return -(TTL_MAX << ORDER_BITS | number << PLACE_BITS);
+            return -(TTL_MAX << ORDER_BITS | number << POSITION_BITS);
         }
         int taken = number(key -> redis.get(key) != null);
         int number = taken > 0 ? taken : number(key -> keysOfReservation().contains(key) && reservationLeft(key) > 0);
@@ -127,7 +127,7 @@ final class FakeSet {
         leaveReservation(order % 32 > 1 && ticket(number) == 0 ? number : 0);
         boolean isFirst = order > 0 && reservation().equals(redis.get(keys.get(number - 1) + RESERVATION_MARK));
         order = isFirst ? order / 32 * 32 + 1 : order;
-        return -((left << ORDER_BITS) + (number << PLACE_BITS) + order);
+        return -((left << ORDER_BITS) + (number << POSITION_BITS) + order);
     }
 
     private FakeTickets tickets(int number) {

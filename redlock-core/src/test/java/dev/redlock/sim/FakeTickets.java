@@ -32,7 +32,7 @@ final class FakeTickets {
     }
 
     private long withPlace(long number) {
-        long place = placeOf(number);
+        long place = positionOf(number);
         return number * 32 + (place > waiting() ? 0 : Math.min(place, PLACE_MAX));
     }
 
@@ -51,12 +51,12 @@ final class FakeTickets {
     }
 
     void onGrant(long ticket) {
-        if (ticket > 0 && add(0) && placeOf(ticket) <= waiting()) {
+        if (ticket > 0 && add(0) && positionOf(ticket) <= waiting()) {
             add(ticket - 1 - granted);
         }
     }
 
-    private long placeOf(long ticket) {
+    private long positionOf(long ticket) {
         return Math.floorMod(ticket - 1 - granted, tickets);
     }
 
