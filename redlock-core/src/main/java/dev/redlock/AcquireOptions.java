@@ -7,7 +7,7 @@ import dev.redlock.api.ReleaseOutcome;
 import dev.redlock.api.RetryPolicy;
 import dev.redlock.engine.AcquireSpec;
 import dev.redlock.engine.key.PermitKey;
-import dev.redlock.node.LockKind;
+import dev.redlock.node.send.LockKind;
 import dev.redlock.time.Durations;
 import java.time.Duration;
 import java.util.Objects;

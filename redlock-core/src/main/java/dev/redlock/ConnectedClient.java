@@ -6,7 +6,7 @@ import dev.redlock.api.NodeState;
 import dev.redlock.engine.AcquireSpec;
 import dev.redlock.engine.LockEngine;
 import dev.redlock.engine.key.LockKey;
-import dev.redlock.node.Log;
+import dev.redlock.telemetry.Log;
 import dev.redlock.time.Durations;
 import java.time.Duration;
 import java.util.Collection;

@@ -7,7 +7,7 @@ import dev.redlock.engine.AcquireSpec;
 import dev.redlock.engine.LocalHolds;
 import dev.redlock.engine.LockEngine;
 import dev.redlock.engine.key.LockKey;
-import dev.redlock.node.LockKind;
+import dev.redlock.node.send.LockKind;
 import dev.redlock.resp.SafeText;
 import java.util.Objects;
 import java.util.concurrent.TimeUnit;

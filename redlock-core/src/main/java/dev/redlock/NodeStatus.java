@@ -1,7 +1,7 @@
 package dev.redlock;
 
 import dev.redlock.api.NodeState;
-import dev.redlock.node.NodeCounter;
+import dev.redlock.node.send.NodeCounter;
 import dev.redlock.node.NodeView;
 import dev.redlock.transport.NodeAddress;
 

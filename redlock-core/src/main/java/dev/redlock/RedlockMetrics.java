@@ -6,7 +6,7 @@ import dev.redlock.api.NodeState;
 import dev.redlock.api.ReleaseOutcome;
 import dev.redlock.api.RetentionEnd;
 import dev.redlock.engine.LockEngine;
-import dev.redlock.node.Log;
+import dev.redlock.telemetry.Log;
 import dev.redlock.telemetry.AcquireTimesReader;
 import io.micrometer.core.instrument.FunctionCounter;
 import io.micrometer.core.instrument.FunctionTimer;

@@ -3,7 +3,7 @@ package dev.redlock.cli;
 import dev.redlock.engine.key.KeyText;
 import dev.redlock.engine.LockInspector;
 import dev.redlock.engine.LockValue;
-import dev.redlock.node.ErrorAdvice;
+import dev.redlock.node.send.ErrorAdvice;
 import dev.redlock.resp.RespValue;
 import dev.redlock.resp.SafeText;
 import dev.redlock.transport.NodeAddress;

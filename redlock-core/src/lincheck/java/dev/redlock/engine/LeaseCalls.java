@@ -265,8 +265,8 @@ public abstract class LeaseCalls {
     private static boolean isIgnored(String name) {
         return name.startsWith("dev.redlock.quorum.")
                 || name.startsWith("dev.redlock.sim.Fake")
-                || name.equals("dev.redlock.node.FanOut")
-                || name.equals("dev.redlock.node.Log")
+                || name.equals("dev.redlock.node.send.FanOut")
+                || name.equals("dev.redlock.telemetry.Log")
                 || name.startsWith("io.netty.buffer.")
                 || name.startsWith("io.netty.util.") && !name.startsWith("io.netty.util.concurrent.")
                 || name.equals("io.netty.channel.local.LocalChannelRegistry");

@@ -2,10 +2,10 @@ package dev.redlock.engine;
 
 import dev.redlock.api.AcquireOutcome;
 import dev.redlock.engine.key.LockKey;
-import dev.redlock.node.FreeList;
-import dev.redlock.node.LockKind;
+import dev.redlock.node.send.FreeList;
+import dev.redlock.node.send.LockKind;
 import dev.redlock.node.NodeView;
-import dev.redlock.node.VoteFailure;
+import dev.redlock.node.send.VoteFailure;
 import java.util.random.RandomGenerator;
 
 /**

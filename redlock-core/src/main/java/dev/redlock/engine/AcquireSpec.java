@@ -3,7 +3,7 @@ package dev.redlock.engine;
 import dev.redlock.api.LeaseListener;
 import dev.redlock.api.RetryPolicy;
 import dev.redlock.engine.key.LockKey;
-import dev.redlock.node.LockKind;
+import dev.redlock.node.send.LockKind;
 
 /**
  * The options of one acquisition, as the engine reads them.

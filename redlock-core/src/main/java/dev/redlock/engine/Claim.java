@@ -1,10 +1,10 @@
 package dev.redlock.engine;
 
 import dev.redlock.engine.key.LockKey;
-import dev.redlock.node.CommandKind;
-import dev.redlock.node.LockKind;
-import dev.redlock.node.LockRequest;
-import dev.redlock.node.VoteFailure;
+import dev.redlock.node.send.CommandKind;
+import dev.redlock.node.send.LockKind;
+import dev.redlock.node.send.LockRequest;
+import dev.redlock.node.send.VoteFailure;
 import dev.redlock.quorum.Majority;
 import dev.redlock.quorum.Round;
 import dev.redlock.quorum.Token;

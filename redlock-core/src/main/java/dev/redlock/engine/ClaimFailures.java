@@ -1,7 +1,7 @@
 package dev.redlock.engine;
 
-import dev.redlock.node.CommandKind;
-import dev.redlock.node.VoteFailure;
+import dev.redlock.node.send.CommandKind;
+import dev.redlock.node.send.VoteFailure;
 import dev.redlock.quorum.Vote;
 
 /**

@@ -1,6 +1,6 @@
 package dev.redlock.engine;
 
-import dev.redlock.node.FreeList;
+import dev.redlock.node.send.FreeList;
 
 /**
  * Pools the claims of one event loop. A claim returns when it has no owner and no pending replies, so that a late reply

@@ -4,7 +4,7 @@ import static dev.redlock.quorum.Validity.NS_PER_MS;
 
 import dev.redlock.api.CloseReport;
 import dev.redlock.api.TransportKind;
-import dev.redlock.node.Log;
+import dev.redlock.telemetry.Log;
 import dev.redlock.node.NodeView;
 import dev.redlock.node.Voter;
 import dev.redlock.quorum.SeedSource;

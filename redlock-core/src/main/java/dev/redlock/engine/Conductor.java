@@ -1,7 +1,7 @@
 package dev.redlock.engine;
 
 import dev.redlock.engine.key.LockKey;
-import dev.redlock.node.CommandKind;
+import dev.redlock.node.send.CommandKind;
 import dev.redlock.node.Voter;
 import dev.redlock.time.NanoClock;
 import java.util.concurrent.CompletableFuture;

@@ -3,7 +3,7 @@ package dev.redlock.engine;
 import dev.redlock.api.AcquireOutcome;
 import dev.redlock.api.ReleaseOutcome;
 import dev.redlock.api.RetentionEnd;
-import dev.redlock.node.Counters;
+import dev.redlock.telemetry.Counters;
 
 /**
  * Counts the outcomes, held locks and running acquisitions of one conductor.

@@ -1,7 +1,7 @@
 package dev.redlock.engine;
 
 import dev.redlock.engine.key.LockKey;
-import dev.redlock.node.FanOut;
+import dev.redlock.node.send.FanOut;
 import dev.redlock.node.Voter;
 
 /**

@@ -1,7 +1,7 @@
 package dev.redlock.engine;
 
 import dev.redlock.api.IdlePolicy;
-import dev.redlock.node.Log;
+import dev.redlock.telemetry.Log;
 import dev.redlock.time.NanoClock;
 import io.netty.channel.IoHandlerFactory;
 import io.netty.channel.ManualIoEventLoop;

@@ -1,10 +1,10 @@
 package dev.redlock.engine;
 
 import dev.redlock.api.ExtendOutcome;
-import dev.redlock.node.CommandKind;
-import dev.redlock.node.FanOut;
+import dev.redlock.node.send.CommandKind;
+import dev.redlock.node.send.FanOut;
 import dev.redlock.node.NodeView;
-import dev.redlock.node.VoteFailure;
+import dev.redlock.node.send.VoteFailure;
 import dev.redlock.quorum.Decision;
 import dev.redlock.quorum.Vote;
 import dev.redlock.time.NanoClock;

@@ -3,7 +3,7 @@ package dev.redlock.engine;
 import dev.redlock.api.AcquireOutcome;
 import dev.redlock.engine.key.KeyedMap;
 import dev.redlock.engine.key.LockKey;
-import dev.redlock.node.LockKind;
+import dev.redlock.node.send.LockKind;
 import java.util.random.RandomGenerator;
 
 /**

@@ -1,7 +1,7 @@
 package dev.redlock.engine;
 
 import dev.redlock.api.RestartGuardMode;
-import dev.redlock.node.Log;
+import dev.redlock.telemetry.Log;
 import dev.redlock.node.NodeView;
 import dev.redlock.node.Voter;
 import dev.redlock.quorum.FenceRule;

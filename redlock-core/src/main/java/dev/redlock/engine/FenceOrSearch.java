@@ -1,6 +1,6 @@
 package dev.redlock.engine;
 
-import dev.redlock.node.CommandKind;
+import dev.redlock.node.send.CommandKind;
 import dev.redlock.quorum.FenceRule;
 import dev.redlock.quorum.Vote;
 

@@ -1,10 +1,10 @@
 package dev.redlock.engine;
 
 import dev.redlock.api.AcquireOutcome;
-import dev.redlock.node.CommandKind;
-import dev.redlock.node.FreeList;
+import dev.redlock.node.send.CommandKind;
+import dev.redlock.node.send.FreeList;
 import dev.redlock.node.NodeView;
-import dev.redlock.node.VoteFailure;
+import dev.redlock.node.send.VoteFailure;
 import dev.redlock.quorum.FenceRule;
 import dev.redlock.quorum.Round;
 import dev.redlock.quorum.Vote;

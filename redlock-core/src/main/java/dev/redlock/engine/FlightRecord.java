@@ -7,7 +7,7 @@ import dev.redlock.api.NodeState;
 import dev.redlock.api.ReleaseOutcome;
 import dev.redlock.api.RetentionEnd;
 import dev.redlock.engine.key.LockKey;
-import dev.redlock.node.VoteFailure;
+import dev.redlock.node.send.VoteFailure;
 import dev.redlock.resp.SafeText;
 import dev.redlock.telemetry.FlightCopy;
 import java.util.BitSet;

@@ -6,7 +6,7 @@ import dev.redlock.api.AcquireOutcome;
 import dev.redlock.engine.callback.CallbackExecutor;
 import dev.redlock.engine.callback.UserCallbacks;
 import dev.redlock.engine.key.LockKey;
-import dev.redlock.node.Log;
+import dev.redlock.telemetry.Log;
 import java.util.concurrent.Executor;
 import java.util.function.Consumer;
 import java.util.function.Supplier;

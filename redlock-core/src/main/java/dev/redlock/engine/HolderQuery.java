@@ -3,9 +3,9 @@ package dev.redlock.engine;
 import dev.redlock.api.AcquireOutcome;
 import dev.redlock.api.CommandMode;
 import dev.redlock.engine.key.LockKey;
-import dev.redlock.node.CommandKind;
-import dev.redlock.node.KeyType;
-import dev.redlock.node.LockKind;
+import dev.redlock.node.send.CommandKind;
+import dev.redlock.node.send.KeyType;
+import dev.redlock.node.send.LockKind;
 
 /**
  * Asks for details of the key that has refused an acquisition:

@@ -3,7 +3,7 @@ package dev.redlock.engine;
 import dev.redlock.api.ExtendOutcome;
 import dev.redlock.api.LeaseState;
 import dev.redlock.api.ReleaseOutcome;
-import dev.redlock.node.Log;
+import dev.redlock.telemetry.Log;
 import java.lang.invoke.VarHandle;
 
 /**

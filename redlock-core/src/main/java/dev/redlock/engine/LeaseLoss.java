@@ -6,7 +6,7 @@ import dev.redlock.api.LeaseState;
 import dev.redlock.api.ReleaseOutcome;
 import dev.redlock.engine.callback.CallbackExecutor;
 import dev.redlock.engine.key.LockKey;
-import dev.redlock.node.Log;
+import dev.redlock.telemetry.Log;
 import dev.redlock.node.NodeView;
 
 /**
@@ -207,7 +207,7 @@ final class LeaseLoss {
         }
         try {
             for (long left = claim.askedMask; left != 0; left &= left - 1) {
-                services.node(Long.numberOfTrailingZeros(left), claim).retainRelease(claim);
+                services.node(Long.numberOfTrailingZeros(left), claim).redeliverLater(claim);
             }
         } finally {
             keeper.releases.end(claim, ReleaseOutcome.UNKNOWN);

@@ -5,7 +5,7 @@ import dev.redlock.api.Lease;
 import dev.redlock.api.LeaseState;
 import dev.redlock.api.LockNotAcquiredException;
 import dev.redlock.engine.key.LockKey;
-import dev.redlock.node.KeyType;
+import dev.redlock.node.send.KeyType;
 import java.util.List;
 
 /**

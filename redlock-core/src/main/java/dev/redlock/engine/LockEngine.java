@@ -6,7 +6,7 @@ import dev.redlock.engine.callback.CallbackExecutor;
 import dev.redlock.engine.key.KeyText;
 import dev.redlock.engine.key.LockKey;
 import dev.redlock.engine.key.SetKey;
-import dev.redlock.node.LockKind;
+import dev.redlock.node.send.LockKind;
 import java.util.Collection;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;

@@ -1,18 +1,18 @@
 package dev.redlock.engine;
 
 import dev.redlock.api.NodeState;
-import dev.redlock.node.Arrivals;
+import dev.redlock.node.send.Arrivals;
 import dev.redlock.node.ClusterVoter;
-import dev.redlock.node.DirectBuffers;
-import dev.redlock.node.FanOut;
-import dev.redlock.node.Log;
+import dev.redlock.node.send.DirectBuffers;
+import dev.redlock.node.send.FanOut;
+import dev.redlock.telemetry.Log;
 import dev.redlock.node.Node;
 import dev.redlock.node.NodeContext;
 import dev.redlock.node.NodeListener;
 import dev.redlock.node.NodeOptions;
 import dev.redlock.node.NodeView;
 import dev.redlock.node.SharedIdentities;
-import dev.redlock.node.SlotKey;
+import dev.redlock.node.send.SlotKey;
 import dev.redlock.node.Voter;
 import dev.redlock.node.guard.FreshGroup;
 import dev.redlock.node.guard.OwnClockWatch;

@@ -4,8 +4,8 @@ import static dev.redlock.quorum.Validity.NS_PER_MS;
 
 import dev.redlock.engine.key.KeyedMap;
 import dev.redlock.engine.key.LockKey;
-import dev.redlock.node.CommandKind;
-import dev.redlock.node.VoteFailure;
+import dev.redlock.node.send.CommandKind;
+import dev.redlock.node.send.VoteFailure;
 import dev.redlock.time.DeadlineTimer;
 import io.netty.buffer.ByteBuf;
 

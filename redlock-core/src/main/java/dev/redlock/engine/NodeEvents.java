@@ -1,10 +1,10 @@
 package dev.redlock.engine;
 
 import dev.redlock.api.NodeState;
-import dev.redlock.node.Log;
+import dev.redlock.telemetry.Log;
 import dev.redlock.node.NodeListener;
 import dev.redlock.node.NodeView;
-import dev.redlock.node.VoteFailure;
+import dev.redlock.node.send.VoteFailure;
 import dev.redlock.time.Durations;
 import io.netty.buffer.ByteBuf;
 

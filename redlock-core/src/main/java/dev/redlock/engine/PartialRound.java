@@ -2,8 +2,8 @@ package dev.redlock.engine;
 
 import dev.redlock.api.AcquireOutcome;
 import dev.redlock.engine.key.LockKey;
-import dev.redlock.node.LockKind;
-import dev.redlock.node.VoteFailure;
+import dev.redlock.node.send.LockKind;
+import dev.redlock.node.send.VoteFailure;
 import dev.redlock.quorum.Vote;
 
 /**

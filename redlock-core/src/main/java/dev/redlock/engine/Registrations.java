@@ -2,8 +2,8 @@ package dev.redlock.engine;
 
 import dev.redlock.engine.key.KeyedMap;
 import dev.redlock.engine.key.LockKey;
-import dev.redlock.node.LockKind;
-import dev.redlock.node.LockRequest;
+import dev.redlock.node.send.LockKind;
+import dev.redlock.node.send.LockRequest;
 
 /**
  * The registrations of waiters for pushes, and the rest of a refusal. A node pushes the next change of a key after

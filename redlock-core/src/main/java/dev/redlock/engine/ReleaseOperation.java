@@ -4,8 +4,8 @@ import dev.redlock.api.ExtendOutcome;
 import dev.redlock.api.LeaseState;
 import dev.redlock.api.ReleaseOutcome;
 import dev.redlock.engine.key.LockKey;
-import dev.redlock.node.CommandKind;
-import dev.redlock.node.FanOut;
+import dev.redlock.node.send.CommandKind;
+import dev.redlock.node.send.FanOut;
 import dev.redlock.quorum.Decision;
 import dev.redlock.quorum.Vote;
 import dev.redlock.time.NanoClock;
@@ -162,7 +162,7 @@ final class ReleaseOperation {
             return;
         }
         if (vote != Vote.REFUSED && (claim.possibleHolderMask & 1L << nodeIndex) != 0) {
-            services.node(nodeIndex, claim).retainRelease(claim);
+            services.node(nodeIndex, claim).redeliverLater(claim);
         }
         vote(claim, nodeIndex, vote);
     }

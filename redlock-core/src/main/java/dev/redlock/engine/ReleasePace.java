@@ -2,7 +2,7 @@ package dev.redlock.engine;
 
 import static dev.redlock.quorum.Validity.NS_PER_MS;
 
-import dev.redlock.node.FanOut;
+import dev.redlock.node.send.FanOut;
 
 /**
  * The pace at which a client that closes releases its leases: no faster than the nodes accept the commands. A node

@@ -4,8 +4,8 @@ import static dev.redlock.quorum.Validity.NS_PER_MS;
 
 import dev.redlock.engine.key.LockKey;
 import dev.redlock.engine.key.SetKey;
-import dev.redlock.node.LockKind;
-import dev.redlock.node.Log;
+import dev.redlock.node.send.LockKind;
+import dev.redlock.telemetry.Log;
 import dev.redlock.quorum.Token;
 
 /**

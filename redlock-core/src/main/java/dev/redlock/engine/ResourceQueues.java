@@ -4,7 +4,7 @@ import dev.redlock.engine.key.KeyedMap;
 import dev.redlock.engine.key.LockKey;
 import dev.redlock.engine.key.PermitKey;
 import dev.redlock.engine.key.RecentValues;
-import dev.redlock.node.LockKind;
+import dev.redlock.node.send.LockKind;
 import io.netty.buffer.ByteBuf;
 import java.util.ArrayList;
 import java.util.List;

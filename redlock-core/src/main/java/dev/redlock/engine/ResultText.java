@@ -4,8 +4,8 @@ import static dev.redlock.quorum.Validity.NS_PER_MS;
 
 import dev.redlock.api.AcquireOutcome;
 import dev.redlock.api.LeaseState;
-import dev.redlock.node.ErrorAdvice;
-import dev.redlock.node.VoteFailure;
+import dev.redlock.node.send.ErrorAdvice;
+import dev.redlock.node.send.VoteFailure;
 
 /**
  * Describes leases and the outcomes of their acquisitions.

@@ -7,8 +7,8 @@ import dev.redlock.api.ReleaseOutcome;
 import dev.redlock.api.RetentionEnd;
 import dev.redlock.engine.key.KeyedMap;
 import dev.redlock.engine.key.LockKey;
-import dev.redlock.node.LockKind;
-import dev.redlock.node.Log;
+import dev.redlock.node.send.LockKind;
+import dev.redlock.telemetry.Log;
 import io.netty.buffer.ByteBuf;
 import java.util.concurrent.ConcurrentHashMap;
 

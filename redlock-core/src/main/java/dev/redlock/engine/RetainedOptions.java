@@ -1,7 +1,7 @@
 package dev.redlock.engine;
 
 import dev.redlock.engine.key.LockKey;
-import dev.redlock.node.LockKind;
+import dev.redlock.node.send.LockKind;
 
 /**
  * What a retained lock cannot be together with.

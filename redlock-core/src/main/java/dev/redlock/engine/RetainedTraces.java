@@ -2,8 +2,8 @@ package dev.redlock.engine;
 
 import dev.redlock.api.CommandMode;
 import dev.redlock.engine.key.LockKey;
-import dev.redlock.node.CommandKind;
-import dev.redlock.node.LockKind;
+import dev.redlock.node.send.CommandKind;
+import dev.redlock.node.send.LockKind;
 
 /**
  * Informs a client that retains a lock that this client wants it. A refused attempt without a ticket leaves a trace: it

@@ -1,6 +1,6 @@
 package dev.redlock.engine;
 
-import dev.redlock.node.CommandKind;
+import dev.redlock.node.send.CommandKind;
 
 /**
  * Asks the nodes whether another client wants a lock, and makes them push when one does.

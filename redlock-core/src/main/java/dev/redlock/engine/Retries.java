@@ -5,7 +5,7 @@ import static dev.redlock.quorum.Validity.NS_PER_MS;
 import dev.redlock.api.AcquireOutcome;
 import dev.redlock.api.LeaseState;
 import dev.redlock.engine.key.LockKey;
-import dev.redlock.node.LockKind;
+import dev.redlock.node.send.LockKind;
 
 /**
  * Decides when an acquisition makes its next attempt. A refused one makes it at once, when a node pushes a change, when

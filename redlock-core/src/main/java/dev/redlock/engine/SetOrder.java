@@ -1,7 +1,7 @@
 package dev.redlock.engine;
 
 import dev.redlock.engine.key.LockKey;
-import dev.redlock.node.LockKind;
+import dev.redlock.node.send.LockKind;
 
 /**
  * The order in which the waiting sets of one client with a common resource make attempts. A change of the resource

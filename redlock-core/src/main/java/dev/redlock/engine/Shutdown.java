@@ -4,7 +4,7 @@ import dev.redlock.api.AcquireOutcome;
 import dev.redlock.api.CloseReport;
 import dev.redlock.api.ReleaseOutcome;
 import dev.redlock.engine.callback.UserCallbacks;
-import dev.redlock.node.Log;
+import dev.redlock.telemetry.Log;
 import dev.redlock.node.Voter;
 import dev.redlock.time.DeadlineTimer;
 import io.netty.channel.EventLoop;

@@ -1,6 +1,6 @@
 package dev.redlock.engine;
 
-import dev.redlock.node.Log;
+import dev.redlock.telemetry.Log;
 import dev.redlock.time.NanoClock;
 import java.util.List;
 import java.util.concurrent.RejectedExecutionException;

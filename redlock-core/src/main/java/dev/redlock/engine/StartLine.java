@@ -1,6 +1,6 @@
 package dev.redlock.engine;
 
-import dev.redlock.node.Log;
+import dev.redlock.telemetry.Log;
 import dev.redlock.node.NodeOptions;
 import dev.redlock.transport.VoterAddress;
 import java.util.stream.Collectors;

@@ -1,7 +1,7 @@
 package dev.redlock.engine;
 
-import dev.redlock.node.LockKind;
-import dev.redlock.node.Log;
+import dev.redlock.node.send.LockKind;
+import dev.redlock.telemetry.Log;
 import dev.redlock.node.NodeView;
 
 /**

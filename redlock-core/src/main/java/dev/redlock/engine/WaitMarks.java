@@ -3,7 +3,7 @@ package dev.redlock.engine;
 import dev.redlock.engine.key.LockKey;
 import dev.redlock.engine.key.PermitKey;
 import dev.redlock.engine.key.RecentValues;
-import dev.redlock.node.CommandKind;
+import dev.redlock.node.send.CommandKind;
 
 /**
  * Shows a client that has a lock many times in a row whether another one waits, for the kinds of lock without tickets.

@@ -5,9 +5,9 @@ import dev.redlock.engine.key.LockKey;
 import dev.redlock.engine.key.PermitKey;
 import dev.redlock.engine.key.RecentValues;
 import dev.redlock.engine.key.ResourcesKey;
-import dev.redlock.node.CommandKind;
-import dev.redlock.node.FreeList;
-import dev.redlock.node.LockKind;
+import dev.redlock.node.send.CommandKind;
+import dev.redlock.node.send.FreeList;
+import dev.redlock.node.send.LockKind;
 import io.netty.buffer.ByteBuf;
 
 /**

@@ -2,6 +2,8 @@ package dev.redlock.node;
 
 import static dev.redlock.quorum.Validity.NS_PER_MS;
 
+import dev.redlock.node.send.CommandSender;
+import dev.redlock.node.send.ErrorAdvice;
 import dev.redlock.resp.RespValue;
 import dev.redlock.time.DeadlineTimer;
 import dev.redlock.transport.Login;
@@ -204,7 +206,7 @@ final class Authenticator {
     private void onRefreshed(RespValue reply) {
         if (reply.isError()) {
             onRefreshFailed(
-                    ServerReply.codeOf(reply.asText()) + "; check the user and the password that the credentials"
+                    ErrorAdvice.codeOf(reply.asText()) + "; check the user and the password that the credentials"
                             + " provider returns");
         } else {
             view.clearRefreshProblem();

@@ -1,5 +1,8 @@
 package dev.redlock.node;
 
+import dev.redlock.node.send.FanOut;
+import dev.redlock.node.send.MemberConnection;
+import dev.redlock.node.send.NodeConnection;
 import dev.redlock.transport.NodeAddress;
 import dev.redlock.transport.TlsChannel;
 
@@ -11,6 +14,7 @@ import dev.redlock.transport.TlsChannel;
 final class ClusterMember {
 
     final ClusterVoter voter;
+    final ClusterRedirects redirects;
     final Node node;
     /** Its id in the cluster; null before the first handshake of a seed. */
     String id;
@@ -26,13 +30,13 @@ final class ClusterMember {
     /** A server that is not connected yet. */
     ClusterMember(ClusterVoter voter, int index, NodeAddress address, NodeContext context, FanOut fanOut) {
         this.voter = voter;
+        this.redirects = new ClusterRedirects(voter, this);
         this.node = new Node(index, address, context, fanOut, this);
     }
 
     /** Here and not in {@link Node}: without a cluster the class is not loaded, so calls of its super class inline. */
-    NodeConnection newConnection(ConnectionEvents.Listener listener, NodeOptions options, DirectBuffers buffers,
-            TlsChannel tls) {
-        return new MemberConnection(node.sender, listener, options, buffers, tls);
+    NodeConnection newConnection(NodeConnection.Listener listener, TlsChannel tls) {
+        return new MemberConnection(node.sender, listener, tls);
     }
 
     boolean isAt(NodeAddress address) {

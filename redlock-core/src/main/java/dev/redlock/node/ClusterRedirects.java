@@ -1,62 +1,45 @@
 package dev.redlock.node;
 
+import dev.redlock.node.send.CommandSender;
+import dev.redlock.node.send.SlotKey;
+import dev.redlock.node.send.SlotRedirect;
 import dev.redlock.transport.NodeAddress;
 
 /**
- * Follows the redirections of the servers of a cluster. A redirection changes the owner of its slot at once.
+ * Follows the redirections of one server of a cluster. A redirection changes the owner of its slot at once.
  *
  * @threading event-loop-confined
  */
-final class ClusterRedirects implements CommandRetries.Cluster {
+final class ClusterRedirects implements CommandSender.Cluster {
 
     private final ClusterVoter voter;
+    private final ClusterMember member;
 
-    ClusterRedirects(ClusterVoter voter) {
+    ClusterRedirects(ClusterVoter voter, ClusterMember member) {
         this.voter = voter;
+        this.member = member;
     }
 
     @Override
-    public boolean redirect(CommandSender from, LockRequest request, int tag, SlotRedirect redirect) {
-        CommandKind kind = RequestRing.kindOf(tag);
-        Node target = targetOf(from, request, tag, redirect);
-        boolean isFollowed = kind.isRelease() || kind == CommandKind.CHECK && !redirect.isAsk();
-        return target != null && isFollowed && target.sender.retries
-                .sendRedirected(request, kind, RequestRing.sequenceOf(tag), redirect.isAsk());
-    }
-
-    @Override
-    public boolean redirect(CommandSender from, UndeliveredRelease release, int tag, SlotRedirect redirect) {
-        Node target = targetOf(from, release, tag, redirect);
-        if (target == null) {
-            return false;
-        }
-        release.owner = target.redelivery;
-        if (!target.sender.retries.sendRedirected(release, redirect.isAsk())) {
-            target.redelivery.adopt(release);
-        }
-        return true;
-    }
-
-    private Node targetOf(CommandSender from, SlotKey key, int tag, SlotRedirect redirect) {
+    public CommandSender onRedirect(SlotKey key, SlotRedirect redirect) {
         if (voter.isClosing || redirect.slot() != key.slot()) {
             return null;
         }
-        Node named = named(from, redirect);
+        Node named = named(redirect);
         if (redirect.isAsk()) {
-            onMigration(from, key);
+            onMigration(key);
         } else {
-            onMoved(from, redirect.slot(), named);
+            onMoved(redirect.slot(), named);
         }
-        boolean isFirst = !RequestRing.isSecondTry(tag);
-        return isFirst && named != null && named.sender != from ? named : null;
+        return named == null ? null : named.sender;
     }
 
-    private Node named(CommandSender from, SlotRedirect redirect) {
+    private Node named(SlotRedirect redirect) {
         try {
-            NodeAddress named = from.view.address().peer(redirect.host(), redirect.port());
-            for (ClusterMember member : voter.members) {
-                if (member.isAt(named) || named.equals(member.mapAddress)) {
-                    return member.node;
+            NodeAddress named = member.node.view().address().peer(redirect.host(), redirect.port());
+            for (ClusterMember other : voter.members) {
+                if (other.isAt(named) || named.equals(other.mapAddress)) {
+                    return other.node;
                 }
             }
             return null;
@@ -66,16 +49,16 @@ final class ClusterRedirects implements CommandRetries.Cluster {
     }
 
     @Override
-    public void onMigration(CommandSender from, SlotKey key) {
-        if (voter.slots.of(key.slot()) == from) {
+    public void onMigration(SlotKey key) {
+        if (voter.slots.of(key.slot()) == member.node.sender) {
             voter.slots.silence(key.slot(), voter.silenceNs());
         }
     }
 
     /** A former owner may redirect late: then the map is newer. */
-    private void onMoved(CommandSender from, int slot, Node named) {
-        if (voter.slots.of(slot) == from) {
-            voter.setOwner(slot, named == null || named.sender == from ? null : named, true);
+    private void onMoved(int slot, Node named) {
+        if (voter.slots.of(slot) == member.node.sender) {
+            voter.setOwner(slot, named == member.node ? null : named, true);
         }
         voter.onSignOfChange();
     }

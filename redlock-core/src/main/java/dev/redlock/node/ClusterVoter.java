@@ -2,6 +2,12 @@ package dev.redlock.node;
 
 import static dev.redlock.quorum.Validity.NS_PER_MS;
 
+import dev.redlock.node.send.CommandSender;
+import dev.redlock.node.send.ErrorAdvice;
+import dev.redlock.node.send.FanOut;
+import dev.redlock.node.send.KeySlot;
+import dev.redlock.node.send.SlotKey;
+import dev.redlock.node.send.SlotOwners;
 import dev.redlock.resp.RespValue;
 import dev.redlock.time.DeadlineTimer;
 import dev.redlock.transport.ClusterAddress;
@@ -20,7 +26,7 @@ import java.util.function.Consumer;
  * that owns the key's slot.
  *
  * <p>It learns the owners from {@code CLUSTER SLOTS}: at the start from a seed, then at regular intervals from any
- * master, and soon after a sign of a change. {@link ClusterRedirects} follows redirections, and {@link MasterNodes} has
+ * master, and soon after a sign of a change. {@link ClusterRedirects} follow redirections, and {@link MasterNodes} has
  * the nodes of the masters of the map.
  *
  * <p>When the owner of a slot changes, or moves keys of the slot to another master, the voter is silent for that slot
@@ -49,7 +55,6 @@ public final class ClusterVoter extends Voter {
     final SlotOwners slots;
     final List<ClusterMember> members = new ArrayList<>();
     private final ClusterNodeTimeout nodeTimeout;
-    final ClusterRedirects redirects = new ClusterRedirects(this);
     private final MasterNodes masters;
     private final DeadlineTimer refreshTimer = new DeadlineTimer(nowNs -> refresh());
     private final DeadlineTimer checkTimer = new DeadlineTimer(nowNs -> check());
@@ -390,7 +395,7 @@ public final class ClusterVoter extends Voter {
             return;
         }
         if (reply.isError()) {
-            String code = ServerReply.codeOf(reply.asText());
+            String code = ErrorAdvice.codeOf(reply.asText());
             onMapProblem(source, "CLUSTER SLOTS failed: " + ErrorAdvice.ofCommand(code, ""));
             return;
         }

@@ -1,5 +1,6 @@
 package dev.redlock.node;
 
+import dev.redlock.node.send.ServerCapabilities;
 import dev.redlock.resp.RespValue;
 
 /**

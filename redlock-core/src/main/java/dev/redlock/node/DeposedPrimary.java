@@ -3,6 +3,7 @@ package dev.redlock.node;
 import static dev.redlock.quorum.Validity.NS_PER_MS;
 
 import dev.redlock.node.guard.RestartGuard;
+import dev.redlock.node.send.CommandSender;
 import dev.redlock.resp.RespValue;
 
 /**

@@ -4,6 +4,8 @@ import static dev.redlock.quorum.Validity.NS_PER_MS;
 
 import dev.redlock.node.guard.FreshGroup;
 import dev.redlock.node.guard.VoteGuard;
+import dev.redlock.node.send.CommandSender;
+import dev.redlock.node.send.ErrorAdvice;
 import dev.redlock.resp.RespValue;
 import dev.redlock.time.DeadlineTimer;
 import io.netty.buffer.ByteBuf;
@@ -57,7 +59,7 @@ final class FirstContact implements FreshGroup.Contact {
     private final NodeView view;
     /** How long a promoted server gives no vote. */
     private final LongSupplier silenceNs;
-    private final Runnable onDecided;
+    private final NodeSignals listener;
     private final String markKey;
     private final DeadlineTimer timer = new DeadlineTimer(nowNs -> onTimer());
     private State state = State.IDLE;
@@ -78,15 +80,14 @@ final class FirstContact implements FreshGroup.Contact {
     private boolean isQuarantineReported;
     private boolean isWarned;
 
-    /** Calls {@code onDecided} when the node may vote, and when it stays in quarantine for longer. */
     FirstContact(NodeContext context, CommandSender sender, VoteGuard guard, NodeView view, LongSupplier silenceNs,
-            Runnable onDecided) {
+            NodeSignals listener) {
         this.context = context;
         this.silenceNs = silenceNs;
         this.sender = sender;
         this.guard = guard;
         this.view = view;
-        this.onDecided = onDecided;
+        this.listener = listener;
         this.markKey = context.options().guards().markKey();
         if (markKey != null) {
             context.group().freshGroup().add(this);
@@ -233,7 +234,7 @@ final class FirstContact implements FreshGroup.Contact {
     /** Without a mark, a node that is empty after a reconnect has lost the keys of this client. */
     private void onKeyspace(RespValue reply) {
         if (isEmpty(reply)) {
-            sender.flushReports.onFlushed(true);
+            listener.onKeysLost();
         }
     }
 
@@ -271,7 +272,7 @@ final class FirstContact implements FreshGroup.Contact {
         if (!isOfProcess && runId.equals(markedRunId)) {
             // The node was flushed while it was not connected.
             markedRunId = null;
-            sender.flushReports.onFlushed(true);
+            listener.onKeysLost();
         }
         if (state != State.READING && state != State.CANDIDATE) {
             // A listener of a lost lease has closed the client.
@@ -337,7 +338,7 @@ final class FirstContact implements FreshGroup.Contact {
         if (!isWarned) {
             isWarned = true;
             view.log(Level.WARNING, "the mark of the restart guard cannot be " + what + ": "
-                    + ServerReply.codeOf(reply.asText()) + "; until the node accepts " + command + " of " + markKey
+                    + ErrorAdvice.codeOf(reply.asText()) + "; until the node accepts " + command + " of " + markKey
                     + ", clients guard it by its uptime alone, as with RestartGuardMode.UPTIME");
         }
         if (guard.mayLackLocks()) {
@@ -352,12 +353,12 @@ final class FirstContact implements FreshGroup.Contact {
     private void finish() {
         state = State.DONE;
         context.timers().stop(timer);
-        onDecided.run();
+        listener.onFirstContactDecided();
     }
 
     private void reportQuarantine() {
         isQuarantineReported = true;
-        onDecided.run();
+        listener.onFirstContactDecided();
     }
 
     // ---- commands ---------------------------------------------------------------------------------------------------

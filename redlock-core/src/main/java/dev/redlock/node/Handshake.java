@@ -1,6 +1,12 @@
 package dev.redlock.node;
 
 import dev.redlock.api.RestartGuardMode;
+import dev.redlock.node.send.CommandKind;
+import dev.redlock.node.send.CommandSender;
+import dev.redlock.node.send.ErrorAdvice;
+import dev.redlock.node.send.ScriptSources;
+import dev.redlock.node.send.ServerCapabilities;
+import dev.redlock.node.send.VoteFailure;
 import dev.redlock.resp.RespValue;
 import dev.redlock.resp.SafeText;
 import dev.redlock.time.NanoClock;
@@ -44,33 +50,6 @@ final class Handshake {
     private static final long UNKNOWN = -1;
 
     /**
-     * Gets the outcome. After {@link #onHandshake}, {@link #onRejected}, {@link #onNoMaster} or
-     * {@link #onHandshakeFailed} there is no further event.
-     *
-     * @threading event-loop-confined
-     */
-    interface Listener {
-
-        /** The node may be used. The identity has an id if the voter is a cluster. */
-        void onHandshake(String runId, long uptimeSeconds, ServerCapabilities capabilities, MemberIdentity identity);
-
-        /** The server cannot be used until a person changes something. */
-        void onRejected(String reason);
-
-        /** The server is no master now. It may become one, or another server may get its address. */
-        void onNoMaster(String role);
-
-        /** The next handshake may succeed. */
-        void onHandshakeFailed(String reason);
-
-        /** The process has replied, and the handshake continues. */
-        void onProcess(String runId);
-
-        /** The server's clock was read. */
-        void onClockSample(long sentNs, long receivedNs, long wallUs);
-    }
-
-    /**
      * How far the handshake is.
      *
      * @threading immutable
@@ -90,7 +69,7 @@ final class Handshake {
     /** Null if the node needs none. Its password is cleared after the last command that contains it. */
     private final Login login;
     private final NanoClock clock;
-    private final Listener listener;
+    private final NodeSignals listener;
     private final NodeOptions.Guards guards;
     private final NodeOptions.Commands commands;
     private final NodeOptions.Access access;
@@ -107,8 +86,8 @@ final class Handshake {
     private String wakeUpProblem;
     private int scriptsLeft = ScriptSources.SCRIPTED.size();
 
-    /** The login belongs to the handshake. */
-    Handshake(CommandSender sender, Login login, NodeContext context, Listener listener) {
+    /** The login belongs to the handshake. The listener gets one outcome, and nothing after it. */
+    Handshake(CommandSender sender, Login login, NodeContext context, NodeSignals listener) {
         this.sender = sender;
         this.login = login;
         this.clock = context.clock();
@@ -154,11 +133,11 @@ final class Handshake {
     }
 
     private void loadScripts() {
-        send(CommandRetries.scriptLoad(sender, RightsProbe.SOURCE), this::onProbeLoaded);
+        send(sender.scriptLoad(RightsProbe.SOURCE), this::onProbeLoaded);
         send(sender.command("EVALSHA", RightsProbe.SHA, "0", commands.ownKey()), this::onRights);
         scriptsLeft = ScriptSources.SCRIPTED.size();
         for (CommandKind kind : ScriptSources.SCRIPTED) {
-            send(CommandRetries.scriptLoad(sender, ScriptSources.source(kind)), this::onScriptLoaded);
+            send(sender.scriptLoad(ScriptSources.source(kind)), this::onScriptLoaded);
         }
     }
 
@@ -173,7 +152,7 @@ final class Handshake {
 
     private void onTracking(RespValue reply) {
         if (stage == Stage.RESP3 && isError(reply)) {
-            wakeUpProblem = "CLIENT TRACKING failed: " + ServerReply.codeOf(reply.asText());
+            wakeUpProblem = "CLIENT TRACKING failed: " + ErrorAdvice.codeOf(reply.asText());
         }
     }
 
@@ -257,7 +236,7 @@ final class Handshake {
     }
 
     private String helloProblem(String error) {
-        String code = ServerReply.codeOf(error);
+        String code = ErrorAdvice.codeOf(error);
         if (code.equals("WRONGPASS") || code.equals("NOAUTH")) {
             return authenticationProblem(code);
         }
@@ -280,7 +259,7 @@ final class Handshake {
 
     private void onAuth(RespValue reply) {
         if (isError(reply) && !isTemporary(reply, "AUTH")) {
-            reject(authenticationProblem(ServerReply.codeOf(reply.asText())));
+            reject(authenticationProblem(ErrorAdvice.codeOf(reply.asText())));
         }
     }
 
@@ -323,7 +302,7 @@ final class Handshake {
         if (RightsProbe.Denial.of(reply) == RightsProbe.Denial.UNKNOWN) {
             reject(RightsProbe.problemOf(command, RightsProbe.Denial.UNKNOWN, use));
         } else if (reply.isError() && !isTemporary(reply, command)) {
-            reject(command + " failed: " + ErrorAdvice.ofCommand(ServerReply.codeOf(reply.asText()), ", " + use));
+            reject(command + " failed: " + ErrorAdvice.ofCommand(ErrorAdvice.codeOf(reply.asText()), ", " + use));
         }
         return reply.isError();
     }
@@ -401,7 +380,7 @@ final class Handshake {
     }
 
     private boolean isMember() {
-        return sender.cluster != null;
+        return sender.isOfCluster();
     }
 
     private void onClusterId(RespValue reply) {

@@ -2,6 +2,7 @@ package dev.redlock.node;
 
 import static dev.redlock.quorum.Validity.NS_PER_MS;
 
+import dev.redlock.node.send.KeySlot;
 import dev.redlock.time.DeadlineTimer;
 import dev.redlock.transport.NodeAddress;
 import java.lang.System.Logger.Level;

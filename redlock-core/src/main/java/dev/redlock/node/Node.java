@@ -1,6 +1,10 @@
 package dev.redlock.node;
 
 import dev.redlock.api.NodeState;
+import dev.redlock.node.send.FanOut;
+import dev.redlock.node.send.LockRequest;
+import dev.redlock.node.send.SlotKey;
+import dev.redlock.node.send.UndeliveredRelease;
 import dev.redlock.resp.RespValue;
 import dev.redlock.transport.VoterAddress;
 import java.util.function.Consumer;
@@ -75,7 +79,7 @@ public final class Node extends NodeLifecycle {
 
     @Override
     public boolean hasWakeUps() {
-        return sender.isPushing;
+        return sender.hasWakeUps();
     }
 
     /**
@@ -83,8 +87,8 @@ public final class Node extends NodeLifecycle {
      *
      * @param command the key and the token that the node may hold
      */
-    public void retainRelease(LockRequest command) {
-        redelivery.retain(command);
+    public void redeliverLater(LockRequest command) {
+        redelivery.redeliverLater(command);
     }
 
     /**

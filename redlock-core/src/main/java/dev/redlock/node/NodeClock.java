@@ -3,6 +3,7 @@ package dev.redlock.node;
 import dev.redlock.node.guard.ClockWatch;
 import dev.redlock.node.guard.OwnClockWatch;
 import dev.redlock.node.guard.VoteGuard;
+import dev.redlock.node.send.NodeCounter;
 
 /**
  * The clock of one node as the guards see it: a jump takes the vote away, unless the comparison with the other nodes
@@ -73,7 +74,7 @@ final class NodeClock implements OwnClockWatch.Peer {
         if (isFirst) {
             ownClock.add(this);
         } else if (isJump) {
-            view.counters.add(NodeCounter.CLOCK_JUMPS.ordinal(), 1);
+            view.statistics.counters().add(NodeCounter.CLOCK_JUMPS.ordinal(), 1);
             ownClock.onJump(this, receivedNs, watch.jumpNsMin(), watch.jumpNsMax());
             voteGuard.onClockJump(ownClock.number());
         } else {

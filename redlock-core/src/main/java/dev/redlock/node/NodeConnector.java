@@ -4,6 +4,7 @@ import static dev.redlock.quorum.Validity.NS_PER_MS;
 
 import dev.redlock.time.DeadlineTimer;
 import dev.redlock.transport.NodeAddress;
+import dev.redlock.transport.OpenableConnection;
 import dev.redlock.transport.TlsChannel;
 import dev.redlock.transport.TlsContext;
 import dev.redlock.transport.TlsFailure;

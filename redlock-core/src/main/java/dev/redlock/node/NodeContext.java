@@ -1,7 +1,12 @@
 package dev.redlock.node;
 
+import static dev.redlock.quorum.Validity.NS_PER_MS;
+
 import dev.redlock.node.guard.FreshGroup;
 import dev.redlock.node.guard.OwnClockWatch;
+import dev.redlock.node.guard.RestartGuard;
+import dev.redlock.node.send.Arrivals;
+import dev.redlock.node.send.SendContext;
 import dev.redlock.time.NanoClock;
 import dev.redlock.time.TimerWheel;
 import dev.redlock.transport.IoTransport;
@@ -21,6 +26,14 @@ import java.util.random.RandomGenerator;
  */
 public record NodeContext(Platform platform, NanoClock clock, TimerWheel timers, NodeOptions options,
         NodeListener listener, Group group) {
+
+    /** What the senders of the nodes need of it. */
+    SendContext sending() {
+        NodeOptions.Guards guards = options.guards();
+        long rejectedNsMax = RestartGuard.neededUptimeMs(guards.maxTtlMs(), guards.drift()) * NS_PER_MS;
+        return new SendContext(clock, timers, platform.random(), platform.arrivals(), new SendContext.Limits(
+                options.limits().inFlightMax(), options.limits().undeliveredReleasesMax(), rejectedNsMax));
+    }
 
     /**
      * What the nodes run on.

@@ -7,6 +7,14 @@ import dev.redlock.api.RestartGuardMode;
 import dev.redlock.node.guard.Quarantine;
 import dev.redlock.node.guard.RestartGuard;
 import dev.redlock.node.guard.VoteGuard;
+import dev.redlock.node.send.CommandSender;
+import dev.redlock.node.send.ErrorAdvice;
+import dev.redlock.node.send.FanOut;
+import dev.redlock.node.send.NodeConnection;
+import dev.redlock.node.send.NodeCounter;
+import dev.redlock.node.send.ReleaseRedelivery;
+import dev.redlock.node.send.ServerCapabilities;
+import dev.redlock.node.send.VoteFailure;
 import dev.redlock.resp.RespValue;
 import dev.redlock.time.DeadlineTimer;
 import dev.redlock.transport.Login;
@@ -14,6 +22,7 @@ import dev.redlock.transport.NodeAddress;
 import dev.redlock.transport.SentinelAddress;
 import dev.redlock.transport.TlsChannel;
 import dev.redlock.transport.VoterAddress;
+import io.netty.buffer.ByteBuf;
 import java.lang.System.Logger.Level;
 import java.util.Objects;
 
@@ -23,7 +32,7 @@ import java.util.Objects;
  *
  * <p>This class decides the state. Its parts do the work and report events: {@link NodeConnector} opens connections,
  * {@link Authenticator} gets their logins, {@link Handshake} identifies the server, {@link VoteGuard} and
- * {@link FirstContact} decide whether it may vote, {@link CommandSender} and {@link ReleaseRedelivery} send commands,
+ * {@link FirstContact} decide whether it may vote, {@link CommandSender} sends commands,
  * and {@link NodeMonitor} finds lost replies.
  *
  * @threading event-loop-confined
@@ -36,10 +45,10 @@ abstract class NodeLifecycle extends Voter {
     private final NodeContext context;
     /** Null unless the voter is a cluster. */
     private final ClusterMember member;
-    private final FanOut fanOut;
     final NodeView view;
     final CommandSender sender;
     final ReleaseRedelivery redelivery;
+    private final FlushReports flushReports;
     private final NodeConnector<NodeConnection> connector;
     private final Authenticator authenticator;
     private final ReconnectDelay reconnectDelay;
@@ -63,11 +72,12 @@ abstract class NodeLifecycle extends Voter {
         this.context = context;
         this.member = member;
         NodeOptions options = context.options();
-        this.fanOut = fanOut;
         ClusterVoter cluster = member == null ? null : member.voter;
         this.view = new NodeView(index, address, context, cluster == null ? null : cluster.logLimit());
-        this.sender = new CommandSender(view, context, fanOut, cluster == null ? null : cluster.redirects);
-        this.redelivery = new ReleaseRedelivery(view, context, sender);
+        this.flushReports = new FlushReports(view, context);
+        this.sender = new CommandSender(view.statistics, context.sending(), fanOut, events,
+                member == null ? null : member.redirects);
+        this.redelivery = new ReleaseRedelivery(sender);
         this.connector = newConnector(address, cluster == null ? null : cluster.connects);
         this.authenticator = new Authenticator(context, options.access().loginSource(), sender, view, events);
         this.reconnectDelay = new ReconnectDelay(options, context.platform().random());
@@ -77,10 +87,9 @@ abstract class NodeLifecycle extends Voter {
                 this::onQuarantineEnd);
         this.succession = member == null
                 ? new Succession(context, voteGuard, new DeposedPrimary(options, sender, view, this::onServiceKnown),
-                        fanOut.senders.length == 1, this::onReclaimable)
+                        fanOut.hasOneVoter(), this::onReclaimable)
                 : null;
-        this.firstContact = new FirstContact(context, sender, voteGuard, view, this::silenceNs,
-                this::onFirstContactDecided);
+        this.firstContact = new FirstContact(context, sender, voteGuard, view, this::silenceNs, events);
         this.monitor = new NodeMonitor(context, sender, events);
         this.nodeClock = new NodeClock(context, view, voteGuard, monitor, this::onStoodStill);
     }
@@ -150,6 +159,7 @@ abstract class NodeLifecycle extends Voter {
         close();
         connection = null;
         sender.detach();
+        flushReports.stop();
         if (ended != null) {
             ended.end();
         }
@@ -215,8 +225,8 @@ abstract class NodeLifecycle extends Voter {
 
     private NodeConnection newConnection(TlsChannel tls) {
         return member == null
-                ? new NodeConnection(sender, events, context.options(), fanOut.batch.buffers, tls)
-                : member.newConnection(events, context.options(), fanOut.batch.buffers, tls);
+                ? new NodeConnection(sender, events, tls)
+                : member.newConnection(events, tls);
     }
 
     private String problemOfRole(String role) {
@@ -260,16 +270,6 @@ abstract class NodeLifecycle extends Voter {
             voteGuard.onQuarantineServed(runId);
             firstContact.onQuarantineServed();
             leaveQuarantine();
-        }
-    }
-
-    private void onFirstContactDecided() {
-        if (state == NodeState.QUARANTINED) {
-            if (firstContact.isQuarantineReported()) {
-                leaveQuarantine();
-            } else {
-                startVoting();
-            }
         }
     }
 
@@ -338,6 +338,7 @@ abstract class NodeLifecycle extends Voter {
         redelivery.stopProbing();
         authenticator.stop();
         sender.detach();
+        flushReports.stop();
         view.wakeUpProblem = "not connected";
         view.setTlsDescription(null);
         connection = null;
@@ -352,7 +353,7 @@ abstract class NodeLifecycle extends Voter {
         setState(NodeState.WAITING);
         // Another address of the host name may lead to a server that can be used.
         connector.connectAfter(reconnectDelay.nextNs(connector.onEnd() ? 0 : delayMsMin));
-        sender.flushReports.reportPending();
+        flushReports.reportPending();
     }
 
     // ---- clock ------------------------------------------------------------------------------------------------------
@@ -409,10 +410,10 @@ abstract class NodeLifecycle extends Voter {
     private final class Events
             implements
                 NodeConnector.Listener<NodeConnection>,
-                ConnectionEvents.Listener,
                 Authenticator.Listener,
-                Handshake.Listener,
-                NodeMonitor.Listener {
+                NodeSignals,
+                CommandSender.Listener,
+                NodeConnection.Listener {
 
         @Override
         public void onConnecting() {
@@ -429,7 +430,7 @@ abstract class NodeLifecycle extends Voter {
             connection = opened;
             closeReason = null;
             sender.attach(opened);
-            showTls(opened.events.tls);
+            showTls(opened.tls());
             setState(NodeState.HANDSHAKING);
             authenticator.start();
         }
@@ -484,7 +485,7 @@ abstract class NodeLifecycle extends Voter {
             }
             if (!newRunId.equals(runId)) {
                 runId = newRunId;
-                sender.identityHash = runId.hashCode();
+                sender.setIdentityHash(runId.hashCode());
                 context.group().identities().onRunId(view, runId);
             }
             boolean isKnown = voteGuard.replicationId() != null;
@@ -509,7 +510,7 @@ abstract class NodeLifecycle extends Voter {
             }
             compareSuccessor();
             startReclaims(shown.replication());
-            sender.flushReports.reportPending();
+            flushReports.reportPending();
             if (state == NodeState.QUARANTINED) {
                 firstContact.start(runId, shown.replication());
                 startVoting();
@@ -569,6 +570,22 @@ abstract class NodeLifecycle extends Voter {
         }
 
         @Override
+        public void onFirstContactDecided() {
+            if (state == NodeState.QUARANTINED) {
+                if (firstContact.isQuarantineReported()) {
+                    leaveQuarantine();
+                } else {
+                    startVoting();
+                }
+            }
+        }
+
+        @Override
+        public void onKeysLost() {
+            flushReports.onFlushed(true);
+        }
+
+        @Override
         public void onUnanswered() {
             disconnect("the node has not answered for " + context.options().timeouts().unansweredTimeoutMs() + " ms");
         }
@@ -591,7 +608,7 @@ abstract class NodeLifecycle extends Voter {
             long wallUs = ServerReply.microsecondsOf(reply);
             VoteFailure failure = ServerReply.failureOf(reply);
             if (failure.isOfServer()) {
-                connection.events.endAfterRead("the server answered " + failure.text() + ": "
+                connection.endAfterRead("the server answered " + failure.text() + ": "
                         + ErrorAdvice.of(failure));
                 return;
             }
@@ -612,7 +629,7 @@ abstract class NodeLifecycle extends Voter {
             if (shown.isMaster()) {
                 onReplication(shown);
             } else if (state != NodeState.DRAINING) {
-                connection.events.endAfterRead(problemOfRole(shown.role()));
+                connection.endAfterRead(problemOfRole(shown.role()));
             }
         }
 
@@ -649,11 +666,42 @@ abstract class NodeLifecycle extends Voter {
                 if (state == NodeState.DRAINING || state == NodeState.CLOSED) {
                     setState(NodeState.CLOSED);
                 } else {
-                    view.counters.add(NodeCounter.DISCONNECTS.ordinal(), 1);
+                    view.statistics.counters().add(NodeCounter.DISCONNECTS.ordinal(), 1);
                     connectAgain(Level.INFO, reason + connector.place(), 0);
                 }
             }
-            closed.events.failAll();
+            closed.failAll();
+        }
+
+        @Override
+        public void onInvalidated(ByteBuf key, int index, int length) {
+            context.listener().onInvalidated(view, key, index, length);
+        }
+
+        @Override
+        public void onDeliveredLate(ByteBuf key, int index, int length) {
+            context.listener().onDeliveredLate(view, key, index, length);
+        }
+
+        @Override
+        public void onKeysFlushed() {
+            flushReports.onFlushed(sender.isConnected());
+        }
+
+        @Override
+        public void onWakeUpsRejected(String problem) {
+            view.wakeUpProblem = problem;
+        }
+
+        @Override
+        public void onHealthChange(String text) {
+            view.log(Level.INFO, text);
+            context.listener().onHealthChange(view);
+        }
+
+        @Override
+        public void onForbidden(String problem) {
+            view.log(Level.WARNING, "no votes for readers and writers: " + problem);
         }
     }
 }

@@ -2,6 +2,8 @@ package dev.redlock.node;
 
 import static dev.redlock.quorum.Validity.NS_PER_MS;
 
+import dev.redlock.node.send.CommandSender;
+import dev.redlock.node.send.NodeConnection;
 import dev.redlock.resp.RespValue;
 import dev.redlock.time.DeadlineTimer;
 
@@ -19,32 +21,9 @@ final class NodeMonitor {
     private static final long SAMPLE_RETRY_NS = 20 * NS_PER_MS;
     private static final long ROLE_PERIOD_NS = 1_000 * NS_PER_MS;
 
-    /**
-     * Gets what the monitor finds.
-     *
-     * @threading event-loop-confined
-     */
-    interface Listener {
-
-        /** The oldest request has had no reply for the configured time. */
-        void onUnanswered();
-
-        /** The node replied to {@code TIME}. */
-        void onTime(long sentNs, long receivedNs, RespValue reply);
-
-        /** The server of a node that is no cluster has reported its role. */
-        void onRole(ReplicationInfo shown);
-
-        /** The user may not release locks any more. */
-        void onRejected(String reason);
-
-        /** The connection works. Called every quarter of a second. */
-        void onTick(long nowNs);
-    }
-
     private final NodeContext context;
     private final CommandSender sender;
-    private final Listener listener;
+    private final NodeSignals listener;
     private final RightsWatch rights;
     private final long unansweredTimeoutNs;
     private final long samplePeriodNs;
@@ -57,7 +36,7 @@ final class NodeMonitor {
     private boolean isRoleAsked;
     private long roleDueNs;
 
-    NodeMonitor(NodeContext context, CommandSender sender, Listener listener) {
+    NodeMonitor(NodeContext context, CommandSender sender, NodeSignals listener) {
         int clockSampleMs = context.options().guards().clockSampleMs();
         this.context = context;
         this.sender = sender;
@@ -109,7 +88,7 @@ final class NodeMonitor {
         if (sampleDueNs - nowNs <= 0 && !isSampleSent) {
             sampleClock(nowNs);
         }
-        if (roleDueNs - nowNs <= 0 && !isRoleAsked && sender.cluster == null) {
+        if (roleDueNs - nowNs <= 0 && !isRoleAsked && !sender.isOfCluster()) {
             readRole(nowNs);
         }
         startTimer(nowNs);

@@ -4,6 +4,9 @@ import static dev.redlock.quorum.Validity.NS_PER_MS;
 
 import dev.redlock.api.NodeState;
 import dev.redlock.node.guard.Quarantine;
+import dev.redlock.node.send.NodeCounter;
+import dev.redlock.node.send.NodeHealth;
+import dev.redlock.node.send.NodeStatistics;
 import dev.redlock.resp.SafeText;
 import dev.redlock.time.NanoClock;
 import dev.redlock.transport.NodeAddress;
@@ -21,12 +24,10 @@ public final class NodeView {
 
     private static final int PROBLEM_LENGTH_MAX = 1_000;
 
-    private final int index;
+    final NodeStatistics statistics;
     final NodePlace place;
     private final NanoClock clock;
     private final NodeListener listener;
-    final Counters counters = new Counters(NodeCounter.values().length);
-    final NodeHealth health = new NodeHealth();
     private final NodeDistance distance;
     private final ProblemLog problemLog = new ProblemLog();
     /** Null unless the voter is a cluster. */
@@ -45,7 +46,7 @@ public final class NodeView {
     private volatile Quarantine quarantine;
 
     NodeView(int index, VoterAddress address, NodeContext context, LogLimit logLimit) {
-        this.index = index;
+        this.statistics = new NodeStatistics(index);
         this.place = new NodePlace(address);
         this.clock = context.clock();
         this.listener = context.listener();
@@ -57,7 +58,7 @@ public final class NodeView {
 
     /** @return the node's place in configured order */
     public int index() {
-        return index;
+        return statistics.index();
     }
 
     /** @return the address of the server: of a node behind Sentinels, the one that they named last, or null */
@@ -79,7 +80,7 @@ public final class NodeView {
     public String problem() {
         Quarantine current = quarantine;
         String shown = current == null ? problem : textOf(current);
-        shown = shown == null ? health.problem() : shown;
+        shown = shown == null ? statistics.health().problem() : shown;
         shown = shown == null ? distance.problem() : shown;
         shown = shown == null ? identityProblem : shown;
         shown = shown == null ? refreshProblem : shown;
@@ -90,19 +91,19 @@ public final class NodeView {
 
     /** @return the first word of the errors that the node replies to lock commands; null while the commands work */
     public String failingCode() {
-        NodeHealth.Failing failing = health.failing();
+        NodeHealth.Failing failing = statistics.health().failing();
         return failing == null ? null : failing.errorCode();
     }
 
     /** @return nanoseconds since the first of those errors, 0 if there are none */
     public long failingNs() {
-        NodeHealth.Failing failing = health.failing();
+        NodeHealth.Failing failing = statistics.health().failing();
         return failing == null ? 0 : clock.nanoTime() - failing.sinceNs();
     }
 
     /** @return whether the node may vote, in time, and does not answer acquires or releases with errors */
     public boolean isVoting() {
-        return state == NodeState.READY && !health.isVoteFailing() && distance.problem() == null;
+        return state == NodeState.READY && !statistics.health().isVoteFailing() && distance.problem() == null;
     }
 
     /** @return nanoseconds of the last clock sample's round trip, 0 before the first */
@@ -128,7 +129,7 @@ public final class NodeView {
 
     /** A recent count; allocates nothing. */
     public long count(NodeCounter counter) {
-        return counters.read(counter.ordinal());
+        return statistics.counters().read(counter.ordinal());
     }
 
     // ---- event loop -------------------------------------------------------------------------------------------------
@@ -260,6 +261,6 @@ public final class NodeView {
     @Override
     public String toString() {
         String shown = problem();
-        return "node " + index + " (" + place + ") " + state + (shown == null ? "" : ": " + shown);
+        return "node " + index() + " (" + place + ") " + state + (shown == null ? "" : ": " + shown);
     }
 }

@@ -1,5 +1,6 @@
 package dev.redlock.node;
 
+import dev.redlock.node.send.ScriptSources;
 import dev.redlock.resp.RespValue;
 import java.util.HashMap;
 import java.util.List;

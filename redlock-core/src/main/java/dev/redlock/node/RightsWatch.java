@@ -2,6 +2,7 @@ package dev.redlock.node;
 
 import static dev.redlock.quorum.Validity.NS_PER_MS;
 
+import dev.redlock.node.send.CommandSender;
 import dev.redlock.resp.RespValue;
 import java.util.function.Consumer;
 
@@ -37,7 +38,7 @@ final class RightsWatch {
             return;
         }
         dueNs = nowNs + PERIOD_NS;
-        isAsked = sender.sendValue(CommandRetries.scriptLoad(sender, RightsProbe.SOURCE), reply -> {
+        isAsked = sender.sendValue(sender.scriptLoad(RightsProbe.SOURCE), reply -> {
         }) && sender.sendValue(sender.command("EVALSHA", RightsProbe.SHA, "0", commands.ownKey()), this::onReply);
     }
 

@@ -6,6 +6,7 @@ import dev.redlock.resp.RespValue;
 import dev.redlock.resp.RespValueReader;
 import dev.redlock.resp.SafeText;
 import dev.redlock.resp.netty.RespInboundHandler;
+import dev.redlock.transport.OpenableConnection;
 import dev.redlock.transport.TlsChannel;
 import io.netty.buffer.ByteBuf;
 import io.netty.channel.Channel;

@@ -2,6 +2,7 @@ package dev.redlock.node;
 
 import static dev.redlock.quorum.Validity.NS_PER_MS;
 
+import dev.redlock.node.send.ErrorAdvice;
 import dev.redlock.resp.RespValue;
 import dev.redlock.resp.RespWriter;
 import dev.redlock.resp.SafeText;
@@ -226,7 +227,7 @@ final class SentinelLink
 
     private void onAuth(RespValue reply) {
         if (reply.isError()) {
-            String code = ServerReply.codeOf(reply.asText());
+            String code = ErrorAdvice.codeOf(reply.asText());
             fail("authentication failed: " + code + (code.equals("ERR")
                     ? "; the Sentinel may have no password: remove RedlockContext.sentinelCredentials"
                     : "; check the user and the password that RedlockContext.sentinelCredentials returns"));
@@ -238,7 +239,7 @@ final class SentinelLink
         if (reply.isError()) {
             // The answer to the next command would be an error.
             mayNotSubscribe = true;
-            fail("UNSUBSCRIBE failed: " + ServerReply.codeOf(reply.asText()));
+            fail("UNSUBSCRIBE failed: " + ErrorAdvice.codeOf(reply.asText()));
         }
     }
 
@@ -246,7 +247,7 @@ final class SentinelLink
         isSubscribed = !reply.isError();
         if (reply.isError() && !mayNotSubscribe) {
             mayNotSubscribe = true;
-            listener.onNotSubscribed(this, ServerReply.codeOf(reply.asText()));
+            listener.onNotSubscribed(this, ErrorAdvice.codeOf(reply.asText()));
         }
     }
 
@@ -255,7 +256,7 @@ final class SentinelLink
             return;
         }
         if (reply.isError()) {
-            fail(problemOf(ServerReply.codeOf(reply.asText())));
+            fail(problemOf(ErrorAdvice.codeOf(reply.asText())));
             return;
         }
         context.timers().stop(timer);

@@ -1,5 +1,7 @@
 package dev.redlock.node;
 
+import dev.redlock.node.send.ErrorAdvice;
+import dev.redlock.node.send.VoteFailure;
 import dev.redlock.resp.RespValue;
 import dev.redlock.resp.SafeText;
 import java.util.List;
@@ -22,15 +24,9 @@ final class ServerReply {
     private ServerReply() {
     }
 
-    /** The first word of an error. The rest is left out, since it may repeat the command with its password. */
-    static String codeOf(String error) {
-        int blank = error.indexOf(' ');
-        return SafeText.of(blank < 0 ? error : error.substring(0, blank), SHOWN_LENGTH_MAX);
-    }
-
     /** The kind of a reply that is an error; NONE if it is none. */
     static VoteFailure failureOf(RespValue reply) {
-        return reply.isError() ? VoteFailure.ofCode(codeOf(reply.asText())) : VoteFailure.NONE;
+        return reply.isError() ? VoteFailure.ofCode(ErrorAdvice.codeOf(reply.asText())) : VoteFailure.NONE;
     }
 
     /** A field of INFO; null if it is missing. */
@@ -90,7 +86,7 @@ final class ServerReply {
         }
         String use = ", or turn the clock watch off";
         return "TIME failed: " + (reply.isError()
-                ? ErrorAdvice.ofCommand(codeOf(reply.asText()), use)
+                ? ErrorAdvice.ofCommand(ErrorAdvice.codeOf(reply.asText()), use)
                 : "reply of type " + reply.type() + "; allow the command" + use);
     }
 }

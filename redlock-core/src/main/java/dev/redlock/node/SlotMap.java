@@ -1,5 +1,6 @@
 package dev.redlock.node;
 
+import dev.redlock.node.send.KeySlot;
 import dev.redlock.resp.RespType;
 import dev.redlock.resp.RespValue;
 import dev.redlock.resp.SafeText;

@@ -1,5 +1,7 @@
 package dev.redlock.node;
 
+import dev.redlock.node.send.SlotKey;
+
 /**
  * A part of the quorum with one vote: a {@link Node}, which is one master, or a {@link ClusterVoter}, whose vote for a
  * key is that of the master that owns the key's slot.

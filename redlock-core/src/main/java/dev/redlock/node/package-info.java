@@ -1,6 +1,11 @@
 /**
- * One node: connections, handshake, and commands to all nodes at once. Start to read with {@code Node}, then
- * {@code FanOut}, {@code CommandSender} and {@code NodeConnection}. Only clusters have {@code ClusterVoter},
- * {@code ClusterRoutes} and {@code MemberConnection}. Not exported.
+ * One node: the life of its connection, and whether it may vote. Start to read with {@link dev.redlock.node.Node} and
+ * {@code NodeLifecycle}, which decides the state. Its parts connect ({@code NodeConnector}, {@code Sentinel*}), log in,
+ * identify the server ({@code Handshake}), meet it for the first time ({@code FirstContact}) and watch it ({@code
+ * NodeMonitor}, {@code NodeClock}). {@link dev.redlock.node.NodeView} is what operators see of it.
+ *
+ * <p>{@code dev.redlock.node.send} carries the commands and knows nothing of this package, {@code
+ * dev.redlock.node.guard} has the rules of voting and knows no connection. Only clusters have {@code ClusterVoter}.
+ * Not exported.
  */
 package dev.redlock.node;

@@ -3,7 +3,7 @@ package dev.redlock.engine;
 import dev.redlock.api.Lease;
 import dev.redlock.api.LeaseState;
 import dev.redlock.engine.key.LockKey;
-import dev.redlock.node.LockKind;
+import dev.redlock.node.send.LockKind;
 import dev.redlock.quorum.Quorum;
 import java.util.ArrayList;
 import java.util.Collections;

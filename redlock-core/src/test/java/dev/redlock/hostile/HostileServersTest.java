@@ -12,7 +12,7 @@ import dev.redlock.api.Lease;
 import dev.redlock.api.NodeState;
 import dev.redlock.api.ReleaseOutcome;
 import dev.redlock.api.TransportKind;
-import dev.redlock.node.KeySlot;
+import dev.redlock.node.send.KeySlot;
 import dev.redlock.resp.RespValue;
 import dev.redlock.sim.FakeCluster;
 import dev.redlock.sim.FakeNode;

@@ -110,7 +110,7 @@ class NativeImageTest {
                 .forEach(method -> uses.add(name + " " + method)));
         assertEquals(Set.of("dev.redlock.engine.VirtualCallers java/lang/invoke/MethodHandles$Lookup.findStatic",
                 "dev.redlock.engine.VirtualCallers java/lang/invoke/MethodHandles$Lookup.findVirtual",
-                "dev.redlock.node.ScriptSources java/lang/Class.getResourceAsStream",
+                "dev.redlock.node.send.ScriptSources java/lang/Class.getResourceAsStream",
                 "dev.redlock.transport.NettyVersion java/lang/Class.forName",
                 "dev.redlock.transport.NettyVersion java/lang/Class.getMethod"), uses, "give it metadata first");
     }

@@ -74,7 +74,7 @@ class MutantsTest {
 
     @Test
     void filesAndTestsAreFoundByTheirNameAlone() {
-        assertTrue(SourceFiles.path("acquire.lua").endsWith(Path.of("node", "acquire.lua")));
+        assertTrue(SourceFiles.path("acquire.lua").endsWith(Path.of("send", "acquire.lua")));
         assertEquals(getClass().getName() + "#aTest", SourceFiles.test("MutantsTest#aTest"));
         assertThrows(IllegalStateException.class, () -> SourceFiles.path("Acquire.lua"));
     }

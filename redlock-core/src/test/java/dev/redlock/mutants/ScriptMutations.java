@@ -1,6 +1,6 @@
 package dev.redlock.mutants;
 
-import dev.redlock.node.CommandKind;
+import dev.redlock.node.send.CommandKind;
 import dev.redlock.sim.ScriptNames;
 import java.io.IOException;
 import java.io.InputStream;

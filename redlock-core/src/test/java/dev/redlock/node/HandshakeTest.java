@@ -3,9 +3,6 @@ package dev.redlock.node;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertNull;
 
-import io.netty.buffer.ByteBuf;
-import io.netty.buffer.UnpooledByteBufAllocator;
-import java.nio.charset.StandardCharsets;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
@@ -33,13 +30,5 @@ class HandshakeTest {
         assertEquals("", ServerReply.field(INFO, "config_file"));
         assertNull(ServerReply.field("", "run_id"));
         assertEquals("x", ServerReply.field("run_id:x", "run_id"), "without a line end");
-    }
-
-    @Test
-    void writesTheTimeCommand() {
-        ByteBuf out = UnpooledByteBufAllocator.DEFAULT.directBuffer(SharedBatch.TIME_BYTES);
-        SharedBatch.TIME.writeTo(out);
-        assertEquals("*1\r\n$4\r\nTIME\r\n", out.toString(StandardCharsets.US_ASCII));
-        out.release();
     }
 }

@@ -5,6 +5,7 @@ import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import dev.redlock.node.send.KeySlot;
 import dev.redlock.resp.RespType;
 import dev.redlock.resp.RespValue;
 import java.util.ArrayList;

@@ -1,6 +1,6 @@
 package dev.redlock.sim;
 
-import dev.redlock.node.KeySlot;
+import dev.redlock.node.send.KeySlot;
 import dev.redlock.resp.RespType;
 import dev.redlock.resp.RespValue;
 import java.nio.charset.StandardCharsets;

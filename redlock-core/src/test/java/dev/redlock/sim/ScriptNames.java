@@ -43,7 +43,7 @@ public final class ScriptNames {
 
     /** The test kit has a copy of the scripts: on a module path, it cannot read those of the library. */
     private static String load(String name) {
-        for (String place : List.of("", "/dev/redlock/node/")) {
+        for (String place : List.of("", "/dev/redlock/node/send/")) {
             try (InputStream in = ScriptNames.class.getResourceAsStream(place + name + ".lua")) {
                 if (in != null) {
                     return new String(in.readAllBytes(), StandardCharsets.US_ASCII);

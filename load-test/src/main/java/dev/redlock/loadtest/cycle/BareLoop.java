@@ -103,7 +103,7 @@ final class BareLoop implements LockSession {
     }
 
     private static String read(String name) throws IOException {
-        try (InputStream in = Redlock.class.getResourceAsStream("node/" + name + ".lua")) {
+        try (InputStream in = Redlock.class.getResourceAsStream("node/send/" + name + ".lua")) {
             if (in == null) {
                 throw new IllegalStateException("script " + name + ".lua is missing from the redlock-core jar");
             }

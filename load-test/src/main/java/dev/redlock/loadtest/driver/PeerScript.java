@@ -15,9 +15,9 @@ import java.util.HexFormat;
  */
 enum PeerScript {
     /** Sets the key if it is absent; a rejection returns the rest of the holder's ttl. */
-    ACQUIRE("dev/redlock/node/acquire.lua"),
+    ACQUIRE("dev/redlock/node/send/acquire.lua"),
     /** Deletes the key if it holds the token. */
-    RELEASE("dev/redlock/node/release.lua");
+    RELEASE("dev/redlock/node/send/release.lua");
 
     private final String source;
     private final String sha;

@@ -183,7 +183,7 @@ class VersusCommitTest {
             String classPath = build.commit("HEAD");
             classes = Path.of(classPath.substring(0, classPath.indexOf(File.pathSeparator)));
             assertTrue(Files.exists(classes.resolve("dev/redlock/Redlock.class")));
-            assertTrue(Files.exists(classes.resolve("dev/redlock/node/acquire.lua")));
+            assertTrue(Files.exists(classes.resolve("dev/redlock/node/send/acquire.lua")));
             assertEquals(1, CommitBuild.git(folder, "worktree", "list").lines().count());
             assertEquals(0, run(classPath, "--in-flight=8", "--turns=1", "--starts=1"), out::toString);
             Exception failure = assertThrows(IllegalStateException.class, build::workingTree);

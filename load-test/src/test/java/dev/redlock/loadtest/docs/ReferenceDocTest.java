@@ -8,7 +8,7 @@ import dev.redlock.api.ExtendOutcome;
 import dev.redlock.api.LeaseState;
 import dev.redlock.api.NodeState;
 import dev.redlock.api.ReleaseOutcome;
-import dev.redlock.node.VoteFailure;
+import dev.redlock.node.send.VoteFailure;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -54,7 +54,7 @@ class ReferenceDocTest {
 
     @Test
     void scriptsAreThoseOfTheLibrary() throws IOException {
-        Path folder = DocPages.root().resolve("redlock-core/src/main/resources/dev/redlock/node");
+        Path folder = DocPages.root().resolve("redlock-core/src/main/resources/dev/redlock/node/send");
         Set<String> scripts;
         try (Stream<Path> files = Files.list(folder)) {
             scripts = files.map(file -> file.getFileName().toString().replace(".lua", ""))

@@ -73,7 +73,7 @@ class PlainPathTest {
             "dev.redlock.engine.StallWatch");
     /** What an event loop does with one of them serves a connection. On a busy machine, most cycles contain that. */
     private static final Set<String> OF_CONNECTIONS = Set.of("dev.redlock.node.NodeLifecycle",
-            "dev.redlock.node.NodeMonitor", "dev.redlock.node.Log");
+            "dev.redlock.node.NodeMonitor", "dev.redlock.telemetry.Log");
     private static final String NOT_COUNTED = "";
 
     /** A client whose calls are counted. Each call of {@link #mark} begins a cycle. */

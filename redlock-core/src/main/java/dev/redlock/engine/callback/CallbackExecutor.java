@@ -3,7 +3,7 @@ package dev.redlock.engine.callback;
 import dev.redlock.api.Lease;
 import dev.redlock.api.LeaseListener;
 import dev.redlock.api.LeaseState;
-import dev.redlock.node.Log;
+import dev.redlock.telemetry.Log;
 import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentHashMap;

@@ -9,7 +9,7 @@ import dev.redlock.api.LeaseListener;
 import dev.redlock.api.LeaseState;
 import dev.redlock.api.ReleaseCallback;
 import dev.redlock.api.ReleaseOutcome;
-import dev.redlock.node.Log;
+import dev.redlock.telemetry.Log;
 
 /**
  * Runs the callbacks and listeners of users. They may throw, which it logs. They may re-enter the client, so the state

@@ -1,8 +1,8 @@
 package dev.redlock.engine.key;
 
-import dev.redlock.node.KeySlot;
-import dev.redlock.node.LockKind;
-import dev.redlock.node.SlotKey;
+import dev.redlock.node.send.KeySlot;
+import dev.redlock.node.send.LockKind;
+import dev.redlock.node.send.SlotKey;
 import dev.redlock.resp.SafeText;
 import io.netty.buffer.ByteBuf;
 import java.util.Arrays;

@@ -1,6 +1,6 @@
 package dev.redlock.engine.key;
 
-import dev.redlock.node.LockKind;
+import dev.redlock.node.send.LockKind;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.Collection;

@@ -7,7 +7,7 @@ import static org.junit.jupiter.api.Assertions.assertSame;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import dev.redlock.RedlockContext;
-import dev.redlock.node.LockKind;
+import dev.redlock.node.send.LockKind;
 import dev.redlock.testing.Refusal;
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.Unpooled;

@@ -1,7 +1,7 @@
 package dev.redlock.trial.nodes;
 
 import dev.redlock.cli.AdminClient;
-import dev.redlock.node.KeySlot;
+import dev.redlock.node.send.KeySlot;
 import dev.redlock.resp.RespValue;
 import dev.redlock.transport.NodeAddress;
 import java.io.IOException;

@@ -1,0 +1,137 @@
+package dev.redlock.node.send;
+
+import java.util.List;
+
+/**
+ * A command of a lock to a node.
+ *
+ * @threading immutable
+ */
+public enum CommandKind {
+    /** Set the key if it is absent. For voting nodes only. */
+    ACQUIRE("acquire", 1, Trait.GRANTS, Trait.VOTES),
+    /** Delete the key if it has our token. For every connected node. */
+    RELEASE("release", 0),
+    /** Renew the expiry if the key has our token. For voting nodes only. */
+    EXTEND("extend", 1, Trait.VOTES),
+    /** Set the key if it is absent, and increment the counter. For voting nodes only. */
+    ACQUIRE_FENCED("acquire_fenced", 3, Trait.GRANTS, Trait.VOTES, Trait.HAS_COUNTER),
+    /** As {@link #ACQUIRE}, of a client that waits: a refusal contains its place among the waiting clients. */
+    ACQUIRE_WITH_TICKET("acquire_with_ticket", 3, Trait.GRANTS, Trait.VOTES, Trait.NAMES_COUNTER),
+    /** As {@link #ACQUIRE_FENCED}, of a client that waits. */
+    ACQUIRE_FENCED_WITH_TICKET("acquire_fenced_with_ticket", 4, Trait.GRANTS, Trait.VOTES, Trait.HAS_COUNTER),
+    /** Raise the counter if the key has our token. For voting nodes only. */
+    RAISE("raise", 2, Trait.VOTES, Trait.HAS_COUNTER),
+    /** Raise the counter, and delete the key if it has our token. For every connected node. */
+    RELEASE_FENCED("release_fenced", 2, Trait.HAS_COUNTER),
+    /** Delete each of many keys if it has its token. For every connected node. */
+    RELEASE_MANY("release_many", 0),
+    /** Raise each of many counters, and delete each key if it has its token. For every connected node. */
+    RELEASE_MANY_FENCED("release_many_fenced", 0, Trait.HAS_COUNTER),
+    /** Renew the expiry of each of many keys that has its token. For voting nodes only. */
+    EXTEND_MANY("extend_many", 0, Trait.VOTES),
+    /** Bring the expiry forward if the key has our token. For every connected node. */
+    SHORTEN("shorten", 1, Trait.IS_OPTIONAL),
+    /** Read whether the key has our token. For every connected node. */
+    CHECK("check", 0, Trait.REGISTERS),
+    /** Read the remaining ttl of the holder's key with {@code PTTL}, not by script. For every connected node. */
+    REMAINING_TTL(CommandEncoding.PTTL, Trait.REGISTERS, Trait.IS_OPTIONAL),
+    /** Read the count of tickets with {@code GET}, not by script: 0 if there is none. For every connected node. */
+    TICKETS(CommandEncoding.GET, Trait.NAMES_COUNTER, Trait.IS_OPTIONAL),
+    /** Read the type of the key, or of one of a set, with {@code TYPE}, not by script. For every connected node. */
+    KEY_TYPE(CommandEncoding.TYPE, Trait.IS_OPTIONAL),
+    /** Create the key that {@link #LEAVE_TRACE} changes. For every connected node. */
+    CREATE_TRACE(CommandEncoding.SET_TRACE, Trait.NAMES_COUNTER, Trait.IS_OPTIONAL),
+    /** As {@link #TICKETS}, or read the key of traces: the node pushes its next change. For every connected node. */
+    WATCH_TICKETS(CommandEncoding.GET, Trait.NAMES_COUNTER, Trait.REGISTERS, Trait.IS_OPTIONAL),
+    /** Change the key of traces, if there is one: a client that watches it gets a push. For every connected node. */
+    LEAVE_TRACE(CommandEncoding.PEXPIRE_TRACE, Trait.NAMES_COUNTER, Trait.IS_OPTIONAL);
+
+    /**
+     * What a command is, beside its name.
+     *
+     * @threading immutable
+     */
+    private enum Trait {
+        /** A positive reply is a grant. It may register for a push too: it reads the key of the lock. */
+        GRANTS,
+        /** The reply counts towards a quorum of holders. */
+        VOTES,
+        /** The counter is the second key. */
+        HAS_COUNTER,
+        /** The command names the key of the tickets, or of traces, which is beside the counter. */
+        NAMES_COUNTER,
+        /** It reads the key of the lock, or that of the tickets: the read registers for a push if the client asks. */
+        REGISTERS,
+        /** An error says nothing about locks: the client works without the reply. */
+        IS_OPTIONAL
+    }
+
+    /** By ordinal. */
+    static final CommandKind[] VALUES = values();
+
+    /** Name of the script resource, without ending; null if there is none. */
+    final String scriptName;
+    /** Its encoding for a plain lock, unless {@link ServerCapabilities} has another one. */
+    final CommandEncoding encoding;
+    /** Whether a positive reply is a grant. */
+    public final boolean isAcquire;
+    /** Whether the reply counts towards a quorum of holders, so that a node in quarantine must not get it. */
+    final boolean isVote;
+    /** Whether the counter is the second key. */
+    final boolean hasCounter;
+    /** Whether the command names the counter, or the key of the tickets that is beside it. */
+    final boolean isCounterNamed;
+    /** Whether the command may read the key of the lock: the read registers for a push if the client asks. */
+    final boolean mayRegister;
+    /** The number of arguments after the token. */
+    final int argumentCount;
+
+    private final boolean isOptional;
+
+    CommandKind(CommandEncoding encoding, Trait... traits) {
+        this(encoding, null, 0, traits);
+    }
+
+    CommandKind(String scriptName, int argumentCount, Trait... traits) {
+        this(CommandEncoding.SCRIPT, scriptName, argumentCount, traits);
+    }
+
+    CommandKind(CommandEncoding encoding, String scriptName, int argumentCount, Trait... traits) {
+        List<Trait> all = List.of(traits);
+        this.encoding = encoding;
+        this.scriptName = scriptName;
+        this.isAcquire = all.contains(Trait.GRANTS);
+        this.isVote = all.contains(Trait.VOTES);
+        this.hasCounter = all.contains(Trait.HAS_COUNTER);
+        this.isCounterNamed = hasCounter || all.contains(Trait.NAMES_COUNTER);
+        this.mayRegister = isAcquire || all.contains(Trait.REGISTERS);
+        this.isOptional = all.contains(Trait.IS_OPTIONAL);
+        this.argumentCount = argumentCount;
+    }
+
+    /** @return true if an error says nothing about locks: the client works without the reply */
+    boolean isOptional() {
+        return isOptional;
+    }
+
+    /** @return true if there is a script for it */
+    boolean isScript() {
+        return scriptName != null;
+    }
+
+    /** @return the command for one key, if this one is for many; else this one */
+    CommandKind single() {
+        return switch (this) {
+            case RELEASE_MANY -> RELEASE;
+            case RELEASE_MANY_FENCED -> RELEASE_FENCED;
+            case EXTEND_MANY -> EXTEND;
+            default -> this;
+        };
+    }
+
+    /** @return true if a positive reply is a deleted key */
+    public boolean isRelease() {
+        return this == RELEASE || this == RELEASE_FENCED || this == RELEASE_MANY || this == RELEASE_MANY_FENCED;
+    }
+}

@@ -1,0 +1,114 @@
+package dev.redlock.node.send;
+
+import dev.redlock.quorum.Token;
+
+/**
+ * A claim as the nodes see it: the arguments of its commands, and the listener for their replies.
+ *
+ * <p>Guarantee: for each command and each of its nodes there is exactly one call of {@link #onReply}, {@link #onFailed}
+ * or {@link #onUnknown}, with the sequence that the command was sent with.
+ *
+ * @threading event-loop-confined
+ */
+public abstract class LockRequest extends InFlightRequest implements SlotKey {
+
+    /** Reply to a refused acquire without the remaining ttl of the holder's key. */
+    public static final long REFUSED_TTL_UNKNOWN = Long.MIN_VALUE;
+
+    /** The token of the claim. */
+    public final Token token;
+    /** The ttl to write, milliseconds. */
+    public long ttlMs;
+    /**
+     * Whether the reply to a refused acquire includes the remaining ttl of the holder's key. If not, the node may get a
+     * cheaper command, whose refusal is {@link #REFUSED_TTL_UNKNOWN}.
+     */
+    public boolean isRemainingTtlWanted;
+    /** Whether the node registers the connection for a push if it refuses an acquire. The acquire is a script then. */
+    public boolean isWakeUpWanted;
+
+    /** A request with the token of its claim. */
+    protected LockRequest(Token token) {
+        this.token = token;
+    }
+
+    /** @return the kind of lock, which chooses the scripts */
+    public abstract LockKind lockKind();
+
+    /** @return the number of resources: more than one for a {@link LockKind#SET} */
+    public abstract int keyCount();
+
+    /**
+     * @return the resource as a complete bulk string, {@code $6\r\norders\r\n}, or those of a set one after another;
+     *         borrowed, not to be changed
+     */
+    public abstract byte[] resourceBulk();
+
+    /** One of the {@link #keyCount} resources as a complete bulk string, borrowed. */
+    public abstract byte[] resourceBulk(int index);
+
+    /** A hash of one of the {@link #keyCount} resources, by which the commands of other locks for it are found. */
+    public abstract int resourceHash(int index);
+
+    /** The name of the reservation that a waiting writer leaves beside readers, and a waiting set beside its keys. */
+    public abstract Token reservation();
+
+    /** Whether a refused command leaves its reservation. If not, it still respects those of others. */
+    public abstract boolean isReservationLeft();
+
+    /**
+     * @return the counter's key as {@link #resourceBulk} has the resource; borrowed. For commands with a counter or a
+     *         ticket only.
+     */
+    public abstract byte[] counterBulk();
+
+    /**
+     * @return the number of the client's ticket, which orders it among the waiting clients; 0 for none; -1 for a client
+     *         without one that yields to those that have one; of a set, -1 if the node gives none
+     */
+    public abstract int ticket();
+
+    /** The number of the client's ticket for one of the {@link #keyCount} resources; 0 for none. */
+    public abstract int ticket(int index);
+
+    /** @return the number of free permits that a search for a permit wants to know */
+    public abstract int wantedCount();
+
+    /** @return the expiry of the counter, milliseconds. For fenced commands only. */
+    public abstract long counterTtlMs();
+
+    /** @return the number from which a lower counter continues: it may have lost counts. For fenced acquires only. */
+    public abstract long counterFloor();
+
+    /** @return the highest counter value seen. For fenced commands only. */
+    public abstract long highestFence();
+
+    /** The node replied with an integer. */
+    public abstract void onReply(int nodeIndex, CommandKind kind, int sequence, long value);
+
+    /** The node did not execute the command: it replied with an error, or the command was not sent. */
+    public abstract void onFailed(int nodeIndex, CommandKind kind, int sequence, VoteFailure failure);
+
+    /**
+     * The node rejected an extension, so it does not hold the token. This call precedes the reply. The reply may be
+     * that of a second command, which finds the reason; it may also be missing.
+     */
+    public void onRefusedAhead(int nodeIndex) {
+    }
+
+    /**
+     * The connection was lost before the reply, and the command replaces the expiry of the key. If the node executes it
+     * late, it shortens a longer expiry that a later command has set. {@link #onUnknown} follows.
+     */
+    public void onMayShortenLate(int nodeIndex, int sequence) {
+    }
+
+    /** The connection was lost before the reply. */
+    public abstract void onUnknown(int nodeIndex, CommandKind kind, int sequence);
+
+    /**
+     * Whether the client may send the same command again now, because the node does not have the script. It may not
+     * after a release of this token, which the second try would overtake.
+     */
+    public abstract boolean isSecondTryWanted(CommandKind kind, int sequence);
+}

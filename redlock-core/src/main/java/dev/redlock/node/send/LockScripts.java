@@ -1,0 +1,111 @@
+package dev.redlock.node.send;
+
+import dev.redlock.quorum.Token;
+import dev.redlock.resp.RespWriter;
+import io.netty.buffer.ByteBuf;
+
+/**
+ * The commands that run a script of {@link ScriptSources} for one lock.
+ *
+ * @threading immutable
+ */
+final class LockScripts {
+
+    /** Bytes of a command without its keys: prefix, numbers, and the value, which a native extension has twice. */
+    static final int COMMAND_OVERHEAD_BYTES = 256 + 2 * Token.LABEL_LENGTH_MAX;
+
+    /** {@code $0}, an empty bulk string. */
+    private static final byte[] EMPTY = {'$', '0', '\r', '\n', '\r', '\n'};
+    /** {@code $1 ?}: the script respects the reservations of others. */
+    private static final byte[] NONE_LEFT = {'$', '1', '\r', '\n', '?', '\r', '\n'};
+
+    private LockScripts() {
+    }
+
+    /** {@code EVALSHA <sha> K key1 ... keyK token arguments}, or {@code EVAL} with the script if it is not cached. */
+    static void write(ByteBuf out, CommandKind kind, LockRequest command, boolean isEval) {
+        LockKind lock = command.lockKind();
+        int ticketCount = lock == LockKind.SET && kind.isAcquire && command.ticket() >= 0 ? command.keyCount() : 0;
+        writeHead(out, lock, kind, command.keyCount() * (kind.hasCounter ? 2 : 1), ticketCount, isEval);
+        writeArguments(out, kind, command);
+        if (hasReservation(lock, kind)) {
+            Token reservation = command.reservation();
+            out.writeBytes(reservation == null ? EMPTY : command.isReservationLeft() ? reservation.bulk : NONE_LEFT);
+        } else if (lock == LockKind.PERMIT) {
+            RespWriter.bulkInteger(out, command.wantedCount());
+        }
+        for (int i = 0; i < ticketCount; i++) {
+            RespWriter.bulkInteger(out, command.ticket(i));
+        }
+    }
+
+    /** Whether a command has the name of a reservation after the other arguments. */
+    private static boolean hasReservation(LockKind lock, CommandKind kind) {
+        return kind.isAcquire && (lock == LockKind.WRITE || lock == LockKind.SET);
+    }
+
+    /** The bytes before the first key. */
+    static void writeHead(ByteBuf out, LockKind lock, CommandKind kind, int keyCount, int ticketCount,
+            boolean isEval) {
+        boolean hasArgumentOfKind = hasReservation(lock, kind) || lock == LockKind.PERMIT;
+        int argumentCount = 1 + kind.argumentCount + (hasArgumentOfKind ? 1 : 0) + ticketCount;
+        RespWriter.arrayHeader(out, 3 + keyCount + argumentCount);
+        out.writeBytes(ScriptSources.head(lock, kind, isEval));
+        RespWriter.bulkInteger(out, keyCount);
+    }
+
+    /** The keys, the token and the other arguments. */
+    private static void writeArguments(ByteBuf out, CommandKind kind, LockRequest command) {
+        out.writeBytes(command.resourceBulk());
+        if (kind.hasCounter) {
+            out.writeBytes(command.counterBulk());
+        }
+        out.writeBytes(command.token.bulk);
+        switch (kind) {
+            case ACQUIRE, EXTEND, SHORTEN -> RespWriter.bulkInteger(out, command.ttlMs);
+            case ACQUIRE_FENCED -> {
+                RespWriter.bulkInteger(out, command.ttlMs);
+                RespWriter.bulkInteger(out, command.counterTtlMs());
+                RespWriter.bulkInteger(out, command.counterFloor());
+            }
+            case ACQUIRE_WITH_TICKET -> {
+                RespWriter.bulkInteger(out, command.ttlMs);
+                RespWriter.bulkInteger(out, command.ticket());
+                out.writeBytes(command.counterBulk());
+            }
+            case ACQUIRE_FENCED_WITH_TICKET -> {
+                RespWriter.bulkInteger(out, command.ttlMs);
+                RespWriter.bulkInteger(out, command.counterTtlMs());
+                RespWriter.bulkInteger(out, command.counterFloor());
+                RespWriter.bulkInteger(out, command.ticket());
+            }
+            case RAISE, RELEASE_FENCED -> {
+                RespWriter.bulkInteger(out, command.highestFence());
+                RespWriter.bulkInteger(out, command.counterTtlMs());
+            }
+            case RELEASE, CHECK, REMAINING_TTL, TICKETS, KEY_TYPE, CREATE_TRACE, WATCH_TICKETS, LEAVE_TRACE -> {
+                // no argument after the token
+            }
+            case RELEASE_MANY, RELEASE_MANY_FENCED, EXTEND_MANY ->
+                throw new IllegalArgumentException("CommandBatch writes a batch");
+        }
+    }
+
+    /** The same for a release that was kept. */
+    static void writeRelease(ByteBuf out, UndeliveredRelease release, boolean isEval) {
+        writeHead(out, release.lockKind, CommandKind.RELEASE, release.keyCount, 0, isEval);
+        out.writeBytes(release.resourceBulk);
+        out.writeBytes(release.token.bulk);
+    }
+
+    /** Capacity for a command in any encoding but {@code MSETEX}, without the script. */
+    static int roomFor(LockRequest command, CommandKind kind) {
+        return PlainCommands.roomFor(command) + (kind.isCounterNamed ? command.counterBulk().length : 0);
+    }
+
+    /** Capacity for a release. */
+    static int roomFor(UndeliveredRelease release, boolean isEval) {
+        int script = isEval ? ScriptSources.source(release.lockKind, CommandKind.RELEASE).length : 0;
+        return COMMAND_OVERHEAD_BYTES + script + release.resourceBulk.length;
+    }
+}

@@ -1,0 +1,52 @@
+package dev.redlock.node.send;
+
+import static dev.redlock.quorum.Validity.NS_PER_MS;
+
+/**
+ * Bounds the wake-ups of one connection: a server sends at most one push for each key that the client registered, so
+ * more of them are a fault of the server.
+ *
+ * @threading event-loop-confined
+ */
+final class WakeUps {
+
+    /** A fenced acquire may read the counter of each key. */
+    private static final int READS_PER_KEY = 2;
+    /** More registrations than one connection needs at the same time. */
+    private static final int EXPECTED_MAX = 1 << 17;
+    /** Pushes without a registration that are accepted in a second: doubled ones of a proxy, and flushes. */
+    static final int EXCESS_MAX = 1024;
+    private static final long EXCESS_PERIOD_NS = 1_000 * NS_PER_MS;
+
+    private int expectedCount;
+    private int excessCount;
+    private long excessSinceNs;
+
+    /** The client registers the keys that its next command reads. */
+    void onRegister(int keyCount) {
+        expectedCount = Math.min(EXPECTED_MAX, expectedCount + READS_PER_KEY * keyCount);
+    }
+
+    /** Counts a push about one key; returns false if there were too many within a second. */
+    boolean onPush(long nowNs) {
+        if (expectedCount > 0) {
+            expectedCount--;
+            return true;
+        }
+        return onOtherPush(nowNs, 1);
+    }
+
+    /**
+     * Counts a push about no key.
+     *
+     * @return false if there were too many within a second
+     */
+    boolean onOtherPush(long nowNs, int weight) {
+        if (nowNs - excessSinceNs >= EXCESS_PERIOD_NS) {
+            excessSinceNs = nowNs;
+            excessCount = 0;
+        }
+        excessCount += Math.min(EXCESS_MAX + 1 - excessCount, weight);
+        return excessCount <= EXCESS_MAX;
+    }
+}

@@ -1,0 +1,117 @@
+package dev.redlock.node.send;
+
+import dev.redlock.quorum.Token;
+import java.nio.charset.StandardCharsets;
+import java.util.Arrays;
+
+/** A request with arguments, which expects no reply. */
+class StubRequest extends LockRequest {
+
+    private final byte[] resourceBulk;
+
+    StubRequest(String resourceBulk, long ttlMs) {
+        this(resourceBulk, ttlMs, null);
+    }
+
+    StubRequest(String resourceBulk, long ttlMs, String name) {
+        super(new Token(Token.labelOf(name)));
+        this.resourceBulk = resourceBulk.getBytes(StandardCharsets.UTF_8);
+        this.ttlMs = ttlMs;
+        this.isRemainingTtlWanted = true;
+    }
+
+    @Override
+    public byte[] resourceBulk() {
+        return resourceBulk;
+    }
+
+    @Override
+    public LockKind lockKind() {
+        return LockKind.PLAIN;
+    }
+
+    @Override
+    public int keyCount() {
+        return 1;
+    }
+
+    @Override
+    public byte[] resourceBulk(int index) {
+        return resourceBulk;
+    }
+
+    @Override
+    public int resourceHash(int index) {
+        return Arrays.hashCode(resourceBulk);
+    }
+
+    @Override
+    public int slot() {
+        return KeySlot.ofBulk(resourceBulk);
+    }
+
+    @Override
+    public int wantedCount() {
+        return 1;
+    }
+
+    @Override
+    public byte[] counterBulk() {
+        return "$7\r\ncounter\r\n".getBytes(StandardCharsets.US_ASCII);
+    }
+
+    @Override
+    public int ticket() {
+        return 32_767;
+    }
+
+    @Override
+    public int ticket(int index) {
+        return 0;
+    }
+
+    @Override
+    public long counterFloor() {
+        return 1_887_436_800_000_000L;
+    }
+
+    @Override
+    public long counterTtlMs() {
+        return 86_400_000;
+    }
+
+    @Override
+    public long highestFence() {
+        return 9_007_199_254_740_991L;
+    }
+
+    @Override
+    public Token reservation() {
+        return null;
+    }
+
+    @Override
+    public boolean isReservationLeft() {
+        return false;
+    }
+
+    @Override
+    public void onReply(int nodeIndex, CommandKind kind, int sequence, long value) {
+        throw new AssertionError("nothing is sent");
+    }
+
+    @Override
+    public void onFailed(int nodeIndex, CommandKind kind, int sequence, VoteFailure failure) {
+        throw new AssertionError("nothing is sent");
+    }
+
+    @Override
+    public void onUnknown(int nodeIndex, CommandKind kind, int sequence) {
+        throw new AssertionError("nothing is sent");
+    }
+
+    @Override
+    public boolean isSecondTryWanted(CommandKind kind, int sequence) {
+        return false;
+    }
+}
