@@ -1,14 +1,12 @@
 package dev.redlock.engine;
 
-import dev.redlock.engine.key.LockKey;
-import dev.redlock.node.send.CommandKind;
 import dev.redlock.node.Voter;
 import dev.redlock.time.NanoClock;
 import java.util.concurrent.CompletableFuture;
 
 /**
- * Wires the parts of one event loop together, and passes them the events of claims and the requests of leases.
- * {@link NodeEvents} passes them the events of nodes.
+ * Wires the parts of one event loop together, and passes them the requests of leases. {@link ClaimRouter} passes them
+ * the events of claims, and {@link NodeEvents} those of nodes.
  *
  * <ul>
  * <li>{@link LoopServices} is what all of them share;
@@ -20,12 +18,14 @@ import java.util.concurrent.CompletableFuture;
  * @threading event-loop-confined, except {@link #execute(Runnable)}, {@link #isOwnThread}, {@link #isClosed},
  *            {@link #start} and the methods for the client
  */
-final class Conductor extends ClaimFailures implements LeaseLoop {
+final class Conductor implements LeaseLoop {
 
     private static final long TRIM_PERIOD_NS = 1_000_000_000;
 
     final LoopServices services;
     final ClaimPool claims;
+    final AcquireScheduler scheduler;
+    final LeaseKeeper keeper;
     final QuorumWatch quorumWatch;
     final Shutdown shutdown;
     private final NextTurn nextTurn;
@@ -33,10 +33,12 @@ final class Conductor extends ClaimFailures implements LeaseLoop {
     private long trimmedNs;
 
     Conductor(ClientConfig config, LoopSetup setup) {
-        this.services = new LoopServices(config, setup, new NodeEvents(this), this::trimIfDue);
+        NodeEvents nodeEvents = new NodeEvents(settled);
+        this.services = new LoopServices(config, setup, nodeEvents, this::trimIfDue);
         this.trimmedNs = services.clock.nanoTime();
         this.quorumWatch = new QuorumWatch(services);
-        this.claims = new ClaimPool(services, this, this::onIdle);
+        ClaimRouter router = new ClaimRouter();
+        this.claims = new ClaimPool(services, router, this::onIdle);
         ReleaseTally tally = new ReleaseTally();
         this.keeper = new LeaseKeeper(services, claims, tally, setup.random());
         this.scheduler = new AcquireScheduler(services, claims, keeper, setup.random());
@@ -44,6 +46,8 @@ final class Conductor extends ClaimFailures implements LeaseLoop {
         keeper.retention = new RetainedLocks(services, scheduler, keeper, this);
         this.shutdown = new Shutdown(services, scheduler, keeper, tally, claims, settled);
         this.nextTurn = shutdown.nextTurn();
+        router.connect(claims, scheduler, keeper);
+        nodeEvents.connect(services, scheduler, keeper, quorumWatch, shutdown);
     }
 
     private void onIdle() {
@@ -73,61 +77,6 @@ final class Conductor extends ClaimFailures implements LeaseLoop {
         for (Voter voter : services.voters) {
             voter.open();
         }
-    }
-
-    // ---- events of the claims ---------------------------------------------------------------------------------------
-
-    @Override
-    public void onReply(Claim claim, int nodeIndex, CommandKind kind, int sequence, long value) {
-        if (scheduler.registrations.count != 0) {
-            scheduler.queues.onOwnReply(claim, nodeIndex, kind, value);
-        }
-        switch (kind) {
-            case ACQUIRE, ACQUIRE_FENCED -> scheduler.operation.onReply(claim, nodeIndex, value);
-            case EXTEND, EXTEND_MANY -> keeper.extensions.onReply(claim, nodeIndex, sequence, value);
-            case RELEASE, RELEASE_FENCED, RELEASE_MANY, RELEASE_MANY_FENCED -> {
-                if (claim.phase == Claim.Phase.QUERYING_HOLDER) {
-                    onRolledBack(claim, nodeIndex, sequence);
-                } else {
-                    keeper.releases.onReply(claim, nodeIndex, sequence, value);
-                }
-            }
-            default -> onRareReply(claim, nodeIndex, kind, sequence, value);
-        }
-    }
-
-    private void onRareReply(Claim claim, int nodeIndex, CommandKind kind, int sequence, long value) {
-        switch (kind) {
-            case ACQUIRE_WITH_TICKET, ACQUIRE_FENCED_WITH_TICKET ->
-                scheduler.operation.onReply(claim, nodeIndex,
-                        value > 0 ? value : scheduler.registrations.onTicket(claim, nodeIndex, value));
-            case RAISE -> claim.fenceOrSearch.onReply(nodeIndex, value);
-            case REMAINING_TTL -> onRemainingTtl(claim, nodeIndex, value);
-            case TICKETS -> scheduler.queues.fairness.onTickets(claim.key, value);
-            case KEY_TYPE -> scheduler.holderQuery.onType(claim, nodeIndex, sequence, value);
-            case CHECK -> keeper.lossWatch.onReply(claim, nodeIndex, value);
-            default -> {
-                // SHORTEN: without effect on a node, its key expires later.
-            }
-        }
-    }
-
-    private void onRemainingTtl(Claim claim, int nodeIndex, long value) {
-        LockKey key = claim.key;
-        if (claim.phase == Claim.Phase.SEARCHING) {
-            claim.fenceOrSearch.onReply(nodeIndex, value);
-        } else if (key.lock() != key) {
-            scheduler.queues.marks.onAnswer(key.lock(), value);
-        } else if (claim.phase == Claim.Phase.ABANDONED) {
-            scheduler.queues.marks.onChecked(claim, value);
-        } else {
-            scheduler.holderQuery.onReply(claim, value);
-        }
-    }
-
-    @Override
-    public void onLastReply(Claim claim) {
-        claims.recycle(claim);
     }
 
     // ---- requests of the leases -------------------------------------------------------------------------------------

@@ -1,0 +1,153 @@
+package dev.redlock.engine;
+
+import dev.redlock.engine.key.LockKey;
+import dev.redlock.node.send.CommandKind;
+import dev.redlock.node.send.VoteFailure;
+import dev.redlock.quorum.Vote;
+
+/**
+ * Passes what happens to the claims of one event loop, their replies, failures and timeouts, to the part that owns the
+ * round of the command.
+ *
+ * @threading event-loop-confined
+ */
+final class ClaimRouter implements ClaimEvents {
+
+    private ClaimPool claims;
+    private AcquireScheduler scheduler;
+    private LeaseKeeper keeper;
+
+    /** The parts need the pool, whose claims need this object: it knows them before the first claim. */
+    void connect(ClaimPool ofLoop, AcquireScheduler acquiring, LeaseKeeper held) {
+        claims = ofLoop;
+        scheduler = acquiring;
+        keeper = held;
+    }
+
+    // ---- replies ----------------------------------------------------------------------------------------------------
+
+    @Override
+    public void onReply(Claim claim, int nodeIndex, CommandKind kind, int sequence, long value) {
+        if (scheduler.registrations.count != 0) {
+            scheduler.queues.onOwnReply(claim, nodeIndex, kind, value);
+        }
+        switch (kind) {
+            case ACQUIRE, ACQUIRE_FENCED -> scheduler.operation.onReply(claim, nodeIndex, value);
+            case EXTEND, EXTEND_MANY -> keeper.extensions.onReply(claim, nodeIndex, sequence, value);
+            case RELEASE, RELEASE_FENCED, RELEASE_MANY, RELEASE_MANY_FENCED -> {
+                if (claim.phase == Claim.Phase.QUERYING_HOLDER) {
+                    onRolledBack(claim, nodeIndex, sequence);
+                } else {
+                    keeper.releases.onReply(claim, nodeIndex, sequence, value);
+                }
+            }
+            default -> onRareReply(claim, nodeIndex, kind, sequence, value);
+        }
+    }
+
+    private void onRareReply(Claim claim, int nodeIndex, CommandKind kind, int sequence, long value) {
+        switch (kind) {
+            case ACQUIRE_WITH_TICKET, ACQUIRE_FENCED_WITH_TICKET ->
+                scheduler.operation.onReply(claim, nodeIndex,
+                        value > 0 ? value : scheduler.registrations.onTicket(claim, nodeIndex, value));
+            case RAISE -> claim.fenceOrSearch.onReply(nodeIndex, value);
+            case REMAINING_TTL -> onRemainingTtl(claim, nodeIndex, value);
+            case TICKETS -> scheduler.queues.fairness.onTickets(claim.key, value);
+            case KEY_TYPE -> scheduler.holderQuery.onType(claim, nodeIndex, sequence, value);
+            case CHECK -> keeper.lossWatch.onReply(claim, nodeIndex, value);
+            default -> {
+                // SHORTEN: without effect on a node, its key expires later.
+            }
+        }
+    }
+
+    private void onRemainingTtl(Claim claim, int nodeIndex, long value) {
+        LockKey key = claim.key;
+        if (claim.phase == Claim.Phase.SEARCHING) {
+            claim.fenceOrSearch.onReply(nodeIndex, value);
+        } else if (key.lock() != key) {
+            scheduler.queues.marks.onAnswer(key.lock(), value);
+        } else if (claim.phase == Claim.Phase.ABANDONED) {
+            scheduler.queues.marks.onChecked(claim, value);
+        } else {
+            scheduler.holderQuery.onReply(claim, value);
+        }
+    }
+
+    @Override
+    public void onLastReply(Claim claim) {
+        claims.recycle(claim);
+    }
+
+    // ---- failures ---------------------------------------------------------------------------------------------------
+
+    @Override
+    public void onNoReply(Claim claim, int nodeIndex, CommandKind kind, int sequence, Vote vote,
+            VoteFailure failure) {
+        switch (kind) {
+            case ACQUIRE, ACQUIRE_FENCED, ACQUIRE_WITH_TICKET, ACQUIRE_FENCED_WITH_TICKET ->
+                scheduler.operation.onNoReply(claim, nodeIndex, vote, failure);
+            case RAISE -> claim.fenceOrSearch.onNoReply(nodeIndex, vote);
+            case REMAINING_TTL -> {
+                if (claim.phase == Claim.Phase.SEARCHING) {
+                    claim.fenceOrSearch.onNoReply(nodeIndex, vote);
+                }
+            }
+            case EXTEND, EXTEND_MANY -> keeper.extensions.onNoReply(claim, nodeIndex, sequence, vote, failure);
+            case CHECK -> keeper.lossWatch.onNoReply(claim, nodeIndex, failure);
+            case KEY_TYPE -> scheduler.holderQuery.onNoType(claim, nodeIndex, sequence);
+            case TICKETS, SHORTEN -> {
+                // The next release asks again, and the key expires with its ttl.
+            }
+            case RELEASE, RELEASE_FENCED, RELEASE_MANY, RELEASE_MANY_FENCED ->
+                onNotReleased(claim, nodeIndex, kind, sequence, vote, failure);
+        }
+    }
+
+    private void onNotReleased(Claim claim, int nodeIndex, CommandKind kind, int sequence, Vote vote,
+            VoteFailure failure) {
+        boolean isNotHeld = isNotHeld(kind, failure);
+        if (isNotHeld && scheduler.holderQuery.onWrongType(claim, nodeIndex)) {
+            return;
+        }
+        boolean isRolledBack = claim.phase == Claim.Phase.QUERYING_HOLDER;
+        keeper.releases.onNoReply(claim, nodeIndex, sequence, isNotHeld ? Vote.REFUSED : vote);
+        if (isRolledBack) {
+            onRolledBack(claim, nodeIndex, sequence);
+        }
+    }
+
+    /** A key of another type has no token. With a counter, the counter may be of that type instead. */
+    private static boolean isNotHeld(CommandKind kind, VoteFailure failure) {
+        return failure == VoteFailure.WRONGTYPE && (kind == CommandKind.RELEASE || kind == CommandKind.RELEASE_MANY);
+    }
+
+    @Override
+    public void onRefusedAhead(Claim claim, int nodeIndex) {
+        keeper.loss.onNotHeld(claim, nodeIndex);
+    }
+
+    private void onRolledBack(Claim claim, int nodeIndex, int sequence) {
+        if (sequence != ReleaseOperation.COUNTER_ONLY_SEQUENCE) {
+            scheduler.holderQuery.onReleased(claim, nodeIndex);
+        }
+    }
+
+    // ---- timers -----------------------------------------------------------------------------------------------------
+
+    @Override
+    public void onRoundTimeout(Claim claim) {
+        switch (claim.phase) {
+            case ACQUIRING -> scheduler.operation.partialRound.onTimeout(claim);
+            case RAISING, SEARCHING -> claim.fenceOrSearch.onTimeout();
+            case QUERYING_HOLDER -> scheduler.holderQuery.end(claim);
+            default -> keeper.releases.onTimeout(claim);
+        }
+    }
+
+    @Override
+    public void onHoldTimer(Claim claim, long nowNs) {
+        keeper.renewals.onHoldTimer(claim, nowNs);
+    }
+
+}
