@@ -2,7 +2,7 @@ package dev.redlock.engine;
 
 import dev.redlock.api.NodeState;
 import dev.redlock.node.send.Arrivals;
-import dev.redlock.node.ClusterVoter;
+import dev.redlock.node.cluster.ClusterVoter;
 import dev.redlock.node.send.DirectBuffers;
 import dev.redlock.node.send.FanOut;
 import dev.redlock.telemetry.Log;

@@ -22,7 +22,7 @@ import java.util.concurrent.TimeUnit;
  *
  * @threading event-loop-confined
  */
-final class ConnectLimit {
+public final class ConnectLimit {
 
     /** A connect that hangs ends after a second by default. */
     static final int AT_ONCE_MAX = 64;
@@ -43,11 +43,16 @@ final class ConnectLimit {
     private long periodStartNs;
     private boolean isClosed;
 
-    ConnectLimit(NodeContext context, String name, String introduction, List<NodeAddress> seeds) {
+    public ConnectLimit(NodeContext context, String name, String introduction, List<NodeAddress> seeds) {
         this.context = context;
         this.servers = new ClusterServers(introduction, context.options().clusters().servers(), seeds);
         this.lookups = newLookups(
                 task -> context.platform().transport().newThread("redlock-lookup-" + name, task));
+    }
+
+    /** Whether the user has configured a server on the host of an address. */
+    public boolean isSeedHost(NodeAddress server) {
+        return servers.isSeedHost(server);
     }
 
     /** A few threads for look-ups, each of which ends after a second without one. */
@@ -85,7 +90,7 @@ final class ConnectLimit {
     }
 
     /** No further try starts. */
-    void close() {
+    public void close() {
         isClosed = true;
         waiting.clear();
         context.timers().stop(timer);

@@ -5,7 +5,7 @@ package dev.redlock.node;
  *
  * @threading event-loop-confined
  */
-final class LogLimit {
+public final class LogLimit {
 
     static final int LINES_MAX = 64;
     static final long PERIOD_NS = 60_000_000_000L;
@@ -15,7 +15,7 @@ final class LogLimit {
     private int leftOutCount;
 
     /** The line to log; null if there were too many in this minute. */
-    String lineFor(String text, long nowNs) {
+    public String lineFor(String text, long nowNs) {
         if (lineCount == 0 || nowNs - periodStartNs >= PERIOD_NS) {
             periodStartNs = nowNs;
             lineCount = 0;

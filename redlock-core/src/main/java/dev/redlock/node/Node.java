@@ -1,6 +1,7 @@
 package dev.redlock.node;
 
 import dev.redlock.api.NodeState;
+import dev.redlock.node.send.CommandSender;
 import dev.redlock.node.send.FanOut;
 import dev.redlock.node.send.LockRequest;
 import dev.redlock.node.send.SlotKey;
@@ -29,7 +30,7 @@ public final class Node extends NodeLifecycle {
     }
 
     /** A server of a cluster, which adds it to the fan-out. */
-    Node(int index, VoterAddress address, NodeContext context, FanOut fanOut, ClusterMember member) {
+    public Node(int index, VoterAddress address, NodeContext context, FanOut fanOut, Membership member) {
         super(index, address, context, fanOut, member);
         context.group().identities().add(view);
     }
@@ -109,13 +110,18 @@ public final class Node extends NodeLifecycle {
 
     // ---- for its cluster --------------------------------------------------------------------------------------------
 
+    /** @return what sends its commands */
+    public CommandSender sender() {
+        return sender;
+    }
+
     /** Moves the releases that this node could not be sent to other nodes. */
-    void moveUndelivered(Function<UndeliveredRelease, Node> newNode) {
+    public void moveUndelivered(Function<UndeliveredRelease, Node> newNode) {
         redelivery.moveAll(release -> newNode.apply(release).redelivery);
     }
 
     /** Sends the releases that an error of the cluster has stopped. */
-    void redeliver() {
+    public void redeliver() {
         if (isConnected()) {
             redelivery.sendAll();
         }

@@ -44,7 +44,7 @@ abstract class NodeLifecycle extends Voter {
 
     private final NodeContext context;
     /** Null unless the voter is a cluster. */
-    private final ClusterMember member;
+    private final Membership member;
     final NodeView view;
     final CommandSender sender;
     final ReleaseRedelivery redelivery;
@@ -68,17 +68,16 @@ abstract class NodeLifecycle extends Voter {
     private String closeReason;
 
     /** A node that is not connected yet; the member is null unless the voter is a cluster. */
-    NodeLifecycle(int index, VoterAddress address, NodeContext context, FanOut fanOut, ClusterMember member) {
+    NodeLifecycle(int index, VoterAddress address, NodeContext context, FanOut fanOut, Membership member) {
         this.context = context;
         this.member = member;
         NodeOptions options = context.options();
-        ClusterVoter cluster = member == null ? null : member.voter;
-        this.view = new NodeView(index, address, context, cluster == null ? null : cluster.logLimit());
+        this.view = new NodeView(index, address, context, member == null ? null : member.logLimit());
         this.flushReports = new FlushReports(view, context);
         this.sender = new CommandSender(view.statistics, context.sending(), fanOut, events,
-                member == null ? null : member.redirects);
+                member == null ? null : member.redirects());
         this.redelivery = new ReleaseRedelivery(sender);
-        this.connector = newConnector(address, cluster == null ? null : cluster.connects);
+        this.connector = newConnector(address, member == null ? null : member.connects());
         this.authenticator = new Authenticator(context, options.access().loginSource(), sender, view, events);
         this.reconnectDelay = new ReconnectDelay(options, context.platform().random());
         NodeOptions.Guards guards = options.guards();
@@ -119,7 +118,7 @@ abstract class NodeLifecycle extends Voter {
         }
     }
 
-    final boolean isConnected() {
+    public final boolean isConnected() {
         return state.isConnected();
     }
 
@@ -166,7 +165,7 @@ abstract class NodeLifecycle extends Voter {
     }
 
     /** A check has shown the server's role and its history. */
-    void onReplication(ReplicationInfo shown) {
+    public void onReplication(ReplicationInfo shown) {
         if (!isConnected() || state == NodeState.DRAINING) {
             return;
         }
@@ -201,7 +200,7 @@ abstract class NodeLifecycle extends Voter {
     }
 
     private long silenceNs() {
-        return member == null ? succession.silenceNs() : member.voter.silenceNs();
+        return member == null ? succession.silenceNs() : member.silenceNs();
     }
 
     /** The server has reported for how long its predecessor may serve. */
@@ -516,7 +515,7 @@ abstract class NodeLifecycle extends Voter {
                 startVoting();
             }
             if (member != null) {
-                member.voter.onHandshake(member, shown.nodeId());
+                member.onHandshake(shown.nodeId());
             }
         }
 

@@ -247,7 +247,7 @@ public final class NodeView {
     }
 
     /** Logs a line, unless the same one was logged in the last minute. */
-    void log(Level level, String text) {
+    public void log(Level level, String text) {
         long nowNs = clock.nanoTime();
         String line = problemLog.lineFor(text, nowNs);
         if (line != null && logLimit != null) {

@@ -14,7 +14,7 @@ import java.util.regex.Pattern;
  * @param isWriteLimited whether it refuses writes without replicas: {@code min-replicas-to-write} is set
  * @threading immutable
  */
-record ReplicationInfo(String role, String id, boolean wasPromoted, boolean isHistoryShown, int replicaCount,
+public record ReplicationInfo(String role, String id, boolean wasPromoted, boolean isHistoryShown, int replicaCount,
         boolean isWriteLimited) {
 
     /** The second replication id of a server that was never a replica since it started. */
@@ -22,7 +22,7 @@ record ReplicationInfo(String role, String id, boolean wasPromoted, boolean isHi
     private static final Pattern COUNT = Pattern.compile("[0-9]{1,9}");
 
     /** Reads a reply. */
-    static ReplicationInfo of(String info) {
+    public static ReplicationInfo of(String info) {
         String id = ServerReply.field(info, "master_replid");
         String before = ServerReply.field(info, "master_replid2");
         boolean isHistoryShown = id != null && before != null && !before.equals(id);

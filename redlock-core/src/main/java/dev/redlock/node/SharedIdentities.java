@@ -36,7 +36,7 @@ public final class SharedIdentities {
         runIds.put(node, null);
     }
 
-    void remove(NodeView node) {
+    public void remove(NodeView node) {
         runIds.remove(node);
         if (votes.with(node.index()) != 0) {
             update();
@@ -50,7 +50,7 @@ public final class SharedIdentities {
     }
 
     /** The map of a cluster has other servers. */
-    void onNodeIds(int voter, Set<String> ids) {
+    public void onNodeIds(int voter, Set<String> ids) {
         idsOfClusters.put(voter, ids);
         update();
     }

@@ -3,16 +3,12 @@ package dev.redlock.node;
 import dev.redlock.node.send.SlotKey;
 
 /**
- * A part of the quorum with one vote: a {@link Node}, which is one master, or a {@link ClusterVoter}, whose vote for a
- * key is that of the master that owns the key's slot.
+ * A part of the quorum with one vote: a {@link Node}, which is one master, or a cluster, whose vote for a key is that
+ * of the master that owns the key's slot.
  *
  * @threading event-loop-confined
  */
 public abstract class Voter {
-
-    Voter() {
-        // The two kinds are in this package.
-    }
 
     /** Starts to connect. */
     public abstract void open();

@@ -5,7 +5,7 @@
  * NodeMonitor}, {@code NodeClock}). {@link dev.redlock.node.NodeView} is what operators see of it.
  *
  * <p>{@code dev.redlock.node.send} carries the commands and knows nothing of this package, {@code
- * dev.redlock.node.guard} has the rules of voting and knows no connection. Only clusters have {@code ClusterVoter}.
- * Not exported.
+ * dev.redlock.node.guard} has the rules of voting and knows no connection. {@code dev.redlock.node.cluster} is above:
+ * it consists of nodes, which see it as a {@link dev.redlock.node.Membership}. Not exported.
  */
 package dev.redlock.node;

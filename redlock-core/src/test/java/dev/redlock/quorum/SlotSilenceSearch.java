@@ -16,9 +16,9 @@ import java.util.BitSet;
  * </ul>
  *
  * <p>The failure detection is that of {@code clusterCron} in {@code cluster_legacy.c} of Redis and Valkey, as
- * {@code dev.redlock.node.DeposedMaster} describes it. The master pings its peers when their last pong is older than
- * half the node timeout, which is anything from at once to half a timeout after the cut. They fail when that ping has
- * had no reply for a whole timeout. A constant is for the two turns of the cron job that the master needs, and for
+ * {@code dev.redlock.node.cluster.DeposedMaster} describes it. The master pings its peers when their last pong is older
+ * than half the node timeout, which is anything from at once to half a timeout after the cut. They fail when that ping
+ * has had no reply for a whole timeout. A constant is for the two turns of the cron job that the master needs, and for
  * pongs that are dated ahead. So it serves for 1.5 node timeouts and a constant at most.
  *
  * <p>Times are relative to the present, in whole units, so an endless run has a finite number of states. A slot that

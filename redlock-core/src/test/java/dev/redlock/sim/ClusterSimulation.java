@@ -5,7 +5,7 @@ import dev.redlock.RedlockContext;
 import dev.redlock.api.AcquireOutcome;
 import dev.redlock.api.Lease;
 import dev.redlock.api.RestartGuardMode;
-import dev.redlock.node.DeposedMaster;
+import dev.redlock.node.cluster.DeposedMaster;
 import dev.redlock.spec.Step;
 import java.time.Duration;
 import java.util.ArrayList;

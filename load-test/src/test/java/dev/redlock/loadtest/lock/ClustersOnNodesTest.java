@@ -14,7 +14,7 @@ import dev.redlock.api.NodeState;
 import dev.redlock.api.ReleaseOutcome;
 import dev.redlock.api.RestartGuardMode;
 import dev.redlock.cli.AdminClient;
-import dev.redlock.node.DeposedMaster;
+import dev.redlock.node.cluster.DeposedMaster;
 import dev.redlock.testing.Await;
 import dev.redlock.trial.nodes.Data;
 import dev.redlock.trial.nodes.FreePorts;

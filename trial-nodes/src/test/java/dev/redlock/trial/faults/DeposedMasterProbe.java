@@ -1,6 +1,6 @@
 package dev.redlock.trial.faults;
 
-import dev.redlock.node.DeposedMaster;
+import dev.redlock.node.cluster.DeposedMaster;
 import dev.redlock.testing.Await;
 import dev.redlock.trial.nodes.RedisCluster;
 import dev.redlock.trial.nodes.RedisNode;

@@ -1,7 +1,14 @@
-package dev.redlock.node;
+package dev.redlock.node.cluster;
 
 import static dev.redlock.quorum.Validity.NS_PER_MS;
 
+import dev.redlock.node.ConnectLimit;
+import dev.redlock.node.LogLimit;
+import dev.redlock.node.Node;
+import dev.redlock.node.NodeContext;
+import dev.redlock.node.NodeView;
+import dev.redlock.node.ReplicationInfo;
+import dev.redlock.node.Voter;
 import dev.redlock.node.send.CommandSender;
 import dev.redlock.node.send.ErrorAdvice;
 import dev.redlock.node.send.FanOut;
@@ -82,10 +89,10 @@ public final class ClusterVoter extends Voter {
         this.nodeTimeout = new ClusterNodeTimeout(context.options(), members);
         this.masters = new MasterNodes(this, context, members);
         this.unrouted = new ClusterMember(this, index, address.servers().get(0), context, fanOut).node;
-        context.group().identities().remove(unrouted.view);
+        context.group().identities().remove(unrouted.view());
         Arrays.fill(owners, unrouted);
-        this.slots = new SlotOwners(context.clock(), unrouted.sender);
-        fanOut.add(slots, unrouted.sender);
+        this.slots = new SlotOwners(context.clock(), unrouted.sender());
+        fanOut.add(slots, unrouted.sender());
         addSeeds();
     }
 
@@ -273,7 +280,7 @@ public final class ClusterVoter extends Voter {
     void publish() {
         nodeTimeout.update();
         fanOut.setMembers(index,
-                members.stream().map(member -> member.node.sender).toArray(CommandSender[]::new));
+                members.stream().map(member -> member.node.sender()).toArray(CommandSender[]::new));
         views = members.stream()
                 .filter(member -> !masters.isKnown() || member.isOwner)
                 .map(member -> member.node.view())
@@ -328,7 +335,7 @@ public final class ClusterVoter extends Voter {
 
     private void check(ClusterMember member) {
         if (member.node.isConnected()) {
-            CommandSender sender = member.node.sender;
+            CommandSender sender = member.node.sender();
             sender.sendValue(sender.command("INFO", "replication"),
                     reply -> onReplication(member, reply));
             nodeTimeout.ask(member);
@@ -371,7 +378,7 @@ public final class ClusterVoter extends Voter {
             return;
         }
         refreshedNs = nowNs();
-        CommandSender sender = source.node.sender;
+        CommandSender sender = source.node.sender();
         isRefreshing = sender.sendValue(sender.command("CLUSTER", "SLOTS"),
                 reply -> onSlots(source, reply));
     }
@@ -432,7 +439,7 @@ public final class ClusterVoter extends Voter {
             return false;
         }
         owners[slot] = owner;
-        slots.set(slot, owner.sender);
+        slots.set(slot, owner.sender());
         if (isSilenced) {
             slots.silence(slot, nodeTimeout.silenceNs());
         }
@@ -440,7 +447,7 @@ public final class ClusterVoter extends Voter {
     }
 
     void logSilence(int slotCount) {
-        unrouted.view
+        unrouted.view()
                 .log(Level.INFO, slotCount + " slots have a new owner: the cluster does not vote for them in the next "
                         + nodeTimeout.silenceNs() / NS_PER_MS + " ms");
     }

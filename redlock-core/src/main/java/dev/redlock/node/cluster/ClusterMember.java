@@ -1,5 +1,11 @@
-package dev.redlock.node;
+package dev.redlock.node.cluster;
 
+import dev.redlock.node.ConnectLimit;
+import dev.redlock.node.LogLimit;
+import dev.redlock.node.Membership;
+import dev.redlock.node.Node;
+import dev.redlock.node.NodeContext;
+import dev.redlock.node.send.CommandSender;
 import dev.redlock.node.send.FanOut;
 import dev.redlock.node.send.MemberConnection;
 import dev.redlock.node.send.NodeConnection;
@@ -11,10 +17,10 @@ import dev.redlock.transport.TlsChannel;
  *
  * @threading event-loop-confined
  */
-final class ClusterMember {
+final class ClusterMember implements Membership {
 
-    final ClusterVoter voter;
-    final ClusterRedirects redirects;
+    private final ClusterVoter voter;
+    private final ClusterRedirects redirects;
     final Node node;
     /** Its id in the cluster; null before the first handshake of a seed. */
     String id;
@@ -34,9 +40,35 @@ final class ClusterMember {
         this.node = new Node(index, address, context, fanOut, this);
     }
 
+    @Override
+    public CommandSender.Cluster redirects() {
+        return redirects;
+    }
+
+    @Override
+    public ConnectLimit connects() {
+        return voter.connects;
+    }
+
+    @Override
+    public LogLimit logLimit() {
+        return voter.logLimit();
+    }
+
+    @Override
+    public long silenceNs() {
+        return voter.silenceNs();
+    }
+
+    @Override
+    public void onHandshake(String nodeId) {
+        voter.onHandshake(this, nodeId);
+    }
+
     /** Here and not in {@link Node}: without a cluster the class is not loaded, so calls of its super class inline. */
-    NodeConnection newConnection(NodeConnection.Listener listener, TlsChannel tls) {
-        return new MemberConnection(node.sender, listener, tls);
+    @Override
+    public NodeConnection newConnection(NodeConnection.Listener listener, TlsChannel tls) {
+        return new MemberConnection(node.sender(), listener, tls);
     }
 
     boolean isAt(NodeAddress address) {

@@ -1,4 +1,4 @@
-package dev.redlock.node;
+package dev.redlock.node.cluster;
 
 /**
  * How long the master of a cluster serves its clients after the rest of the cluster cannot reach it any more. Its

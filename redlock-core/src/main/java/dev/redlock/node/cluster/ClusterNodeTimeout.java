@@ -1,7 +1,8 @@
-package dev.redlock.node;
+package dev.redlock.node.cluster;
 
 import static dev.redlock.quorum.Validity.NS_PER_MS;
 
+import dev.redlock.node.NodeOptions;
 import dev.redlock.node.guard.RestartGuard;
 import dev.redlock.node.send.CommandSender;
 import dev.redlock.resp.RespValue;
@@ -35,7 +36,7 @@ final class ClusterNodeTimeout {
     }
 
     void ask(ClusterMember member) {
-        CommandSender sender = member.node.sender;
+        CommandSender sender = member.node.sender();
         if (member.node.isConnected()) {
             sender.sendValue(sender.command("CONFIG", "GET", "cluster-node-timeout"),
                     reply -> onNodeTimeout(member, reply));

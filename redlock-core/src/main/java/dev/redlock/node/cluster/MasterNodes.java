@@ -1,7 +1,10 @@
-package dev.redlock.node;
+package dev.redlock.node.cluster;
 
 import static dev.redlock.quorum.Validity.NS_PER_MS;
 
+import dev.redlock.node.LogLimit;
+import dev.redlock.node.Node;
+import dev.redlock.node.NodeContext;
 import dev.redlock.node.send.KeySlot;
 import dev.redlock.time.DeadlineTimer;
 import dev.redlock.transport.NodeAddress;
@@ -215,7 +218,7 @@ final class MasterNodes {
         StringBuilder names = new StringBuilder();
         for (ClusterMember member : added) {
             NodeAddress server = member.node.view().address();
-            if (!voter.connects.servers.isSeedHost(server)
+            if (!voter.connects.isSeedHost(server)
                     && loggedHosts.add(server.host().toLowerCase(Locale.ROOT))) {
                 names.append(names.isEmpty() ? "" : ", ").append(server);
             }
@@ -226,7 +229,7 @@ final class MasterNodes {
         String text = "the map of the cluster names new hosts: " + names;
         String line = names.isEmpty() ? null : logLimit.lineFor(text, context.clock().nanoTime());
         if (line != null) {
-            context.listener().onLogLine(voter.unrouted.view, Level.INFO, line);
+            context.listener().onLogLine(voter.unrouted.view(), Level.INFO, line);
         }
     }
 

@@ -1,4 +1,4 @@
-package dev.redlock.node;
+package dev.redlock.node.cluster;
 
 import dev.redlock.node.send.KeySlot;
 import dev.redlock.resp.RespType;

@@ -1,5 +1,6 @@
-package dev.redlock.node;
+package dev.redlock.node.cluster;
 
+import dev.redlock.node.Node;
 import dev.redlock.node.send.CommandSender;
 import dev.redlock.node.send.SlotKey;
 import dev.redlock.node.send.SlotRedirect;
@@ -31,7 +32,7 @@ final class ClusterRedirects implements CommandSender.Cluster {
         } else {
             onMoved(redirect.slot(), named);
         }
-        return named == null ? null : named.sender;
+        return named == null ? null : named.sender();
     }
 
     private Node named(SlotRedirect redirect) {
@@ -50,14 +51,14 @@ final class ClusterRedirects implements CommandSender.Cluster {
 
     @Override
     public void onMigration(SlotKey key) {
-        if (voter.slots.of(key.slot()) == member.node.sender) {
+        if (voter.slots.of(key.slot()) == member.node.sender()) {
             voter.slots.silence(key.slot(), voter.silenceNs());
         }
     }
 
     /** A former owner may redirect late: then the map is newer. */
     private void onMoved(int slot, Node named) {
-        if (voter.slots.of(slot) == member.node.sender) {
+        if (voter.slots.of(slot) == member.node.sender()) {
             voter.setOwner(slot, named == member.node ? null : named, true);
         }
         voter.onSignOfChange();
