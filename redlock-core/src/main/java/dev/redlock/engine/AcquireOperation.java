@@ -3,11 +3,12 @@ package dev.redlock.engine;
 import dev.redlock.api.AcquireOutcome;
 import dev.redlock.api.CommandMode;
 import dev.redlock.engine.key.LockKey;
+import dev.redlock.node.Voter;
+import dev.redlock.node.send.CommandDetail;
 import dev.redlock.node.send.CommandKind;
 import dev.redlock.node.send.FanOut;
 import dev.redlock.node.send.LockKind;
 import dev.redlock.node.send.VoteFailure;
-import dev.redlock.node.Voter;
 import dev.redlock.quorum.Decision;
 import dev.redlock.quorum.Vote;
 import dev.redlock.time.NanoClock;
@@ -103,7 +104,7 @@ final class AcquireOperation {
             } else if (claim.pending.lease.spec.retainNsMax > 0) {
                 scheduler.keeper.retention.ask(claim, mask);
             } else {
-                fanOut.send(claim, kindOf(claim), 0, mask);
+                fanOut.send(claim, kindOf(claim), CommandDetail.NONE, mask);
             }
         } finally {
             // Also if it throws: a claim that stayed here would not be decided when the pool gives it out again.
@@ -202,7 +203,7 @@ final class AcquireOperation {
 
     /** The acquire did not set the key, but a later extension may have. */
     private static void recordNotHeld(Claim claim, int nodeIndex) {
-        if (claim.extension == null || claim.extension.sequence == 0) {
+        if (claim.extension == null || claim.extension.number == 0) {
             claim.removePossibleHolder(nodeIndex);
         }
     }

@@ -308,17 +308,17 @@ final class Claim extends LockRequest {
     }
 
     @Override
-    public void onReply(int nodeIndex, CommandKind kind, int sequence, long value) {
+    public void onReply(int nodeIndex, CommandKind kind, int detail, long value) {
         try {
-            events.onReply(this, nodeIndex, kind, sequence, value);
+            events.onReply(this, nodeIndex, kind, detail, value);
         } finally {
             removePendingReply();
         }
     }
 
     @Override
-    public void onFailed(int nodeIndex, CommandKind kind, int sequence, VoteFailure failure) {
-        onNoReply(nodeIndex, kind, sequence, Vote.FAILED, failure);
+    public void onFailed(int nodeIndex, CommandKind kind, int detail, VoteFailure failure) {
+        onNoReply(nodeIndex, kind, detail, Vote.FAILED, failure);
     }
 
     @Override
@@ -327,25 +327,25 @@ final class Claim extends LockRequest {
     }
 
     @Override
-    public void onMayShortenLate(int nodeIndex, int sequence) {
-        extension.onUnanswered(nodeIndex, sequence);
+    public void onMayShortenLate(int nodeIndex, int detail) {
+        extension.onUnanswered(nodeIndex, detail);
     }
 
     @Override
-    public void onUnknown(int nodeIndex, CommandKind kind, int sequence) {
-        onNoReply(nodeIndex, kind, sequence, Vote.UNKNOWN, VoteFailure.CONNECTION_LOST);
+    public void onUnknown(int nodeIndex, CommandKind kind, int detail) {
+        onNoReply(nodeIndex, kind, detail, Vote.UNKNOWN, VoteFailure.CONNECTION_LOST);
     }
 
-    private void onNoReply(int nodeIndex, CommandKind kind, int sequence, Vote vote, VoteFailure failure) {
+    private void onNoReply(int nodeIndex, CommandKind kind, int detail, Vote vote, VoteFailure failure) {
         try {
-            events.onNoReply(this, nodeIndex, kind, sequence, vote, failure);
+            events.onNoReply(this, nodeIndex, kind, detail, vote, failure);
         } finally {
             removePendingReply();
         }
     }
 
     @Override
-    public boolean isSecondTryWanted(CommandKind kind, int sequence) {
+    public boolean isSecondTryWanted(CommandKind kind, int detail) {
         return switch (kind) {
             case ACQUIRE, ACQUIRE_FENCED, ACQUIRE_WITH_TICKET, ACQUIRE_FENCED_WITH_TICKET -> phase == Phase.ACQUIRING;
             case RAISE -> phase == Phase.RAISING;
@@ -353,7 +353,7 @@ final class Claim extends LockRequest {
             case REMAINING_TTL -> (key.kind == LockKind.SET || key.kind == LockKind.PERMIT)
                     && (phase == Phase.SEARCHING || phase == Phase.QUERYING_HOLDER || phase == Phase.ABANDONED);
             // Also after the decision: one more holder is worth a message.
-            case EXTEND, EXTEND_MANY -> phase == Phase.HELD && sequence == extension.sequence;
+            case EXTEND, EXTEND_MANY -> phase == Phase.HELD && detail == extension.number;
             case CHECK -> phase == Phase.HELD;
             case TICKETS, KEY_TYPE -> false;
             default -> true;

@@ -11,10 +11,10 @@ import dev.redlock.quorum.Vote;
  */
 interface ClaimEvents {
 
-    void onReply(Claim claim, int nodeIndex, CommandKind kind, int sequence, long value);
+    void onReply(Claim claim, int nodeIndex, CommandKind kind, int detail, long value);
 
     /** A node has failed, or has certainly not executed the command. */
-    void onNoReply(Claim claim, int nodeIndex, CommandKind kind, int sequence, Vote vote, VoteFailure failure);
+    void onNoReply(Claim claim, int nodeIndex, CommandKind kind, int detail, Vote vote, VoteFailure failure);
 
     /** A node has refused an extension before its reply. */
     void onRefusedAhead(Claim claim, int nodeIndex);

@@ -1,6 +1,7 @@
 package dev.redlock.engine;
 
 import dev.redlock.engine.key.LockKey;
+import dev.redlock.node.send.CommandDetail;
 import dev.redlock.node.send.CommandKind;
 import dev.redlock.node.send.VoteFailure;
 import dev.redlock.quorum.Vote;
@@ -27,25 +28,25 @@ final class ClaimRouter implements ClaimEvents {
     // ---- replies ----------------------------------------------------------------------------------------------------
 
     @Override
-    public void onReply(Claim claim, int nodeIndex, CommandKind kind, int sequence, long value) {
+    public void onReply(Claim claim, int nodeIndex, CommandKind kind, int detail, long value) {
         if (scheduler.registrations.count != 0) {
             scheduler.queues.onOwnReply(claim, nodeIndex, kind, value);
         }
         switch (kind) {
             case ACQUIRE, ACQUIRE_FENCED -> scheduler.operation.onReply(claim, nodeIndex, value);
-            case EXTEND, EXTEND_MANY -> keeper.extensions.onReply(claim, nodeIndex, sequence, value);
+            case EXTEND, EXTEND_MANY -> keeper.extensions.onReply(claim, nodeIndex, detail, value);
             case RELEASE, RELEASE_FENCED, RELEASE_MANY, RELEASE_MANY_FENCED -> {
                 if (claim.phase == Claim.Phase.QUERYING_HOLDER) {
-                    onRolledBack(claim, nodeIndex, sequence);
+                    onRolledBack(claim, nodeIndex, detail);
                 } else {
-                    keeper.releases.onReply(claim, nodeIndex, sequence, value);
+                    keeper.releases.onReply(claim, nodeIndex, detail, value);
                 }
             }
-            default -> onRareReply(claim, nodeIndex, kind, sequence, value);
+            default -> onRareReply(claim, nodeIndex, kind, detail, value);
         }
     }
 
-    private void onRareReply(Claim claim, int nodeIndex, CommandKind kind, int sequence, long value) {
+    private void onRareReply(Claim claim, int nodeIndex, CommandKind kind, int detail, long value) {
         switch (kind) {
             case ACQUIRE_WITH_TICKET, ACQUIRE_FENCED_WITH_TICKET ->
                 scheduler.operation.onReply(claim, nodeIndex,
@@ -53,7 +54,7 @@ final class ClaimRouter implements ClaimEvents {
             case RAISE -> claim.fenceOrSearch.onReply(nodeIndex, value);
             case REMAINING_TTL -> onRemainingTtl(claim, nodeIndex, value);
             case TICKETS -> scheduler.queues.fairness.onTickets(claim.key, value);
-            case KEY_TYPE -> scheduler.holderQuery.onType(claim, nodeIndex, sequence, value);
+            case KEY_TYPE -> scheduler.holderQuery.onType(claim, nodeIndex, detail, value);
             case CHECK -> keeper.lossWatch.onReply(claim, nodeIndex, value);
             default -> {
                 // SHORTEN: without effect on a node, its key expires later.
@@ -82,7 +83,7 @@ final class ClaimRouter implements ClaimEvents {
     // ---- failures ---------------------------------------------------------------------------------------------------
 
     @Override
-    public void onNoReply(Claim claim, int nodeIndex, CommandKind kind, int sequence, Vote vote,
+    public void onNoReply(Claim claim, int nodeIndex, CommandKind kind, int detail, Vote vote,
             VoteFailure failure) {
         switch (kind) {
             case ACQUIRE, ACQUIRE_FENCED, ACQUIRE_WITH_TICKET, ACQUIRE_FENCED_WITH_TICKET ->
@@ -93,27 +94,27 @@ final class ClaimRouter implements ClaimEvents {
                     claim.fenceOrSearch.onNoReply(nodeIndex, vote);
                 }
             }
-            case EXTEND, EXTEND_MANY -> keeper.extensions.onNoReply(claim, nodeIndex, sequence, vote, failure);
+            case EXTEND, EXTEND_MANY -> keeper.extensions.onNoReply(claim, nodeIndex, detail, vote, failure);
             case CHECK -> keeper.lossWatch.onNoReply(claim, nodeIndex, failure);
-            case KEY_TYPE -> scheduler.holderQuery.onNoType(claim, nodeIndex, sequence);
+            case KEY_TYPE -> scheduler.holderQuery.onNoType(claim, nodeIndex, detail);
             case TICKETS, SHORTEN -> {
                 // The next release asks again, and the key expires with its ttl.
             }
             case RELEASE, RELEASE_FENCED, RELEASE_MANY, RELEASE_MANY_FENCED ->
-                onNotReleased(claim, nodeIndex, kind, sequence, vote, failure);
+                onNotReleased(claim, nodeIndex, kind, detail, vote, failure);
         }
     }
 
-    private void onNotReleased(Claim claim, int nodeIndex, CommandKind kind, int sequence, Vote vote,
+    private void onNotReleased(Claim claim, int nodeIndex, CommandKind kind, int detail, Vote vote,
             VoteFailure failure) {
         boolean isNotHeld = isNotHeld(kind, failure);
         if (isNotHeld && scheduler.holderQuery.onWrongType(claim, nodeIndex)) {
             return;
         }
         boolean isRolledBack = claim.phase == Claim.Phase.QUERYING_HOLDER;
-        keeper.releases.onNoReply(claim, nodeIndex, sequence, isNotHeld ? Vote.REFUSED : vote);
+        keeper.releases.onNoReply(claim, nodeIndex, detail, isNotHeld ? Vote.REFUSED : vote);
         if (isRolledBack) {
-            onRolledBack(claim, nodeIndex, sequence);
+            onRolledBack(claim, nodeIndex, detail);
         }
     }
 
@@ -127,8 +128,8 @@ final class ClaimRouter implements ClaimEvents {
         keeper.loss.onNotHeld(claim, nodeIndex);
     }
 
-    private void onRolledBack(Claim claim, int nodeIndex, int sequence) {
-        if (sequence != ReleaseOperation.COUNTER_ONLY_SEQUENCE) {
+    private void onRolledBack(Claim claim, int nodeIndex, int detail) {
+        if (detail != CommandDetail.COUNTER_ONLY) {
             scheduler.holderQuery.onReleased(claim, nodeIndex);
         }
     }

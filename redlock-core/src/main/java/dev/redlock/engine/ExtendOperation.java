@@ -1,9 +1,10 @@
 package dev.redlock.engine;
 
 import dev.redlock.api.ExtendOutcome;
+import dev.redlock.node.NodeView;
+import dev.redlock.node.send.CommandDetail;
 import dev.redlock.node.send.CommandKind;
 import dev.redlock.node.send.FanOut;
-import dev.redlock.node.NodeView;
 import dev.redlock.node.send.VoteFailure;
 import dev.redlock.quorum.Decision;
 import dev.redlock.quorum.Vote;
@@ -11,7 +12,7 @@ import dev.redlock.time.NanoClock;
 import dev.redlock.time.TimerWheel;
 
 /**
- * Runs the extension rounds of a lease, one at a time; the sequence identifies the replies of older rounds. A node
+ * Runs the extension rounds of a lease, one at a time; the number identifies the replies of older rounds. A node
  * counts if it still held the token, or if it was never asked before and has set the key. A node that had lost the
  * token sets the key again, which helps the next round only.
  *
@@ -88,10 +89,10 @@ final class ExtendOperation {
     /** A batch does not report the nodes that it was sent to, so it is for claims that have asked all nodes before. */
     private void send(Claim claim, long all) {
         claim.extension.firstAskedMask = 0;
-        if ((all & ~claim.askedMask) == 0 && fanOut.extend(claim, claim.extension.sequence, all)) {
+        if ((all & ~claim.askedMask) == 0 && fanOut.extend(claim, claim.extension.number, all)) {
             return;
         }
-        long sent = fanOut.send(claim, CommandKind.EXTEND, claim.extension.sequence, all);
+        long sent = fanOut.send(claim, CommandKind.EXTEND, claim.extension.number, all);
         claim.extension.firstAskedMask = sent & ~claim.askedMask;
         claim.askedMask |= sent;
     }
@@ -101,42 +102,42 @@ final class ExtendOperation {
         extensionOf(claim);
         claim.ttlMs = ttlMs;
         claim.addPendingReplies(Long.bitCount(claim.askedMask));
-        fanOut.send(claim, CommandKind.SHORTEN, 0, claim.askedMask);
+        fanOut.send(claim, CommandKind.SHORTEN, CommandDetail.NONE, claim.askedMask);
     }
 
-    void onReply(Claim claim, int nodeIndex, int sequence, long value) {
+    void onReply(Claim claim, int nodeIndex, int number, long value) {
         if (value == HELD_REPLY || value == SET_REPLY && Unclaimed.is(claim)) {
-            vote(claim, nodeIndex, sequence, Vote.GRANTED);
+            vote(claim, nodeIndex, number, Vote.GRANTED);
         } else {
-            onNotHeldBefore(claim, nodeIndex, sequence, value);
+            onNotHeldBefore(claim, nodeIndex, number, value);
         }
     }
 
     /** The node did not have the token. It may have set the key again. */
-    private void onNotHeldBefore(Claim claim, int nodeIndex, int sequence, long value) {
+    private void onNotHeldBefore(Claim claim, int nodeIndex, int number, long value) {
         boolean isFirstAsked = (claim.extension.firstAskedMask & 1L << nodeIndex) != 0;
-        if (value == SET_REPLY && isFirstAsked && sequence == claim.extension.sequence) {
-            vote(claim, nodeIndex, sequence, Vote.GRANTED);
+        if (value == SET_REPLY && isFirstAsked && number == claim.extension.number) {
+            vote(claim, nodeIndex, number, Vote.GRANTED);
             return;
         }
         // After an older extension, a later one may have set the key again.
-        if (value == 0 && sequence == claim.extension.sequence) {
+        if (value == 0 && number == claim.extension.number) {
             claim.removePossibleHolder(nodeIndex);
         }
         keeper.loss.onNotHeld(claim, nodeIndex);
-        vote(claim, nodeIndex, sequence, Vote.REFUSED);
-        if (value == SET_REPLY && claim.phase == Claim.Phase.HELD && sequence == claim.extension.scheduledSequence) {
+        vote(claim, nodeIndex, number, Vote.REFUSED);
+        if (value == SET_REPLY && claim.phase == Claim.Phase.HELD && number == claim.extension.scheduledNumber) {
             keeper.renewals.onKeySetAgain(claim, clock.nanoTime());
         }
     }
 
-    void onNoReply(Claim claim, int nodeIndex, int sequence, Vote vote,
+    void onNoReply(Claim claim, int nodeIndex, int number, Vote vote,
             VoteFailure failure) {
         if (failure == VoteFailure.WRONGTYPE) {
             // Another client has replaced the key by a value of another type.
             keeper.loss.onNotHeld(claim, nodeIndex);
         }
-        vote(claim, nodeIndex, sequence, vote);
+        vote(claim, nodeIndex, number, vote);
     }
 
     private void onTimeout(Claim claim) {
@@ -144,8 +145,8 @@ final class ExtendOperation {
         decide(claim);
     }
 
-    private void vote(Claim claim, int nodeIndex, int sequence, Vote answer) {
-        if (sequence != claim.extension.sequence) {
+    private void vote(Claim claim, int nodeIndex, int number, Vote answer) {
+        if (number != claim.extension.number) {
             return;
         }
         Vote vote = answer == Vote.GRANTED && !isProof(claim, nodeIndex) ? Vote.UNKNOWN : answer;

@@ -1,5 +1,6 @@
 package dev.redlock.engine;
 
+import dev.redlock.node.send.CommandDetail;
 import dev.redlock.quorum.LateExtensions;
 import dev.redlock.quorum.Majority;
 import dev.redlock.quorum.Round;
@@ -13,9 +14,6 @@ import java.util.function.LongConsumer;
  */
 final class Extension {
 
-    /** A reply carries the low 22 bits of its sequence; 0 means no extension. */
-    private static final int SEQUENCE_MAX = (1 << 22) - 1;
-
     final Round round;
     final DeadlineTimer timer;
     /** The extensions that a node may execute late; null if each of the token has its reply, or may have it. */
@@ -23,7 +21,7 @@ final class Extension {
     /** It has state of the token. */
     boolean isUsed;
     /** The number of the last round; 0 before the first. */
-    int sequence;
+    int number;
     /** Automatic extensions that have succeeded. */
     int automaticCount;
     boolean isInProgress;
@@ -33,8 +31,8 @@ final class Extension {
     int repairsLeft;
     /** When the next round is due by the schedule, monotonic; only if the next one, or the one in progress, repairs. */
     long scheduledNs;
-    /** The sequence of the last round that did not repair. */
-    int scheduledSequence;
+    /** The number of the last round that did not repair. */
+    int scheduledNumber;
     /** The ttl of the last extension. */
     long lastTtlMs;
     /** The shortest ttl of an extension. */
@@ -70,8 +68,8 @@ final class Extension {
         if (late != null) {
             late.onSent(ttlMs);
         }
-        sequence = sequence % SEQUENCE_MAX + 1;
-        scheduledSequence = isRepair ? scheduledSequence : sequence;
+        number = number % CommandDetail.ROUND_MAX + 1;
+        scheduledNumber = isRepair ? scheduledNumber : number;
         continuousMask = holderMask;
         round.reset();
     }
@@ -89,24 +87,24 @@ final class Extension {
     /** Forgets the rounds of another token. */
     void reset() {
         isUsed = false;
-        sequence = 0;
+        number = 0;
         automaticCount = 0;
         isInProgress = false;
         isRepair = false;
         repairsLeft = 0;
-        scheduledSequence = 0;
+        scheduledNumber = 0;
         shortestTtlMs = Long.MAX_VALUE;
         late = null;
         unclaimedBecause = null;
     }
 
     /** The connection of an extension was lost before the reply. */
-    void onUnanswered(int nodeIndex, int ofSequence) {
+    void onUnanswered(int nodeIndex, int ofNumber) {
         if (late == null) {
             late = new LateExtensions();
             late.onSent(shortestTtlMs);
             late.onSent(lastTtlMs);
         }
-        late.onUnanswered(nodeIndex, ofSequence == sequence);
+        late.onUnanswered(nodeIndex, ofNumber == number);
     }
 }

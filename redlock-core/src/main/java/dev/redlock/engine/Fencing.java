@@ -1,9 +1,10 @@
 package dev.redlock.engine;
 
 import dev.redlock.api.AcquireOutcome;
+import dev.redlock.node.NodeView;
+import dev.redlock.node.send.CommandDetail;
 import dev.redlock.node.send.CommandKind;
 import dev.redlock.node.send.FreeList;
-import dev.redlock.node.NodeView;
 import dev.redlock.node.send.VoteFailure;
 import dev.redlock.quorum.FenceRule;
 import dev.redlock.quorum.Round;
@@ -126,7 +127,7 @@ final class Fencing {
         private void raiseAfterRelease(int nodeIndex) {
             claim.addPendingReplies(1);
             services.fanOut
-                    .send(claim, CommandKind.RELEASE_FENCED, ReleaseOperation.COUNTER_ONLY_SEQUENCE, 1L << nodeIndex);
+                    .send(claim, CommandKind.RELEASE_FENCED, CommandDetail.COUNTER_ONLY, 1L << nodeIndex);
         }
 
         /** Returns false for a value out of range. Until the round is decided, only the absolute limit applies. */
@@ -223,7 +224,7 @@ final class Fencing {
             services.timers.start(claim.roundTimer,
                     services.clock.nanoTime() + services.config.terms().nodeTimeoutNs(claim.ttlMs));
             claim.addPendingReplies(Long.bitCount(laggingMask));
-            services.fanOut.send(claim, CommandKind.RAISE, 0, laggingMask);
+            services.fanOut.send(claim, CommandKind.RAISE, CommandDetail.NONE, laggingMask);
         }
 
         @Override

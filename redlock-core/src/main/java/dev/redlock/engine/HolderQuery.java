@@ -3,6 +3,7 @@ package dev.redlock.engine;
 import dev.redlock.api.AcquireOutcome;
 import dev.redlock.api.CommandMode;
 import dev.redlock.engine.key.LockKey;
+import dev.redlock.node.send.CommandDetail;
 import dev.redlock.node.send.CommandKind;
 import dev.redlock.node.send.KeyType;
 import dev.redlock.node.send.LockKind;
@@ -88,7 +89,8 @@ final class HolderQuery {
             } else {
                 claim.contention().queriedMask = claim.round.refused();
                 claim.addPendingReplies(Long.bitCount(claim.contention().queriedMask));
-                services.fanOut.send(claim, CommandKind.REMAINING_TTL, 0, claim.contention().queriedMask);
+                services.fanOut.send(claim, CommandKind.REMAINING_TTL, CommandDetail.NONE,
+                        claim.contention().queriedMask);
             }
             if (isRolledBack) {
                 releases.send(claim);
@@ -121,17 +123,17 @@ final class HolderQuery {
         return key.kind == LockKind.SET ? key.resourceCount : 1;
     }
 
-    void onType(Claim claim, int nodeIndex, int sequence, long value) {
+    void onType(Claim claim, int nodeIndex, int resource, long value) {
         KeyType type = KeyType.of((int) value);
         if (claim.phase == Claim.Phase.QUERYING_HOLDER && type.isForeign()) {
-            claim.pending.lease.askedKey = claim.key.resourceKey(sequence);
+            claim.pending.lease.askedKey = claim.key.resourceKey(resource);
             claim.pending.lease.keyType = type;
         }
-        onNoType(claim, nodeIndex, sequence);
+        onNoType(claim, nodeIndex, resource);
     }
 
-    void onNoType(Claim claim, int nodeIndex, int sequence) {
-        if (sequence == typeCount(claim.key) - 1) {
+    void onNoType(Claim claim, int nodeIndex, int resource) {
+        if (resource == typeCount(claim.key) - 1) {
             onReleased(claim, nodeIndex);
         }
     }

@@ -4,6 +4,7 @@ import static dev.redlock.quorum.Validity.NS_PER_MS;
 
 import dev.redlock.engine.key.KeyedMap;
 import dev.redlock.engine.key.LockKey;
+import dev.redlock.node.send.CommandDetail;
 import dev.redlock.node.send.CommandKind;
 import dev.redlock.node.send.VoteFailure;
 import dev.redlock.time.DeadlineTimer;
@@ -181,7 +182,7 @@ final class LossWatch {
         }
         claim.isWakeUpWanted = true;
         claim.addPendingReplies(Long.bitCount(mask));
-        services.fanOut.send(claim, CommandKind.CHECK, 0, mask);
+        services.fanOut.send(claim, CommandKind.CHECK, CommandDetail.NONE, mask);
     }
 
     /** A key of another type has replaced the lock. Otherwise nothing is known: the next extension finds a loss. */

@@ -2,6 +2,7 @@ package dev.redlock.engine;
 
 import dev.redlock.api.AcquireOutcome;
 import dev.redlock.engine.key.LockKey;
+import dev.redlock.node.send.CommandDetail;
 import dev.redlock.node.send.LockKind;
 import dev.redlock.node.send.VoteFailure;
 import dev.redlock.quorum.Vote;
@@ -103,12 +104,12 @@ final class PartialRound {
                 claim.pending.reservation.node = coordinator;
             }
             Reservations.onLeft(claim.pending, coordinator, services.clock.nanoTime());
-            services.fanOut.send(claim, AcquireOperation.kindOf(claim), 0, named);
+            services.fanOut.send(claim, AcquireOperation.kindOf(claim), CommandDetail.NONE, named);
         }
         // If there is no other node, the name is still needed: the coordinator may not know the script yet.
         if (mask != named) {
             claim.contention().reservation = null;
-            services.fanOut.send(claim, AcquireOperation.kindOf(claim), 0, mask & ~named);
+            services.fanOut.send(claim, AcquireOperation.kindOf(claim), CommandDetail.NONE, mask & ~named);
         }
     }
 

@@ -4,6 +4,7 @@ import dev.redlock.api.AcquireOutcome;
 import dev.redlock.engine.key.KeyedMap;
 import dev.redlock.engine.key.LockKey;
 import dev.redlock.engine.key.PermitKey;
+import dev.redlock.node.send.CommandDetail;
 import dev.redlock.node.send.CommandKind;
 import dev.redlock.node.send.FreeList;
 import dev.redlock.quorum.Vote;
@@ -333,7 +334,7 @@ final class PermitOperation {
                 nowNs + Math.min(pending.lease.times.nodeTimeoutNs / 2,
                         GRACES * services.coordinator.graceNs(nodeIndex)));
         claim.addPendingReplies(1);
-        services.fanOut.send(claim, CommandKind.REMAINING_TTL, 0, 1L << nodeIndex);
+        services.fanOut.send(claim, CommandKind.REMAINING_TTL, CommandDetail.NONE, 1L << nodeIndex);
     }
 
     /**

@@ -4,6 +4,7 @@ import dev.redlock.api.ExtendOutcome;
 import dev.redlock.api.LeaseState;
 import dev.redlock.api.ReleaseOutcome;
 import dev.redlock.engine.key.LockKey;
+import dev.redlock.node.send.CommandDetail;
 import dev.redlock.node.send.CommandKind;
 import dev.redlock.node.send.FanOut;
 import dev.redlock.quorum.Decision;
@@ -19,9 +20,6 @@ import dev.redlock.time.TimerWheel;
  * @threading event-loop-confined
  */
 final class ReleaseOperation {
-
-    /** The sequence of a release that only raises a counter: its reply is not a vote. */
-    static final int COUNTER_ONLY_SEQUENCE = 1;
 
     private final LoopServices services;
     private final NanoClock clock;
@@ -115,7 +113,7 @@ final class ReleaseOperation {
             return;
         }
         claim.addPendingReplies(1);
-        fanOut.send(claim, CommandKind.TICKETS, 0, 1L << node);
+        fanOut.send(claim, CommandKind.TICKETS, CommandDetail.NONE, 1L << node);
     }
 
     /** Releases a token without an owner: its outcome is not reported. */
@@ -146,8 +144,8 @@ final class ReleaseOperation {
         claim.removePendingReply();
     }
 
-    void onReply(Claim claim, int nodeIndex, int sequence, long value) {
-        if (sequence == COUNTER_ONLY_SEQUENCE) {
+    void onReply(Claim claim, int nodeIndex, int detail, long value) {
+        if (detail == CommandDetail.COUNTER_ONLY) {
             return;
         }
         Vote vote = value == 1 ? Vote.GRANTED : Vote.REFUSED;
@@ -157,8 +155,8 @@ final class ReleaseOperation {
         vote(claim, nodeIndex, vote);
     }
 
-    void onNoReply(Claim claim, int nodeIndex, int sequence, Vote vote) {
-        if (sequence == COUNTER_ONLY_SEQUENCE) {
+    void onNoReply(Claim claim, int nodeIndex, int detail, Vote vote) {
+        if (detail == CommandDetail.COUNTER_ONLY) {
             return;
         }
         if (vote != Vote.REFUSED && (claim.possibleHolderMask & 1L << nodeIndex) != 0) {

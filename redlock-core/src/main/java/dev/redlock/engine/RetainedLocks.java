@@ -7,6 +7,7 @@ import dev.redlock.api.ReleaseOutcome;
 import dev.redlock.api.RetentionEnd;
 import dev.redlock.engine.key.KeyedMap;
 import dev.redlock.engine.key.LockKey;
+import dev.redlock.node.send.CommandDetail;
 import dev.redlock.node.send.LockKind;
 import dev.redlock.telemetry.Log;
 import io.netty.buffer.ByteBuf;
@@ -125,7 +126,7 @@ final class RetainedLocks extends Retention {
     void ask(Claim claim, long mask) {
         RetainedLease entry = watch(claim, claim.askedMask == mask);
         if (entry == null) {
-            services.fanOut.send(claim, AcquireOperation.kindOf(claim), 0, mask);
+            services.fanOut.send(claim, AcquireOperation.kindOf(claim), CommandDetail.NONE, mask);
             return;
         }
         questions.send(entry, claim, mask);
@@ -161,12 +162,12 @@ final class RetainedLocks extends Retention {
         return services.wakeUpMask() == services.all && services.fanOut.votingMask(claim) == services.all;
     }
 
-    void onTickets(RetainedLease entry, int nodeIndex, int sequence, long value) {
-        questions.onAnswer(entry, nodeIndex, sequence);
+    void onTickets(RetainedLease entry, int nodeIndex, int detail, long value) {
+        questions.onAnswer(entry, nodeIndex, detail);
         if (entry.state() == RetainedLease.ENDED) {
             return;
         }
-        if (sequence == RetainedRequest.TICKETS && Ticket.isAwaited(value)) {
+        if (detail == CommandDetail.TICKETS && Ticket.isAwaited(value)) {
             revoke(entry, false);
         } else if (entry.state() == RetainedLease.PREPARING && questions.areAnswered(entry)) {
             openIfAllHold(entry);

@@ -15,10 +15,6 @@ import dev.redlock.quorum.Token;
  */
 final class RetainedRequest extends LockRequest {
 
-    /** The sequence of a command about the key of the tickets. */
-    static final int TICKETS = 0;
-    /** The sequence of a command about the key of the traces. */
-    static final int TRACES = 1;
     private static final Token NO_TOKEN = new Token();
 
     final RetainedLocks room;
@@ -41,26 +37,26 @@ final class RetainedRequest extends LockRequest {
     }
 
     @Override
-    public void onReply(int nodeIndex, CommandKind kind, int sequence, long value) {
+    public void onReply(int nodeIndex, CommandKind kind, int detail, long value) {
         if (kind == CommandKind.WATCH_TICKETS) {
-            room.onTickets(entry, nodeIndex, sequence, value);
+            room.onTickets(entry, nodeIndex, detail, value);
         }
     }
 
     @Override
-    public void onFailed(int nodeIndex, CommandKind kind, int sequence, VoteFailure failure) {
-        onUnknown(nodeIndex, kind, sequence);
+    public void onFailed(int nodeIndex, CommandKind kind, int detail, VoteFailure failure) {
+        onUnknown(nodeIndex, kind, detail);
     }
 
     @Override
-    public void onUnknown(int nodeIndex, CommandKind kind, int sequence) {
+    public void onUnknown(int nodeIndex, CommandKind kind, int detail) {
         if (entry != null) {
             room.onNoTickets(entry, nodeIndex);
         }
     }
 
     @Override
-    public boolean isSecondTryWanted(CommandKind kind, int sequence) {
+    public boolean isSecondTryWanted(CommandKind kind, int detail) {
         return false;
     }
 

@@ -2,6 +2,7 @@ package dev.redlock.engine;
 
 import dev.redlock.api.CommandMode;
 import dev.redlock.engine.key.LockKey;
+import dev.redlock.node.send.CommandDetail;
 import dev.redlock.node.send.CommandKind;
 import dev.redlock.node.send.LockKind;
 
@@ -41,7 +42,7 @@ final class RetainedTraces {
         for (int i = 0; i < keyCount; i++) {
             services.counters.add(ConductorCounters.COMMANDS, Long.bitCount(refusing));
             trace.of(claim.key.resourceKey(i));
-            services.fanOut.send(trace, CommandKind.LEAVE_TRACE, RetainedRequest.TRACES, refusing);
+            services.fanOut.send(trace, CommandKind.LEAVE_TRACE, CommandDetail.TRACES, refusing);
         }
     }
 

@@ -1,5 +1,6 @@
 package dev.redlock.engine;
 
+import dev.redlock.node.send.CommandDetail;
 import dev.redlock.node.send.CommandKind;
 
 /**
@@ -34,24 +35,24 @@ final class RetentionQuestions {
         entry.watch.of(claim.key).ttlMs = Math.max(TRACE_TTL_MS_MIN, claim.ttlMs);
         // First the key, which refused clients change if it is there: its push reports each client that the grant of
         // this acquire refuses. The tickets last, because the acquire itself may change them, which no push reports.
-        services.fanOut.send(entry.watch, CommandKind.CREATE_TRACE, RetainedRequest.TRACES, mask);
-        services.fanOut.send(entry.watch, CommandKind.WATCH_TICKETS, RetainedRequest.TRACES, mask);
-        services.fanOut.send(claim, AcquireOperation.kindOf(claim), 0, mask);
-        services.fanOut.send(entry.watch, CommandKind.WATCH_TICKETS, RetainedRequest.TICKETS, mask);
+        services.fanOut.send(entry.watch, CommandKind.CREATE_TRACE, CommandDetail.TRACES, mask);
+        services.fanOut.send(entry.watch, CommandKind.WATCH_TICKETS, CommandDetail.TRACES, mask);
+        services.fanOut.send(claim, AcquireOperation.kindOf(claim), CommandDetail.NONE, mask);
+        services.fanOut.send(entry.watch, CommandKind.WATCH_TICKETS, CommandDetail.TICKETS, mask);
     }
 
     /** Asks for the tickets again, for answers that come after those to an extension. */
     void sendAgain(RetainedLease entry) {
         entry.ticketsMask = 0;
         services.counters.add(ConductorCounters.COMMANDS, services.voters.length);
-        services.fanOut.send(entry.watch, CommandKind.WATCH_TICKETS, RetainedRequest.TICKETS, services.all);
+        services.fanOut.send(entry.watch, CommandKind.WATCH_TICKETS, CommandDetail.TICKETS, services.all);
     }
 
-    void onAnswer(RetainedLease entry, int nodeIndex, int sequence) {
+    void onAnswer(RetainedLease entry, int nodeIndex, int detail) {
         long bit = 1L << nodeIndex;
         overdueMask &= ~bit;
-        entry.ticketsMask |= sequence == RetainedRequest.TICKETS ? bit : 0;
-        entry.tracesMask |= sequence == RetainedRequest.TRACES ? bit : 0;
+        entry.ticketsMask |= detail == CommandDetail.TICKETS ? bit : 0;
+        entry.tracesMask |= detail == CommandDetail.TRACES ? bit : 0;
     }
 
     /** A node has not answered, and will not do so. */

@@ -3,6 +3,7 @@ package dev.redlock.engine;
 import dev.redlock.engine.key.LockKey;
 import dev.redlock.engine.key.PermitKey;
 import dev.redlock.engine.key.RecentValues;
+import dev.redlock.node.send.CommandDetail;
 import dev.redlock.node.send.CommandKind;
 
 /**
@@ -135,7 +136,7 @@ final class WaitMarks {
     private long send(Claim claim, CommandKind kind, long mask) {
         claim.addPendingReply();
         claim.addPendingReplies(Long.bitCount(mask));
-        long sent = services.fanOut.send(claim, kind, 0, mask);
+        long sent = services.fanOut.send(claim, kind, CommandDetail.NONE, mask);
         claim.removePendingReply();
         return sent;
     }

@@ -215,7 +215,7 @@ public final class TestEngine {
     /** @return the number of the last extension round of a claim; 0 before the first */
     public static int extensionOf(Object claim) {
         Extension extension = ((Claim) claim).extension;
-        return extension == null ? 0 : extension.sequence;
+        return extension == null ? 0 : extension.number;
     }
 
     /** @return the votes for the last extension round of a claim, as a mask */

@@ -52,7 +52,7 @@ public class RequestRingBenchmark {
         int sum = 0;
         while (!ring.isEmpty()) {
             boolean isOurs = ring.head() == request;
-            int sequence = RequestRing.sequenceOf(ring.take());
+            int sequence = RequestRing.detailOf(ring.take());
             sum += isOurs ? sequence : 0;
         }
         return checked(sum);
@@ -75,7 +75,7 @@ public class RequestRingBenchmark {
 
     private static int checked(int sum) {
         if (sum != REQUESTS * (REQUESTS - 1) / 2) {
-            throw new IllegalStateException("the sequences add up to " + sum);
+            throw new IllegalStateException("the details add up to " + sum);
         }
         return sum;
     }

@@ -59,10 +59,10 @@ import org.junit.jupiter.api.Timeout;
 class PlainPathTest {
 
     private static final int CYCLES = 20;
-    private static final int TYPES_MAX = 36;
-    private static final int LINES_MAX = 5_800;
-    private static final int CALLS_MAX = 600;
-    private static final int CALLS_INTO_OTHERS_MAX = 380;
+    private static final int TYPES_MAX = 35;
+    private static final int LINES_MAX = 6_100;
+    private static final int CALLS_MAX = 480;
+    private static final int CALLS_INTO_OTHERS_MAX = 290;
     /** The thread of an event loop that waits for work. */
     private static final String LOOP = "dev.redlock.engine.EventLoopRunner";
     /**

@@ -21,7 +21,7 @@ final class CommandBatch extends InFlightRequest {
     /** The command for one key. */
     final CommandKind single;
     private final LockRequest[] requests = new LockRequest[LENGTH_MAX];
-    private final int[] sequences = new int[LENGTH_MAX];
+    private final int[] details = new int[LENGTH_MAX];
     private final long[] nodeMasks = new long[LENGTH_MAX];
     int length;
     /** Bytes of all keys as encoded. */
@@ -36,9 +36,9 @@ final class CommandBatch extends InFlightRequest {
     }
 
     /** Adds a command for the nodes of a mask. */
-    void add(LockRequest request, int sequence, long nodes) {
+    void add(LockRequest request, int detail, long nodes) {
         requests[length] = request;
-        sequences[length] = sequence;
+        details[length] = detail;
         nodeMasks[length++] = nodes;
         keyBytes += request.resourceBulk().length + (kind.hasCounter ? request.counterBulk().length : 0);
         valueBytes += request.token.bulk.length;
@@ -48,9 +48,9 @@ final class CommandBatch extends InFlightRequest {
         return requests[index];
     }
 
-    /** The sequence that a request was added with. */
-    int sequence(int index) {
-        return sequences[index];
+    /** The detail that a request was added with. */
+    int detail(int index) {
+        return details[index];
     }
 
     /** Leaves requests out on a node. */
@@ -154,14 +154,14 @@ final class CommandBatch extends InFlightRequest {
     void onFailed(long mask, int nodeIndex, VoteFailure failure) {
         for (long left = mask; left != 0; left &= left - 1) {
             int i = Long.numberOfTrailingZeros(left);
-            requests[i].onFailed(nodeIndex, single, sequences[i], failure);
+            requests[i].onFailed(nodeIndex, single, details[i], failure);
         }
     }
 
     void onUnknown(int nodeIndex) {
         for (long left = requestsOf(nodeIndex); left != 0; left &= left - 1) {
             int i = Long.numberOfTrailingZeros(left);
-            requests[i].onUnknown(nodeIndex, single, sequences[i]);
+            requests[i].onUnknown(nodeIndex, single, details[i]);
         }
     }
 

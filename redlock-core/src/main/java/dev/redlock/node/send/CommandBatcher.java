@@ -23,11 +23,11 @@ final class CommandBatcher {
     }
 
     /** Adds a command for the nodes of a mask; returns the batch with it. */
-    CommandBatch add(LockRequest request, int sequence, long nodes) {
+    CommandBatch add(LockRequest request, int detail, long nodes) {
         if (pending == null) {
             pending = newBatch();
         }
-        pending.add(request, sequence, nodes);
+        pending.add(request, detail, nodes);
         return pending;
     }
 

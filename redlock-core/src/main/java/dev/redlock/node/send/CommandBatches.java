@@ -39,9 +39,9 @@ final class CommandBatches {
         this.extensions = new CommandBatcher(CommandKind.EXTEND_MANY, Math.min(batchMax, EXTENSIONS_MAX));
     }
 
-    void add(LockRequest request, CommandKind kind, int sequence, long mask) {
+    void add(LockRequest request, CommandKind kind, int detail, long mask) {
         CommandBatcher batcher = batcherOf(kind);
-        CommandBatch pending = batcher.add(request, sequence, mask);
+        CommandBatch pending = batcher.add(request, detail, mask);
         filter.add(request);
         if (pending.length >= batcher.lengthMax || pending.keyBytes > KEY_BYTES_MAX) {
             seal();
@@ -90,10 +90,10 @@ final class CommandBatches {
         SlotRoutes routes = fanOut.routes;
         if (commands.length == 1) {
             LockRequest single = commands.request(0);
-            int sequence = commands.sequence(0);
+            int detail = commands.detail(0);
             long nodes = commands.nodesOf(0);
             origin.recycle(commands);
-            fanOut.sendNow(single, commands.single, sequence, nodes);
+            fanOut.sendNow(single, commands.single, detail, nodes);
         } else if (routes == null) {
             send(commands, ALL);
         } else {
@@ -118,7 +118,7 @@ final class CommandBatches {
 
     /** Sends one command of a batch to the nodes of a mask. */
     void sendAlone(CommandBatch commands, int index, long mask) {
-        fanOut.sendNow(commands.request(index), commands.single, commands.sequence(index),
+        fanOut.sendNow(commands.request(index), commands.single, commands.detail(index),
                 mask & commands.nodesOf(index));
     }
 

@@ -36,20 +36,20 @@ final class CommandRetries {
     /** The key is missing, or has another token. The script finds out, and sets a missing key. */
     void onSetIfEqualRefused(LockRequest request, int tag) {
         CommandKind kind = RequestRing.kindOf(tag);
-        int sequence = RequestRing.sequenceOf(tag);
+        int detail = RequestRing.detailOf(tag);
         request.onRefusedAhead(nodeIndex);
-        boolean isSent = !isExtendScriptForbidden && sendAgain(request, kind, sequence, false, false);
+        boolean isSent = !isExtendScriptForbidden && sendAgain(request, kind, detail, false, false);
         if (!isSent) {
             sender.onReply(request, tag, 0);
         }
     }
 
     /** Sends a command again that the node has not executed; false if it is not wanted or cannot be sent. */
-    private boolean sendAgain(LockRequest request, CommandKind kind, int sequence, boolean isEval, boolean isAsking) {
-        if (sender.refusalOf(kind) != VoteFailure.NONE || !request.isSecondTryWanted(kind, sequence)) {
+    private boolean sendAgain(LockRequest request, CommandKind kind, int detail, boolean isEval, boolean isAsking) {
+        if (sender.refusalOf(kind) != VoteFailure.NONE || !request.isSecondTryWanted(kind, detail)) {
             return false;
         }
-        return sendScript(request, kind, sequence, isEval, isAsking);
+        return sendScript(request, kind, detail, isEval, isAsking);
     }
 
     void onError(LockRequest request, int tag, VoteFailure failure, String errorCode, SlotRedirect redirect) {
@@ -60,7 +60,7 @@ final class CommandRetries {
             sender.cluster.onMigration(request);
         }
         CommandKind kind = RequestRing.kindOf(tag);
-        int sequence = RequestRing.sequenceOf(tag);
+        int detail = RequestRing.detailOf(tag);
         CommandEncoding encoding = RequestRing.encodingOf(tag);
         if (request.lockKind() == LockKind.PLAIN && isForbiddenAfterRefusal(kind, encoding, failure)) {
             isExtendScriptForbidden = true;
@@ -69,14 +69,14 @@ final class CommandRetries {
         }
         boolean isUnknownScript = failure == VoteFailure.NOSCRIPT && !RequestRing.isSecondTry(tag);
         boolean isRejectedCommand = isReplacedByScript(tag, failure);
-        if ((isUnknownScript || isRejectedCommand) && sendAgain(request, kind, sequence, isUnknownScript, false)) {
+        if ((isUnknownScript || isRejectedCommand) && sendAgain(request, kind, detail, isUnknownScript, false)) {
             return;
         }
         if (encoding == CommandEncoding.SCRIPT && (isUnknownScript || isEvalForbidden(tag, failure))) {
             loadScript(request.lockKind(), kind);
         }
         String problem = sender.recordError(kind, failure, errorCode);
-        request.onFailed(nodeIndex, kind, sequence, failure);
+        request.onFailed(nodeIndex, kind, detail, failure);
         sender.logHealth(problem);
     }
 
@@ -132,7 +132,7 @@ final class CommandRetries {
         CommandSender target = targetOf(request, tag, redirect);
         boolean isFollowed = kind.isRelease() || kind == CommandKind.CHECK && !redirect.isAsk();
         return target != null && isFollowed
-                && target.retries.sendAgain(request, kind, RequestRing.sequenceOf(tag), true, redirect.isAsk());
+                && target.retries.sendAgain(request, kind, RequestRing.detailOf(tag), true, redirect.isAsk());
     }
 
     /** The server that gets a redirected command; null for none. */
@@ -154,7 +154,7 @@ final class CommandRetries {
             int i = Long.numberOfTrailingZeros(left);
             LockRequest request = commands.request(i);
             // After TRYAGAIN the command may meet its first redirection.
-            boolean isSent = redirect == null && sendAgain(request, kind, commands.sequence(i), false, false);
+            boolean isSent = redirect == null && sendAgain(request, kind, commands.detail(i), false, false);
             if (!isSent) {
                 int singleTag = CommandSender.singleTag(commands, i, RequestRing.isSecondTry(tag));
                 onError(request, singleTag, failure, errorCode, redirect);
@@ -169,7 +169,7 @@ final class CommandRetries {
         for (long left = commands.requestsOf(nodeIndex); left != 0; left &= left - 1) {
             int i = Long.numberOfTrailingZeros(left);
             LockRequest request = commands.request(i);
-            if (!request.isSecondTryWanted(commands.single, commands.sequence(i))) {
+            if (!request.isSecondTryWanted(commands.single, commands.detail(i))) {
                 unwanted |= 1L << i;
             }
         }
@@ -207,7 +207,7 @@ final class CommandRetries {
     }
 
     /** Sends a command by script to this node alone; false if there is no memory for it. */
-    private boolean sendScript(LockRequest request, CommandKind kind, int sequence, boolean isSecondTry,
+    private boolean sendScript(LockRequest request, CommandKind kind, int detail, boolean isSecondTry,
             boolean isAsking) {
         int scriptLength = isSecondTry ? ScriptSources.source(request.lockKind(), kind).length : 0;
         ByteBuf out = fanOut.batch.buffers.take(LockScripts.roomFor(request, kind) + scriptLength + ASKING_BYTES);
@@ -221,7 +221,7 @@ final class CommandRetries {
             ASKING.writeTo(out);
         }
         LockScripts.write(out, kind, request, isSecondTry);
-        int tag = RequestRing.tag(kind, CommandEncoding.SCRIPT, sequence, isSecondTry);
+        int tag = RequestRing.tag(kind, CommandEncoding.SCRIPT, detail, isSecondTry);
         return isAsking ? sender.writeAsking(request, tag, out) : sender.write(request, tag, out, isRegistering);
     }
 

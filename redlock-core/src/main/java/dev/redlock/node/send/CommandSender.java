@@ -297,7 +297,7 @@ public final class CommandSender implements InvalidationReader.Listener {
             counters.add((value > 0 ? NodeCounter.GRANTED : NodeCounter.REFUSED).ordinal(), 1);
         }
         String recovery = recordRecovery(kind, value);
-        request.onReply(nodeIndex, kind, RequestRing.sequenceOf(tag), value);
+        request.onReply(nodeIndex, kind, RequestRing.detailOf(tag), value);
         if (recovery != null) {
             logHealth(recovery);
         }
@@ -328,9 +328,9 @@ public final class CommandSender implements InvalidationReader.Listener {
 
     void onUnknown(LockRequest request, int tag) {
         if (RequestRing.encodingOf(tag).mayShorten()) {
-            request.onMayShortenLate(nodeIndex, RequestRing.sequenceOf(tag));
+            request.onMayShortenLate(nodeIndex, RequestRing.detailOf(tag));
         }
-        request.onUnknown(nodeIndex, RequestRing.kindOf(tag), RequestRing.sequenceOf(tag));
+        request.onUnknown(nodeIndex, RequestRing.kindOf(tag), RequestRing.detailOf(tag));
     }
 
     /** The number of outcomes in the reply of this node. */
@@ -355,7 +355,7 @@ public final class CommandSender implements InvalidationReader.Listener {
 
     /** The tag that a request of a batch has as a command of its own. */
     static int singleTag(CommandBatch commands, int index, boolean isSecondTry) {
-        return RequestRing.tag(commands.single, CommandEncoding.SCRIPT, commands.sequence(index), isSecondTry);
+        return RequestRing.tag(commands.single, CommandEncoding.SCRIPT, commands.detail(index), isSecondTry);
     }
 
     void onBatchUnknown(CommandBatch commands) {

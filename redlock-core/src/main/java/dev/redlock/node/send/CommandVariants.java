@@ -34,7 +34,7 @@ final class CommandVariants {
         private LockRequest request;
         private CommandBatch batch;
         private CommandKind kind;
-        private int sequence;
+        private int detail;
         private long nodes;
     }
 
@@ -43,7 +43,7 @@ final class CommandVariants {
     }
 
     /** Sends a command to the nodes of a mask. Returns those that accept it. */
-    long send(LockRequest request, CommandKind kind, int sequence, long mask) {
+    long send(LockRequest request, CommandKind kind, int detail, long mask) {
         long left = fanOut.routes == null ? mask : mask & ~fanOut.routes.route(request, kind.isVote);
         if (request.lockKind() != LockKind.PLAIN) {
             left &= ~forbidden(request, kind, left);
@@ -54,7 +54,7 @@ final class CommandVariants {
             boolean isNative = (natives & Long.lowestOneBit(left)) != 0;
             CommandEncoding encoding = isNative ? nativeOf(kind, left) : encodingOf(request, kind);
             long group = isNative ? withNative(kind, encoding, left & natives) : left & ~natives;
-            sent |= sendEncoded(request, kind, encoding, sequence, group);
+            sent |= sendEncoded(request, kind, encoding, detail, group);
             left &= ~group;
         }
         return sent;
@@ -105,7 +105,7 @@ final class CommandVariants {
     }
 
     private long sendEncoded(LockRequest request, CommandKind kind, CommandEncoding encoding,
-            int sequence, long mask) {
+            int detail, long mask) {
         int room = LockScripts.roomFor(request, kind);
         ByteBuf out = fanOut.batch.withRoom(encoding == CommandEncoding.MSETEX ? room + roomForValues(request) : room);
         if (out == null) {
@@ -124,9 +124,9 @@ final class CommandVariants {
         switch (encoding) {
             case SCRIPT -> LockScripts.write(out, kind, request, false);
             case PLAIN_SET -> plain.writeSet(out, request);
-            default -> NativeCommands.write(out, encoding, request, sequence);
+            default -> NativeCommands.write(out, encoding, request, detail);
         }
-        int tag = RequestRing.tag(kind, encoding, sequence, false);
+        int tag = RequestRing.tag(kind, encoding, detail, false);
         return isWakeUpWanted
                 ? enqueueWithWakeUp(request, kind, tag, mask, out, start, commandStart)
                 : fanOut.enqueue(request, kind, tag, mask, out, start);
@@ -166,15 +166,15 @@ final class CommandVariants {
      * are reported at the end of the turn, because a report may cause another command. That one must not overtake a
      * command that is being written, and must not change the state under the caller of the fan-out.
      */
-    void reject(LockRequest request, CommandKind kind, int sequence, long nodes) {
+    void reject(LockRequest request, CommandKind kind, int detail, long nodes) {
         if (kind.isAcquire || kind == CommandKind.REMAINING_TTL) {
-            report(request, kind, sequence, nodes);
+            report(request, kind, detail, nodes);
             return;
         }
         Rejected entry = addRejected(nodes);
         entry.request = request;
         entry.kind = kind;
-        entry.sequence = sequence;
+        entry.detail = detail;
     }
 
     void reject(CommandBatch batch, long nodes) {
@@ -197,7 +197,7 @@ final class CommandVariants {
             Rejected entry = rejected.remove();
             hasRejected = !rejected.isEmpty();
             if (entry.batch == null) {
-                report(entry.request, entry.kind, entry.sequence, entry.nodes);
+                report(entry.request, entry.kind, entry.detail, entry.nodes);
             } else {
                 report(entry.batch, entry.nodes);
             }
@@ -216,11 +216,11 @@ final class CommandVariants {
         }
     }
 
-    private void report(LockRequest request, CommandKind kind, int sequence, long nodes) {
+    private void report(LockRequest request, CommandKind kind, int detail, long nodes) {
         for (long left = nodes; left != 0; left &= left - 1) {
             int index = Long.numberOfTrailingZeros(left);
             boolean isForbidden = fanOut.senders[index].isForbidden(request.lockKind(), kind);
-            request.onFailed(index, kind, sequence, isForbidden ? VoteFailure.NOPERM : reason(request, kind, index));
+            request.onFailed(index, kind, detail, isForbidden ? VoteFailure.NOPERM : reason(request, kind, index));
         }
     }
 

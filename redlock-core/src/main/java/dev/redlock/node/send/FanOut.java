@@ -12,7 +12,7 @@ import java.util.concurrent.TimeUnit;
  * until it is empty before it polls its sockets, and the flush is the last task. So all commands of one turn leave in
  * one write per node.
  *
- * <p>A mask has node i as bit i. The sequence of a command is passed back with each outcome.
+ * <p>A mask has node i as bit i. The detail of a command is passed back with each outcome.
  *
  * @threading event-loop-confined
  */
@@ -44,7 +44,7 @@ public final class FanOut {
     /** The only release or extension of the turn so far; null if there is none, or if the batches have it. */
     private LockRequest lone;
     private CommandKind loneKind;
-    private int loneSequence;
+    private int loneDetail;
     private long loneMask;
     private boolean isFlushScheduled;
     private boolean isNextTurnScheduled;
@@ -118,7 +118,7 @@ public final class FanOut {
      *
      * @return the nodes that the command is sent to, as a mask
      */
-    public long send(LockRequest request, CommandKind kind, int sequence, long mask) {
+    public long send(LockRequest request, CommandKind kind, int detail, long mask) {
         if (isCollectedOrFollowing(request)) {
             // A later command for the same resource must not overtake its release or extension.
             if (kind == CommandKind.ACQUIRE && connected != 0 && routes == null
@@ -128,33 +128,33 @@ public final class FanOut {
             }
             sealBatches();
         }
-        return sendNow(request, kind, sequence, mask);
+        return sendNow(request, kind, detail, mask);
     }
 
     private boolean isCollectedOrFollowing(LockRequest request) {
         return batches.isCollecting && isCollected(request) || batches.isFollowed && batches.mightFollow(request);
     }
 
-    long sendNow(LockRequest request, CommandKind kind, int sequence, long mask) {
+    long sendNow(LockRequest request, CommandKind kind, int detail, long mask) {
         boolean isPlain = PlainCommands.isPlain(request, kind) && natives(kind) == 0 && routes == null;
         long sent = isPlain
-                ? sendPlain(request, kind, sequence, mask)
-                : variants.send(request, kind, sequence, mask);
+                ? sendPlain(request, kind, detail, mask)
+                : variants.send(request, kind, detail, mask);
         scheduleFlush();
         if (sent != mask) {
-            variants.reject(request, kind, sequence, mask & ~sent);
+            variants.reject(request, kind, detail, mask & ~sent);
         }
         return sent;
     }
 
-    private long sendPlain(LockRequest request, CommandKind kind, int sequence, long mask) {
+    private long sendPlain(LockRequest request, CommandKind kind, int detail, long mask) {
         ByteBuf out = mask == 0 ? null : batch.withRoom(PlainCommands.roomFor(request));
         if (out == null) {
             return 0;
         }
         int start = out.writerIndex();
         CommandEncoding encoding = variants.plain.write(out, request, kind);
-        return enqueue(request, kind, RequestRing.tag(kind, encoding, sequence, false), mask, out, start);
+        return enqueue(request, kind, RequestRing.tag(kind, encoding, detail, false), mask, out, start);
     }
 
     /** Adds a request, whose bytes end the shared batch, for the nodes of a mask. Returns those that accept it. */
@@ -240,31 +240,31 @@ public final class FanOut {
      *
      * @return false if it is not batched and not sent: {@link #send} it
      */
-    public boolean extend(LockRequest request, int sequence, long mask) {
+    public boolean extend(LockRequest request, int detail, long mask) {
         if (!isBatched(request, CommandKind.EXTEND) || extending() != open) {
             return false;
         }
         if (isCollectedOrFollowing(request)) {
             sealBatches();
         }
-        collect(request, CommandKind.EXTEND, sequence, mask);
+        collect(request, CommandKind.EXTEND, detail, mask);
         return true;
     }
 
     /** The first command of a turn waits alone; a second one moves both into the batches. */
-    private void collect(LockRequest request, CommandKind kind, int sequence, long mask) {
+    private void collect(LockRequest request, CommandKind kind, int detail, long mask) {
         while (lone != null) {
             LockRequest first = lone;
             lone = null;
-            batches.add(first, loneKind, loneSequence, loneMask);
+            batches.add(first, loneKind, loneDetail, loneMask);
         }
         if (batches.isCollecting) {
-            batches.add(request, kind, sequence, mask);
+            batches.add(request, kind, detail, mask);
         } else {
             batches.isCollecting = true;
             lone = request;
             loneKind = kind;
-            loneSequence = sequence;
+            loneDetail = detail;
             loneMask = mask;
         }
         scheduleFlush();
@@ -313,7 +313,7 @@ public final class FanOut {
             LockRequest request = lone;
             lone = null;
             batches.isCollecting = false;
-            sendNow(request, loneKind, loneSequence, loneMask);
+            sendNow(request, loneKind, loneDetail, loneMask);
         }
         if (batches.isFollowed) {
             batches.sendFollowing();

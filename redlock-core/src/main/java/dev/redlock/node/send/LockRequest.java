@@ -6,7 +6,7 @@ import dev.redlock.quorum.Token;
  * A claim as the nodes see it: the arguments of its commands, and the listener for their replies.
  *
  * <p>Guarantee: for each command and each of its nodes there is exactly one call of {@link #onReply}, {@link #onFailed}
- * or {@link #onUnknown}, with the sequence that the command was sent with.
+ * or {@link #onUnknown}, with the detail that the command was sent with.
  *
  * @threading event-loop-confined
  */
@@ -84,10 +84,10 @@ public abstract class LockRequest extends InFlightRequest implements SlotKey {
     public abstract long highestFence();
 
     /** The node replied with an integer. */
-    public abstract void onReply(int nodeIndex, CommandKind kind, int sequence, long value);
+    public abstract void onReply(int nodeIndex, CommandKind kind, int detail, long value);
 
     /** The node did not execute the command: it replied with an error, or the command was not sent. */
-    public abstract void onFailed(int nodeIndex, CommandKind kind, int sequence, VoteFailure failure);
+    public abstract void onFailed(int nodeIndex, CommandKind kind, int detail, VoteFailure failure);
 
     /**
      * The node rejected an extension, so it does not hold the token. This call precedes the reply. The reply may be
@@ -100,15 +100,15 @@ public abstract class LockRequest extends InFlightRequest implements SlotKey {
      * The connection was lost before the reply, and the command replaces the expiry of the key. If the node executes it
      * late, it shortens a longer expiry that a later command has set. {@link #onUnknown} follows.
      */
-    public void onMayShortenLate(int nodeIndex, int sequence) {
+    public void onMayShortenLate(int nodeIndex, int detail) {
     }
 
     /** The connection was lost before the reply. */
-    public abstract void onUnknown(int nodeIndex, CommandKind kind, int sequence);
+    public abstract void onUnknown(int nodeIndex, CommandKind kind, int detail);
 
     /**
      * Whether the client may send the same command again now, because the node does not have the script. It may not
      * after a release of this token, which the second try would overtake.
      */
-    public abstract boolean isSecondTryWanted(CommandKind kind, int sequence);
+    public abstract boolean isSecondTryWanted(CommandKind kind, int detail);
 }

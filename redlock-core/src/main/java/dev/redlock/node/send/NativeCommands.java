@@ -32,15 +32,16 @@ final class NativeCommands {
     private NativeCommands() {
     }
 
-    /** Writes a command. Its sequence is the number of the resource if it concerns one of a set; 1 for a trace. */
-    static void write(ByteBuf out, CommandEncoding encoding, LockRequest command, int sequence) {
+    /** Writes a command with its detail, which the type of a key and the keys of a retained lock need. */
+    static void write(ByteBuf out, CommandEncoding encoding, LockRequest command, int detail) {
         switch (encoding) {
             case SET_IFEQ -> writeSetIfEqual(out, command);
             case MSETEX -> writeSetAllIfAbsent(out, command);
             case DELEX, DELIFEQ -> writeRelease(out, encoding, command.resourceBulk(), command.token);
             case PTTL -> out.writeBytes(PTTL).writeBytes(command.resourceBulk());
-            case TYPE -> out.writeBytes(TYPE).writeBytes(command.resourceBulk(sequence));
-            case GET -> writeBeside(out.writeBytes(GET), command.counterBulk(), sequence == 0 ? TICKETS : TRACE);
+            case TYPE -> out.writeBytes(TYPE).writeBytes(command.resourceBulk(detail));
+            case GET -> writeBeside(out.writeBytes(GET), command.counterBulk(),
+                    detail == CommandDetail.TICKETS ? TICKETS : TRACE);
             case SET_TRACE -> {
                 writeBeside(out.writeBytes(SET_TRACE), command.counterBulk(), TRACE);
                 RespWriter.bulkInteger(out.writeBytes(command.token.bulk).writeBytes(PX), command.ttlMs);

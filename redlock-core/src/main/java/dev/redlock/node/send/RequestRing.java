@@ -16,9 +16,9 @@ final class RequestRing {
     private static final int ENCODING_BITS = 4;
     private static final int ENCODING_MASK = (1 << ENCODING_BITS) - 1;
     private static final int SECOND_TRY_BIT = 1 << KIND_BITS + ENCODING_BITS;
-    private static final int SEQUENCE_SHIFT = KIND_BITS + ENCODING_BITS + 1;
+    private static final int DETAIL_SHIFT = KIND_BITS + ENCODING_BITS + 1;
     /** Sequences wrap to 0 after this one. */
-    static final int SEQUENCE_MAX = (1 << Integer.SIZE - SEQUENCE_SHIFT) - 1;
+    static final int DETAIL_MAX = (1 << Integer.SIZE - DETAIL_SHIFT) - 1;
 
     private final int limit;
     private InFlightRequest[] requests;
@@ -41,9 +41,9 @@ final class RequestRing {
         return value <= 1 ? 1 : Integer.highestOneBit(value - 1) << 1;
     }
 
-    static int tag(CommandKind kind, CommandEncoding encoding, int sequence,
+    static int tag(CommandKind kind, CommandEncoding encoding, int detail,
             boolean isSecondTry) {
-        return sequence << SEQUENCE_SHIFT | (isSecondTry ? SECOND_TRY_BIT : 0) | encoding.ordinal() << KIND_BITS
+        return detail << DETAIL_SHIFT | (isSecondTry ? SECOND_TRY_BIT : 0) | encoding.ordinal() << KIND_BITS
                 | kind.ordinal();
     }
 
@@ -55,8 +55,8 @@ final class RequestRing {
         return CommandEncoding.VALUES[tag >>> KIND_BITS & ENCODING_MASK];
     }
 
-    static int sequenceOf(int tag) {
-        return tag >>> SEQUENCE_SHIFT;
+    static int detailOf(int tag) {
+        return tag >>> DETAIL_SHIFT;
     }
 
     static boolean isSecondTry(int tag) {

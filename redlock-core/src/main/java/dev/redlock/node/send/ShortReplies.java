@@ -46,6 +46,6 @@ final class ShortReplies extends ReplyReader {
         if (kind.isAcquire) {
             counters.add((value > 0 ? NodeCounter.GRANTED : NodeCounter.REFUSED).ordinal(), 1);
         }
-        request.onReply(nodeIndex, kind, RequestRing.sequenceOf(tag), value);
+        request.onReply(nodeIndex, kind, RequestRing.detailOf(tag), value);
     }
 }

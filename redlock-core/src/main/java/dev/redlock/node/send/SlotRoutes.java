@@ -87,7 +87,7 @@ final class SlotRoutes {
             CommandBatch together = batches.batcherOf(commands.kind).newBatch();
             for (long rest = sameSlot; rest != 0; rest &= rest - 1) {
                 int i = Long.numberOfTrailingZeros(rest);
-                together.add(commands.request(i), commands.sequence(i), clusterMask & commands.nodesOf(i));
+                together.add(commands.request(i), commands.detail(i), clusterMask & commands.nodesOf(i));
             }
             route(commands.request(first), false);
             batches.send(together, clusterMask);

@@ -203,7 +203,7 @@ class RequestRingTest {
         int tag = RequestRing.tag(kind, encoding, sequence, isSecondTry);
         assertEquals(encoding, RequestRing.encodingOf(tag));
         assertEquals(kind, RequestRing.kindOf(tag));
-        assertEquals(sequence, RequestRing.sequenceOf(tag));
+        assertEquals(sequence, RequestRing.detailOf(tag));
         assertEquals(isSecondTry, RequestRing.isSecondTry(tag));
     }
 
@@ -211,10 +211,10 @@ class RequestRingTest {
     void everyKindAndEncodingFitsIntoATag() {
         assertTrue(CommandKind.values().length <= 32, "five bits");
         assertTrue(CommandEncoding.values().length <= 16, "four bits");
-        assertEquals(RequestRing.SEQUENCE_MAX, 4_194_303, "the mask that extensions are counted with");
+        assertEquals(RequestRing.DETAIL_MAX, 4_194_303, "the mask that extensions are counted with");
         for (CommandKind kind : CommandKind.values()) {
             for (CommandEncoding encoding : CommandEncoding.values()) {
-                int tag = RequestRing.tag(kind, encoding, RequestRing.SEQUENCE_MAX, true);
+                int tag = RequestRing.tag(kind, encoding, RequestRing.DETAIL_MAX, true);
                 assertEquals(kind, RequestRing.kindOf(tag));
                 assertEquals(encoding, RequestRing.encodingOf(tag));
             }
