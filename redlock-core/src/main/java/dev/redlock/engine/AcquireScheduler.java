@@ -22,7 +22,7 @@ final class AcquireScheduler implements Waiters {
     final PermitOperation permits;
     final Reservations reservations;
     final HolderQuery holderQuery;
-    final Fencing fencing;
+    final FencedClaims fencing;
     final Retries retries;
     private final LoopServices services;
     final LeaseKeeper keeper;
@@ -45,7 +45,7 @@ final class AcquireScheduler implements Waiters {
         this.permits = new PermitOperation(services, claims, this, random);
         this.reservations = new Reservations(services, claims, releases);
         this.holderQuery = new HolderQuery(services, claims, releases, this);
-        this.fencing = new Fencing(services, this);
+        this.fencing = new FencedClaims(services, this);
         this.queues = new WaitQueues(services, claims, this, retryDelays);
         this.registrations = queues.registrations;
         this.fairness = queues.fairness;

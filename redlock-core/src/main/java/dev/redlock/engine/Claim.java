@@ -1,5 +1,6 @@
 package dev.redlock.engine;
 
+import dev.redlock.engine.fence.FenceOrSearch;
 import dev.redlock.engine.key.LockKey;
 import dev.redlock.node.send.CommandKind;
 import dev.redlock.node.send.LockKind;

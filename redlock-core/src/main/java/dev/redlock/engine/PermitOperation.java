@@ -1,6 +1,7 @@
 package dev.redlock.engine;
 
 import dev.redlock.api.AcquireOutcome;
+import dev.redlock.engine.fence.FenceOrSearch;
 import dev.redlock.engine.key.KeyedMap;
 import dev.redlock.engine.key.LockKey;
 import dev.redlock.engine.key.PermitKey;

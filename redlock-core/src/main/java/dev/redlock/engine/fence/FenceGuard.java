@@ -1,13 +1,11 @@
-package dev.redlock.engine;
+package dev.redlock.engine.fence;
 
-import dev.redlock.api.RestartGuardMode;
 import dev.redlock.telemetry.Log;
 import dev.redlock.node.NodeView;
 import dev.redlock.node.Voter;
 import dev.redlock.quorum.FenceRule;
 import dev.redlock.quorum.Majority;
 import dev.redlock.time.NanoClock;
-import dev.redlock.transport.ClusterAddress;
 
 /**
  * Finds fencing counters that are out of range, so that a faulty node does not raise the counters of the others. The
@@ -21,7 +19,7 @@ import dev.redlock.transport.ClusterAddress;
  *
  * @threading event-loop-confined
  */
-final class FenceGuard {
+public final class FenceGuard {
 
     private static final long LOG_PERIOD_NS = 60_000_000_000L;
 
@@ -35,21 +33,25 @@ final class FenceGuard {
     private final boolean mayLoseCounts;
     private long floor;
 
-    FenceGuard(LoopServices services) {
-        this.voters = services.voters;
-        this.majority = services.majority;
-        this.clock = services.clock;
-        this.hasClusters = services.config.nodes()
-                .addresses()
-                .stream()
-                .anyMatch(ClusterAddress.class::isInstance);
-        this.mayLoseCounts = services.config.nodes().options().guards().mode() != RestartGuardMode.OFF;
-        this.wallUs = new long[services.voters.length];
-        this.loggedNs = new long[services.voters.length];
+    /**
+     * @param voters        whose clocks count
+     * @param majority      the quorum of the nodes
+     * @param clock         the monotonic clock of the client
+     * @param hasClusters   whether a voter is a cluster
+     * @param mayLoseCounts whether a node that votes again may have lost counts
+     */
+    public FenceGuard(Voter[] voters, Majority majority, NanoClock clock, boolean hasClusters, boolean mayLoseCounts) {
+        this.voters = voters;
+        this.majority = majority;
+        this.clock = clock;
+        this.hasClusters = hasClusters;
+        this.mayLoseCounts = mayLoseCounts;
+        this.wallUs = new long[voters.length];
+        this.loggedNs = new long[voters.length];
     }
 
     /** A node votes, for the first time or again. Its clock was read before. */
-    void onVoting() {
+    public void onVoting() {
         if (mayLoseCounts) {
             readClocks();
             floor = Math.max(floor, FenceRule.seed(majority, wallUs));

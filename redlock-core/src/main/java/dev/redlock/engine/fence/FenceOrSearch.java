@@ -1,4 +1,4 @@
-package dev.redlock.engine;
+package dev.redlock.engine.fence;
 
 import dev.redlock.node.send.CommandKind;
 import dev.redlock.quorum.FenceRule;
@@ -6,12 +6,12 @@ import dev.redlock.quorum.Vote;
 
 /**
  * What a claim needs beside a quorum of keys: a fencing token, or a search for a free permit. It keeps its own state,
- * and may have a round of its own, in phase {@link Claim.Phase#RAISING} or {@link Claim.Phase#SEARCHING}. A plain lock
- * has none, so each of these events costs it one branch. The default of each is what a plain lock does.
+ * and may have a round of its own. A plain lock has none, so each of these events costs it one branch. The default of
+ * each is what a plain lock does.
  *
  * @threading event-loop-confined
  */
-interface FenceOrSearch {
+public interface FenceOrSearch {
 
     // ---- a round of its own -----------------------------------------------------------------------------------------
 
