@@ -1,5 +1,6 @@
 package dev.redlock.retain;
 
+import dev.redlock.search.StateSearch;
 import java.util.Arrays;
 import java.util.stream.IntStream;
 
@@ -16,7 +17,7 @@ import java.util.stream.IntStream;
  *
  * <p>A lease owns (t - step, t], where t is decided as for a step of 1.
  */
-final class BlockSearch extends StorySearch {
+final class BlockSearch extends StateSearch {
 
     /** How a block is decided. */
     enum Rule {
@@ -40,6 +41,8 @@ final class BlockSearch extends StorySearch {
         LEFTOVERS
     }
 
+    private static final int NODES = 3;
+    private static final int QUORUM = 2;
     private static final int REQUESTS = 3;
     /** The request that may be a refill of the lease of the first. */
     private static final int LAST = REQUESTS - 1;
@@ -86,7 +89,6 @@ final class BlockSearch extends StorySearch {
     private final int requestCount;
     private final boolean isRefill;
     private final boolean areLosses;
-    private String wrong;
 
     /**
      * A search with two requests or three.
@@ -95,21 +97,11 @@ final class BlockSearch extends StorySearch {
      * @param areLosses whether nodes lose their counters
      */
     BlockSearch(Rule rule, int requestCount, boolean isRefill, boolean areLosses) {
-        super(bits(new int[0], REQUEST_BITS), bits(NODE_HEAD_BITS, CELL_BITS));
+        super(bits(new int[0], REQUESTS, REQUEST_BITS), NODES, bits(NODE_HEAD_BITS, REQUESTS, CELL_BITS));
         this.rule = rule;
         this.requestCount = requestCount;
         this.isRefill = isRefill;
         this.areLosses = areLosses;
-    }
-
-    private static int[] bits(int[] head, int[] part) {
-        return IntStream.concat(Arrays.stream(head),
-                IntStream.range(0, REQUESTS).boxed().flatMapToInt(r -> Arrays.stream(part))).toArray();
-    }
-
-    @Override
-    String[] clientNames() {
-        return NAMES;
     }
 
     private static int request(int r) {
@@ -133,14 +125,7 @@ final class BlockSearch extends StorySearch {
     }
 
     @Override
-    String violationOf(byte[] state) {
-        String found = wrong;
-        wrong = null;
-        return found;
-    }
-
-    @Override
-    void expand(byte[] state) {
+    protected void expand(byte[] state) {
         if (state[node(0) + COUNTER] == 0) {
             startCounters();
             return;
@@ -262,7 +247,7 @@ final class BlockSearch extends StorySearch {
         int first = first(next, r);
         String event = "has " + first + " to " + last;
         if (first <= next[request + FLOOR]) {
-            wrong = "a lease has numbers from " + first + " on, an earlier one had " + next[request + FLOOR];
+            violate("a lease has numbers from " + first + " on, an earlier one had " + next[request + FLOOR]);
         }
         for (int other = 0; other < requestCount; other++) {
             if (lease(other) != lease(r) && next[request(other) + PHASE] == DECIDED) {
@@ -286,11 +271,11 @@ final class BlockSearch extends StorySearch {
         boolean isAbove = first(state, r) > state[request(other) + VALUE];
         boolean isBelow = state[request(r) + VALUE] < first(state, other);
         if (!isAbove && !isBelow) {
-            wrong = "two leases have the same number";
+            violate("two leases have the same number");
         }
         if (isAbove && (isAnyBelow(state, r, other) || isAnyAbove(state, other, r))
                 || isBelow && (isAnyAbove(state, r, other) || isAnyBelow(state, other, r))) {
-            wrong = "a lease has numbers on both sides of another";
+            violate("a lease has numbers on both sides of another");
         }
     }
 

@@ -1,7 +1,7 @@
 package dev.redlock.retain;
 
+import dev.redlock.search.StateSearch;
 import java.util.Arrays;
-import java.util.stream.IntStream;
 
 /**
  * Visits every state that a client which retains its lease and one or two others can reach on three nodes, and checks
@@ -29,7 +29,7 @@ import java.util.stream.IntStream;
  * <li>Nodes are interchangeable, and so are clients of one kind: states that differ only in their order are one state.
  * </ul>
  */
-final class RetainedLockSearch extends StorySearch {
+final class RetainedLockSearch extends StateSearch {
 
     /** What the client does with a lease that it retains. */
     enum Rule {
@@ -122,6 +122,8 @@ final class RetainedLockSearch extends StorySearch {
     private static final int IS_VOTE_LOST = 6;
     private static final int[] RETAIN_CELL_BITS = {2, 1, 1, 1, 3, 1, 1};
 
+    private static final int NODES = 3;
+    private static final int QUORUM = 2;
     private static final int TTL_MAX_OF_LAYOUT = 3;
     private static final String[] NAMES = {"A", "B", "C"};
 
@@ -141,7 +143,8 @@ final class RetainedLockSearch extends StorySearch {
      */
     RetainedLockSearch(Rule rule, int ttlMax, int retainingCount, int plainCount, boolean areOverlapping,
             boolean arePaused) {
-        super(headBits(retainingCount, plainCount), nodeBits(retainingCount, plainCount));
+        super(bits(1, RETAIN_BITS, retainingCount, PLAIN_LENGTH, plainCount), NODES,
+                bits(2, RETAIN_CELL_BITS, retainingCount, PLAIN_CELL_LENGTH, plainCount));
         assert ttlMax <= TTL_MAX_OF_LAYOUT : "a time has two bits";
         this.rule = rule;
         this.ttlMax = ttlMax;
@@ -151,29 +154,10 @@ final class RetainedLockSearch extends StorySearch {
         this.arePaused = arePaused;
     }
 
-    private static int[] headBits(int retainingCount, int plainCount) {
-        return bits(1, RETAIN_BITS, retainingCount, PLAIN_LENGTH, plainCount);
-    }
-
-    private static int[] nodeBits(int retainingCount, int plainCount) {
-        return bits(2, RETAIN_CELL_BITS, retainingCount, PLAIN_CELL_LENGTH, plainCount);
-    }
-
     /** The bits of the start, of each client that retains, and of each plain one, which has the first numbers only. */
     private static int[] bits(int start, int[] retaining, int retainingCount, int plainLength, int plainCount) {
-        IntStream bits = IntStream.of(start);
-        for (int c = 0; c < retainingCount; c++) {
-            bits = IntStream.concat(bits, Arrays.stream(retaining));
-        }
-        for (int c = 0; c < plainCount; c++) {
-            bits = IntStream.concat(bits, Arrays.stream(retaining, 0, plainLength));
-        }
-        return bits.toArray();
-    }
-
-    @Override
-    String[] clientNames() {
-        return Arrays.copyOf(NAMES, clientCount);
+        return bits(bits(new int[]{start}, retainingCount, retaining), plainCount,
+                Arrays.copyOf(retaining, plainLength));
     }
 
     // ---- the places of values ---------------------------------------------------------------------------------------
@@ -229,7 +213,7 @@ final class RetainedLockSearch extends StorySearch {
     }
 
     @Override
-    String violationOf(byte[] state) {
+    protected String violationOf(byte[] state) {
         int count = 0;
         for (int c = 0; c < clientCount; c++) {
             count += isHolding(state, c) ? 1 : 0;
@@ -238,7 +222,7 @@ final class RetainedLockSearch extends StorySearch {
     }
 
     @Override
-    void expand(byte[] state) {
+    protected void expand(byte[] state) {
         for (int c = 0; c < clientCount; c++) {
             runClient(state, c);
         }
@@ -284,10 +268,6 @@ final class RetainedLockSearch extends StorySearch {
             }
         }
         visit(next, "", "a unit of time passes", NO_NODE);
-    }
-
-    private static void decrement(byte[] next, int place) {
-        next[place] = (byte) Math.max(0, next[place] - 1);
     }
 
     private void expire(byte[] next, int c) {
@@ -588,7 +568,7 @@ final class RetainedLockSearch extends StorySearch {
 
     /** Clears values that are never read again. */
     @Override
-    void reduce(byte[] state) {
+    protected void reduce(byte[] state) {
         for (int c = 0; c < retainingCount; c++) {
             int head = head(c);
             boolean isAcquireOver = state[head + PHASE] == LEASED && state[head + TTL] == 0
@@ -614,24 +594,19 @@ final class RetainedLockSearch extends StorySearch {
         }
     }
 
+    /** The last two clients, if they are of one kind. */
     @Override
-    byte[] exchanged(byte[] state) {
+    protected void exchange(byte[] state) {
         int one = clientCount - 2;
         int other = clientCount - 1;
         if (isRetaining(one) != isRetaining(other)) {
-            return null;
+            return;
         }
         byte[] next = state.clone();
-        swap(state, next, head(one), head(other), isRetaining(one) ? RETAIN_BITS.length : PLAIN_LENGTH);
+        swap(next, head(one), head(other), isRetaining(one) ? RETAIN_BITS.length : PLAIN_LENGTH);
         for (int i = 0; i < NODES; i++) {
-            swap(state, next, cell(i, one), cell(i, other),
-                    isRetaining(one) ? RETAIN_CELL_BITS.length : PLAIN_CELL_LENGTH);
+            swap(next, cell(i, one), cell(i, other), isRetaining(one) ? RETAIN_CELL_BITS.length : PLAIN_CELL_LENGTH);
         }
-        return next;
-    }
-
-    private static void swap(byte[] state, byte[] next, int one, int other, int length) {
-        System.arraycopy(state, one, next, other, length);
-        System.arraycopy(state, other, next, one, length);
+        alike(next);
     }
 }

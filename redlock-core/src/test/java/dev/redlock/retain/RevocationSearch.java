@@ -1,5 +1,6 @@
 package dev.redlock.retain;
 
+import dev.redlock.search.EndlessSearch;
 import java.util.Arrays;
 
 /**
@@ -25,7 +26,7 @@ import java.util.Arrays;
  * <li>Nodes are interchangeable, except the coordinator of A: states that differ only in their order are one state.
  * </ul>
  */
-final class RevocationSearch extends StorySearch {
+final class RevocationSearch extends EndlessSearch {
 
     /** What leads to the end of a retained lease. */
     enum Rule {
@@ -72,6 +73,9 @@ final class RevocationSearch extends StorySearch {
         /** It has no ticket, as readers, writers and single attempts: its refusals change the key, not the count. */
         UNCOUNTED
     }
+
+    private static final int NODES = 3;
+    private static final int QUORUM = 2;
 
     // The head.
     private static final int PHASE = 0;
@@ -138,31 +142,21 @@ final class RevocationSearch extends StorySearch {
      * @param hasBackstop whether it asks again at last
      */
     RevocationSearch(Rule rule, Waiter kind, boolean hasBackstop) {
-        super(HEAD_BITS, NODE_BITS);
+        super(HEAD_BITS, NODES, NODE_BITS);
         this.rule = rule;
         this.kind = kind;
         this.hasBackstop = hasBackstop;
     }
 
     @Override
-    String[] clientNames() {
-        return new String[]{"A", "B"};
-    }
-
-    @Override
-    String violationOf(byte[] state) {
-        return null;
-    }
-
-    @Override
-    boolean isUnfinished(byte[] state) {
+    protected boolean isUnfinished(byte[] state) {
         return state[WAITER] != ABSENT
                 && (state[PHASE] == HELD || state[PHASE] == FREE || state[PHASE] == PREPARING);
     }
 
     /** All but what may never happen: local grants, attempts, faults. */
     @Override
-    boolean isDue(String event) {
+    protected boolean isDue(String event) {
         return switch (event) {
             case "the reply arrives", "the push arrives", "registers", "registers again",
                     "learns of the lost connection",
@@ -174,7 +168,7 @@ final class RevocationSearch extends StorySearch {
     }
 
     @Override
-    void expand(byte[] state) {
+    protected void expand(byte[] state) {
         if (state[PHASE] == OVER) {
             return;
         }
@@ -425,7 +419,7 @@ final class RevocationSearch extends StorySearch {
 
     /** After A has noticed, what leads to it is not read any more. */
     @Override
-    void reduce(byte[] state) {
+    protected void reduce(byte[] state) {
         if (state[IS_NOTICED] == 1 && (state[PHASE] == HELD || state[PHASE] == FREE)) {
             for (int i = 0; i < NODES; i++) {
                 int node = node(i);
