@@ -1,9 +1,6 @@
 package dev.redlock.sim;
 
-import dev.redlock.AcquireOptions;
 import dev.redlock.RedlockContext;
-import dev.redlock.api.AcquireOutcome;
-import dev.redlock.api.Lease;
 import dev.redlock.api.RestartGuardMode;
 import dev.redlock.node.cluster.DeposedMaster;
 import dev.redlock.spec.Step;
@@ -11,9 +8,6 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
-import java.util.Map;
-import java.util.SplittableRandom;
-import java.util.TreeMap;
 import java.util.function.Consumer;
 
 /**
@@ -21,9 +15,8 @@ import java.util.function.Consumer;
  * masters still serve clients, servers have wrong maps, connections break. After every event at most one
  * client holds each lock. The same seed gives the same run.
  */
-final class ClusterSimulation {
+final class ClusterSimulation extends WorkersSimulation {
 
-    private static final long MS = 1_000_000;
     private static final int VOTERS = 3;
     private static final int NODE_TIMEOUT_MS = 1_000;
     /** How long a deposed master serves at most. */
@@ -36,23 +29,16 @@ final class ClusterSimulation {
         ALL_OBEY, ONE_IGNORES
     }
 
-    private final SplittableRandom random;
-    private final VirtualWorld world;
     private final List<Cluster> clusters = new ArrayList<>();
     private final List<FakeNode> single = new ArrayList<>();
     private final String[] addresses = new String[VOTERS];
-    private final List<Worker> workers = new ArrayList<>();
     private final List<VirtualWorld.Client> clients = new ArrayList<>();
-    private final List<String> violations = new ArrayList<>();
-    private final Map<String, Integer> counts = new TreeMap<>();
     private final int ttlMsMax;
     private final int faultPeriodMs;
-    /** Null if the run is not written as steps. */
-    private StepTrace steps;
+    /** The resource whose steps are written. */
     private String stepsOf;
     /** The client that breaks the rule; null for none. */
     private VirtualWorld.Client ignoring;
-    private boolean isOver;
 
     /** Two masters with slots and a replica of the first one; the roles change. */
     private final class Cluster {
@@ -181,78 +167,19 @@ final class ClusterSimulation {
         }
     }
 
-    /** Acquires one lock again and again, holds it, and sometimes extends it. */
-    private final class Worker {
-        private final VirtualWorld.Client client;
-        private final String resource;
-        private final int ttlMs;
-        private Lease lease;
-
-        Worker(VirtualWorld.Client client, String resource, int ttlMs) {
-            this.client = client;
-            this.resource = resource;
-            this.ttlMs = ttlMs;
-        }
-
-        void acquire() {
-            if (isOver) {
-                return;
-            }
-            AcquireOptions options = AcquireOptions.ofTtl(Duration.ofMillis(ttlMs)).waitUpTo(Duration.ofMillis(300));
-            client.call(() -> client.redlock().acquireAsync(resource, options).thenAccept(this::onOutcome));
-        }
-
-        private void onOutcome(AcquireOutcome outcome) {
-            count(outcome.kind().name());
-            if (outcome.isAcquired()) {
-                lease = outcome.lease();
-                after(random.nextInt(ttlMs), random.nextBoolean() ? this::extend : this::release);
-            } else {
-                after(1 + random.nextInt(100), this::acquire);
-            }
-        }
-
-        private void extend() {
-            client.call(() -> lease.extendAsync(Duration.ofMillis(ttlMs)).thenAccept(extended -> {
-                count("EXTEND_" + extended);
-                after(random.nextInt(ttlMs), this::release);
-            }));
-        }
-
-        private void release() {
-            client.call(() -> lease.releaseAsync().thenAccept(released -> {
-                count("RELEASE_" + released);
-                after(1 + random.nextInt(50), this::acquire);
-            }));
-        }
-
-        boolean isInside() {
-            return lease != null && lease.isHeld();
-        }
-
-        @Override
-        public String toString() {
-            return client.name() + " of " + resource;
-        }
-    }
-
     ClusterSimulation(long seed, Silence silence) {
-        this.random = new SplittableRandom(seed);
-        int clusterCount = 1 + random.nextInt(VOTERS);
+        // A cluster has so many nodes more than a voter that is one node.
+        super(seed, random -> VOTERS + (1 + random.nextInt(VOTERS)) * (SERVERS - 1), 300);
+        int clusterCount = (world.nodes().size() - VOTERS) / (SERVERS - 1);
         this.ttlMsMax = silence == Silence.ONE_IGNORES ? 20_000 : 3_000;
         this.faultPeriodMs = 200 + random.nextInt(2_000);
-        this.world = new VirtualWorld(clusterCount * SERVERS + VOTERS - clusterCount);
         setUpVoters(clusterCount);
-        for (FakeNode node : world.nodes()) {
-            node.redis().kind(FakeRedis.Kind.values()[random.nextInt(FakeRedis.Kind.values().length)]);
-            usualDelay(node);
-        }
+        setUpNodes();
         for (int i = 0; i < 3; i++) {
             boolean isIgnoring = silence == Silence.ONE_IGNORES && i == 0;
             boolean isThrifty = silence == Silence.ALL_OBEY && (seed + i) % 2 == 0;
             addClient("client-" + i, isIgnoring ? 100 : ttlMsMax, isIgnoring, isThrifty);
         }
-        world.observer(this::check);
     }
 
     private void setUpVoters(int clusterCount) {
@@ -266,10 +193,6 @@ final class ClusterSimulation {
                 addresses[i] = "node-" + index + ":1";
             }
         }
-    }
-
-    private void usualDelay(FakeNode node) {
-        node.delay(() -> 10_000 + random.nextInt(2_000) * 1_000L);
     }
 
     private void addClient(String name, int ttlMs, boolean isIgnoring, boolean isThrifty) {
@@ -289,48 +212,23 @@ final class ClusterSimulation {
         }
     }
 
-    private void count(String what) {
-        counts.merge(what, 1, Integer::sum);
+    @Override
+    int nextFaultMs() {
+        return faultPeriodMs / 2 + random.nextInt(faultPeriodMs);
     }
 
-    private void after(int ms, Runnable task) {
-        world.after(ms * MS, () -> {
-            if (!isOver) {
-                task.run();
-            }
-        });
-    }
-
-    private void check() {
-        for (int i = 0; i < workers.size(); i++) {
-            for (int j = 0; j < i; j++) {
-                Worker one = workers.get(j);
-                Worker other = workers.get(i);
-                if (one.resource.equals(other.resource) && one.isInside() && other.isInside()) {
-                    violations.add("at " + world.nowNs() / MS + " ms: " + one + " and " + other);
-                }
-            }
+    @Override
+    void fault() {
+        Cluster cluster = clusters.get(random.nextInt(clusters.size()));
+        int slot = FakeCluster.slotOf("resource-" + random.nextInt(RESOURCES));
+        switch (random.nextInt(8)) {
+            case 0, 1 -> cluster.moveSlot(slot);
+            case 2, 3 -> cluster.failOver();
+            case 4 -> cluster.confuse(slot);
+            case 5 -> cluster.down();
+            case 6 -> randomNode().breakConnections();
+            default -> slowDown(randomNode());
         }
-    }
-
-    private void scheduleFault() {
-        after(faultPeriodMs / 2 + random.nextInt(faultPeriodMs), () -> {
-            Cluster cluster = clusters.get(random.nextInt(clusters.size()));
-            int slot = FakeCluster.slotOf("resource-" + random.nextInt(RESOURCES));
-            switch (random.nextInt(8)) {
-                case 0, 1 -> cluster.moveSlot(slot);
-                case 2, 3 -> cluster.failOver();
-                case 4 -> cluster.confuse(slot);
-                case 5 -> cluster.down();
-                case 6 -> world.node(random.nextInt(world.nodes().size())).breakConnections();
-                default -> {
-                    FakeNode node = world.node(random.nextInt(world.nodes().size()));
-                    node.delay(() -> random.nextInt(100_000) * 1_000L);
-                    after(1_000, () -> usualDelay(node));
-                }
-            }
-            scheduleFault();
-        });
     }
 
     private boolean isInSteps(int slot) {
@@ -358,34 +256,29 @@ final class ClusterSimulation {
         return steps;
     }
 
-    /** Runs for a time, and then without faults until no key is left. */
     ClusterSimulation run(int workMs) {
         world.runMs(200);
         workers.forEach(Worker::acquire);
-        scheduleFault();
-        world.runMs(workMs);
-        isOver = true;
-        clusters.forEach(cluster -> cluster.model.down(false));
-        world.runMs(2L * ttlMsMax + 5_000);
-        for (VirtualWorld.Client client : clients) {
-            if (client.engine().claimsOut() != 0 && client.engine().heldCount() == 0) {
-                violations.add(client.name() + " has " + client.engine().claimsOut() + " claims outside their pool");
-            }
-        }
-        world.end();
+        run(workMs, 2 * ttlMsMax + 5_000);
         return this;
     }
 
-    List<String> violations() {
-        return violations;
+    @Override
+    void endFaults() {
+        clusters.forEach(cluster -> cluster.model.down(false));
     }
 
-    Map<String, Integer> counts() {
-        return counts;
+    @Override
+    void checkEnd() {
+        for (VirtualWorld.Client client : clients) {
+            if (client.engine().claimsOut() != 0 && client.engine().heldCount() == 0) {
+                violate(client.name() + " has " + client.engine().claimsOut() + " claims outside their pool");
+            }
+        }
     }
 
     @Override
     public String toString() {
-        return Arrays.toString(addresses) + " " + counts;
+        return Arrays.toString(addresses) + " " + counts();
     }
 }

@@ -3,7 +3,6 @@ package dev.redlock.sim;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import io.netty.util.ResourceLeakDetector;
 import java.util.EnumSet;
 import java.util.HashMap;
 import java.util.List;
@@ -12,13 +11,13 @@ import java.util.Set;
 import java.util.TreeMap;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
-import org.junit.jupiter.api.AfterAll;
-import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.extension.ExtendWith;
 
 /** The flight recorder in simulated runs: it changes nothing, and its text is a possible story of each lock. */
 @Tag("long")
+@ExtendWith(QuietLeakDetector.class)
 class FlightRecorderSimTest {
 
     private static final int SEEDS = 8;
@@ -45,19 +44,6 @@ class FlightRecorderSimTest {
                     "extension by \\d+ ms starts", "extension ended: [A-Z_]+", NODE + " is no holder any more: .+",
                     "the lease is (LOST|EXPIRED) after " + MS)
             + "))");
-
-    private static ResourceLeakDetector.Level level;
-
-    @BeforeAll
-    static void quietLeakDetector() {
-        level = ResourceLeakDetector.getLevel();
-        ResourceLeakDetector.setLevel(ResourceLeakDetector.Level.DISABLED);
-    }
-
-    @AfterAll
-    static void restoreLeakDetector() {
-        ResourceLeakDetector.setLevel(level);
-    }
 
     /**
      * Without the faults whose random numbers depend on the recorder. A thread stalls where it reads the clock, which

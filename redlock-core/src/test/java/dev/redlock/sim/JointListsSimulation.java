@@ -1,17 +1,11 @@
 package dev.redlock.sim;
 
-import dev.redlock.AcquireOptions;
 import dev.redlock.RedlockContext;
-import dev.redlock.api.AcquireOutcome;
-import dev.redlock.api.Lease;
 import dev.redlock.api.RestartGuardMode;
 import dev.redlock.spec.Step;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.Map;
-import java.util.SplittableRandom;
-import java.util.TreeMap;
 import java.util.function.Consumer;
 
 /**
@@ -20,9 +14,9 @@ import java.util.function.Consumer;
  * After every event at most one lease of each lock is valid, those of killed clients included. The same seed gives the
  * same run.
  */
-final class JointListsSimulation {
+final class JointListsSimulation extends WorkersSimulation {
 
-    private static final long MS = 1_000_000;
+    private static final int NODES = 5;
     private static final int TTL_MS_MAX = 3_000;
     /** The longest ttl, with the drift of one percent and 2 ms. */
     private static final int WAIT_MS = TTL_MS_MAX * 101 / 100 + 2;
@@ -46,17 +40,10 @@ final class JointListsSimulation {
     private static final int[][][] CHANGES = {{{0, 1, 2}, {0, 1, 3}}, {{0, 1, 2}, {0, 1, 2, 3, 4}},
         {{0, 1, 2, 3, 4}, {0, 1, 2}}, {{0, 1, 2}, {2, 3, 4}}};
 
-    private final SplittableRandom random;
-    private final VirtualWorld world = new VirtualWorld(5);
     private final String[] present;
     private final String[] next;
     private final Seat[] seats = new Seat[SEATS];
-    private final List<Worker> workers = new ArrayList<>();
-    private final List<String> violations = new ArrayList<>();
-    private final Map<String, Integer> counts = new TreeMap<>();
     private int clientCount;
-    private StepTrace steps;
-    private boolean isOver;
 
     /** The place of a client. */
     private final class Seat {
@@ -68,7 +55,7 @@ final class JointListsSimulation {
             lists = newLists;
             RedlockContext context = contextOf(newLists);
             if (client != null) {
-                own.forEach(worker -> worker.isEnded = true);
+                own.forEach(Worker::end);
                 own.clear();
                 if (random.nextBoolean()) {
                     client.kill();
@@ -83,7 +70,8 @@ final class JointListsSimulation {
                 addToSteps(this);
             }
             for (int r = 0; r < RESOURCES; r++) {
-                Worker worker = new Worker(client, "resource-" + r);
+                Worker worker = new Worker(client, "resource-" + r,
+                        TTL_MS_MAX / 2 + random.nextInt(TTL_MS_MAX / 2));
                 own.add(worker);
                 workers.add(worker);
                 after(100, worker::acquire);
@@ -91,79 +79,17 @@ final class JointListsSimulation {
         }
     }
 
-    /** Acquires one lock again and again, holds it, and sometimes extends it. */
-    private final class Worker {
-        private final VirtualWorld.Client client;
-        private final String resource;
-        private final int ttlMs = TTL_MS_MAX / 2 + random.nextInt(TTL_MS_MAX / 2);
-        private Lease lease;
-        private boolean isEnded;
-
-        Worker(VirtualWorld.Client client, String resource) {
-            this.client = client;
-            this.resource = resource;
-        }
-
-        private void run(Runnable task) {
-            if (!isOver && !isEnded) {
-                client.call(task);
-            }
-        }
-
-        void acquire() {
-            AcquireOptions options = AcquireOptions.ofTtl(Duration.ofMillis(ttlMs)).waitUpTo(Duration.ofMillis(200));
-            run(() -> client.redlock().acquireAsync(resource, options).thenAccept(this::onOutcome));
-        }
-
-        private void onOutcome(AcquireOutcome outcome) {
-            count(outcome.kind().name());
-            if (outcome.isAcquired()) {
-                lease = outcome.lease();
-                after(random.nextInt(ttlMs), random.nextBoolean() ? this::extend : this::release);
-            } else {
-                after(1 + random.nextInt(100), this::acquire);
-            }
-        }
-
-        private void extend() {
-            run(() -> lease.extendAsync(Duration.ofMillis(ttlMs)).thenAccept(extended -> {
-                count("EXTEND_" + extended);
-                after(random.nextInt(ttlMs), this::release);
-            }));
-        }
-
-        private void release() {
-            run(() -> lease.releaseAsync().thenAccept(released -> {
-                count("RELEASE_" + released);
-                after(1 + random.nextInt(50), this::acquire);
-            }));
-        }
-
-        boolean isInside() {
-            return lease != null && lease.isHeld();
-        }
-
-        @Override
-        public String toString() {
-            return client.name() + " of " + resource;
-        }
-    }
-
     JointListsSimulation(long seed, Procedure procedure) {
-        this.random = new SplittableRandom(seed);
+        super(seed, random -> NODES, 200);
         int[][] change = CHANGES[(int) (seed % CHANGES.length)];
         this.present = addresses(change[0]);
         this.next = addresses(change[1]);
-        for (FakeNode node : world.nodes()) {
-            node.redis().kind(FakeRedis.Kind.values()[random.nextInt(FakeRedis.Kind.values().length)]);
-            usualDelay(node);
-        }
+        setUpNodes();
         for (int i = 0; i < SEATS; i++) {
             seats[i] = new Seat();
             seats[i].start(Lists.PRESENT);
         }
         schedule(procedure);
-        world.observer(this::check);
     }
 
     private static String[] addresses(int[] nodes) {
@@ -238,47 +164,19 @@ final class JointListsSimulation {
         }
     }
 
-    private void usualDelay(FakeNode node) {
-        node.delay(() -> 10_000 + random.nextInt(2_000) * 1_000L);
+    @Override
+    int nextFaultMs() {
+        return 100 + random.nextInt(400);
     }
 
-    private void count(String what) {
-        counts.merge(what, 1, Integer::sum);
-    }
-
-    private void after(int ms, Runnable task) {
-        world.after(ms * MS, () -> {
-            if (!isOver) {
-                task.run();
-            }
-        });
-    }
-
-    private void check() {
-        for (int i = 0; i < workers.size(); i++) {
-            for (int j = 0; j < i; j++) {
-                Worker one = workers.get(j);
-                Worker other = workers.get(i);
-                if (one.resource.equals(other.resource) && one.isInside() && other.isInside()) {
-                    violations.add("at " + world.nowNs() / MS + " ms: " + one + " and " + other);
-                }
-            }
+    @Override
+    void fault() {
+        FakeNode node = randomNode();
+        switch (random.nextInt(6)) {
+            case 0 -> node.breakConnections();
+            case 1 -> slowDown(node);
+            default -> cutOff(node);
         }
-    }
-
-    private void scheduleFault() {
-        after(100 + random.nextInt(400), () -> {
-            FakeNode node = world.node(random.nextInt(world.nodes().size()));
-            switch (random.nextInt(6)) {
-                case 0 -> node.breakConnections();
-                case 1 -> {
-                    node.delay(() -> random.nextInt(100_000) * 1_000L);
-                    after(1_000, () -> usualDelay(node));
-                }
-                default -> cutOff(node);
-            }
-            scheduleFault();
-        });
     }
 
     private void cutOff(FakeNode node) {
@@ -288,32 +186,28 @@ final class JointListsSimulation {
         after(500 + random.nextInt(2_000), () -> node.cutOff(link -> false));
     }
 
-    /** Runs all steps, and then without faults until no key is left. */
+    /** Runs all steps. */
     JointListsSimulation run() {
-        scheduleFault();
-        world.runMs(START_MS + 2 * SEATS * SEAT_MS + WAIT_MS + 4_000);
-        isOver = true;
-        world.nodes().forEach(node -> node.cutOff(link -> false));
-        world.runMs(2L * TTL_MS_MAX + 2_000);
-        for (FakeNode node : world.nodes()) {
-            if (!node.redis().keys().isEmpty()) {
-                violations.add("keys left on " + node + ": " + node.redis().keys());
-            }
-        }
-        world.end();
+        run(START_MS + 2 * SEATS * SEAT_MS + WAIT_MS + 4_000, 2 * TTL_MS_MAX + 2_000);
         return this;
     }
 
-    List<String> violations() {
-        return violations;
+    @Override
+    void endFaults() {
+        world.nodes().forEach(node -> node.cutOff(link -> false));
     }
 
-    Map<String, Integer> counts() {
-        return counts;
+    @Override
+    void checkEnd() {
+        for (FakeNode node : world.nodes()) {
+            if (!node.redis().keys().isEmpty()) {
+                violate("keys left on " + node + ": " + node.redis().keys());
+            }
+        }
     }
 
     @Override
     public String toString() {
-        return String.join(",", present) + " to " + String.join(",", next) + " " + counts;
+        return String.join(",", present) + " to " + String.join(",", next) + " " + counts();
     }
 }

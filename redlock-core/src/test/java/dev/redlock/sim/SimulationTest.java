@@ -9,7 +9,6 @@ import static org.junit.jupiter.api.Assertions.fail;
 import dev.redlock.api.RestartGuardMode;
 import dev.redlock.sim.SimPlan.Fault;
 import io.netty.buffer.PooledByteBufAllocator;
-import io.netty.util.ResourceLeakDetector;
 import java.io.ByteArrayOutputStream;
 import java.io.IOException;
 import java.io.OutputStream;
@@ -22,32 +21,20 @@ import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.function.Consumer;
 import java.util.stream.LongStream;
 import java.util.stream.Stream;
-import org.junit.jupiter.api.AfterAll;
-import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.extension.ExtendWith;
 
 /** Seeds 1 to 40 of the simulator, and proof that its checks can fail. */
+@ExtendWith(QuietLeakDetector.class)
 class SimulationTest {
 
     private static final int SEEDS = Integer.getInteger("sim.seeds", 40);
     /** A proof that a check can fail ends at the first violation. */
     private static final int SEEDS_OF_A_PROOF = 15;
+
     /** For each rule whose faults are chosen. */
     private static final int SEEDS_OF_A_RULE = Math.max(1, Math.min(SEEDS / 20, SEEDS_OF_A_PROOF));
-    private static ResourceLeakDetector.Level level;
-
-    /** Paranoid leak records take more time than the runs; the other tests detect leaks. */
-    @BeforeAll
-    static void quietLeakDetector() {
-        level = ResourceLeakDetector.getLevel();
-        ResourceLeakDetector.setLevel(ResourceLeakDetector.Level.DISABLED);
-    }
-
-    @AfterAll
-    static void restoreLeakDetector() {
-        ResourceLeakDetector.setLevel(level);
-    }
 
     @Test
     void everySeedRunsClean() {

@@ -13,36 +13,23 @@ import dev.redlock.spec.Rejected;
 import dev.redlock.spec.Rule;
 import dev.redlock.spec.Step;
 import dev.redlock.spec.StepChecker;
-import io.netty.util.ResourceLeakDetector;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Set;
 import java.util.concurrent.atomic.AtomicInteger;
-import org.junit.jupiter.api.AfterAll;
-import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.extension.ExtendWith;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
 /** Each step of a run is one of the specification. {@link StepsMain} checks more runs. */
 @Tag("long")
+@ExtendWith(QuietLeakDetector.class)
 class StepsTest {
     private static final int SEEDS = Math.max(3, Integer.getInteger("sim.seeds", 60) / 6);
-    private static ResourceLeakDetector.Level level;
-
-    @BeforeAll
-    static void quietLeakDetector() {
-        level = ResourceLeakDetector.getLevel();
-        ResourceLeakDetector.setLevel(ResourceLeakDetector.Level.DISABLED);
-    }
-
-    @AfterAll
-    static void restoreLeakDetector() {
-        ResourceLeakDetector.setLevel(level);
-    }
 
     @Test
     void eachStepOfARandomRunIsOneOfTheSpecification() {
