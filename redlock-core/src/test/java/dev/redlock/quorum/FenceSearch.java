@@ -1,5 +1,6 @@
 package dev.redlock.quorum;
 
+import dev.redlock.search.StateSearch;
 import java.util.Arrays;
 
 /**
@@ -20,7 +21,6 @@ import java.util.Arrays;
  * neither a token nor the highest value.
  * <li>Counters are only compared and incremented: starting counters without a 0 behave like those lower by one.
  * <li>Of the tokens from before a grant, only the greatest is kept.
- * <li>A state is two longs, and the set of states is a plain table.
  * </ul>
  *
  * <p>Node 0 may be faulty: its counter jumps ahead to any value, or it replies with any value. Then the nodes are not
@@ -28,7 +28,7 @@ import java.util.Arrays;
  * every state: a single grant gets a token from the correct nodes, whatever node 0 replies, and those nodes were not
  * pushed beyond the clock.
  */
-final class FenceSearch {
+final class FenceSearch extends StateSearch {
 
     static final int NODES = 3;
     private static final int QUORUM = 2;
@@ -108,13 +108,13 @@ final class FenceSearch {
 
     private static final int VALUE_MASK = (1 << VALUE_BITS) - 1;
     private static final int CELL_BITS = VALUE_BITS + 3;
-    private static final int COLUMN_BITS = VALUE_BITS + 2 + 3 * CELL_BITS;
-    private static final long COLUMN_MASK = (1L << COLUMN_BITS) - 1;
-    private static final int TAIL_BITS = 19;
-    private static final long TAIL_MASK = (1L << TAIL_BITS) - 1;
-    private static final int GRANT_BITS = 3 + 3 * VALUE_BITS;
+    private static final int[] NODE_HEAD_BITS = {VALUE_BITS, 2};
+    /** The requests of a grant at a node are one number, with the bits of the first of them. */
+    private static final int[] PER_GRANT_BITS = {VALUE_BITS, CELL_BITS - VALUE_BITS, 0, 0};
+    private static final int[] GRANT_BITS = {3, VALUE_BITS, VALUE_BITS, VALUE_BITS};
 
     private final int grantCount;
+    private final int counterMax;
     private final Rule rule;
     private final Fault fault;
     private final Bound bound;
@@ -122,22 +122,29 @@ final class FenceSearch {
     private final long[] clocks;
     /** The value that clocks allow long after the grants of this search; -1 without a check of progress. */
     private final long laterClock;
-    private final int columnLength;
-    private final int length;
     private final FenceRule fence;
-    private final PackedStates visited = new PackedStates();
-    private long[] open = new long[1 << 16];
-    private int openLength;
-    private String violation;
 
-    FenceSearch(int grantCount, Rule rule) {
-        this(grantCount, rule, Fault.NONE, Bound.NONE, -1);
+    /**
+     * A search without a fault.
+     *
+     * @param counterMax counters start at any value up to this
+     */
+    FenceSearch(Rule rule, int grantCount, int counterMax) {
+        this(rule, grantCount, counterMax, Fault.NONE, Bound.NONE, -1);
     }
 
     /** A clock of -1 turns the check of progress off; with 0, no value can come from the clock. */
-    FenceSearch(int grantCount, Rule rule, Fault fault, Bound bound, int clock) {
+    FenceSearch(int grantCount, int counterMax, Fault fault, Bound bound, int clock) {
+        this(Rule.EXACTLY, grantCount, counterMax, fault, bound, clock);
+    }
+
+    private FenceSearch(Rule rule, int grantCount, int counterMax, Fault fault, Bound bound, int clock) {
+        super(isNode0Alike(fault) ? 0 : 1, bits(new int[0], grantCount, GRANT_BITS), NODES,
+                bits(NODE_HEAD_BITS, grantCount, PER_GRANT_BITS));
         assert grantCount <= 3 : "more do not fit the bits of a state";
+        assert counterMax + grantCount * NODES <= VALUE_MAX : "each grant counts once at each node";
         this.grantCount = grantCount;
+        this.counterMax = counterMax;
         this.rule = rule;
         this.fault = fault;
         this.bound = bound;
@@ -151,39 +158,18 @@ final class FenceSearch {
         this.laterClock = clock <= 0 ? clock : clock + CLOCK_SKEW + (LEAD + 1) * grantCount + 1;
         assert laterClock < VALUE_MAX : "there are values beyond each clock";
         this.fence = new FenceRule(Majority.of(NODES), bound == Bound.CLOCK_ALONE ? -VALUE_MASK : LEAD);
-        this.columnLength = NODE_HEAD + PER_GRANT * grantCount;
-        this.length = GRANT_LENGTH * grantCount + NODES * columnLength;
     }
 
-    /** Runs until every state is visited or a violation is found; returns the violation or null. */
-    String run(int counterMax) {
-        assert counterMax + grantCount * NODES <= VALUE_MAX : "each grant counts once at each node";
+    @Override
+    protected void start() {
         for (byte b = 0; b <= counterMax; b++) {
             for (byte c = b; c <= counterMax; c++) {
-                byte[] state = new byte[length];
+                byte[] state = new byte[length()];
                 state[node(1) + COUNTER] = b;
                 state[node(2) + COUNTER] = c;
                 visit(state);
             }
         }
-        byte[] state = new byte[length];
-        while (violation == null && openLength > 0) {
-            openLength -= 2;
-            unpack(open[openLength], open[openLength + 1], state);
-            if (laterClock >= 0) {
-                checkProgress(state);
-            }
-            expand(state);
-        }
-        return violation;
-    }
-
-    long stateCount() {
-        return visited.size();
-    }
-
-    private int node(int i) {
-        return GRANT_LENGTH * grantCount + i * columnLength;
     }
 
     private int cell(int i, int g, int field) {
@@ -194,42 +180,14 @@ final class FenceSearch {
         return GRANT_LENGTH * g + field;
     }
 
-    /** Puts a state among the open ones unless it has been seen. */
-    private void visit(byte[] state) {
-        forget(state);
-        sortGrants(state);
-        long a = pack(state, 0);
-        long b = pack(state, 1);
-        long c = pack(state, 2);
-        if (isNode0Alike() && a > b) {
-            long swap = a;
-            a = b;
-            b = swap;
-        }
-        if (b > c) {
-            long swap = b;
-            b = c;
-            c = swap;
-        }
-        if (isNode0Alike() && a > b) {
-            long swap = a;
-            a = b;
-            b = swap;
-        }
-        // The third column is shared out: its head to the first long, which is never 0, its tail beside the grants.
-        long first = 1L << 63 | c >>> TAIL_BITS << 2 * COLUMN_BITS | a << COLUMN_BITS | b;
-        long second = (c & TAIL_MASK) << 3 * GRANT_BITS | packGrants(state);
-        if (visited.add(first, second)) {
-            if (openLength == open.length) {
-                open = Arrays.copyOf(open, 2 * openLength);
-            }
-            open[openLength++] = first;
-            open[openLength++] = second;
-        }
+    private static boolean isNode0Alike(Fault fault) {
+        return fault == Fault.NONE || fault == Fault.STEPS;
     }
 
-    private boolean isNode0Alike() {
-        return fault == Fault.NONE || fault == Fault.STEPS;
+    @Override
+    protected void reduce(byte[] state) {
+        forget(state);
+        sortGrants(state);
     }
 
     /** Clears a holder that will raise nothing. */
@@ -252,46 +210,20 @@ final class FenceSearch {
     }
 
     private long rankOf(byte[] state, int g) {
-        long a = packCell(state, 0, g);
-        long b = packCell(state, 1, g);
-        long c = packCell(state, 2, g);
-        if (isNode0Alike() && a > b) {
-            long swap = a;
-            a = b;
-            b = swap;
-        }
-        if (b > c) {
-            long swap = b;
-            b = c;
-            c = swap;
-        }
-        if (isNode0Alike() && a > b) {
-            long swap = a;
-            a = b;
-            b = swap;
-        }
-        return (packGrant(state, g) << CELL_BITS | a) << 2 * CELL_BITS | b << CELL_BITS | c;
+        long[] cells = {packCell(state, 0, g), packCell(state, 1, g), packCell(state, 2, g)};
+        sort(cells, isNode0Alike(fault) ? 0 : 1);
+        return (packGrant(state, g) << CELL_BITS | cells[0]) << 2 * CELL_BITS | cells[1] << CELL_BITS | cells[2];
     }
 
     private void swapGrants(byte[] state, int g, int h) {
-        for (int field = 0; field < GRANT_LENGTH; field++) {
-            swap(state, grant(g, field), grant(h, field));
-        }
+        swap(state, grant(g, 0), grant(h, 0), GRANT_LENGTH);
         for (int i = 0; i < NODES; i++) {
-            for (int field = 0; field < PER_GRANT; field++) {
-                swap(state, cell(i, g, field), cell(i, h, field));
-            }
+            swap(state, cell(i, g, 0), cell(i, h, 0), PER_GRANT);
             int holder = state[node(i) + HOLDER] - 1;
             if (holder == g || holder == h) {
                 state[node(i) + HOLDER] = (byte) (holder == g ? h + 1 : g + 1);
             }
         }
-    }
-
-    private static void swap(byte[] state, int a, int b) {
-        byte value = state[a];
-        state[a] = state[b];
-        state[b] = value;
     }
 
     private long packCell(byte[] state, int i, int g) {
@@ -329,7 +261,8 @@ final class FenceSearch {
                 | state[grant(g, RAISE_TO)] << VALUE_BITS | state[grant(g, HIGHEST)];
     }
 
-    private long pack(byte[] state, int i) {
+    @Override
+    protected long packedNode(byte[] state, int i) {
         long bits = state[node(i) + COUNTER] << 2 | state[node(i) + HOLDER];
         for (int g = 0; g < grantCount; g++) {
             bits = bits << CELL_BITS | packCell(state, i, g);
@@ -337,31 +270,9 @@ final class FenceSearch {
         return bits;
     }
 
-    private long packGrants(byte[] state) {
-        long bits = 0;
-        for (int g = 0; g < grantCount; g++) {
-            bits = bits << GRANT_BITS | packGrant(state, g);
-        }
-        return bits;
-    }
-
-    private void unpack(long first, long second, byte[] state) {
-        unpackColumn(first >>> COLUMN_BITS & COLUMN_MASK, state, 0);
-        unpackColumn(first & COLUMN_MASK, state, 1);
-        long head = first >>> 2 * COLUMN_BITS & (1L << COLUMN_BITS - TAIL_BITS) - 1;
-        unpackColumn(head << TAIL_BITS | second >>> 3 * GRANT_BITS & TAIL_MASK, state, 2);
-        long bits = second;
-        for (int g = grantCount - 1; g >= 0; g--) {
-            state[grant(g, PHASE)] = (byte) (bits >>> 3 * VALUE_BITS & 7);
-            state[grant(g, TOKEN)] = (byte) (bits >>> 2 * VALUE_BITS & VALUE_MASK);
-            state[grant(g, RAISE_TO)] = (byte) (bits >>> VALUE_BITS & VALUE_MASK);
-            state[grant(g, HIGHEST)] = (byte) (bits & VALUE_MASK);
-            bits >>>= GRANT_BITS;
-        }
-    }
-
-    private void unpackColumn(long column, byte[] state, int i) {
-        long bits = column;
+    @Override
+    protected void unpackNode(long packed, byte[] state, int i) {
+        long bits = packed;
         for (int g = grantCount - 1; g >= 0; g--) {
             state[cell(i, g, ACQUIRED)] = (byte) (bits >>> 3 & VALUE_MASK);
             setRequests(state, i, g, (int) (bits & 7));
@@ -371,7 +282,11 @@ final class FenceSearch {
         state[node(i) + HOLDER] = (byte) (bits & 3);
     }
 
-    private void expand(byte[] state) {
+    @Override
+    protected void expand(byte[] state) {
+        if (laterClock >= 0) {
+            checkProgress(state);
+        }
         if (laterClock < 0 && !canDecide(state)) {
             return;
         }
@@ -599,11 +514,11 @@ final class FenceSearch {
         next[grant(g, PHASE)] = HELD;
         next[grant(g, TOKEN)] = token;
         if (token <= before) {
-            violation = "a grant that began after " + before + " was given got " + token;
+            violate("a grant that began after " + before + " was given got " + token);
         }
         for (int other = 0; other < grantCount; other++) {
             if (other != g && next[grant(other, PHASE)] >= HELD && next[grant(other, TOKEN)] == token) {
-                violation = "two grants got " + token;
+                violate("two grants got " + token);
             }
         }
         visit(next);
@@ -664,7 +579,7 @@ final class FenceSearch {
         for (int i = 0; i < NODES; i++) {
             next[i] = state[node(i) + COUNTER] + 1;
         }
-        if (isNode0Alike()) {
+        if (isNode0Alike(fault)) {
             for (int i = 0; i < NODES; i++) {
                 checkGrant(next[(i + 1) % NODES], next[(i + 2) % NODES], 0);
                 checkGrant(next[(i + 1) % NODES], next[(i + 2) % NODES], next[i]);
@@ -679,7 +594,7 @@ final class FenceSearch {
     /** Node 0 replies with a value, or not at all if it is 0. The check does not rely on raising node 0. */
     private void checkGrant(int one, int two, int other) {
         if (one > VALUE_MAX || two > VALUE_MAX) {
-            violation = "a node that is not at fault was pushed to the end of its numbers";
+            violate("a node that is not at fault was pushed to the end of its numbers");
             return;
         }
         fence.reset();
@@ -695,7 +610,7 @@ final class FenceSearch {
         fence.dropOutOfRange(hasClock ? laterClock : clocks[0]);
         long standing = fence.nodesAt(fence.highest()) | fence.lagging() & 0b110;
         if (Long.bitCount(standing) < QUORUM) {
-            violation = "no token where two nodes count to " + one + " and " + two + " and the third to " + other;
+            violate("no token where two nodes count to " + one + " and " + two + " and the third to " + other);
         }
     }
 }

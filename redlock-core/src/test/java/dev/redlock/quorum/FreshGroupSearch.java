@@ -1,8 +1,9 @@
 package dev.redlock.quorum;
 
+import dev.redlock.search.StateSearch;
 import java.util.ArrayList;
-import java.util.Arrays;
 import java.util.List;
+import java.util.stream.IntStream;
 
 /**
  * Visits every state that clients with the mode {@code FRESH_GROUP} of the restart guard can reach on three nodes, and
@@ -35,7 +36,7 @@ import java.util.List;
  * last ttl: because of a wrong uptime, or beyond the assumed losses. It cannot notice, and no rule without memory
  * could. So a deceived client acquires nothing in this model, but it marks nodes, and others read its marks.
  */
-final class FreshGroupSearch {
+final class FreshGroupSearch extends StateSearch {
 
     static final int NODES = 3;
     private static final int QUORUM = 2;
@@ -69,12 +70,14 @@ final class FreshGroupSearch {
         ANY
     }
 
-    // A node's part of the state, before those of clients and grants.
+    // A node's part of the state, before those of clients and grants. The head has the phases of each
+    // client's grants, and who is deceived.
     private static final int AGE = 0;
     private static final int MARK = 1;
     /** A mark is on its way, and its client is gone. */
     private static final int ORPHAN = 2;
     private static final int NODE_HEAD = 3;
+    private static final int[] NODE_HEAD_BITS = {2, 1, 1};
 
     private static final byte YOUNG = 0;
     private static final byte OLD = 1;
@@ -114,53 +117,35 @@ final class FreshGroupSearch {
     private final Rule rule;
     private final Losses losses;
     private final int clientCount;
-    private final int columnLength;
-    private final int columnBits;
-    private final int length;
-    private final int[][] clientOrders;
-    private final PackedStates visited = new PackedStates();
-    private long[] open = new long[1 << 16];
-    private int openLength;
-    private String violation;
+    /** Where numbers come from in each other order of clients and grants. */
+    private final List<int[]> exchanges = new ArrayList<>();
 
     FreshGroupSearch(Rule rule, Losses losses, int clientCount) {
+        super(bits(bits(new int[0], clientCount * GRANTS, 2), clientCount, 1), NODES,
+                bits(bits(NODE_HEAD_BITS, clientCount, STATUS_BITS + 1), GRANTS, 2));
         assert clientCount <= 3 : "more do not fit the bits of a state";
         this.rule = rule;
         this.losses = losses;
         this.clientCount = clientCount;
-        this.columnLength = NODE_HEAD + clientCount + GRANTS;
-        this.columnBits = 4 + clientCount * (STATUS_BITS + 1) + GRANTS * 2;
-        this.length = NODES * columnLength + 2 * GRANTS + clientCount;
-        this.clientOrders = ordersOf(clientCount);
+        for (int[] clients : orders(clientCount)) {
+            for (int swap = exchanges.isEmpty() ? 1 : 0; swap < GRANTS; swap++) {
+                exchanges.add(places(clients, swap));
+            }
+        }
     }
 
-    /** Runs until every state is visited or a violation is found; returns the violation or null. */
-    String run() {
+    @Override
+    protected void start() {
         for (int oldCount = 0; oldCount <= NODES; oldCount++) {
-            byte[] state = new byte[length];
+            byte[] state = new byte[length()];
             for (int i = 0; i < oldCount; i++) {
                 state[node(i) + AGE] = OLD;
             }
             visit(state);
         }
-        byte[] state = new byte[length];
-        while (violation == null && openLength > 0) {
-            openLength -= 2;
-            unpack(open[openLength], open[openLength + 1], state);
-            expand(state);
-        }
-        return violation;
-    }
-
-    long stateCount() {
-        return visited.size();
     }
 
     // ---- the places of values ---------------------------------------------------------------------------------------
-
-    private int node(int i) {
-        return i * columnLength;
-    }
 
     private int view(int i, int c) {
         return node(i) + NODE_HEAD + c;
@@ -170,16 +155,26 @@ final class FreshGroupSearch {
         return node(i) + NODE_HEAD + clientCount + g;
     }
 
-    private int phase(int g) {
-        return NODES * columnLength + 2 * g;
-    }
-
-    private int owner(int g) {
-        return phase(g) + 1;
+    /** Of a grant of a client; {@link #IDLE} if it is another client's grant. */
+    private int phase(int g, int c) {
+        return g * clientCount + c;
     }
 
     private int deceived(int c) {
-        return NODES * columnLength + 2 * GRANTS + c;
+        return GRANTS * clientCount + c;
+    }
+
+    private int phase(byte[] state, int g) {
+        return state[phase(g, owner(state, g))];
+    }
+
+    /** The client of a grant; the last one if the grant is idle. */
+    private int owner(byte[] state, int g) {
+        int c = 0;
+        while (c < clientCount - 1 && state[phase(g, c)] == IDLE) {
+            c++;
+        }
+        return c;
     }
 
     private int status(byte[] state, int i, int c) {
@@ -213,7 +208,8 @@ final class FreshGroupSearch {
 
     // ---- events -----------------------------------------------------------------------------------------------------
 
-    private void expand(byte[] state) {
+    @Override
+    protected void expand(byte[] state) {
         for (int i = 0; i < NODES; i++) {
             lose(state, i);
             passTime(state, i);
@@ -378,7 +374,7 @@ final class FreshGroupSearch {
         }
         next[deceived(c)] = 0;
         for (int g = 0; g < GRANTS; g++) {
-            if (state[phase(g)] != IDLE && state[owner(g)] == c) {
+            if (phase(state, g) != IDLE && owner(state, g) == c) {
                 end(next, g);
             }
         }
@@ -388,7 +384,7 @@ final class FreshGroupSearch {
     // ---- grants -----------------------------------------------------------------------------------------------------
 
     private void start(byte[] state, int g, int c) {
-        if (state[phase(g)] != IDLE || state[deceived(c)] == 1) {
+        if (phase(state, g) != IDLE || state[deceived(c)] == 1) {
             return;
         }
         byte[] next = state.clone();
@@ -400,8 +396,7 @@ final class FreshGroupSearch {
             }
         }
         if (sentCount >= QUORUM) {
-            next[phase(g)] = RUNNING;
-            next[owner(g)] = (byte) c;
+            next[phase(g, c)] = RUNNING;
             visit(next);
         }
     }
@@ -412,13 +407,13 @@ final class FreshGroupSearch {
     }
 
     private void run(byte[] state, int g) {
-        if (state[phase(g)] == IDLE) {
+        if (phase(state, g) == IDLE) {
             return;
         }
         byte[] next = state.clone();
         end(next, g);
         visit(next);
-        if (state[phase(g)] == HELD) {
+        if (phase(state, g) == HELD) {
             extend(state, g);
             return;
         }
@@ -434,7 +429,7 @@ final class FreshGroupSearch {
         }
         if (grantedCount >= QUORUM) {
             byte[] held = state.clone();
-            held[phase(g)] = HELD;
+            held[phase(g, owner(state, g))] = HELD;
             for (int i = 0; i < NODES; i++) {
                 held[command(i, g)] = held[command(i, g)] == SENT ? NONE : held[command(i, g)];
             }
@@ -444,7 +439,7 @@ final class FreshGroupSearch {
 
     /** A node that votes since the start of an attempt, whose first grants are older than the check of the group. */
     private void askNewVoters(byte[] state, int g) {
-        int c = state[owner(g)];
+        int c = owner(state, g);
         for (int i = 0; i < NODES && state[deceived(c)] == 0; i++) {
             if (state[command(i, g)] == NONE && isAsked(state, i, c)) {
                 visitWith(state, command(i, g), SENT);
@@ -453,8 +448,7 @@ final class FreshGroupSearch {
     }
 
     private void end(byte[] next, int g) {
-        next[phase(g)] = IDLE;
-        next[owner(g)] = 0;
+        next[phase(g, owner(next, g))] = IDLE;
         for (int i = 0; i < NODES; i++) {
             next[command(i, g)] = NONE;
         }
@@ -465,7 +459,7 @@ final class FreshGroupSearch {
      * that it sets on a node without a grant.
      */
     private void extend(byte[] state, int g) {
-        int c = state[owner(g)];
+        int c = owner(state, g);
         byte[] renewed = state.clone();
         int[] fresh = new int[NODES];
         int freshCount = 0;
@@ -498,35 +492,40 @@ final class FreshGroupSearch {
         visit(next);
     }
 
-    /** Adds a state to the open ones unless it was visited. */
-    private void visit(byte[] state) {
-        if (state[phase(0)] == HELD && state[phase(1)] == HELD) {
-            violation = "two holders: " + describe(state);
-        }
-        forget(state);
-        long first = Long.MAX_VALUE;
-        long second = 0;
-        for (int[] clients : clientOrders) {
-            for (int swap = 0; swap < GRANTS; swap++) {
-                long packed = packNodes(state, clients, swap);
-                long head = packHead(state, clients, swap);
-                if (packed < first || packed == first && head < second) {
-                    first = packed;
-                    second = head;
-                }
-            }
-        }
-        if (visited.add(1L << 63 | first, second)) {
-            if (openLength == open.length) {
-                open = Arrays.copyOf(open, 2 * openLength);
-            }
-            open[openLength++] = first;
-            open[openLength++] = second;
+    @Override
+    protected String violationOf(byte[] state) {
+        return phase(state, 0) == HELD && phase(state, 1) == HELD ? "two holders" : null;
+    }
+
+    @Override
+    protected void exchange(byte[] state) {
+        for (int[] places : exchanges) {
+            alike(state, places);
         }
     }
 
+    private int[] places(int[] clients, int swap) {
+        int[] places = IntStream.range(0, length()).toArray();
+        for (int c = 0; c < clientCount; c++) {
+            places[deceived(c)] = deceived(clients[c]);
+            for (int i = 0; i < NODES; i++) {
+                places[view(i, c)] = view(i, clients[c]);
+            }
+            for (int g = 0; g < GRANTS; g++) {
+                places[phase(g, c)] = phase(g ^ swap, clients[c]);
+            }
+        }
+        for (int g = 0; g < GRANTS; g++) {
+            for (int i = 0; i < NODES; i++) {
+                places[command(i, g)] = command(i, g ^ swap);
+            }
+        }
+        return places;
+    }
+
     /** Brings values with the same future to one value. */
-    private void forget(byte[] state) {
+    @Override
+    protected void reduce(byte[] state) {
         for (int i = 0; i < NODES; i++) {
             if (age(state, i) == OLD) {
                 state[node(i) + MARK] = 0;
@@ -573,96 +572,5 @@ final class FreshGroupSearch {
             }
         }
         return isNeeded;
-    }
-
-    private long packNodes(byte[] state, int[] clients, int swap) {
-        long a = packNode(state, 0, clients, swap);
-        long b = packNode(state, 1, clients, swap);
-        long c = packNode(state, 2, clients, swap);
-        long low = Math.min(a, b);
-        long high = Math.max(a, b);
-        long middle = Math.max(low, Math.min(high, c));
-        return (Math.min(low, c) << columnBits | middle) << columnBits | Math.max(high, c);
-    }
-
-    private long packNode(byte[] state, int i, int[] clients, int swap) {
-        long bits = state[node(i) + AGE] << 2 | state[node(i) + MARK] << 1 | state[node(i) + ORPHAN];
-        for (int c : clients) {
-            bits = bits << STATUS_BITS + 1 | state[view(i, c)];
-        }
-        for (int g = 0; g < GRANTS; g++) {
-            bits = bits << 2 | state[command(i, g ^ swap)];
-        }
-        return bits;
-    }
-
-    private long packHead(byte[] state, int[] clients, int swap) {
-        long bits = 0;
-        for (int g = 0; g < GRANTS; g++) {
-            int owner = 0;
-            for (int place = 0; place < clientCount; place++) {
-                owner = state[phase(g ^ swap)] != IDLE && clients[place] == state[owner(g ^ swap)] ? place : owner;
-            }
-            bits = bits << 4 | state[phase(g ^ swap)] << 2 | owner;
-        }
-        for (int c : clients) {
-            bits = bits << 1 | state[deceived(c)];
-        }
-        return bits;
-    }
-
-    private void unpack(long first, long second, byte[] state) {
-        long bits = first;
-        for (int i = NODES - 1; i >= 0; i--) {
-            for (int g = GRANTS - 1; g >= 0; g--) {
-                state[command(i, g)] = (byte) (bits & 3);
-                bits >>>= 2;
-            }
-            for (int c = clientCount - 1; c >= 0; c--) {
-                state[view(i, c)] = (byte) (bits & (IS_CHECKED | STATUS_MASK));
-                bits >>>= STATUS_BITS + 1;
-            }
-            state[node(i) + ORPHAN] = (byte) (bits & 1);
-            state[node(i) + MARK] = (byte) (bits >>> 1 & 1);
-            state[node(i) + AGE] = (byte) (bits >>> 2 & 3);
-            bits >>>= 4;
-        }
-        bits = second;
-        for (int c = clientCount - 1; c >= 0; c--) {
-            state[deceived(c)] = (byte) (bits & 1);
-            bits >>>= 1;
-        }
-        for (int g = GRANTS - 1; g >= 0; g--) {
-            state[owner(g)] = (byte) (bits & 3);
-            state[phase(g)] = (byte) (bits >>> 2 & 3);
-            bits >>>= 4;
-        }
-    }
-
-    private String describe(byte[] state) {
-        StringBuilder text = new StringBuilder();
-        for (int i = 0; i < NODES; i++) {
-            text.append("node ").append(Arrays.toString(Arrays.copyOfRange(state, node(i), node(i + 1)))).append(", ");
-        }
-        return text + "grants and clients " + Arrays.toString(Arrays.copyOfRange(state, node(NODES), length));
-    }
-
-    private static int[][] ordersOf(int count) {
-        List<int[]> orders = new ArrayList<>();
-        addOrders(orders, new int[count], 0, 0);
-        return orders.toArray(int[][]::new);
-    }
-
-    private static void addOrders(List<int[]> orders, int[] order, int place, int used) {
-        if (place == order.length) {
-            orders.add(order.clone());
-            return;
-        }
-        for (int c = 0; c < order.length; c++) {
-            if ((used & 1 << c) == 0) {
-                order[place] = c;
-                addOrders(orders, order, place + 1, used | 1 << c);
-            }
-        }
     }
 }

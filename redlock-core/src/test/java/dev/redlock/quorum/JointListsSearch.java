@@ -1,6 +1,6 @@
 package dev.redlock.quorum;
 
-import java.util.Arrays;
+import dev.redlock.search.StateSearch;
 
 /**
  * Visits every state that two places for clients can reach while the list of nodes changes, and checks in each that at
@@ -14,7 +14,7 @@ import java.util.Arrays;
  *
  * <p>Times are relative to the present, in whole units, so an endless run has a finite number of states.
  */
-final class JointListsSearch {
+final class JointListsSearch extends StateSearch {
 
     /** The lists, node i as bit i. */
     enum Change {
@@ -26,6 +26,10 @@ final class JointListsSearch {
         Change(long present, long next) {
             this.present = present;
             this.next = next;
+        }
+
+        private int nodeCount() {
+            return Long.bitCount(present | next);
         }
     }
 
@@ -67,24 +71,20 @@ final class JointListsSearch {
     private final int nodes;
     private final Majority ofBoth;
     private final long[] masks = new long[LISTS];
-    private final PackedStates visited = new PackedStates();
-    private long[] open = new long[1 << 16];
-    private int openLength;
-    private String violation;
-
     // The parts of a state: a key for each node, then these.
     private final int leases;
     private final int lists;
     private final int step;
     private final int wait;
-    private final int length;
+    private static final int BITS = 3;
 
     JointListsSearch(Change change, Rule rule) {
+        super(bits(new int[0], change.nodeCount() + 2 * CLIENTS + 2, BITS), 0);
         this.rule = rule;
         this.masks[OLD] = change.present;
         this.masks[BOTH] = change.present | change.next;
         this.masks[NEXT] = change.next;
-        this.nodes = Long.bitCount(masks[BOTH]);
+        this.nodes = change.nodeCount();
         this.ofBoth = rule == Rule.MAJORITY_OF_ALL_NODES
                 ? Majority.of(nodes)
                 : Majority.ofBoth(change.present, change.next);
@@ -92,30 +92,24 @@ final class JointListsSearch {
         this.lists = leases + CLIENTS;
         this.step = lists + CLIENTS;
         this.wait = step + 1;
-        this.length = wait + 1;
     }
 
-    /** Runs until every state is visited or a violation is found; returns the violation or null. */
-    String run() {
-        byte[] state = new byte[length];
-        visit(state);
-        while (violation == null && openLength > 0) {
-            unpack(open[--openLength], state);
-            tick(state.clone());
-            nextStep(state);
-            for (int c = 0; c < CLIENTS; c++) {
-                if (state[lists + c] == NO_CLIENT) {
-                    start(state, c);
-                } else {
-                    runClient(state, c);
-                }
+    @Override
+    protected void expand(byte[] state) {
+        tick(state.clone());
+        nextStep(state);
+        for (int c = 0; c < CLIENTS; c++) {
+            if (state[lists + c] == NO_CLIENT) {
+                start(state, c);
+            } else {
+                runClient(state, c);
             }
         }
-        return violation;
     }
 
-    long stateCount() {
-        return visited.size();
+    @Override
+    protected String violationOf(byte[] state) {
+        return state[leases] > 0 && state[leases + 1] > 0 ? "two holders" : null;
     }
 
     // ---- the change -------------------------------------------------------------------------------------------------
@@ -150,9 +144,9 @@ final class JointListsSearch {
             next[i] = (byte) (leftOf(next[i]) > 1 ? next[i] - 1 : 0);
         }
         for (int c = 0; c < CLIENTS; c++) {
-            next[leases + c] = (byte) Math.max(0, next[leases + c] - 1);
+            decrement(next, leases + c);
         }
-        next[wait] = (byte) Math.max(0, next[wait] - 1);
+        decrement(next, wait);
         visit(next);
     }
 
@@ -246,30 +240,5 @@ final class JointListsSearch {
 
     private static boolean isKeyOf(int key, int c) {
         return key > 0 && (key - 1) / TTL == c;
-    }
-
-    // ---- the states -------------------------------------------------------------------------------------------------
-
-    /** Adds a state to the open ones unless it was visited. Each part takes three bits. */
-    private void visit(byte[] state) {
-        if (state[leases] > 0 && state[leases + 1] > 0) {
-            violation = "two holders: " + Arrays.toString(state);
-        }
-        long packed = 1;
-        for (int i = length - 1; i >= 0; i--) {
-            packed = packed << 3 | state[i];
-        }
-        if (visited.add(packed, 0)) {
-            if (openLength == open.length) {
-                open = Arrays.copyOf(open, 2 * openLength);
-            }
-            open[openLength++] = packed;
-        }
-    }
-
-    private void unpack(long packed, byte[] state) {
-        for (int i = 0; i < length; i++) {
-            state[i] = (byte) (packed >>> 3 * i & 7);
-        }
     }
 }

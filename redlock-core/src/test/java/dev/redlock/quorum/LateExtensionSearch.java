@@ -1,6 +1,6 @@
 package dev.redlock.quorum;
 
-import java.util.Arrays;
+import dev.redlock.search.StateSearch;
 
 /**
  * Visits every state that extensions of a lease on three nodes can reach, and checks in each whether another client can
@@ -24,7 +24,7 @@ import java.util.Arrays;
  * <li>Nodes with the same encoding are interchangeable: states that differ only in their order are one state.
  * </ul>
  */
-final class LateExtensionSearch {
+final class LateExtensionSearch extends StateSearch {
 
     static final int NODES = 3;
     static final int ALL_NATIVE = (1 << NODES) - 1;
@@ -50,7 +50,6 @@ final class LateExtensionSearch {
     private static final int SHORTEST_SENT = 3;
     private static final int SHORTEST_LATE = 4;
     private static final int IS_OPEN = 5;
-    private static final int HEAD_LENGTH = 6;
     // A node's part: the rest of our key's ttl, the unanswered extensions, those that may be executed late.
     private static final int KEY = 0;
     private static final int FIRST = 1;
@@ -58,8 +57,6 @@ final class LateExtensionSearch {
     private static final int LATE = 3;
     private static final int IS_MARKED = 4;
     private static final int IS_GRANTED = 5;
-    private static final int NODE_LENGTH = 6;
-    private static final int LENGTH = HEAD_LENGTH + NODES * NODE_LENGTH;
 
     /** An unanswered extension: its ttl, and whether it is the last one. */
     private static final int IS_LAST = 1 << 2;
@@ -69,17 +66,12 @@ final class LateExtensionSearch {
 
     private static final int[] HEAD_BITS = {2, 2, 2, 2, 2, 1};
     private static final int[] NODE_BITS = {2, 3, 3, 4, 1, 1};
-    private static final int NODE_BITS_SUM = Arrays.stream(NODE_BITS).sum();
 
     private final Rule rule;
     private final int nativeMask;
     private final int ttlMax;
     private final int unansweredMax;
     private final LateExtensions late = new LateExtensions();
-    private final PackedStates visited = new PackedStates();
-    private long[] open = new long[1 << 16];
-    private int openLength;
-    private String violation;
 
     /**
      * A search in which the nodes of a mask get conditional sets, and the others get scripts.
@@ -88,14 +80,15 @@ final class LateExtensionSearch {
      * @param unansweredMax most extensions that a connection carries, 1 or 2
      */
     LateExtensionSearch(Rule rule, int nativeMask, int ttlMax, int unansweredMax) {
+        super(nativeMask == 0 || nativeMask == ALL_NATIVE ? 0 : NODES, HEAD_BITS, NODES, NODE_BITS);
         this.rule = rule;
         this.nativeMask = nativeMask;
         this.ttlMax = ttlMax;
         this.unansweredMax = unansweredMax;
     }
 
-    /** Runs until every state is visited or a violation is found; returns the violation or null. */
-    String run() {
+    @Override
+    protected void start() {
         for (int ttl = 1; ttl <= ttlMax; ttl++) {
             for (int valid = 1; valid <= ttl; valid++) {
                 for (int missing = 0; missing < NODES; missing++) {
@@ -104,19 +97,11 @@ final class LateExtensionSearch {
                 }
             }
         }
-        while (violation == null && openLength > 0) {
-            expand(unpack(open[--openLength]));
-        }
-        return violation;
-    }
-
-    long stateCount() {
-        return visited.size();
     }
 
     /** A lease that has just been acquired on all nodes, or on all but one, which may execute the acquire late. */
     private void visitAcquired(int ttl, int valid, int missing, int missingKey) {
-        byte[] state = new byte[LENGTH];
+        byte[] state = new byte[length()];
         state[VALID] = (byte) valid;
         for (int i = 0; i < NODES; i++) {
             state[node(i) + KEY] = (byte) (i == missing ? missingKey : ttl);
@@ -126,17 +111,14 @@ final class LateExtensionSearch {
         visit(state);
     }
 
-    private static int node(int i) {
-        return HEAD_LENGTH + i * NODE_LENGTH;
-    }
-
     private boolean isNative(int i) {
         return (nativeMask & 1 << i) != 0;
     }
 
     // ---- events -----------------------------------------------------------------------------------------------------
 
-    private void expand(byte[] state) {
+    @Override
+    protected void expand(byte[] state) {
         tick(state.clone());
         for (int ttl = 1; ttl <= ttlMax; ttl++) {
             start(state.clone(), ttl);
@@ -151,13 +133,16 @@ final class LateExtensionSearch {
         }
     }
 
+    /** A state without a valid lease is safe. */
     private void tick(byte[] next) {
         next[VALID]--;
-        next[ROUND_LEFT] = (byte) Math.max(0, next[ROUND_LEFT] - 1);
+        decrement(next, ROUND_LEFT);
         for (int i = 0; i < NODES; i++) {
-            next[node(i) + KEY] = (byte) Math.max(0, next[node(i) + KEY] - 1);
+            decrement(next, node(i) + KEY);
         }
-        visit(next);
+        if (next[VALID] > 0) {
+            visit(next);
+        }
     }
 
     /** A shorter ttl shortens the validity before anything is sent. */
@@ -229,7 +214,7 @@ final class LateExtensionSearch {
         }
     }
 
-    private static byte[] withoutFirst(byte[] state, int i) {
+    private byte[] withoutFirst(byte[] state, int i) {
         byte[] next = state.clone();
         next[node(i) + FIRST] = next[node(i) + SECOND];
         next[node(i) + SECOND] = NONE;
@@ -306,79 +291,25 @@ final class LateExtensionSearch {
 
     // ---- the states -------------------------------------------------------------------------------------------------
 
-    /** Adds a state to the open ones unless it was visited. A state without a valid lease is safe. */
-    private void visit(byte[] state) {
-        if (state[VALID] <= 0) {
-            return;
-        }
+    @Override
+    protected String violationOf(byte[] state) {
         int free = 0;
         for (int i = 0; i < NODES; i++) {
             free += state[node(i) + KEY] == 0 ? 1 : 0;
         }
-        if (free >= QUORUM) {
-            violation = "a quorum is free for somebody else, the lease is valid for " + state[VALID] + " more: "
-                    + Arrays.toString(state);
-        }
-        forget(state);
-        long packed = pack(state);
-        if (visited.add(1L << 63 | packed, 0)) {
-            if (openLength == open.length) {
-                open = Arrays.copyOf(open, 2 * openLength);
-            }
-            open[openLength++] = packed;
-        }
+        return free < QUORUM
+                ? null
+                : "a quorum is free for somebody else, the lease is valid for " + state[VALID] + " more";
     }
 
     /** Clears values that are never read again. */
-    private static void forget(byte[] state) {
+    @Override
+    protected void reduce(byte[] state) {
         if (state[IS_OPEN] == 0) {
             state[ROUND_LEFT] = 0;
             for (int i = 0; i < NODES; i++) {
                 state[node(i) + IS_GRANTED] = 0;
             }
         }
-    }
-
-    private long pack(byte[] state) {
-        long[] columns = new long[NODES];
-        for (int i = 0; i < NODES; i++) {
-            columns[i] = packPart(state, node(i), NODE_BITS);
-        }
-        if (nativeMask == 0 || nativeMask == ALL_NATIVE) {
-            Arrays.sort(columns);
-        }
-        long bits = packPart(state, 0, HEAD_BITS);
-        for (long column : columns) {
-            bits = bits << NODE_BITS_SUM | column;
-        }
-        return bits;
-    }
-
-    private static long packPart(byte[] state, int start, int[] widths) {
-        long bits = 0;
-        for (int field = 0; field < widths.length; field++) {
-            assert state[start + field] >= 0 && state[start + field] < 1 << widths[field] : "it fits its bits";
-            bits = bits << widths[field] | state[start + field];
-        }
-        return bits;
-    }
-
-    private static byte[] unpack(long packed) {
-        byte[] state = new byte[LENGTH];
-        long bits = packed;
-        for (int i = NODES - 1; i >= 0; i--) {
-            bits = unpackPart(bits, state, node(i), NODE_BITS);
-        }
-        unpackPart(bits, state, 0, HEAD_BITS);
-        return state;
-    }
-
-    private static long unpackPart(long packed, byte[] state, int start, int[] widths) {
-        long bits = packed;
-        for (int field = widths.length - 1; field >= 0; field--) {
-            state[start + field] = (byte) (bits & (1 << widths[field]) - 1);
-            bits >>>= widths[field];
-        }
-        return bits;
     }
 }

@@ -1,9 +1,6 @@
 package dev.redlock.quorum;
 
-import static org.junit.jupiter.api.Assertions.assertEquals;
-import static org.junit.jupiter.api.Assertions.assertNotNull;
-import static org.junit.jupiter.api.Assertions.assertNull;
-
+import dev.redlock.search.SearchAssert;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
@@ -35,24 +32,17 @@ class LateExtensionSearchTest {
         assertClean(nativeMask, ttlMax, unansweredMax, stateCount);
     }
 
-    /** The number of states is part of the proof: a change of the model shows in it. */
-    private static void assertClean(int nativeMask, int ttlMax, int unansweredMax,
-            long stateCount) {
-        LateExtensionSearch search = new LateExtensionSearch(LateExtensionSearch.Rule.PRODUCT, nativeMask,
-                ttlMax, unansweredMax);
-        long startNs = System.nanoTime();
-        assertNull(search.run());
-        System.out.println("late extension search, conditional sets on nodes " + nativeMask + ": "
-                + search.stateCount() + " states, no violation, " + (System.nanoTime() - startNs) / 1_000_000 + " ms");
-        assertEquals(stateCount, search.stateCount(), "states");
+    private static void assertClean(int nativeMask, int ttlMax, int unansweredMax, long stateCount) {
+        SearchAssert.assertClean("conditional sets on nodes " + nativeMask,
+                new LateExtensionSearch(LateExtensionSearch.Rule.PRODUCT, nativeMask, ttlMax, unansweredMax),
+                stateCount);
     }
 
     @ParameterizedTest
     @CsvSource({"SCRIPTS_SHORTEN, 0", "SCRIPTS_SHORTEN, 1", "SCRIPTS_SHORTEN, 3", "EVERY_ANSWER_COUNTS, 1",
         "EVERY_ANSWER_COUNTS, 3", "EVERY_ANSWER_COUNTS, 7", "LAST_TTL_ONLY, 7"})
     void findsTheErrorOfEachSimplerRule(LateExtensionSearch.Rule rule, int nativeMask) {
-        assertNotNull(
-                new LateExtensionSearch(rule, nativeMask, 2, rule == LateExtensionSearch.Rule.LAST_TTL_ONLY ? 2 : 1)
-                        .run());
+        int unansweredMax = rule == LateExtensionSearch.Rule.LAST_TTL_ONLY ? 2 : 1;
+        SearchAssert.assertFound(rule, new LateExtensionSearch(rule, nativeMask, 2, unansweredMax));
     }
 }

@@ -1,6 +1,6 @@
 package dev.redlock.quorum;
 
-import java.util.Arrays;
+import dev.redlock.search.StateSearch;
 
 /**
  * Visits every state of the rule for a client whose own clock stood still: all nodes seem to have jumped ahead. There
@@ -23,7 +23,7 @@ import java.util.Arrays;
  * <p>Reductions: clocks do not drift, and a sample takes no time, because {@link Validity} covers both. A reply is read
  * when it arrives, because the holder may decide at any later time. Nodes are interchangeable.
  */
-final class OwnClockSearch {
+final class OwnClockSearch extends StateSearch {
 
     private static final int TTL = 4;
     private static final int ROUND = 1;
@@ -115,11 +115,9 @@ final class OwnClockSearch {
     /** Comparing: what the node has shown, 0 if nothing. Later: 1 if a sample is needed. */
     private static final int SEEN = 6;
     private static final int STEPPED = 7;
-    private static final int COLUMN = 8;
-    private static final int[] COLUMN_BITS = {3, 3, 3, 1, 1, 3, 3, 2};
-    private static final int COLUMN_LENGTH = 19;
+    private static final int[] NODE_BITS = {3, 3, 3, 1, 1, 3, 3, 2};
 
-    // The rest of the state, after the nodes.
+    // The head.
     private static final int PHASE = 0;
     /** Of a round its age, of a lease the rest of its validity. */
     private static final int TIME = 1;
@@ -129,9 +127,7 @@ final class OwnClockSearch {
     private static final int COMPARISON = 4;
     private static final int IS_STALLED = 5;
     private static final int IS_STALLED_TWICE = 6;
-    private static final int HEAD = 7;
     private static final int[] HEAD_BITS = {2, 3, 3, 2, 2, 1, 1};
-    private static final int HEAD_LENGTH = 14;
 
     private final Rule rule;
     private final Part part;
@@ -139,76 +135,53 @@ final class OwnClockSearch {
     private final int quorum;
     /** Ticks for which the client's clock stands still at most, and by which each clock of a node steps. */
     private final int amountMax;
-    private final int head;
-    private final PackedStates visited = new PackedStates();
-    private long[] open = new long[1 << 16];
-    private int openLength;
-    private String violation;
 
     OwnClockSearch(Rule rule, Part part, int nodes, int amountMax) {
+        super(HEAD_BITS, nodes, NODE_BITS);
         assert nodes <= 5 && amountMax <= 2 : "more do not fit the bits of a state";
         this.rule = rule;
         this.part = part;
         this.nodes = nodes;
         this.quorum = nodes / 2 + 1;
         this.amountMax = amountMax;
-        this.head = nodes * COLUMN;
-    }
-
-    /** Runs until every state is visited or a violation is found; returns the violation or null. */
-    String run() {
-        byte[] state = new byte[head + HEAD];
-        visit(state.clone());
-        while (violation == null && openLength > 0) {
-            openLength -= 2;
-            unpack(open[openLength], open[openLength + 1], state);
-            expand(state);
-        }
-        return violation;
-    }
-
-    long stateCount() {
-        return visited.size();
-    }
-
-    private static int at(int node, int place) {
-        return node * COLUMN + place;
     }
 
     private int count(byte[] state, int place, int value) {
         int count = 0;
         for (int i = 0; i < nodes; i++) {
-            count += state[at(i, place)] == value ? 1 : 0;
+            count += state[node(i) + place] == value ? 1 : 0;
         }
         return count;
     }
 
     // ---- events -----------------------------------------------------------------------------------------------------
 
-    private void expand(byte[] state) {
+    @Override
+    protected void expand(byte[] state) {
         tick(state, false);
-        if (state[head + STALLED] < amountMax) {
+        if (state[STALLED] < amountMax) {
             tick(state, true);
         }
         if (part == Part.HOLDER) {
             decideRound(state);
         }
         for (int i = 0; i < nodes; i++) {
-            for (int ahead = 1; ahead <= amountMax - state[at(i, STEPPED)]; ahead++) {
+            for (int ahead = 1; ahead <= amountMax - state[node(i) + STEPPED]; ahead++) {
                 step(state, i, ahead);
             }
             byte[] next = state.clone();
             if (part == Part.HOLDER) {
                 execute(state, i);
                 sampleByHolder(next, i);
+                visitUnlessEnded(next);
             } else {
                 sampleByNewcomer(next, i);
+                visit(next);
             }
-            visit(next);
             if (part == Part.NEWCOMER) {
                 byte[] known = state.clone();
-                known[at(i, REST)] = 0;
-                known[at(i, IS_SAMPLED)] = 1;
+                known[node(i) + REST] = 0;
+                known[node(i) + IS_SAMPLED] = 1;
                 visit(known);
             }
         }
@@ -221,48 +194,54 @@ final class OwnClockSearch {
         }
         byte[] next = state.clone();
         for (int i = 0; i < nodes; i++) {
-            next[at(i, IS_SAMPLED)] = 0;
-            next[at(i, REST)] = (byte) Math.max(0, state[at(i, REST)] - 1);
+            next[node(i) + IS_SAMPLED] = 0;
+            next[node(i) + REST] = (byte) Math.max(0, state[node(i) + REST] - 1);
             if (isStalled) {
-                next[at(i, UNSEEN)]++;
+                next[node(i) + UNSEEN]++;
             } else if (part != Part.HOLDER) {
-                next[at(i, QUARANTINED)] = (byte) Math.max(0, state[at(i, QUARANTINED)] - 1);
-                next[at(i, EARLIER)] = (byte) Math.max(0, state[at(i, EARLIER)] - 1);
+                next[node(i) + QUARANTINED] = (byte) Math.max(0, state[node(i) + QUARANTINED] - 1);
+                next[node(i) + EARLIER] = (byte) Math.max(0, state[node(i) + EARLIER] - 1);
             }
         }
         if (isStalled) {
-            boolean isTwice = state[head + STALLED] > 0 && state[head + IS_STALLED] == 0;
-            next[head + IS_STALLED_TWICE] |= (byte) (isTwice ? 1 : 0);
-            next[head + STALLED]++;
+            boolean isTwice = state[STALLED] > 0 && state[IS_STALLED] == 0;
+            next[IS_STALLED_TWICE] |= (byte) (isTwice ? 1 : 0);
+            next[STALLED]++;
         } else if (part == Part.HOLDER) {
             passTime(next);
         }
-        next[head + IS_STALLED] = (byte) (isStalled ? 1 : 0);
-        visit(next);
+        next[IS_STALLED] = (byte) (isStalled ? 1 : 0);
+        visitUnlessEnded(next);
+    }
+
+    private void visitUnlessEnded(byte[] next) {
+        if (part != Part.HOLDER || next[PHASE] != ENDED) {
+            visit(next);
+        }
     }
 
     private void passTime(byte[] next) {
-        boolean isRound = next[head + PHASE] == IN_ROUND;
-        next[head + TIME] += (byte) (isRound ? 1 : -1);
-        if (isRound ? next[head + TIME] > ROUND : next[head + TIME] == 0) {
-            next[head + PHASE] = ENDED;
+        boolean isRound = next[PHASE] == IN_ROUND;
+        next[TIME] += (byte) (isRound ? 1 : -1);
+        if (isRound ? next[TIME] > ROUND : next[TIME] == 0) {
+            next[PHASE] = ENDED;
         }
     }
 
     /** The clock of a node steps ahead. */
     private void step(byte[] state, int i, int ahead) {
-        boolean isFirst = state[at(i, STEPPED)] == 0;
+        boolean isFirst = state[node(i) + STEPPED] == 0;
         if (part == Part.NEWCOMER_AND_HOLDER_CUT_OFF && isFirst && count(state, STEPPED, 0) == 1) {
             return;
         }
         byte[] next = state.clone();
-        next[at(i, STEPPED)] += (byte) ahead;
-        next[at(i, UNSEEN)] += (byte) ahead;
+        next[node(i) + STEPPED] += (byte) ahead;
+        next[node(i) + UNSEEN] += (byte) ahead;
         if (part == Part.HOLDER) {
-            next[at(i, REST)] = (byte) Math.max(0, state[at(i, REST)] - ahead);
+            next[node(i) + REST] = (byte) Math.max(0, state[node(i) + REST] - ahead);
         } else {
-            next[at(i, REST)] = TTL;
-            next[at(i, IS_STEP_UNSEEN)] = 1;
+            next[node(i) + REST] = TTL;
+            next[node(i) + IS_STEP_UNSEEN] = 1;
         }
         visit(next);
     }
@@ -270,44 +249,44 @@ final class OwnClockSearch {
     // ---- the holder -------------------------------------------------------------------------------------------------
 
     private void execute(byte[] state, int i) {
-        if (state[at(i, COMMAND)] == SENT) {
+        if (state[node(i) + COMMAND] == SENT) {
             byte[] next = state.clone();
-            next[at(i, REST)] = TTL;
-            next[at(i, COMMAND)] = GRANTED;
+            next[node(i) + REST] = TTL;
+            next[node(i) + COMMAND] = GRANTED;
             visit(next);
         }
     }
 
     private void decideRound(byte[] state) {
-        if (state[head + PHASE] == IN_ROUND && count(state, COMMAND, GRANTED) >= quorum) {
+        if (state[PHASE] == IN_ROUND && count(state, COMMAND, GRANTED) >= quorum) {
             byte[] next = state.clone();
-            next[head + PHASE] = HELD;
-            next[head + TIME] = (byte) (TTL - state[head + TIME]);
+            next[PHASE] = HELD;
+            next[TIME] = (byte) (TTL - state[TIME]);
             for (int i = 0; i < nodes; i++) {
-                next[at(i, SEEN)] = 0;
+                next[node(i) + SEEN] = 0;
             }
             visit(next);
         }
     }
 
     private void sampleByHolder(byte[] next, int i) {
-        int ahead = next[at(i, UNSEEN)];
-        next[at(i, UNSEEN)] = 0;
+        int ahead = next[node(i) + UNSEEN];
+        next[node(i) + UNSEEN] = 0;
         if (ahead == 0) {
             return;
         }
-        if (next[at(i, SEEN)] != 0) {
+        if (next[node(i) + SEEN] != 0) {
             for (int other = 0; other < nodes; other++) {
-                next[at(other, SEEN)] = 0;
+                next[node(other) + SEEN] = 0;
             }
-            next[head + SHORTENED] = 0;
+            next[SHORTENED] = 0;
         }
-        next[at(i, SEEN)] = (byte) (next[head + PHASE] == HELD ? 1 : 0);
-        if (next[at(i, COMMAND)] != GRANTED) {
+        next[node(i) + SEEN] = (byte) (next[PHASE] == HELD ? 1 : 0);
+        if (next[node(i) + COMMAND] != GRANTED) {
             return;
         }
-        if (next[head + PHASE] == IN_ROUND) {
-            next[at(i, COMMAND)] = (byte) (rule == Rule.IN_FLIGHT_KEPT ? GRANTED : REVOKED);
+        if (next[PHASE] == IN_ROUND) {
+            next[node(i) + COMMAND] = (byte) (rule == Rule.IN_FLIGHT_KEPT ? GRANTED : REVOKED);
         } else if (rule != Rule.LEASES_KEPT) {
             dropOrShorten(next, i, ahead);
         }
@@ -315,57 +294,57 @@ final class OwnClockSearch {
 
     private void dropOrShorten(byte[] next, int i, int ahead) {
         if (count(next, COMMAND, GRANTED) > quorum) {
-            next[at(i, COMMAND)] = REVOKED;
+            next[node(i) + COMMAND] = REVOKED;
             return;
         }
-        int before = next[head + SHORTENED];
+        int before = next[SHORTENED];
         int shortened = rule == Rule.SHORTENED_ONCE && before > 0 ? before : Math.max(before, ahead);
         shortened = rule == Rule.EVERY_NODE_JUMPED ? TTL : shortened;
-        next[head + TIME] = (byte) Math.max(0, next[head + TIME] - (shortened - before));
-        next[head + SHORTENED] = (byte) shortened;
-        if (next[head + TIME] == 0) {
-            next[head + PHASE] = ENDED;
+        next[TIME] = (byte) Math.max(0, next[TIME] - (shortened - before));
+        next[SHORTENED] = (byte) shortened;
+        if (next[TIME] == 0) {
+            next[PHASE] = ENDED;
         }
     }
 
     // ---- the newcomer -----------------------------------------------------------------------------------------------
 
     private void sampleByNewcomer(byte[] next, int i) {
-        int ahead = next[at(i, UNSEEN)];
-        next[at(i, UNSEEN)] = 0;
-        next[at(i, IS_STEP_UNSEEN)] = 0;
-        int comparison = next[head + COMPARISON];
+        int ahead = next[node(i) + UNSEEN];
+        next[node(i) + UNSEEN] = 0;
+        next[node(i) + IS_STEP_UNSEEN] = 0;
+        int comparison = next[COMPARISON];
         if (ahead == 0) {
             onSteady(next, i, comparison);
             return;
         }
         if (comparison == CLOSED) {
-            next[head + COMPARISON] = COMPARING;
+            next[COMPARISON] = COMPARING;
             for (int other = 0; other < nodes; other++) {
-                next[at(other, EARLIER)] = next[at(other, QUARANTINED)];
+                next[node(other) + EARLIER] = next[node(other) + QUARANTINED];
             }
         }
-        next[at(i, QUARANTINED)] = QUARANTINE;
-        boolean isAgain = comparison == COMPARING && next[at(i, SEEN)] > 0;
+        next[node(i) + QUARANTINED] = QUARANTINE;
+        boolean isAgain = comparison == COMPARING && next[node(i) + SEEN] > 0;
         if (rule == Rule.NOT_SETTLED && (isAgain || comparison == CONFIRMING)) {
             restart(next, i, ahead);
         } else if (comparison == CONFIRMING || comparison == SETTLING || isAgain) {
             settle(next, i);
         } else {
-            next[at(i, SEEN)] = (byte) ahead;
+            next[node(i) + SEEN] = (byte) ahead;
             compare(next, i, ahead);
         }
     }
 
     private void onSteady(byte[] next, int i, int comparison) {
-        boolean isSeen = next[at(i, SEEN)] > 0;
+        boolean isSeen = next[node(i) + SEEN] > 0;
         if (comparison == COMPARING && !isSeen && rule != Rule.STEADY_NODE_IGNORED) {
             for (int other = 0; other < nodes; other++) {
-                next[at(other, SEEN)] = (byte) (other == i || next[at(other, SEEN)] > 0 ? 0 : 1);
+                next[node(other) + SEEN] = (byte) (other == i || next[node(other) + SEEN] > 0 ? 0 : 1);
             }
             settle(next);
         } else if (comparison == CONFIRMING || comparison == SETTLING) {
-            next[at(i, SEEN)] = 0;
+            next[node(i) + SEEN] = 0;
             if (count(next, SEEN, 0) == nodes) {
                 if (comparison == CONFIRMING) {
                     endQuarantines(next);
@@ -377,11 +356,11 @@ final class OwnClockSearch {
 
     private void restart(byte[] next, int i, int ahead) {
         for (int other = 0; other < nodes; other++) {
-            next[at(other, SEEN)] = 0;
-            next[at(other, EARLIER)] = next[at(other, QUARANTINED)];
+            next[node(other) + SEEN] = 0;
+            next[node(other) + EARLIER] = next[node(other) + QUARANTINED];
         }
-        next[head + COMPARISON] = COMPARING;
-        next[at(i, SEEN)] = (byte) ahead;
+        next[COMPARISON] = COMPARING;
+        next[node(i) + SEEN] = (byte) ahead;
     }
 
     private void settle(byte[] next, int jumped) {
@@ -390,9 +369,9 @@ final class OwnClockSearch {
     }
 
     private void settle(byte[] next) {
-        next[head + COMPARISON] = SETTLING;
+        next[COMPARISON] = SETTLING;
         for (int i = 0; i < nodes; i++) {
-            next[at(i, EARLIER)] = 0;
+            next[node(i) + EARLIER] = 0;
         }
         if (rule == Rule.NOT_SETTLED || count(next, SEEN, 0) == nodes) {
             close(next);
@@ -401,7 +380,7 @@ final class OwnClockSearch {
 
     private void needSamplesOfOthers(byte[] next, int jumped) {
         for (int other = 0; other < nodes; other++) {
-            next[at(other, SEEN)] = (byte) (other == jumped ? 0 : 1);
+            next[node(other) + SEEN] = (byte) (other == jumped ? 0 : 1);
         }
     }
 
@@ -417,7 +396,7 @@ final class OwnClockSearch {
             default -> alike == nodes && nodes > 1;
         };
         if (isOwn && alike == nodes && rule != Rule.NOT_CONFIRMED) {
-            next[head + COMPARISON] = CONFIRMING;
+            next[COMPARISON] = CONFIRMING;
             needSamplesOfOthers(next, i);
         } else if (isOwn) {
             endQuarantines(next);
@@ -429,110 +408,42 @@ final class OwnClockSearch {
 
     /** The own clock stood still. */
     private void endQuarantines(byte[] next) {
-        boolean isEach = next[head + COMPARISON] == CONFIRMING;
+        boolean isEach = next[COMPARISON] == CONFIRMING;
         for (int i = 0; i < nodes; i++) {
-            if (isEach || next[at(i, SEEN)] > 0) {
-                int earlier = rule == Rule.EARLIER_QUARANTINE_FORGOTTEN ? 0 : next[at(i, EARLIER)];
-                next[at(i, QUARANTINED)] = (byte) Math.max(earlier, rule.waitTicks);
+            if (isEach || next[node(i) + SEEN] > 0) {
+                int earlier = rule == Rule.EARLIER_QUARANTINE_FORGOTTEN ? 0 : next[node(i) + EARLIER];
+                next[node(i) + QUARANTINED] = (byte) Math.max(earlier, rule.waitTicks);
             }
         }
     }
 
     private void close(byte[] next) {
-        next[head + COMPARISON] = CLOSED;
+        next[COMPARISON] = CLOSED;
         for (int i = 0; i < nodes; i++) {
-            next[at(i, SEEN)] = 0;
-            next[at(i, EARLIER)] = 0;
+            next[node(i) + SEEN] = 0;
+            next[node(i) + EARLIER] = 0;
         }
     }
 
     // ---- the states -------------------------------------------------------------------------------------------------
 
-    private void check(byte[] state) {
-        boolean isNeeded = count(state, STEPPED, 0) < nodes || state[head + IS_STALLED_TWICE] == 1
-                || state[head + IS_STALLED] == 1 || state[head + COMPARISON] != CLOSED;
+    @Override
+    protected String violationOf(byte[] state) {
+        boolean isNeeded = count(state, STEPPED, 0) < nodes || state[IS_STALLED_TWICE] == 1
+                || state[IS_STALLED] == 1 || state[COMPARISON] != CLOSED;
         for (int i = 0; i < nodes; i++) {
             if (part == Part.HOLDER) {
-                if (state[head + PHASE] == HELD && state[at(i, COMMAND)] == GRANTED
-                        && state[head + TIME] > state[at(i, REST)] + state[at(i, UNSEEN)]) {
-                    violation = "the key of node " + i + " ends before the lease: " + describe(state);
+                if (state[PHASE] == HELD && state[node(i) + COMMAND] == GRANTED
+                        && state[TIME] > state[node(i) + REST] + state[node(i) + UNSEEN]) {
+                    return "the key of a node ends before the lease";
                 }
-            } else if (state[at(i, QUARANTINED)] == 0 && state[at(i, REST)] > 0 && state[at(i, IS_STEP_UNSEEN)] == 0) {
-                violation = "node " + i + " votes although a lease rests on it: " + describe(state);
-            } else if (!isNeeded && state[at(i, QUARANTINED)] > WAIT) {
-                violation = "node " + i + " does not vote without need: " + describe(state);
+            } else if (state[node(i) + QUARANTINED] == 0 && state[node(i) + REST] > 0
+                    && state[node(i) + IS_STEP_UNSEEN] == 0) {
+                return "a node votes although a lease rests on it";
+            } else if (!isNeeded && state[node(i) + QUARANTINED] > WAIT) {
+                return "a node does not vote without need";
             }
         }
-    }
-
-    /** Adds a state to the open ones unless it was visited. */
-    private void visit(byte[] state) {
-        check(state);
-        if (part == Part.HOLDER && state[head + PHASE] == ENDED) {
-            return;
-        }
-        long[] columns = new long[nodes];
-        for (int i = 0; i < nodes; i++) {
-            columns[i] = pack(state, at(i, 0), COLUMN_BITS);
-        }
-        Arrays.sort(columns);
-        long first = 1;
-        long second = pack(state, head, HEAD_BITS);
-        for (int i = 0; i < nodes; i++) {
-            if (i < 3) {
-                first = first << COLUMN_LENGTH | columns[i];
-            } else {
-                second = second << COLUMN_LENGTH | columns[i];
-            }
-        }
-        if (visited.add(first, second)) {
-            if (openLength == open.length) {
-                open = Arrays.copyOf(open, 2 * openLength);
-            }
-            open[openLength++] = first;
-            open[openLength++] = second;
-        }
-    }
-
-    private static long pack(byte[] state, int from, int[] bits) {
-        long packed = 0;
-        for (int k = 0; k < bits.length; k++) {
-            assert state[from + k] >= 0 && state[from + k] < 1 << bits[k] : from + " + " + k + ": " + state[from + k];
-            packed = packed << bits[k] | state[from + k];
-        }
-        return packed;
-    }
-
-    private void unpack(long first, long second, byte[] state) {
-        long firsts = first;
-        long seconds = second;
-        for (int i = nodes - 1; i >= 0; i--) {
-            if (i < 3) {
-                unpack(firsts, state, at(i, 0), COLUMN_BITS);
-                firsts >>>= COLUMN_LENGTH;
-            } else {
-                unpack(seconds, state, at(i, 0), COLUMN_BITS);
-                seconds >>>= COLUMN_LENGTH;
-            }
-        }
-        assert seconds >>> HEAD_LENGTH == 0;
-        unpack(seconds, state, head, HEAD_BITS);
-    }
-
-    private static void unpack(long packed, byte[] state, int from, int[] bits) {
-        long left = packed;
-        for (int k = bits.length - 1; k >= 0; k--) {
-            state[from + k] = (byte) (left & (1 << bits[k]) - 1);
-            left >>>= bits[k];
-        }
-    }
-
-    private String describe(byte[] state) {
-        StringBuilder text = new StringBuilder();
-        for (int i = 0; i < nodes; i++) {
-            byte[] part = Arrays.copyOfRange(state, at(i, 0), at(i + 1, 0));
-            text.append("node ").append(Arrays.toString(part)).append(", ");
-        }
-        return text + "rest " + Arrays.toString(Arrays.copyOfRange(state, head, head + HEAD));
+        return null;
     }
 }

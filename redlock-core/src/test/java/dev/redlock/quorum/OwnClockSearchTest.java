@@ -1,12 +1,10 @@
 package dev.redlock.quorum;
 
-import static org.junit.jupiter.api.Assertions.assertEquals;
-import static org.junit.jupiter.api.Assertions.assertNotNull;
-import static org.junit.jupiter.api.Assertions.assertNull;
-import static org.junit.jupiter.api.Assertions.assertTrue;
+import static dev.redlock.search.SearchAssert.assertFound;
 
 import dev.redlock.quorum.OwnClockSearch.Part;
 import dev.redlock.quorum.OwnClockSearch.Rule;
+import dev.redlock.search.SearchAssert;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -15,14 +13,9 @@ import org.junit.jupiter.params.provider.CsvSource;
 /** The proof of the rule for a clock of the client that stood still: a search through all states of a small model. */
 class OwnClockSearchTest {
 
-    /** The number of states is part of the proof: a change of the model shows in it. */
     private static void assertClean(Part part, int nodes, int amountMax, long stateCount) {
-        OwnClockSearch search = new OwnClockSearch(Rule.PRODUCT, part, nodes, amountMax);
-        long startNs = System.nanoTime();
-        assertNull(search.run());
-        System.out.println("own clock search, " + part + ", " + nodes + " nodes, amounts to " + amountMax + ": "
-                + search.stateCount() + " states, no violation, " + (System.nanoTime() - startNs) / 1_000_000 + " ms");
-        assertEquals(stateCount, search.stateCount(), "states");
+        SearchAssert.assertClean(part + ", " + nodes + " nodes, amounts to " + amountMax,
+                new OwnClockSearch(Rule.PRODUCT, part, nodes, amountMax), stateCount);
     }
 
     @ParameterizedTest
@@ -48,17 +41,15 @@ class OwnClockSearchTest {
         "EARLIER_QUARANTINE_FORGOTTEN, NEWCOMER_AND_HOLDER_CUT_OFF", "LEASES_KEPT, HOLDER", "SHORTENED_ONCE, HOLDER",
         "IN_FLIGHT_KEPT, HOLDER"})
     void findsTheErrorOfEachSimplerRule(Rule rule, Part part) {
-        String violation = new OwnClockSearch(rule, part, 3, 1).run();
-        assertNotNull(violation);
-        assertTrue(violation.contains("lease"), violation);
+        assertFound(rule, new OwnClockSearch(rule, part, 3, 1), "lease");
     }
 
     /** It has no error, but it costs the locks of a whole ttl. */
     @Test
     void findsTheQuarantineWithoutNeed() {
-        String violation = new OwnClockSearch(Rule.EVERY_NODE_JUMPED, Part.NEWCOMER, 3, 1).run();
-        assertTrue(violation.contains("without need"), violation);
-        assertTrue(new OwnClockSearch(Rule.PRODUCT, Part.NEWCOMER, 1, 1).run().contains("without need"),
-                "a client with one node cannot tell");
+        Rule rule = Rule.EVERY_NODE_JUMPED;
+        assertFound(rule, new OwnClockSearch(rule, Part.NEWCOMER, 3, 1), "without need");
+        // A client with one node cannot tell.
+        assertFound(Rule.PRODUCT, new OwnClockSearch(Rule.PRODUCT, Part.NEWCOMER, 1, 1), "without need");
     }
 }

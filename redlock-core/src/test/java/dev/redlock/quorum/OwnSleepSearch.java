@@ -1,7 +1,6 @@
 package dev.redlock.quorum;
 
-import java.util.ArrayDeque;
-import java.util.Arrays;
+import dev.redlock.search.StateSearch;
 
 /**
  * Visits every state of the rule for a client with one node, whose system counts for how long the machine was
@@ -18,7 +17,7 @@ import java.util.Arrays;
  *
  * <p>Reductions: clocks do not drift, and the count of suspends is exact; tolerances cover both.
  */
-final class OwnSleepSearch {
+final class OwnSleepSearch extends StateSearch {
 
     private static final int TTL = 4;
     private static final int QUARANTINE = TTL;
@@ -68,32 +67,24 @@ final class OwnSleepSearch {
     /** A suspend fell between the two reads of a sample, or before the sample that confirms. */
     private static final int IS_SPLIT = 10;
     private static final int LENGTH = 11;
+    private static final int BITS = 3;
 
     private final Rule rule;
-    private final PackedStates visited = new PackedStates();
-    private final ArrayDeque<byte[]> open = new ArrayDeque<>();
-    private String violation;
 
     OwnSleepSearch(Rule rule) {
+        super(bits(new int[0], LENGTH, BITS), 0);
         this.rule = rule;
     }
 
-    /** Runs until every state is visited or a violation is found; returns the violation or null. */
-    String run() {
+    @Override
+    protected void start() {
         byte[] start = new byte[LENGTH];
         start[REPLY] = NONE;
         visit(start);
-        while (violation == null && !open.isEmpty()) {
-            expand(open.poll());
-        }
-        return violation;
     }
 
-    long stateCount() {
-        return visited.size();
-    }
-
-    private void expand(byte[] state) {
+    @Override
+    protected void expand(byte[] state) {
         tick(state, false);
         if (state[SLEPT_IN_ALL] < AMOUNT_MAX) {
             tick(state, true);
@@ -163,26 +154,17 @@ final class OwnSleepSearch {
         next[QUARANTINED] = (byte) Math.max(earlier, WAIT);
     }
 
-    private void check(byte[] state) {
+    @Override
+    protected String violationOf(byte[] state) {
         boolean isNeedChecked = rule == Rule.PRODUCT || rule == Rule.EVERY_JUMP_IS_THE_NODES;
         boolean isQuiet = isNeedChecked && state[STEPPED_IN_ALL] == 0 && state[IS_SPLIT] == 0
                 && state[IS_CONFIRMING] == 0;
         if (state[QUARANTINED] == 0 && state[REST] > 0 && state[STEP] == 0) {
-            violation = "the node votes although a lease rests on it: " + Arrays.toString(state);
-        } else if (isQuiet && state[QUARANTINED] > WAIT && state[MOVED] == 0 && state[REPLY] == NONE) {
-            violation = "the node does not vote without need: " + Arrays.toString(state);
+            return "the node votes although a lease rests on it";
         }
-    }
-
-    private void visit(byte[] state) {
-        check(state);
-        long packed = 1;
-        for (byte part : state) {
-            assert part >= 0 && part < 8;
-            packed = packed << 3 | part;
+        if (isQuiet && state[QUARANTINED] > WAIT && state[MOVED] == 0 && state[REPLY] == NONE) {
+            return "the node does not vote without need";
         }
-        if (visited.add(packed, 0)) {
-            open.add(state);
-        }
+        return null;
     }
 }

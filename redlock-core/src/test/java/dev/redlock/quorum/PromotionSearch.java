@@ -1,5 +1,6 @@
 package dev.redlock.quorum;
 
+import dev.redlock.search.StateSearch;
 import java.util.Arrays;
 
 /**
@@ -30,7 +31,7 @@ import java.util.Arrays;
  *
  * <p>Times are relative to the present, in whole units, so an endless run has a finite number of states.
  */
-final class PromotionSearch {
+final class PromotionSearch extends StateSearch {
 
     /** When a primary gives no vote, and when a lease outlives the failover. */
     enum Rule {
@@ -63,8 +64,8 @@ final class PromotionSearch {
         /** Wrong: a client that finds the same server restarted does not wait. */
         NO_WAIT_AFTER_RESTART;
 
-        private int silence(int client) {
-            return switch (this) {
+        private byte silence(int client) {
+            return (byte) switch (this) {
                 case SHORTER_MAX_TTL -> client == 0 ? SILENCE : 1 + SERVED_MAX;
                 case NO_SILENCE -> 0;
                 case WITHOUT_SERVICE -> TTL;
@@ -72,12 +73,12 @@ final class PromotionSearch {
             };
         }
 
-        private int silenceAtFirstContact(int client) {
+        private byte silenceAtFirstContact(int client) {
             return this == NOT_AT_FIRST_CONTACT ? 0 : silence(client);
         }
 
-        private int silenceOfRestart() {
-            return this == NO_WAIT_AFTER_RESTART ? 0 : TTL;
+        private byte silenceOfRestart() {
+            return (byte) (this == NO_WAIT_AFTER_RESTART ? 0 : TTL);
         }
     }
 
@@ -130,64 +131,32 @@ final class PromotionSearch {
 
     private final Rule rule;
     private final Evidence evidence;
-    private final PackedStates visited = new PackedStates();
-    private long[] open = new long[1 << 12];
-    private int openLength;
-    private String violation;
 
     PromotionSearch(Rule rule, Evidence evidence) {
+        super(bits(new int[0], LENGTH, BITS), 0);
         this.rule = rule;
         this.evidence = evidence;
     }
 
-    /** Returns a state with two holders, or null. */
-    String run() {
-        int[] start = new int[LENGTH];
+    @Override
+    protected void start() {
+        byte[] start = new byte[LENGTH];
         start[ATTACHED] = 1;
         start[SINCE] = SILENCE;
         if (evidence == Evidence.MARKS_ONLY) {
             Arrays.fill(start, MARKS, MARKS + SERVERS, markOf(0));
         }
         visit(start);
-        while (openLength > 0 && violation == null) {
-            expand(unpack(open[--openLength]));
-        }
-        return violation;
     }
 
-    long stateCount() {
-        return visited.size();
-    }
-
-    private void visit(int[] state) {
-        long packed = 1;
-        for (int part : state) {
-            packed = packed << BITS | part;
-        }
-        if (!visited.add(packed, 0)) {
-            return;
-        }
-        if (openLength == open.length) {
-            open = Arrays.copyOf(open, 2 * openLength);
-        }
-        open[openLength++] = packed;
+    @Override
+    protected String violationOf(byte[] state) {
         boolean isUnseen = state[UNCLAIMED] == UNSEEN || state[UNCLAIMED + 1] == UNSEEN;
-        if (state[LEASES] > 0 && state[LEASES + 1] > 0 && !isUnseen) {
-            violation = Arrays.toString(state);
-        }
+        return state[LEASES] > 0 && state[LEASES + 1] > 0 && !isUnseen ? "two holders" : null;
     }
 
-    private static int[] unpack(long packed) {
-        int[] state = new int[LENGTH];
-        long rest = packed;
-        for (int i = LENGTH - 1; i >= 0; i--) {
-            state[i] = (int) (rest & (1 << BITS) - 1);
-            rest >>>= BITS;
-        }
-        return state;
-    }
-
-    private void expand(int[] state) {
+    @Override
+    protected void expand(byte[] state) {
         tick(state);
         expandServers(state);
         for (int client = 0; client < CLIENTS; client++) {
@@ -215,26 +184,26 @@ final class PromotionSearch {
 
     // ---- servers ----------------------------------------------------------------------------------------------------
 
-    private void tick(int[] before) {
-        int[] state = before.clone();
+    private void tick(byte[] before) {
+        byte[] state = before.clone();
         for (int i = 0; i < SERVERS; i++) {
-            state[KEYS + i] = leftOf(state[KEYS + i]) > 1 ? state[KEYS + i] - 1 : 0;
+            state[KEYS + i] = (byte) (leftOf(state[KEYS + i]) > 1 ? state[KEYS + i] - 1 : 0);
         }
         for (int i = 0; i < CLIENTS; i++) {
             if (state[LEASES + i] == 1) {
                 state[ENDED + i] = 1;
             }
-            state[LEASES + i] = Math.max(0, state[LEASES + i] - 1);
-            state[SILENCES + i] = Math.max(0, state[SILENCES + i] - 1);
+            decrement(state, LEASES + i);
+            decrement(state, SILENCES + i);
             endUnclaimed(state, i);
         }
-        state[SERVED] = Math.max(0, state[SERVED] - 1);
-        state[SINCE] = Math.min(SILENCE, state[SINCE] + 1);
+        decrement(state, SERVED);
+        state[SINCE] = (byte) Math.min(SILENCE, state[SINCE] + 1);
         visit(state);
     }
 
     /** A lease that was not reclaimed ends with the silence, or has ended before. */
-    private static void endUnclaimed(int[] state, int client) {
+    private static void endUnclaimed(byte[] state, int client) {
         if (state[SILENCES + client] == 0 && state[UNCLAIMED + client] == 1) {
             state[LEASES + client] = 0;
         }
@@ -243,7 +212,7 @@ final class PromotionSearch {
         }
     }
 
-    private void expandServers(int[] before) {
+    private void expandServers(byte[] before) {
         int primary = serverOfReign(before[REIGN]);
         jump(before.clone(), primary);
         // The restart guard does not cover the time that a predecessor serves.
@@ -254,7 +223,7 @@ final class PromotionSearch {
         if (before[ATTACHED] == 1) {
             copy(before.clone(), primary);
             if (before[REIGN] + 1 < REIGNS && before[UNCLAIMED] != UNSEEN && before[UNCLAIMED + 1] != UNSEEN) {
-                int[] promoted = before.clone();
+                byte[] promoted = before.clone();
                 promoted[REIGN]++;
                 promoted[SERVED] = SERVED_MAX;
                 promoted[ATTACHED] = 0;
@@ -264,19 +233,19 @@ final class PromotionSearch {
                 visit(promoted);
             }
         } else {
-            int[] demoted = before.clone();
+            byte[] demoted = before.clone();
             demoted[SERVED] = 0;
             demoted[ATTACHED] = 1;
             copy(demoted, primary);
         }
         if (before[SINCE] == SILENCE || evidence == Evidence.FORGOTTEN_EARLY) {
-            int[] forgotten = before.clone();
+            byte[] forgotten = before.clone();
             forgotten[FORGOTTEN] = 1;
             visit(forgotten);
         }
     }
 
-    private void jump(int[] state, int primary) {
+    private void jump(byte[] state, int primary) {
         state[KEYS + primary] = 0;
         for (int client = 0; client < CLIENTS; client++) {
             boolean isCounted = state[VIEWS + client] - 1 == state[REIGN] && state[UNCLAIMED + client] == 0;
@@ -289,9 +258,9 @@ final class PromotionSearch {
     }
 
     /** The client reads the clock, and sees that it has jumped. */
-    private void see(int[] before, int client) {
+    private void see(byte[] before, int client) {
         if (before[UNCLAIMED + client] == UNSEEN) {
-            int[] state = before.clone();
+            byte[] state = before.clone();
             state[LEASES + client] = 0;
             state[UNCLAIMED + client] = 0;
             visit(state);
@@ -299,7 +268,7 @@ final class PromotionSearch {
     }
 
     /** The new process takes the place of the other server, with what that one has or with nothing. */
-    private void restart(int[] state, int server, boolean isEmpty) {
+    private void restart(byte[] state, int server, boolean isEmpty) {
         state[REIGN]++;
         state[ATTACHED] = 0;
         state[SINCE] = 0;
@@ -312,7 +281,7 @@ final class PromotionSearch {
         visit(state);
     }
 
-    private void copy(int[] state, int primary) {
+    private void copy(byte[] state, int primary) {
         state[KEYS + 1 - primary] = state[KEYS + primary];
         state[MARKS + 1 - primary] = state[MARKS + primary];
         visit(state);
@@ -320,24 +289,24 @@ final class PromotionSearch {
 
     // ---- what a client knows ----------------------------------------------------------------------------------------
 
-    private void start(int[] before, int client, int reign) {
-        int[] state = before.clone();
-        state[VIEWS + client] = 1 + reign;
+    private void start(byte[] before, int client, int reign) {
+        byte[] state = before.clone();
+        state[VIEWS + client] = (byte) (1 + reign);
         state[SILENCES + client] = isReignKnown(state, client) ? 0 : rule.silenceAtFirstContact(client);
         if (isRestarted(state, client) && state[MARKS + serverOfReign(reign)] != markOf(reign)) {
             // It reads the uptime.
-            state[SILENCES + client] = Math.max(0, rule.silenceOfRestart() - state[SINCE]);
+            state[SILENCES + client] = (byte) Math.max(0, rule.silenceOfRestart() - state[SINCE]);
         }
         visit(state);
     }
 
     /** Whether a client sees a process that has restarted. */
-    private static boolean isRestarted(int[] state, int client) {
+    private static boolean isRestarted(byte[] state, int client) {
         return state[RESTARTED] == 1 && state[VIEWS + client] - 1 == state[REIGN];
     }
 
     /** Whether a client that starts may take the reign for one that needs no silence. */
-    private boolean isReignKnown(int[] state, int client) {
+    private boolean isReignKnown(byte[] state, int client) {
         int reign = state[VIEWS + client] - 1;
         int mark = state[MARKS + serverOfReign(reign)];
         if (mark == markOf(reign)) {
@@ -350,8 +319,8 @@ final class PromotionSearch {
     }
 
     /** The process of the client ends, and with it what it holds. */
-    private void replace(int[] before, int client) {
-        int[] state = before.clone();
+    private void replace(byte[] before, int client) {
+        byte[] state = before.clone();
         state[VIEWS + client] = 0;
         state[SILENCES + client] = 0;
         state[LEASES + client] = 0;
@@ -364,34 +333,34 @@ final class PromotionSearch {
      * The lease of the client stays valid: no other client gets the lock before it ends. It ends with the clock of a
      * machine that shows now that it has jumped.
      */
-    private void notice(int[] before, int client, int reign) {
-        int[] state = before.clone();
+    private void notice(byte[] before, int client, int reign) {
+        byte[] state = before.clone();
         if (state[UNCLAIMED + client] == UNSEEN && rule != Rule.JUMP_BEFORE_RESTART_IGNORED) {
             state[LEASES + client] = 0;
         }
-        state[VIEWS + client] = 1 + reign;
+        state[VIEWS + client] = (byte) (1 + reign);
         state[SILENCES + client] = isRestarted(state, client) ? rule.silenceOfRestart() : rule.silence(client);
-        state[UNCLAIMED + client] = state[LEASES + client] > 0 ? 1 : 0;
+        state[UNCLAIMED + client] = (byte) (state[LEASES + client] > 0 ? 1 : 0);
         endUnclaimed(state, client);
         visit(state);
     }
 
     // ---- commands ---------------------------------------------------------------------------------------------------
 
-    private void expandClient(int[] state, int client, int server) {
+    private void expandClient(byte[] state, int client, int server) {
         int reign = state[VIEWS + client] - 1;
         boolean isSilent = state[SILENCES + client] > 0;
         if (isSilent) {
             int mark = state[MARKS + server];
             if (mark == markOf(reign) || rule == Rule.ANY_MARK_ADMITS && mark != 0) {
-                int[] admitted = state.clone();
+                byte[] admitted = state.clone();
                 admitted[SILENCES + client] = 0;
                 endUnclaimed(admitted, client);
                 visit(admitted);
             }
         }
         if (!isSilent || rule == Rule.MARK_WRITTEN_IN_SILENCE) {
-            int[] marked = state.clone();
+            byte[] marked = state.clone();
             marked[MARKS + server] = markOf(reign);
             visit(marked);
         }
@@ -403,9 +372,9 @@ final class PromotionSearch {
         release(state, client, server);
     }
 
-    private void hold(int[] before, int client, int server) {
-        int[] state = before.clone();
-        state[KEYS + server] = 1 + client * TTL + TTL - 1;
+    private void hold(byte[] before, int client, int server) {
+        byte[] state = before.clone();
+        state[KEYS + server] = (byte) (1 + client * TTL + TTL - 1);
         state[LEASES + client] = TTL;
         state[ENDED + client] = 0;
         state[UNCLAIMED + client] = 0;
@@ -413,7 +382,7 @@ final class PromotionSearch {
     }
 
     /** An extension. In the silence, it sets the key that the new process may lack, and counts. */
-    private void renew(int[] state, int client, int server, boolean isSilent) {
+    private void renew(byte[] state, int client, int server, boolean isSilent) {
         boolean isOwn = isKeyOf(state[KEYS + server], client);
         if (!isSilent || state[UNCLAIMED + client] != 1 && state[LEASES + client] > 0) {
             if (isOwn && state[LEASES + client] > 0) {
@@ -431,21 +400,21 @@ final class PromotionSearch {
         }
     }
 
-    private void release(int[] before, int client, int server) {
+    private void release(byte[] before, int client, int server) {
         if (before[LEASES + client] == 0) {
             return;
         }
-        int[] lost = before.clone();
+        byte[] lost = before.clone();
         lost[LEASES + client] = 0;
         lost[UNCLAIMED + client] = 0;
         visit(lost);
-        int[] released = lost.clone();
+        byte[] released = lost.clone();
         released[KEYS + server] = isKeyOf(released[KEYS + server], client) ? 0 : released[KEYS + server];
         visit(released);
     }
 
     /** The server that executes a client's commands; -1 if none does. */
-    private static int serverOf(int[] state, int client) {
+    private static int serverOf(byte[] state, int client) {
         int reign = state[VIEWS + client] - 1;
         boolean isServing = reign == state[REIGN] || reign == state[REIGN] - 1 && state[SERVED] > 0;
         return isServing ? serverOfReign(reign) : -1;
@@ -455,8 +424,8 @@ final class PromotionSearch {
         return reign % SERVERS;
     }
 
-    private int markOf(int reign) {
-        return 1 + (rule == Rule.MARK_OF_PROCESS ? serverOfReign(reign) : reign);
+    private byte markOf(int reign) {
+        return (byte) (1 + (rule == Rule.MARK_OF_PROCESS ? serverOfReign(reign) : reign));
     }
 
     private static int leftOf(int key) {

@@ -1,8 +1,7 @@
 package dev.redlock.quorum;
 
-import static org.junit.jupiter.api.Assertions.assertEquals;
-import static org.junit.jupiter.api.Assertions.assertNotNull;
-import static org.junit.jupiter.api.Assertions.assertNull;
+import static dev.redlock.search.SearchAssert.assertClean;
+import static dev.redlock.search.SearchAssert.assertFound;
 
 import dev.redlock.quorum.PromotionSearch.Evidence;
 import dev.redlock.quorum.PromotionSearch.Rule;
@@ -16,28 +15,23 @@ class PromotionSearchTest {
     /** Also if leases outlive the promotion. */
     @Test
     void aPromotedServerThatIsSilentDoesNotAllowASecondHolder() {
-        PromotionSearch search = new PromotionSearch(Rule.PRODUCT, Evidence.REMEMBERED);
-        assertNull(search.run());
-        // The number of states is part of the proof: a change of the model shows in it.
-        assertEquals(517_023, search.stateCount(), "states");
+        assertClean("promotions are shown", new PromotionSearch(Rule.PRODUCT, Evidence.REMEMBERED), 517_023);
     }
 
     @Test
     void aCopiedMarkShowsAPromotionThatTheServerDoesNot() {
-        PromotionSearch search = new PromotionSearch(Rule.PRODUCT, Evidence.MARKS_ONLY);
-        assertNull(search.run());
-        assertEquals(142_979, search.stateCount(), "states");
-        assertNotNull(new PromotionSearch(Rule.OTHER_MARK_IGNORED, Evidence.MARKS_ONLY).run());
+        assertClean("marks only", new PromotionSearch(Rule.PRODUCT, Evidence.MARKS_ONLY), 142_979);
+        assertFound(Rule.OTHER_MARK_IGNORED, new PromotionSearch(Rule.OTHER_MARK_IGNORED, Evidence.MARKS_ONLY));
     }
 
     @Test
     void aPromotionThatIsForgottenTooEarlyAllowsASecondHolder() {
-        assertNotNull(new PromotionSearch(Rule.PRODUCT, Evidence.FORGOTTEN_EARLY).run());
+        assertFound(Evidence.FORGOTTEN_EARLY, new PromotionSearch(Rule.PRODUCT, Evidence.FORGOTTEN_EARLY));
     }
 
     @ParameterizedTest
     @EnumSource(value = Rule.class, names = {"PRODUCT", "OTHER_MARK_IGNORED"}, mode = EnumSource.Mode.EXCLUDE)
     void findsTheErrorOfEachSimplerRule(Rule rule) {
-        assertNotNull(new PromotionSearch(rule, Evidence.REMEMBERED).run());
+        assertFound(rule, new PromotionSearch(rule, Evidence.REMEMBERED));
     }
 }

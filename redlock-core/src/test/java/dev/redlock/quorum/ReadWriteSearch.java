@@ -1,5 +1,6 @@
 package dev.redlock.quorum;
 
+import dev.redlock.search.StateSearch;
 import java.util.Arrays;
 
 /**
@@ -19,7 +20,7 @@ import java.util.Arrays;
  * late extension stays late after its execution. To keep the number of states low, some clients do not extend, and only
  * some crash.
  */
-final class ReadWriteSearch extends LockSearch {
+final class ReadWriteSearch extends StateSearch {
 
     /** A client of the search. */
     enum Client {
@@ -34,6 +35,8 @@ final class ReadWriteSearch extends LockSearch {
         }
     }
 
+    private static final int NODES = 3;
+    private static final int QUORUM = 2;
     private static final byte TTL = 2;
 
     /** What a node does with commands, and which replies count. */
@@ -85,20 +88,10 @@ final class ReadWriteSearch extends LockSearch {
 
     /** A search with restarts of nodes, or without. */
     ReadWriteSearch(Rule rule, boolean isRestarting, Client... clients) {
-        super(repeated(0, CLIENT_BITS, clients.length), repeated(1, CELL_BITS, clients.length));
+        super(bits(new int[0], clients.length, CLIENT_BITS), NODES, bits(new int[]{2}, clients.length, CELL_BITS));
         this.rule = rule;
         this.isRestarting = isRestarting;
         this.clients = clients;
-    }
-
-    /** The bits of the quarantine if there is one, then those of each client. */
-    private static int[] repeated(int quarantines, int[] bits, int count) {
-        int[] all = new int[quarantines + count * bits.length];
-        Arrays.fill(all, 0, quarantines, 2);
-        for (int c = 0; c < count; c++) {
-            System.arraycopy(bits, 0, all, quarantines + c * bits.length, bits.length);
-        }
-        return all;
     }
 
     private int cell(int i, int c) {
@@ -114,7 +107,7 @@ final class ReadWriteSearch extends LockSearch {
     }
 
     @Override
-    void expand(byte[] state) {
+    protected void expand(byte[] state) {
         tick(state.clone());
         for (int c = 0; c < clients.length; c++) {
             if (state[client(c) + PHASE] != DEAD) {
@@ -132,7 +125,7 @@ final class ReadWriteSearch extends LockSearch {
     }
 
     @Override
-    String violationOf(byte[] state) {
+    protected String violationOf(byte[] state) {
         for (int c = 0; c < clients.length; c++) {
             for (int other = 0; other < c; other++) {
                 if (isWriter(c) && state[client(c) + VALID] > 0 && state[client(other) + VALID] > 0) {
@@ -227,7 +220,7 @@ final class ReadWriteSearch extends LockSearch {
             next[cell(i, c) + IS_BEHIND] = 0;
         }
         if (behindCount >= QUORUM) {
-            violate("a reader overtakes a writer", next);
+            violate("a reader overtakes a writer");
         }
         endRound(next, c);
         next[client + PHASE] = HELD;
@@ -274,10 +267,6 @@ final class ReadWriteSearch extends LockSearch {
         }
         clearBehind(next);
         visit(next);
-    }
-
-    private static void decrement(byte[] next, int place) {
-        next[place] = (byte) Math.max(0, next[place] - 1);
     }
 
     private void restart(byte[] next, int i) {
@@ -377,7 +366,7 @@ final class ReadWriteSearch extends LockSearch {
 
     /** A lease whose validity has ended is over. */
     @Override
-    void reduce(byte[] state) {
+    protected void reduce(byte[] state) {
         for (int c = 0; c < clients.length; c++) {
             boolean isOver = state[client(c) + PHASE] == HELD && state[client(c) + VALID] == 0
                     || state[client(c) + PHASE] == ACQUIRING && state[client(c) + ROUND] == 0;

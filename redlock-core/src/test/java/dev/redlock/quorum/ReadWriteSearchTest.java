@@ -1,12 +1,8 @@
 package dev.redlock.quorum;
 
-import static org.junit.jupiter.api.Assertions.assertEquals;
-import static org.junit.jupiter.api.Assertions.assertNotNull;
-import static org.junit.jupiter.api.Assertions.assertNull;
-import static org.junit.jupiter.api.Assertions.assertTrue;
-
 import dev.redlock.quorum.ReadWriteSearch.Client;
 import dev.redlock.quorum.ReadWriteSearch.Rule;
+import dev.redlock.search.SearchAssert;
 import java.util.Arrays;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
@@ -14,15 +10,9 @@ import org.junit.jupiter.api.Test;
 /** The proof of the rules of read-write locks: a search through all states of a small model. */
 class ReadWriteSearchTest {
 
-    /** The number of states is part of the proof: a change of the model shows in it. */
     private static void assertClean(long stateCount, boolean isRestarting, Client... clients) {
-        ReadWriteSearch search = new ReadWriteSearch(Rule.PRODUCT, isRestarting, clients);
-        long startNs = System.nanoTime();
-        assertNull(search.run());
-        System.out.println("read-write search, " + Arrays.toString(clients) + (isRestarting ? ", restarts" : "")
-                + ": " + search.stateCount() + " states, no violation, " + (System.nanoTime() - startNs) / 1_000_000
-                + " ms");
-        assertEquals(stateCount, search.stateCount(), "states");
+        SearchAssert.assertClean(Arrays.toString(clients) + (isRestarting ? ", restarts" : ""),
+                new ReadWriteSearch(Rule.PRODUCT, isRestarting, clients), stateCount);
     }
 
     @Test
@@ -50,10 +40,8 @@ class ReadWriteSearchTest {
     }
 
     private static void assertFound(String violation, Rule rule) {
-        String found = new ReadWriteSearch(rule, false, Client.READER_THAT_CRASHES, Client.READER,
-                Client.WRITER_WITHOUT_EXTENSION).run();
-        assertNotNull(found, "nothing was found");
-        assertTrue(found.startsWith(violation), found);
+        SearchAssert.assertFound(rule, new ReadWriteSearch(rule, false, Client.READER_THAT_CRASHES, Client.READER,
+                Client.WRITER_WITHOUT_EXTENSION), violation);
     }
 
     @Test

@@ -1,8 +1,10 @@
 package dev.redlock.quorum;
 
-import java.util.ArrayList;
+import dev.redlock.search.StateSearch;
 import java.util.Arrays;
 import java.util.List;
+import java.util.stream.Collectors;
+import java.util.stream.IntStream;
 
 /**
  * Visits every state that some clients of a semaphore can reach, and checks in each that they hold no more permits than
@@ -21,7 +23,7 @@ import java.util.List;
  * <p>Nodes are interchangeable, and so are clients with the same number of permits and the permits of equal semaphores:
  * states that differ in their order alone are one state.
  */
-final class SemaphoreSearch {
+final class SemaphoreSearch extends StateSearch {
 
     /** What a permit is. */
     enum Rule {
@@ -33,12 +35,14 @@ final class SemaphoreSearch {
         PERMITS_NAMED_BY_COUNT
     }
 
-    // The phase of a client.
+    // The head: the phase and the permit of each client.
     private static final byte IDLE = 0;
     private static final byte TRYING = 1;
     private static final byte HELD = 2;
 
-    // What a node has of a client.
+    // A node's part of the state: whether it is silent, then what it has of each client.
+    private static final int IS_SILENT = 0;
+    private static final int NODE_HEAD = 1;
     private static final byte NOTHING = 0;
     /** It has no key, and the attempt does not ask it any more. */
     private static final byte OVER = 1;
@@ -61,43 +65,8 @@ final class SemaphoreSearch {
     private final boolean isRestarting;
     /** All clients count with the same number of permits. */
     private final boolean isOneKind;
-    private final List<int[]> orders = new ArrayList<>();
-    private final PackedStates visited = new PackedStates();
-    private long[] open = new long[1 << 16];
-    private int openLength;
-    private String violation;
-
-    /**
-     * A state, unpacked: of each client its phase and permit, of each node whether it is silent and what it has of each
-     * client.
-     */
-    private final class State {
-        final byte[] phase = new byte[clients];
-        final byte[] permit = new byte[clients];
-        final boolean[] isSilent = new boolean[nodes];
-        final byte[][] status = new byte[nodes][clients];
-
-        State copy() {
-            State copy = new State();
-            System.arraycopy(phase, 0, copy.phase, 0, clients);
-            System.arraycopy(permit, 0, copy.permit, 0, clients);
-            System.arraycopy(isSilent, 0, copy.isSilent, 0, nodes);
-            for (int i = 0; i < nodes; i++) {
-                System.arraycopy(status[i], 0, copy.status[i], 0, clients);
-            }
-            return copy;
-        }
-
-        boolean hasKey(int i, int c) {
-            return status[i][c] == UNCOUNTED || status[i][c] == COUNTED && !isSilent[i];
-        }
-
-        @Override
-        public String toString() {
-            return "phases " + Arrays.toString(phase) + ", permits " + Arrays.toString(permit) + ", nodes "
-                    + Arrays.deepToString(status);
-        }
-    }
+    /** Where numbers come from in each other order of the clients that keeps their numbers of permits. */
+    private final List<int[]> exchanges;
 
     /**
      * A search.
@@ -105,6 +74,8 @@ final class SemaphoreSearch {
      * @param permits of each client, the permits that it counts with
      */
     SemaphoreSearch(Rule rule, int nodes, boolean isRestarting, int... permits) {
+        super(bits(new int[0], permits.length, PHASE_BITS, PERMIT_BITS), nodes,
+                bits(new int[]{1}, permits.length, STATUS_BITS));
         this.rule = rule;
         this.nodes = nodes;
         this.quorum = nodes / 2 + 1;
@@ -113,73 +84,68 @@ final class SemaphoreSearch {
         this.permitsMax = Arrays.stream(permits).max().getAsInt();
         this.isRestarting = isRestarting;
         this.isOneKind = Arrays.stream(permits).allMatch(count -> count == permitsMax);
-        addOrders(new int[clients], 0);
-        assert clients * (PHASE_BITS + PERMIT_BITS) + nodes * nodeBits() < Long.SIZE : "a state fits into a long";
+        this.exchanges = orders(clients).stream()
+                .skip(1)
+                .filter(order -> Arrays.equals(permits, Arrays.stream(order).map(c -> permits[c]).toArray()))
+                .map(this::places)
+                .collect(Collectors.toList());
     }
 
-    private int nodeBits() {
-        return 1 + clients * STATUS_BITS;
-    }
-
-    /** Adds every order of the clients in which each stands at the place of one with the same number of permits. */
-    private void addOrders(int[] order, int length) {
-        if (length == clients) {
-            orders.add(order.clone());
-            return;
-        }
+    private int[] places(int[] order) {
+        int[] places = IntStream.range(0, length()).toArray();
         for (int c = 0; c < clients; c++) {
-            int candidate = c;
-            boolean isUsed = Arrays.stream(order, 0, length).anyMatch(other -> other == candidate);
-            if (!isUsed && permits[c] == permits[length]) {
-                order[length] = c;
-                addOrders(order, length + 1);
+            places[phase(c)] = phase(order[c]);
+            places[permit(c)] = permit(order[c]);
+            for (int i = 0; i < nodes; i++) {
+                places[status(i, c)] = status(i, order[c]);
             }
         }
+        return places;
     }
 
-    /** Runs until every state is visited or a violation is found; returns the violation or null. */
-    String run() {
-        visit(new State());
-        while (violation == null && openLength > 0) {
-            expand(unpacked(open[--openLength]));
-        }
-        return violation;
+    private static int phase(int c) {
+        return 2 * c;
     }
 
-    long stateCount() {
-        return visited.size();
+    private static int permit(int c) {
+        return phase(c) + 1;
     }
 
-    private void visit(State state) {
+    private int status(int i, int c) {
+        return node(i) + NODE_HEAD + c;
+    }
+
+    private boolean isSilent(byte[] state, int i) {
+        return state[node(i) + IS_SILENT] == 1;
+    }
+
+    private boolean hasKey(byte[] state, int i, int c) {
+        return state[status(i, c)] == UNCOUNTED || state[status(i, c)] == COUNTED && !isSilent(state, i);
+    }
+
+    @Override
+    protected String violationOf(byte[] state) {
         int held = 0;
         for (int c = 0; c < clients; c++) {
-            held += state.phase[c] == HELD ? 1 : 0;
+            held += state[phase(c)] == HELD ? 1 : 0;
         }
-        if (held > permitsMax) {
-            violation = held + " permits are held of " + permitsMax + ": " + state;
-        }
-        long packed = leastOf(state);
-        if (visited.add(packed | Long.MIN_VALUE, 0)) {
-            if (openLength == open.length) {
-                open = Arrays.copyOf(open, 2 * openLength);
-            }
-            open[openLength++] = packed;
-        }
+        return held > permitsMax ? held + " permits are held of " + permitsMax : null;
     }
 
     // ---- events of a client -----------------------------------------------------------------------------------------
 
-    private void expand(State state) {
+    @Override
+    protected void expand(byte[] state) {
         for (int c = 0; c < clients; c++) {
-            if (state.phase[c] == IDLE) {
+            if (state[phase(c)] == IDLE) {
                 for (int permit = 0; permit < (rule == Rule.MAJORITY_COUNT ? 1 : permits[c]); permit++) {
-                    start(state.copy(), c, permit);
+                    start(state.clone(), c, permit);
                 }
                 continue;
             }
-            end(state.copy(), c);
-            if (state.phase[c] == TRYING) {
-                win(state.copy(), c);
+            end(state.clone(), c);
+            if (state[phase(c)] == TRYING) {
+                win(state.clone(), c);
             } else {
                 extend(state, c);
             }
@@ -188,55 +154,55 @@ final class SemaphoreSearch {
             }
         }
         for (int i = 0; isRestarting && i < nodes; i++) {
-            restart(state.copy(), i);
-            endSilence(state.copy(), i);
+            restart(state.clone(), i);
+            endSilence(state.clone(), i);
         }
     }
 
-    private void start(State next, int c, int permit) {
-        next.phase[c] = TRYING;
-        next.permit[c] = (byte) permit;
+    private void start(byte[] next, int c, int permit) {
+        next[phase(c)] = TRYING;
+        next[permit(c)] = (byte) permit;
         for (int i = 0; i < nodes; i++) {
-            next.status[i][c] = next.isSilent[i] ? OVER : NOTHING;
+            next[status(i, c)] = isSilent(next, i) ? OVER : NOTHING;
         }
         visit(next);
     }
 
     /** The keys that it leaves can only refuse others, as any node may. */
-    private void end(State next, int c) {
-        next.phase[c] = IDLE;
-        next.permit[c] = 0;
+    private void end(byte[] next, int c) {
+        next[phase(c)] = IDLE;
+        next[permit(c)] = 0;
         for (int i = 0; i < nodes; i++) {
-            next.status[i][c] = NOTHING;
+            next[status(i, c)] = NOTHING;
         }
         visit(next);
     }
 
-    private void win(State next, int c) {
+    private void win(byte[] next, int c) {
         int counted = 0;
         for (int i = 0; i < nodes; i++) {
-            counted += next.status[i][c] == COUNTED ? 1 : 0;
+            counted += next[status(i, c)] == COUNTED ? 1 : 0;
         }
         if (counted >= quorum) {
-            next.phase[c] = HELD;
+            next[phase(c)] = HELD;
             visit(next);
         }
     }
 
     /** The lease counts any quorum of nodes that renew its key. The keys of the others may expire from now on. */
-    private void extend(State state, int c) {
+    private void extend(byte[] state, int c) {
         int keyMask = 0;
         for (int i = 0; i < nodes; i++) {
-            keyMask |= state.hasKey(i, c) && !state.isSilent[i] ? 1 << i : 0;
+            keyMask |= hasKey(state, i, c) && !isSilent(state, i) ? 1 << i : 0;
         }
         for (int renewed = keyMask; renewed != 0; renewed = renewed - 1 & keyMask) {
             if (Integer.bitCount(renewed) < quorum) {
                 continue;
             }
-            State next = state.copy();
+            byte[] next = state.clone();
             for (int i = 0; i < nodes; i++) {
                 boolean isRenewed = (renewed & 1 << i) != 0;
-                next.status[i][c] = isRenewed ? COUNTED : next.hasKey(i, c) ? UNCOUNTED : OVER;
+                next[status(i, c)] = isRenewed ? COUNTED : hasKey(next, i, c) ? UNCOUNTED : OVER;
             }
             visit(next);
         }
@@ -245,14 +211,14 @@ final class SemaphoreSearch {
     // ---- events of a node -------------------------------------------------------------------------------------------
 
     /** A node executes an acquire or an extension of a client, or the key of the client expires there. */
-    private void ask(State state, int i, int c) {
-        boolean isExtending = state.phase[c] == HELD;
-        byte status = state.status[i][c];
+    private void ask(byte[] state, int i, int c) {
+        boolean isExtending = state[phase(c)] == HELD;
+        byte status = state[status(i, c)];
         if (status == UNCOUNTED || status == NOTHING) {
             visit(withStatus(state, i, c, OVER));
         }
         boolean isAsked = status == NOTHING || status == OVER && isExtending;
-        if (isAsked && !state.isSilent[i] && isFree(state, i, c)) {
+        if (isAsked && !isSilent(state, i) && isFree(state, i, c)) {
             visit(withStatus(state, i, c, UNCOUNTED));
             if (status == NOTHING && !isExtending) {
                 visit(withStatus(state, i, c, COUNTED));
@@ -260,100 +226,74 @@ final class SemaphoreSearch {
         }
     }
 
-    private State withStatus(State state, int i, int c, byte status) {
-        State next = state.copy();
-        next.status[i][c] = status;
+    private byte[] withStatus(byte[] state, int i, int c, byte status) {
+        byte[] next = state.clone();
+        next[status(i, c)] = status;
         return next;
     }
 
-    private boolean isFree(State state, int i, int c) {
+    private boolean isFree(byte[] state, int i, int c) {
         int keyCount = 0;
         for (int other = 0; other < clients; other++) {
-            boolean isCompeting = rule == Rule.MAJORITY_COUNT || state.permit[other] == state.permit[c]
+            boolean isCompeting = rule == Rule.MAJORITY_COUNT || state[permit(other)] == state[permit(c)]
                     && (rule != Rule.PERMITS_NAMED_BY_COUNT || permits[other] == permits[c]);
-            keyCount += other != c && isCompeting && state.hasKey(i, other) ? 1 : 0;
+            keyCount += other != c && isCompeting && hasKey(state, i, other) ? 1 : 0;
         }
         return keyCount < (rule == Rule.MAJORITY_COUNT ? permits[c] : 1);
     }
 
-    private void restart(State next, int i) {
+    private void restart(byte[] next, int i) {
         for (int c = 0; c < clients; c++) {
-            boolean isOver = next.status[i][c] == UNCOUNTED || next.phase[c] != IDLE && next.status[i][c] == NOTHING;
-            next.status[i][c] = isOver ? OVER : next.status[i][c];
+            boolean isOver = next[status(i, c)] == UNCOUNTED || next[phase(c)] != IDLE && next[status(i, c)] == NOTHING;
+            next[status(i, c)] = isOver ? OVER : next[status(i, c)];
         }
-        next.isSilent[i] = true;
+        next[node(i) + IS_SILENT] = 1;
         visit(next);
     }
 
-    private void endSilence(State next, int i) {
-        if (!next.isSilent[i]) {
+    private void endSilence(byte[] next, int i) {
+        if (!isSilent(next, i)) {
             return;
         }
         for (int c = 0; c < clients; c++) {
-            if (next.status[i][c] == COUNTED) {
+            if (next[status(i, c)] == COUNTED) {
                 return;
             }
         }
-        next.isSilent[i] = false;
+        next[node(i) + IS_SILENT] = 0;
         visit(next);
     }
 
-    // ---- states as numbers ------------------------------------------------------------------------------------------
+    // ---- the states -------------------------------------------------------------------------------------------------
 
-    private long leastOf(State state) {
-        long least = Long.MAX_VALUE;
-        for (int[] order : orders) {
-            least = Math.min(least, packed(state, order));
+    /** Names the permits in the order of the clients that use them. */
+    @Override
+    protected void reduce(byte[] state) {
+        if (!isOneKind) {
+            return;
         }
-        return least;
-    }
-
-    private long packed(State state, int[] order) {
-        long packed = 0;
-        int[] names = new int[1 << PERMIT_BITS];
-        int nameCount = 0;
-        for (int c : order) {
-            int permit = state.permit[c];
-            if (isOneKind && state.phase[c] != IDLE) {
-                // The permits are named in the order of the clients that use them.
+        byte[] names = new byte[1 << PERMIT_BITS];
+        byte nameCount = 0;
+        for (int c = 0; c < clients; c++) {
+            int permit = state[permit(c)];
+            if (state[phase(c)] != IDLE) {
                 if (names[permit] == 0) {
                     names[permit] = ++nameCount;
                 }
-                permit = names[permit] - 1;
-            }
-            packed = (packed << PHASE_BITS | state.phase[c]) << PERMIT_BITS | permit;
-        }
-        long[] parts = new long[nodes];
-        for (int i = 0; i < nodes; i++) {
-            parts[i] = state.isSilent[i] ? 1 : 0;
-            for (int c : order) {
-                parts[i] = parts[i] << STATUS_BITS | state.status[i][c];
+                state[permit(c)] = (byte) (names[permit] - 1);
             }
         }
-        Arrays.sort(parts);
-        for (long part : parts) {
-            packed = packed << nodeBits() | part;
-        }
-        return packed;
     }
 
-    private State unpacked(long packed) {
-        State state = new State();
-        long left = packed;
-        for (int i = nodes - 1; i >= 0; i--) {
-            for (int c = clients - 1; c >= 0; c--) {
-                state.status[i][c] = (byte) (left & (1 << STATUS_BITS) - 1);
-                left >>>= STATUS_BITS;
+    @Override
+    protected void exchange(byte[] state) {
+        for (int[] places : exchanges) {
+            byte[] other = new byte[places.length];
+            for (int i = 0; i < places.length; i++) {
+                other[i] = state[places[i]];
             }
-            state.isSilent[i] = (left & 1) == 1;
-            left >>>= 1;
+            reduce(other);
+            alike(other);
         }
-        for (int c = clients - 1; c >= 0; c--) {
-            state.permit[c] = (byte) (left & (1 << PERMIT_BITS) - 1);
-            left >>>= PERMIT_BITS;
-            state.phase[c] = (byte) (left & (1 << PHASE_BITS) - 1);
-            left >>>= PHASE_BITS;
-        }
-        return state;
     }
 }

@@ -1,11 +1,7 @@
 package dev.redlock.quorum;
 
-import static org.junit.jupiter.api.Assertions.assertEquals;
-import static org.junit.jupiter.api.Assertions.assertNotNull;
-import static org.junit.jupiter.api.Assertions.assertNull;
-import static org.junit.jupiter.api.Assertions.assertTrue;
-
 import dev.redlock.quorum.SemaphoreSearch.Rule;
+import dev.redlock.search.SearchAssert;
 import java.util.Arrays;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
@@ -15,15 +11,10 @@ import org.junit.jupiter.api.Test;
  */
 class SemaphoreSearchTest {
 
-    /** The number of states is part of the proof: a change of the model shows in it. */
     private static void assertClean(long stateCount, int nodes, boolean isRestarting, int... permits) {
-        SemaphoreSearch search = new SemaphoreSearch(Rule.PERMITS, nodes, isRestarting, permits);
-        long startNs = System.nanoTime();
-        assertNull(search.run());
-        System.out.println("semaphore search, " + nodes + " nodes, permits of clients " + Arrays.toString(permits)
-                + (isRestarting ? ", restarts" : "") + ": " + search.stateCount() + " states, no violation, "
-                + (System.nanoTime() - startNs) / 1_000_000 + " ms");
-        assertEquals(stateCount, search.stateCount(), "states");
+        SearchAssert.assertClean(nodes + " nodes, permits of clients " + Arrays.toString(permits)
+                + (isRestarting ? ", restarts" : ""), new SemaphoreSearch(Rule.PERMITS, nodes, isRestarting, permits),
+                stateCount);
     }
 
     @Test
@@ -50,9 +41,8 @@ class SemaphoreSearchTest {
     }
 
     private static void assertFound(Rule rule, int nodes, int... permits) {
-        String found = new SemaphoreSearch(rule, nodes, false, permits).run();
-        assertNotNull(found, "nothing was found");
-        assertTrue(found.startsWith("3 permits are held of 2"), found);
+        SearchAssert.assertFound(rule, new SemaphoreSearch(rule, nodes, false, permits).latestFirst(),
+                "3 permits are held of 2");
     }
 
     /** Three nodes with two grants each make three majorities: client A on 0 and 1, B on 1 and 2, C on 0 and 2. */

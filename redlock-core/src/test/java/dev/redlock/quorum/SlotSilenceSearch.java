@@ -1,8 +1,6 @@
 package dev.redlock.quorum;
 
-import java.util.ArrayDeque;
-import java.util.Arrays;
-import java.util.BitSet;
+import dev.redlock.search.StateSearch;
 
 /**
  * Visits every state that two clients can reach over two plain masters and one cluster that fails over, and checks in
@@ -24,7 +22,7 @@ import java.util.BitSet;
  * <p>Times are relative to the present, in whole units, so an endless run has a finite number of states. A slot that
  * moves is the same event with the key kept.
  */
-final class SlotSilenceSearch {
+final class SlotSilenceSearch extends StateSearch {
 
     /** When the cluster is silent. */
     enum Rule {
@@ -47,8 +45,8 @@ final class SlotSilenceSearch {
             this.isSilentAtFirstContact = isSilentAtFirstContact;
         }
 
-        private int silence() {
-            return switch (this) {
+        private byte silence() {
+            return (byte) switch (this) {
                 case NO_SILENCE -> 0;
                 case WITHOUT_SERVICE -> TTL;
                 case ONE_NODE_TIMEOUT -> TTL + NODE_TIMEOUT;
@@ -74,72 +72,42 @@ final class SlotSilenceSearch {
     private static final int NEW = 3;
     private static final int VOTERS = 3;
     private static final int CLUSTER = 2;
-    /** A key: free, or its client and the rest of its ttl. */
-    private static final int KEY_STATES = 1 + CLIENTS * TTL;
     private static final int NOT_STARTED = 0;
     private static final int SEES_OLD = 1;
     private static final int SEES_NEW = 2;
     private static final int NOT_FAILED_OVER = SERVED_MAX + 1;
 
     // The parts of a state.
+    /** For each server: free, or the client and the rest of its ttl. */
     private static final int KEYS = 0;
     private static final int LEASES = KEYS + SERVERS;
     private static final int VIEWS = LEASES + CLIENTS;
     private static final int SILENCES = VIEWS + CLIENTS;
     private static final int OLD_SERVES = SILENCES + CLIENTS;
     private static final int LENGTH = OLD_SERVES + 1;
-    private static final int[] RADIX = {KEY_STATES, KEY_STATES, KEY_STATES, KEY_STATES, TTL + 1, TTL + 1, 3, 3,
-        TTL + SERVED_MAX + 1, TTL + SERVED_MAX + 1, NOT_FAILED_OVER + 1};
+    private static final int BITS = 3;
 
     private final Rule rule;
-    private final BitSet visited = new BitSet();
-    private final ArrayDeque<Integer> open = new ArrayDeque<>();
-    private String violation;
 
     SlotSilenceSearch(Rule rule) {
+        super(bits(new int[0], LENGTH, BITS), 0);
         this.rule = rule;
     }
 
-    /** Returns a state with two holders, or null. */
-    String run() {
-        int[] start = new int[LENGTH];
+    @Override
+    protected void start() {
+        byte[] start = new byte[LENGTH];
         start[OLD_SERVES] = NOT_FAILED_OVER;
         visit(start);
-        while (!open.isEmpty() && violation == null) {
-            expand(unpack(open.poll()));
-        }
-        return violation;
     }
 
-    int stateCount() {
-        return visited.cardinality();
+    @Override
+    protected String violationOf(byte[] state) {
+        return state[LEASES] > 0 && state[LEASES + 1] > 0 ? "two holders" : null;
     }
 
-    private void visit(int[] state) {
-        int packed = 0;
-        for (int i = LENGTH - 1; i >= 0; i--) {
-            packed = packed * RADIX[i] + state[i];
-        }
-        if (!visited.get(packed)) {
-            visited.set(packed);
-            open.add(packed);
-            if (state[LEASES] > 0 && state[LEASES + 1] > 0) {
-                violation = Arrays.toString(state);
-            }
-        }
-    }
-
-    private static int[] unpack(int packed) {
-        int[] state = new int[LENGTH];
-        int rest = packed;
-        for (int i = 0; i < LENGTH; i++) {
-            state[i] = rest % RADIX[i];
-            rest /= RADIX[i];
-        }
-        return state;
-    }
-
-    private void expand(int[] state) {
+    @Override
+    protected void expand(byte[] state) {
         tick(state);
         if (state[OLD_SERVES] == NOT_FAILED_OVER) {
             for (int pingAfter = 0; pingAfter <= PING_AFTER_MAX; pingAfter++) {
@@ -168,52 +136,52 @@ final class SlotSilenceSearch {
         }
     }
 
-    private void tick(int[] before) {
-        int[] state = before.clone();
+    private void tick(byte[] before) {
+        byte[] state = before.clone();
         for (int i = 0; i < SERVERS; i++) {
-            state[KEYS + i] = leftOf(state[KEYS + i]) > 1 ? state[KEYS + i] - 1 : 0;
+            state[KEYS + i] = (byte) (leftOf(state[KEYS + i]) > 1 ? state[KEYS + i] - 1 : 0);
         }
         for (int i = 0; i < CLIENTS; i++) {
-            state[LEASES + i] = Math.max(0, state[LEASES + i] - 1);
-            state[SILENCES + i] = Math.max(0, state[SILENCES + i] - 1);
+            decrement(state, LEASES + i);
+            decrement(state, SILENCES + i);
         }
         if (state[OLD_SERVES] != NOT_FAILED_OVER) {
-            state[OLD_SERVES] = Math.max(0, state[OLD_SERVES] - 1);
+            decrement(state, OLD_SERVES);
         }
         visit(state);
     }
 
-    private void failOver(int[] before, int pingAfter, boolean isKeyKept) {
-        int[] state = before.clone();
-        state[OLD_SERVES] = pingAfter + NODE_TIMEOUT + CRON;
+    private void failOver(byte[] before, int pingAfter, boolean isKeyKept) {
+        byte[] state = before.clone();
+        state[OLD_SERVES] = (byte) (pingAfter + NODE_TIMEOUT + CRON);
         state[KEYS + NEW] = isKeyKept ? state[KEYS + OLD] : 0;
         visit(state);
     }
 
-    private void start(int[] before, int client) {
+    private void start(byte[] before, int client) {
         boolean hasFailedOver = before[OLD_SERVES] != NOT_FAILED_OVER;
         if (before[OLD_SERVES] > 0) {
-            int[] state = before.clone();
+            byte[] state = before.clone();
             state[VIEWS + client] = SEES_OLD;
             visit(state);
         }
         if (hasFailedOver) {
-            int[] state = before.clone();
+            byte[] state = before.clone();
             state[VIEWS + client] = SEES_NEW;
             state[SILENCES + client] = rule.isSilentAtFirstContact ? rule.silence() : 0;
             visit(state);
         }
     }
 
-    private void learn(int[] before, int client) {
-        int[] state = before.clone();
+    private void learn(byte[] before, int client) {
+        byte[] state = before.clone();
         state[VIEWS + client] = SEES_NEW;
         state[SILENCES + client] = rule.silence();
         visit(state);
     }
 
-    private void acquire(int[] before, int client, int mask) {
-        int[] state = before.clone();
+    private void acquire(byte[] before, int client, int mask) {
+        byte[] state = before.clone();
         int count = 0;
         for (int voter = 0; voter < VOTERS; voter++) {
             int server = (mask & 1 << voter) == 0 ? -1 : serverOf(before, client, voter);
@@ -232,8 +200,8 @@ final class SlotSilenceSearch {
     }
 
     /** A key that is missing is set again, and does not count. */
-    private void extend(int[] before, int client, int mask) {
-        int[] state = before.clone();
+    private void extend(byte[] before, int client, int mask) {
+        byte[] state = before.clone();
         int count = 0;
         for (int voter = 0; voter < VOTERS; voter++) {
             int server = (mask & 1 << voter) == 0 ? -1 : serverOf(before, client, voter);
@@ -250,11 +218,11 @@ final class SlotSilenceSearch {
         visit(state);
     }
 
-    private void release(int[] before, int client) {
-        int[] state = before.clone();
+    private void release(byte[] before, int client) {
+        byte[] state = before.clone();
         state[LEASES + client] = 0;
         visit(state);
-        int[] deleted = state.clone();
+        byte[] deleted = state.clone();
         for (int i = 0; i < SERVERS; i++) {
             deleted[KEYS + i] = isKeyOf(deleted[KEYS + i], client) ? 0 : deleted[KEYS + i];
         }
@@ -262,7 +230,7 @@ final class SlotSilenceSearch {
     }
 
     /** The server that gives the vote to a client now; -1 if none does. */
-    private static int serverOf(int[] state, int client, int voter) {
+    private static int serverOf(byte[] state, int client, int voter) {
         if (voter != CLUSTER) {
             return voter;
         }
@@ -272,8 +240,8 @@ final class SlotSilenceSearch {
         return state[SILENCES + client] > 0 ? -1 : NEW;
     }
 
-    private static int keyOf(int client, int left) {
-        return 1 + client * TTL + left - 1;
+    private static byte keyOf(int client, int left) {
+        return (byte) (1 + client * TTL + left - 1);
     }
 
     private static int leftOf(int key) {

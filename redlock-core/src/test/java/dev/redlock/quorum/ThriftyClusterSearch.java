@@ -1,5 +1,6 @@
 package dev.redlock.quorum;
 
+import dev.redlock.search.StateSearch;
 import java.util.Arrays;
 
 /**
@@ -20,7 +21,7 @@ import java.util.Arrays;
  * are those of {@link ThriftySearch}: a key that no lease and no round uses need not exist, a refused command need not
  * be executed, clients and plain masters are interchangeable.
  */
-final class ThriftyClusterSearch {
+final class ThriftyClusterSearch extends StateSearch {
 
     /** When the cluster votes, and which replies count. */
     enum Rule {
@@ -92,42 +93,38 @@ final class ThriftyClusterSearch {
     private static final int ROUND = LEASE + 1;
     private static final int CLIENT_LENGTH = ROUND + 1;
     private static final int[] CLIENT_BITS = {3, 3, 3, 2, 2, 3, 2, 2};
-    private static final int LENGTH = HEAD + CLIENTS * CLIENT_LENGTH;
-    private static final int KEY_BITS = 3;
-    private static final int SERVES_BITS = 2;
+    private static final int[] HEAD_BITS = {3, 3, 3, 3, 2, 1};
 
     private final Rule rule;
-    private final PackedStates visited = new PackedStates();
-    private long[] open = new long[1 << 16];
-    private int openLength;
-    private String violation;
 
     ThriftyClusterSearch(Rule rule) {
+        super(bits(HEAD_BITS, CLIENTS, CLIENT_BITS), 0);
         this.rule = rule;
     }
 
-    /** Runs until every state is visited or a violation is found; returns the violation or null. */
-    String run() {
-        byte[] state = new byte[LENGTH];
+    @Override
+    protected void start() {
+        byte[] state = new byte[length()];
         state[FORMER_SERVES] = NEVER_CHANGED;
         visit(state);
-        while (violation == null && openLength > 0) {
-            unpack(open[--openLength], state);
-            tick(state.clone());
-            changeOwner(state);
-            for (int c = 0; c < CLIENTS; c++) {
-                if (state[client(c) + VIEW] == NOT_STARTED) {
-                    startClient(state, c);
-                } else {
-                    runClient(state, c);
-                }
-            }
-        }
-        return violation;
     }
 
-    long stateCount() {
-        return visited.size();
+    @Override
+    protected String violationOf(byte[] state) {
+        return state[client(0) + LEASE] > 0 && state[client(1) + LEASE] > 0 ? "two holders" : null;
+    }
+
+    @Override
+    protected void expand(byte[] state) {
+        tick(state.clone());
+        changeOwner(state);
+        for (int c = 0; c < CLIENTS; c++) {
+            if (state[client(c) + VIEW] == NOT_STARTED) {
+                startClient(state, c);
+            } else {
+                runClient(state, c);
+            }
+        }
     }
 
     private int silence() {
@@ -149,11 +146,11 @@ final class ThriftyClusterSearch {
             next[KEYS + i] = (byte) (leftOf(next[KEYS + i]) > 1 ? next[KEYS + i] - 1 : 0);
         }
         if (next[FORMER_SERVES] != NEVER_CHANGED) {
-            next[FORMER_SERVES] = (byte) Math.max(0, next[FORMER_SERVES] - 1);
+            decrement(next, FORMER_SERVES);
         }
         for (int c = 0; c < CLIENTS; c++) {
             for (int part : new int[]{SILENCE, LEASE, ROUND}) {
-                next[client(c) + part] = (byte) Math.max(0, next[client(c) + part] - 1);
+                decrement(next, client(c) + part);
             }
             byte phase = next[client(c) + PHASE];
             if (phase != IDLE && next[client(c) + (phase == ACQUIRING ? ROUND : LEASE)] == 0) {
@@ -376,25 +373,9 @@ final class ThriftyClusterSearch {
 
     // ---- the states -------------------------------------------------------------------------------------------------
 
-    /** Adds a state to the open ones unless it was visited. */
-    private void visit(byte[] state) {
-        if (state[client(0) + LEASE] > 0 && state[client(1) + LEASE] > 0) {
-            violation = "two holders: " + Arrays.toString(state);
-        }
-        byte[] known = state.clone();
-        normalize(known);
-        long packed = Math.min(Math.min(pack(known, 0, 0), pack(known, 1, 0)),
-                Math.min(pack(known, 0, 1), pack(known, 1, 1)));
-        if (visited.add(1L << 63 | packed, 0)) {
-            if (openLength == open.length) {
-                open = Arrays.copyOf(open, 2 * openLength);
-            }
-            open[openLength++] = packed;
-        }
-    }
-
     /** A former owner that serves nobody has no key that counts, and what is in flight to it is lost. */
-    private static void normalize(byte[] state) {
+    @Override
+    protected void reduce(byte[] state) {
         if (isFormerServing(state)) {
             return;
         }
@@ -407,39 +388,30 @@ final class ThriftyClusterSearch {
         }
     }
 
-    private static long pack(byte[] state, int firstClient, int firstMaster) {
-        long bits = 1;
-        for (int i = 0; i < SERVERS; i++) {
-            int key = state[KEYS + (i < CLUSTER ? i ^ firstMaster : i)];
-            boolean isSwapped = key != 0 && firstClient == 1;
-            bits = bits << KEY_BITS | (isSwapped ? (key - 1 + TTL) % (CLIENTS * TTL) + 1 : key);
-        }
-        bits = bits << SERVES_BITS | state[FORMER_SERVES];
-        bits = bits << 1 | state[FORMER_WAS_PROMOTED];
-        for (int c = 0; c < CLIENTS; c++) {
-            int at = client(c ^ firstClient);
-            for (int part = 0; part < CLIENT_LENGTH; part++) {
-                bits = bits << CLIENT_BITS[part] | state[at + (part < CLUSTER ? part ^ firstMaster : part)];
-            }
-        }
-        return bits;
+    @Override
+    protected void exchange(byte[] state) {
+        byte[] otherMasters = state.clone();
+        exchangeMasters(otherMasters);
+        alike(otherMasters);
+        byte[] otherClients = state.clone();
+        exchangeClients(otherClients);
+        alike(otherClients);
+        exchangeMasters(otherClients);
+        alike(otherClients);
     }
 
-    private static void unpack(long packed, byte[] state) {
-        long bits = packed;
-        for (int c = CLIENTS - 1; c >= 0; c--) {
-            for (int part = CLIENT_LENGTH - 1; part >= 0; part--) {
-                state[client(c) + part] = (byte) (bits & (1 << CLIENT_BITS[part]) - 1);
-                bits >>>= CLIENT_BITS[part];
-            }
+    private static void exchangeMasters(byte[] state) {
+        swap(state, KEYS, KEYS + 1, 1);
+        for (int c = 0; c < CLIENTS; c++) {
+            swap(state, client(c) + VOTES, client(c) + VOTES + 1, 1);
         }
-        state[FORMER_WAS_PROMOTED] = (byte) (bits & 1);
-        bits >>>= 1;
-        state[FORMER_SERVES] = (byte) (bits & (1 << SERVES_BITS) - 1);
-        bits >>>= SERVES_BITS;
-        for (int i = SERVERS - 1; i >= 0; i--) {
-            state[KEYS + i] = (byte) (bits & (1 << KEY_BITS) - 1);
-            bits >>>= KEY_BITS;
+    }
+
+    private static void exchangeClients(byte[] state) {
+        swap(state, client(0), client(1), CLIENT_LENGTH);
+        for (int i = 0; i < SERVERS; i++) {
+            int key = state[KEYS + i];
+            state[KEYS + i] = (byte) (key == 0 ? 0 : (key - 1 + TTL) % (CLIENTS * TTL) + 1);
         }
     }
 }
