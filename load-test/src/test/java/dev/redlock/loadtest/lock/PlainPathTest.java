@@ -72,7 +72,7 @@ class PlainPathTest {
     private static final Set<String> BESIDE_LOCKS = Set.of("dev.redlock.time.LoopTimers",
             "dev.redlock.engine.StallWatch");
     /** What an event loop does with one of them serves a connection. On a busy machine, most cycles contain that. */
-    private static final Set<String> OF_CONNECTIONS = Set.of("dev.redlock.node.NodeLifecycle",
+    private static final Set<String> OF_CONNECTIONS = Set.of("dev.redlock.node.Node",
             "dev.redlock.node.NodeMonitor", "dev.redlock.telemetry.Log");
     private static final String NOT_COUNTED = "";
 
