@@ -9,6 +9,7 @@ import dev.redlock.api.TransportKind;
 import dev.redlock.engine.AcquireSpec;
 import dev.redlock.engine.callback.CallbackExecutor;
 import dev.redlock.engine.ClientConfig;
+import dev.redlock.engine.watch.TelemetryOptions;
 import dev.redlock.engine.key.KeyText;
 import dev.redlock.engine.LeaseTerms;
 import dev.redlock.node.LoginSource;
@@ -288,7 +289,7 @@ public final class RedlockContext extends LockSettings {
                         wakeUpKeysMax(), retainedLeasesMax),
                 new ClientConfig.Loops(eventLoops, new ClientConfig.OwnLoops(eventLoopCount, idlePolicy, transport),
                         closeTimeoutNs, callbacks,
-                        new ClientConfig.Telemetry(flightRecorderEvents, slowAcquireNs, flightRecordListener)));
+                        new TelemetryOptions(flightRecorderEvents, slowAcquireNs, flightRecordListener)));
     }
 
     private void checkCredentials() {

@@ -4,7 +4,7 @@ import dev.redlock.api.AcquireOutcome;
 import dev.redlock.api.ReleaseOutcome;
 import dev.redlock.api.RetentionEnd;
 import dev.redlock.engine.ClientLoops;
-import dev.redlock.engine.ConductorCounters;
+import dev.redlock.engine.watch.ConductorCounters;
 import java.util.Objects;
 
 /**

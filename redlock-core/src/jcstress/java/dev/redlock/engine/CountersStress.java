@@ -1,5 +1,6 @@
 package dev.redlock.engine;
 
+import dev.redlock.engine.watch.ConductorCounters;
 import org.openjdk.jcstress.annotations.Actor;
 import org.openjdk.jcstress.annotations.Arbiter;
 import org.openjdk.jcstress.annotations.Expect;

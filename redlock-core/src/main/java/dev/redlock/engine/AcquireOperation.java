@@ -3,6 +3,7 @@ package dev.redlock.engine;
 import dev.redlock.api.AcquireOutcome;
 import dev.redlock.api.CommandMode;
 import dev.redlock.engine.key.LockKey;
+import dev.redlock.engine.watch.LoopTelemetry;
 import dev.redlock.node.Voter;
 import dev.redlock.node.send.CommandDetail;
 import dev.redlock.node.send.CommandKind;
@@ -75,7 +76,7 @@ final class AcquireOperation {
         }
         claim.validUntilNs = t1Ns + lease.times.validityNs;
         if (lease.waitNs <= 0) {
-            telemetry.onAcquireStarted(pending, t1Ns);
+            pending.start(t1Ns, telemetry.onAcquireStarted(t1Ns));
         }
         if (isThrifty || pending.plan != PendingAcquire.Plan.UNCONTENDED) {
             partialRound.ask(claim, t1Ns);
@@ -87,7 +88,7 @@ final class AcquireOperation {
     /** Asks all nodes at once. */
     void askAll(Claim claim, long t1Ns) {
         timers.start(claim.roundTimer, claim.roundEndNs());
-        telemetry.onAttempt(claim, t1Ns, all);
+        claim.number = telemetry.onAttempt(claim.key, t1Ns, all);
         ask(claim, all);
     }
 

@@ -2,9 +2,10 @@ package dev.redlock.engine;
 
 import dev.redlock.api.AcquireOutcome;
 import dev.redlock.engine.key.LockKey;
+import dev.redlock.engine.watch.ConductorCounters;
+import dev.redlock.node.NodeView;
 import dev.redlock.node.send.FreeList;
 import dev.redlock.node.send.LockKind;
-import dev.redlock.node.NodeView;
 import dev.redlock.node.send.VoteFailure;
 import java.util.random.RandomGenerator;
 
@@ -89,7 +90,8 @@ final class AcquireScheduler implements Waiters {
     }
 
     private void refuseOverloaded(LeaseHandle lease) {
-        services.telemetry.rare.onAcquireRejected(lease, AcquireOutcome.Kind.OVERLOADED);
+        services.telemetry.rare.onAcquireRejected(lease.key, lease, lease.spec.isFenced,
+                AcquireOutcome.Kind.OVERLOADED);
         lease.completeAcquire(AcquireOutcome.Kind.OVERLOADED, AcquireOutcome.Kind.OVERLOADED);
     }
 
@@ -97,7 +99,7 @@ final class AcquireScheduler implements Waiters {
     private void startWithBudget(PendingAcquire pending, WaitQueue queue) {
         LeaseHandle lease = pending.lease;
         long nowNs = services.clock.nanoTime();
-        services.telemetry.onAcquireStarted(pending, nowNs);
+        pending.start(nowNs, services.telemetry.onAcquireStarted(nowNs));
         pending.deadlineNs = nowNs + Math.min(lease.waitNs, Retries.WAIT_NS_MAX);
         if (queue != null) {
             retries.append(pending, queue);

@@ -2,6 +2,8 @@ package dev.redlock.engine;
 
 import dev.redlock.engine.fence.FenceOrSearch;
 import dev.redlock.engine.key.LockKey;
+import dev.redlock.engine.watch.ClaimView;
+import dev.redlock.engine.watch.ConductorCounters;
 import dev.redlock.node.send.CommandKind;
 import dev.redlock.node.send.LockKind;
 import dev.redlock.node.send.LockRequest;
@@ -20,7 +22,7 @@ import dev.redlock.time.DeadlineTimer;
  *
  * @threading event-loop-confined
  */
-final class Claim extends LockRequest {
+final class Claim extends LockRequest implements ClaimView {
 
     /**
      * The phase of a token's life.
@@ -276,6 +278,42 @@ final class Claim extends LockRequest {
             events.onLastReply(this);
         }
     }
+
+    // ---- telemetry --------------------------------------------------------------------------------------------------
+
+    @Override
+    public int number() {
+        return number;
+    }
+
+    @Override
+    public LockKey key() {
+        return key;
+    }
+
+    @Override
+    public Round votes() {
+        return round;
+    }
+
+    @Override
+    public long validUntilNs() {
+        return validUntilNs;
+    }
+
+    @Override
+    public long ttlMs() {
+        return ttlMs;
+    }
+
+    /** Returns what times the release, which ends; null if nothing does. */
+    SharedStarts.Start<ReleaseEvent> takeReleaseStart() {
+        SharedStarts.Start<ReleaseEvent> start = releaseStart;
+        releaseStart = null;
+        return start;
+    }
+
+    // ---- times ------------------------------------------------------------------------------------------------------
 
     /** Returns when its attempt for a lease started: t1. */
     long startNs(LeaseHandle owner) {

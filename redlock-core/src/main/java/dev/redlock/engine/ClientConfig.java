@@ -5,12 +5,12 @@ import dev.redlock.api.IdlePolicy;
 import dev.redlock.api.RetryPolicy;
 import dev.redlock.api.TransportKind;
 import dev.redlock.engine.callback.CallbackExecutor;
+import dev.redlock.engine.watch.TelemetryOptions;
 import dev.redlock.node.NodeOptions;
 import dev.redlock.quorum.Majority;
 import dev.redlock.transport.VoterAddress;
 import io.netty.channel.EventLoop;
 import java.util.List;
-import java.util.function.Consumer;
 
 /**
  * The configuration of a client, validated and complete.
@@ -96,7 +96,7 @@ public record ClientConfig(Nodes nodes, Names names, LeaseTerms terms, Attempts 
      * @threading            immutable
      */
     public record Loops(List<EventLoop> given, OwnLoops own, long closeTimeoutNs, CallbackExecutor callbacks,
-            Telemetry telemetry) {
+            TelemetryOptions telemetry) {
 
         /** Returns the number of loops. */
         int count() {
@@ -113,16 +113,5 @@ public record ClientConfig(Nodes nodes, Names names, LeaseTerms terms, Attempts 
      * @threading        immutable
      */
     public record OwnLoops(int count, IdlePolicy idlePolicy, TransportKind transport) {
-    }
-
-    /**
-     * The options of the flight recorder.
-     *
-     * @param flightEventsMax      events that each event loop keeps; 0 for none
-     * @param slowAcquireNs        duration from which an acquisition is reported; {@code Long.MAX_VALUE} for none
-     * @param flightRecordListener gets the reports; null for the log
-     * @threading                  immutable
-     */
-    public record Telemetry(int flightEventsMax, long slowAcquireNs, Consumer<String> flightRecordListener) {
     }
 }

@@ -4,12 +4,14 @@ import static dev.redlock.quorum.Validity.NS_PER_MS;
 
 import dev.redlock.api.CloseReport;
 import dev.redlock.api.TransportKind;
-import dev.redlock.telemetry.Log;
+import dev.redlock.engine.watch.ConductorCounters;
+import dev.redlock.engine.watch.FlightRecord;
 import dev.redlock.node.NodeView;
 import dev.redlock.node.Voter;
 import dev.redlock.quorum.SeedSource;
 import dev.redlock.quorum.TokenStream;
 import dev.redlock.telemetry.AcquireTimes;
+import dev.redlock.telemetry.Log;
 import dev.redlock.time.NanoClock;
 import dev.redlock.transport.IoTransport;
 import dev.redlock.transport.NettyTransport;

@@ -1,6 +1,7 @@
 package dev.redlock.engine;
 
 import dev.redlock.api.ExtendOutcome;
+import dev.redlock.engine.watch.LoopTelemetry;
 import dev.redlock.node.NodeView;
 import dev.redlock.node.send.CommandDetail;
 import dev.redlock.node.send.CommandKind;

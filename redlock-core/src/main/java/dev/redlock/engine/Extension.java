@@ -1,5 +1,6 @@
 package dev.redlock.engine;
 
+import dev.redlock.engine.watch.LossCause;
 import dev.redlock.node.send.CommandDetail;
 import dev.redlock.quorum.LateExtensions;
 import dev.redlock.quorum.Majority;

@@ -6,6 +6,7 @@ import dev.redlock.engine.fence.Fence;
 import dev.redlock.engine.fence.FenceGuard;
 import dev.redlock.engine.fence.FenceOrSearch;
 import dev.redlock.engine.fence.FencedRound;
+import dev.redlock.engine.watch.ConductorCounters;
 import dev.redlock.node.NodeView;
 import dev.redlock.node.send.CommandDetail;
 import dev.redlock.node.send.CommandKind;

@@ -3,6 +3,8 @@ package dev.redlock.engine;
 import dev.redlock.api.ExtendOutcome;
 import dev.redlock.api.LeaseState;
 import dev.redlock.engine.callback.CallbackExecutor;
+import dev.redlock.engine.watch.ConductorCounters;
+import dev.redlock.engine.watch.LoopTelemetry;
 import dev.redlock.time.NanoClock;
 import dev.redlock.time.TimerWheel;
 import java.util.random.RandomGenerator;

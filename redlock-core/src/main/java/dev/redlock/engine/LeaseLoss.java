@@ -6,8 +6,9 @@ import dev.redlock.api.LeaseState;
 import dev.redlock.api.ReleaseOutcome;
 import dev.redlock.engine.callback.CallbackExecutor;
 import dev.redlock.engine.key.LockKey;
-import dev.redlock.telemetry.Log;
+import dev.redlock.engine.watch.LossCause;
 import dev.redlock.node.NodeView;
+import dev.redlock.telemetry.Log;
 
 /**
  * Ends leases without their holder: those that expire, and those that lose the quorum of their holder nodes because a
@@ -76,7 +77,7 @@ final class LeaseLoss {
             }
         } finally {
             if (!lease.isKept) {
-                services.telemetry.rare.onLeaseLost(lease, key, number, state, cause, nodeIndex);
+                services.telemetry.rare.onLeaseLost(acquiredNs, key, number, state, cause, nodeIndex);
             }
             if (lease.isExtensionAccepted()) {
                 lease.completeExtend(extendOutcome);

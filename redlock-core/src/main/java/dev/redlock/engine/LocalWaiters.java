@@ -69,7 +69,8 @@ final class LocalWaiters {
     private Answer waitFor(RetainedLease entry, LeaseHandle lease) {
         WaitQueue queue = scheduler.queues.get(lease.key);
         if (lease.waitNs <= 0) {
-            services.telemetry.rare.onAcquireRejected(lease, AcquireOutcome.Kind.CONTENDED);
+            services.telemetry.rare.onAcquireRejected(lease.key, lease, lease.spec.isFenced,
+                    AcquireOutcome.Kind.CONTENDED);
             services.counters.onAttemptFailed(AcquireOutcome.Kind.CONTENDED);
             WaitReasons.recordCause(lease, WaitCause.HELD_LOCALLY);
             lease.completeAcquire(AcquireOutcome.Kind.CONTENDED, AcquireOutcome.Kind.CONTENDED);
@@ -80,7 +81,7 @@ final class LocalWaiters {
         }
         long nowNs = services.clock.nanoTime();
         PendingAcquire pending = scheduler.take(lease);
-        services.telemetry.onAcquireStarted(pending, nowNs);
+        pending.start(nowNs, services.telemetry.onAcquireStarted(nowNs));
         pending.deadlineNs = nowNs + Math.min(lease.waitNs, Retries.WAIT_NS_MAX);
         pending.backOff();
         pending.plan = PendingAcquire.Plan.COORDINATOR_FIRST;

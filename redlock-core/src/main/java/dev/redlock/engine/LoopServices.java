@@ -1,32 +1,36 @@
 package dev.redlock.engine;
 
 import dev.redlock.api.NodeState;
-import dev.redlock.node.send.Arrivals;
-import dev.redlock.node.cluster.ClusterVoter;
-import dev.redlock.node.send.DirectBuffers;
-import dev.redlock.node.send.FanOut;
-import dev.redlock.telemetry.Log;
+import dev.redlock.engine.watch.ConductorCounters;
+import dev.redlock.engine.watch.LoopTelemetry;
+import dev.redlock.engine.watch.TelemetrySetup;
 import dev.redlock.node.Node;
 import dev.redlock.node.NodeContext;
 import dev.redlock.node.NodeListener;
 import dev.redlock.node.NodeOptions;
 import dev.redlock.node.NodeView;
 import dev.redlock.node.SharedIdentities;
-import dev.redlock.node.send.SlotKey;
 import dev.redlock.node.Voter;
+import dev.redlock.node.cluster.ClusterVoter;
 import dev.redlock.node.guard.FreshGroup;
 import dev.redlock.node.guard.OwnClockWatch;
+import dev.redlock.node.send.Arrivals;
+import dev.redlock.node.send.DirectBuffers;
+import dev.redlock.node.send.FanOut;
+import dev.redlock.node.send.SlotKey;
 import dev.redlock.quorum.Majority;
 import dev.redlock.quorum.SharedVotes;
 import dev.redlock.quorum.Token;
 import dev.redlock.quorum.TokenStream;
 import dev.redlock.quorum.Validity;
+import dev.redlock.telemetry.Log;
 import dev.redlock.time.LoopTimers;
 import dev.redlock.time.NanoClock;
 import dev.redlock.time.TimerWheel;
 import dev.redlock.transport.ClusterAddress;
 import dev.redlock.transport.VoterAddress;
 import io.netty.channel.EventLoop;
+import java.util.List;
 import java.util.concurrent.RejectedExecutionException;
 import java.util.function.LongConsumer;
 
@@ -76,7 +80,10 @@ final class LoopServices {
         this.tokens = setup.tokens();
         this.tokenLabel = Token.labelOf(config.names().nameInValues());
         Arrivals arrivals = new Arrivals();
-        this.telemetry = new LoopTelemetry(config, counters, clock, arrivals, this::executeUnlessEnding);
+        List<String> names = config.nodes().addresses().stream().map(Object::toString).toList();
+        ClientConfig.Loops loops = config.loops();
+        TelemetrySetup telemetrySetup = new TelemetrySetup(loops.telemetry(), names, loops.callbacks());
+        this.telemetry = new LoopTelemetry(telemetrySetup, counters, clock, arrivals, this::executeUnlessEnding);
         this.loopTimers = new LoopTimers(clock, loop, trim,
                 thrown -> Log.error("a timer threw; the client continues", thrown), config.attempts().isThrifty());
         this.timers = loopTimers.wheel();

@@ -4,6 +4,7 @@ import static dev.redlock.quorum.Validity.NS_PER_MS;
 
 import dev.redlock.engine.key.KeyedMap;
 import dev.redlock.engine.key.LockKey;
+import dev.redlock.engine.watch.LossCause;
 import dev.redlock.node.send.CommandDetail;
 import dev.redlock.node.send.CommandKind;
 import dev.redlock.node.send.VoteFailure;

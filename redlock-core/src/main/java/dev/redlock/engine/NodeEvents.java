@@ -1,10 +1,12 @@
 package dev.redlock.engine;
 
 import dev.redlock.api.NodeState;
-import dev.redlock.telemetry.Log;
+import dev.redlock.engine.watch.ConductorCounters;
+import dev.redlock.engine.watch.LossCause;
 import dev.redlock.node.NodeListener;
 import dev.redlock.node.NodeView;
 import dev.redlock.node.send.VoteFailure;
+import dev.redlock.telemetry.Log;
 import dev.redlock.time.Durations;
 import io.netty.buffer.ByteBuf;
 import java.util.concurrent.CompletableFuture;

@@ -2,6 +2,7 @@ package dev.redlock.engine;
 
 import dev.redlock.api.AcquireOutcome;
 import dev.redlock.engine.key.LockKey;
+import dev.redlock.engine.watch.ConductorCounters;
 import dev.redlock.node.send.CommandDetail;
 import dev.redlock.node.send.LockKind;
 import dev.redlock.node.send.VoteFailure;
@@ -38,7 +39,7 @@ final class PartialRound {
         }
         claim.contention().voterMask = services.fanOut.votingMask(claim);
         services.timers.start(claim.roundTimer, hedgeAtNs(claim, mask, t1Ns));
-        services.telemetry.onAttempt(claim, t1Ns, mask);
+        claim.number = services.telemetry.onAttempt(claim.key, t1Ns, mask);
         operation.ask(claim, mask);
     }
 

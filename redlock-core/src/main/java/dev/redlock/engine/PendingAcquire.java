@@ -1,5 +1,8 @@
 package dev.redlock.engine;
 
+import dev.redlock.api.AcquireOutcome;
+import dev.redlock.engine.key.LockKey;
+import dev.redlock.engine.watch.AcquisitionView;
 import dev.redlock.telemetry.AcquireEvent;
 import dev.redlock.telemetry.SharedStarts;
 import dev.redlock.time.DeadlineTimer;
@@ -11,7 +14,7 @@ import java.util.function.ObjLongConsumer;
  *
  * @threading event-loop-confined
  */
-final class PendingAcquire {
+final class PendingAcquire implements AcquisitionView {
 
     /**
      * The state of an acquisition, which refines {@link dev.redlock.api.LeaseState#ACQUIRING}.
@@ -86,8 +89,10 @@ final class PendingAcquire {
         this.timer = new DeadlineTimer(nowNs -> onTimer.accept(this, nowNs));
     }
 
-    boolean isStarted() {
-        return startNs != NOT_STARTED;
+    /** The engine has taken the call. */
+    void start(long nowNs, SharedStarts.Start<AcquireEvent> timed) {
+        startNs = nowNs;
+        start = timed;
     }
 
     void reset(LeaseHandle newLease) {
@@ -141,8 +146,51 @@ final class PendingAcquire {
     /** It returns to its pool. */
     void free() {
         enter(State.FREE);
+        start = null;
         lease = null;
         generation++;
+    }
+
+    // ---- telemetry --------------------------------------------------------------------------------------------------
+
+    @Override
+    public LockKey key() {
+        return lease.key;
+    }
+
+    @Override
+    public AcquireOutcome outcome() {
+        return lease;
+    }
+
+    @Override
+    public boolean isFenced() {
+        return lease.spec.isFenced;
+    }
+
+    @Override
+    public long startNs() {
+        return startNs;
+    }
+
+    @Override
+    public boolean isStarted() {
+        return startNs != NOT_STARTED;
+    }
+
+    @Override
+    public SharedStarts.Start<AcquireEvent> start() {
+        return start;
+    }
+
+    @Override
+    public long acquiredNs() {
+        return lease.acquiredNs;
+    }
+
+    @Override
+    public long validUntilNs() {
+        return lease.validUntilNs;
     }
 
     // ---- questions --------------------------------------------------------------------------------------------------

@@ -4,6 +4,7 @@ import dev.redlock.api.ExtendOutcome;
 import dev.redlock.api.LeaseState;
 import dev.redlock.api.ReleaseOutcome;
 import dev.redlock.engine.key.LockKey;
+import dev.redlock.engine.watch.LoopTelemetry;
 import dev.redlock.node.send.CommandDetail;
 import dev.redlock.node.send.CommandKind;
 import dev.redlock.node.send.FanOut;
@@ -91,7 +92,7 @@ final class ReleaseOperation {
             claim.round.onNotAsked(services.all & ~claim.askedMask);
             long nowNs = clock.nanoTime();
             int askedNode = keeper.waiters.onEnding(key, lease, refusedMask, nowNs);
-            telemetry.onReleaseStarted(claim, nowNs);
+            claim.releaseStart = telemetry.onReleaseStarted(claim, nowNs);
             timers.start(claim.roundTimer, nowNs + claim.nodeTimeoutNs());
             if (askedNode != Coordinator.NONE) {
                 ask(claim, key, askedNode);
@@ -201,7 +202,7 @@ final class ReleaseOperation {
         LeaseHandle lease = claim.lease;
         timers.stop(claim.roundTimer);
         claim.abandon();
-        telemetry.onReleaseEnded(claim, outcome);
+        telemetry.onReleaseEnded(claim, claim.takeReleaseStart(), outcome);
         if (services.isClosing) {
             tally.record(claim, lease.resource(), outcome);
             hasUnconfirmed |= outcome == ReleaseOutcome.UNKNOWN;

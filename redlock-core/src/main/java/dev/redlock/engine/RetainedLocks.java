@@ -7,6 +7,7 @@ import dev.redlock.api.ReleaseOutcome;
 import dev.redlock.api.RetentionEnd;
 import dev.redlock.engine.key.KeyedMap;
 import dev.redlock.engine.key.LockKey;
+import dev.redlock.engine.watch.ConductorCounters;
 import dev.redlock.node.send.CommandDetail;
 import dev.redlock.node.send.LockKind;
 import dev.redlock.telemetry.Log;

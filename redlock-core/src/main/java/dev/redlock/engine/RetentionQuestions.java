@@ -1,5 +1,6 @@
 package dev.redlock.engine;
 
+import dev.redlock.engine.watch.ConductorCounters;
 import dev.redlock.node.send.CommandDetail;
 import dev.redlock.node.send.CommandKind;
 

@@ -5,6 +5,7 @@ import static dev.redlock.quorum.Validity.NS_PER_MS;
 import dev.redlock.api.AcquireOutcome;
 import dev.redlock.api.LeaseState;
 import dev.redlock.engine.key.LockKey;
+import dev.redlock.engine.watch.ConductorCounters;
 import dev.redlock.node.send.LockKind;
 
 /**

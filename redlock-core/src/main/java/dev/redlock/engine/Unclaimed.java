@@ -1,8 +1,9 @@
 package dev.redlock.engine;
 
+import dev.redlock.engine.watch.LossCause;
+import dev.redlock.node.NodeView;
 import dev.redlock.node.send.LockKind;
 import dev.redlock.telemetry.Log;
-import dev.redlock.node.NodeView;
 
 /**
  * The leases that outlive a failover or a restart of the only voter, for as long as no key protects them: they are

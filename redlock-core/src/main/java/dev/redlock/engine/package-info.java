@@ -4,7 +4,8 @@
  * has the rule of each kind: {@code PermitOperation}, {@code SetOrder}, {@code Reservations}, {@code FencedClaims}.
  * docs/internals/architecture.md follows a lock through them. Retained locks have a room of their own:
  * {@code Retained*}, {@code Retention*} and {@code LocalWaiters}; the others know its door {@code Retention}.
- * Three leaves have packages: {@code engine.key}, {@code engine.fence}, and {@code engine.callback} for code of users.
+ * Four leaves have packages: {@code engine.key}, {@code engine.fence}, {@code engine.watch} for telemetry, and
+ * {@code engine.callback} for code of users.
  *
  * <p>Three states describe a lock. {@code LeaseState} is the life of the lock. {@code PendingAcquire.State} refines
  * ACQUIRING. {@code Claim.Phase} refines ATTEMPTING, HELD and RELEASING.

@@ -9,6 +9,7 @@ import dev.redlock.api.ReleaseOutcome;
 import dev.redlock.api.RetentionEnd;
 import dev.redlock.engine.key.KeyText;
 import dev.redlock.engine.key.LockKey;
+import dev.redlock.engine.watch.ConductorCounters;
 import dev.redlock.quorum.TokenStream;
 import dev.redlock.time.DeadlineTimer;
 import dev.redlock.time.NanoClock;

@@ -1,4 +1,4 @@
-package dev.redlock.engine;
+package dev.redlock.engine.watch;
 
 import static dev.redlock.quorum.Validity.NS_PER_MS;
 
@@ -30,11 +30,11 @@ final class FlightReports {
     private long leftOutCount;
 
     /** Without a listener in the options, the reports are written to the log. */
-    FlightReports(Executor loop, Supplier<FlightRecord> recorder, ClientConfig.Loops options) {
+    FlightReports(Executor loop, Supplier<FlightRecord> recorder, TelemetrySetup setup) {
         this.loop = loop;
         this.recorder = recorder;
-        this.listener = options.telemetry().flightRecordListener();
-        this.callbacks = options.callbacks();
+        this.listener = setup.options().flightRecordListener();
+        this.callbacks = setup.callbacks();
     }
 
     void onSlowAcquire(LockKey key, AcquireOutcome.Kind outcome, long durationNs, long nowNs) {

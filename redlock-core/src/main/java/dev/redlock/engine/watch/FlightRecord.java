@@ -1,4 +1,4 @@
-package dev.redlock.engine;
+package dev.redlock.engine.watch;
 
 import dev.redlock.api.AcquireOutcome;
 import dev.redlock.api.ExtendOutcome;
@@ -24,7 +24,7 @@ import java.util.function.IntPredicate;
  *
  * @threading caller-confined
  */
-final class FlightRecord {
+public final class FlightRecord {
 
     private static final int PROBLEM_LENGTH_MAX = 200;
     /** A report is one log message for people; the whole record may have thousands of lines. */
@@ -52,7 +52,7 @@ final class FlightRecord {
     }
 
     /** Appends all events of an event loop. */
-    void appendTo(StringBuilder out, int loop) {
+    public void appendTo(StringBuilder out, int loop) {
         out.append("event loop " + loop + ": " + events.length() + " events, " + events.overwrittenCount()
                 + " earlier ones overwritten; times are before now\n");
         for (int i = 0; i < events.length(); i++) {

@@ -1,4 +1,4 @@
-package dev.redlock.engine;
+package dev.redlock.engine.watch;
 
 import dev.redlock.api.AcquireOutcome;
 import dev.redlock.api.LeaseState;
@@ -29,7 +29,7 @@ import java.util.concurrent.Executor;
  *
  * @threading event-loop-confined, except {@link #flightRecord} and {@link #startAcquireTimes}
  */
-final class RareEvents {
+public final class RareEvents {
 
     /** Null without JFR. */
     final SharedStarts<AcquireEvent> acquireStarts = Jfr.IS_PRESENT ? new SharedStarts<>(AcquireEvent::new) : null;
@@ -43,28 +43,28 @@ final class RareEvents {
     private final NodeState[] nodeStates;
     private final FlightReports reports;
 
-    RareEvents(LoopTelemetry telemetry, ClientConfig config, ConductorCounters counters, NanoClock clock,
+    RareEvents(LoopTelemetry telemetry, TelemetrySetup setup, ConductorCounters counters, NanoClock clock,
             Executor executor) {
         this.telemetry = telemetry;
         this.counters = counters;
         this.clock = clock;
-        this.addresses = config.nodes().addresses().stream().map(Object::toString).toArray(String[]::new);
+        this.addresses = setup.addresses().toArray(String[]::new);
         this.nodeStates = new NodeState[addresses.length];
         Arrays.fill(nodeStates, NodeState.WAITING);
-        this.reports = new FlightReports(executor, this::flightRecord, config.loops());
+        this.reports = new FlightReports(executor, this::flightRecord, setup);
     }
 
     // ---- for the client ---------------------------------------------------------------------------------------------
 
     /** Takes a copy of the last events, on any thread; null if the flight recorder is off. */
-    FlightRecord flightRecord() {
+    public FlightRecord flightRecord() {
         return telemetry.ring == null
                 ? null
                 : new FlightRecord(telemetry.ring.copy(), addresses, clock.nanoTime());
     }
 
     /** Starts to record acquire times, unless they are recorded already; on any thread. */
-    synchronized AcquireTimes startAcquireTimes() {
+    public synchronized AcquireTimes startAcquireTimes() {
         if (acquireTimes == null) {
             acquireTimes = new AcquireTimes(AcquireOutcome.Kind.values().length);
         }
@@ -88,42 +88,42 @@ final class RareEvents {
     }
 
     /** An attempt asks more nodes. */
-    void onAskedOthers(Claim claim, long askedMask) {
-        record(FlightEvent.ASKED_OTHERS, claim.number, 0, 0, askedMask, null);
+    public void onAskedOthers(ClaimView claim, long askedMask) {
+        record(FlightEvent.ASKED_OTHERS, claim.number(), 0, 0, askedMask, null);
     }
 
     /** The node timeout of an attempt has passed. */
-    void onSilent(Claim claim, long silentMask) {
+    public void onSilent(ClaimView claim, long silentMask) {
         if (silentMask != 0) {
-            record(FlightEvent.SILENT, claim.number, 0, 0, silentMask, null);
+            record(FlightEvent.SILENT, claim.number(), 0, 0, silentMask, null);
         }
     }
 
     /** An attempt fails; its rollback follows. */
-    void onAttemptFailing(Claim claim, AcquireOutcome.Kind reason) {
-        record(FlightEvent.ATTEMPT_FAILED, claim.number, 0, reason.ordinal(), 0, claim.key);
+    public void onAttemptFailing(ClaimView claim, AcquireOutcome.Kind reason) {
+        record(FlightEvent.ATTEMPT_FAILED, claim.number(), 0, reason.ordinal(), 0, claim.key());
     }
 
     /** An acquisition has failed, or a receiver waits for the end of any. */
-    void onAcquireEnded(PendingAcquire pending, AcquireOutcome.Kind kind, AcquireOutcome.Kind reason) {
-        LeaseHandle lease = pending.lease;
+    void onAcquireEnded(AcquisitionView pending, AcquireOutcome.Kind kind, AcquireOutcome.Kind reason) {
         boolean isAcquired = kind == AcquireOutcome.Kind.ACQUIRED;
-        long endNs = isAcquired ? lease.acquiredNs : telemetry.clockNs();
-        long durationNs = pending.isStarted() ? endNs - pending.startNs : 0;
+        long endNs = isAcquired ? pending.acquiredNs() : telemetry.clockNs();
+        long durationNs = pending.isStarted() ? endNs - pending.startNs() : 0;
         addTime(kind, durationNs);
         if (telemetry.ring != null && !isAcquired) {
             telemetry.setTime(endNs);
-            add(FlightEvent.NOT_ACQUIRED, 0, 0, kind.ordinal(), durationNs, lease.key);
+            add(FlightEvent.NOT_ACQUIRED, 0, 0, kind.ordinal(), durationNs, pending.key());
         }
         if (durationNs >= telemetry.slowAcquireNs) {
-            reports.onSlowAcquire(lease.key, kind, durationNs, endNs);
+            reports.onSlowAcquire(pending.key(), kind, durationNs, endNs);
         }
-        if (pending.start != null) {
-            if (acquireStarts.isDue(pending.start, endNs)) {
-                commit(pending.start.event(), lease, kind, reason);
+        SharedStarts.Start<AcquireEvent> start = pending.start();
+        if (start != null) {
+            if (acquireStarts.isDue(start, endNs)) {
+                commit(start.event(), pending.key(), pending.outcome(), pending.isFenced(), kind, reason,
+                        isAcquired ? pending.validUntilNs() - endNs : 0);
             }
-            acquireStarts.release(pending.start);
-            pending.start = null;
+            acquireStarts.release(start);
         }
     }
 
@@ -135,14 +135,14 @@ final class RareEvents {
     }
 
     /** An acquisition ends before it starts, because a limit is reached. */
-    void onAcquireRejected(LeaseHandle lease, AcquireOutcome.Kind kind) {
+    public void onAcquireRejected(LockKey key, AcquireOutcome outcome, boolean isFenced, AcquireOutcome.Kind kind) {
         counters.add(ConductorCounters.OUTCOME_FIRST + kind.ordinal(), 1);
         addTime(kind, 0);
         if (Jfr.IS_PRESENT && Jfr.ACQUIRE.isEnabled()) {
             try {
                 AcquireEvent event = new AcquireEvent();
                 if (event.shouldCommit()) {
-                    commit(event, lease, kind, kind);
+                    commit(event, key, outcome, isFenced, kind, kind, 0);
                 }
             } catch (RuntimeException | Error e) {
                 drop(e);
@@ -150,20 +150,19 @@ final class RareEvents {
         }
     }
 
-    private static void commit(AcquireEvent event, LeaseHandle lease, AcquireOutcome.Kind kind,
-            AcquireOutcome.Kind reason) {
-        boolean isAcquired = kind == AcquireOutcome.Kind.ACQUIRED;
+    private static void commit(AcquireEvent event, LockKey key, AcquireOutcome outcome, boolean isFenced,
+            AcquireOutcome.Kind kind, AcquireOutcome.Kind reason, long validityNs) {
         try {
-            event.resource = lease.resource();
+            event.resource = key.resource();
             event.outcome = kind.name();
             event.lastReason = kind == reason ? null : reason.name();
-            event.attempts = lease.attemptCount();
-            event.granted = lease.grantedCount();
-            event.refused = lease.refusedCount();
-            event.failed = lease.failedCount();
-            event.unknown = lease.unknownCount();
-            event.fenced = lease.spec.isFenced;
-            event.validity = isAcquired ? lease.validUntilNs - lease.acquiredNs : 0;
+            event.attempts = outcome.attemptCount();
+            event.granted = outcome.grantedCount();
+            event.refused = outcome.refusedCount();
+            event.failed = outcome.failedCount();
+            event.unknown = outcome.unknownCount();
+            event.fenced = isFenced;
+            event.validity = validityNs;
             event.commit();
             event.resource = null;
         } catch (RuntimeException | Error e) {
@@ -174,25 +173,27 @@ final class RareEvents {
     // ---- releasing --------------------------------------------------------------------------------------------------
 
     /** A node has not deleted the key of a lease: it had another token or none, or it did not answer. */
-    void onNotDeleted(Claim claim, int nodeIndex, Vote vote) {
-        record(vote == Vote.REFUSED ? FlightEvent.NOT_DELETED : FlightEvent.RELEASE_UNANSWERED, claim.number,
+    public void onNotDeleted(ClaimView claim, int nodeIndex, Vote vote) {
+        record(vote == Vote.REFUSED ? FlightEvent.NOT_DELETED : FlightEvent.RELEASE_UNANSWERED, claim.number(),
                 nodeIndex, 0, 0, null);
     }
 
     /** A lease is released, and its lock stays for now: no node is asked. */
-    void onKept(Claim claim) {
-        telemetry.onReleaseStarted(claim, telemetry.clockNs());
-        telemetry.onReleaseEnded(claim, ReleaseOutcome.KEPT);
+    public void onKept(ClaimView claim) {
+        endAtOnce(claim, ReleaseOutcome.KEPT);
+    }
+
+    private void endAtOnce(ClaimView claim, ReleaseOutcome outcome) {
+        telemetry.onReleaseEnded(claim, telemetry.onReleaseStarted(claim, telemetry.clockNs()), outcome);
     }
 
     /** A lease is released, and the client retains its lock. */
-    void onRetained(Claim claim) {
-        telemetry.onReleaseStarted(claim, telemetry.clockNs());
-        telemetry.onReleaseEnded(claim, ReleaseOutcome.RETAINED);
+    public void onRetained(ClaimView claim) {
+        endAtOnce(claim, ReleaseOutcome.RETAINED);
     }
 
     /** A lock is retained no longer. */
-    void onRetentionEnded(int number, LockKey key, RetentionEnd cause, long grantCount) {
+    public void onRetentionEnded(int number, LockKey key, RetentionEnd cause, long grantCount) {
         record(FlightEvent.RETENTION_ENDED, number, 0, cause.ordinal(), grantCount, key);
         if (Jfr.IS_PRESENT && Jfr.RETENTION_ENDED.isEnabled()) {
             commit(key, cause, grantCount);
@@ -212,20 +213,19 @@ final class RareEvents {
     }
 
     /** A release that JFR times has ended. */
-    void onTimedRelease(Claim claim, ReleaseOutcome outcome, long nowNs) {
-        if (releaseStarts.isDue(claim.releaseStart, nowNs)) {
-            commit(claim.releaseStart.event(), claim, outcome);
+    void onTimedRelease(ClaimView claim, SharedStarts.Start<ReleaseEvent> start, ReleaseOutcome outcome, long nowNs) {
+        if (releaseStarts.isDue(start, nowNs)) {
+            commit(start.event(), claim, outcome);
         }
-        releaseStarts.release(claim.releaseStart);
-        claim.releaseStart = null;
+        releaseStarts.release(start);
     }
 
-    private static void commit(ReleaseEvent event, Claim claim, ReleaseOutcome outcome) {
-        Round round = claim.round;
+    private static void commit(ReleaseEvent event, ClaimView claim, ReleaseOutcome outcome) {
+        Round round = claim.votes();
         // A lock that is kept or retained has asked no node.
         long votes = outcome == ReleaseOutcome.KEPT || outcome == ReleaseOutcome.RETAINED ? 0 : -1;
         try {
-            event.resource = claim.key.resource();
+            event.resource = claim.key().resource();
             event.outcome = outcome.name();
             event.deleted = Long.bitCount(round.granted() & votes);
             event.notHeld = Long.bitCount(round.refused() & votes);
@@ -241,23 +241,23 @@ final class RareEvents {
     // ---- held leases ------------------------------------------------------------------------------------------------
 
     /** A node is no holder of a lease any more. */
-    void onHolderDropped(Claim claim, int nodeIndex, LossCause cause) {
-        record(FlightEvent.HOLDER_DROPPED, claim.number, nodeIndex, cause.ordinal(), 0, claim.key);
+    public void onHolderDropped(ClaimView claim, int nodeIndex, LossCause cause) {
+        record(FlightEvent.HOLDER_DROPPED, claim.number(), nodeIndex, cause.ordinal(), 0, claim.key());
     }
 
     /** A held lease is lost or expired. */
-    void onLeaseLost(LeaseHandle lease, LockKey key, int number, LeaseState state, LossCause cause,
+    public void onLeaseLost(long acquiredNs, LockKey key, int number, LeaseState state, LossCause cause,
             int nodeIndex) {
         counters.add(state == LeaseState.LOST ? ConductorCounters.LOST : ConductorCounters.EXPIRED, 1);
         if (telemetry.ring != null) {
             long nowNs = telemetry.readTime();
-            add(FlightEvent.LEASE_ENDED, number, 0, state.ordinal(), nowNs - lease.acquiredNs, key);
+            add(FlightEvent.LEASE_ENDED, number, 0, state.ordinal(), nowNs - acquiredNs, key);
             if (state == LeaseState.LOST && cause != LossCause.LOOP_ENDED) {
                 reports.onLost(key, number, cause, nowNs);
             }
         }
         if (Jfr.IS_PRESENT && Jfr.LEASE_LOST.isEnabled()) {
-            commit(key, state, cause, nodeIndex, telemetry.clockNs() - lease.acquiredNs);
+            commit(key, state, cause, nodeIndex, telemetry.clockNs() - acquiredNs);
         }
     }
 
@@ -278,7 +278,7 @@ final class RareEvents {
     // ---- nodes ------------------------------------------------------------------------------------------------------
 
     /** A node has another state. */
-    void onNodeState(NodeView node, NodeState state) {
+    public void onNodeState(NodeView node, NodeState state) {
         NodeState before = nodeStates[node.index()];
         nodeStates[node.index()] = state;
         record(FlightEvent.NODE_STATE, 0, node.index(), state.ordinal(), before.ordinal(),
@@ -304,17 +304,17 @@ final class RareEvents {
     // ---- wake-ups ---------------------------------------------------------------------------------------------------
 
     /** A push of a node wakes the first waiter for a key. */
-    void onWoken(LockKey key, int nodeIndex) {
+    public void onWoken(LockKey key, int nodeIndex) {
         onWakeup(FlightEvent.WOKEN, ConductorCounters.WOKEN, key, nodeIndex, "WOKEN");
     }
 
     /** A push of a node wakes nobody; the key is null if nobody waits for it. */
-    void onSpuriousPush(LockKey key, int nodeIndex) {
+    public void onSpuriousPush(LockKey key, int nodeIndex) {
         onWakeup(FlightEvent.SPURIOUS_PUSH, ConductorCounters.SPURIOUS_PUSH, key, nodeIndex, "SPURIOUS");
     }
 
     /** A waiter tries again because no push came. */
-    void onBackstop(LockKey key) {
+    public void onBackstop(LockKey key) {
         onWakeup(FlightEvent.BACKSTOP, ConductorCounters.BACKSTOP, key, LossCause.NO_NODE, "BACKSTOP");
     }
 

@@ -1,11 +1,11 @@
-package dev.redlock.engine;
+package dev.redlock.engine.watch;
 
 /**
  * Why a held lease has ended without a release.
  *
  * @threading immutable
  */
-enum LossCause {
+public enum LossCause {
     /** The end of its validity. */
     VALIDITY_ENDED("the validity ended"),
     /** A node has proved that its key does not have the token any more. */
@@ -26,7 +26,7 @@ enum LossCause {
     LOOP_ENDED("the event loop ended");
 
     /** No node has caused the loss. */
-    static final int NO_NODE = -1;
+    public static final int NO_NODE = -1;
 
     private final String text;
 

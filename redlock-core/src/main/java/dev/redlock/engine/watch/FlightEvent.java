@@ -1,4 +1,4 @@
-package dev.redlock.engine;
+package dev.redlock.engine.watch;
 
 /**
  * The kinds of event in the flight recorder. The fields of an event that are not named here are unused.

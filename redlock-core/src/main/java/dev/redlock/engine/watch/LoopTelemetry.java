@@ -1,4 +1,4 @@
-package dev.redlock.engine;
+package dev.redlock.engine.watch;
 
 import dev.redlock.api.AcquireOutcome;
 import dev.redlock.api.ExtendOutcome;
@@ -7,8 +7,11 @@ import dev.redlock.engine.key.LockKey;
 import dev.redlock.node.send.Arrivals;
 import dev.redlock.node.send.VoteFailure;
 import dev.redlock.quorum.Vote;
+import dev.redlock.telemetry.AcquireEvent;
 import dev.redlock.telemetry.FlightRing;
 import dev.redlock.telemetry.Jfr;
+import dev.redlock.telemetry.ReleaseEvent;
+import dev.redlock.telemetry.SharedStarts;
 import dev.redlock.time.NanoClock;
 import java.util.concurrent.Executor;
 
@@ -24,7 +27,7 @@ import java.util.concurrent.Executor;
  *
  * @threading event-loop-confined
  */
-final class LoopTelemetry {
+public final class LoopTelemetry {
 
     /** The ring refers to the keys of its events, so longer names could fill the heap. */
     private static final int KEPT_NAME_BYTES_MAX = 128;
@@ -35,7 +38,7 @@ final class LoopTelemetry {
         }
     };
 
-    final RareEvents rare;
+    public final RareEvents rare;
     /** Null if the flight recorder is off. */
     final FlightRing ring;
     final long slowAcquireNs;
@@ -45,23 +48,30 @@ final class LoopTelemetry {
     long lastNs;
     private int attemptNumber;
 
-    LoopTelemetry(ClientConfig config, ConductorCounters counters, NanoClock clock, Arrivals arrivals,
+    /**
+     * @param setup    what it needs of the configuration
+     * @param counters gets the counts
+     * @param clock    the monotonic clock
+     * @param arrivals says when a reply was read
+     * @param executor runs reports on the event loop
+     */
+    public LoopTelemetry(TelemetrySetup setup, ConductorCounters counters, NanoClock clock, Arrivals arrivals,
             Executor executor) {
+        TelemetryOptions options = setup.options();
         this.clock = clock;
         this.arrivals = arrivals;
         this.counters = counters;
-        ClientConfig.Telemetry options = config.loops().telemetry();
         this.ring = options.flightEventsMax() == 0 ? null : new FlightRing(options.flightEventsMax());
         this.slowAcquireNs = ring == null ? Long.MAX_VALUE : options.slowAcquireNs();
-        this.rare = new RareEvents(this, config, counters, clock, executor);
+        this.rare = new RareEvents(this, setup, counters, clock, executor);
     }
 
     // ---- the flight recorder ----------------------------------------------------------------------------------------
 
     /** Adds an event of a claim and its key, at a time that the engine has read. */
-    private void addAt(long nowNs, FlightEvent event, Claim claim, int detail, long value) {
+    private void addAt(long nowNs, FlightEvent event, ClaimView claim, int detail, long value) {
         setTime(nowNs);
-        ring.add(nowNs, event.ordinal(), claim.number, 0, detail, value, kept(claim.key));
+        ring.add(nowNs, event.ordinal(), claim.number(), 0, detail, value, kept(claim.key()));
     }
 
     static Object kept(Object subject) {
@@ -80,7 +90,7 @@ final class LoopTelemetry {
     }
 
     /** A clock that throws, as in tests, must not harm a lock because of a record. */
-    long clockNs() {
+    public long clockNs() {
         try {
             return clock.nanoTime();
         } catch (RuntimeException | Error e) {
@@ -91,69 +101,66 @@ final class LoopTelemetry {
 
     // ---- acquiring --------------------------------------------------------------------------------------------------
 
-    /** The engine takes an acquisition at a time. */
-    void onAcquireStarted(PendingAcquire pending, long nowNs) {
-        pending.startNs = nowNs;
-        if (Jfr.IS_PRESENT && Jfr.ACQUIRE.isEnabled()) {
-            pending.start = rare.acquireStarts.start(nowNs);
-        }
+    /** The engine takes an acquisition at a time. Returns what times it for JFR; null if the event is off. */
+    public SharedStarts.Start<AcquireEvent> onAcquireStarted(long nowNs) {
+        return Jfr.IS_PRESENT && Jfr.ACQUIRE.isEnabled() ? rare.acquireStarts.start(nowNs) : null;
     }
 
     /** An acquisition ends; its votes are recorded. The flight recorder has a success as that of its attempt. */
-    void onAcquireEnded(PendingAcquire pending, AcquireOutcome.Kind kind, AcquireOutcome.Kind reason) {
+    public void onAcquireEnded(AcquisitionView pending, AcquireOutcome.Kind kind, AcquireOutcome.Kind reason) {
         counters.add(ConductorCounters.OUTCOME_FIRST + kind.ordinal(), 1);
         boolean isRecorded = kind == AcquireOutcome.Kind.ACQUIRED
-                ? pending.lease.acquiredNs - pending.startNs >= slowAcquireNs
+                ? pending.acquiredNs() - pending.startNs() >= slowAcquireNs
                 : ring != null;
-        if (isRecorded || pending.start != null || rare.acquireTimes != null) {
+        if (isRecorded || pending.start() != null || rare.acquireTimes != null) {
             rare.onAcquireEnded(pending, kind, reason);
         }
     }
 
-    /** An attempt starts at a time. */
-    void onAttempt(Claim claim, long nowNs, long askedMask) {
+    /** An attempt starts at a time. Returns its number. */
+    public int onAttempt(LockKey key, long nowNs, long askedMask) {
         attemptNumber = attemptNumber == Integer.MAX_VALUE ? 1 : attemptNumber + 1;
-        claim.number = attemptNumber;
         if (ring != null) {
-            addAt(nowNs, FlightEvent.ATTEMPT, claim, 0, askedMask);
+            setTime(nowNs);
+            ring.add(nowNs, FlightEvent.ATTEMPT.ordinal(), attemptNumber, 0, 0, askedMask, kept(key));
         }
+        return attemptNumber;
     }
 
     /** A node votes on an acquire, maybe after the decision. */
-    void onVote(Claim claim, int nodeIndex, Vote vote, VoteFailure failure) {
+    public void onVote(ClaimView claim, int nodeIndex, Vote vote, VoteFailure failure) {
         if (ring != null) {
             if (arrivals.isTimeOld) {
                 readTime();
             }
             // The votes have the order of their events.
-            ring.add(lastNs, FlightEvent.GRANTED.ordinal() + vote.ordinal(), claim.number, nodeIndex, failure.ordinal(),
+            ring.add(lastNs, FlightEvent.GRANTED.ordinal() + vote.ordinal(), claim.number(), nodeIndex,
+                    failure.ordinal(),
                     0, null);
         }
     }
 
     /** An attempt has the lock since a time. */
-    void onAcquired(Claim claim, long nowNs) {
+    public void onAcquired(ClaimView claim, long nowNs) {
         if (ring != null) {
-            addAt(nowNs, FlightEvent.ACQUIRED, claim, 0, claim.validUntilNs - nowNs);
+            addAt(nowNs, FlightEvent.ACQUIRED, claim, 0, claim.validUntilNs() - nowNs);
         }
     }
 
     // ---- releasing --------------------------------------------------------------------------------------------------
 
-    /** The release of a held lease starts at a time. */
-    void onReleaseStarted(Claim claim, long nowNs) {
+    /** The release of a held lease starts at a time. Returns what times it for JFR; null if the event is off. */
+    public SharedStarts.Start<ReleaseEvent> onReleaseStarted(ClaimView claim, long nowNs) {
         if (ring != null) {
             addAt(nowNs, FlightEvent.RELEASE, claim, 0, 0);
         }
-        if (Jfr.IS_PRESENT && Jfr.RELEASE.isEnabled()) {
-            claim.releaseStart = rare.releaseStarts.start(nowNs);
-        }
+        return Jfr.IS_PRESENT && Jfr.RELEASE.isEnabled() ? rare.releaseStarts.start(nowNs) : null;
     }
 
     /** The release of a lease has an outcome. */
-    void onReleaseEnded(Claim claim, ReleaseOutcome outcome) {
+    public void onReleaseEnded(ClaimView claim, SharedStarts.Start<ReleaseEvent> start, ReleaseOutcome outcome) {
         counters.add(ConductorCounters.RELEASE_FIRST + outcome.ordinal(), 1);
-        if (ring == null && claim.releaseStart == null) {
+        if (ring == null && start == null) {
             return;
         }
         // A quorum of replies belongs to a read; another outcome may not.
@@ -161,24 +168,24 @@ final class LoopTelemetry {
             readTime();
         }
         if (ring != null) {
-            ring.add(lastNs, FlightEvent.RELEASED.ordinal(), claim.number, 0, outcome.ordinal(), 0, null);
+            ring.add(lastNs, FlightEvent.RELEASED.ordinal(), claim.number(), 0, outcome.ordinal(), 0, null);
         }
-        if (claim.releaseStart != null) {
-            rare.onTimedRelease(claim, outcome, lastNs);
+        if (start != null) {
+            rare.onTimedRelease(claim, start, outcome, lastNs);
         }
     }
 
     // ---- held leases ------------------------------------------------------------------------------------------------
 
     /** An extension starts at a time. */
-    void onExtensionStarted(Claim claim, long nowNs) {
+    public void onExtensionStarted(ClaimView claim, long nowNs) {
         if (ring != null) {
-            addAt(nowNs, FlightEvent.EXTENSION, claim, 0, claim.ttlMs);
+            addAt(nowNs, FlightEvent.EXTENSION, claim, 0, claim.ttlMs());
         }
     }
 
     /** An extension has ended at a time, and the lease is still held. */
-    void onExtensionEnded(Claim claim, ExtendOutcome outcome, long nowNs) {
+    public void onExtensionEnded(ClaimView claim, ExtendOutcome outcome, long nowNs) {
         if (outcome == ExtendOutcome.EXTENDED) {
             counters.add(ConductorCounters.EXTENDED, 1);
         }

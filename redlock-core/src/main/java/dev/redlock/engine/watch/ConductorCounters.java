@@ -1,4 +1,4 @@
-package dev.redlock.engine;
+package dev.redlock.engine.watch;
 
 import dev.redlock.api.AcquireOutcome;
 import dev.redlock.api.ReleaseOutcome;
@@ -35,7 +35,7 @@ public final class ConductorCounters extends Counters {
     /** Locks that are retained now. */
     public static final int RETAINED = COMMANDS + 1;
     /** Local leases of locks that are retained no longer. */
-    static final int LOCAL_GRANTS = COMMANDS + 2;
+    public static final int LOCAL_GRANTS = COMMANDS + 2;
     /** Releases of locks that another client wanted and no local lease had, and their time in ns. */
     public static final int REVOCATIONS = COMMANDS + 3;
     public static final int REVOCATION_NS = COMMANDS + 4;
@@ -44,11 +44,11 @@ public final class ConductorCounters extends Counters {
     /** Index of the first reason why a lock is retained no longer; the others follow by ordinal. */
     public static final int RETENTION_END_FIRST = COMMANDS + 6;
 
-    ConductorCounters() {
+    public ConductorCounters() {
         super(RETENTION_END_FIRST + RetentionEnd.values().length);
     }
 
-    void onAttemptFailed(AcquireOutcome.Kind reason) {
+    public void onAttemptFailed(AcquireOutcome.Kind reason) {
         switch (reason) {
             case CONTENDED -> add(ATTEMPT_CONTENDED, 1);
             case NO_QUORUM -> add(ATTEMPT_NO_QUORUM, 1);
