@@ -8,6 +8,7 @@ import dev.redlock.loadtest.cli.BuildVersion;
 import dev.redlock.loadtest.cli.Invocation;
 import dev.redlock.loadtest.cli.NodesCommand;
 import dev.redlock.loadtest.cli.PlotsCommand;
+import dev.redlock.loadtest.commit.CallersCommand;
 import dev.redlock.loadtest.commit.VersusCommitCommand;
 import dev.redlock.loadtest.compare.CompareCommand;
 import dev.redlock.loadtest.compare.CompareDriverCommand;
@@ -45,11 +46,12 @@ import picocli.CommandLine.Spec;
         subcommands = {LatencyCommand.class, ThroughputCommand.class, CompareCommand.class,
             CompareDriverCommand.class, ContentionCommand.class, RetainCommand.class, LeasesCommand.class,
             SoakCommand.class, CyclesCommand.class, YardstickCommand.class, LoopsCommand.class,
-            CommandCostCommand.class, VersusCommitCommand.class,
+            CommandCostCommand.class, VersusCommitCommand.class, CallersCommand.class,
             ChaosCommand.class, ChaosWorkerCommand.class, ScenariosCommand.class, NodesCommand.class,
             HistoryCommand.class, PlotsCommand.class},
         synopsisSubcommandLabel = "[latency|throughput|compare|contention|retain|leases|"
-                + "soak|cycles|yardstick|loops|command-cost|versus-commit|chaos|scenarios|nodes|history|plots]",
+                + "soak|cycles|yardstick|loops|command-cost|versus-commit|callers|chaos|scenarios|nodes|history|"
+                + "plots]",
         description = "Measures distributed locks over real Redis or Valkey nodes, and injects faults into them.",
         footerHeading = "%nWithout a command, latency is run. Every command has its own --help with examples.%n",
         exitCodeListHeading = "%nExit codes:%n", exitCodeList = {

@@ -346,7 +346,8 @@ class MainTest {
         assertEquals(0, run("--help"));
         assertTrue(out.toString().contains("latency") && out.toString().contains("130"), out::toString);
         for (String command : List.of("latency", "throughput", "contention", "retain", "leases", "soak", "cycles",
-                "yardstick", "loops", "command-cost", "versus-commit", "chaos", "nodes")) {
+                "yardstick", "loops", "command-cost", "versus-commit", "callers", "chaos",
+                "nodes")) {
             out.getBuffer().setLength(0);
             assertEquals(0, run(command, "--help"));
             assertTrue(out.toString().contains("Examples, after alias 'load-test=java "), out::toString);

@@ -5,7 +5,7 @@ import java.util.ArrayList;
 import java.util.List;
 
 /**
- * The command line that starts this program again in another JVM.
+ * The command line that starts this program in another JVM.
  *
  * @threading any thread
  */
@@ -16,13 +16,19 @@ public final class ChildJvm {
     private static final int WARNING_JDK = 24;
 
     public static List<String> command(List<String> jvmOptions, List<String> arguments) {
+        return command(jvmOptions, System.getProperty("java.class.path"), MAIN_CLASS, arguments);
+    }
+
+    /** The same for another class path or another class of this program. */
+    public static List<String> command(List<String> jvmOptions, String classPath, String mainClass,
+            List<String> arguments) {
         List<String> command = new ArrayList<>();
         command.add(Path.of(System.getProperty("java.home"), "bin", "java").toString());
         command.addAll(jvmOptions);
         if (Runtime.version().feature() >= WARNING_JDK) {
             command.addAll(List.of("--enable-native-access=ALL-UNNAMED", "--sun-misc-unsafe-memory-access=allow"));
         }
-        command.addAll(List.of("-cp", System.getProperty("java.class.path"), MAIN_CLASS));
+        command.addAll(List.of("-cp", classPath, mainClass));
         command.addAll(arguments);
         return command;
     }

@@ -25,7 +25,7 @@ final class CommitBuild implements AutoCloseable {
             + ".java";
 
     private final Path root;
-    private final Path folder = Files.createTempDirectory("versus-commit-");
+    private final Path folder = TemporaryFolders.create("versus-commit-");
 
     /**
      * @param inside the project's root or a folder in it
@@ -105,6 +105,6 @@ final class CommitBuild implements AutoCloseable {
     /** Removes the classes. */
     @Override
     public void close() throws IOException {
-        TemporaryFolders.deleteTree(folder);
+        TemporaryFolders.delete(folder);
     }
 }

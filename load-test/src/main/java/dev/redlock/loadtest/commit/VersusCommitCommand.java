@@ -10,19 +10,15 @@ import dev.redlock.trial.nodes.RedisNodes;
 import dev.redlock.trial.nodes.RedisNodesContext;
 import java.io.IOException;
 import java.io.PrintWriter;
-import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
-import java.util.Arrays;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
 import java.util.Set;
 import java.util.concurrent.Callable;
-import java.util.stream.Collectors;
 import java.util.stream.IntStream;
-import java.util.stream.Stream;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Option;
@@ -48,12 +44,10 @@ public final class VersusCommitCommand implements Callable<Integer> {
     static final String TREE = "working tree";
     private static final String TURN = "turn";
     private static final String WARM_UP = "warm-up";
-    private static final List<String> COLUMNS = List.of("cycles/s", "p50 us", "p99 us", "p99.9 us", "max us",
-            "client us", "user us", "system us", "loop us", "servers us", "heap B", "other cores", "switches");
     /** The columns of which a table shows ratios. */
     private static final List<Integer> RATIOS = List.of(0, 1, 3, 5, 8, 9);
-    private static final String CALLBACKS = "callbacks";
-    private static final Set<String> FORMS = Set.of(CALLBACKS, "platform", "virtual");
+    private static final Set<String> FORMS = Set.of(ClosedLoop.CALLBACKS, ClosedLoop.PLATFORM, ClosedLoop.VIRTUAL);
+    private static final int LIMIT_SECONDS = 60;
     private static final int CURVE_SECONDS = 5;
 
     @Option(names = "--commit", paramLabel = "COMMIT", defaultValue = "d5dd110",
@@ -68,7 +62,7 @@ public final class VersusCommitCommand implements Callable<Integer> {
             description = "Cycles in flight; the first number is that of the warm-up (default: ${DEFAULT-VALUE}).")
     private List<Integer> inFlightCounts;
 
-    @Option(names = "--callers", split = ",", paramLabel = "FORM", defaultValue = CALLBACKS,
+    @Option(names = "--callers", split = ",", paramLabel = "FORM", defaultValue = ClosedLoop.CALLBACKS,
             description = "callbacks, or platform or virtual threads that block, of which each cycle in flight has one "
                     + "(default: ${DEFAULT-VALUE}).")
     private List<String> forms;
@@ -108,7 +102,7 @@ public final class VersusCommitCommand implements Callable<Integer> {
     private CommandSpec spec;
 
     private final Map<String, String> given;
-    private final List<Row> rows = new ArrayList<>();
+    private final Turns rows = new Turns();
 
     public VersusCommitCommand() {
         this(Map.of());
@@ -120,22 +114,8 @@ public final class VersusCommitCommand implements Callable<Integer> {
         // picocli fills the other fields.
     }
 
-    /**
-     * A turn, or a second of the warm-up.
-     *
-     * @param load the nodes, the commands and the cycles in flight
-     * @threading immutable
-     */
-    private record Row(String load, String contender, String phase, int number, double[] figures) {
-        @Override
-        public String toString() {
-            return String.join(",", load, contender, phase, Integer.toString(number),
-                    joined(Arrays.stream(figures).boxed()));
-        }
-    }
-
     @Override
-    public Integer call() throws IOException {
+    public Integer call() throws IOException, InterruptedException {
         PrintWriter out = spec.commandLine().getOut();
         Options.require(spec.commandLine(), turns >= 1 && starts >= 1 && seconds > 0 && warmupSeconds > 0
                 && modes.stream().allMatch(mode -> mode.matches("[A-Z]+/[0-9]+")) && FORMS.containsAll(forms),
@@ -159,20 +139,19 @@ public final class VersusCommitCommand implements Callable<Integer> {
             out.println("FAIL: " + e.getMessage());
             return ExitCodes.FAILED;
         } finally {
-            Files.write(csv, Stream.concat(Stream.of(("n,commands,in flight,contender,phase,number,"
-                    + joined(COLUMNS.stream())).replace(' ', '_')), rows.stream().map(Row::toString)).toList());
+            rows.write(csv);
             out.println("each turn: " + csv);
             out.flush();
         }
     }
 
     private void compare(Map<String, String> classPaths, RedisNodes nodes, String mode, PrintWriter out)
-            throws IOException {
+            throws IOException, InterruptedException {
         int basePort = FreePorts.next();
         List<AdminClient> admins = moved(nodes, basePort);
         List<String> arguments = new ArrayList<>(List.of(mode.split("/")));
-        arguments.add(joined(nodes.nodes().stream().mapToLong(node -> node.pid().orElseThrow()).boxed()));
-        arguments.add(joined(IntStream.range(0, nodes.size()).mapToObj(i -> "127.0.0.1:" + (basePort + i))));
+        arguments.add(Turns.joined(nodes.nodes().stream().mapToLong(node -> node.pid().orElseThrow()).boxed()));
+        arguments.add(Turns.joined(IntStream.range(0, nodes.size()).mapToObj(i -> "127.0.0.1:" + (basePort + i))));
         String load = nodes.size() + "," + mode + ",";
         Map<String, Contender> contenders = new LinkedHashMap<>();
         try {
@@ -181,7 +160,7 @@ public final class VersusCommitCommand implements Callable<Integer> {
                     if (start > 1) {
                         contenders.get(one.getKey()).close();
                     }
-                    Contender client = Contender.Client.start(one.getKey(), one.getValue(), arguments);
+                    Contender client = Contender.Client.start(one.getKey(), one.getValue(), arguments, LIMIT_SECONDS);
                     contenders.put(one.getKey(), client);
                     warmUp(client, load, one.getKey());
                 }
@@ -216,32 +195,28 @@ public final class VersusCommitCommand implements Callable<Integer> {
         return admins;
     }
 
-    private static String joined(Stream<?> parts) {
-        return parts.map(Object::toString).collect(Collectors.joining(","));
-    }
-
     /** Added to the cycles in flight, unless they are callbacks. */
     private static String of(String form) {
-        return form.equals(CALLBACKS) ? "" : " " + form;
+        return form.equals(ClosedLoop.CALLBACKS) ? "" : " " + form;
     }
 
-    private void warmUp(Contender client, String load, String name) throws IOException {
+    private void warmUp(Contender client, String load, String name) throws IOException, InterruptedException {
         int inFlight = inFlightCounts.get(0);
         for (int second = 1; second <= CURVE_SECONDS; second++) {
             double[] figures = client.measure(forms.get(0), inFlight, Math.min(1, warmupSeconds / CURVE_SECONDS));
-            rows.add(new Row(load + inFlight, name, WARM_UP, second, figures));
+            rows.add(load + inFlight, name, WARM_UP, second, figures);
         }
         client.measure(forms.get(0), inFlight, Math.max(0, warmupSeconds - CURVE_SECONDS));
     }
 
     private void takeTurns(Map<String, Contender> contenders, String load, String form, int inFlight)
-            throws IOException {
+            throws IOException, InterruptedException {
         for (int turn = 0; turn <= turns; turn++) {
             for (Map.Entry<String, Contender> one : contenders.entrySet()) {
                 double[] figures = one.getValue().measure(form, inFlight, turn == 0 ? Math.min(1, seconds) : seconds);
                 // Not the first one, because so many in flight are new to the client.
                 if (turn > 0) {
-                    rows.add(new Row(load + inFlight + of(form), one.getKey(), TURN, turn, figures));
+                    rows.add(load + inFlight + of(form), one.getKey(), TURN, turn, figures);
                 }
             }
         }
@@ -253,8 +228,9 @@ public final class VersusCommitCommand implements Callable<Integer> {
         for (String name : contenders) {
             out.printf("%n  %-24s", name);
             IntStream.rangeClosed(1, CURVE_SECONDS)
-                    .forEach(second -> out.printf(Locale.ROOT, " %9.0f", median(
-                            rows(load, name, WARM_UP).filter(row -> row.number == second).map(Row::figures), 0)));
+                    .forEach(second -> out.printf(Locale.ROOT, " %9.0f", Turns.median(rows.of(load, name, WARM_UP)
+                            .filter(row -> row.number() == second)
+                            .map(Turns.Turn::figures), 0)));
         }
         out.println();
         out.flush();
@@ -262,12 +238,12 @@ public final class VersusCommitCommand implements Callable<Integer> {
 
     private void reportTurns(Set<String> contenders, String load, PrintWriter out) {
         out.printf("%nN, commands, in flight: %s%n%-16s", load, "  medians");
-        COLUMNS.forEach(column -> out.printf(" %11s", column));
+        ClosedLoop.FIGURES.forEach(column -> out.printf(" %11s", column));
         for (String name : contenders) {
             out.printf("%n  %-14s", name);
-            IntStream.range(0, COLUMNS.size())
+            IntStream.range(0, ClosedLoop.FIGURES.size())
                     .forEach(i -> out.printf(Locale.ROOT, i == 0 ? " %11.0f" : " %11.2f",
-                            median(rows(load, name, TURN).map(Row::figures), i)));
+                            Turns.median(rows.of(load, name, TURN).map(Turns.Turn::figures), i)));
         }
         for (String name : contenders) {
             if (!name.equals(TREE)) {
@@ -280,22 +256,13 @@ public final class VersusCommitCommand implements Callable<Integer> {
     }
 
     private String ratio(String load, String name, int figure) {
-        List<Row> others = rows(load, name, TURN).toList();
-        List<double[]> ratios = rows(load, TREE, TURN)
-                .map(row -> new double[]{row.figures[figure] / others.get(row.number - 1).figures[figure]})
+        List<Turns.Turn> others = rows.of(load, name, TURN).toList();
+        List<double[]> ratios = rows.of(load, TREE, TURN)
+                .map(row -> new double[]{row.figures()[figure] / others.get(row.number() - 1).figures()[figure]})
                 .toList();
-        return String.format(Locale.ROOT, "  %s %.3f (%.3f - %.3f)", COLUMNS.get(figure), median(ratios.stream(), 0),
+        return String.format(Locale.ROOT, "  %s %.3f (%.3f - %.3f)", ClosedLoop.FIGURES.get(figure),
+                Turns.median(ratios.stream(), 0),
                 ratios.stream().mapToDouble(one -> one[0]).min().orElseThrow(),
                 ratios.stream().mapToDouble(one -> one[0]).max().orElseThrow());
-    }
-
-    private Stream<Row> rows(String load, String name, String phase) {
-        return rows.stream()
-                .filter(row -> row.load.equals(load) && row.contender.equals(name) && row.phase.equals(phase));
-    }
-
-    private static double median(Stream<double[]> all, int figure) {
-        double[] sorted = all.mapToDouble(one -> one[figure]).sorted().toArray();
-        return sorted[sorted.length / 2];
     }
 }

@@ -1,2 +1,5 @@
-/** The comparison of the working tree with a commit: both are compiled, and their clients take turns. */
+/**
+ * Comparisons of the working tree with a commit, which are both compiled, and with other clients: each in a JVM of its
+ * own, in turns.
+ */
 package dev.redlock.loadtest.commit;

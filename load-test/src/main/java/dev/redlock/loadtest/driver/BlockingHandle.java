@@ -45,7 +45,8 @@ abstract class BlockingHandle implements LockHandle {
         threads.run(release);
     }
 
-    private void acquireNow() {
+    /** Acquires on the calling thread. */
+    final void acquireNow() {
         AcquireOutcome.Kind verdict;
         try {
             verdict = tryAcquire();
@@ -57,7 +58,8 @@ abstract class BlockingHandle implements LockHandle {
         listener.onAcquire(verdict, isAcquired ? Math.max(0, validUntilNs - System.nanoTime()) : 0);
     }
 
-    private void releaseNow() {
+    /** Releases on the calling thread. */
+    final void releaseNow() {
         listener.onRelease(tryRelease());
     }
 }

@@ -24,7 +24,7 @@ import redis.clients.jedis.params.SetParams;
  */
 final class JedisSession implements LockSession {
     private static final int NODE_TIMEOUT_MS = 2_000;
-    private static final int POOL_SIZE = 64;
+    private static final int POOL_SIZE = 256;
     private static final byte[] SHA = PeerScript.RELEASE.sha().getBytes(StandardCharsets.US_ASCII);
     private static final byte[] SOURCE = PeerScript.RELEASE.source().getBytes(StandardCharsets.UTF_8);
 

@@ -43,6 +43,16 @@ class VersusCommitTest {
         String[] arguments = Stream.concat(Stream.of("--nodes=3", "--commands=SCRIPTS/1", "--warmup=0.1",
                 "--seconds=0.1", "--csv=" + folder.resolve("turns.csv")),
                 Stream.of(more)).toArray(String[]::new);
+        int code = execute(classPaths, arguments);
+        // Again, if this machine had no time for a server: a vote that comes too late is lost.
+        while (code == 1 && out.toString().contains(" votes lost")) {
+            out.getBuffer().setLength(0);
+            code = execute(classPaths, arguments);
+        }
+        return code;
+    }
+
+    private int execute(Map<String, String> classPaths, String... arguments) {
         return Program.commandLine(new VersusCommitCommand(classPaths))
                 .setOut(new PrintWriter(out, true))
                 .execute(arguments);
