@@ -246,7 +246,8 @@ final class Retries {
         } finally {
             if (pending.claim != null) {
                 // The rollback threw: its keys expire.
-                pending.claim.abandon();
+                services.timers.stop(pending.claim.roundTimer);
+                scheduler.releases.leaveToExpiry(pending.claim);
             }
             scheduler.finish(pending, kind, kind);
         }
