@@ -233,21 +233,23 @@ final class Retries {
 
     void abort(PendingAcquire pending, AcquireOutcome.Kind kind) {
         try {
-            if (pending.claim != null) {
-                if (pending.claim.phase != Claim.Phase.QUERYING_HOLDER) {
-                    pending.lease.recordVotes(pending.claim);
+            Claim claim = pending.claim;
+            if (claim != null) {
+                if (claim.phase != Claim.Phase.QUERYING_HOLDER) {
+                    pending.lease.recordVotes(claim);
                     // The votes are those of an attempt that has not failed.
                     pending.lease.lastReason = AcquireOutcome.Kind.CANCELLED;
                 }
-                rollBack(pending.claim);
+                rollBack(claim);
             } else {
                 WaitReasons.record(pending, causeOfSet(pending));
             }
         } finally {
-            if (pending.claim != null) {
+            Claim left = pending.claim;
+            if (left != null) {
                 // The rollback threw: its keys expire.
-                services.timers.stop(pending.claim.roundTimer);
-                scheduler.releases.leaveToExpiry(pending.claim);
+                services.timers.stop(left.roundTimer);
+                scheduler.releases.leaveToExpiry(left);
             }
             scheduler.finish(pending, kind, kind);
         }
