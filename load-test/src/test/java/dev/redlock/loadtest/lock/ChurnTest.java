@@ -32,11 +32,13 @@ import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.parallel.Isolated;
 
 /**
  * Operations that end in every way, thousands at once, leave nothing behind: neither on the heap nor in direct memory.
  * {@code -Dredlock.churn=1000000} runs a million of them.
  */
+@Isolated("it counts all objects of the process")
 @Timeout(300)
 class ChurnTest {
 
