@@ -25,7 +25,7 @@ class SplitHolderTest extends VirtualTest {
     private static final int NODES = 7;
     private static final int CLIENTS = 3;
     /** Most attempts are those of the first 100 ms. Without the growing pause, there are 3,000 to 30,000. */
-    private static final int REFUSED_MAX = 90;
+    private static final int REFUSED_MAX = 120;
 
     private CompletableFuture<AcquireOutcome> waiting(VirtualWorld.Client client, String kind) {
         AcquireOptions options = options().waitUpTo(Duration.ofSeconds(60));

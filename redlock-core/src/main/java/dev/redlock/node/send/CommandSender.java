@@ -103,6 +103,8 @@ public final class CommandSender implements InvalidationReader.Listener {
     boolean isSuspicious;
     /** Whether the node pushes changes of keys that a command registers. */
     boolean isPushing;
+    /** The kinds of locks whose scripts this connection was sent, as a mask of their ordinals. */
+    private int preparedLocks;
     /** The same for all clients of the server while its process runs; 0 before the first handshake. */
     int identityHash;
 
@@ -130,6 +132,7 @@ public final class CommandSender implements InvalidationReader.Listener {
     /** The handshake is complete. */
     public void onHandshake(ServerCapabilities newCapabilities) {
         retries.onHandshake();
+        preparedLocks = 0;
         health.onRightsProven(nowNs());
         isSuspicious = health.isSuspicious();
         connection.startSegment(fanOut.batch.writerIndex());
@@ -224,6 +227,23 @@ public final class CommandSender implements InvalidationReader.Listener {
             listener.onForbidden(capabilities.readWriteProblem());
         }
         return isForbidden;
+    }
+
+    /**
+     * Sends the scripts that a kind of lock needs before its first acquire on this connection. Without
+     * its script a node answers a release by {@code NOSCRIPT}, and gets it again: behind the next acquire of the same
+     * resource, which the old key refuses.
+     */
+    void prepare(LockKind lock) {
+        int bit = 1 << lock.ordinal();
+        if ((preparedLocks & bit) == 0 && refusalOf(CommandKind.ACQUIRE) == VoteFailure.NONE) {
+            preparedLocks |= bit;
+            for (byte[] source : ScriptSources.ofCycle(lock)) {
+                sendValue(scriptLoad(source), reply -> {
+                    // After an error NOSCRIPT asks for it.
+                });
+            }
+        }
     }
 
     /** Writes a command after the collected batches and the node's part of the shared batch. */

@@ -47,6 +47,9 @@ final class CommandVariants {
         long left = fanOut.routes == null ? mask : mask & ~fanOut.routes.route(request, kind.isVote);
         if (request.lockKind() != LockKind.PLAIN) {
             left &= ~forbidden(request, kind, left);
+            if (kind.isAcquire) {
+                prepare(request.lockKind(), left);
+            }
         }
         long natives = nativesOf(request, kind);
         long sent = 0;
@@ -68,6 +71,13 @@ final class CommandVariants {
             forbidden |= sender.isForbidden(request.lockKind(), kind) ? Long.lowestOneBit(left) : 0;
         }
         return forbidden;
+    }
+
+    /** Sends the scripts that the nodes of a mask need to release what they are about to grant. */
+    private void prepare(LockKind lock, long mask) {
+        for (long left = mask; left != 0; left &= left - 1) {
+            fanOut.senders[Long.numberOfTrailingZeros(left)].prepare(lock);
+        }
     }
 
     /** The nodes of a mask with one command of their own. */

@@ -6,6 +6,7 @@ import java.io.UncheckedIOException;
 import java.nio.charset.StandardCharsets;
 import java.security.MessageDigest;
 import java.security.NoSuchAlgorithmException;
+import java.util.ArrayList;
 import java.util.HexFormat;
 import java.util.List;
 import java.util.regex.Matcher;
@@ -14,8 +15,9 @@ import java.util.stream.Stream;
 
 /**
  * The scripts of one {@link LockKind}, and the first words of the commands that run them. They are loaded at the first
- * use, so clients without such locks do not pay for them. The handshake sends those of plain locks. A node that meets
- * another one for the first time replies {@code NOSCRIPT} and gets its source.
+ * use, so clients without such locks do not pay for them. The handshake sends those of plain locks. Before the first
+ * acquire of another kind a connection sends those that the acquire, its refusal and its release need. A node that
+ * meets another one for the first time, or has lost its scripts, replies {@code NOSCRIPT} and gets the source.
  *
  * @threading immutable
  */
@@ -33,6 +35,7 @@ public final class ScriptSources {
     private final byte[][] sources = new byte[CommandKind.VALUES.length][];
     private final byte[][] evalShas = new byte[sources.length][];
     private final byte[][] evals = new byte[sources.length][];
+    private final List<byte[]> ofCycle = new ArrayList<>();
 
     private ScriptSources(LockKind lock) {
         for (CommandKind kind : CommandKind.VALUES) {
@@ -43,6 +46,9 @@ public final class ScriptSources {
                 evalShas[kind.ordinal()] = ascii("$7\r\nEVALSHA\r\n$40\r\n" + sha1Hex(source) + "\r\n");
                 evals[kind.ordinal()] = ascii("$4\r\nEVAL\r\n$" + source.length + "\r\n"
                         + new String(source, StandardCharsets.US_ASCII) + "\r\n");
+                if (kind.isAcquire || kind.isRelease() || kind == CommandKind.REMAINING_TTL) {
+                    ofCycle.add(source);
+                }
             }
         }
     }
@@ -60,6 +66,11 @@ public final class ScriptSources {
     /** The script's source for a kind of lock, borrowed. */
     static byte[] source(LockKind lock, CommandKind kind) {
         return of(lock).sources[kind.ordinal()];
+    }
+
+    /** The sources of the scripts that an acquire of a kind of lock, its refusal and its release need, borrowed. */
+    static List<byte[]> ofCycle(LockKind lock) {
+        return of(lock).ofCycle;
     }
 
     /** The script's source for plain locks, borrowed. */
