@@ -7,6 +7,7 @@ import dev.redlock.engine.watch.ConductorCounters;
 import dev.redlock.node.send.CommandKind;
 import dev.redlock.node.send.LockKind;
 import dev.redlock.node.send.LockRequest;
+import dev.redlock.node.send.ScriptArguments;
 import dev.redlock.node.send.VoteFailure;
 import dev.redlock.quorum.Majority;
 import dev.redlock.quorum.Round;
@@ -22,7 +23,7 @@ import dev.redlock.time.DeadlineTimer;
  *
  * @threading event-loop-confined
  */
-final class Claim extends LockRequest implements ClaimView {
+final class Claim extends LockRequest implements ScriptArguments, ClaimView {
 
     /**
      * The phase of a token's life.
@@ -430,6 +431,18 @@ final class Claim extends LockRequest implements ClaimView {
     }
 
     @Override
+    public byte[] counterBulk() {
+        return key.counterBulk;
+    }
+
+    // ---- arguments of scripts ---------------------------------------------------------------------------------------
+
+    @Override
+    public ScriptArguments arguments() {
+        return this;
+    }
+
+    @Override
     public int ticket() {
         if (key.kind == LockKind.SET) {
             return pending != null && isCoordinatorAskedToWait() ? Ticket.NONE : Ticket.NOT_WANTED;
@@ -453,11 +466,6 @@ final class Claim extends LockRequest implements ClaimView {
     @Override
     public int wantedCount() {
         return fenceOrSearch == null ? 1 : (int) fenceOrSearch.number();
-    }
-
-    @Override
-    public byte[] counterBulk() {
-        return key.counterBulk;
     }
 
     @Override

@@ -4,6 +4,7 @@ import dev.redlock.engine.key.LockKey;
 import dev.redlock.node.send.CommandKind;
 import dev.redlock.node.send.LockKind;
 import dev.redlock.node.send.LockRequest;
+import dev.redlock.node.send.ScriptArguments;
 import dev.redlock.node.send.VoteFailure;
 import dev.redlock.quorum.Token;
 
@@ -96,42 +97,7 @@ final class RetainedRequest extends LockRequest {
     }
 
     @Override
-    public Token reservation() {
-        return null;
-    }
-
-    @Override
-    public boolean isReservationLeft() {
-        return false;
-    }
-
-    @Override
-    public int ticket() {
-        return Ticket.NONE;
-    }
-
-    @Override
-    public int ticket(int index) {
-        return Ticket.NONE;
-    }
-
-    @Override
-    public int wantedCount() {
-        return 0;
-    }
-
-    @Override
-    public long counterFloor() {
-        return 0;
-    }
-
-    @Override
-    public long counterTtlMs() {
-        return 0;
-    }
-
-    @Override
-    public long highestFence() {
-        return 0;
+    public ScriptArguments arguments() {
+        return ScriptArguments.NONE;
     }
 }

@@ -118,10 +118,10 @@ final class CommandBatch extends InFlightRequest {
             out.writeBytes(requests[Long.numberOfTrailingZeros(left)].token.bulk);
         }
         for (long left = isFenced ? mask : 0; left != 0; left &= left - 1) {
-            RespWriter.bulkInteger(out, requests[Long.numberOfTrailingZeros(left)].highestFence());
+            RespWriter.bulkInteger(out, requests[Long.numberOfTrailingZeros(left)].arguments().highestFence());
         }
         if (isFenced) {
-            RespWriter.bulkInteger(out, requests[0].counterTtlMs());
+            RespWriter.bulkInteger(out, requests[0].arguments().counterTtlMs());
         }
         for (long left = isExtension ? mask : 0; left != 0; left &= left - 1) {
             RespWriter.bulkInteger(out, requests[Long.numberOfTrailingZeros(left)].ttlMs);

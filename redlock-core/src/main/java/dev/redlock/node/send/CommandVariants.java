@@ -109,7 +109,7 @@ final class CommandVariants {
     private static CommandEncoding encodingOf(LockRequest request, CommandKind kind) {
         LockKind lock = request.lockKind();
         boolean isPlainSet = kind == CommandKind.ACQUIRE && !request.isRemainingTtlWanted
-                && (lock == LockKind.PLAIN || lock == LockKind.WRITE && request.reservation() == null);
+                && (lock == LockKind.PLAIN || lock == LockKind.WRITE && request.arguments().reservation() == null);
         boolean isReadByScript = kind == CommandKind.REMAINING_TTL && (lock == LockKind.SET || lock == LockKind.PERMIT);
         return isPlainSet ? CommandEncoding.PLAIN_SET : isReadByScript ? CommandEncoding.SCRIPT : kind.encoding;
     }

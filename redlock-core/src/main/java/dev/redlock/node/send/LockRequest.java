@@ -3,7 +3,8 @@ package dev.redlock.node.send;
 import dev.redlock.quorum.Token;
 
 /**
- * A claim as the nodes see it: the arguments of its commands, and the listener for their replies.
+ * A claim as the nodes see it: its keys, its token, and the listener for the replies to its commands. What only some
+ * commands need is in {@link ScriptArguments}.
  *
  * <p>Guarantee: for each command and each of its nodes there is exactly one call of {@link #onReply}, {@link #onFailed}
  * or {@link #onUnknown}, with the detail that the command was sent with.
@@ -50,38 +51,14 @@ public abstract class LockRequest extends InFlightRequest implements SlotKey {
     /** A hash of one of the {@link #keyCount} resources, by which the commands of other locks for it are found. */
     public abstract int resourceHash(int index);
 
-    /** The name of the reservation that a waiting writer leaves beside readers, and a waiting set beside its keys. */
-    public abstract Token reservation();
-
-    /** Whether a refused command leaves its reservation. If not, it still respects those of others. */
-    public abstract boolean isReservationLeft();
-
     /**
      * @return the counter's key as {@link #resourceBulk} has the resource; borrowed. For commands with a counter or a
      *         ticket only.
      */
     public abstract byte[] counterBulk();
 
-    /**
-     * @return the number of the client's ticket, which orders it among the waiting clients; 0 for none; -1 for a client
-     *         without one that yields to those that have one; of a set, -1 if the node gives none
-     */
-    public abstract int ticket();
-
-    /** The number of the client's ticket for one of the {@link #keyCount} resources; 0 for none. */
-    public abstract int ticket(int index);
-
-    /** @return the number of free permits that a search for a permit wants to know */
-    public abstract int wantedCount();
-
-    /** @return the expiry of the counter, milliseconds. For fenced commands only. */
-    public abstract long counterTtlMs();
-
-    /** @return the number from which a lower counter continues: it may have lost counts. For fenced acquires only. */
-    public abstract long counterFloor();
-
-    /** @return the highest counter value seen. For fenced commands only. */
-    public abstract long highestFence();
+    /** @return what only some commands need, read while one of these is written; {@link ScriptArguments#NONE} for none */
+    public abstract ScriptArguments arguments();
 
     /** The node replied with an integer. */
     public abstract void onReply(int nodeIndex, CommandKind kind, int detail, long value);

@@ -25,17 +25,18 @@ final class LockScripts {
     /** {@code EVALSHA <sha> K key1 ... keyK token arguments}, or {@code EVAL} with the script if it is not cached. */
     static void write(ByteBuf out, CommandKind kind, LockRequest command, boolean isEval) {
         LockKind lock = command.lockKind();
-        int ticketCount = lock == LockKind.SET && kind.isAcquire && command.ticket() >= 0 ? command.keyCount() : 0;
+        ScriptArguments arguments = command.arguments();
+        int ticketCount = lock == LockKind.SET && kind.isAcquire && arguments.ticket() >= 0 ? command.keyCount() : 0;
         writeHead(out, lock, kind, command.keyCount() * (kind.hasCounter ? 2 : 1), ticketCount, isEval);
         writeArguments(out, kind, command);
         if (hasReservation(lock, kind)) {
-            Token reservation = command.reservation();
-            out.writeBytes(reservation == null ? EMPTY : command.isReservationLeft() ? reservation.bulk : NONE_LEFT);
+            Token reservation = arguments.reservation();
+            out.writeBytes(reservation == null ? EMPTY : arguments.isReservationLeft() ? reservation.bulk : NONE_LEFT);
         } else if (lock == LockKind.PERMIT) {
-            RespWriter.bulkInteger(out, command.wantedCount());
+            RespWriter.bulkInteger(out, arguments.wantedCount());
         }
         for (int i = 0; i < ticketCount; i++) {
-            RespWriter.bulkInteger(out, command.ticket(i));
+            RespWriter.bulkInteger(out, arguments.ticket(i));
         }
     }
 
@@ -61,27 +62,28 @@ final class LockScripts {
             out.writeBytes(command.counterBulk());
         }
         out.writeBytes(command.token.bulk);
+        ScriptArguments arguments = command.arguments();
         switch (kind) {
             case ACQUIRE, EXTEND, SHORTEN -> RespWriter.bulkInteger(out, command.ttlMs);
             case ACQUIRE_FENCED -> {
                 RespWriter.bulkInteger(out, command.ttlMs);
-                RespWriter.bulkInteger(out, command.counterTtlMs());
-                RespWriter.bulkInteger(out, command.counterFloor());
+                RespWriter.bulkInteger(out, arguments.counterTtlMs());
+                RespWriter.bulkInteger(out, arguments.counterFloor());
             }
             case ACQUIRE_WITH_TICKET -> {
                 RespWriter.bulkInteger(out, command.ttlMs);
-                RespWriter.bulkInteger(out, command.ticket());
+                RespWriter.bulkInteger(out, arguments.ticket());
                 out.writeBytes(command.counterBulk());
             }
             case ACQUIRE_FENCED_WITH_TICKET -> {
                 RespWriter.bulkInteger(out, command.ttlMs);
-                RespWriter.bulkInteger(out, command.counterTtlMs());
-                RespWriter.bulkInteger(out, command.counterFloor());
-                RespWriter.bulkInteger(out, command.ticket());
+                RespWriter.bulkInteger(out, arguments.counterTtlMs());
+                RespWriter.bulkInteger(out, arguments.counterFloor());
+                RespWriter.bulkInteger(out, arguments.ticket());
             }
             case RAISE, RELEASE_FENCED -> {
-                RespWriter.bulkInteger(out, command.highestFence());
-                RespWriter.bulkInteger(out, command.counterTtlMs());
+                RespWriter.bulkInteger(out, arguments.highestFence());
+                RespWriter.bulkInteger(out, arguments.counterTtlMs());
             }
             case RELEASE, CHECK, REMAINING_TTL, TICKETS, KEY_TYPE, CREATE_TRACE, WATCH_TICKETS, LEAVE_TRACE -> {
                 // no argument after the token

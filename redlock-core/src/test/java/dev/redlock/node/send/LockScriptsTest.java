@@ -388,6 +388,20 @@ class LockScriptsTest {
         }
     }
 
+    /** The longest numbers of a release. */
+    private static class LongestNumbers implements ScriptArguments {
+
+        @Override
+        public long highestFence() {
+            return Long.MAX_VALUE;
+        }
+
+        @Override
+        public long counterTtlMs() {
+            return 315_360_000_000L;
+        }
+    }
+
     /** A correct server never reaches these numbers; a faulty one must not make a buffer too small. */
     @ParameterizedTest
     @ValueSource(booleans = {false, true})
@@ -396,18 +410,8 @@ class LockScriptsTest {
         for (int i = 0; i < CommandBatch.LENGTH_MAX; i++) {
             batch.add(new StubRequest(RESOURCE, 30_000) {
                 @Override
-                public long highestFence() {
-                    return Long.MAX_VALUE;
-                }
-
-                @Override
-                public long counterFloor() {
-                    return 0;
-                }
-
-                @Override
-                public long counterTtlMs() {
-                    return 315_360_000_000L;
+                public ScriptArguments arguments() {
+                    return new LongestNumbers();
                 }
             }, 0, 1);
         }

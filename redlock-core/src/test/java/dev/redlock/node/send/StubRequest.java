@@ -9,6 +9,35 @@ class StubRequest extends LockRequest {
 
     private final byte[] resourceBulk;
 
+    /** Long numbers. */
+    static class StubArguments implements ScriptArguments {
+
+        @Override
+        public int wantedCount() {
+            return 1;
+        }
+
+        @Override
+        public int ticket() {
+            return 32_767;
+        }
+
+        @Override
+        public long counterFloor() {
+            return 1_887_436_800_000_000L;
+        }
+
+        @Override
+        public long counterTtlMs() {
+            return 86_400_000;
+        }
+
+        @Override
+        public long highestFence() {
+            return 9_007_199_254_740_991L;
+        }
+    }
+
     StubRequest(String resourceBulk, long ttlMs) {
         this(resourceBulk, ttlMs, null);
     }
@@ -51,67 +80,32 @@ class StubRequest extends LockRequest {
     }
 
     @Override
-    public int wantedCount() {
-        return 1;
-    }
-
-    @Override
     public byte[] counterBulk() {
         return "$7\r\ncounter\r\n".getBytes(StandardCharsets.US_ASCII);
     }
 
     @Override
-    public int ticket() {
-        return 32_767;
+    public ScriptArguments arguments() {
+        return new StubArguments();
     }
 
     @Override
-    public int ticket(int index) {
-        return 0;
-    }
-
-    @Override
-    public long counterFloor() {
-        return 1_887_436_800_000_000L;
-    }
-
-    @Override
-    public long counterTtlMs() {
-        return 86_400_000;
-    }
-
-    @Override
-    public long highestFence() {
-        return 9_007_199_254_740_991L;
-    }
-
-    @Override
-    public Token reservation() {
-        return null;
-    }
-
-    @Override
-    public boolean isReservationLeft() {
-        return false;
-    }
-
-    @Override
-    public void onReply(int nodeIndex, CommandKind kind, int sequence, long value) {
+    public void onReply(int nodeIndex, CommandKind kind, int detail, long value) {
         throw new AssertionError("nothing is sent");
     }
 
     @Override
-    public void onFailed(int nodeIndex, CommandKind kind, int sequence, VoteFailure failure) {
+    public void onFailed(int nodeIndex, CommandKind kind, int detail, VoteFailure failure) {
         throw new AssertionError("nothing is sent");
     }
 
     @Override
-    public void onUnknown(int nodeIndex, CommandKind kind, int sequence) {
+    public void onUnknown(int nodeIndex, CommandKind kind, int detail) {
         throw new AssertionError("nothing is sent");
     }
 
     @Override
-    public boolean isSecondTryWanted(CommandKind kind, int sequence) {
+    public boolean isSecondTryWanted(CommandKind kind, int detail) {
         return false;
     }
 }
