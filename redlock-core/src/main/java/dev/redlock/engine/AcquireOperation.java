@@ -100,7 +100,7 @@ final class AcquireOperation {
         Claim outer = asking;
         asking = claim;
         try {
-            if (claim.reservation() != null && claim.key.kind == LockKind.SET) {
+            if (claim.reservation() != null && claim.lockKind() == LockKind.SET) {
                 partialRound.send(claim, mask);
             } else if (claim.pending.lease.spec.retainNsMax > 0) {
                 scheduler.keeper.retention.ask(claim, mask);
@@ -117,7 +117,7 @@ final class AcquireOperation {
     /** A client that waits for a plain lock has a ticket of the coordinator, or gets one. */
     static CommandKind kindOf(Claim claim) {
         boolean isForCoordinator = claim.isCoordinatorAskedToWait()
-                && claim.pending.lease.key.kind == LockKind.PLAIN;
+                && claim.pending.kind() == LockKind.PLAIN;
         if (claim.fenceOrSearch != null) {
             return claim.fenceOrSearch.acquireKind(isForCoordinator);
         }

@@ -390,7 +390,7 @@ final class Claim extends LockRequest implements ScriptArguments, ClaimView {
             case ACQUIRE, ACQUIRE_FENCED, ACQUIRE_WITH_TICKET, ACQUIRE_FENCED_WITH_TICKET -> phase == Phase.ACQUIRING;
             case RAISE -> phase == Phase.RAISING;
             // Some kinds read it by a script: for a search, a query, or a registration, which has no owner.
-            case REMAINING_TTL -> (key.kind == LockKind.SET || key.kind == LockKind.PERMIT)
+            case REMAINING_TTL -> key.kind.isTtlReadByScript()
                     && (phase == Phase.SEARCHING || phase == Phase.QUERYING_HOLDER || phase == Phase.ABANDONED);
             // Also after the decision: one more holder is worth a message.
             case EXTEND, EXTEND_MANY -> phase == Phase.HELD && detail == extension.number;

@@ -169,7 +169,7 @@ final class Fairness {
 
     /** A node has pushed that another client has changed the lock of a queue. */
     void onPushed(WaitQueue queue) {
-        if (isExclusive(queue.key)) {
+        if (!queue.kind().isShared) {
             ofOrNew(queue.key, services.clock.nanoTime()).isKnown = true;
         }
     }
@@ -179,14 +179,9 @@ final class Fairness {
      * won the coordinator, which has used up its ticket.
      */
     void onCompetitor(LockKey key) {
-        if (isExclusive(key)) {
+        if (!key.kind.isShared) {
             onReported(key);
         }
-    }
-
-    /** The permits of a semaphore are many, and a reader does not hold up the next one. */
-    private static boolean isExclusive(LockKey key) {
-        return key.kind != LockKind.READ && key.kind != LockKind.PERMIT;
     }
 
     /** A node has answered the question with its count of tickets. */
@@ -374,7 +369,7 @@ final class Fairness {
     }
 
     private boolean mayYield(WaitQueue queue) {
-        return queue.key.kind == LockKind.PLAIN && queues.registrations.isAllowed(queue);
+        return queue.kind() == LockKind.PLAIN && queues.registrations.isAllowed(queue);
     }
 
     /** The next attempt gets the lock only if no other client has a ticket. */

@@ -60,7 +60,7 @@ final class HolderQuery {
     }
 
     private boolean isDue(Claim claim) {
-        if (claim.phase != Claim.Phase.ACQUIRING || claim.pending.lease.key.kind == LockKind.PERMIT) {
+        if (claim.phase != Claim.Phase.ACQUIRING || claim.pending.kind() == LockKind.PERMIT) {
             return false;
         }
         if (claim.shortestRemainingTtlMs() >= 0) {
@@ -185,7 +185,7 @@ final class HolderQuery {
     /** Ends the query after the last reply or the timeout, with the shortest ttl so far. */
     void end(Claim claim) {
         PendingAcquire pending = claim.pending;
-        if (claim.key.kind == LockKind.PERMIT) {
+        if (claim.lockKind() == LockKind.PERMIT) {
             scheduler.permits.onNoneFree(claim);
             return;
         }

@@ -61,7 +61,7 @@ final class PartialRound {
         }
         // A search for a permit asks one node, which must have the key of each permit in use.
         boolean isOrderOfResource = claim.fenceOrSearch != null || pending.plan != PendingAcquire.Plan.UNCONTENDED
-                || pending.lease.key.kind == LockKind.PERMIT;
+                || pending.kind() == LockKind.PERMIT;
         return isOrderOfResource ? services.thriftyQuorum.of(key) : services.thriftyQuorum.at(t1Ns, key);
     }
 

@@ -3,6 +3,7 @@ package dev.redlock.engine;
 import dev.redlock.api.AcquireOutcome;
 import dev.redlock.engine.key.LockKey;
 import dev.redlock.engine.watch.AcquisitionView;
+import dev.redlock.node.send.LockKind;
 import dev.redlock.telemetry.AcquireEvent;
 import dev.redlock.telemetry.SharedStarts;
 import dev.redlock.time.DeadlineTimer;
@@ -194,6 +195,10 @@ final class PendingAcquire implements AcquisitionView {
     }
 
     // ---- questions --------------------------------------------------------------------------------------------------
+
+    LockKind kind() {
+        return lease.key.kind;
+    }
 
     /** Whether the plan asks the coordinator alone at first. */
     boolean isCoordinatorFirst() {

@@ -39,8 +39,7 @@ final class Registrations {
      */
     void prepare(Claim claim) {
         LockKey key = claim.key;
-        boolean mayEndRegistrations = key.kind == LockKind.READ || key.kind == LockKind.WRITE;
-        claim.isWakeUpWanted |= claim.isRemainingTtlWanted && mayEndRegistrations && isAnyFor(key);
+        claim.isWakeUpWanted |= claim.isRemainingTtlWanted && key.kind.hasReaders && isAnyFor(key);
     }
 
     /** Whether a waiter for a resource of a lock, of any kind, has a registration. */
@@ -62,7 +61,7 @@ final class Registrations {
 
     /** The nodes of a mask push the next change of the key. */
     void add(WaitQueue queue, long mask) {
-        if (queue.key.kind == LockKind.PERMIT) {
+        if (queue.kind() == LockKind.PERMIT) {
             resourceQueues.addPermits(queue);
         }
         if (queue.registeredMask == 0 && mask != 0) {
@@ -97,7 +96,7 @@ final class Registrations {
                 && services.node(nodeIndex, claim).hasWakeUps()) {
             add(claim.pending.queue, 1L << nodeIndex);
         }
-        if (claim.key.kind == LockKind.SET) {
+        if (claim.lockKind() == LockKind.SET) {
             recordRefusalOfSet(claim, nodeIndex, value);
         } else if (value != LockRequest.REFUSED_TTL_UNKNOWN) {
             claim.contention().recordRefusal(value);

@@ -41,7 +41,7 @@ final class Reservations {
 
     /** Gives the claim of a contended attempt that waits the name of its reservation. */
     void prepare(PendingAcquire pending, Claim claim, long nowNs) {
-        boolean isWaiting = switch (claim.key.kind) {
+        boolean isWaiting = switch (claim.lockKind()) {
             // Without a wait budget the only attempt is uncontended.
             case WRITE -> pending.plan != PendingAcquire.Plan.UNCONTENDED;
             case SET -> claim.isWakeUpWanted;
@@ -55,15 +55,15 @@ final class Reservations {
                 pending.reservation = new Reservation(new Token(services.tokenLabel));
             }
             services.tokens.next(pending.reservation.name, nowNs);
-            pending.reservation.reservedNs = claim.key.kind == LockKind.SET ? nowNs : nowNs - ttlNs(pending);
+            pending.reservation.reservedNs = claim.lockKind() == LockKind.SET ? nowNs : nowNs - ttlNs(pending);
             pending.reservation.leftNs = nowNs - SET_PERIOD_NS;
             pending.reservation.isActive = true;
         }
-        if (claim.key.kind == LockKind.SET) {
+        if (claim.lockKind() == LockKind.SET) {
             // What the last refusal has said.
             pending.queue.awaited = null;
         }
-        pending.reservation.isSent = claim.key.kind != LockKind.SET
+        pending.reservation.isSent = claim.lockKind() != LockKind.SET
                 || isPeriodOfSet(nowNs - pending.reservation.reservedNs);
         if (pending.reservation.isSent) {
             claim.contention().reservation = pending.reservation.name;
@@ -116,7 +116,7 @@ final class Reservations {
     }
 
     private static boolean isOfWriter(PendingAcquire pending) {
-        return pending.isReserving() && pending.lease.key.kind == LockKind.WRITE;
+        return pending.isReserving() && pending.kind() == LockKind.WRITE;
     }
 
     /** Returns whether an attempt of a writer has to ask all nodes at once, and notes that it does. */

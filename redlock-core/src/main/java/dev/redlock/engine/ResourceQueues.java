@@ -4,7 +4,6 @@ import dev.redlock.engine.key.KeyedMap;
 import dev.redlock.engine.key.LockKey;
 import dev.redlock.engine.key.PermitKey;
 import dev.redlock.engine.key.RecentValues;
-import dev.redlock.node.send.LockKind;
 import io.netty.buffer.ByteBuf;
 import java.util.ArrayList;
 import java.util.List;
@@ -109,7 +108,7 @@ final class ResourceQueues {
     }
 
     private static boolean hasEntries(LockKey key) {
-        return key.kind != LockKind.PLAIN && key.kind != LockKind.PERMIT;
+        return !key.kind.isOneKey;
     }
 
     boolean isEmpty() {

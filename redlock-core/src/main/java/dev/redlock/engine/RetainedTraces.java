@@ -39,7 +39,7 @@ final class RetainedTraces {
         }
         // On each node that refuses it, also later: the coordinator may have granted, and one may not be reached.
         long refusing = claim.askedMask & ~claim.round.granted();
-        int keyCount = claim.key.kind == LockKind.SET ? claim.key.resourceCount : 1;
+        int keyCount = claim.lockKind() == LockKind.SET ? claim.key.resourceCount : 1;
         for (int i = 0; i < keyCount; i++) {
             services.counters.add(ConductorCounters.COMMANDS, Long.bitCount(refusing));
             trace.of(claim.key.resourceKey(i));
@@ -51,7 +51,7 @@ final class RetainedTraces {
         PendingAcquire pending = claim.pending;
         LockKey key = pending.lease.key;
         if (key.kind != LockKind.PLAIN) {
-            return key.kind != LockKind.PERMIT;
+            return !key.kind.isOneKey;
         }
         return claim.isCoordinatorAskedToWait()
                 ? pending.queue == null || pending.queue.ticket == Ticket.NONE

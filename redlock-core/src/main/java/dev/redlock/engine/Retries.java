@@ -52,7 +52,7 @@ final class Retries {
         // Before the rollback: a fenced one may leave a grant out.
         pending.lease.recordVotes(claim);
         boolean isSplit = reason == AcquireOutcome.Kind.CONTENDED && claim.round.granted() != 0;
-        if (isSplit && pending.waiting != null && claim.key.kind != LockKind.PERMIT) {
+        if (isSplit && pending.waiting != null && claim.lockKind() != LockKind.PERMIT) {
             pending.waiting.onSplit(services.clock.nanoTime());
         }
         scheduler.keeper.retention.onFailed(claim, reason);
@@ -68,7 +68,7 @@ final class Retries {
 
     /** An attempt has ended without the lock. */
     void onAttemptFailed(PendingAcquire pending, AcquireOutcome.Kind reason) {
-        boolean isPermit = pending.lease.key.kind == LockKind.PERMIT && !services.loop.isShuttingDown();
+        boolean isPermit = pending.kind() == LockKind.PERMIT && !services.loop.isShuttingDown();
         if (!isPermit || !scheduler.permits.continueAfter(pending, reason)) {
             onLockTaken(pending, reason);
         }
@@ -375,13 +375,13 @@ final class Retries {
         long remainingTtlMs = pending.lease.shortestRemainingTtlMs();
         long expiryNs = expiryNs(pending, nowNs, remainingTtlMs);
         // The other permits of a semaphore expire as the last search has said.
-        boolean isOneOfPermits = pending.lease.key.kind == LockKind.PERMIT && pending.waiting.isPermitPushed;
+        boolean isOneOfPermits = pending.kind() == LockKind.PERMIT && pending.waiting.isPermitPushed;
         pending.waiting.expiryNs = isOneOfPermits ? WaitQueues.earlier(pending.waiting.expiryNs, expiryNs) : expiryNs;
         long drawnNs = retryDelays.backstopNs();
         pending.waiting.backstopNs = Math.max(delayNs, drawnNs);
         // Nodes that have refused the last attempt, and push the change without which no attempt can succeed.
         long pushingMask = pending.queue.registeredMask & pending.lease.refusedMask;
-        boolean isCheckEnough = pending.lease.key.kind == LockKind.PLAIN
+        boolean isCheckEnough = pending.kind() == LockKind.PLAIN
                 && services.majority.isPreventedBy(pushingMask);
         pending.waiting.checksLeft = isCheckEnough ? CHECKS_MAX : 0;
         if (Long.bitCount(pending.queue.registeredMask) == 1 && services.voters.length > 1) {

@@ -30,7 +30,7 @@ final class SetOrder {
     }
 
     static boolean isOfSet(WaitQueue queue) {
-        return queue.key.kind == LockKind.SET;
+        return queue.kind() == LockKind.SET;
     }
 
     /**

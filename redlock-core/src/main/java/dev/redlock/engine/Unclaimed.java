@@ -2,7 +2,6 @@ package dev.redlock.engine;
 
 import dev.redlock.engine.watch.LossCause;
 import dev.redlock.node.NodeView;
-import dev.redlock.node.send.LockKind;
 import dev.redlock.telemetry.Log;
 
 /**
@@ -50,8 +49,7 @@ final class Unclaimed {
             return true;
         }
         boolean isOfProcess = cause == LossCause.RESTARTED || cause == LossCause.PROMOTED;
-        boolean isOneKey = claim.key.kind == LockKind.PLAIN || claim.key.kind == LockKind.PERMIT;
-        if (!isOfProcess || !isOneKey || !services.isLoneNode()) {
+        if (!isOfProcess || !claim.lockKind().isOneKey || !services.isLoneNode()) {
             return false;
         }
         keeper.extensions.extensionOf(claim).unclaimedBecause = cause;

@@ -1,6 +1,7 @@
 package dev.redlock.engine;
 
 import dev.redlock.engine.key.KeyedMap;
+import dev.redlock.node.send.LockKind;
 import java.util.ArrayList;
 import java.util.List;
 
@@ -36,6 +37,10 @@ public final class WaitQueue extends KeyedMap.Keyed {
     private PendingAcquire head;
     private PendingAcquire tail;
     private int size;
+
+    LockKind kind() {
+        return key.kind;
+    }
 
     PendingAcquire head() {
         return head;

@@ -96,8 +96,7 @@ final class WaitQueues {
     void promoteNext(WaitQueue queue, LeaseHandle holder) {
         PendingAcquire head = queue.head();
         // A reader does not hold up the next one, nor does the holder of a permit.
-        boolean isShared = queue.key.kind == LockKind.READ || queue.key.kind == LockKind.PERMIT;
-        LeaseHandle blocking = isShared ? null : holder;
+        LeaseHandle blocking = queue.kind().isShared ? null : holder;
         queue.isHeldLocally = blocking != null;
         if (head == null) {
             registrations.remove(queue);
@@ -135,7 +134,7 @@ final class WaitQueues {
 
     /** A lock is granted to this client; the queue is null without a wait budget. */
     void onHeld(LockKey key, WaitQueue queue, long untilNs) {
-        if (!resourceQueues.isEmpty() && key.kind != LockKind.READ && key.kind != LockKind.PERMIT) {
+        if (!resourceQueues.isEmpty() && !key.kind.isShared) {
             setOrder.onHeld(key, queue, untilNs);
         }
     }
@@ -285,10 +284,10 @@ final class WaitQueues {
             return;
         }
         WaitQueue own = claim.pending == null ? null : claim.pending.queue;
-        if (own != null && own.key.kind != LockKind.PERMIT) {
+        if (own != null && own.kind() != LockKind.PERMIT) {
             registrations.remove(own, nodeIndex);
         }
-        WaitQueue readers = claim.key.kind == LockKind.READ ? get(claim.key) : null;
+        WaitQueue readers = claim.lockKind() == LockKind.READ ? get(claim.key) : null;
         if (readers != null && readers != own) {
             wakeRegistered(readers, nodeIndex);
         }
@@ -346,7 +345,7 @@ final class WaitQueues {
 
     private void wakeRegistered(WaitQueue queue, int nodeIndex) {
         if (isRegistered(queue, nodeIndex)) {
-            if (queue.key.kind == LockKind.PERMIT) {
+            if (queue.kind() == LockKind.PERMIT) {
                 queue.head().waiting().hasSearched = false;
             }
             wakeLocally(queue);
@@ -370,7 +369,7 @@ final class WaitQueues {
         }
         WaitQueue first = setOrder.restart(others);
         for (WaitQueue other : others.queues) {
-            if (other.key.kind == LockKind.PERMIT) {
+            if (other.kind() == LockKind.PERMIT) {
                 onPermitInvalidated(other, nodeIndex, PermitKey.permitNumberOf(name, index, length));
             } else if (other != first && SetOrder.isOfSet(other)
                     && other.head().state == PendingAcquire.State.BACKING_OFF) {

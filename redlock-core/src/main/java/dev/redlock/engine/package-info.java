@@ -1,13 +1,80 @@
 /**
- * The engine behind the public API; not exported. {@code LockEngine} is the client, with one {@code Conductor} for each
- * event loop. Each command has a file: {@code AcquireOperation}, {@code ExtendOperation}, {@code ReleaseOperation}. So
- * has the rule of each kind: {@code PermitOperation}, {@code SetOrder}, {@code Reservations}, {@code FencedClaims}.
- * docs/internals/architecture.md follows a lock through them. Retained locks have a room of their own:
- * {@code Retained*}, {@code Retention*} and {@code LocalWaiters}; the others know its door {@code Retention}.
- * Four leaves have packages: {@code engine.key}, {@code engine.fence}, {@code engine.watch} for telemetry, and
- * {@code engine.callback} for code of users.
+ * The engine behind the public API; not exported. {@code LockEngine} is the client of all event loops. On each of them
+ * a {@code Conductor} wires the parts and passes events to them; what all parts share is {@code LoopServices}. Leaves
+ * have packages of their own: {@code engine.key}, {@code engine.fence}, {@code engine.watch} for telemetry, and {@code
+ * engine.callback} for code of users. The page internals/architecture.md follows one lock through all of it. The rest
+ * of this package is one heart.
  *
- * <p>Three states describe a lock. {@code LeaseState} is the life of the lock. {@code PendingAcquire.State} refines
- * ACQUIRING. {@code Claim.Phase} refines ATTEMPTING, HELD and RELEASING.
+ * <h2>Lives: who owns what</h2>
+ *
+ * <p>Three objects have a life, and each changes its state by methods that assert what is legal.
+ *
+ * <ul>
+ * <li>A {@code LeaseHandle} is what a caller has: the outcome, then the lease ({@code LeaseState}). Callers write their
+ * arguments, set a request bit ({@code RequestMailbox}) and read the state; only the event loop changes it.
+ * <li>A {@code PendingAcquire} is an acquisition until its outcome, over all its attempts ({@code State}): it waits for
+ * others, for a place, for a timer, or has an attempt in progress.
+ * <li>A {@code Claim} is one token ({@code Phase}): one attempt, and the lease if that wins. It counts the replies that
+ * are due, and returns to its pool after the last one. So a late reply finds its own token, never that of another
+ * attempt: this is why a new attempt always is a new claim.
+ * </ul>
+ *
+ * <p>An attempt links claim and acquisition, a lease links claim and handle; {@code Claim} alone ties and cuts both.
+ * {@code ClaimRouter} passes each reply, timeout and failure of a claim to the operation of its phase.
+ *
+ * <h2>Acquiring</h2>
+ *
+ * <p>{@code AcquireScheduler} takes an acquisition, and starts its attempts within the limit of attempts in flight.
+ * {@code AcquireOperation} is the round: it reads t1, draws a token, sends one command to all nodes, counts their
+ * votes, and checks the validity against a second look at the clock. A round that fails is rolled back on every node
+ * that was asked, whatever it has answered. What a claim needs beside a quorum of keys, a fence or a search for a
+ * permit, it knows as a {@code FenceOrSearch}. {@code PartialRound} asks some nodes first; {@code HolderQuery} asks why
+ * a lone {@code SET} was refused.
+ *
+ * <h2>Waiting</h2>
+ *
+ * <p>A refused acquisition with time left waits, and {@code Retries} decides for what. Inside the client one {@code
+ * WaitQueue} for each key has its waiters in order of arrival; only the head makes attempts, and a release of this
+ * client starts the next one at once ({@code WaitQueues}, {@code LocalWaiters} for retained locks). Between clients the
+ * nodes wake: a contended attempt registers, so the node pushes the next change of the key ({@code Registrations}). A
+ * push is a hint, and a timer covers each case in which it is missing, so no waiter sleeps beside a free lock.
+ *
+ * <p>One release wakes a waiter in each client. All ask the same node first, the {@code Coordinator}, where one of them
+ * wins, in the order of the {@code Ticket}s that it gives with its refusals. A client that releases and acquires again
+ * would precede them all, because its own commands need no push. That is why a release asks whether somebody waits,
+ * about once in 10 ms of use: it reads the count of tickets at the coordinator, or the mark of a waiter for kinds
+ * without tickets ({@code WaitMarks}). After a yes, or a push, or an earlier ticket, the client gives way ({@code
+ * Fairness}).
+ *
+ * <h2>Leases</h2>
+ *
+ * <p>{@code LeaseKeeper} watches each lease by one timer, for its end or its next extension ({@code Renewals}). {@code
+ * ExtendOperation} and {@code ReleaseOperation} are rounds like an acquire. A lease rests on the nodes in {@code
+ * Claim.holderMask}; {@code LeaseLoss} ends it when fewer than a quorum are left, by proof alone. {@code Unclaimed}
+ * says which leases of a lone node outlive its new process, {@code ShortenedLeases} which end earlier because a clock
+ * has jumped, {@code LossWatch} reads keys for those who want to know at once. {@code KeptLocks} are released by their
+ * caller and not on the nodes, until a shortest time has passed. {@code RetainedLocks} stay for the next caller of this
+ * client; the rest of the engine knows them by their door {@code Retention}, and they know the heart everywhere, which
+ * is why they are no package.
+ *
+ * <h2>Kinds of locks, and what a new one has to provide</h2>
+ *
+ * <p>A plain lock is one key. Any other kind is a guest: the plain path asks {@code kind != PLAIN} and knows no more.
+ *
+ * <ol>
+ * <li><b>A constant of {@link dev.redlock.node.send.LockKind}</b> with its traits, and the scripts that it names. A
+ * reply means the same for every kind: 1 granted, 0 or a remaining ttl refused.
+ * <li><b>A key</b> in {@code engine.key}, made by {@code LockKey.as}: which keys a command names, in which order all
+ * clients name them, and by which the pushes of its resources find its waiters.
+ * <li><b>Its rule</b>, a class of its own: {@code PermitOperation} chooses and searches a permit, {@code SetOrder}
+ * orders waiting sets, {@code Reservations} keep others away from a waiting writer or set, {@code FencedClaims} count.
+ * <li><b>What waiting asks</b>: what a handoff and a push mean for its queue ({@code WaitQueues.prepareHandOff}, {@code
+ * onInvalidated}), and how a competitor is noticed: by tickets, by a mark or by a reservation.
+ * <li><b>Its words</b>: {@code AcquireOptions}, {@code AcquireSpec.check} for what it cannot be combined with, a view
+ * if it has one, {@code LockInspector} to show and break it.
+ * <li><b>Its proof</b>: a search of its states beside the others in {@code quorum}, its commands in the simulator's
+ * {@code FakeRedis} and in {@code ScriptContract}, a contract that fakes and servers pass ({@code LockContract} and its
+ * neighbours), and a share of the simulator's mix.
+ * </ol>
  */
 package dev.redlock.engine;

@@ -110,7 +110,7 @@ final class CommandVariants {
         LockKind lock = request.lockKind();
         boolean isPlainSet = kind == CommandKind.ACQUIRE && !request.isRemainingTtlWanted
                 && (lock == LockKind.PLAIN || lock == LockKind.WRITE && request.arguments().reservation() == null);
-        boolean isReadByScript = kind == CommandKind.REMAINING_TTL && (lock == LockKind.SET || lock == LockKind.PERMIT);
+        boolean isReadByScript = kind == CommandKind.REMAINING_TTL && lock.isTtlReadByScript();
         return isPlainSet ? CommandEncoding.PLAIN_SET : isReadByScript ? CommandEncoding.SCRIPT : kind.encoding;
     }
 

@@ -57,7 +57,7 @@ public abstract class LockRequest extends InFlightRequest implements SlotKey {
      */
     public abstract byte[] counterBulk();
 
-    /** @return what only some commands need, read while one of these is written; {@link ScriptArguments#NONE} for none */
+    /** @return what only some commands need, read while one is written; {@link ScriptArguments#NONE} for none */
     public abstract ScriptArguments arguments();
 
     /** The node replied with an integer. */

@@ -42,7 +42,7 @@ final class LockScripts {
 
     /** Whether a command has the name of a reservation after the other arguments. */
     private static boolean hasReservation(LockKind lock, CommandKind kind) {
-        return kind.isAcquire && (lock == LockKind.WRITE || lock == LockKind.SET);
+        return kind.isAcquire && lock.isReserving;
     }
 
     /** The bytes before the first key. */

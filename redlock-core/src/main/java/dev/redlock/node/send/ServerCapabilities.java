@@ -112,6 +112,6 @@ public record ServerCapabilities(CommandEncoding releaseEncoding, CommandEncodin
 
     /** Whether the node must not get an acquire, because the user has no right to a command of its release. */
     boolean isForbidden(LockKind lock, CommandKind kind) {
-        return kind.isAcquire && readWriteProblem != null && (lock == LockKind.READ || lock == LockKind.WRITE);
+        return kind.isAcquire && readWriteProblem != null && lock.hasReaders;
     }
 }
