@@ -71,7 +71,7 @@ public abstract class EndlessSearch extends StateSearch {
             return null;
         }
         Set<String> events = inside.getOrDefault(component[end], Set.of());
-        return "it never ends" + toText(storyOf(end)) + "\n  from then on only: "
+        return "it never ends" + toText(stepsTo(end)) + "\n  from then on only: "
                 + (events.isEmpty() ? "nothing" : events);
     }
 

@@ -7,7 +7,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.util.function.Supplier;
 
-/** What searches are to find. {@code -Dsearch.stories=true} prints how each wrong rule fails. */
+/** What searches are to find. {@code -Dsearch.counterexamples=true} prints how each wrong rule fails. */
 public final class SearchAssert {
 
     private SearchAssert() {
@@ -38,20 +38,20 @@ public final class SearchAssert {
 
     /** Asserts that a rule has an error with a text in its description. */
     public static void assertFound(Object rule, StateSearch search, String text) {
-        assertStory(rule, search, search.run(), text);
+        assertCounterexample(rule, search, search.run(), text);
     }
 
     /** Asserts that a run of a rule is without an end. */
     public static void assertEndless(Object rule, EndlessSearch search, int statesMax) {
-        assertStory(rule, search, search.runForever(statesMax), "it never ends");
+        assertCounterexample(rule, search, search.runForever(statesMax), "it never ends");
     }
 
-    private static void assertStory(Object rule, StateSearch search, String story, String text) {
-        assertNotNull(story, "nothing was found");
-        String violation = story.lines().findFirst().orElseThrow();
+    private static void assertCounterexample(Object rule, StateSearch search, String found, String text) {
+        assertNotNull(found, "nothing was found");
+        String violation = found.lines().findFirst().orElseThrow();
         System.out.println(name(search) + ", " + rule + ", " + search.stateCount() + " states: "
-                + (Boolean.getBoolean("search.stories") ? story : violation));
-        assertTrue(violation.contains(text), story);
+                + (Boolean.getBoolean("search.counterexamples") ? found : violation));
+        assertTrue(violation.contains(text), found);
     }
 
     private static String name(StateSearch search) {

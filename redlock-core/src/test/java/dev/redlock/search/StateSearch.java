@@ -12,7 +12,8 @@ import java.util.stream.IntStream;
 import java.util.stream.Stream;
 
 /**
- * Visits every state that a model can reach, the nearest first, and tells the shortest story that ends in a violation.
+ * Visits every state that a model can reach, the nearest first, and prints the shortest counterexample: the steps to a
+ * violation.
  *
  * <p>A state is an array of small numbers: a head, then a part of equal form for each node, if there are nodes. States
  * that stand for each other are one state: nodes are interchangeable unless a model says otherwise, and a model names
@@ -136,7 +137,7 @@ public abstract class StateSearch {
         wrongEvent = text;
     }
 
-    /** Visits a state by an event that is told by the methods of the model and the numbers that change. */
+    /** Visits a state by an event that is described by the methods of the model and the numbers that change. */
     protected final void visit(byte[] state) {
         visit(state, "", "", NO_NODE);
     }
@@ -145,7 +146,7 @@ public abstract class StateSearch {
      * Visits a state. The state may be changed.
      *
      * @param client the client of the event; empty if there is none
-     * @param event  what happens; empty to tell it as {@link #visit(byte[])}
+     * @param event  what happens; empty to describe it as {@link #visit(byte[])}
      * @param node   the node of the event, or {@link #NO_NODE}
      */
     protected final void visit(byte[] state, String client, String event, int node) {
@@ -249,12 +250,12 @@ public abstract class StateSearch {
 
     // ---- the search -------------------------------------------------------------------------------------------------
 
-    /** Runs until every state is visited or a violation is found; returns the violation with its story, or null. */
+    /** Runs until every state is visited or a violation is found; returns the violation with its steps, or null. */
     public final String run() {
         return run(Integer.MAX_VALUE);
     }
 
-    /** Goes on from the latest state: it finds a far violation sooner, but by a story that is too long to tell. */
+    /** Continues with the latest state: it finds a far violation sooner, by more steps than anybody can read. */
     public final StateSearch latestFirst() {
         open = new int[1 << 10];
         return this;
@@ -272,7 +273,7 @@ public abstract class StateSearch {
                 violationParent = parent;
             }
         }
-        return violation == null || open != null ? violation : violation + storyOfViolation();
+        return violation == null || open != null ? violation : violation + counterexample();
     }
 
     private boolean next() {
@@ -291,31 +292,31 @@ public abstract class StateSearch {
         return states;
     }
 
-    // ---- the story --------------------------------------------------------------------------------------------------
+    // ---- the counterexample -----------------------------------------------------------------------------------------
 
-    private String storyOfViolation() {
-        List<Step> story = storyOf(violationParent);
-        byte[] last = story.isEmpty() ? null : story.get(story.size() - 1).state;
-        step(last, violationParent, step -> step.wrong != null).ifPresent(story::add);
-        return toText(story);
+    private String counterexample() {
+        List<Step> path = stepsTo(violationParent);
+        byte[] last = path.isEmpty() ? null : path.get(path.size() - 1).state;
+        step(last, violationParent, step -> step.wrong != null).ifPresent(path::add);
+        return toText(path);
     }
 
     /** The shortest sequence of events that leads to a state. Nodes and clients keep their places in it. */
-    final List<Step> storyOf(int end) {
-        List<Integer> path = new ArrayList<>();
+    final List<Step> stepsTo(int end) {
+        List<Integer> places = new ArrayList<>();
         for (int place = end; place != NO_PARENT; place = states.parent(place)) {
-            path.add(place);
+            places.add(place);
         }
-        Collections.reverse(path);
-        List<Step> story = new ArrayList<>();
+        Collections.reverse(places);
+        List<Step> path = new ArrayList<>();
         byte[] state = null;
-        for (int place : path) {
+        for (int place : places) {
             Step step = step(state, states.parent(place),
                     each -> each.first == states.first(place) && each.second == states.second(place)).orElseThrow();
-            story.add(step);
+            path.add(step);
             state = step.state;
         }
-        return story;
+        return path;
     }
 
     /** The event of a state, or else of the state at a place, which stands for it. */
@@ -323,9 +324,9 @@ public abstract class StateSearch {
         return Stream.of(state, loaded(place)).flatMap(each -> steps(each).stream()).filter(isSought).findFirst();
     }
 
-    static String toText(List<Step> story) {
-        return IntStream.range(0, story.size())
-                .mapToObj(i -> "\n  " + i + ". " + story.get(i))
+    static String toText(List<Step> path) {
+        return IntStream.range(0, path.size())
+                .mapToObj(i -> "\n  " + i + ". " + path.get(i))
                 .collect(Collectors.joining());
     }
 
