@@ -17,6 +17,7 @@ import java.util.function.BiConsumer;
 import java.util.function.Consumer;
 import java.util.function.LongSupplier;
 import java.util.function.LongUnaryOperator;
+import java.util.stream.IntStream;
 
 /**
  * The state and commands of one Redis server, without network: keys with expiry on its own wall clock, scripts,
@@ -1239,7 +1240,7 @@ public final class FakeRedis {
         return found;
     }
 
-    /** {@code MSETEX K key1 token ... keyK token NX PX ttl}, or the probe with XX. */
+    /** {@code MSETEX K key1 token1 ... keyK tokenK NX PX ttl}, or the probe with XX. */
     private RespValue setAll(Session session, List<String> words) {
         if (!kind.hasMsetex) {
             return error("ERR unknown command 'MSETEX'");
@@ -1253,14 +1254,22 @@ public final class FakeRedis {
         }
         long existing = all.stream().filter(key -> find(key) != null).count();
         boolean isSet = existing == (isNx ? 0 : all.size());
-        if (isSet) {
-            all.forEach(key -> set(key, words.get(3 + 2 * all.indexOf(key)), Long.parseLong(words.get(options + 2))));
+        List<String> tokens = IntStream.range(0, all.size()).mapToObj(i -> words.get(3 + 2 * i)).toList();
+        for (int i = 0; isSet && i < all.size(); i++) {
+            set(all.get(i), tokens.get(i), Long.parseLong(words.get(options + 2)));
         }
         if (isProbe(words)) {
             return RespValue.integer(isSet ? 1 : 0);
         }
         commandCounts.merge("MSETEX", 1, Integer::sum);
-        return note(session, "acquire", all, words.get(3), isSet ? 1 : 0);
+        if (tokens.stream().distinct().count() == 1) {
+            return note(session, "acquire", all, tokens.get(0), isSet ? 1 : 0);
+        }
+        // First attempts of one turn. If they are refused, each is sent again: nothing was executed.
+        for (int i = 0; isSet && i < all.size(); i++) {
+            note(session, "acquire", all.get(i), tokens.get(i), 1);
+        }
+        return RespValue.integer(isSet ? 1 : 0);
     }
 
     /** {@code SET key token IFEQ token PX ttl}. */

@@ -2,8 +2,10 @@ package dev.redlock.sim;
 
 import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
+import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Locale;
+import java.util.Map;
 
 /**
  * What a request does to one token.
@@ -49,14 +51,19 @@ record SentCommand(String verb, List<String> keys, String token, long ttlMs, lon
                 : List.of();
     }
 
+    /** The keys of a set have one token, and first attempts of one turn have one each. */
     private static List<SentCommand> ofAll(List<String> words) {
         int count = Integer.parseInt(words.get(1));
-        List<String> keys = new ArrayList<>();
+        Map<String, List<String>> keysByToken = new LinkedHashMap<>();
         for (int i = 0; i < count; i++) {
-            keys.add(words.get(2 + 2 * i));
+            keysByToken.computeIfAbsent(words.get(3 + 2 * i), token -> new ArrayList<>()).add(words.get(2 + 2 * i));
         }
+        long ttlMs = Long.parseLong(words.get(words.size() - 1));
         return words.get(2 + 2 * count).equals("NX")
-                ? List.of(of("acquire", keys, words.get(3), Long.parseLong(words.get(words.size() - 1))))
+                ? keysByToken.entrySet()
+                        .stream()
+                        .map(each -> of("acquire", each.getValue(), each.getKey(), ttlMs))
+                        .toList()
                 : List.of();
     }
 

@@ -5,8 +5,8 @@ import io.netty.buffer.ByteBuf;
 import java.util.Arrays;
 
 /**
- * Releases or extensions of one turn that each node gets as one script call over the keys that it may have.
- * Pooled by the fan-out, and recycled when every node has an outcome.
+ * Releases or extensions of one turn that each node gets as one script call over the keys that it may have, or acquires
+ * that it gets as one {@code MSETEX}. Pooled by the fan-out, and recycled when every node has an outcome.
  *
  * @threading event-loop-confined
  */
@@ -65,6 +65,11 @@ final class CommandBatch extends InFlightRequest {
         return nodeMasks[index];
     }
 
+    /** Takes a mask of nodes from those that get a request. */
+    void removeNodes(int index, long nodes) {
+        nodeMasks[index] &= ~nodes;
+    }
+
     /** The nodes that get any request, as a mask. */
     long nodes() {
         long nodes = 0;
@@ -86,7 +91,7 @@ final class CommandBatch extends InFlightRequest {
     /** Capacity for the command, by {@code EVALSHA} or {@code EVAL}. */
     int room(boolean isEval) {
         int script = isEval ? ScriptSources.source(kind).length : 0;
-        boolean hasNumbers = kind != CommandKind.RELEASE_MANY;
+        boolean hasNumbers = kind == CommandKind.RELEASE_MANY_FENCED || kind == CommandKind.EXTEND_MANY;
         int numberBytes = hasNumbers ? length * NUMBER_BULK_BYTES : 0;
         return LockScripts.COMMAND_OVERHEAD_BYTES + script + keyBytes + valueBytes + numberBytes;
     }
@@ -102,6 +107,10 @@ final class CommandBatch extends InFlightRequest {
      * expiry after the tokens. Extensions have their ttls after the tokens.
      */
     void writeTo(ByteBuf out, long mask, boolean isEval) {
+        if (kind == CommandKind.ACQUIRE_MANY) {
+            NativeCommands.writeAcquires(out, this, mask);
+            return;
+        }
         int count = Long.bitCount(mask);
         boolean isFenced = kind.hasCounter;
         boolean isExtension = kind == CommandKind.EXTEND_MANY;

@@ -21,6 +21,8 @@ final class CommandBatches {
     private final CommandBatcher fenced;
     private final CommandBatcher extensions;
     private final FollowingAcquires following = new FollowingAcquires();
+    final AcquireBatches acquires;
+    private final CommandBatcher acquireBatcher;
     /** Whether an acquire follows them. */
     boolean isFollowed;
     /** The resources of the commands in the batches. */
@@ -37,6 +39,8 @@ final class CommandBatches {
         this.plain = new CommandBatcher(CommandKind.RELEASE_MANY, batchMax);
         this.fenced = new CommandBatcher(CommandKind.RELEASE_MANY_FENCED, batchMax);
         this.extensions = new CommandBatcher(CommandKind.EXTEND_MANY, Math.min(batchMax, EXTENSIONS_MAX));
+        this.acquires = new AcquireBatches(batchMax);
+        this.acquireBatcher = new CommandBatcher(CommandKind.ACQUIRE_MANY, batchMax);
     }
 
     void add(LockRequest request, CommandKind kind, int detail, long mask) {
@@ -53,6 +57,7 @@ final class CommandBatches {
         return switch (kind.single()) {
             case RELEASE -> plain;
             case RELEASE_FENCED -> fenced;
+            case ACQUIRE -> acquireBatcher;
             default -> extensions;
         };
     }
@@ -160,7 +165,7 @@ final class CommandBatches {
         }
         int start = out.writerIndex();
         commands.writeTo(out, requests, false);
-        int tag = RequestRing.tag(commands.kind, CommandEncoding.SCRIPT, 0, false);
+        int tag = RequestRing.tag(commands.kind, commands.kind.encoding, 0, false);
         return fanOut.enqueue(commands, commands.kind, tag, mask, out, start);
     }
 
@@ -171,10 +176,12 @@ final class CommandBatches {
 
     // ---- acquires that follow ---------------------------------------------------------------------------------------
 
-    /** The acquire of a plain lock for the nodes of a mask leaves after the batches, which have its resource. */
+    /** The acquire of a plain lock for the nodes of a mask leaves after the batches, at the end of the turn. */
     void follow(LockRequest request, long mask) {
         isFollowed = true;
+        isCollecting = true;
         following.add(request, mask);
+        fanOut.scheduleFlush();
     }
 
     boolean mightFollow(LockRequest command) {
@@ -187,15 +194,56 @@ final class CommandBatches {
      * turn: a caller whose acquires fail at once, and who tries again at once, must not keep this one from its end.
      */
     void sendFollowing() {
-        for (int left = following.length(); left > 0 && following.length() > 0; left--) {
+        for (int left = following.length(); left > 0 && following.length() > 0;) {
             LockRequest next = following.next();
-            fanOut.batch.withRoom(PlainCommands.roomFor(next));
-            if (following.next() == next) {
+            int length = together() == 0 ? 1 : acquires.nextLength(following, Math.min(left, following.length()));
+            left -= length;
+            fanOut.batch.withRoom(following.roomFor(length));
+            if (following.next() != next) {
+                continue;
+            }
+            if (length == 1) {
                 fanOut.sendNow(next, CommandKind.ACQUIRE, 0, following.take());
+            } else {
+                sendAcquires(length);
             }
         }
         isFollowed = following.length() > 0;
         isCollecting = fanOut.isLoneWaiting() || isPending() || isFollowed;
+    }
+
+    /** The nodes that get several acquires as one command now, as a mask. */
+    private long together() {
+        return fanOut.nativeSets & fanOut.accepting(CommandKind.ACQUIRE);
+    }
+
+    /**
+     * Sends the next acquires. All of them are written before a failure is reported: a report may end another one,
+     * whose release must follow its acquire on each node.
+     */
+    private void sendAcquires(int length) {
+        CommandBatch commands = acquireBatcher.newBatch();
+        for (int i = 0; i < length; i++) {
+            LockRequest request = following.next();
+            commands.add(request, 0, following.take());
+        }
+        long together = together() & commands.nodes();
+        // Until the failures are reported.
+        commands.expectOutcomes(1);
+        if (together != 0) {
+            sendTogether(commands, together);
+        }
+        for (int i = 0; i < length; i++) {
+            long alone = commands.nodesOf(i) & ~together;
+            commands.removeNodes(i, fanOut.write(commands.request(i), CommandKind.ACQUIRE, 0, alone));
+        }
+        for (int i = 0; i < length; i++) {
+            long unsent = commands.nodesOf(i) & ~together;
+            if (unsent != 0) {
+                fanOut.variants.reject(commands.request(i), CommandKind.ACQUIRE, 0, unsent);
+            }
+        }
+        onOutcome(commands);
     }
 
     // ---- outcomes ---------------------------------------------------------------------------------------------------
@@ -211,5 +259,6 @@ final class CommandBatches {
         plain.trim();
         fenced.trim();
         extensions.trim();
+        acquireBatcher.trim();
     }
 }

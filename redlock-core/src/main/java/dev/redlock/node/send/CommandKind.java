@@ -30,6 +30,8 @@ public enum CommandKind {
     RELEASE_MANY_FENCED("release_many_fenced", 0, Trait.HAS_COUNTER),
     /** Renew the expiry of each of many keys that has its token. For voting nodes only. */
     EXTEND_MANY("extend_many", 0, Trait.VOTES),
+    /** Set each of many keys, or none if one of them exists. For voting nodes only. */
+    ACQUIRE_MANY(CommandEncoding.MSETEX, Trait.GRANTS, Trait.VOTES),
     /** Bring the expiry forward if the key has our token. For every connected node. */
     SHORTEN("shorten", 1, Trait.IS_OPTIONAL),
     /** Read whether the key has our token. For every connected node. */
@@ -126,6 +128,7 @@ public enum CommandKind {
             case RELEASE_MANY -> RELEASE;
             case RELEASE_MANY_FENCED -> RELEASE_FENCED;
             case EXTEND_MANY -> EXTEND;
+            case ACQUIRE_MANY -> ACQUIRE;
             default -> this;
         };
     }

@@ -163,6 +163,23 @@ final class CommandRetries {
         fanOut.onBatchOutcome(commands);
     }
 
+    /**
+     * The node has executed nothing of a batch: each acquire is sent alone. One that is decided is not sent, because
+     * its release may have left.
+     */
+    void sendEachAcquire(CommandBatch commands) {
+        for (long left = commands.requestsOf(nodeIndex); left != 0; left &= left - 1) {
+            int i = Long.numberOfTrailingZeros(left);
+            LockRequest request = commands.request(i);
+            if (request.isSecondTryWanted(commands.single, commands.detail(i))) {
+                fanOut.sendAlone(request, commands.single, commands.detail(i), 1L << nodeIndex);
+            } else {
+                sender.onReply(request, CommandSender.singleTag(commands, i, false), LockRequest.REFUSED_TTL_UNKNOWN);
+            }
+        }
+        fanOut.onBatchOutcome(commands);
+    }
+
     /** Sends a batch again with its script, without the requests that a later command has replaced. */
     private boolean sendAgain(CommandBatch commands) {
         long unwanted = 0;
@@ -195,6 +212,10 @@ final class CommandRetries {
             return;
         }
         if (failure == VoteFailure.NOSCRIPT && !RequestRing.isSecondTry(tag) && sendAgain(commands)) {
+            return;
+        }
+        if (commands.kind == CommandKind.ACQUIRE_MANY && isReplacedByScript(tag, failure)) {
+            sendEachAcquire(commands);
             return;
         }
         if (failure == VoteFailure.NOSCRIPT || isEvalForbidden(tag, failure)) {

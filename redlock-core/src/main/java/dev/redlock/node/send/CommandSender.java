@@ -373,6 +373,20 @@ public final class CommandSender implements InvalidationReader.Listener {
         fanOut.onBatchOutcome(commands);
     }
 
+    /** The node has set all keys of a batch, or none. */
+    void onAcquiresReply(CommandBatch commands, long value) {
+        if (value == 1) {
+            for (long left = commands.requestsOf(nodeIndex); left != 0; left &= left - 1) {
+                int i = Long.numberOfTrailingZeros(left);
+                onReply(commands.request(i), singleTag(commands, i, false), 1);
+            }
+            fanOut.onBatchOutcome(commands);
+        } else {
+            fanOut.onAcquiresRefused();
+            retries.sendEachAcquire(commands);
+        }
+    }
+
     /** The tag that a request of a batch has as a command of its own. */
     static int singleTag(CommandBatch commands, int index, boolean isSecondTry) {
         return RequestRing.tag(commands.single, CommandEncoding.SCRIPT, commands.detail(index), isSecondTry);

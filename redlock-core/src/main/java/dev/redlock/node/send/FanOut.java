@@ -110,7 +110,8 @@ public final class FanOut {
      * Sends one command to the nodes of a mask. A node that cannot get it is reported by {@link LockRequest#onFailed}:
      * <ul>
      * <li>for an acquire and a ttl query before this method returns, after the command is queued for all other nodes;
-     * but for an acquire that follows the release of its resource in this turn, at the end of the turn;
+     * but for one that follows the release of its resource in this turn, or that leaves with others
+     * in one command, at the end of the turn;
      * <li>for any other command at the end of this turn.
      * </ul>
      *
@@ -119,13 +120,24 @@ public final class FanOut {
      * @return the nodes that the command is sent to, as a mask
      */
     public long send(LockRequest request, CommandKind kind, int detail, long mask) {
-        if (isCollectedOrFollowing(request)) {
+        boolean isOrdered = isCollectedOrFollowing(request);
+        if (isOrdered || nativeSets != 0) {
             // A later command for the same resource must not overtake its release or extension.
-            if (kind == CommandKind.ACQUIRE && connected != 0 && routes == null
+            if (kind == CommandKind.ACQUIRE && (isOrdered || batches.areUsed) && connected != 0 && routes == null
                     && PlainCommands.isPlain(request, kind)) {
                 batches.follow(request, mask);
                 return mask;
             }
+            if (isOrdered) {
+                sealBatches();
+            }
+        }
+        return sendNow(request, kind, detail, mask);
+    }
+
+    /** As {@link #send}, but an acquire leaves as a command of its own. */
+    long sendAlone(LockRequest request, CommandKind kind, int detail, long mask) {
+        if (isCollectedOrFollowing(request)) {
             sealBatches();
         }
         return sendNow(request, kind, detail, mask);
@@ -136,14 +148,20 @@ public final class FanOut {
     }
 
     long sendNow(LockRequest request, CommandKind kind, int detail, long mask) {
+        long sent = write(request, kind, detail, mask);
+        if (sent != mask) {
+            variants.reject(request, kind, detail, mask & ~sent);
+        }
+        return sent;
+    }
+
+    /** Writes a command for the nodes of a mask; returns those that accept it. The others are not reported. */
+    long write(LockRequest request, CommandKind kind, int detail, long mask) {
         boolean isPlain = PlainCommands.isPlain(request, kind) && natives(kind) == 0 && routes == null;
         long sent = isPlain
                 ? sendPlain(request, kind, detail, mask)
                 : variants.send(request, kind, detail, mask);
         scheduleFlush();
-        if (sent != mask) {
-            variants.reject(request, kind, detail, mask & ~sent);
-        }
         return sent;
     }
 
@@ -318,6 +336,11 @@ public final class FanOut {
         if (batches.isFollowed) {
             batches.sendFollowing();
         }
+    }
+
+    /** A node has refused several acquires, because it has one of the keys. */
+    void onAcquiresRefused() {
+        batches.acquires.onRefused();
     }
 
     void onBatchOutcome(CommandBatch commands) {

@@ -7,6 +7,8 @@ import java.util.Arrays;
  * They follow the batches: if each was sent at once, it would end the batches, and callers who lock one name again and
  * again would get none. All commands of a turn leave in one write, so they are not later by that.
  *
+ * <p>Where a node gets several acquires as one command ({@link AcquireBatches}), all first attempts wait here.
+ *
  * <p>Any other command for such a resource ends the batches, which sends these acquires first.
  *
  * @threading event-loop-confined
@@ -14,6 +16,8 @@ import java.util.Arrays;
 final class FollowingAcquires {
 
     private static final int LENGTH_MIN = 64;
+    /** A {@code SET} without its key and its token. */
+    private static final int SET_BYTES = 96;
 
     private final ResourceFilter filter = new ResourceFilter();
     private LockRequest[] requests = new LockRequest[LENGTH_MIN];
@@ -43,6 +47,26 @@ final class FollowingAcquires {
     /** The one that is sent next; null if there is none. */
     LockRequest next() {
         return first == end ? null : requests[first];
+    }
+
+    /** The one that is sent after so many others. */
+    LockRequest get(int index) {
+        return requests[first + index];
+    }
+
+    /** Capacity for the next ones, each in a command of its own, and for several together too. */
+    int roomFor(int count) {
+        int room = PlainCommands.roomFor(next());
+        if (count > 1) {
+            int bytes = 0;
+            for (int i = 0; i < count; i++) {
+                LockRequest each = get(i);
+                bytes += each.resourceBulk().length + each.token.bulk.length + SET_BYTES;
+            }
+            // The margin that each send asks for beside its bytes.
+            room = 2 * (room + bytes);
+        }
+        return room;
     }
 
     /** Takes the next one; returns its nodes, as a mask. */

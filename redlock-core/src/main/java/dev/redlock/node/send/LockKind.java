@@ -66,8 +66,8 @@ public enum LockKind {
         return switch (this) {
             case PLAIN -> command.scriptName;
             case SET -> switch (command) {
-                case RELEASE_MANY, RELEASE_MANY_FENCED, EXTEND_MANY, ACQUIRE_WITH_TICKET, ACQUIRE_FENCED_WITH_TICKET,
-                        TICKETS, KEY_TYPE, CREATE_TRACE, WATCH_TICKETS, LEAVE_TRACE ->
+                case RELEASE_MANY, RELEASE_MANY_FENCED, EXTEND_MANY, ACQUIRE_MANY, ACQUIRE_WITH_TICKET,
+                        ACQUIRE_FENCED_WITH_TICKET, TICKETS, KEY_TYPE, CREATE_TRACE, WATCH_TICKETS, LEAVE_TRACE ->
                     null;
                 case REMAINING_TTL -> "remaining_ttl" + suffix;
                 case SHORTEN -> command.scriptName;

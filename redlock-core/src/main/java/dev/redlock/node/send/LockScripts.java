@@ -88,7 +88,7 @@ final class LockScripts {
             case RELEASE, CHECK, REMAINING_TTL, TICKETS, KEY_TYPE, CREATE_TRACE, WATCH_TICKETS, LEAVE_TRACE -> {
                 // no argument after the token
             }
-            case RELEASE_MANY, RELEASE_MANY_FENCED, EXTEND_MANY ->
+            case RELEASE_MANY, RELEASE_MANY_FENCED, EXTEND_MANY, ACQUIRE_MANY ->
                 throw new IllegalArgumentException("CommandBatch writes a batch");
         }
     }

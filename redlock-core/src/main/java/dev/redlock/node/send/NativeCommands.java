@@ -95,6 +95,20 @@ final class NativeCommands {
         RespWriter.bulkInteger(out, command.ttlMs);
     }
 
+    /** {@code MSETEX K key1 token1 ... keyK tokenK NX PX ttl} for some requests, which all have the ttl. */
+    static void writeAcquires(ByteBuf out, CommandBatch commands, long mask) {
+        int count = Long.bitCount(mask);
+        RespWriter.arrayHeader(out, 2 + 2 * count + 3);
+        out.writeBytes(MSETEX);
+        RespWriter.bulkInteger(out, count);
+        for (long left = mask; left != 0; left &= left - 1) {
+            LockRequest request = commands.request(Long.numberOfTrailingZeros(left));
+            out.writeBytes(request.resourceBulk()).writeBytes(request.token.bulk);
+        }
+        out.writeBytes(PlainCommands.NX_PX);
+        RespWriter.bulkInteger(out, commands.request(0).ttlMs);
+    }
+
     /** {@code SET key token IFEQ token PX ttl}. */
     private static void writeSetIfEqual(ByteBuf out, LockRequest command) {
         out.writeBytes(SET_IFEQ).writeBytes(command.resourceBulk());

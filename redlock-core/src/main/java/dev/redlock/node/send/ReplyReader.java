@@ -191,6 +191,9 @@ class ReplyReader implements RespVisitor {
             ring.take();
             batchReply.setAllReleased((int) integer);
             sender.onBatchReply(batch, batchReply);
+        } else if (reply == Scalar.INTEGER && batch.kind == CommandKind.ACQUIRE_MANY) {
+            ring.take();
+            sender.onAcquiresReply(batch, integer);
         } else {
             throw wrongType();
         }

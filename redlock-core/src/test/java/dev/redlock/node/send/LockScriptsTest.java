@@ -217,7 +217,7 @@ class LockScriptsTest {
     }
 
     @ParameterizedTest
-    @EnumSource(value = CommandKind.class, names = {"RELEASE_MANY", "RELEASE_MANY_FENCED", "EXTEND_MANY"})
+    @EnumSource(value = CommandKind.class, names = {"RELEASE_MANY", "RELEASE_MANY_FENCED", "EXTEND_MANY", "ACQUIRE_MANY"})
     void aBatchHasRoomForNames(CommandKind kind) {
         CommandBatch plain = new CommandBatch(kind);
         CommandBatch named = new CommandBatch(kind);
@@ -291,6 +291,25 @@ class LockScriptsTest {
 
     @ParameterizedTest
     @ValueSource(ints = {2, 10, 64})
+    void writesABatchOfAcquires(int length) {
+        CommandBatch batch = new CommandBatch(CommandKind.ACQUIRE_MANY);
+        for (int i = 0; i < length; i++) {
+            batch.add(request(30_000), 0, i == 0 ? 2 : 3);
+        }
+        ByteBuf out = Unpooled.buffer();
+        batch.writeTo(out, batch.requestsOf(1), false);
+        assertTrue(out.readableBytes() <= batch.room(false), "room");
+        String count = "$" + Integer.toString(length).length() + "\r\n" + length + "\r\n";
+        assertEquals("*" + (5 + 2 * length) + "\r\n$6\r\nMSETEX\r\n" + count
+                + (RESOURCE + "$20\r\n" + TOKEN + "\r\n").repeat(length)
+                + "$2\r\nNX\r\n$2\r\nPX\r\n$5\r\n30000\r\n", text(out));
+        ByteBuf without = Unpooled.buffer();
+        batch.writeTo(without, batch.requestsOf(0), false);
+        assertTrue(text(without).startsWith("*" + (3 + 2 * length)), "a node that does not get the first one");
+    }
+
+    @ParameterizedTest
+    @ValueSource(ints = {2, 10, 64})
     void writesABatchOfExtensions(int length) {
         CommandBatch batch = new CommandBatch(CommandKind.EXTEND_MANY);
         StringBuilder ttls = new StringBuilder();
@@ -325,8 +344,8 @@ class LockScriptsTest {
 
     @ParameterizedTest
     @EnumSource(value = CommandKind.class, mode = EnumSource.Mode.EXCLUDE,
-            names = {"RELEASE_MANY", "RELEASE_MANY_FENCED", "EXTEND_MANY", "REMAINING_TTL", "TICKETS", "KEY_TYPE",
-                "CREATE_TRACE", "WATCH_TICKETS", "LEAVE_TRACE"})
+            names = {"RELEASE_MANY", "RELEASE_MANY_FENCED", "EXTEND_MANY", "ACQUIRE_MANY", "REMAINING_TTL", "TICKETS",
+                "KEY_TYPE", "CREATE_TRACE", "WATCH_TICKETS", "LEAVE_TRACE"})
     void writesEvalWithTheScriptInPlaceOfItsSha(CommandKind kind) {
         String source = new String(ScriptSources.source(kind), StandardCharsets.UTF_8);
         ByteBuf bySha = Unpooled.buffer();
@@ -340,8 +359,8 @@ class LockScriptsTest {
 
     @ParameterizedTest
     @EnumSource(value = CommandKind.class, mode = EnumSource.Mode.EXCLUDE,
-            names = {"RELEASE_MANY", "RELEASE_MANY_FENCED", "EXTEND_MANY", "REMAINING_TTL", "TICKETS", "KEY_TYPE",
-                "CREATE_TRACE", "WATCH_TICKETS", "LEAVE_TRACE"})
+            names = {"RELEASE_MANY", "RELEASE_MANY_FENCED", "EXTEND_MANY", "ACQUIRE_MANY", "REMAINING_TTL", "TICKETS",
+                "KEY_TYPE", "CREATE_TRACE", "WATCH_TICKETS", "LEAVE_TRACE"})
     void theCapacityIsEnoughForEachCommand(CommandKind kind) {
         ByteBuf out = Unpooled.buffer();
         LockScripts.write(out, kind, request(86_400_000), false);
@@ -353,7 +372,7 @@ class LockScriptsTest {
 
     @ParameterizedTest
     @EnumSource(value = CommandKind.class, mode = EnumSource.Mode.EXCLUDE,
-            names = {"REMAINING_TTL", "TICKETS", "KEY_TYPE",
+            names = {"ACQUIRE_MANY", "REMAINING_TTL", "TICKETS", "KEY_TYPE",
                 "CREATE_TRACE", "WATCH_TICKETS", "LEAVE_TRACE"})
     void theCommentOfEachScriptListsKeysArgumentsAndReplies(CommandKind kind) {
         String source = new String(ScriptSources.source(kind), StandardCharsets.US_ASCII);

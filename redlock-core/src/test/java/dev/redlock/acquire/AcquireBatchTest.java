@@ -1,0 +1,298 @@
+package dev.redlock.acquire;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import dev.redlock.AcquireOptions;
+import dev.redlock.api.AcquireOutcome;
+import dev.redlock.api.Lease;
+import dev.redlock.api.ReleaseOutcome;
+import dev.redlock.sim.FakeRedis;
+import dev.redlock.sim.VirtualWorld;
+import dev.redlock.testing.VirtualTest;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import java.util.stream.IntStream;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.ValueSource;
+
+/** First attempts of one turn go to a node with MSETEX as one command, and each keeps its own outcome. */
+class AcquireBatchTest extends VirtualTest {
+
+    private static final FakeRedis.Kind WITH = FakeRedis.Kind.REDIS_8_4;
+    private static final FakeRedis.Kind WITHOUT = FakeRedis.Kind.REDIS_7;
+
+    private VirtualWorld.Client client(FakeRedis.Kind... kinds) {
+        world = new VirtualWorld(kinds.length);
+        IntStream.range(0, kinds.length).forEach(i -> node(i).redis().kind(kinds[i]));
+        return client();
+    }
+
+    private VirtualWorld.Client clientOfThree() {
+        return client(WITH, WITH, WITH);
+    }
+
+    /** Acquires all of them in one turn of the loop. */
+    private List<CompletableFuture<AcquireOutcome>> together(VirtualWorld.Client client, AcquireOptions options,
+            String... names) {
+        List<CompletableFuture<AcquireOutcome>> outcomes = new ArrayList<>();
+        client.engine()
+                .execute(() -> Arrays.stream(names)
+                        .forEach(name -> outcomes
+                                .add(client.redlock().acquireAsync(name, options).toCompletableFuture())));
+        world.settle();
+        return outcomes;
+    }
+
+    private static String[] names(int count) {
+        return IntStream.range(0, count).mapToObj(i -> "orders/" + i).toArray(String[]::new);
+    }
+
+    private List<AcquireOutcome.Kind> kinds(List<CompletableFuture<AcquireOutcome>> outcomes) {
+        return outcomes.stream().map(outcome -> get(outcome).kind()).toList();
+    }
+
+    private void releaseAll(List<CompletableFuture<AcquireOutcome>> outcomes) {
+        outcomes.stream()
+                .map(this::get)
+                .filter(AcquireOutcome::isAcquired)
+                .forEach(outcome -> assertEquals(ReleaseOutcome.RELEASED, release(outcome.lease())));
+        world.runMs(10);
+        assertEquals(0, keys(), "keys left");
+    }
+
+    private int keys() {
+        return world.nodes().stream().mapToInt(node -> node.redis().keys().size()).sum();
+    }
+
+    private String counts(int nodeIndex) {
+        FakeRedis redis = node(nodeIndex).redis();
+        return redis.commandCount("MSETEX") + " MSETEX, " + redis.commandCount("SET NX") + " SET";
+    }
+
+    @ParameterizedTest
+    @CsvSource({"1, 0, 1", "2, 1, 0", "64, 1, 0", "65, 1, 1", "66, 2, 0", "130, 3, 0"})
+    void firstAttemptsOfOneTurnAreOneCommand(int count, int msetex, int set) {
+        VirtualWorld.Client client = clientOfThree();
+        var outcomes = together(client, options(), names(count));
+        assertTrue(kinds(outcomes).stream().allMatch(kind -> kind == AcquireOutcome.Kind.ACQUIRED));
+        eachNode(node -> assertEquals(count, node.redis().keys().size()));
+        assertEquals(msetex + " MSETEX, " + set + " SET", counts(0));
+        assertEquals(3L * count, IntStream.range(0, 3).mapToLong(i -> status(client, i).grantedCount()).sum(), "votes");
+        releaseAll(outcomes);
+    }
+
+    @Test
+    void nodesWithoutTheCommandGetASetForEach() {
+        VirtualWorld.Client client = client(WITH, WITHOUT, WITH);
+        var outcomes = together(client, options(), names(5));
+        assertEquals("1 MSETEX, 0 SET", counts(0));
+        assertEquals("0 MSETEX, 5 SET", counts(1));
+        eachNode(node -> assertEquals(5, node.redis().keys().size()));
+        releaseAll(outcomes);
+    }
+
+    /** A batch of one release is none, and so is one of acquires. */
+    @Test
+    void withoutBatchesEachAcquireLeavesAlone() {
+        client(WITH);
+        VirtualWorld.Client client = client(context().releaseBatchMax(1));
+        var outcomes = together(client, options(), names(3));
+        assertEquals("0 MSETEX, 3 SET", counts(0));
+        releaseAll(outcomes);
+    }
+
+    @Test
+    void oneRefusedKeyRefusesNoOther() {
+        VirtualWorld.Client client = clientOfThree();
+        Lease other = acquired(get(client().redlock().acquireAsync("orders/1", options())));
+        eachNode(node -> node.redis().startLog());
+        var outcomes = together(client, options(), names(4));
+        assertEquals(List.of(AcquireOutcome.Kind.ACQUIRED, AcquireOutcome.Kind.CONTENDED,
+                AcquireOutcome.Kind.ACQUIRED, AcquireOutcome.Kind.ACQUIRED), kinds(outcomes));
+        assertEquals("1 MSETEX, 5 SET", counts(0), "with the SET of the other client");
+        assertEquals(ReleaseOutcome.RELEASED, release(other));
+        releaseAll(outcomes);
+    }
+
+    /** The command would set the key twice, and grant both. */
+    @ParameterizedTest
+    @ValueSource(ints = {2, 3, 40})
+    void oneResourceIsGrantedOnce(int count) {
+        VirtualWorld.Client client = clientOfThree();
+        String[] same = new String[count];
+        Arrays.fill(same, "orders");
+        var outcomes = together(client, options(), same);
+        assertEquals(1, kinds(outcomes).stream().filter(kind -> kind == AcquireOutcome.Kind.ACQUIRED).count());
+        assertEquals(0, node(0).redis().commandCount("MSETEX"));
+        releaseAll(outcomes);
+    }
+
+    @Test
+    void acquiresWithOtherTtlsAreOtherCommands() {
+        VirtualWorld.Client client = clientOfThree();
+        List<CompletableFuture<AcquireOutcome>> outcomes = new ArrayList<>();
+        client.engine()
+                .execute(() -> IntStream.range(0, 6)
+                        .forEach(i -> outcomes.add(client.redlock()
+                                .acquireAsync("orders/" + i, AcquireOptions.ofTtl(Duration.ofSeconds(i < 4 ? 10 : 20)))
+                                .toCompletableFuture())));
+        world.settle();
+        assertEquals("2 MSETEX, 0 SET", counts(0));
+        assertTrue(node(0).redis().pttl("orders/3") <= 10_000 && node(0).redis().pttl("orders/4") > 19_000);
+        releaseAll(outcomes);
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"ERR unknown command 'MSETEX'",
+        "NOPERM this user has no permissions to run the 'msetex' command"})
+    void aNodeThatRejectsTheCommandGetsSets(String error) {
+        VirtualWorld.Client client = clientOfThree();
+        eachNode(node -> node.redis().failNext("MSETEX", error, 1));
+        var outcomes = together(client, options(), names(3));
+        assertTrue(kinds(outcomes).stream().allMatch(kind -> kind == AcquireOutcome.Kind.ACQUIRED));
+        releaseAll(outcomes);
+        releaseAll(together(client, options(), names(3)));
+        assertEquals("0 MSETEX, 6 SET", counts(0), "nor later");
+    }
+
+    @Test
+    void anErrorIsThatOfEach() {
+        VirtualWorld.Client client = clientOfThree();
+        node(0).redis().failNext("MSETEX", "OOM command not allowed when used memory > 'maxmemory'.", 1);
+        node(1).redis().failNext("MSETEX", "BUSY Redis is busy running a script.", 1);
+        var outcomes = together(client, options(), names(3));
+        for (var outcome : outcomes) {
+            assertEquals(AcquireOutcome.Kind.NO_QUORUM, get(outcome).kind());
+            assertEquals(2, get(outcome).failedCount());
+            assertTrue(get(outcome).voteText(0).contains("OOM") && get(outcome).voteText(1).contains("BUSY"),
+                    get(outcome)::toString);
+        }
+        releaseAll(outcomes);
+    }
+
+    @Test
+    void aLostReplyLeavesNothing() {
+        VirtualWorld.Client client = clientOfThree();
+        eachNode(node -> node.delay(() -> 1_000_000));
+        var outcomes = together(client, options(), names(3));
+        world.runMs(0);
+        node(0).breakConnections();
+        node(1).breakConnections();
+        assertTrue(kinds(outcomes).stream().allMatch(kind -> kind == AcquireOutcome.Kind.NO_QUORUM));
+        assertEquals(2, get(outcomes.get(0)).unknownCount());
+        world.await("rolled back", 2_000, () -> keys() == 0);
+    }
+
+    /** A quorum of others has decided before the node refuses the batch: the release may have left. */
+    @Test
+    void aDecidedAcquireIsNotSentAgain() {
+        VirtualWorld.Client client = clientOfThree();
+        Lease other = acquired(get(client().redlock().acquireAsync("orders/0", options())));
+        node(1).redis().delete("orders/0");
+        node(2).redis().delete("orders/0");
+        node(0).delay(() -> 5_000_000);
+        var outcomes = together(client, options(), "orders/0", "orders/1");
+        assertTrue(kinds(outcomes).stream().allMatch(kind -> kind == AcquireOutcome.Kind.ACQUIRED), "by two nodes");
+        List<CompletableFuture<ReleaseOutcome>> released = outcomes.stream()
+                .map(outcome -> get(outcome).lease().releaseAsync().toCompletableFuture())
+                .toList();
+        released.forEach(outcome -> assertEquals(ReleaseOutcome.RELEASED, get(outcome)));
+        world.runMs(100);
+        assertEquals(1, keys(), "that of the other client");
+        other.releaseAsync();
+        world.runMs(20);
+    }
+
+    /** The report of the first one ends the others: their releases follow their acquires on each node. */
+    @Test
+    void aReportMayEndTheOthersOfTheTurn() {
+        VirtualWorld.Client client = client(WITH, WITHOUT, WITHOUT);
+        node(1).crash();
+        node(2).crash();
+        world.runMs(10);
+        List<CompletableFuture<AcquireOutcome>> others = new ArrayList<>();
+        client.engine().execute(() -> {
+            client.redlock()
+                    .acquireAsync("orders/0", options())
+                    .whenComplete((outcome, failure) -> others.forEach(other -> other.cancel(false)));
+            for (int i = 1; i < 5; i++) {
+                others.add(client.redlock().acquireAsync("orders/" + i, options()).toCompletableFuture());
+            }
+        });
+        world.settle();
+        world.runMs(200);
+        assertEquals("1 MSETEX, 0 SET", counts(0), "precondition");
+        assertEquals(0, keys(), "keys left");
+    }
+
+    @Test
+    void aReleaseInTheTurnFollowsItsAcquire() {
+        VirtualWorld.Client client = clientOfThree();
+        eachNode(node -> node.redis().startLog());
+        client.engine().execute(() -> {
+            for (int i = 0; i < 3; i++) {
+                var outcome = client.redlock().acquireAsync("orders/" + i, options()).toCompletableFuture();
+                if (i == 1) {
+                    outcome.cancel(false);
+                }
+            }
+        });
+        world.settle();
+        world.runMs(20);
+        assertEquals(2 * 3, keys(), "those that were not cancelled");
+        List<String> log = node(0).redis().log();
+        assertTrue(log.indexOf("acquire orders/1 -> 1") < log.indexOf("release orders/1 -> 1"), log::toString);
+    }
+
+    @Test
+    void aLockThatIsAcquiredAgainAtOnceFollowsItsRelease() {
+        VirtualWorld.Client client = client(WITHOUT, WITH, WITH);
+        var held = together(client, options(), names(4)).stream().map(this::get).toList();
+        List<CompletableFuture<AcquireOutcome>> again = new ArrayList<>();
+        client.engine().execute(() -> held.forEach(outcome -> {
+            String name = outcome.lease().resource();
+            outcome.lease().releaseAsync();
+            again.add(client.redlock().acquireAsync(name, options()).toCompletableFuture());
+        }));
+        world.settle();
+        assertEquals(4, again.size());
+        assertTrue(kinds(again).stream().allMatch(kind -> kind == AcquireOutcome.Kind.ACQUIRED));
+        again.forEach(outcome -> assertEquals(1, get(outcome).attemptCount()));
+        releaseAll(again);
+    }
+
+    @Test
+    void refusalsMakeTheBatchesShorter() {
+        VirtualWorld.Client client = clientOfThree();
+        List<Lease> others = IntStream.range(0, 8)
+                .mapToObj(i -> acquired(get(client().redlock().acquireAsync("orders/" + i, options()))))
+                .toList();
+        for (int round = 0; round < 4; round++) {
+            releaseAllOf(together(client, options(), names(64)));
+        }
+        int before = node(0).redis().commandCount("MSETEX");
+        releaseAllOf(together(client, options(), names(64)));
+        assertEquals(before, node(0).redis().commandCount("MSETEX"), "each alone after a dozen refusals");
+        others.forEach(other -> assertEquals(ReleaseOutcome.RELEASED, release(other)));
+        for (int round = 0; round < 60; round++) {
+            releaseAllOf(together(client, options(), names(64)));
+        }
+        before = node(0).redis().commandCount("MSETEX");
+        releaseAllOf(together(client, options(), names(64)));
+        assertEquals(1, node(0).redis().commandCount("MSETEX") - before, "and one for all when nobody refuses");
+    }
+
+    private void releaseAllOf(List<CompletableFuture<AcquireOutcome>> outcomes) {
+        outcomes.stream()
+                .map(this::get)
+                .filter(AcquireOutcome::isAcquired)
+                .forEach(outcome -> assertEquals(ReleaseOutcome.RELEASED, release(outcome.lease())));
+        world.runMs(1);
+    }
+}
