@@ -1,0 +1,2 @@
+/** Locks for Project Reactor. */
+package dev.redlock.reactor;
