@@ -8,9 +8,16 @@ import dev.redlock.Redlock
 import dev.redlock.ResourceKey
 import dev.redlock.api.AcquireOutcome
 import dev.redlock.api.Lease
+import dev.redlock.api.LeaseState
 import dev.redlock.api.ReleaseOutcome
 import java.util.concurrent.CompletionStage
+import kotlin.time.Duration
+import kotlin.time.Duration.Companion.milliseconds
+import kotlin.time.Duration.Companion.nanoseconds
 import kotlinx.coroutines.NonCancellable
+import kotlinx.coroutines.delay
+import kotlinx.coroutines.flow.Flow
+import kotlinx.coroutines.flow.flow
 import kotlinx.coroutines.future.await
 import kotlinx.coroutines.suspendCancellableCoroutine
 import kotlinx.coroutines.withContext
@@ -69,6 +76,39 @@ public suspend fun <T : Any> Redlock.withLockOrNull(
  * @return the outcome
  */
 public suspend fun Lease.awaitRelease(): ReleaseOutcome = withContext(NonCancellable) { releaseAsync().await() }
+
+/**
+ * The states of the lease: the present one first, then each change, up to the first final one. It is a cold flow without
+ * a listener: each collector reads the state at the interval and at the end of the validity, and a cancelled one stops.
+ * Collectors get the latest state: changes within one interval, or while they are busy, are one change.
+ *
+ * A change shows up to one interval late. [Lease.isHeld] is always exact. A reused lease may end and be held again
+ * within one interval, which does not show.
+ *
+ * @param interval time between two reads, each of some volatile fields
+ * @throws IllegalArgumentException if the interval is not positive
+ */
+public fun Lease.states(interval: Duration = 100.milliseconds): Flow<LeaseState> {
+    require(interval.isPositive()) { "interval $interval is not positive: take some milliseconds" }
+    return flow {
+        var last: LeaseState? = null
+        while (last?.isFinal != true) {
+            val now = state()
+            if (now != last) {
+                emit(now)
+                last = now
+            }
+            if (!now.isFinal) {
+                delay(timeToNextRead(interval))
+            }
+        }
+    }
+}
+
+private fun Lease.timeToNextRead(interval: Duration): Duration {
+    val validNs = remainingValidityNs()
+    return if (validNs > 0) minOf(interval, validNs.nanoseconds) else interval
+}
 
 private suspend fun <T> Lease.releasedAfter(block: suspend (Lease) -> T): T =
     try {

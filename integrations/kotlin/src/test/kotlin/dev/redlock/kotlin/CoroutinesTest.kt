@@ -245,10 +245,11 @@ class CoroutinesTest {
         }
 
         assertEquals(42, shipped)
-        val source = Files.readString(Path.of("src/test/kotlin/dev/redlock/kotlin/CoroutinesTest.kt"))
+        val source = listOf("CoroutinesTest.kt", "LeaseStatesTest.kt")
+            .joinToString { Files.readString(Path.of("src/test/kotlin/dev/redlock/kotlin").resolve(it)) }
         val blocks = Regex("```kotlin\n(.*?)```", RegexOption.DOT_MATCHES_ALL)
             .findAll(Files.readString(Path.of("README.md"))).map { it.groupValues[1] }.toList()
-        assertEquals(3, blocks.size)
+        assertEquals(4, blocks.size)
         blocks.forEach { assertTrue(words(source).contains(words(it)), it) }
     }
 
