@@ -28,7 +28,7 @@ final class LockNode implements AutoCloseable {
     private static final byte[] RESERVATION_MARK = bytes(KeyText.RESERVATION_MARK);
     /** More than any value of a lock has; a longer one is cut, so that it costs no more. */
     private static final int VALUE_LENGTH_MAX = 1024;
-    private static final int SCAN_COUNT = 1_000;
+    static final int SCAN_COUNT = 1_000;
     /** Locks that are read at a time. */
     private static final int CHUNK = 500;
     private static final int COMMANDS_PER_KEY = 6;
@@ -87,8 +87,7 @@ final class LockNode implements AutoCloseable {
                         + ": raise --scan-timeout if the node has many keys";
                 return false;
             }
-            Page page = sendAll(List.of(List.of(bytes("SCAN"), cursor, bytes("MATCH"), pattern, bytes("COUNT"),
-                    bytes(Integer.toString(SCAN_COUNT)))), Page::of);
+            Page page = page(pattern, cursor);
             if (page == null) {
                 return false;
             }
@@ -106,6 +105,12 @@ final class LockNode implements AutoCloseable {
         return false;
     }
 
+    /** One SCAN, from a cursor on; null if the node does not answer. */
+    Page page(byte[] pattern, byte[] cursor) {
+        return sendAll(List.of(List.of(bytes("SCAN"), cursor, bytes("MATCH"), pattern, bytes("COUNT"),
+                bytes(Integer.toString(SCAN_COUNT)))), Page::of);
+    }
+
     /**
      * The reply to one SCAN.
      *
@@ -113,7 +118,7 @@ final class LockNode implements AutoCloseable {
      * @param names  the names of keys
      * @threading immutable
      */
-    private record Page(byte[] cursor, List<byte[]> names) {
+    record Page(byte[] cursor, List<byte[]> names) {
 
         static Page of(List<RespValue> replies) {
             List<RespValue> parts = replies.get(0).elements();
@@ -214,7 +219,7 @@ final class LockNode implements AutoCloseable {
      * The result of the replies; null if the node has a problem now. A wrong type of a key is an answer about the key,
      * and no problem.
      */
-    private <T> T sendAll(List<List<byte[]>> commands, Function<List<RespValue>, T> parser) {
+    <T> T sendAll(List<List<byte[]>> commands, Function<List<RespValue>, T> parser) {
         if (!isUp()) {
             return null;
         }
@@ -253,15 +258,15 @@ final class LockNode implements AutoCloseable {
         return text(bytes).contains(text(part));
     }
 
-    private static byte[] bytes(String text) {
+    static byte[] bytes(String text) {
         return text.getBytes(StandardCharsets.UTF_8);
     }
 
-    private static byte[] latin(String bytes) {
+    static byte[] latin(String bytes) {
         return bytes.getBytes(StandardCharsets.ISO_8859_1);
     }
 
-    private static String text(byte[] bytes) {
+    static String text(byte[] bytes) {
         return new String(bytes, StandardCharsets.ISO_8859_1);
     }
 }

@@ -14,6 +14,7 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.function.Function;
+import java.util.function.IntFunction;
 import java.util.stream.IntStream;
 
 /**
@@ -24,12 +25,14 @@ import java.util.stream.IntStream;
  */
 final class LockNodes implements AutoCloseable {
 
-    private final List<LockNode> nodes;
+    private final Function<NodeAddress, LockNode> connector;
     private final ExecutorService threads;
+    private List<LockNode> nodes;
 
-    private LockNodes(List<LockNode> nodes, ExecutorService threads) {
-        this.nodes = nodes;
+    private LockNodes(List<NodeAddress> addresses, ExecutorService threads, Function<NodeAddress, LockNode> connector) {
+        this.connector = connector;
         this.threads = threads;
+        this.nodes = onAll(threads, addresses, connector);
     }
 
     /** Connects to all nodes. A node that is down is one with a problem. */
@@ -39,8 +42,23 @@ final class LockNodes implements AutoCloseable {
             thread.setDaemon(true);
             return thread;
         });
-        return new LockNodes(onAll(threads, addresses, address -> LockNode.connect(address, timeout, files)),
-                threads);
+        return new LockNodes(addresses, threads, address -> LockNode.connect(address, timeout, files));
+    }
+
+    /** Connects again to the nodes that have a problem. */
+    void reconnect() {
+        nodes = onAll(threads, nodes, node -> {
+            if (node.isUp()) {
+                return node;
+            }
+            node.close();
+            return connector.apply(node.address());
+        });
+    }
+
+    /** Runs a task for each node at the same time; the task gets the index of the node. */
+    <T> List<T> onEach(IntFunction<T> task) {
+        return onAll(threads, IntStream.range(0, nodes.size()).boxed().toList(), task::apply);
     }
 
     private static <S, T> List<T> onAll(ExecutorService threads, List<S> sources, Function<S, T> task) {
@@ -74,12 +92,10 @@ final class LockNodes implements AutoCloseable {
     /** The locks whose keys start with a prefix, in the order of their names, and whether there are more. */
     Listing list(String prefix, int limit, Duration end) {
         List<Set<String>> found = new ArrayList<>();
-        List<Integer> indexes = new ArrayList<>();
         for (int i = 0; i < nodes.size(); i++) {
             found.add(new TreeSet<>());
-            indexes.add(i);
         }
-        List<Boolean> more = onAll(threads, indexes, i -> nodes.get(i).scan(prefix, found.get(i), limit, end));
+        List<Boolean> more = onEach(i -> nodes.get(i).scan(prefix, found.get(i), limit, end));
         Set<String> all = new TreeSet<>();
         for (Set<String> ofNode : found) {
             all.addAll(ofNode);
@@ -104,7 +120,7 @@ final class LockNodes implements AutoCloseable {
     }
 
     /** A lock on which the nodes disagree may have been acquired or released in between: it is read again. */
-    private List<LockView> readSettled(List<String> names) {
+    List<LockView> readSettled(List<String> names) {
         List<LockView> views = new ArrayList<>(readOnce(names));
         List<String> unsettled = views.stream().filter(view -> !view.isUnanimous()).map(LockView::name).toList();
         if (!unsettled.isEmpty()) {

@@ -12,18 +12,19 @@ import picocli.CommandLine.Spec;
  * @threading caller-confined
  */
 @Command(name = "locks", mixinStandardHelpOptions = true, versionProvider = BuildVersion.class, sortOptions = false,
-        synopsisSubcommandLabel = "(list|show|break)",
+        synopsisSubcommandLabel = "(list|show|top|break)",
         description = "Shows which locks are held on running nodes, by which client and for how long, and breaks one. "
                 + "It shows the id of a value instead of the value, because a client with the value can release the "
                 + "lock. The client name is known if the holder sets RedlockContext.nameInValues.",
         footer = {"  redlock locks list orders/ --nodes a:6379,b:6379,c:6379",
             "  redlock locks show orders/42 --nodes a:6379,b:6379,c:6379",
+            "  redlock locks top --nodes a:6379,b:6379,c:6379",
             "  redlock locks break orders/42 3f9a01c2 --nodes a:6379,b:6379",
             "  redlock locks list --nodes rediss://a:6380 --tls-ca ca.pem"})
 final class LocksCommand implements Runnable {
 
     static final List<Class<?>> COMMANDS = List.of(LocksListCommand.class, LocksShowCommand.class,
-            LocksBreakCommand.class);
+            LocksTopCommand.class, LocksBreakCommand.class);
 
     @Spec
     private CommandSpec spec;
@@ -35,6 +36,6 @@ final class LocksCommand implements Runnable {
     @Override
     public void run() {
         throw new CommandLine.ParameterException(spec.commandLine(),
-                "locks needs a command: write locks list, locks show or locks break");
+                "locks needs a command: write locks list, show, top or break");
     }
 }

@@ -41,6 +41,10 @@ final class LocksOptions {
 
     /** Connects to the nodes; at least one answers. */
     LockNodes connect(CommandLine line) throws IOException {
+        return connect(line, servers);
+    }
+
+    static LockNodes connect(CommandLine line, ServerOptions servers) throws IOException {
         List<NodeAddress> addresses = new ArrayList<>();
         for (VoterAddress node : servers.check(line)) {
             addresses.add(servers.serverOf(node));

@@ -68,7 +68,7 @@ class ProgramTest {
         for (String[] args : new String[][]{{}, {"--help"}, {"lock", "list"}}) {
             assertEquals(Set.of("locks", "nodes"), Main.commandLine(args).getSubcommands().keySet());
         }
-        assertEquals(3, Main.commandLine("locks", "lst").getSubcommands().get("locks").getSubcommands().size());
+        assertEquals(4, Main.commandLine("locks", "lst").getSubcommands().get("locks").getSubcommands().size());
     }
 
     @Test

@@ -610,7 +610,7 @@ class LocksCommandTest {
         assertEquals(2, runOnNodes("show", ""));
         assertTrue(err.toString().startsWith("KEY is empty: give the name of the lock"), err::toString);
         assertEquals(2, run());
-        assertTrue(err.toString().startsWith("locks needs a command: write locks list, locks show or locks break"),
+        assertTrue(err.toString().startsWith("locks needs a command: write locks list, show, top or break"),
                 err::toString);
     }
 }
