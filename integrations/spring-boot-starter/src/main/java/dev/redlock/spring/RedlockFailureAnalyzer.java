@@ -26,6 +26,9 @@ final class RedlockFailureAnalyzer implements FailureAnalyzer {
                 String[] parts = message.split(": ", 2);
                 return new FailureAnalysis(parts[0], StringUtils.capitalize(parts[1]), cause);
             }
+            if (cause instanceof InvalidLockedException invalid) {
+                return new FailureAnalysis(message, StringUtils.capitalize(invalid.action()) + ".", cause);
+            }
             if (cause instanceof UnboundConfigurationPropertiesException && message.contains("redlock.")
                     || cause instanceof IllegalArgumentException && isFromOptions(cause)) {
                 return new FailureAnalysis("The options of redlock are invalid: " + message,

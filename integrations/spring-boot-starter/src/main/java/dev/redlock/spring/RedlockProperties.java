@@ -54,6 +54,8 @@ record RedlockProperties(Binder binder, BindHandler rejectUnknown) {
             context.sentinelCredentials(address -> DataRedisProperties.credentials(sentinelUsername, sentinelPassword));
         }
         get("redlock.enabled", Boolean.class);
+        get("redlock.locked.order", Integer.class);
+        get("redlock.locked.ttl", Duration.class);
         get("redlock", Void.class); // fails if a name is left
     }
 

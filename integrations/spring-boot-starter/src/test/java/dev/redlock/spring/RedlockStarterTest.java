@@ -470,7 +470,8 @@ class RedlockStarterTest {
                     .toList();
             List<String> expected = new ArrayList<>(List.of("enabled java.lang.Boolean", "username java.lang.String",
                     "password java.lang.String", "sentinel-username java.lang.String",
-                    "sentinel-password java.lang.String"));
+                    "sentinel-password java.lang.String", "locked.order java.lang.Integer",
+                    "locked.ttl java.time.Duration"));
             for (Method method : RedlockContext.class.getMethods()) {
                 if (RedlockProperties.isOption(method)) {
                     expected.add(method.getName().replaceAll("([A-Z])", "-$1").toLowerCase(Locale.ROOT) + " "

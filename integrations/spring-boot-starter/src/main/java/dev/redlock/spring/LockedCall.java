@@ -1,0 +1,88 @@
+package dev.redlock.spring;
+
+import dev.redlock.AcquireOptions;
+import dev.redlock.Redlock;
+import dev.redlock.ResourceKey;
+import dev.redlock.api.AcquireOutcome;
+import dev.redlock.api.Lease;
+import dev.redlock.api.LeaseListener;
+import java.lang.System.Logger;
+import java.lang.System.Logger.Level;
+import java.util.concurrent.CompletableFuture;
+import org.aopalliance.intercept.MethodInvocation;
+import org.springframework.aop.ProxyMethodInvocation;
+import org.springframework.aop.support.AopUtils;
+
+/**
+ * One call of a {@link Locked} method. With a publisher, each subscription runs the method once.
+ *
+ * @threading any thread
+ */
+record LockedCall(LockedMethod locked, Redlock redlock, ResourceKey key, MethodInvocation invocation) {
+
+    private static final Logger LOG = System.getLogger("dev.redlock");
+
+    /** The options, with a listener if a loss stops the method. */
+    private AcquireOptions options(LeaseListener listener) {
+        return locked.onLoss() == Locked.OnLoss.INTERRUPT ? locked.options().listener(listener) : locked.options();
+    }
+
+    AcquireOutcome acquire(LeaseListener listener) throws InterruptedException {
+        return redlock.acquire(key, options(listener));
+    }
+
+    CompletableFuture<AcquireOutcome> acquireAsync(LeaseListener listener) {
+        return redlock.acquireAsync(key, options(listener)).toCompletableFuture();
+    }
+
+    /** Runs the method. The invocation of the proxy stays as it is, for other subscriptions and for retries. */
+    Object proceed(Lease lease) throws Throwable {
+        if (!(invocation instanceof ProxyMethodInvocation proxied)) {
+            locked.withLease(invocation.getArguments(), lease);
+            return invocation.proceed();
+        }
+        Object[] arguments = locked.withLease(proxied.getArguments().clone(), lease);
+        return proxied.invocableClone(arguments).proceed();
+    }
+
+    /**
+     * The result without the lock: that of the fallback, or null if the method is to be skipped.
+     *
+     * @throws dev.redlock.api.LockNotAcquiredException otherwise
+     */
+    Object notAcquired(AcquireOutcome outcome) throws Throwable {
+        if (locked.fallback() != null) {
+            return AopUtils.invokeJoinpointUsingReflection(invocation.getThis(), locked.fallback(),
+                    fallbackArguments(outcome));
+        }
+        AcquireOutcome.Kind reason = outcome.kind() == AcquireOutcome.Kind.TIMED_OUT
+                ? outcome.lastReason()
+                : outcome.kind();
+        if (locked.isSkipped() && reason == AcquireOutcome.Kind.CONTENDED) {
+            LOG.log(Level.DEBUG, () -> locked.where() + " is skipped: another holder has the lock");
+            return null;
+        }
+        return outcome.lease();
+    }
+
+    private Object[] fallbackArguments(AcquireOutcome outcome) {
+        Object[] arguments = invocation.getArguments();
+        int index = locked.outcomeIndex();
+        if (index < 0) {
+            return arguments;
+        }
+        Object[] more = new Object[arguments.length + 1];
+        System.arraycopy(arguments, 0, more, 0, index);
+        more[index] = outcome;
+        System.arraycopy(arguments, index, more, index + 1, arguments.length - index);
+        return more;
+    }
+
+    /** The failure of a method whose lease may have been lost too. */
+    Throwable failure(Throwable thrown, LeaseLostException loss) {
+        if (loss != null && loss != thrown && thrown.getCause() != loss) {
+            thrown.addSuppressed(loss);
+        }
+        return thrown;
+    }
+}

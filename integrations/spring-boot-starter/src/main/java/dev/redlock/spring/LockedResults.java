@@ -1,0 +1,95 @@
+package dev.redlock.spring;
+
+import java.lang.reflect.Method;
+import java.util.Arrays;
+import java.util.Set;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionStage;
+import java.util.concurrent.Future;
+import org.springframework.core.KotlinDetector;
+import org.springframework.core.MethodParameter;
+import org.springframework.core.ReactiveAdapter;
+import org.springframework.core.ReactiveAdapterRegistry;
+import org.springframework.core.ResolvableType;
+import org.springframework.util.ClassUtils;
+
+/**
+ * The types of results. Those of Reactor, Kotlin and Spring MVC are optional, so names stand for some of them.
+ *
+ * @threading any thread
+ */
+final class LockedResults {
+
+    static final boolean HAS_REACTOR = ClassUtils.isPresent("reactor.core.publisher.Flux",
+            LockedResults.class.getClassLoader());
+
+    /** Spring then shows a suspend function as a method with a Mono, or with a Flux for a Flow. */
+    private static final boolean HAS_COROUTINES = HAS_REACTOR
+            && ClassUtils.isPresent("kotlinx.coroutines.reactor.MonoKt", LockedResults.class.getClassLoader())
+            && ClassUtils.isPresent("kotlin.reflect.full.KClasses", LockedResults.class.getClassLoader());
+
+    private static final String FLOW = "kotlinx.coroutines.flow.Flow";
+
+    /** Their work continues when the method has returned. */
+    private static final Set<String> DEFERRED = Set.of("java.util.concurrent.Future", "java.util.concurrent.Callable",
+            "java.util.concurrent.Flow$Publisher", "org.reactivestreams.Publisher", FLOW,
+            "kotlinx.coroutines.Deferred", "io.smallrye.mutiny.Uni", "io.reactivex.rxjava3.core.SingleSource",
+            "io.reactivex.rxjava3.core.MaybeSource", "io.reactivex.rxjava3.core.CompletableSource",
+            "io.reactivex.rxjava3.core.ObservableSource",
+            "org.springframework.web.context.request.async.DeferredResult",
+            "org.springframework.web.context.request.async.WebAsyncTask",
+            "org.springframework.web.servlet.mvc.method.annotation.ResponseBodyEmitter",
+            "org.springframework.web.servlet.mvc.method.annotation.StreamingResponseBody");
+
+    private LockedResults() {
+    }
+
+    /** @return null if no lock can follow the result */
+    static LockedResult of(Method method, Class<?> type) {
+        Class<?> result = typeOf(method, type);
+        if (KotlinDetector.isSuspendingFunction(method)) {
+            return !HAS_COROUTINES ? null : result.getName().equals(FLOW) ? LockedResult.FLUX : LockedResult.MONO;
+        }
+        if (result == CompletionStage.class || result == CompletableFuture.class) {
+            return LockedResult.STAGE;
+        }
+        ReactiveAdapter adapter = CompletionStage.class.isAssignableFrom(result) ? null : adapter(result);
+        if (adapter != null) {
+            return adapter.isMultiValue() ? LockedResult.FLUX : LockedResult.MONO;
+        }
+        return isDeferred(result) ? null : LockedResult.VALUE;
+    }
+
+    static ReactiveAdapter adapter(Class<?> result) {
+        return HAS_REACTOR ? ReactiveAdapterRegistry.getSharedInstance().getAdapter(result) : null;
+    }
+
+    /** @return the type of the result, that of a suspend function too */
+    static Class<?> typeOf(Method method, Class<?> type) {
+        return KotlinDetector.isSuspendingFunction(method)
+                ? new MethodParameter(method, -1).getParameterType()
+                : ResolvableType.forMethodReturnType(method, type).resolve(method.getReturnType());
+    }
+
+    /** Whether null, a stage of null or an empty publisher is the result. */
+    static boolean isWithoutValue(Method method, Class<?> type) {
+        ResolvableType result = ResolvableType.forMethodReturnType(method, type);
+        LockedResult kind = of(method, type);
+        Class<?> value = KotlinDetector.isSuspendingFunction(method)
+                ? typeOf(method, type)
+                : kind == LockedResult.VALUE ? result.resolve(method.getReturnType()) : result.resolveGeneric(0);
+        return kind == LockedResult.FLUX || value == null || value == void.class || value == Void.class
+                || value.getName().equals("kotlin.Unit");
+    }
+
+    /** Whether a value, whose method declares another type, is the promise of one. */
+    static boolean isPromise(Object value) {
+        return value instanceof CompletionStage<?> || value instanceof Future<?>
+                || value != null && isDeferred(value.getClass());
+    }
+
+    private static boolean isDeferred(Class<?> type) {
+        return type != null && (DEFERRED.contains(type.getName()) || isDeferred(type.getSuperclass())
+                || Arrays.stream(type.getInterfaces()).anyMatch(LockedResults::isDeferred));
+    }
+}

@@ -1,0 +1,262 @@
+package dev.redlock.spring;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import dev.redlock.api.AcquireOutcome;
+import dev.redlock.api.Lease;
+import java.util.concurrent.Callable;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.Future;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+import org.springframework.aot.hint.ReflectionHints;
+import org.springframework.beans.factory.BeanCreationException;
+import org.springframework.boot.autoconfigure.AutoConfigurations;
+import org.springframework.boot.test.context.runner.ApplicationContextRunner;
+import reactor.core.publisher.Mono;
+
+/** Annotations that keep an application from starting. No method is called, so there are no nodes. */
+@Timeout(60)
+class InvalidLockedTest {
+
+    private final ApplicationContextRunner runner = new ApplicationContextRunner()
+            .withConfiguration(AutoConfigurations.of(LockedAutoConfiguration.class));
+
+    static class WithoutName {
+        @Locked(key = "#id")
+        public void ship(String id) {
+        }
+    }
+
+    static class UnknownPlaceholder {
+        @Locked("${no.such.name}")
+        public void ship(String id) {
+        }
+    }
+
+    static class WrongTtl {
+        @Locked(name = "orders", ttl = "ten seconds")
+        public void ship(String id) {
+        }
+    }
+
+    static class TtlOfNothing {
+        @Locked(name = "orders", ttl = "0s")
+        public void ship(String id) {
+        }
+    }
+
+    static class NegativeWait {
+        @Locked(name = "orders", waitUpTo = "-1s")
+        public void ship(String id) {
+        }
+    }
+
+    static class ShortHold {
+        @Locked(name = "orders", ttl = "10s", holdAtMost = "5s")
+        public void ship(String id) {
+        }
+    }
+
+    static class WrongExpression {
+        @Locked(name = "orders", key = "#id +")
+        public void ship(String id) {
+        }
+    }
+
+    static class UnknownParameter {
+        @Locked(name = "orders", key = "'a/' + (#id ?: #idd)")
+        public void ship(String id) {
+        }
+    }
+
+    static class UnknownPosition {
+        @Locked(name = "orders", key = "#p1")
+        public void ship(String id) {
+        }
+    }
+
+    static class UnknownFallback {
+        @Locked(name = "orders", fallback = "busy")
+        public String ship(String id) {
+            return id;
+        }
+
+        public String busy(int id) {
+            return "";
+        }
+    }
+
+    static class FallbackOfAnotherType {
+        @Locked(name = "orders", fallback = "busy")
+        public CompletableFuture<String> ship(String id) {
+            return null;
+        }
+
+        public String busy(String id, AcquireOutcome outcome) {
+            return "";
+        }
+    }
+
+    static class SkippedAndFallback {
+        @Locked(name = "orders", fallback = "busy", skipIfHeld = true)
+        public void ship(String id) {
+        }
+
+        public void busy(String id) {
+        }
+    }
+
+    static class SkippedValue {
+        @Locked(name = "orders", skipIfHeld = true)
+        public int ship(String id) {
+            return 1;
+        }
+    }
+
+    static class SkippedStage {
+        @Locked(name = "orders", skipIfHeld = true)
+        public CompletableFuture<String> ship(String id) {
+            return null;
+        }
+    }
+
+    static class TwoLeases {
+        @Locked("orders")
+        public void ship(Lease first, Lease second) {
+        }
+    }
+
+    static class FencedReader {
+        @Locked(name = "orders", fenced = true, mode = Locked.Mode.READ)
+        public void ship(String id) {
+        }
+    }
+
+    static class PermitsToWrite {
+        @Locked(name = "orders", permits = 3, mode = Locked.Mode.WRITE)
+        public void ship(String id) {
+        }
+    }
+
+    static class TooManyPermits {
+        @Locked(name = "orders", permits = 257)
+        public void ship(String id) {
+        }
+    }
+
+    static class PrivateMethod {
+        @Locked("orders")
+        @SuppressWarnings("unused") // a proxy cannot call it
+        private void ship(String id) {
+        }
+
+        @Locked("orders")
+        public void valid() {
+        }
+    }
+
+    static class FinalMethod {
+        @Locked("orders")
+        public final void ship(String id) {
+        }
+    }
+
+    static class StaticMethod {
+        @Locked("orders")
+        public static void ship(String id) {
+        }
+    }
+
+    static class ReturnsFuture {
+        @Locked("orders")
+        public Future<String> ship(String id) {
+            return null;
+        }
+    }
+
+    static class ReturnsCallable {
+        @Locked("orders")
+        public Callable<String> ship(String id) {
+            return () -> id;
+        }
+    }
+
+    static class ReturnsOwnStage {
+        static class OwnStage extends CompletableFuture<String> {
+        }
+
+        @Locked("orders")
+        public OwnStage ship(String id) {
+            return null;
+        }
+    }
+
+    @ParameterizedTest
+    @ValueSource(classes = {WithoutName.class, UnknownPlaceholder.class, WrongTtl.class, TtlOfNothing.class,
+            NegativeWait.class, ShortHold.class, WrongExpression.class, UnknownParameter.class, UnknownPosition.class,
+            UnknownFallback.class, FallbackOfAnotherType.class, SkippedAndFallback.class, SkippedValue.class,
+            SkippedStage.class, TwoLeases.class, FencedReader.class, PermitsToWrite.class, TooManyPermits.class,
+            PrivateMethod.class, FinalMethod.class, StaticMethod.class, ReturnsFuture.class, ReturnsCallable.class,
+            ReturnsOwnStage.class})
+    void theApplicationDoesNotStart(Class<?> type) {
+        String expected = switch (type.getSimpleName()) {
+            case "WithoutName" -> "no name";
+            case "UnknownPlaceholder" -> "no.such.name";
+            case "WrongTtl" -> "ttl \"ten seconds\" is no duration";
+            case "TtlOfNothing" -> "ttl";
+            case "NegativeWait" -> "waitUpTo \"-1s\" is no duration";
+            case "ShortHold" -> "holdAtMost 5000 ms is shorter than the ttl 10000 ms";
+            case "WrongExpression" -> "key \"#id +\" is no SpEL expression";
+            case "UnknownParameter" -> "#idd, which is no parameter: the parameters are [id]";
+            case "UnknownPosition" -> "#p1, which is no parameter";
+            case "UnknownFallback" -> "fallback \"busy\" is no other method of the class with the same parameters";
+            case "FallbackOfAnotherType" -> "fallback \"busy\" returns java.lang.String, which is no";
+            case "SkippedAndFallback" -> "skipIfHeld and a fallback";
+            case "SkippedValue", "SkippedStage" -> "skipIfHeld and a value";
+            case "TwoLeases" -> "several parameters of the type Lease";
+            case "FencedReader" -> "readers do not have";
+            case "PermitsToWrite" -> "permits and the mode WRITE";
+            case "TooManyPermits" -> "257";
+            case "PrivateMethod", "StaticMethod" -> "private or static";
+            case "FinalMethod" -> "final method";
+            default -> "whose work may continue";
+        };
+        runner.withBean(type).run(context -> {
+            assertThat(context).hasFailed();
+            Throwable failure = context.getStartupFailure();
+            assertThat(failure).isInstanceOf(BeanCreationException.class)
+                    .cause()
+                    .hasMessageStartingWith("@Locked on " + type.getName() + ".ship(")
+                    .hasMessageContaining(expected);
+            assertThat(new RedlockFailureAnalyzer().analyze(failure).getAction()).matches("[A-Z].*\\.");
+        });
+    }
+
+    static class Skipped {
+        @Locked(name = "orders", skipIfHeld = true)
+        public Mono<Void> ship(String id) {
+            return Mono.empty();
+        }
+    }
+
+    @Test
+    void aValidBeanStartsAndFailsWithoutAClient() {
+        runner.withBean(Skipped.class).run(context -> {
+            assertThat(context).hasNotFailed();
+            assertThatThrownBy(() -> context.getBean(Skipped.class).ship("42"))
+                    .hasMessageContaining("needs one bean of the type Redlock");
+        });
+    }
+
+    @Test
+    void aNativeImageMayCallTheFallback() throws Exception {
+        ReflectionHints hints = new ReflectionHints();
+        new LockedHints().registerReflectionHints(hints, FallbackOfAnotherType.class.getMethod("ship", String.class));
+        assertThat(hints.getTypeHint(FallbackOfAnotherType.class).methods().map(hint -> hint.getName()).toList())
+                .containsExactlyInAnyOrder("busy", "ship");
+    }
+}

@@ -1,0 +1,1058 @@
+package dev.redlock.spring;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import dev.redlock.Redlock;
+import dev.redlock.RedlockContext;
+import dev.redlock.api.AcquireOutcome;
+import dev.redlock.api.Lease;
+import dev.redlock.api.LeaseState;
+import dev.redlock.api.LockNotAcquiredException;
+import dev.redlock.api.RestartGuardMode;
+import dev.redlock.trial.nodes.RedisNodes;
+import dev.redlock.trial.nodes.RequiredNodes;
+import dev.redlock.trial.nodes.Source;
+import java.io.File;
+import java.lang.annotation.Retention;
+import java.lang.annotation.RetentionPolicy;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.List;
+import java.util.Optional;
+import java.util.UUID;
+import java.util.concurrent.CancellationException;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionException;
+import java.util.concurrent.CompletionStage;
+import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.CyclicBarrier;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.Future;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.function.BooleanSupplier;
+import java.util.function.Function;
+import java.util.function.Supplier;
+import java.util.stream.Collectors;
+import java.util.stream.Stream;
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.Arguments;
+import org.junit.jupiter.params.provider.MethodSource;
+import org.springframework.beans.factory.config.BeanPostProcessor;
+import org.springframework.boot.SpringApplication;
+import org.springframework.boot.autoconfigure.EnableAutoConfiguration;
+import org.springframework.context.ConfigurableApplicationContext;
+import org.springframework.context.annotation.Bean;
+import org.springframework.context.annotation.Configuration;
+import org.springframework.core.annotation.AliasFor;
+import org.springframework.core.env.Environment;
+import org.springframework.transaction.PlatformTransactionManager;
+import org.springframework.transaction.TransactionDefinition;
+import org.springframework.transaction.annotation.EnableTransactionManagement;
+import org.springframework.transaction.annotation.Transactional;
+import org.springframework.transaction.interceptor.BeanFactoryTransactionAttributeSourceAdvisor;
+import org.springframework.transaction.support.AbstractPlatformTransactionManager;
+import org.springframework.transaction.support.DefaultTransactionStatus;
+import reactor.core.Disposable;
+import reactor.core.publisher.Flux;
+import reactor.core.publisher.Mono;
+
+/** Methods with {@link Locked} in an application, on real nodes. Runs on the Spring Boot of its sibling. */
+@Timeout(60)
+class LockedTest {
+
+    private static final Duration TTL = Duration.ofSeconds(20);
+
+    private static RedisNodes nodes;
+    private static Redlock other;
+    private static ConfigurableApplicationContext application;
+    private static Shop shop;
+
+    /** Names of resources, of which no two tests have the same. */
+    private final String id = UUID.randomUUID().toString();
+
+    @BeforeAll
+    static void start() {
+        nodes = RequiredNodes.start(Source.PATH, 3);
+        other = Redlock.connect(new RedlockContext().nodes(nodes.addresses())
+                .restartGuard(RestartGuardMode.OFF)
+                .closeWaits(true)
+                .connectTimeout(Duration.ofSeconds(20))
+                .nodeTimeout(Duration.ofSeconds(1)));
+        application = run(App.class);
+        shop = application.getBean(Shop.class);
+    }
+
+    @AfterAll
+    static void end() {
+        if (application != null) {
+            application.close();
+            other.close();
+            nodes.close();
+        }
+    }
+
+    private static ConfigurableApplicationContext run(Class<?> type, String... more) {
+        return run(nodes, type, more);
+    }
+
+    private static ConfigurableApplicationContext run(RedisNodes servers, Class<?> type, String... more) {
+        List<String> arguments = new ArrayList<>(List.of("--redlock.nodes=" + String.join(",", servers.addresses()),
+                "--shop.ttl=20s", "--shop.lock=placed", "--redlock.restart-guard=off",
+                "--redlock.connect-timeout=20s", "--redlock.node-timeout=1s", "--redlock.default-wait=20s"));
+        arguments.addAll(Arrays.asList(more));
+        return SpringApplication.run(type, arguments.toArray(String[]::new));
+    }
+
+    // ---- the application --------------------------------------------------------------------------------------------
+
+    @Configuration(proxyBeanMethods = false)
+    @EnableAutoConfiguration
+    @EnableTransactionManagement
+    static class App {
+        @Bean
+        Shop shop() {
+            return new Shop();
+        }
+
+        @Bean
+        Whole whole() {
+            return new Whole();
+        }
+
+        @Bean
+        Described described() {
+            return new DescribedService();
+        }
+
+        @Bean
+        Transfers transfers() {
+            return new Transfers();
+        }
+
+        @Bean
+        PlatformTransactionManager transactions() {
+            return new Transactions();
+        }
+
+        @Bean
+        static BeanPostProcessor orderOfTransactions(Environment environment) {
+            return new BeanPostProcessor() {
+                @Override
+                public Object postProcessBeforeInitialization(Object bean, String name) {
+                    if (bean instanceof BeanFactoryTransactionAttributeSourceAdvisor advisor) {
+                        advisor.setOrder(environment.getProperty("shop.transactions-order", Integer.class,
+                                Integer.MAX_VALUE));
+                    }
+                    return bean;
+                }
+            };
+        }
+
+        @Bean
+        String region() {
+            return "north";
+        }
+    }
+
+    /** A meta-annotation with the options of the house. */
+    @Retention(RetentionPolicy.RUNTIME)
+    @Locked(name = "orders", ttl = "20s", waitUpTo = "0")
+    @interface OrderLock {
+        @AliasFor(annotation = Locked.class, attribute = "key")
+        String value();
+    }
+
+    record Order(String id) {
+    }
+
+    static class Plain {
+    }
+
+    enum Mood {
+        CALM {
+        }
+    }
+
+    static class Shop {
+        static final List<Object> SEEN = new CopyOnWriteArrayList<>();
+
+        @Locked(name = "orders", key = "#id", ttl = "20s")
+        public <T> T ship(String id, Supplier<T> work) {
+            return work.get();
+        }
+
+        @Locked(name = "orders", key = "#p0 + '/' + @region + '/' + #root.methodName")
+        public void byPosition(String id, Runnable work) {
+            work.run();
+        }
+
+        @Locked(name = "orders", key = "#root.args[0].id()")
+        public void byRoot(Order order, Runnable work) {
+            work.run();
+        }
+
+        @Locked(name = "orders", key = "#key")
+        public void byAny(Object key, Runnable work) {
+            work.run();
+        }
+
+        @Locked(name = "${shop.lock}", key = "#id", ttl = "${shop.ttl}", waitUpTo = "${shop.wait:10ms}")
+        public void placed(String id, Runnable work) {
+            work.run();
+        }
+
+        @OrderLock("#id")
+        public void meta(String id, Runnable work) {
+            work.run();
+        }
+
+        @Locked("report")
+        public void withoutKey(Runnable work) {
+            work.run();
+        }
+
+        @Locked(name = "orders", key = "#id", fenced = true)
+        public long fenced(String id, Lease lease) {
+            assertThat(lease.isHeld()).isTrue();
+            assertThat(lease.resources()).containsExactly("orders/" + id);
+            return lease.fencingToken();
+        }
+
+        @Locked(name = "orders", key = "#id", mode = Locked.Mode.READ)
+        public void read(String id, Runnable work) {
+            work.run();
+        }
+
+        @Locked(name = "orders", key = "#id", permits = 2)
+        public void permit(String id, Runnable work) {
+            work.run();
+        }
+
+        @Locked(name = "orders", key = "#id", waitUpTo = "0", fallback = "busy")
+        public String withFallback(String id) {
+            return "shipped";
+        }
+
+        @SuppressWarnings("unused") // the fallback, which may be private
+        private String busy(String id, AcquireOutcome outcome) {
+            return id + " " + outcome.kind();
+        }
+
+        @Locked(name = "orders", key = "#id", waitUpTo = "0", fallback = "later")
+        public CompletableFuture<String> stageWithFallback(String id) {
+            return CompletableFuture.completedFuture("shipped");
+        }
+
+        public CompletableFuture<String> later(String id) {
+            return CompletableFuture.completedFuture("later");
+        }
+
+        @Locked(name = "orders", key = "#id", waitUpTo = "0", fallback = "soon")
+        public Mono<String> monoWithFallback(String id) {
+            return Mono.just("shipped");
+        }
+
+        public Mono<String> soon(String id, AcquireOutcome outcome) {
+            return Mono.just("soon " + outcome.kind());
+        }
+
+        @Locked(name = "jobs", key = "#id", skipIfHeld = true, holdAtLeast = "20s")
+        public void job(String id) {
+            SEEN.add(id);
+        }
+
+        @Locked(name = "jobs", key = "#id", skipIfHeld = true)
+        public CompletionStage<Void> jobStage(String id) {
+            SEEN.add(id);
+            return CompletableFuture.completedFuture(null);
+        }
+
+        @Locked(name = "jobs", key = "#id", skipIfHeld = true)
+        public Flux<String> jobFlux(String id) {
+            SEEN.add(id);
+            return Flux.just(id);
+        }
+
+        @Locked(name = "orders", key = "#id")
+        public <T> CompletableFuture<T> stage(String id, Supplier<CompletableFuture<T>> work) {
+            return work.get();
+        }
+
+        @Locked(name = "orders", key = "#id")
+        public <T> Mono<T> mono(String id, Supplier<Mono<T>> work) {
+            return work.get();
+        }
+
+        @Locked(name = "orders", key = "#id")
+        public <T> Flux<T> flux(String id, Supplier<Flux<T>> work) {
+            return work.get();
+        }
+
+        @Locked(name = "orders", key = "#id")
+        public Object undeclared(String id) {
+            return Mono.just(id);
+        }
+
+        @Locked(name = "orders", key = "#id", watchLoss = true)
+        public String lost(String id, Function<Lease, String> work, Lease lease) {
+            return work.apply(lease);
+        }
+
+        @Locked(name = "orders", key = "#id", watchLoss = true, onLoss = Locked.OnLoss.IGNORE)
+        public String lostIgnored(String id, Function<Lease, String> work, Lease lease) {
+            return work.apply(lease);
+        }
+
+        @Locked(name = "orders", key = "#id", watchLoss = true, onLoss = Locked.OnLoss.INTERRUPT)
+        public void lostInterrupted(String id, CountDownLatch running) throws InterruptedException {
+            running.countDown();
+            new CountDownLatch(1).await();
+        }
+
+        @Locked(name = "orders", key = "#id", watchLoss = true, onLoss = Locked.OnLoss.INTERRUPT)
+        public CompletableFuture<String> lostStage(String id, CompletableFuture<String> work, CountDownLatch running) {
+            running.countDown();
+            return work;
+        }
+
+        @Locked(name = "orders", key = "#id", watchLoss = true, onLoss = Locked.OnLoss.INTERRUPT)
+        public Mono<String> lostMono(String id, Mono<String> work) {
+            return work;
+        }
+
+        @Locked(name = "orders", key = "#id", watchLoss = true, onLoss = Locked.OnLoss.INTERRUPT)
+        public Flux<String> lostFlux(String id, Flux<String> work) {
+            return work;
+        }
+
+        @Locked(name = "orders", key = "#id", ttl = "300ms", holdAtMost = "300ms")
+        public String tooLong(String id, Lease lease) {
+            await(() -> !lease.isHeld());
+            return "done";
+        }
+
+        @Locked(name = "orders", key = "#id", ttl = "300ms")
+        public boolean extended(String id, Lease lease) throws InterruptedException {
+            long endNs = System.nanoTime() + Duration.ofMillis(900).toNanos();
+            while (lease.isHeld() && System.nanoTime() - endNs < 0) {
+                new CountDownLatch(1).await(5, TimeUnit.MILLISECONDS);
+            }
+            return lease.isHeld();
+        }
+
+        @Locked(name = "orders", key = "#id")
+        public void waits(String id) {
+        }
+
+        @Locked(name = "orders", key = "#id")
+        public void waitsDeclared(String id) throws InterruptedException {
+        }
+    }
+
+    @Locked(name = "whole", waitUpTo = "0")
+    static class Whole {
+        public void locked(Runnable work) {
+            work.run();
+        }
+
+        void notPublic(Runnable work) {
+            work.run();
+        }
+
+        @Locked(name = "part", waitUpTo = "0")
+        public void part(Runnable work) {
+            work.run();
+        }
+    }
+
+    interface Described {
+        @Locked(name = "described", key = "#id", waitUpTo = "0")
+        void run(String id, Runnable work);
+    }
+
+    static class DescribedService implements Described {
+        @Override
+        public void run(String id, Runnable work) {
+            work.run();
+        }
+    }
+
+    static class Transfers {
+        @Locked(name = "orders", key = "#id")
+        @Transactional
+        public void transfer(String id, RuntimeException thrown) {
+            Transactions.add("method");
+            if (thrown != null) {
+                throw thrown;
+            }
+        }
+    }
+
+    /** Notes whether another client can get the lock of the test while a transaction begins and ends. */
+    static class Transactions extends AbstractPlatformTransactionManager {
+        private static final long serialVersionUID = 1;
+        private static final List<String> STEPS = new CopyOnWriteArrayList<>();
+        private static Redlock client;
+        private static String resource;
+
+        static void watch(Redlock asked, String watched) {
+            client = asked;
+            resource = watched;
+            STEPS.clear();
+        }
+
+        static void add(String step) {
+            STEPS.add(step + (isFree(client, resource) ? " free" : " locked"));
+        }
+
+        @Override
+        protected Object doGetTransaction() {
+            return this;
+        }
+
+        @Override
+        protected void doBegin(Object transaction, TransactionDefinition definition) {
+            add("begin");
+        }
+
+        @Override
+        protected void doCommit(DefaultTransactionStatus status) {
+            add("commit");
+        }
+
+        @Override
+        protected void doRollback(DefaultTransactionStatus status) {
+            add("rollback");
+        }
+    }
+
+    // ---- helpers ----------------------------------------------------------------------------------------------------
+
+    private String order() {
+        return "orders/" + id;
+    }
+
+    /** For the other client, which does not share the connections of the holder: its release may be on the way. */
+    private static boolean isHeld(String resource) {
+        return !isFree(other, resource);
+    }
+
+    /** For the client of the application, which sends its acquire after its release. */
+    private static boolean isFree(String resource) {
+        return isFree(application.getBean(Redlock.class), resource);
+    }
+
+    private static boolean isFree(Redlock client, String resource) {
+        try {
+            AcquireOutcome outcome = client.tryAcquire(resource, TTL);
+            if (outcome.isAcquired()) {
+                outcome.lease().release();
+            }
+            return outcome.isAcquired();
+        } catch (InterruptedException e) {
+            throw new AssertionError(e);
+        }
+    }
+
+    private static void assertFree(String resource) {
+        assertThat(isFree(resource)).as(resource).isTrue();
+    }
+
+    private static void await(BooleanSupplier condition) {
+        long deadlineNs = System.nanoTime() + TimeUnit.SECONDS.toNanos(30);
+        while (!condition.getAsBoolean()) {
+            assertThat(System.nanoTime() - deadlineNs).isNegative();
+            try {
+                new CountDownLatch(1).await(5, TimeUnit.MILLISECONDS);
+            } catch (InterruptedException e) {
+                throw new AssertionError(e);
+            }
+        }
+    }
+
+    private static void awaitFree(String resource) {
+        await(() -> !isHeld(resource));
+    }
+
+    /** Deletes the key of the lock, as an operator does who breaks it. */
+    private static void breakLock(String resource) {
+        for (int i = 0; i < 3; i++) {
+            nodes.node(i).call("DEL", resource);
+        }
+    }
+
+    private Lease taken(String resource) throws InterruptedException {
+        return other.acquire(resource, TTL).lease();
+    }
+
+    private Runnable expectHeld(String resource) {
+        return () -> {
+            Shop.SEEN.add(resource);
+            assertThat(isHeld(resource)).as(resource).isTrue();
+        };
+    }
+
+    // ---- values -----------------------------------------------------------------------------------------------------
+
+    @Test
+    void theLockIsHeldWhileTheMethodRunsAndFreeAfterwards() {
+        assertThat(shop.<Boolean>ship(id, () -> isHeld(order()))).isTrue();
+        assertFree(order());
+        IllegalStateException thrown = new IllegalStateException("of the method");
+        assertThatThrownBy(() -> shop.ship(id, () -> {
+            throw thrown;
+        })).isSameAs(thrown);
+        assertFree(order());
+    }
+
+    @Test
+    void callersOfOneKeyTakeTurnsAndThoseOfTwoKeysMeet() throws Exception {
+        ExecutorService threads = Executors.newFixedThreadPool(4);
+        try {
+            AtomicInteger inside = new AtomicInteger();
+            AtomicInteger most = new AtomicInteger();
+            List<Future<?>> calls = new ArrayList<>();
+            for (int i = 0; i < 20; i++) {
+                calls.add(threads.submit(() -> shop.ship(id, () -> {
+                    most.accumulateAndGet(inside.incrementAndGet(), Math::max);
+                    Thread.yield();
+                    return inside.decrementAndGet();
+                })));
+            }
+            for (Future<?> call : calls) {
+                call.get();
+            }
+            assertThat(most).hasValue(1);
+            CyclicBarrier meeting = new CyclicBarrier(2);
+            List<Future<?>> pair = new ArrayList<>();
+            for (String one : List.of(id + "a", id + "b")) {
+                pair.add(threads.submit(() -> shop.ship(one, () -> meet(meeting))));
+            }
+            for (Future<?> call : pair) {
+                call.get();
+            }
+        } finally {
+            threads.shutdownNow();
+        }
+    }
+
+    private static int meet(CyclicBarrier meeting) {
+        try {
+            return meeting.await(30, TimeUnit.SECONDS);
+        } catch (Exception e) {
+            throw new AssertionError(e);
+        }
+    }
+
+    @Test
+    void theKeyIsAnExpression() {
+        Shop.SEEN.clear();
+        shop.byPosition(id, expectHeld(order() + "/north/byPosition"));
+        shop.byRoot(new Order(id), expectHeld(order()));
+        shop.byAny(17L, expectHeld("orders/17"));
+        shop.byAny(Optional.of(id), expectHeld(order()));
+        shop.byAny(UUID.fromString(id), expectHeld(order()));
+        shop.byAny(Mood.CALM, expectHeld("orders/CALM"));
+        shop.byAny(new StringBuilder(id), expectHeld(order()));
+        shop.placed(id, expectHeld("placed/" + id));
+        shop.meta(id, expectHeld(order()));
+        shop.withoutKey(expectHeld("report"));
+        application.getBean(Described.class).run(id, expectHeld("described/" + id));
+        assertThat(Shop.SEEN).hasSize(11);
+    }
+
+    @Test
+    void aCollectionIsASetOfResources() {
+        Shop.SEEN.clear();
+        List<String> ids = List.of(id + "a", id + "b", id + "a");
+        Runnable both = () -> ids.forEach(one -> expectHeld("orders/" + one).run());
+        shop.byAny(ids, both);
+        shop.byAny(ids.toArray(), both);
+        shop.byAny(new int[]{1, 2}, () -> List.of(1, 2).forEach(one -> expectHeld("orders/" + one).run()));
+        assertThat(Shop.SEEN).hasSize(8);
+        ids.forEach(one -> assertFree("orders/" + one));
+    }
+
+    static Stream<Arguments> keysThatAreNone() {
+        return Stream.of("", Optional.empty(), List.of(), new String[0], Arrays.asList("a", null), List.of(""),
+                new Plain(), List.of(new Plain()), new int[][]{{1}}).map(key -> Arguments.of(key));
+    }
+
+    @ParameterizedTest
+    @MethodSource("keysThatAreNone")
+    void aKeyWithoutATextIsAnError(Object key) {
+        assertThatThrownBy(() -> shop.byAny(key, () -> Shop.SEEN.add("never")))
+                .isInstanceOf(IllegalArgumentException.class)
+                .hasMessageContaining("LockedTest$Shop.byAny(Object, Runnable): key \"#key\"")
+                .hasMessageMatching("(?s).*(a lock needs a text|at least one resource|whose toString\\(\\) differs).*");
+    }
+
+    @Test
+    void anExpressionThatFailsIsAnError() {
+        assertThatThrownBy(() -> shop.byAny(null, () -> Shop.SEEN.add("never"))).hasMessageContaining("is null");
+        assertThatThrownBy(() -> shop.byRoot(null, () -> Shop.SEEN.add("never")))
+                .isInstanceOf(IllegalArgumentException.class)
+                .hasMessageContaining("byRoot(Order, Runnable): key \"#root.args[0].id()\" has no value");
+    }
+
+    @Test
+    void theClassHasALockForItsPublicMethods() {
+        Whole whole = application.getBean(Whole.class);
+        Shop.SEEN.clear();
+        whole.locked(expectHeld("whole"));
+        whole.part(() -> {
+            expectHeld("part").run();
+            assertFree("whole");
+        });
+        whole.notPublic(() -> {
+            assertFree("whole");
+            Shop.SEEN.add("free");
+        });
+        assertThat(Shop.SEEN).containsExactly("whole", "part", "free");
+    }
+
+    @Test
+    void aParameterGetsTheLeaseWithItsToken() throws Exception {
+        long first = shop.fenced(id, null);
+        assertThat(shop.fenced(id, null)).isGreaterThan(first);
+        try (Lease own = taken("other/" + id)) {
+            assertThatThrownBy(() -> shop.fenced(id, own)).isInstanceOf(IllegalArgumentException.class)
+                    .hasMessageContaining("fenced(String, Lease)")
+                    .hasMessageContaining("pass null");
+        }
+    }
+
+    @Test
+    void readersAndHoldersOfPermitsMeet() {
+        shop.read(id, () -> shop.read(id, () -> assertThat(isHeld(order())).isTrue()));
+        shop.permit(id, () -> shop.permit(id, () -> {
+            assertFree(order());
+            Shop.SEEN.add(id);
+        }));
+        assertThat(Shop.SEEN).contains(id);
+    }
+
+    @Test
+    void theLeaseIsExtendedWhileTheMethodRuns() throws Exception {
+        assertThat(shop.extended(id, null)).isTrue();
+    }
+
+    @Test
+    void anInterruptEndsTheWait() throws Exception {
+        try (Lease lease = taken(order())) {
+            Thread.currentThread().interrupt();
+            assertThatThrownBy(() -> shop.waits(id)).isInstanceOf(CancellationException.class)
+                    .hasMessageContaining("Shop.waits(String) was interrupted")
+                    .hasCauseInstanceOf(InterruptedException.class);
+            assertThat(Thread.interrupted()).isTrue();
+            Thread.currentThread().interrupt();
+            assertThatThrownBy(() -> shop.waitsDeclared(id)).isInstanceOf(InterruptedException.class);
+            assertThat(Thread.interrupted()).isFalse();
+            assertThat(lease.isHeld()).isTrue();
+        }
+    }
+
+    @Test
+    void aPromiseUnderAnotherTypeIsAnError() {
+        assertThatThrownBy(() -> shop.undeclared(id)).isInstanceOf(IllegalStateException.class)
+                .hasMessageContaining("Mono")
+                .hasMessageContaining("declare the type");
+        assertFree(order());
+    }
+
+    // ---- not acquired -----------------------------------------------------------------------------------------------
+
+    @Test
+    void aHeldLockIsAnExceptionOrAFallback() throws Exception {
+        try (Lease lease = taken(order())) {
+            assertThatThrownBy(() -> shop.meta(id, () -> Shop.SEEN.add("never")))
+                    .isInstanceOfSatisfying(LockNotAcquiredException.class,
+                            e -> assertThat(e.kind()).isEqualTo(AcquireOutcome.Kind.CONTENDED))
+                    .hasMessageContaining(order());
+            assertThat(shop.withFallback(id)).isEqualTo(id + " CONTENDED");
+            assertThat(shop.stageWithFallback(id).get()).isEqualTo("later");
+            assertThat(shop.monoWithFallback(id).block()).isEqualTo("soon CONTENDED");
+            assertThat(lease.isHeld()).isTrue();
+        }
+        assertThat(shop.withFallback(id)).isEqualTo("shipped");
+        assertThat(shop.stageWithFallback(id).get()).isEqualTo("shipped");
+        assertThat(shop.monoWithFallback(id).block()).isEqualTo("shipped");
+    }
+
+    @Test
+    void aJobIsSkippedIfAnotherHolderHasItsLock() throws Exception {
+        Shop.SEEN.clear();
+        try (Lease lease = taken("jobs/" + id)) {
+            shop.job(id);
+            assertThat(shop.jobStage(id).toCompletableFuture().get()).isNull();
+            assertThat(shop.jobFlux(id).collectList().block()).isEmpty();
+            assertThat(lease.isHeld()).isTrue();
+        }
+        assertThat(Shop.SEEN).isEmpty();
+        assertThat(shop.jobFlux(id).collectList().block()).containsExactly(id);
+        shop.jobStage(id).toCompletableFuture().get();
+        shop.job(id);
+        shop.job(id);
+        assertThat(Shop.SEEN).as("the second job finds the lock kept").containsExactly(id, id, id);
+    }
+
+    @Test
+    void aMissingQuorumIsThrownAlsoIfHeldLocksSkip() {
+        try (RedisNodes own = RequiredNodes.start(Source.PATH, 3);
+                ConfigurableApplicationContext alone = run(own, App.class)) {
+            own.node(0).kill();
+            own.node(1).kill();
+            assertThatThrownBy(() -> alone.getBean(Shop.class).job(id))
+                    .isInstanceOfSatisfying(LockNotAcquiredException.class,
+                            e -> assertThat(e.kind()).isEqualTo(AcquireOutcome.Kind.NO_QUORUM));
+        }
+    }
+
+    // ---- stages -----------------------------------------------------------------------------------------------------
+
+    @Test
+    void theLockIsHeldUntilTheStageCompletes() throws Exception {
+        CompletableFuture<String> work = new CompletableFuture<>();
+        CompletableFuture<String> result = shop.stage(id, () -> work);
+        await(() -> isHeld(order()));
+        assertThat(result).isNotDone();
+        work.complete("done");
+        assertThat(result.get()).isEqualTo("done");
+        awaitFree(order());
+        CompletableFuture<String> failed = shop.stage(id, () -> CompletableFuture.failedFuture(
+                new IllegalStateException("of the stage")));
+        assertThatThrownBy(failed::join).isInstanceOf(CompletionException.class)
+                .hasRootCauseMessage("of the stage");
+        CompletableFuture<String> thrown = shop.stage(id, () -> {
+            throw new IllegalStateException("of the method");
+        });
+        assertThatThrownBy(thrown::join).hasRootCauseMessage("of the method");
+        assertThatThrownBy(shop.stage(id, () -> null)::join).hasMessageContaining("returned null instead of a stage");
+        awaitFree(order());
+    }
+
+    @Test
+    void theCallerOfAStageDoesNotWait() throws Exception {
+        CompletableFuture<String> result;
+        try (Lease lease = taken(order())) {
+            result = shop.stage(id, () -> CompletableFuture.completedFuture("done"));
+            assertThat(result).isNotDone();
+            assertThat(lease.isHeld()).isTrue();
+        }
+        assertThat(result.get()).isEqualTo("done");
+    }
+
+    @Test
+    void aCancelledResultCancelsTheStageAndReleases() {
+        CompletableFuture<String> work = new CompletableFuture<>();
+        CompletableFuture<String> result = shop.stage(id, () -> work);
+        await(() -> isHeld(order()));
+        await(() -> work.getNumberOfDependents() > 0);
+        assertThat(result.cancel(true)).isTrue();
+        assertThat(work).isCancelled();
+        awaitFree(order());
+    }
+
+    @Test
+    void aStageThatCannotBeCancelledKeepsItsLock() throws Exception {
+        CompletableFuture<String> work = new CompletableFuture<>() {
+            @Override
+            public boolean cancel(boolean mayInterrupt) {
+                return false;
+            }
+        };
+        CompletableFuture<String> result = shop.stage(id, () -> work);
+        await(() -> work.getNumberOfDependents() > 0);
+        result.cancel(true);
+        assertThat(isHeld(order())).isTrue();
+        work.complete("done");
+        awaitFree(order());
+    }
+
+    @Test
+    void aCancelledWaitDoesNotRunTheMethod() throws Exception {
+        Shop.SEEN.clear();
+        try (Lease lease = taken(order())) {
+            CompletableFuture<Object> result = shop.stage(id, () -> {
+                Shop.SEEN.add("never");
+                return null;
+            });
+            result.cancel(true);
+            assertThat(lease.isHeld()).isTrue();
+        }
+        shop.waits(id);
+        awaitFree(order());
+        assertThat(Shop.SEEN).isEmpty();
+    }
+
+    // ---- publishers -------------------------------------------------------------------------------------------------
+
+    @Test
+    void eachSubscriptionToAMonoRunsTheMethodUnderALock() {
+        AtomicInteger runs = new AtomicInteger();
+        Mono<Integer> mono = shop.mono(id, () -> {
+            assertThat(isHeld(order())).isTrue();
+            return Mono.fromCallable(runs::incrementAndGet);
+        });
+        assertFree(order());
+        assertThat(runs).hasValue(0);
+        assertThat(mono.block()).isEqualTo(1);
+        assertThat(mono.map(value -> isFree(order())).block()).as("free when the value arrives").isTrue();
+        assertThat(mono.zipWith(mono).block().getT1()).isPositive();
+        assertThat(runs).hasValue(4);
+        awaitFree(order());
+    }
+
+    @Test
+    void aMonoReleasesAfterAnErrorAndWithoutAValue() {
+        AtomicInteger runs = new AtomicInteger();
+        Mono<String> mono = shop.mono(id, () -> runs.incrementAndGet() < 3
+                ? Mono.error(new IllegalStateException("of the mono"))
+                : Mono.empty());
+        assertThatThrownBy(mono::block).hasMessage("of the mono");
+        assertFree(order());
+        assertThat(mono.retry(3).block()).isNull();
+        assertThat(runs).hasValue(3);
+        assertFree(order());
+        assertThatThrownBy(shop.mono(id, () -> null)::block).hasMessageContaining("null instead of a publisher");
+        assertThatThrownBy(shop.mono(id, () -> {
+            throw new IllegalStateException("of the method");
+        })::block).hasMessage("of the method");
+        assertFree(order());
+    }
+
+    @Test
+    void aCancelledMonoReleasesOrStopsTheWait() throws Exception {
+        CountDownLatch running = new CountDownLatch(1);
+        CountDownLatch cancelled = new CountDownLatch(1);
+        Disposable disposable = shop.mono(id, () -> Mono.never()
+                .doOnSubscribe(subscription -> running.countDown())
+                .doOnCancel(cancelled::countDown)).subscribe();
+        running.await();
+        assertThat(isHeld(order())).isTrue();
+        disposable.dispose();
+        cancelled.await();
+        awaitFree(order());
+        Shop.SEEN.clear();
+        try (Lease lease = taken(order())) {
+            shop.mono(id, () -> Mono.fromRunnable(() -> Shop.SEEN.add("never"))).subscribe().dispose();
+            assertThat(lease.isHeld()).isTrue();
+        }
+        shop.waits(id);
+        awaitFree(order());
+        assertThat(Shop.SEEN).isEmpty();
+    }
+
+    @Test
+    void manySubscriptionsThatAreCancelledAtAnyTimeLeaveNoLock() {
+        List<Disposable> all = new ArrayList<>();
+        for (int i = 0; i < 200; i++) {
+            Disposable one = shop.mono(id, Mono::never).subscribe();
+            all.add(one);
+            if (i % 2 == 0) {
+                await(() -> isHeld(order()));
+            }
+            one.dispose();
+        }
+        awaitFree(order());
+    }
+
+    @Test
+    void aFluxHoldsTheLockFromTheSubscriptionToTheEnd() {
+        Flux<Integer> flux = shop.flux(id, () -> Flux.range(0, 100));
+        List<Boolean> held = new CopyOnWriteArrayList<>();
+        assertThat(flux.limitRate(1).doOnNext(value -> {
+            if (value == 50) {
+                held.add(isHeld(order()));
+            }
+        }).collectList().map(values -> isFree(order()) ? values.size() : -1).block()).isEqualTo(100);
+        assertThat(held).containsExactly(true);
+        assertThat(flux.take(3).collectList().block()).hasSize(3);
+        awaitFree(order());
+        assertThatThrownBy(shop.flux(id, () -> Flux.concat(Mono.just(1), Mono.error(
+                new IllegalStateException("of the flux")))).collectList()::block).hasMessage("of the flux");
+        assertFree(order());
+    }
+
+    // ---- a lost lease -----------------------------------------------------------------------------------------------
+
+    private String loseAndReturn(Lease lease) {
+        breakLock(order());
+        await(() -> !lease.isHeld());
+        return "done";
+    }
+
+    @Test
+    void aLossIsAnExceptionWhenTheMethodHasEnded() {
+        assertThatThrownBy(() -> shop.lost(id, this::loseAndReturn, null))
+                .isInstanceOfSatisfying(LeaseLostException.class,
+                        e -> assertThat(e.state()).isEqualTo(LeaseState.LOST))
+                .hasMessageContaining(order())
+                .hasMessageContaining("Shop.lost(String, Function, Lease)");
+        assertThatThrownBy(() -> shop.tooLong(id, null)).isInstanceOfSatisfying(LeaseLostException.class,
+                e -> assertThat(e.state()).isEqualTo(LeaseState.EXPIRED));
+        IllegalStateException own = new IllegalStateException("of the method");
+        assertThatThrownBy(() -> shop.lost(id, lease -> {
+            loseAndReturn(lease);
+            throw own;
+        }, null)).isSameAs(own)
+                .satisfies(e -> assertThat(e.getSuppressed())
+                        .hasOnlyElementsOfType(LeaseLostException.class)
+                        .hasSize(1));
+        assertThat(shop.lostIgnored(id, this::loseAndReturn, null)).isEqualTo("done");
+    }
+
+    @Test
+    void aMethodMayReleaseItsLease() {
+        assertThat(shop.lost(id, lease -> lease.release().name(), null)).isEqualTo("RELEASED");
+    }
+
+    @Test
+    void aLossInterruptsTheThread() throws Exception {
+        CountDownLatch running = new CountDownLatch(1);
+        AtomicInteger flags = new AtomicInteger();
+        CompletableFuture<Void> call = CompletableFuture.runAsync(() -> {
+            try {
+                shop.lostInterrupted(id, running);
+            } catch (InterruptedException e) {
+                throw new CompletionException(e);
+            } finally {
+                flags.set(Thread.currentThread().isInterrupted() ? 1 : 2);
+            }
+        });
+        running.await();
+        breakLock(order());
+        assertThatThrownBy(call::join).cause()
+                .isInstanceOf(LeaseLostException.class)
+                .hasCauseInstanceOf(InterruptedException.class);
+        assertThat(flags).as("the flag is cleared").hasValue(2);
+    }
+
+    @Test
+    void aLossCancelsTheStage() throws Exception {
+        CompletableFuture<String> work = new CompletableFuture<>();
+        CountDownLatch running = new CountDownLatch(1);
+        CompletableFuture<String> result = shop.lostStage(id, work, running);
+        running.await();
+        await(() -> work.getNumberOfDependents() > 0);
+        breakLock(order());
+        assertThatThrownBy(result::join).hasCauseInstanceOf(LeaseLostException.class);
+        await(work::isCancelled);
+    }
+
+    @Test
+    void aLossCancelsTheSubscription() throws Exception {
+        for (Function<Mono<String>, Mono<?>> locked : List.<Function<Mono<String>, Mono<?>>>of(
+                work -> shop.lostMono(id, work), work -> shop.lostFlux(id, work.flux()).collectList())) {
+            CountDownLatch running = new CountDownLatch(1);
+            CountDownLatch cancelled = new CountDownLatch(1);
+            CompletableFuture<?> result = locked.apply(Mono.<String>never()
+                    .doOnSubscribe(subscription -> running.countDown())
+                    .doOnCancel(cancelled::countDown)).toFuture();
+            running.await();
+            breakLock(order());
+            assertThatThrownBy(result::join).hasCauseInstanceOf(LeaseLostException.class);
+            cancelled.await();
+        }
+    }
+
+    // ---- transactions -----------------------------------------------------------------------------------------------
+
+    @Test
+    void theTransactionCommitsBeforeTheLockIsReleased() {
+        Transfers transfers = application.getBean(Transfers.class);
+        Transactions.watch(other, order());
+        transfers.transfer(id, null);
+        assertThat(Transactions.STEPS).containsExactly("begin locked", "method locked", "commit locked");
+        assertFree(order());
+        Transactions.watch(other, order());
+        assertThatThrownBy(() -> transfers.transfer(id, new IllegalStateException("of the method")))
+                .hasMessage("of the method");
+        assertThat(Transactions.STEPS).containsExactly("begin locked", "method locked", "rollback locked");
+        assertFree(order());
+    }
+
+    /** A transaction that begins before the lock is taken: the reason for the default. */
+    @Test
+    void theOrderCanBeChanged() {
+        try (ConfigurableApplicationContext inside = run(App.class,
+                "--redlock.locked.order=2147483647", "--shop.transactions-order=1")) {
+            Transactions.watch(inside.getBean(Redlock.class), order());
+            inside.getBean(Transfers.class).transfer(id, null);
+            assertThat(Transactions.STEPS).containsExactly("begin free", "method locked", "commit free");
+        }
+    }
+
+    // ---- without a client -------------------------------------------------------------------------------------------
+
+    @Test
+    void noMethodRunsWithoutItsLock() {
+        try (ConfigurableApplicationContext off = run(App.class, "--redlock.enabled=false")) {
+            assertThatThrownBy(() -> off.getBean(Shop.class).ship(id, () -> Shop.SEEN.add("never")))
+                    .hasMessageContaining("Shop.ship(String, Supplier) needs one bean of the type Redlock");
+        }
+    }
+
+    @Test
+    void theDefaultTtlIsAProperty() throws Exception {
+        try (ConfigurableApplicationContext seven = run(App.class, "--redlock.locked.ttl=7s")) {
+            seven.getBean(Shop.class).byAny(id, () -> assertThat(
+                    Long.parseLong(nodes.node(0).call("PTTL", order()).toString())).isBetween(3_000L, 7_000L));
+        }
+        assertThatThrownBy(() -> run(App.class, "--redlock.locked.ttl=seven")).hasStackTraceContaining("seven");
+    }
+
+    // ---- without Reactor --------------------------------------------------------------------------------------------
+
+    /** Runs in a process of its own, whose class path has neither Reactor nor transactions. */
+    @EnableAutoConfiguration
+    public static class Small {
+        @Locked(name = "small", key = "#id", fallback = "busy", waitUpTo = "0")
+        public String value(String id) {
+            return "value";
+        }
+
+        public String busy(String id) {
+            return "busy";
+        }
+
+        @Locked(name = "small", key = "#id")
+        public CompletableFuture<String> stage(String id, Small self) {
+            return CompletableFuture.completedFuture("stage, " + self.value(id));
+        }
+
+        public static void main(String[] args) {
+            try (ConfigurableApplicationContext context = SpringApplication.run(Small.class, args)) {
+                Small small = context.getBean(Small.class);
+                System.out.println("results: " + small.value("1") + ", " + small.stage("1", small).join());
+            }
+        }
+    }
+
+    @Test
+    void locksWithoutReactor() throws Exception {
+        String path = Stream.of(System.getProperty("surefire.test.class.path", System.getProperty("java.class.path"))
+                .split(File.pathSeparator))
+                .filter(entry -> !entry.matches(".*(reactor-core|reactive-streams|spring-tx)[^/]*\\.jar"))
+                .collect(Collectors.joining(File.pathSeparator));
+        Process process = new ProcessBuilder(Path.of(System.getProperty("java.home"), "bin", "java").toString(), "-cp",
+                path, Small.class.getName(), "--redlock.nodes=" + String.join(",", nodes.addresses()),
+                "--redlock.restart-guard=off", "--redlock.connect-timeout=20s", "--redlock.node-timeout=1s")
+                .redirectErrorStream(true)
+                .start();
+        String out = new String(process.getInputStream().readAllBytes(), StandardCharsets.UTF_8);
+        assertThat(process.waitFor()).as(out).isZero();
+        assertThat(out).contains("results: value, stage, busy");
+    }
+}
