@@ -25,16 +25,24 @@ class SpringBootTest {
             import dev.redlock.*;
             import dev.redlock.api.*;
             import java.time.Duration;
+            import java.util.List;
             import org.springframework.boot.SpringApplication;
             import org.springframework.boot.autoconfigure.EnableAutoConfiguration;
             @EnableAutoConfiguration
             public class Application {
                 public static void main(String[] args) throws Exception {
-                    Class<?>[] parts = {Application.class, Orders.class, LockRetries.class};
+                    Class<?>[] parts = {Application.class, Orders.class, LockRetries.class, Invoices.class};
                     Redlock redlock;
                     try (var context = SpringApplication.run(parts, args)) {
                         redlock = context.getBean(Redlock.class);
                         context.getBean(Orders.class).ship("41");
+                        Invoices invoices = context.getBean(Invoices.class);
+                        System.out.println("invoice: " + invoices.send("7") + ", " + invoices.trySend("7"));
+                        try (Lease lease = redlock.acquire("invoices/7", Duration.ofSeconds(10)).lease()) {
+                            System.out.println("held: " + invoices.trySend("7"));
+                        }
+                        long token = invoices.sendAll(List.of("7", "8"), null);
+                        System.out.println("token: " + (invoices.sendAll(List.of("8", "9"), null) > token));
                         AcquireOutcome outcome = redlock.acquire("orders/42", Duration.ofSeconds(10));
                         System.out.println("before the end: " + outcome.kind());
                     }
@@ -160,9 +168,10 @@ class SpringBootTest {
 
     @Test
     void theClientTakesALockAndIsClosedAndLogs() throws Exception {
-        Program program = run("Application", APPLICATION, List.of("Orders", "LockRetries"),
+        Program program = run("Application", APPLICATION, List.of("Orders", "LockRetries", "Invoices"),
                 "--redlock.nodes=NODES,no-such-host.invalid:1");
         assertTrue(program.out().contains("shipping under orders/41"), program::out);
+        assertTrue(program.out().contains("invoice: sent 7, sent 7\nheld: 7 is CONTENDED\ntoken: true"), program::out);
         assertTrue(program.out().contains("before the end: ACQUIRED"), program::out);
         assertTrue(program.out().contains("after the end: CLOSED"), program::out);
         String line = program.out().lines().filter(text -> text.contains("no-such-host")).findFirst().orElse("");
