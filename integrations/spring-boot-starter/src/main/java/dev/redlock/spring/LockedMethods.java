@@ -13,6 +13,7 @@ import java.util.concurrent.ConcurrentHashMap;
 import org.springframework.aop.support.AopUtils;
 import org.springframework.beans.factory.config.ConfigurableBeanFactory;
 import org.springframework.boot.convert.DurationStyle;
+import org.springframework.core.KotlinDetector;
 import org.springframework.core.MethodIntrospector;
 import org.springframework.core.annotation.AnnotatedElementUtils;
 import org.springframework.core.annotation.AnnotationUtils;
@@ -229,13 +230,14 @@ final class LockedMethods {
 
         LockedResult result() {
             LockedResult result = LockedResults.of(method, type);
+            if (result == null && KotlinDetector.isSuspendingFunction(method)) {
+                throw invalid("it is a suspend function, which needs Reactor",
+                        "add kotlinx-coroutines-reactor and kotlin-reflect");
+            }
             if (result == null) {
                 throw invalid("it returns " + LockedResults.typeOf(method, type).getName()
                         + ", whose work may continue when the method has returned and the lock is free",
-                        LockedResults.HAS_REACTOR
-                                ? "return a CompletableFuture, a Mono or a Flux"
-                                : "return a CompletableFuture, or add reactor-core, and for Kotlin"
-                                        + " kotlinx-coroutines-reactor and kotlin-reflect");
+                        "return a CompletableFuture, or with reactor-core a Mono or a Flux");
             }
             if (locked.skipIfHeld() && !LockedResults.isWithoutValue(method, type)) {
                 throw invalid("it has skipIfHeld and a value", "use a fallback, which returns one");

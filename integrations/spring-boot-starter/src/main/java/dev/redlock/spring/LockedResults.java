@@ -20,7 +20,7 @@ import org.springframework.util.ClassUtils;
  */
 final class LockedResults {
 
-    static final boolean HAS_REACTOR = ClassUtils.isPresent("reactor.core.publisher.Flux",
+    private static final boolean HAS_REACTOR = ClassUtils.isPresent("reactor.core.publisher.Flux",
             LockedResults.class.getClassLoader());
 
     /** Spring then shows a suspend function as a method with a Mono, or with a Flux for a Flow. */

@@ -6,6 +6,7 @@ import dev.redlock.api.LeaseListener;
 import dev.redlock.api.LeaseState;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
+import java.util.function.BiConsumer;
 
 /**
  * A call that returns a stage: the lock is held until the stage of the method has completed. If the caller, or the loss
@@ -19,7 +20,6 @@ final class LockedStage implements LeaseListener {
     private final LockedCall call;
     private final CompletableFuture<Object> result = new CompletableFuture<>();
     private CompletionStage<?> running;
-    private boolean isGivenUp;
 
     private LockedStage(LockedCall call) {
         this.call = call;
@@ -75,7 +75,7 @@ final class LockedStage implements LeaseListener {
         }
     }
 
-    private void follow(CompletionStage<?> stage, java.util.function.BiConsumer<Object, Throwable> end) {
+    private void follow(CompletionStage<?> stage, BiConsumer<Object, Throwable> end) {
         synchronized (this) {
             running = stage;
         }

@@ -14,6 +14,7 @@ import org.springframework.boot.autoconfigure.condition.ConditionalOnProperty;
 import org.springframework.boot.context.properties.bind.Binder;
 import org.springframework.context.annotation.Bean;
 import org.springframework.core.env.Environment;
+import org.springframework.util.StringUtils;
 
 /**
  * A {@link Redlock} from the properties {@code redlock.*}, unless the application has one. When the application closes,
@@ -26,11 +27,16 @@ import org.springframework.core.env.Environment;
 class RedlockAutoConfiguration {
 
     private static final Logger LOG = System.getLogger("dev.redlock");
+    private static final int CLIENT_NAME_LENGTH_MAX = 64;
 
     @Bean
     @ConditionalOnMissingBean({RedlockContext.class, Redlock.class})
     RedlockContext redlockContext(Environment environment, ObjectProvider<RedlockContextCustomizer> customizers) {
         RedlockContext context = new RedlockContext();
+        String application = environment.getProperty("spring.application.name");
+        if (StringUtils.hasText(application)) {
+            context.clientName(clientName(application));
+        }
         Binder binder = Binder.get(environment);
         new RedlockProperties(binder).applyTo(context);
         boolean hasNodes = context.hasNodes();
@@ -41,6 +47,12 @@ class RedlockAutoConfiguration {
             takeNodes(new DataRedisProperties(binder), context);
         }
         return context;
+    }
+
+    /** The name of an application may have characters that the name of a connection cannot have. */
+    private static String clientName(String application) {
+        String name = application.strip().replaceAll("[^!-~]", "-");
+        return name.substring(0, Math.min(name.length(), CLIENT_NAME_LENGTH_MAX));
     }
 
     private static void takeNodes(DataRedisProperties properties, RedlockContext context) {

@@ -56,6 +56,7 @@ record RedlockProperties(Binder binder, BindHandler rejectUnknown) {
         get("redlock.enabled", Boolean.class);
         get("redlock.locked.order", Integer.class);
         get("redlock.locked.ttl", Duration.class);
+        get("redlock.problemdetails.enabled", Boolean.class);
         get("redlock", Void.class); // fails if a name is left
     }
 

@@ -1,2 +1,2 @@
-/** The auto-configuration of redlock for Spring Boot 3.5 and 4. */
+/** The auto-configuration of redlock for Spring Boot 3.5 and 4, and locked methods of beans. */
 package dev.redlock.spring;

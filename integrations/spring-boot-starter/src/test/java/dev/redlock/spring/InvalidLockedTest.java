@@ -197,11 +197,11 @@ class InvalidLockedTest {
 
     @ParameterizedTest
     @ValueSource(classes = {WithoutName.class, UnknownPlaceholder.class, WrongTtl.class, TtlOfNothing.class,
-            NegativeWait.class, ShortHold.class, WrongExpression.class, UnknownParameter.class, UnknownPosition.class,
-            UnknownFallback.class, FallbackOfAnotherType.class, SkippedAndFallback.class, SkippedValue.class,
-            SkippedStage.class, TwoLeases.class, FencedReader.class, PermitsToWrite.class, TooManyPermits.class,
-            PrivateMethod.class, FinalMethod.class, StaticMethod.class, ReturnsFuture.class, ReturnsCallable.class,
-            ReturnsOwnStage.class})
+        NegativeWait.class, ShortHold.class, WrongExpression.class, UnknownParameter.class, UnknownPosition.class,
+        UnknownFallback.class, FallbackOfAnotherType.class, SkippedAndFallback.class, SkippedValue.class,
+        SkippedStage.class, TwoLeases.class, FencedReader.class, PermitsToWrite.class, TooManyPermits.class,
+        PrivateMethod.class, FinalMethod.class, StaticMethod.class, ReturnsFuture.class, ReturnsCallable.class,
+        ReturnsOwnStage.class})
     void theApplicationDoesNotStart(Class<?> type) {
         String expected = switch (type.getSimpleName()) {
             case "WithoutName" -> "no name";

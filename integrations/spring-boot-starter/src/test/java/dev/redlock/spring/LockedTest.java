@@ -36,6 +36,7 @@ import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
+import java.util.concurrent.atomic.AtomicLong;
 import java.util.function.BooleanSupplier;
 import java.util.function.Function;
 import java.util.function.Supplier;
@@ -48,6 +49,7 @@ import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.Arguments;
 import org.junit.jupiter.params.provider.MethodSource;
+import org.springframework.beans.factory.DisposableBean;
 import org.springframework.beans.factory.config.BeanPostProcessor;
 import org.springframework.boot.SpringApplication;
 import org.springframework.boot.autoconfigure.EnableAutoConfiguration;
@@ -342,12 +344,13 @@ class LockedTest {
             return "done";
         }
 
-        @Locked(name = "orders", key = "#id", ttl = "300ms")
-        public boolean extended(String id, Lease lease) throws InterruptedException {
-            long endNs = System.nanoTime() + Duration.ofMillis(900).toNanos();
-            while (lease.isHeld() && System.nanoTime() - endNs < 0) {
-                new CountDownLatch(1).await(5, TimeUnit.MILLISECONDS);
-            }
+        @Locked(name = "orders", key = "#id", ttl = "6s")
+        public boolean extended(String id, Lease lease) {
+            AtomicLong least = new AtomicLong(Long.MAX_VALUE);
+            await(() -> {
+                long remainingNs = lease.remainingValidityNs();
+                return remainingNs > least.getAndSet(remainingNs);
+            });
             return lease.isHeld();
         }
 
@@ -396,6 +399,33 @@ class LockedTest {
             if (thrown != null) {
                 throw thrown;
             }
+        }
+    }
+
+    /** A job that its bean awaits when the application closes. */
+    static class Closing implements DisposableBean {
+        static final CompletableFuture<Void> JOB = new CompletableFuture<>();
+        static volatile Boolean wasHeld;
+
+        @Locked("closing")
+        public CompletableFuture<Void> run(CountDownLatch running) {
+            running.countDown();
+            return JOB;
+        }
+
+        @Override
+        public void destroy() {
+            wasHeld = isHeld("closing");
+            JOB.complete(null);
+        }
+    }
+
+    @Configuration(proxyBeanMethods = false)
+    @EnableAutoConfiguration
+    static class ClosingApp {
+        @Bean
+        Closing closing() {
+            return new Closing();
         }
     }
 
@@ -644,7 +674,7 @@ class LockedTest {
     }
 
     @Test
-    void theLeaseIsExtendedWhileTheMethodRuns() throws Exception {
+    void theLeaseIsExtendedWhileTheMethodRuns() {
         assertThat(shop.extended(id, null)).isTrue();
     }
 
@@ -994,6 +1024,19 @@ class LockedTest {
         }
     }
 
+    @Test
+    void theClientOutlivesTheBean() throws Exception {
+        CompletableFuture<Void> result;
+        try (ConfigurableApplicationContext closing = run(ClosingApp.class)) {
+            CountDownLatch running = new CountDownLatch(1);
+            result = closing.getBean(Closing.class).run(running);
+            running.await();
+        }
+        assertThat(Closing.wasHeld).isTrue();
+        assertThat(result.get()).isNull();
+        assertThat(isHeld("closing")).isFalse();
+    }
+
     // ---- without a client -------------------------------------------------------------------------------------------
 
     @Test
@@ -1007,8 +1050,9 @@ class LockedTest {
     @Test
     void theDefaultTtlIsAProperty() throws Exception {
         try (ConfigurableApplicationContext seven = run(App.class, "--redlock.locked.ttl=7s")) {
-            seven.getBean(Shop.class).byAny(id, () -> assertThat(
-                    Long.parseLong(nodes.node(0).call("PTTL", order()).toString())).isBetween(3_000L, 7_000L));
+            seven.getBean(Shop.class)
+                    .byAny(id, () -> assertThat(
+                            Long.parseLong(nodes.node(0).call("PTTL", order()).toString())).isBetween(3_000L, 7_000L));
         }
         assertThatThrownBy(() -> run(App.class, "--redlock.locked.ttl=seven")).hasStackTraceContaining("seven");
     }
@@ -1044,7 +1088,8 @@ class LockedTest {
     void locksWithoutReactor() throws Exception {
         String path = Stream.of(System.getProperty("surefire.test.class.path", System.getProperty("java.class.path"))
                 .split(File.pathSeparator))
-                .filter(entry -> !entry.matches(".*(reactor-core|reactive-streams|spring-tx)[^/]*\\.jar"))
+                .filter(entry -> !entry.matches(
+                        ".*(reactor-core|reactive-streams|spring-tx|spring-integration-core|spring-web)[^/]*\\.jar"))
                 .collect(Collectors.joining(File.pathSeparator));
         Process process = new ProcessBuilder(Path.of(System.getProperty("java.home"), "bin", "java").toString(), "-cp",
                 path, Small.class.getName(), "--redlock.nodes=" + String.join(",", nodes.addresses()),

@@ -325,7 +325,8 @@ class RedlockStarterTest {
     @Test
     void startsWithoutActuatorAndMicrometer() throws Exception {
         String path = Stream.of(CLASS_PATH.split(File.pathSeparator))
-                .filter(entry -> !entry.matches(".*(actuator|micrometer|boot-health)[^/]*\\.jar"))
+                .filter(entry -> !entry.matches(
+                        ".*(actuator|micrometer|boot-health|spring-integration-core|spring-web)[^/]*\\.jar"))
                 .collect(Collectors.joining(File.pathSeparator));
         Process process = new ProcessBuilder(Path.of(System.getProperty("java.home"), "bin", "java").toString(), "-cp",
                 path, Small.class.getName(), "--redlock.nodes=" + String.join(",", nodes.addresses()))
@@ -471,7 +472,7 @@ class RedlockStarterTest {
             List<String> expected = new ArrayList<>(List.of("enabled java.lang.Boolean", "username java.lang.String",
                     "password java.lang.String", "sentinel-username java.lang.String",
                     "sentinel-password java.lang.String", "locked.order java.lang.Integer",
-                    "locked.ttl java.time.Duration"));
+                    "locked.ttl java.time.Duration", "problemdetails.enabled java.lang.Boolean"));
             for (Method method : RedlockContext.class.getMethods()) {
                 if (RedlockProperties.isOption(method)) {
                     expected.add(method.getName().replaceAll("([A-Z])", "-$1").toLowerCase(Locale.ROOT) + " "
