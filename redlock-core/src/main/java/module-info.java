@@ -1,6 +1,6 @@
 /** Distributed locks over N independent Redis or Valkey masters. */
-// Netty chose names that end with digits, and Micrometer is an automatic module.
-@SuppressWarnings({"module", "requires-automatic"})
+// Netty chose names that end with digits.
+@SuppressWarnings("module")
 module dev.redlock {
     requires transitive dev.redlock.resp;
     requires transitive io.netty.transport;
@@ -13,8 +13,6 @@ module dev.redlock {
     requires io.netty.transport.unix.common;
     // For the events of JFR; an image without this module works without them.
     requires static jdk.jfr;
-    // For RedlockMetrics; applications that use it require this module.
-    requires static micrometer.core;
     // No class refers to these modules, but without them no application on the module path loads a native library.
     requires io.netty.transport.epoll.linux.aarch_64;
     requires io.netty.transport.epoll.linux.x86_64;

@@ -5,7 +5,7 @@
  * {@link dev.redlock.AcquireOptions} describes one acquisition, {@link dev.redlock.api.AcquireOutcome} its result, and
  * {@link dev.redlock.api.Lease} the lock that is held. {@link dev.redlock.RedlockLock} is a lease behind
  * {@link java.util.concurrent.locks.Lock}. {@link dev.redlock.NodeStatus}, {@link dev.redlock.RedlockCounters} and
- * {@link dev.redlock.RedlockMetrics} are for monitoring. The other types are enums and callbacks of these.
+ * {@link dev.redlock.AcquireTimes} are for monitoring. The other types are enums and callbacks of these.
  *
  * <p>A time is a {@link java.time.Duration}. Figures, callbacks and calls that allocate nothing have a number instead,
  * whose name ends with its unit: {@code Ns} or {@code Ms}.

@@ -32,7 +32,7 @@ public class AcquireTimesBenchmark {
     private static final int COUNT = 1024;
 
     private final long[] durationsNs = new long[COUNT];
-    private final AcquireTimes times = new AcquireTimes(8);
+    private final AcquireTimesRecorder times = new AcquireTimesRecorder(8);
     private Timer timer;
     private Timer timerWithPercentiles;
     private int next;

@@ -2,6 +2,7 @@ package dev.redlock.engine;
 
 import static dev.redlock.quorum.Validity.NS_PER_MS;
 
+import dev.redlock.api.AcquireOutcome;
 import dev.redlock.api.CloseReport;
 import dev.redlock.api.TransportKind;
 import dev.redlock.engine.watch.ConductorCounters;
@@ -10,7 +11,7 @@ import dev.redlock.node.NodeView;
 import dev.redlock.node.Voter;
 import dev.redlock.quorum.SeedSource;
 import dev.redlock.quorum.TokenStream;
-import dev.redlock.telemetry.AcquireTimes;
+import dev.redlock.telemetry.AcquireTimesReader;
 import dev.redlock.telemetry.Log;
 import dev.redlock.time.NanoClock;
 import dev.redlock.transport.IoTransport;
@@ -317,11 +318,15 @@ public final class ClientLoops {
         return highest;
     }
 
-    /** Starts to record acquire times on every event loop, unless they are recorded already. */
-    public List<AcquireTimes> startAcquireTimes() {
-        return Arrays.stream(conductors)
+    /**
+     * Starts to record acquire times on every event loop, unless they are recorded already.
+     *
+     * @return reads them, without a reference to the client; its percentiles start now
+     */
+    public AcquireTimesReader startAcquireTimes() {
+        return new AcquireTimesReader(Arrays.stream(conductors)
                 .map(conductor -> conductor.services.telemetry.rare.startAcquireTimes())
-                .toList();
+                .toList(), AcquireOutcome.Kind.values().length, conductors[0].clock());
     }
 
     /** The acquisitions that got a retained lock. */

@@ -1,11 +1,12 @@
 package dev.redlock.telemetry;
 
+import dev.redlock.time.NanoClock;
 import java.util.List;
 
 /**
- * Sums the {@link AcquireTimes} of all event loops of a client. Counts and sums are those since the recording started.
- * Percentiles are those of the last one to two minutes: the reader keeps copies of two earlier states and subtracts the
- * older one. Without a read for longer than that, they reach back to the last read but one.
+ * Sums the {@link AcquireTimesRecorder} of all event loops of a client. Counts and sums are those since the recording
+ * started. Percentiles are those of the last one to two minutes: the reader keeps copies of two earlier states and
+ * subtracts the older one. Without a read for longer than that, they reach back to the last read but one.
  *
  * @threading any thread
  */
@@ -13,8 +14,9 @@ public final class AcquireTimesReader {
 
     private static final long PERIOD_NS = 60_000_000_000L;
 
-    private final List<AcquireTimes> loops;
+    private final List<AcquireTimesRecorder> loops;
     private final int outcomeCount;
+    private final NanoClock clock;
     private long[] older;
     private long[] newer;
     private long newerNs;
@@ -22,14 +24,16 @@ public final class AcquireTimesReader {
     /**
      * A reader whose percentiles start now.
      *
-     * @param nowNs        monotonic time
+     * @param loops        the recorders of the event loops
+     * @param outcomeCount that of each recorder
      */
-    public AcquireTimesReader(List<AcquireTimes> loops, int outcomeCount, long nowNs) {
+    public AcquireTimesReader(List<AcquireTimesRecorder> loops, int outcomeCount, NanoClock clock) {
         this.loops = List.copyOf(loops);
         this.outcomeCount = outcomeCount;
         this.newer = copy();
         this.older = newer;
-        this.newerNs = nowNs;
+        this.clock = clock;
+        this.newerNs = clock.nanoTime();
     }
 
     /**
@@ -38,7 +42,8 @@ public final class AcquireTimesReader {
      */
     public long countUpTo(int outcome, long durationNs) {
         long count = 0;
-        for (int bucket = 0; bucket < AcquireTimes.BUCKET_COUNT && AcquireTimes.endNs(bucket) <= durationNs; bucket++) {
+        for (int bucket = 0; bucket < AcquireTimesRecorder.BUCKET_COUNT
+                && AcquireTimesRecorder.endNs(bucket) <= durationNs; bucket++) {
             count += count(outcome, bucket);
         }
         return count;
@@ -52,7 +57,7 @@ public final class AcquireTimesReader {
     /** The durations of the acquisitions with an outcome, summed. */
     public long sumNs(int outcome) {
         long sumNs = 0;
-        for (AcquireTimes times : loops) {
+        for (AcquireTimesRecorder times : loops) {
             sumNs += times.sumNs(outcome);
         }
         return sumNs;
@@ -62,18 +67,18 @@ public final class AcquireTimesReader {
      * A duration that a share of the recent acquisitions did not exceed.
      *
      * @param share   above 0, at most 1
-     * @param nowNs   monotonic time
      * @return the end of its bucket, nanoseconds; NaN without acquisitions
      */
-    public synchronized double percentileNs(int outcome, double share, long nowNs) {
+    public synchronized double percentileNs(int outcome, double share) {
+        long nowNs = clock.nanoTime();
         if (nowNs - newerNs >= PERIOD_NS) {
             older = newer;
             newer = copy();
             newerNs = nowNs;
         }
-        int first = outcome * AcquireTimes.BUCKET_COUNT;
+        int first = outcome * AcquireTimesRecorder.BUCKET_COUNT;
         long count = 0;
-        for (int bucket = 0; bucket < AcquireTimes.BUCKET_COUNT; bucket++) {
+        for (int bucket = 0; bucket < AcquireTimesRecorder.BUCKET_COUNT; bucket++) {
             count += count(outcome, bucket) - older[first + bucket];
         }
         if (count == 0) {
@@ -86,20 +91,20 @@ public final class AcquireTimesReader {
             bucket++;
             left -= count(outcome, bucket) - older[first + bucket];
         }
-        return AcquireTimes.endNs(bucket);
+        return AcquireTimesRecorder.endNs(bucket);
     }
 
     private long[] copy() {
-        long[] counts = new long[outcomeCount * AcquireTimes.BUCKET_COUNT];
+        long[] counts = new long[outcomeCount * AcquireTimesRecorder.BUCKET_COUNT];
         for (int i = 0; i < counts.length; i++) {
-            counts[i] = count(i / AcquireTimes.BUCKET_COUNT, i % AcquireTimes.BUCKET_COUNT);
+            counts[i] = count(i / AcquireTimesRecorder.BUCKET_COUNT, i % AcquireTimesRecorder.BUCKET_COUNT);
         }
         return counts;
     }
 
     private long count(int outcome, int bucket) {
         long count = 0;
-        for (AcquireTimes times : loops) {
+        for (AcquireTimesRecorder times : loops) {
             count += times.count(outcome, bucket);
         }
         return count;

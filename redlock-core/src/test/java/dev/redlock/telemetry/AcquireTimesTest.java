@@ -1,121 +1,184 @@
 package dev.redlock.telemetry;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertNotNull;
+import static org.junit.jupiter.api.Assertions.assertSame;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import java.util.ArrayList;
-import java.util.Collections;
+import dev.redlock.AcquireTimes;
+import dev.redlock.Redlock;
+import dev.redlock.RedlockContext;
+import dev.redlock.api.AcquireOutcome;
+import dev.redlock.api.Lease;
+import dev.redlock.sim.VirtualWorld;
+import dev.redlock.testing.Refusal;
+import dev.redlock.testing.VirtualTest;
+import java.lang.ref.WeakReference;
+import java.time.Duration;
 import java.util.List;
-import java.util.SplittableRandom;
-import java.util.concurrent.CountDownLatch;
+import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.CyclicBarrier;
+import java.util.stream.IntStream;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
-/** The buckets of acquire times, and the percentiles that are read from them. */
+/** {@link AcquireTimes} of a client, and the addresses of its nodes. */
 @Timeout(60)
-class AcquireTimesTest {
+class AcquireTimesTest extends VirtualTest {
 
-    private static final long SECOND_NS = 1_000_000_000;
-    private static final long MINUTE_NS = 60 * SECOND_NS;
+    private static final AcquireOutcome.Kind ACQUIRED = AcquireOutcome.Kind.ACQUIRED;
+    private static final AcquireOutcome.Kind TIMED_OUT = AcquireOutcome.Kind.TIMED_OUT;
 
-    private final AcquireTimes times = new AcquireTimes(2);
-
-    private AcquireTimesReader reader(AcquireTimes... loops) {
-        return new AcquireTimesReader(List.of(loops), 2, 0);
+    /** Asserts a duration that is rounded up to the end of its bucket. */
+    private static void assertRounded(long expectedNs, double ns) {
+        assertTrue(ns >= expectedNs && ns <= expectedNs * 33.0 / 32 + 1024, ns + " for " + expectedNs);
     }
 
-    /** The buckets follow each other without a gap, and none is wide. */
     @Test
-    void everyDurationHasOneNarrowBucket() {
-        for (int bucket = 0; bucket < AcquireTimes.BUCKET_COUNT - 1; bucket++) {
-            long startNs = bucket == 0 ? 0 : AcquireTimes.endNs(bucket - 1);
-            long endNs = AcquireTimes.endNs(bucket);
-            assertEquals(bucket, AcquireTimes.bucketOf(startNs), "start of bucket " + bucket);
-            assertEquals(bucket, AcquireTimes.bucketOf(endNs - 1), "end of bucket " + bucket);
-            assertTrue(endNs - startNs <= Math.max(1024, startNs / 32), "width of bucket " + bucket);
+    void durationsCountByOutcome() {
+        VirtualWorld.Client client = slowWorld(3);
+        AcquireTimes times = client.redlock().acquireTimes();
+        release(lease(client));
+        eachNode(node -> node.delay(() -> 1_500_000));
+        Lease held = lease(client);
+        acquire(client, options().waitUpTo(Duration.ofMillis(100)));
+        assertEquals(2, times.count(ACQUIRED));
+        assertEquals(3_200_000, times.totalNs(ACQUIRED));
+        assertEquals(0, times.countUpTo(ACQUIRED, 199_999));
+        assertEquals(1, times.countUpTo(ACQUIRED, 1_000_000));
+        assertEquals(2, times.countUpTo(ACQUIRED, 4_000_000));
+        assertEquals(0, times.countUpTo(ACQUIRED, -1));
+        assertRounded(200_000, times.percentileNs(ACQUIRED, 0.5));
+        assertRounded(3_000_000, times.percentileNs(ACQUIRED, 0.51));
+        assertRounded(3_000_000, times.percentileNs(ACQUIRED, 1));
+        assertEquals(1, times.count(TIMED_OUT));
+        assertEquals(100_000_000, times.totalNs(TIMED_OUT));
+        assertEquals(0, times.count(AcquireOutcome.Kind.CLOSED));
+        assertTrue(Double.isNaN(times.percentileNs(AcquireOutcome.Kind.CLOSED, 1)));
+        assertEquals("AcquireTimes{acquired=2, totalNs=3200000}", times.toString());
+        release(held);
+    }
+
+    @Test
+    void percentilesForgetAndCountsDoNot() {
+        VirtualWorld.Client client = slowWorld(3);
+        AcquireTimes times = client.redlock().acquireTimes();
+        release(lease(client));
+        world.runMs(60_000);
+        assertRounded(200_000, times.percentileNs(ACQUIRED, 1));
+        world.runMs(60_000);
+        assertTrue(Double.isNaN(times.percentileNs(ACQUIRED, 1)), "no acquisition for a minute");
+        assertEquals(1, times.count(ACQUIRED));
+    }
+
+    @Test
+    void theFirstCallStartsTheRecording() {
+        VirtualWorld.Client client = slowWorld(3);
+        release(lease(client));
+        AcquireTimes times = client.redlock().acquireTimes();
+        assertEquals(0, times.count(ACQUIRED));
+        release(lease(client));
+        assertSame(times, client.redlock().acquireTimes());
+        assertEquals(1, times.count(ACQUIRED));
+    }
+
+    /** The flight recorder and JFR need the same times, and may be off. */
+    @Test
+    void acquireTimesAreRecordedWithoutTheFlightRecorder() {
+        world = new VirtualWorld(3);
+        eachNode(node -> node.delay(() -> LINK_NS));
+        VirtualWorld.Client client = client(context().flightRecorderEvents(0));
+        world.runMs(1_100);
+        AcquireTimes times = client.redlock().acquireTimes();
+        Lease lease = lease(client);
+        acquire(client, options());
+        assertEquals(200_000, times.totalNs(ACQUIRED));
+        assertTrue(times.totalNs(AcquireOutcome.Kind.CONTENDED) >= 200_000, times::toString);
+        release(lease);
+    }
+
+    @Test
+    void aRejectedAcquisitionCountsWithoutDuration() {
+        world = new VirtualWorld(3);
+        VirtualWorld.Client client = client(context().autoExtendedLeasesMax(0));
+        AcquireTimes times = client.redlock().acquireTimes();
+        acquire(client, options().autoExtend());
+        assertEquals(1, times.count(AcquireOutcome.Kind.OVERLOADED));
+        assertEquals(0, times.totalNs(AcquireOutcome.Kind.OVERLOADED));
+    }
+
+    @Test
+    void wrongArgumentsAreNamed() {
+        AcquireTimes times = world(1).redlock().acquireTimes();
+        String kind = "kind of outcome is null: name the one to measure";
+        Refusal.ofNull(kind, () -> times.count(null));
+        Refusal.ofNull(kind, () -> times.totalNs(null));
+        Refusal.ofNull(kind, () -> times.countUpTo(null, 1));
+        Refusal.ofNull(kind, () -> times.percentileNs(null, 1));
+        for (double share : new double[]{0, -0.5, 1.01, Double.NaN}) {
+            Refusal.ofArgument("share " + share + " is out of range: give one above 0 and up to 1, such as 0.99",
+                    () -> times.percentileNs(ACQUIRED, share));
         }
-        assertEquals(AcquireTimes.BUCKET_COUNT - 1, AcquireTimes.bucketOf(Long.MAX_VALUE));
-        assertTrue(AcquireTimes.endNs(AcquireTimes.BUCKET_COUNT - 1) > 4_000 * SECOND_NS, "more than an hour");
     }
 
     @Test
-    void hugeAndNegativeDurationsAreCounted() {
-        times.add(1, Long.MAX_VALUE / 2);
-        times.add(1, -5);
-        AcquireTimesReader reader = reader(times);
-        assertEquals(2, reader.count(1));
-        assertEquals(0, reader.count(0));
-        assertEquals(Long.MAX_VALUE / 2, reader.sumNs(1));
-        assertEquals(1, reader.countUpTo(1, SECOND_NS));
-    }
-
-    @Test
-    void percentilesAreThoseOfTheSortedDurations() {
-        SplittableRandom random = new SplittableRandom(1);
-        AcquireTimes other = new AcquireTimes(2);
-        AcquireTimesReader reader = reader(times, other);
-        List<Long> all = new ArrayList<>();
-        for (int i = 0; i < 10_000; i++) {
-            long ns = (long) Math.exp(random.nextDouble() * 20);
-            all.add(ns);
-            (random.nextBoolean() ? times : other).add(0, ns);
-        }
-        Collections.sort(all);
-        assertEquals(all.stream().mapToLong(ns -> ns).sum(), reader.sumNs(0));
-        for (double share : new double[]{0.001, 0.5, 0.95, 0.99, 0.999, 1}) {
-            long exact = all.get((int) Math.ceil(share * all.size()) - 1);
-            double read = reader.percentileNs(0, share, 0);
-            assertTrue(read > exact && read <= exact * 33.0 / 32 + 1024, share + ": " + read + " for " + exact);
-        }
-        assertTrue(Double.isNaN(reader.percentileNs(1, 0.5, 0)), "another outcome");
-    }
-
-    @Test
-    void percentilesForgetAfterTwoMinutesAndCountsDoNot() {
-        AcquireTimesReader reader = reader(times);
-        times.add(0, SECOND_NS);
-        reader.percentileNs(0, 1, MINUTE_NS);
-        times.add(0, 1_000);
-        assertTrue(reader.percentileNs(0, 1, 2 * MINUTE_NS - 1) >= SECOND_NS, "one minute old");
-        assertEquals(1024, reader.percentileNs(0, 1, 2 * MINUTE_NS));
-        assertTrue(Double.isNaN(reader.percentileNs(0, 1, 3 * MINUTE_NS)), "nothing for a minute");
-        assertEquals(2, reader.count(0));
-    }
-
-    /** Two registries read the same client, each with percentiles of its own. */
-    @Test
-    void aReaderStartsWithItsFirstMoment() {
-        times.add(0, SECOND_NS);
-        AcquireTimesReader late = reader(times);
-        assertEquals(1, late.count(0));
-        assertTrue(Double.isNaN(late.percentileNs(0, 1, 0)), "before its start");
-    }
-
-    /** A reader sees no number twice and none too early, while another thread adds. */
-    @Test
-    void aReaderMayReadWhileTheLoopAdds() throws InterruptedException {
-        AcquireTimesReader reader = reader(times);
-        int count = 2_000_000;
-        CountDownLatch started = new CountDownLatch(1);
-        Thread loop = new Thread(() -> {
-            for (int i = 0; i < count; i++) {
-                times.add(0, 2_000);
-                if (i == 1_000) {
-                    started.countDown();
-                }
+    void threadsThatAskAtOnceGetTheSameObject() throws Exception {
+        Redlock redlock = world(1).redlock();
+        Set<AcquireTimes> seen = ConcurrentHashMap.newKeySet();
+        CyclicBarrier start = new CyclicBarrier(4);
+        List<Thread> threads = IntStream.range(0, 4).mapToObj(i -> new Thread(() -> {
+            try {
+                start.await();
+                seen.add(redlock.acquireTimes());
+            } catch (Exception e) {
+                throw new IllegalStateException(e);
             }
-        });
-        loop.start();
-        started.await();
-        long before = 0;
-        while (loop.isAlive()) {
-            assertEquals(AcquireTimes.endNs(AcquireTimes.bucketOf(2_000)), reader.percentileNs(0, 0.99, 0));
-            long now = reader.count(0);
-            assertTrue(now >= before && now <= count, now + " after " + before);
-            before = now;
+        })).toList();
+        threads.forEach(Thread::start);
+        for (Thread thread : threads) {
+            thread.join();
         }
-        loop.join();
-        assertEquals(count, reader.count(0));
-        assertEquals(2_000L * count, reader.sumNs(0));
+        assertEquals(Set.of(redlock.acquireTimes()), seen);
+    }
+
+    /** A dashboard may keep the times of a client that has ended. */
+    @Test
+    @Tag("jdk")
+    void theTimesOutliveTheClient() throws InterruptedException {
+        Redlock redlock = Redlock.connect(new RedlockContext().nodes("127.0.0.1:1"));
+        AcquireTimes times = redlock.acquireTimes();
+        assertNotNull(redlock.tryAcquire("orders", Duration.ofSeconds(10)));
+        redlock.close();
+        WeakReference<Redlock> reference = new WeakReference<>(redlock);
+        redlock = null;
+        while (reference.get() != null) {
+            System.gc();
+        }
+        assertEquals(1, times.count(AcquireOutcome.Kind.NO_QUORUM));
+    }
+
+    // ---- addresses --------------------------------------------------------------------------------------------------
+
+    @Test
+    void addressesAreThoseOfTheConfiguration() {
+        world = new VirtualWorld(2);
+        VirtualWorld.Client client = client(new RedlockContext().nodes("redis://user:secret@node-1:1", "node-0:1"));
+        assertEquals(List.of("node-1:1", "node-0:1"), client.redlock().nodeAddresses());
+        client.redlock()
+                .nodes()
+                .forEach(
+                        node -> assertEquals(node.address(), client.redlock().nodeAddresses().get(node.index())));
+    }
+
+    @Test
+    void theAddressOfAClusterNamesItsConfiguredServers() {
+        try (Redlock redlock = Redlock.connect(new RedlockContext()
+                .nodes("redis-cluster://user:secret@127.0.0.1:1,127.0.0.1:2", "rediss-cluster://127.0.0.1:3",
+                        "redis-sentinel://127.0.0.1:4,127.0.0.1:5/main"))) {
+            assertEquals(List.of("redis-cluster://127.0.0.1:1,127.0.0.1:2", "rediss-cluster://127.0.0.1:3",
+                    "redis-sentinel://127.0.0.1:4,127.0.0.1:5/main"), redlock.nodeAddresses());
+        }
     }
 }

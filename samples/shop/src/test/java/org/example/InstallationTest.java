@@ -47,7 +47,7 @@ class InstallationTest {
     private static final String METRICS = """
             package metrics;
             import dev.redlock.*;
-            import dev.redlock.api.*;
+            import dev.redlock.micrometer.RedlockMetrics;
             import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
             public final class Metrics {
                 public static void main(String[] args) {
@@ -160,17 +160,19 @@ class InstallationTest {
         assertNoWarning(program);
     }
 
-    /** Micrometer is optional: this application requires its module, and the others run without it. */
+    /** This application requires two more modules, and the others run without them. */
     @Test
     void publishesMetricsOnTheModulePath() throws Exception {
         Path sources = Files.createDirectories(folder.resolve("metrics"));
         Path module = Files.writeString(sources.resolve("module-info.java"),
-                "module metrics { requires dev.redlock; requires micrometer.core; }");
+                "module metrics { requires dev.redlock; requires dev.redlock.micrometer; requires micrometer.core; }");
         Path main = Files.writeString(sources.resolve("Metrics.java"), METRICS.replace("NODE", nodes.addresses()[0]));
         String testPath = System.getProperty("surefire.test.class.path", System.getProperty("java.class.path"));
-        String path = Stream.concat(Stream.of(folder.resolve("target/lib").toString()),
+        String path = Stream.of(Stream.of(folder.resolve("target/lib").toString()),
+                Stream.of(micrometerModule(testPath)),
                 Stream.of(testPath.split(File.pathSeparator))
-                        .filter(jar -> jar.matches(".*(micrometer-|HdrHistogram|LatencyUtils)[^/]*\\.jar")))
+                        .filter(jar -> jar.matches(".*/(micrometer-|HdrHistogram|LatencyUtils)[^/]*\\.jar")))
+                .flatMap(jars -> jars)
                 .collect(Collectors.joining(File.pathSeparator));
         String classes = folder.resolve("metrics-classes").toString();
         run("javac", "--release", "17", "-p", path, "-d", classes, module.toString(), main.toString());
@@ -178,6 +180,23 @@ class InstallationTest {
         words.addAll(List.of(enableNativeAccess("on the module path")));
         words.addAll(List.of("-m", "metrics/metrics.Metrics"));
         assertTrue(Program.run(folder, words).out().startsWith("held 0.0"));
+    }
+
+    /** The jar of redlock-micrometer. Before the package phase it is a folder, which has no name of a module. */
+    private static String micrometerModule(String testPath) throws IOException {
+        Path entry = Stream.of(testPath.split(File.pathSeparator))
+                .filter(one -> one.matches(".*(/redlock-micrometer-[^/]*\\.jar|/micrometer/target/classes/?)"))
+                .map(Path::of)
+                .findFirst()
+                .orElseThrow(() -> new AssertionError("no redlock-micrometer in " + testPath));
+        if (!Files.isDirectory(entry)) {
+            return entry.toString();
+        }
+        Path manifest = Files.writeString(folder.resolve("micrometer.mf"),
+                "Automatic-Module-Name: dev.redlock.micrometer\n");
+        Path jar = folder.resolve("redlock-micrometer.jar");
+        run("jar", "--create", "--file", jar.toString(), "--manifest", manifest.toString(), "-C", entry.toString(), ".");
+        return jar.toString();
     }
 
     /** Absent jars cost their transports; the classes of the client need none of them. */

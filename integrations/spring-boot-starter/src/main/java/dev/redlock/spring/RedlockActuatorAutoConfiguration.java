@@ -2,7 +2,7 @@ package dev.redlock.spring;
 
 import dev.redlock.NodeStatus;
 import dev.redlock.Redlock;
-import dev.redlock.RedlockMetrics;
+import dev.redlock.micrometer.RedlockMetrics;
 import java.util.LinkedHashMap;
 import java.util.Map;
 import org.springframework.boot.actuate.autoconfigure.health.ConditionalOnEnabledHealthIndicator;

@@ -30,7 +30,8 @@ class JavadocTest {
     /** The pages are rendered in the phase {@code verify}, before the tests of this module. */
     @ParameterizedTest
     @CsvSource({"resp-codec, dev.redlock.resp|dev.redlock.resp.netty", "redlock-core, dev.redlock|dev.redlock.api",
-        "test-kit, dev.redlock.test", "integrations/reactor, dev.redlock.reactor",
+        "test-kit, dev.redlock.test", "integrations/micrometer, dev.redlock.micrometer",
+        "integrations/reactor, dev.redlock.reactor",
         "integrations/shedlock, dev.redlock.shedlock",
         "integrations/spring-boot-starter, dev.redlock.spring",
         "integrations/spring-integration, dev.redlock.spring.integration"})

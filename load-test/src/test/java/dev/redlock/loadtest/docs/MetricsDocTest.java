@@ -5,7 +5,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import dev.redlock.Redlock;
 import dev.redlock.RedlockContext;
-import dev.redlock.RedlockMetrics;
+import dev.redlock.micrometer.RedlockMetrics;
 import io.micrometer.core.instrument.Meter;
 import io.micrometer.core.instrument.Tag;
 import io.micrometer.core.instrument.simple.SimpleMeterRegistry;

@@ -10,7 +10,7 @@ import dev.redlock.node.NodeView;
 import dev.redlock.quorum.Round;
 import dev.redlock.quorum.Vote;
 import dev.redlock.telemetry.AcquireEvent;
-import dev.redlock.telemetry.AcquireTimes;
+import dev.redlock.telemetry.AcquireTimesRecorder;
 import dev.redlock.telemetry.Jfr;
 import dev.redlock.telemetry.LeaseLostEvent;
 import dev.redlock.telemetry.NodeStateEvent;
@@ -35,7 +35,7 @@ public final class RareEvents {
     final SharedStarts<AcquireEvent> acquireStarts = Jfr.IS_PRESENT ? new SharedStarts<>(AcquireEvent::new) : null;
     final SharedStarts<ReleaseEvent> releaseStarts = Jfr.IS_PRESENT ? new SharedStarts<>(ReleaseEvent::new) : null;
     /** Null until somebody wants to read them. */
-    volatile AcquireTimes acquireTimes;
+    volatile AcquireTimesRecorder acquireTimes;
     private final LoopTelemetry telemetry;
     private final ConductorCounters counters;
     private final NanoClock clock;
@@ -64,9 +64,9 @@ public final class RareEvents {
     }
 
     /** Starts to record acquire times, unless they are recorded already; on any thread. */
-    public synchronized AcquireTimes startAcquireTimes() {
+    public synchronized AcquireTimesRecorder startAcquireTimes() {
         if (acquireTimes == null) {
-            acquireTimes = new AcquireTimes(AcquireOutcome.Kind.values().length);
+            acquireTimes = new AcquireTimesRecorder(AcquireOutcome.Kind.values().length);
         }
         return acquireTimes;
     }
@@ -128,7 +128,7 @@ public final class RareEvents {
     }
 
     private void addTime(AcquireOutcome.Kind kind, long durationNs) {
-        AcquireTimes times = acquireTimes;
+        AcquireTimesRecorder times = acquireTimes;
         if (times != null) {
             times.add(kind.ordinal(), durationNs);
         }

@@ -217,7 +217,8 @@ class LockScriptsTest {
     }
 
     @ParameterizedTest
-    @EnumSource(value = CommandKind.class, names = {"RELEASE_MANY", "RELEASE_MANY_FENCED", "EXTEND_MANY", "ACQUIRE_MANY"})
+    @EnumSource(value = CommandKind.class,
+            names = {"RELEASE_MANY", "RELEASE_MANY_FENCED", "EXTEND_MANY", "ACQUIRE_MANY"})
     void aBatchHasRoomForNames(CommandKind kind) {
         CommandBatch plain = new CommandBatch(kind);
         CommandBatch named = new CommandBatch(kind);

@@ -1,12 +1,12 @@
-package dev.redlock.telemetry;
+package dev.redlock.micrometer;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import dev.redlock.Redlock;
 import dev.redlock.RedlockContext;
-import dev.redlock.RedlockMetrics;
 import dev.redlock.api.AcquireOutcome;
 import dev.redlock.api.CloseReport;
 import dev.redlock.api.Lease;
@@ -15,7 +15,6 @@ import dev.redlock.sim.VirtualWorld;
 import dev.redlock.testing.LogLines;
 import dev.redlock.testing.Refusal;
 import dev.redlock.testing.VirtualTest;
-import io.micrometer.core.instrument.FunctionTimer;
 import io.micrometer.core.instrument.Gauge;
 import io.micrometer.core.instrument.Meter;
 import io.micrometer.core.instrument.MeterRegistry;
@@ -25,12 +24,16 @@ import io.micrometer.prometheusmetrics.PrometheusConfig;
 import io.micrometer.prometheusmetrics.PrometheusMeterRegistry;
 import java.lang.ref.WeakReference;
 import java.time.Duration;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import java.util.TreeMap;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CountDownLatch;
 import java.util.function.ToDoubleFunction;
+import java.util.logging.Level;
+import java.util.logging.Logger;
 import java.util.stream.Collectors;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
@@ -59,11 +62,7 @@ class RedlockMetricsTest extends VirtualTest {
 
     /** Every request and reply takes 100 us. */
     private VirtualWorld.Client slowLinks() {
-        world = new VirtualWorld(3);
-        eachNode(node -> node.delay(() -> 100_000));
-        VirtualWorld.Client client = client();
-        world.runMs(1_100);
-        return client;
+        return slowWorld(3);
     }
 
     private static void assertValue(double expected, Map<String, Double> lines, String line) {
@@ -234,31 +233,18 @@ class RedlockMetricsTest extends VirtualTest {
         assertFalse(text.contains("orders"), text);
     }
 
+    /** Its masters come and go, and a series of a meter stays. */
     @Test
-    void aRejectedAcquisitionCountsWithoutDuration() {
-        world = new VirtualWorld(3);
-        VirtualWorld.Client client = client(context().autoExtendedLeasesMax(0));
-        new RedlockMetrics(client.redlock()).bindTo(simple);
-        acquire(client, options().autoExtend());
-        FunctionTimer timer = simple.get("redlock.acquire").tag("outcome", "OVERLOADED").functionTimer();
-        assertEquals(1, timer.count());
-        assertEquals(0, timer.totalTime(timer.baseTimeUnit()));
-    }
-
-    /** The flight recorder and JFR need the same times, and may be off. */
-    @Test
-    void acquireTimesAreRecordedWithoutTheFlightRecorder() {
-        world = new VirtualWorld(3);
-        eachNode(node -> node.delay(() -> 100_000));
-        VirtualWorld.Client client = client(context().flightRecorderEvents(0));
-        world.runMs(1_100);
-        new RedlockMetrics(client.redlock()).bindTo(prometheus);
-        Lease lease = lease(client);
-        acquire(client, options());
-        Map<String, Double> lines = scrape();
-        assertValue(0.0002, lines, "redlock_acquire_seconds_sum{outcome=\"ACQUIRED\"}");
-        assertTrue(lines.get("redlock_acquire_seconds_sum{outcome=\"CONTENDED\"}") >= 0.0002, lines::toString);
-        release(lease);
+    void aClusterIsOneNodeWithItsConfiguredAddress() {
+        try (Redlock redlock = Redlock.connect("redis-cluster://user:secret@127.0.0.1:1,127.0.0.1:2", "127.0.0.1:3")) {
+            new RedlockMetrics(redlock).bindTo(simple);
+            Set<String> nodes = simple.find("redlock.node.ready")
+                    .gauges()
+                    .stream()
+                    .map(gauge -> gauge.getId().getTag("node"))
+                    .collect(Collectors.toSet());
+            assertEquals(Set.of("redis-cluster://127.0.0.1:1,127.0.0.1:2", "127.0.0.1:3"), nodes);
+        }
     }
 
     @Test
@@ -358,6 +344,32 @@ class RedlockMetricsTest extends VirtualTest {
         second.bindTo(simple);
         assertEquals(0, simple.get("redlock.leases.held").gauges().stream().mapToDouble(Gauge::value).sum());
         release(lease);
+    }
+
+    @Test
+    void aLogThatThrowsLosesNoMeter() {
+        VirtualWorld.Client client = slowLinks();
+        VirtualWorld.Client other = client();
+        new RedlockMetrics(client.redlock()).bindTo(simple);
+        simple.remove(simple.get("redlock.leases.held").gauge());
+        RedlockMetrics second = new RedlockMetrics(other.redlock());
+        List<String> tried = new ArrayList<>();
+        Logger log = Logger.getLogger("dev.redlock");
+        Level level = log.getLevel();
+        log.setLevel(Level.WARNING);
+        log.setFilter(line -> {
+            tried.add(line.getMessage());
+            throw new IllegalStateException("from the log");
+        });
+        try {
+            second.bindTo(simple);
+        } finally {
+            log.setFilter(null);
+            log.setLevel(level);
+        }
+        assertEquals(1, tried.size(), tried::toString);
+        second.unbindFrom(simple);
+        assertEquals(0, simple.find("redlock.leases.held").gauges().size(), "the second client had added it");
     }
 
     /** An application need not keep the binder. */

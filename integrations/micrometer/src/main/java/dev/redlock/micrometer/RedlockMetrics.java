@@ -1,13 +1,14 @@
-package dev.redlock;
+package dev.redlock.micrometer;
 
+import dev.redlock.AcquireTimes;
+import dev.redlock.NodeStatus;
+import dev.redlock.Redlock;
+import dev.redlock.RedlockCounters;
 import dev.redlock.api.AcquireOutcome;
 import dev.redlock.api.LeaseState;
 import dev.redlock.api.NodeState;
 import dev.redlock.api.ReleaseOutcome;
 import dev.redlock.api.RetentionEnd;
-import dev.redlock.engine.LockEngine;
-import dev.redlock.telemetry.Log;
-import dev.redlock.telemetry.AcquireTimesReader;
 import io.micrometer.core.instrument.FunctionCounter;
 import io.micrometer.core.instrument.FunctionTimer;
 import io.micrometer.core.instrument.Gauge;
@@ -31,16 +32,16 @@ import java.util.function.ToLongFunction;
 import java.util.stream.Stream;
 
 /**
- * Adds the meters of a client to registries of Micrometer, an optional dependency. The page on telemetry lists their
- * names and tags. No tag contains the name of a lock, a user or a password.
+ * Adds the meters of a client to registries of Micrometer. The page on telemetry lists their names and tags. No tag
+ * contains the name of a lock, a user or a password.
  *
  * <pre>{@code
  * new RedlockMetrics(redlock).bindTo(registry);
  * }</pre>
  *
  * <p>The meters are functions that a registry calls when it publishes. An event loop calls no registry, so a registry
- * that throws or blocks delays no lock. The first registry of a client starts the recording of acquire times, which
- * costs each event loop 56 KiB and ends with the client.
+ * that throws or blocks delays no lock. The first registry of a client starts the recording of
+ * {@link Redlock#acquireTimes acquire times}, which costs each event loop 56 KiB and ends with the client.
  *
  * <p>The meters live as long as the {@link Redlock} object, which registries refer to weakly. After its close they keep
  * their last values. Meters of two clients with the same tags are the same for a registry, so give each client tags of
@@ -48,9 +49,9 @@ import java.util.stream.Stream;
  *
  * @threading any thread
  */
-@SuppressWarnings("exports") // its users require the optional module
 public final class RedlockMetrics implements MeterBinder {
 
+    private static final System.Logger LOG = System.getLogger("dev.redlock");
     private static final double[] SHARES = {0.5, 0.95, 0.99, 1};
     /** Microseconds. */
     private static final long[] BUCKETS = {200, 500, 1_000, 2_000, 5_000, 10_000, 20_000, 50_000, 100_000, 200_000,
@@ -133,17 +134,26 @@ public final class RedlockMetrics implements MeterBinder {
         void addAll() {
             addAcquireTimes();
             addCounts();
-            int nodeCount = redlock.engine.nodeCount();
-            for (int i = 0; i < nodeCount; i++) {
-                addNode(new NodeOfLoops(i), redlock.engine.config().nodes().addresses().get(i).toString());
+            List<String> addresses = redlock.nodeAddresses();
+            for (int i = 0; i < addresses.size(); i++) {
+                addNode(new NodeOfLoops(i), addresses.get(i));
             }
         }
 
         void warnOfOthers() {
             if (otherCount > 0) {
-                Log.log(System.Logger.Level.WARNING, "{0} of {1} meters stay those of another client with the same "
-                        + "tags: give each RedlockMetrics of a registry tags of its own, or unbind the other one",
-                        Integer.toString(otherCount), Integer.toString(otherCount + added.size()));
+                warn("{0} of {1} meters stay those of another client with the same tags: give each RedlockMetrics of a "
+                        + "registry tags of its own, or unbind the other one", Integer.toString(otherCount),
+                        Integer.toString(otherCount + added.size()));
+            }
+        }
+
+        /** A handler of the log may throw; the meters are there all the same. */
+        private static void warn(String message, Object... parameters) {
+            try {
+                LOG.log(System.Logger.Level.WARNING, message, parameters);
+            } catch (RuntimeException | Error e) {
+                // A failure of the log cannot be logged.
             }
         }
 
@@ -156,35 +166,32 @@ public final class RedlockMetrics implements MeterBinder {
         }
 
         private void addAcquireTimes() {
-            LockEngine engine = redlock.engine;
-            AcquireOutcome.Kind[] kinds = AcquireOutcome.Kind.values();
-            AcquireTimesReader times = new AcquireTimesReader(engine.loops.startAcquireTimes(), kinds.length,
-                    engine.nowNs());
-            for (AcquireOutcome.Kind kind : kinds) {
-                int outcome = kind.ordinal();
+            redlock.acquireTimes();
+            for (AcquireOutcome.Kind kind : AcquireOutcome.Kind.values()) {
                 Tags outcomeTags = tags.and("outcome", kind.name());
-                add(FunctionTimer.builder("redlock.acquire", redlock, client -> times.count(outcome),
-                        client -> times.sumNs(outcome), TimeUnit.NANOSECONDS)
+                add(FunctionTimer.builder("redlock.acquire", redlock, client -> client.acquireTimes().count(kind),
+                        client -> client.acquireTimes().totalNs(kind), TimeUnit.NANOSECONDS)
                         .description("Acquisitions, from the call's arrival on the event loop to the outcome")
                         .tags(outcomeTags)
                         .register(registry));
                 for (double share : SHARES) {
                     add(TimeGauge.builder("redlock.acquire.percentile", redlock, TimeUnit.NANOSECONDS,
-                            client -> times.percentileNs(outcome, share, client.engine.nowNs()))
+                            client -> client.acquireTimes().percentileNs(kind, share))
                             .description("The time within which this share of the recent acquisitions ended")
                             .tags(outcomeTags.and("phi", plain(BigDecimal.valueOf(share))))
                             .register(registry));
                 }
             }
-            int acquired = AcquireOutcome.Kind.ACQUIRED.ordinal();
+            AcquireOutcome.Kind acquired = AcquireOutcome.Kind.ACQUIRED;
             for (long us : BUCKETS) {
-                addBucket(plain(BigDecimal.valueOf(us, 6)), client -> times.countUpTo(acquired, us * 1_000));
+                addBucket(plain(BigDecimal.valueOf(us, 6)), times -> times.countUpTo(acquired, us * 1_000));
             }
-            addBucket("+Inf", client -> times.count(acquired));
+            addBucket("+Inf", times -> times.count(acquired));
         }
 
-        private void addBucket(String seconds, ToLongFunction<Redlock> count) {
-            addCount("redlock.acquire.within", Tags.of("le", seconds), count,
+        private void addBucket(String seconds, ToLongFunction<AcquireTimes> count) {
+            addCount("redlock.acquire.within", Tags.of("le", seconds),
+                    client -> count.applyAsLong(client.acquireTimes()),
                     "Acquisitions with the outcome ACQUIRED that took so many seconds or less");
         }
 

@@ -11,7 +11,7 @@ import java.lang.invoke.VarHandle;
  *
  * @threading one thread adds; any thread reads
  */
-public final class AcquireTimes {
+public final class AcquireTimesRecorder {
 
     private static final int UNIT_SHIFT = 10;
     private static final int FINE_BITS = 5;
@@ -28,7 +28,7 @@ public final class AcquireTimes {
     private final long[] numbers;
 
     /** No acquisitions yet, with so many outcomes. */
-    public AcquireTimes(int outcomeCount) {
+    public AcquireTimesRecorder(int outcomeCount) {
         numbers = new long[outcomeCount * STRIDE];
     }
 

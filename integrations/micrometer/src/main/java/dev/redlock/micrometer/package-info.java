@@ -1,0 +1,2 @@
+/** The figures of a client for Micrometer. */
+package dev.redlock.micrometer;
