@@ -1,2 +1,2 @@
-/** The figures of a client for Micrometer. */
+/** Meters of a client for Micrometer, and observations of its locks. */
 package dev.redlock.micrometer;

@@ -5,7 +5,9 @@ import dev.redlock.RedlockContext;
 import dev.redlock.api.AcquireCallback;
 import dev.redlock.api.AcquireOutcome;
 import dev.redlock.api.ReleaseCallback;
+import io.micrometer.core.instrument.observation.DefaultMeterObservationHandler;
 import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
+import io.micrometer.observation.ObservationRegistry;
 import io.netty.channel.EventLoopGroup;
 import io.netty.channel.MultiThreadIoEventLoopGroup;
 import io.netty.channel.nio.NioIoHandler;
@@ -152,12 +154,20 @@ final class SnippetRun implements AutoCloseable {
             case "java.util.function.BooleanSupplier" -> (BooleanSupplier) () -> isAnyUncalled();
             case "io.netty.channel.EventLoopGroup" -> group();
             case "io.micrometer.core.instrument.MeterRegistry" -> new SimpleMeterRegistry();
+            case "io.micrometer.observation.ObservationRegistry" -> observations();
             case "java.util.function.Supplier<char[]>" -> (Supplier<char[]>) "PASSWORD"::toCharArray;
             case "String" -> name;
             case "String[]" -> fixture.addresses();
             default -> throw new AssertionError("nothing is given for '" + type + " " + name
                     + "': use a type that SnippetRun.given knows, or add it there");
         };
+    }
+
+    /** A registry without handlers observes nothing. */
+    private static ObservationRegistry observations() {
+        ObservationRegistry registry = ObservationRegistry.create();
+        registry.observationConfig().observationHandler(new DefaultMeterObservationHandler(new SimpleMeterRegistry()));
+        return registry;
     }
 
     private void called(String name) {
