@@ -43,7 +43,10 @@ record SpringNodes(int count) implements ContextCustomizer {
      */
     private static final class Starter {
         static void add(RedlockNodes nodes, DefaultSingletonBeanRegistry beans) {
-            RedlockContextCustomizer customizer = nodes::configure;
+            // A container replaces the property, and is perhaps there for other tests.
+            RedlockContextCustomizer customizer = context -> nodes.configure(context.hasNodes()
+                    ? context
+                    : context.nodes(nodes.addresses()));
             beans.registerSingleton("redlockNodesCustomizer", customizer);
         }
     }

@@ -44,11 +44,22 @@ record DataRedisProperties(Binder binder) {
             String user = get("sentinel.username");
             context.sentinelCredentials(sentinel -> credentials(user, password));
         }
-        int start = found.address.indexOf("://") + "://".length();
         context.nodes(found.login == null || context.hasCredentials()
                 ? found.address
-                : found.address.substring(0, start) + found.login + "@" + found.address.substring(start));
+                : withLogin(found.address, found.login));
         return PREFIX + found.property;
+    }
+
+    private static String withLogin(String address, String login) {
+        int end = address.indexOf("://");
+        return end < 0
+                ? "redis://" + login + "@" + address
+                : address.substring(0, end) + "://" + login + "@" + address.substring(end + "://".length());
+    }
+
+    /** Returns an address with a user, which may be null, and a password. */
+    static String withLogin(String address, String user, String password) {
+        return withLogin(address, loginOf(user, password));
     }
 
     static Credentials credentials(String user, String password) {
@@ -84,14 +95,18 @@ record DataRedisProperties(Binder binder) {
         return (isTls ? "rediss" : "redis") + kind + "://";
     }
 
-    private static String bracketed(String host) {
+    static String bracketed(String host) {
         return host.indexOf(':') >= 0 && !host.startsWith("[") ? "[" + host + "]" : host;
     }
 
     private String login() {
         String password = get("password");
         String user = get("username");
-        return password == null ? null : (user == null ? "" : encoded(user)) + ":" + encoded(password);
+        return password == null ? null : loginOf(user, password);
+    }
+
+    private static String loginOf(String user, String password) {
+        return (user == null ? "" : encoded(user)) + ":" + encoded(password);
     }
 
     private static String encoded(String text) {

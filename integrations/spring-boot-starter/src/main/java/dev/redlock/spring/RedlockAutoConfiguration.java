@@ -4,7 +4,9 @@ import dev.redlock.Redlock;
 import dev.redlock.RedlockContext;
 import java.lang.System.Logger;
 import java.lang.System.Logger.Level;
+import java.util.List;
 import java.util.concurrent.Executor;
+import org.springframework.beans.factory.ListableBeanFactory;
 import org.springframework.beans.factory.ObjectProvider;
 import org.springframework.beans.factory.SmartInitializingSingleton;
 import org.springframework.beans.factory.config.ConfigurableListableBeanFactory;
@@ -31,20 +33,23 @@ class RedlockAutoConfiguration {
 
     @Bean
     @ConditionalOnMissingBean({RedlockContext.class, Redlock.class})
-    RedlockContext redlockContext(Environment environment, ObjectProvider<RedlockContextCustomizer> customizers) {
+    RedlockContext redlockContext(Environment environment, ObjectProvider<RedlockContextCustomizer> customizers,
+            ListableBeanFactory beans) {
         RedlockContext context = new RedlockContext();
         String application = environment.getProperty("spring.application.name");
         if (StringUtils.hasText(application)) {
             context.clientName(clientName(application));
         }
         Binder binder = Binder.get(environment);
-        new RedlockProperties(binder).applyTo(context);
+        NodeDetails details = new NodeDetails(beans);
+        List<RedlockConnectionDetails> ofNodes = details.ofNodes();
+        new RedlockProperties(binder).applyTo(context, ofNodes.isEmpty());
         boolean hasNodes = context.hasNodes();
         customizers.orderedStream().forEach(customizer -> customizer.customize(context));
         if (hasNodes) {
             LOG.log(Level.INFO, "redlock.nodes names the nodes");
         } else if (!context.hasNodes()) {
-            takeNodes(new DataRedisProperties(binder), context);
+            takeNodes(ofNodes, details, new DataRedisProperties(binder), context);
         }
         return context;
     }
@@ -53,6 +58,25 @@ class RedlockAutoConfiguration {
     private static String clientName(String application) {
         String name = application.strip().replaceAll("[^!-~]", "-");
         return name.substring(0, Math.min(name.length(), CLIENT_NAME_LENGTH_MAX));
+    }
+
+    private static void takeNodes(List<RedlockConnectionDetails> ofNodes, NodeDetails details,
+            DataRedisProperties properties, RedlockContext context) {
+        ApplicationRedis redis = ofNodes.isEmpty() ? details.ofApplication() : null;
+        if (!ofNodes.isEmpty()) {
+            LOG.log(Level.INFO, "connection details name the nodes, in place of redlock.nodes: "
+                    + NodeDetails.apply(ofNodes, context));
+        } else if (redis != null) {
+            redis.applyTo(context);
+            LOG.log(Level.INFO, "the connection details of Spring Data Redis name the node, because redlock.nodes is"
+                    + " not set: " + redis
+                    + (redis.hasCertificates()
+                            ? "; the client does not use their certificates: set RedlockContext.tls in a"
+                                    + " RedlockContextCustomizer"
+                            : ""));
+        } else {
+            takeNodes(properties, context);
+        }
     }
 
     private static void takeNodes(DataRedisProperties properties, RedlockContext context) {

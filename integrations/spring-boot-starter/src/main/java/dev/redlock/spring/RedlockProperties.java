@@ -28,6 +28,9 @@ record RedlockProperties(Binder binder, BindHandler rejectUnknown) {
 
     static final Set<Class<?>> TYPES = Set.of(boolean.class, int.class, String.class, String[].class, Duration.class);
 
+    /** The options that connection details replace. */
+    private static final Set<String> NODES = Set.of("nodes", "nextNodes");
+
     RedlockProperties(Binder binder) {
         this(binder, new NoUnboundElementsBindHandler(BindHandler.DEFAULT, new UnboundElementsSourceFilter()));
     }
@@ -37,12 +40,22 @@ record RedlockProperties(Binder binder, BindHandler rejectUnknown) {
         return method.getReturnType() == RedlockContext.class && (TYPES.contains(type) || type.isEnum());
     }
 
-    void applyTo(RedlockContext context) {
+    /** @param areNodesUsed whether the properties name the nodes and their credentials; if not, they have no effect */
+    void applyTo(RedlockContext context, boolean areNodesUsed) {
         for (Method method : RedlockContext.class.getMethods()) {
             if (isOption(method)) {
-                apply(method, context);
+                apply(method, areNodesUsed || !NODES.contains(method.getName()) ? context : new RedlockContext());
             }
         }
+        applyCredentialsTo(areNodesUsed ? context : new RedlockContext());
+        get("redlock.enabled", Boolean.class);
+        get("redlock.locked.order", Integer.class);
+        get("redlock.locked.ttl", Duration.class);
+        get("redlock.problemdetails.enabled", Boolean.class);
+        get("redlock", Void.class); // fails if a name is left
+    }
+
+    private void applyCredentialsTo(RedlockContext context) {
         String username = get("redlock.username", String.class);
         String password = get("redlock.password", String.class);
         if (password != null) {
@@ -53,11 +66,6 @@ record RedlockProperties(Binder binder, BindHandler rejectUnknown) {
         if (sentinelPassword != null) {
             context.sentinelCredentials(address -> DataRedisProperties.credentials(sentinelUsername, sentinelPassword));
         }
-        get("redlock.enabled", Boolean.class);
-        get("redlock.locked.order", Integer.class);
-        get("redlock.locked.ttl", Duration.class);
-        get("redlock.problemdetails.enabled", Boolean.class);
-        get("redlock", Void.class); // fails if a name is left
     }
 
     /** The values that are set, by name, without secrets. */
@@ -97,7 +105,7 @@ record RedlockProperties(Binder binder, BindHandler rejectUnknown) {
     }
 
     /** An address without user and password, also if these have special characters or the scheme is missing. */
-    private static String withoutLogin(String address) {
+    static String withoutLogin(String address) {
         return address.replaceFirst("(?s)^([a-z-]+://)?.*@", "$1");
     }
 

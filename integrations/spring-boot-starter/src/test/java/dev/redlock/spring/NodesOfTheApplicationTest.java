@@ -90,9 +90,9 @@ class NodesOfTheApplicationTest {
         }
         StandardEnvironment environment = new StandardEnvironment();
         environment.getPropertySources().addFirst(new MapPropertySource("test", values));
+        DefaultListableBeanFactory beans = new DefaultListableBeanFactory();
         return new RedlockAutoConfiguration().redlockContext(environment,
-                new DefaultListableBeanFactory()
-                        .getBeanProvider(RedlockContextCustomizer.class));
+                beans.getBeanProvider(RedlockContextCustomizer.class), beans);
     }
 
     /** Each kind, its precedence, and the form of hosts. */
