@@ -8,12 +8,14 @@ import dev.redlock.api.LeaseAction;
 import dev.redlock.api.LeaseCall;
 import dev.redlock.api.LeaseFunction;
 import dev.redlock.api.LeaseTask;
+import dev.redlock.api.LocalLocks;
 import dev.redlock.api.LockInspection;
 import dev.redlock.api.LockNotAcquiredException;
 import dev.redlock.api.ReleaseOutcome;
 import dev.redlock.api.RunOutcome;
 import dev.redlock.engine.AcquireSpec;
 import dev.redlock.engine.LeaseHandle;
+import dev.redlock.engine.LocalLocksReader;
 import dev.redlock.engine.LockEngine;
 import dev.redlock.engine.LockInspector;
 import dev.redlock.engine.key.LockKey;
@@ -223,6 +225,22 @@ abstract class ScopedClient extends ConnectedClient {
      */
     public LockInspection inspect(String resource) throws InterruptedException {
         return LockInspector.show(engine, engine.key(resource));
+    }
+
+    /**
+     * Reads which locks this client holds, and for which it waits. It takes at most a second. Each event loop looks at
+     * all its held locks and waiters once, at some nanoseconds each.
+     *
+     * @param countMax held locks and locks with waiters in the result, at most so many of each; the oldest ones
+     * @return the locks. Allocates
+     * @throws IllegalArgumentException if the number is negative
+     */
+    public LocalLocks localLocks(int countMax) throws InterruptedException {
+        if (countMax < 0) {
+            throw new IllegalArgumentException("countMax " + countMax + " is negative: give the number of locks to"
+                    + " show, 0 for their count only");
+        }
+        return LocalLocksReader.read(engine, countMax);
     }
 
     /**

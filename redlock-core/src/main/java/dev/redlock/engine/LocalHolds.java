@@ -79,6 +79,19 @@ public final class LocalHolds {
         return holds.get(key);
     }
 
+    /** @return the name of the thread that holds a resource with this lease; null for none. On any thread */
+    String threadOf(LockKey key, Lease lease) {
+        Hold hold = holds.get(key);
+        if (hold != null) {
+            for (Map.Entry<Thread, Lease> one : hold.leases.entrySet()) {
+                if (one.getValue() == lease) {
+                    return one.getKey().getName();
+                }
+            }
+        }
+        return null;
+    }
+
     /**
      * Ends all holds of the calling thread but the last one, because their lease was lost.
      *

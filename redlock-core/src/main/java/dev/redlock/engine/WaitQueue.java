@@ -46,6 +46,10 @@ public final class WaitQueue extends KeyedMap.Keyed {
         return head;
     }
 
+    int size() {
+        return size;
+    }
+
     /** Returns the first waiter that has no attempt in progress; null if there is none. */
     PendingAcquire firstQueued() {
         PendingAcquire pending = head;

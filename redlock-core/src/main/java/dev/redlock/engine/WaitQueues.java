@@ -9,6 +9,7 @@ import dev.redlock.node.send.CommandKind;
 import dev.redlock.node.send.FreeList;
 import dev.redlock.node.send.LockKind;
 import io.netty.buffer.ByteBuf;
+import java.util.function.Consumer;
 
 /**
  * Owns the local queues, one for each resource with a waiting acquisition, and runs the handoffs. After this client
@@ -58,6 +59,11 @@ final class WaitQueues {
     /** Returns the queue of a resource; null if no acquisition waits for it. */
     WaitQueue get(LockKey key) {
         return count == 0 ? null : queues.get(key);
+    }
+
+    /** Passes each queue to an action, which must not change it. */
+    void forEach(Consumer<WaitQueue> action) {
+        queues.forEach(action);
     }
 
     /** Gives an attempt that has none its queue. Returns the queue, of which it need not be the head. */
