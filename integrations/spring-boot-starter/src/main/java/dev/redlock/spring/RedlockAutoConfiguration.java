@@ -44,6 +44,7 @@ class RedlockAutoConfiguration {
         NodeDetails details = new NodeDetails(beans);
         List<RedlockConnectionDetails> ofNodes = details.ofNodes();
         new RedlockProperties(binder).applyTo(context, ofNodes.isEmpty());
+        VirtualThreads.addTo(context, environment);
         boolean hasNodes = context.hasNodes();
         customizers.orderedStream().forEach(customizer -> customizer.customize(context));
         if (hasNodes) {
