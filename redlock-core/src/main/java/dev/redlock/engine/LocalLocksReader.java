@@ -75,7 +75,11 @@ public final class LocalLocksReader {
                 .toList();
         return new LocalLocks(
                 present.stream().flatMap(part -> part.held().stream()).sorted(OLDEST_FIRST).limit(countMax).toList(),
-                present.stream().flatMap(part -> part.waiting().stream()).sorted(LONGEST_FIRST).limit(countMax).toList(),
+                present.stream()
+                        .flatMap(part -> part.waiting().stream())
+                        .sorted(LONGEST_FIRST)
+                        .limit(countMax)
+                        .toList(),
                 present.stream().mapToInt(LocalLocks::heldCount).sum(),
                 present.stream().mapToInt(LocalLocks::waitingCount).sum(), present.size() == parts.size());
     }

@@ -7,8 +7,8 @@ import org.springframework.beans.factory.ListableBeanFactory;
 
 /**
  * The beans with connection details. Those of redlock, then those of any container, precede the properties
- * {@code redlock.*}. That of Spring Data Redis precedes {@code spring.data.redis.*} only: a program that names its nodes
- * must not lose them because a bean names its cache.
+ * {@code redlock.*}. That of Spring Data Redis precedes {@code spring.data.redis.*} only: a program that names its
+ * nodes must not lose them because a bean names its cache.
  *
  * @threading caller-confined
  */

@@ -1,7 +1,5 @@
 package dev.redlock.spring;
 
-import dev.redlock.spring.ApplicationRedis.Login;
-import dev.redlock.spring.ApplicationRedis.Server;
 import java.util.List;
 import org.springframework.beans.factory.ObjectProvider;
 import org.springframework.boot.autoconfigure.AutoConfiguration;
@@ -13,8 +11,8 @@ import org.springframework.context.annotation.Bean;
 import org.springframework.context.annotation.Configuration;
 
 /**
- * The connection details of Spring Data Redis, if the application has some. They have one type in Spring Boot 3 and another one
- * in Spring Boot 4.
+ * The connection details of Spring Data Redis, if the application has some. They have one type in Spring Boot 3 and
+ * another one in Spring Boot 4.
  *
  * @threading immutable
  */
@@ -41,7 +39,7 @@ class RedlockConnectionAutoConfiguration {
             if (sentinel != null) {
                 boolean isTls = sentinel.getSslBundle() != null;
                 return redis(details, ApplicationRedis.sentinels(sentinel.getMaster(), servers(sentinel.getNodes()),
-                        isTls), Login.of(sentinel.getUsername(), sentinel.getPassword()), isTls);
+                        isTls), ApplicationRedis.Login.of(sentinel.getUsername(), sentinel.getPassword()), isTls);
             }
             if (cluster != null) {
                 boolean isTls = cluster.getSslBundle() != null;
@@ -49,19 +47,21 @@ class RedlockConnectionAutoConfiguration {
             }
             if (standalone != null) {
                 boolean isTls = standalone.getSslBundle() != null;
-                Server server = new Server(standalone.getHost(), standalone.getPort());
+                ApplicationRedis.Server server = new ApplicationRedis.Server(standalone.getHost(),
+                        standalone.getPort());
                 return redis(details, ApplicationRedis.standalone(server, isTls), null, isTls);
             }
             return null;
         }
 
-        private static ApplicationRedis redis(RedisConnectionDetails details, String address, Login sentinelLogin,
+        private static ApplicationRedis redis(RedisConnectionDetails details, String address,
+                ApplicationRedis.Login sentinelLogin,
                 boolean isTls) {
             return new ApplicationRedis(address, details.getUsername(), details.getPassword(), sentinelLogin, isTls);
         }
 
-        private static List<Server> servers(List<RedisConnectionDetails.Node> nodes) {
-            return nodes.stream().map(node -> new Server(node.host(), node.port())).toList();
+        private static List<ApplicationRedis.Server> servers(List<RedisConnectionDetails.Node> nodes) {
+            return nodes.stream().map(node -> new ApplicationRedis.Server(node.host(), node.port())).toList();
         }
     }
 
@@ -88,16 +88,19 @@ class RedlockConnectionAutoConfiguration {
             } else if (cluster != null) {
                 address = ApplicationRedis.cluster(servers(cluster.getNodes()), isTls);
             } else if (standalone != null) {
-                address = ApplicationRedis.standalone(new Server(standalone.getHost(), standalone.getPort()), isTls);
+                address = ApplicationRedis
+                        .standalone(new ApplicationRedis.Server(standalone.getHost(), standalone.getPort()), isTls);
             }
-            Login sentinelLogin = sentinel == null ? null : Login.of(sentinel.getUsername(), sentinel.getPassword());
+            ApplicationRedis.Login sentinelLogin = sentinel == null
+                    ? null
+                    : ApplicationRedis.Login.of(sentinel.getUsername(), sentinel.getPassword());
             return address == null
                     ? null
                     : new ApplicationRedis(address, details.getUsername(), details.getPassword(), sentinelLogin, isTls);
         }
 
-        private static List<Server> servers(List<DataRedisConnectionDetails.Node> nodes) {
-            return nodes.stream().map(node -> new Server(node.host(), node.port())).toList();
+        private static List<ApplicationRedis.Server> servers(List<DataRedisConnectionDetails.Node> nodes) {
+            return nodes.stream().map(node -> new ApplicationRedis.Server(node.host(), node.port())).toList();
         }
     }
 }

@@ -5,8 +5,8 @@ import org.springframework.core.env.Environment;
 import org.springframework.core.task.SimpleAsyncTaskExecutor;
 
 /**
- * The threads for functions of the application, if it asks Spring Boot for virtual ones. The event loops and the client's
- * own work stay on threads of the platform.
+ * The threads for functions of the application, if it asks Spring Boot for virtual ones. The event loops and the
+ * client's own work stay on threads of the platform.
  *
  * @threading immutable
  */

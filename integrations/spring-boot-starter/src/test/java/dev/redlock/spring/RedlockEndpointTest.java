@@ -186,7 +186,9 @@ class RedlockEndpointTest {
             runner("redlock.nodes=" + String.join(",", young.addresses()), "redlock.username=default",
                     "redlock.password=", "redlock.restart-guard=uptime", EXPOSED).run(context -> {
                         RedlockEndpoint endpoint = context.getBean(RedlockEndpoint.class);
-                        await(() -> endpoint.client(null).nodes().stream()
+                        await(() -> endpoint.client(null)
+                                .nodes()
+                                .stream()
                                 .allMatch(node -> node.votesAgainInMs() != null));
                         assertThat(endpoint.client(null).quorumAvailable()).isFalse();
                         assertThat(endpoint.client(null).nodes())
@@ -298,9 +300,10 @@ class RedlockEndpointTest {
             management.endpoint.redlock.access=unrestricted management.endpoints.access.max-permitted=read-only | false
             """)
     void breaksOnlyWithUnrestrictedAccess(String properties, boolean isBreakThere) {
-        runner(EXPOSED).withPropertyValues(properties.split(" ")).run(context -> assertThat(operations())
-                .contains("client", "lock")
-                .hasSize(isBreakThere ? 3 : 2));
+        runner(EXPOSED).withPropertyValues(properties.split(" "))
+                .run(context -> assertThat(operations())
+                        .contains("client", "lock")
+                        .hasSize(isBreakThere ? 3 : 2));
     }
 
     @ParameterizedTest

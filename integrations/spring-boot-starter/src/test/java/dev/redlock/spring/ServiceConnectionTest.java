@@ -46,6 +46,7 @@ import org.springframework.context.annotation.Bean;
 import org.springframework.context.annotation.Configuration;
 import org.springframework.util.ClassUtils;
 import org.testcontainers.containers.GenericContainer;
+import org.testcontainers.containers.wait.strategy.Wait;
 import org.testcontainers.utility.DockerImageName;
 
 /** Connection details of Testcontainers, Docker Compose and Spring Data Redis, and beans of the application. */
@@ -244,7 +245,9 @@ class ServiceConnectionTest {
         static GenericContainer<?> container = new GenericContainer<>(
                 DockerImageName.parse(System.getProperty("redlock.nodes.image", "redis:7")))
                 .withCommand("redis-server", "--bind", "0.0.0.0", "--protected-mode", "no", "--dir", "/tmp")
-                .withExposedPorts(6379);
+                .withExposedPorts(6379)
+                // The usual way needs a shell in the image.
+                .waitingFor(Wait.forLogMessage(".*Ready to accept connections.*", 1));
     }
 
     @ImportTestcontainers(Real.class)

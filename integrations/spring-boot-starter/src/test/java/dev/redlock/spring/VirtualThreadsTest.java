@@ -69,7 +69,8 @@ class VirtualThreadsTest {
     /** The thread that completes the stage of an acquisition that had to wait. */
     private static String threadOfAStage(Redlock redlock) throws Exception {
         Lease lease = redlock.acquire("a", OPTIONS).lease();
-        CompletableFuture<String> thread = redlock.acquireAsync("a", OPTIONS).toCompletableFuture()
+        CompletableFuture<String> thread = redlock.acquireAsync("a", OPTIONS)
+                .toCompletableFuture()
                 .thenApply((AcquireOutcome next) -> {
                     next.lease().close();
                     return here();
