@@ -3,6 +3,7 @@ package dev.redlock.spring;
 import dev.redlock.RedlockContext;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Objects;
 import org.springframework.beans.factory.ListableBeanFactory;
 
 /**
@@ -42,9 +43,9 @@ record NodeDetails(ListableBeanFactory beans) {
         List<String> shown = new ArrayList<>();
         for (RedlockConnectionDetails details : all) {
             List<String> nodes = details.getNodes();
-            if (nodes == null || nodes.isEmpty()) {
+            if (nodes == null || nodes.isEmpty() || nodes.stream().anyMatch(Objects::isNull)) {
                 throw new IllegalArgumentException("connection details of class " + details.getClass().getName()
-                        + " have no node: getNodes() has to return at least one address");
+                        + " have no node, or one that is null: getNodes() has to return at least one address");
             }
             String password = context.hasCredentials() ? null : details.getPassword();
             for (String node : nodes) {

@@ -324,9 +324,11 @@ class RedlockEndpointTest {
             Lease lease = redlock.acquire("carts/3", OPTIONS).lease();
             MBeanServer server = ManagementFactory.getPlatformMBeanServer();
             String[] strings = {String[].class.getName()};
-            String client = server.invoke(MBEAN, "client", new Object[]{5}, new String[]{Integer.class.getName()})
-                    .toString();
-            assertThat(client).contains("carts/3", "toleratedFailures").doesNotContain(PASSWORD);
+            for (Object max : Arrays.asList(null, 5)) {
+                String client = server.invoke(MBEAN, "client", new Object[]{max},
+                        new String[]{Integer.class.getName()}).toString();
+                assertThat(client).contains("carts/3", "toleratedFailures").doesNotContain(PASSWORD);
+            }
             Object[] name = {new String[]{"carts", "3"}};
             String lock = server.invoke(MBEAN, "lock", name, strings).toString();
             String id = context.getBean(RedlockEndpoint.class).lock(new String[]{"carts", "3"}).heldBy();

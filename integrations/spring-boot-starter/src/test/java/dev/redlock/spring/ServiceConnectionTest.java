@@ -15,6 +15,7 @@ import dev.redlock.trial.nodes.Source;
 import java.lang.reflect.Constructor;
 import java.lang.reflect.Proxy;
 import java.time.Duration;
+import java.util.Collections;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
@@ -401,6 +402,7 @@ class ServiceConnectionTest {
     @Test
     void detailsWithoutANodeOrWithAWrongOneAreReportedWithoutThePassword() {
         for (RedlockConnectionDetails wrong : List.<RedlockConnectionDetails>of(List::of, () -> null,
+                () -> Collections.singletonList(null),
                 WithLogin.of(null, "hidden", "host:port"), WithLogin.of("u", "hidden", "unix:///tmp/x"))) {
             assertThatThrownBy(() -> NodeDetails.apply(List.of(wrong), new RedlockContext()))
                     .isInstanceOf(IllegalArgumentException.class)
