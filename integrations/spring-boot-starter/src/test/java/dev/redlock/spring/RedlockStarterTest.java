@@ -326,8 +326,9 @@ class RedlockStarterTest {
     @Test
     void startsWithoutActuatorAndMicrometer() throws Exception {
         String path = Stream.of(CLASS_PATH.split(File.pathSeparator))
-                .filter(entry -> !entry.matches(".*(actuator|/micrometer-|boot-health|spring-integration-core|spring-web"
-                        + "|testcontainers|docker-compose)[^/]*\\.jar"))
+                .filter(entry -> !entry
+                        .matches(".*(actuator|/micrometer-|boot-health|spring-integration-core|spring-web"
+                                + "|testcontainers|docker-compose)[^/]*\\.jar"))
                 .collect(Collectors.joining(File.pathSeparator));
         Process process = new ProcessBuilder(Path.of(System.getProperty("java.home"), "bin", "java").toString(), "-cp",
                 path, Small.class.getName(), "--redlock.nodes=" + String.join(",", nodes.addresses()))

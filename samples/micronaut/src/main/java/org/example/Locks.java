@@ -1,0 +1,32 @@
+package org.example;
+
+import dev.redlock.Redlock;
+import dev.redlock.RedlockContext;
+import dev.redlock.shedlock.RedlockLockProvider;
+import io.micronaut.context.annotation.Bean;
+import io.micronaut.context.annotation.Context;
+import io.micronaut.context.annotation.Factory;
+import io.micronaut.context.annotation.Prototype;
+import io.micronaut.context.annotation.Value;
+import jakarta.inject.Singleton;
+import net.javacrumbs.shedlock.core.DefaultLockingTaskExecutor;
+import net.javacrumbs.shedlock.core.LockingTaskExecutor;
+
+@Factory
+class Locks {
+    @Prototype
+    RedlockContext options(@Value("${redlock.nodes}") String[] nodes) {
+        return new RedlockContext().nodes(nodes);
+    }
+
+    @Context // connects at the start of the application
+    @Bean(preDestroy = "close")
+    Redlock redlock(RedlockContext options) {
+        return Redlock.connect(options);
+    }
+
+    @Singleton
+    LockingTaskExecutor shedLock(Redlock redlock) {
+        return new DefaultLockingTaskExecutor(new RedlockLockProvider(redlock));
+    }
+}
