@@ -230,17 +230,23 @@ final class Shutdown {
     }
 
     private void end() {
-        if (!services.isClosed) {
-            services.fanOut.close();
-            services.isClosed = true;
-            Future<?> watched = loopEndSentinel;
-            loopEndSentinel = null;
-            if (watched != null) {
-                watched.cancel(false);
-            }
-            report.complete(tally.report());
-            services.closeTimers();
-            services.callers.close();
+        if (services.isClosed) {
+            return;
         }
+        try {
+            services.fanOut.close();
+        } catch (RuntimeException | Error e) {
+            // An allocator may throw when it gets its memory back. The caller of the close still gets a report.
+            Log.error("buffers were not released when the client closed", e);
+        }
+        services.isClosed = true;
+        Future<?> watched = loopEndSentinel;
+        loopEndSentinel = null;
+        if (watched != null) {
+            watched.cancel(false);
+        }
+        report.complete(tally.report());
+        services.closeTimers();
+        services.callers.close();
     }
 }

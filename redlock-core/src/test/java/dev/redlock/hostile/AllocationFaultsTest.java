@@ -9,6 +9,7 @@ import dev.redlock.AcquireOptions;
 import dev.redlock.RedlockContext;
 import dev.redlock.TestClient;
 import dev.redlock.api.AcquireOutcome;
+import dev.redlock.api.CloseReport;
 import dev.redlock.api.CommandMode;
 import dev.redlock.api.Lease;
 import dev.redlock.api.NodeState;
@@ -58,6 +59,23 @@ class AllocationFaultsTest extends VirtualTest {
     @AfterAll
     static void restoreNetty() {
         NETTY.setLevel(null);
+    }
+
+    /** The cleaner of a JDK that a framework has changed may throw. */
+    @Test
+    void aCloseEndsAlthoughNoMemoryCanBeReleased() {
+        world = new VirtualWorld(3);
+        client = client(context(), allocator);
+        assertEquals(ReleaseOutcome.RELEASED, release(lease(client)));
+        world.runMs(10);
+        allocator.failFree(true);
+        List<String> logged = exceptionsLoggedBy(() -> {
+            CompletableFuture<CloseReport> report = client.engine().close(Duration.ofSeconds(1));
+            world.await("closed", 2_000, report::isDone);
+            allocator.failFree(false);
+            assertEquals(List.of(), get(report).unreleased());
+        });
+        assertTrue(logged.stream().anyMatch(line -> line.contains("cannot be released")), logged::toString);
     }
 
     /** The exceptions of the allocator. */

@@ -3,7 +3,7 @@ package dev.redlock.sim;
 import io.netty.buffer.AbstractByteBufAllocator;
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.Unpooled;
-import io.netty.buffer.UnpooledByteBufAllocator;
+import io.netty.buffer.UnpooledDirectByteBuf;
 import java.util.function.IntPredicate;
 import java.util.function.Supplier;
 
@@ -14,6 +14,7 @@ public final class ScarceAllocator extends AbstractByteBufAllocator {
     private IntPredicate isFailing = number -> false;
     private Runnable onFailure = () -> {
     };
+    private boolean isFreeFailing;
     private int askedCount;
     private int failedCount;
 
@@ -24,6 +25,11 @@ public final class ScarceAllocator extends AbstractByteBufAllocator {
 
     public void exhausted(boolean isExhausted) {
         isFailing = number -> isExhausted;
+    }
+
+    /** Sets whether a buffer throws when its memory is released. */
+    public void failFree(boolean isFailing) {
+        isFreeFailing = isFailing;
     }
 
     /** Sets the exception of a failing allocation. */
@@ -65,6 +71,14 @@ public final class ScarceAllocator extends AbstractByteBufAllocator {
             }
             throw (RuntimeException) failure;
         }
-        return UnpooledByteBufAllocator.DEFAULT.directBuffer(initialCapacity, maxCapacity);
+        return new UnpooledDirectByteBuf(this, initialCapacity, maxCapacity) {
+            @Override
+            protected void deallocate() {
+                if (isFreeFailing) {
+                    throw new IllegalStateException("the memory cannot be released, thrown by a test");
+                }
+                super.deallocate();
+            }
+        };
     }
 }
