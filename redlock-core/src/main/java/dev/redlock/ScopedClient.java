@@ -15,7 +15,6 @@ import dev.redlock.api.ReleaseOutcome;
 import dev.redlock.api.RunOutcome;
 import dev.redlock.engine.AcquireSpec;
 import dev.redlock.engine.LeaseHandle;
-import dev.redlock.engine.LocalLocksReader;
 import dev.redlock.engine.LockEngine;
 import dev.redlock.engine.LockInspector;
 import dev.redlock.engine.key.LockKey;
@@ -240,7 +239,7 @@ abstract class ScopedClient extends ConnectedClient {
             throw new IllegalArgumentException("countMax " + countMax + " is negative: give the number of locks to"
                     + " show, 0 for their count only");
         }
-        return LocalLocksReader.read(engine, countMax);
+        return LocalLocksQuery.run(engine, countMax);
     }
 
     /**

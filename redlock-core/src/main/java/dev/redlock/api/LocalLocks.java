@@ -23,7 +23,7 @@ public record LocalLocks(List<Held> held, List<Waiting> waiting, int heldCount, 
      */
     public enum Kind {
         /** A plain lock. */
-        EXCLUSIVE,
+        PLAIN,
         /** A set of resources. */
         SET,
         /** A reader. */

@@ -54,6 +54,16 @@ public final class LocalHolds {
             return leases.remove(Thread.currentThread());
         }
 
+        private String threadOf(Lease lease) {
+            for (Map.Entry<Thread, Lease> one : leases.entrySet()) {
+                Thread thread = one.getKey();
+                if (one.getValue() == lease) {
+                    return thread.getName();
+                }
+            }
+            return null;
+        }
+
         /** @return the number of times that the calling thread has locked, for reading or writing */
         public int holdCount() {
             return lock.getReadHoldCount() + lock.getWriteHoldCount();
@@ -79,17 +89,10 @@ public final class LocalHolds {
         return holds.get(key);
     }
 
-    /** @return the name of the thread that holds a resource with this lease; null for none. On any thread */
+    /** @return the name of the thread that holds a resource with this lease; null for none */
     String threadOf(LockKey key, Lease lease) {
         Hold hold = holds.get(key);
-        if (hold != null) {
-            for (Map.Entry<Thread, Lease> one : hold.leases.entrySet()) {
-                if (one.getValue() == lease) {
-                    return one.getKey().getName();
-                }
-            }
-        }
-        return null;
+        return hold == null ? null : hold.threadOf(lease);
     }
 
     /**

@@ -8,55 +8,36 @@ import java.util.Comparator;
 import java.util.List;
 import java.util.PriorityQueue;
 import java.util.concurrent.CompletableFuture;
-import java.util.concurrent.ExecutionException;
 import java.util.concurrent.RejectedExecutionException;
-import java.util.concurrent.TimeUnit;
-import java.util.concurrent.TimeoutException;
-import java.util.stream.IntStream;
-import java.util.stream.Stream;
 
 /**
- * Reads the held and awaited locks of each event loop in a task of that loop, from the lists that it has anyway.
+ * Reads the held and awaited locks of one event loop, from the lists that it has anyway.
  *
- * @threading any thread but the event loops
+ * @threading event-loop-confined, except {@link #start}
  */
-public final class LocalLocksReader {
+final class LocalLocksReader {
 
-    private static final int TIMEOUT_S = 1;
-    private static final Comparator<LocalLocks.Held> OLDEST_FIRST = Comparator.comparingLong(lock -> -lock.ageNs());
-    private static final Comparator<LocalLocks.Waiting> LONGEST_FIRST = Comparator
-            .comparingLong(lock -> -lock.longestNs());
+    private static final Comparator<LocalLocks.Waiting> SHORTEST_FIRST = Comparator
+            .comparingLong(LocalLocks.Waiting::longestNs);
 
-    private LocalLocksReader() {
+    private final LockEngine engine;
+    private final int countMax;
+    private final long nowNs;
+
+    LocalLocksReader(LockEngine engine, int countMax, long nowNs) {
+        this.engine = engine;
+        this.countMax = countMax;
+        this.nowNs = nowNs;
     }
 
-    /** Reads the oldest held locks and the longest waits, so many of each at most. */
-    public static LocalLocks read(LockEngine engine, int countMax) throws InterruptedException {
-        engine.refuseOnLoop("localLocks", "another thread");
-        if (Thread.interrupted()) {
-            throw new InterruptedException("interrupted before reading the locks of this client");
-        }
-        Conductor[] conductors = engine.loops.conductors;
-        // Of one moment, so that the ages of all loops can be compared.
-        long[] nowNs = Stream.of(conductors).mapToLong(conductor -> conductor.clock().nanoTime()).toArray();
-        List<CompletableFuture<LocalLocks>> parts = IntStream.range(0, conductors.length)
-                .mapToObj(i -> start(engine, conductors[i], countMax, nowNs[i]))
-                .toList();
-        try {
-            CompletableFuture.allOf(parts.toArray(CompletableFuture[]::new)).get(TIMEOUT_S, TimeUnit.SECONDS);
-        } catch (TimeoutException | ExecutionException e) {
-            // A part is missing, and the result shows it.
-        }
-        return merged(parts, countMax);
-    }
-
-    private static CompletableFuture<LocalLocks> start(LockEngine engine, Conductor conductor, int countMax,
-            long nowNs) {
+    /** Reads in a task of the event loop. On any thread. */
+    CompletableFuture<LocalLocks> start(Conductor conductor) {
         CompletableFuture<LocalLocks> part = new CompletableFuture<>();
+        AcquireScheduler scheduler = conductor.scheduler;
         try {
             conductor.execute(() -> {
                 try {
-                    part.complete(read(engine, conductor, countMax, nowNs));
+                    part.complete(read(conductor.keeper, scheduler.queues));
                 } catch (RuntimeException | Error e) {
                     part.completeExceptionally(e);
                 }
@@ -68,78 +49,50 @@ public final class LocalLocksReader {
         return part;
     }
 
-    private static LocalLocks merged(List<CompletableFuture<LocalLocks>> parts, int countMax) {
-        List<LocalLocks> present = parts.stream()
-                .filter(part -> part.isDone() && !part.isCompletedExceptionally())
-                .map(CompletableFuture::join)
-                .toList();
-        return new LocalLocks(
-                present.stream().flatMap(part -> part.held().stream()).sorted(OLDEST_FIRST).limit(countMax).toList(),
-                present.stream()
-                        .flatMap(part -> part.waiting().stream())
-                        .sorted(LONGEST_FIRST)
-                        .limit(countMax)
-                        .toList(),
-                present.stream().mapToInt(LocalLocks::heldCount).sum(),
-                present.stream().mapToInt(LocalLocks::waitingCount).sum(), present.size() == parts.size());
-    }
-
-    // ---- on the event loop ------------------------------------------------------------------------------------------
-
-    private static LocalLocks read(LockEngine engine, Conductor conductor, int countMax, long nowNs) {
-        WaitQueues queues = conductor.scheduler.queues;
-        return new LocalLocks(held(engine, conductor.keeper.firstHeld, countMax, nowNs),
-                waiting(queues, countMax, nowNs), conductor.keeper.heldCount(), queues.count, true);
+    private LocalLocks read(LeaseKeeper keeper, WaitQueues queues) {
+        return new LocalLocks(held(keeper.firstHeld), waiting(queues), keeper.heldCount(), queues.count, true);
     }
 
     /** The list starts with the youngest. */
-    private static List<LocalLocks.Held> held(LockEngine engine, LeaseHandle youngest, int countMax, long nowNs) {
+    private List<LocalLocks.Held> held(LeaseHandle youngest) {
         LeaseHandle lease = youngest;
         while (lease != null && lease.nextHeld != null) {
             lease = lease.nextHeld;
         }
         List<LocalLocks.Held> held = new ArrayList<>();
         for (; lease != null && held.size() < countMax; lease = lease.previousHeld) {
-            held.add(new LocalLocks.Held(lease.key.resource(), kindOf(lease.key.kind),
-                    Math.max(0, nowNs - lease.acquiredNs),
-                    Math.max(0, lease.validUntilNs - nowNs), lease.spec.isFenced ? lease.fencingToken : 0,
-                    threadOf(engine, lease)));
+            held.add(held(lease, lease.key, lease.spec));
         }
         return held;
     }
 
-    private static String threadOf(LockEngine engine, LeaseHandle lease) {
-        return switch (lease.key.kind) {
-            case PLAIN, SET -> engine.exclusiveHolds.threadOf(lease.key, lease);
-            case READ, WRITE -> engine.sharedHolds.threadOf(lease.key.resourceKey(0), lease);
-            case PERMIT -> null;
-        };
+    private LocalLocks.Held held(LeaseHandle lease, LockKey key, AcquireSpec spec) {
+        LockKind kind = key.kind;
+        LocalHolds holds = kind.hasReaders ? engine.sharedHolds : engine.exclusiveHolds;
+        String thread = holds.threadOf(kind.hasReaders ? key.resourceKey(0) : key, lease);
+        return new LocalLocks.Held(key.resource(), kindOf(kind), Math.max(0, nowNs - lease.acquiredNs),
+                Math.max(0, lease.validUntilNs - nowNs), spec.isFenced ? lease.fencingToken : 0, thread);
     }
 
-    private static List<LocalLocks.Waiting> waiting(WaitQueues queues, int countMax, long nowNs) {
-        // The shortest wait is the first to go.
-        PriorityQueue<LocalLocks.Waiting> longest = new PriorityQueue<>(LONGEST_FIRST.reversed());
-        queues.forEach(queue -> {
-            long waitNs = Math.max(0, nowNs - queue.head().startNs);
-            boolean isFull = longest.size() >= countMax;
-            if (!isFull || !longest.isEmpty() && waitNs > longest.peek().longestNs()) {
-                LockKey key = queue.key;
-                longest.add(new LocalLocks.Waiting(key.resource(), kindOf(key.kind), queue.size(), waitNs));
-                if (isFull) {
-                    longest.poll();
-                }
-            }
-        });
+    private List<LocalLocks.Waiting> waiting(WaitQueues queues) {
+        PriorityQueue<LocalLocks.Waiting> longest = new PriorityQueue<>(SHORTEST_FIRST);
+        queues.forEach(queue -> add(queue, queue.key, queue.head(), longest));
         return List.copyOf(longest);
     }
 
+    private void add(WaitQueue queue, LockKey key, PendingAcquire head, PriorityQueue<LocalLocks.Waiting> longest) {
+        long waitNs = Math.max(0, nowNs - head.startNs);
+        LocalLocks.Waiting shortest = longest.size() < countMax ? null : longest.peek();
+        if (countMax > 0 && (shortest == null || waitNs > shortest.longestNs())) {
+            longest.add(new LocalLocks.Waiting(key.resource(), kindOf(key.kind), queue.size(), waitNs));
+            if (shortest != null) {
+                longest.poll();
+            }
+        }
+    }
+
+    /** The kinds have the same names. */
     private static LocalLocks.Kind kindOf(LockKind kind) {
-        return switch (kind) {
-            case PLAIN -> LocalLocks.Kind.EXCLUSIVE;
-            case SET -> LocalLocks.Kind.SET;
-            case READ -> LocalLocks.Kind.READ;
-            case WRITE -> LocalLocks.Kind.WRITE;
-            case PERMIT -> LocalLocks.Kind.PERMIT;
-        };
+        return LocalLocks.Kind.valueOf(kind.name());
     }
 }

@@ -2,12 +2,15 @@ package dev.redlock.engine;
 
 import dev.redlock.api.AcquireCallback;
 import dev.redlock.api.AcquireOutcome;
+import dev.redlock.api.LocalLocks;
 import dev.redlock.engine.callback.CallbackExecutor;
 import dev.redlock.engine.key.KeyText;
 import dev.redlock.engine.key.LockKey;
 import dev.redlock.engine.key.SetKey;
 import dev.redlock.node.send.LockKind;
+import java.util.ArrayList;
 import java.util.Collection;
+import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 
@@ -166,6 +169,25 @@ public final class LockEngine extends LeaseClient {
     /** @return a lease that has not been used */
     public LeaseHandle newLease() {
         return new LeaseHandle(this);
+    }
+
+    /**
+     * Reads the held and the awaited locks of each event loop.
+     *
+     * @param countMax of each, at most; the oldest ones
+     * @return a part for each event loop, which completes it
+     */
+    public List<CompletableFuture<LocalLocks>> localLocks(int countMax) {
+        LocalLocksReader[] readers = new LocalLocksReader[conductors.length];
+        for (int i = 0; i < readers.length; i++) {
+            // At one moment, so that the ages of all loops can be compared.
+            readers[i] = new LocalLocksReader(this, countMax, conductors[i].clock().nanoTime());
+        }
+        List<CompletableFuture<LocalLocks>> parts = new ArrayList<>();
+        for (int i = 0; i < readers.length; i++) {
+            parts.add(readers[i].start(conductors[i]));
+        }
+        return parts;
     }
 
     /** @return the configuration */

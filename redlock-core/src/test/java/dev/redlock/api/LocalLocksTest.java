@@ -92,7 +92,7 @@ class LocalLocksTest {
         client.acquire("f", OPTIONS.forPermitOf(2)).lease();
         LocalLocks locks = of(client);
         assertEquals(List.of("a", "[b, c]", "d", "e", "f", "f"), heldNames(locks));
-        assertEquals(List.of("EXCLUSIVE", "SET", "READ", "WRITE", "PERMIT", "PERMIT"),
+        assertEquals(List.of("PLAIN", "SET", "READ", "WRITE", "PERMIT", "PERMIT"),
                 locks.held().stream().map(lock -> lock.kind().name()).toList());
         assertEquals(6, locks.heldCount());
         assertTrue(locks.isComplete());
@@ -176,7 +176,7 @@ class LocalLocksTest {
         assertEquals(3, locks.waitingCount());
         long previousNs = Long.MAX_VALUE;
         for (LocalLocks.Waiting lock : locks.waiting()) {
-            assertEquals(LocalLocks.Kind.EXCLUSIVE, lock.kind());
+            assertEquals(LocalLocks.Kind.PLAIN, lock.kind());
             assertTrue(lock.longestNs() > 0 && lock.longestNs() <= previousNs, lock::toString);
             previousNs = lock.longestNs();
         }

@@ -163,7 +163,7 @@ class RedlockEndpointTest {
             // Of both event loops, the oldest first.
             assertThat(client.held()).extracting(RedlockEndpoint.Held::resource).containsExactlyElementsOf(names);
             assertThat(client.held()).allSatisfy(lock -> {
-                assertThat(lock.kind()).isEqualTo(LocalLocks.Kind.EXCLUSIVE);
+                assertThat(lock.kind()).isEqualTo(LocalLocks.Kind.PLAIN);
                 assertThat(lock.fencingToken()).isPositive();
                 assertThat(lock.remainingMs()).isBetween(1L, 30_000L);
                 assertThat(lock.ageMs()).isBetween(0L, 60_000L);
