@@ -13,7 +13,7 @@ import org.springframework.util.ReflectionUtils;
  *
  * @threading any thread
  */
-final class LockedHints extends SimpleReflectiveProcessor {
+public final class LockedHints extends SimpleReflectiveProcessor {
 
     @Override
     public void registerReflectionHints(ReflectionHints hints, AnnotatedElement element) {
