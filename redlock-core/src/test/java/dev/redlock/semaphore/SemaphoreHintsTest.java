@@ -341,7 +341,7 @@ class SemaphoreHintsTest extends PermitsTest {
         int delays = 20;
         for (int waiters = 1; waiters <= 4; waiters++) {
             client = slowLinks();
-            for (String command : List.of("SET", "acquire")) {
+            for (String command : List.of("SET", "MSETEX", "acquire")) {
                 node(0).redis().failNext(command, OOM, 10_000);
                 node(1).redis().failNext(command, OOM, 10_000);
             }
