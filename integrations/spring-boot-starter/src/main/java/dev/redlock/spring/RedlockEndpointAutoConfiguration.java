@@ -2,7 +2,6 @@ package dev.redlock.spring;
 
 import dev.redlock.Redlock;
 import org.springframework.boot.actuate.autoconfigure.endpoint.condition.ConditionalOnAvailableEndpoint;
-import org.springframework.boot.actuate.endpoint.annotation.Endpoint;
 import org.springframework.boot.autoconfigure.AutoConfiguration;
 import org.springframework.boot.autoconfigure.condition.ConditionalOnClass;
 import org.springframework.boot.autoconfigure.condition.ConditionalOnMissingBean;
@@ -15,7 +14,9 @@ import org.springframework.context.annotation.Bean;
  * @threading immutable
  */
 @AutoConfiguration(after = RedlockAutoConfiguration.class)
-@ConditionalOnClass({Endpoint.class, ConditionalOnAvailableEndpoint.class})
+// Names: a class that is missing would take this condition away where annotations are read by reflection.
+@ConditionalOnClass(name = {"org.springframework.boot.actuate.endpoint.annotation.Endpoint",
+    "org.springframework.boot.actuate.autoconfigure.endpoint.condition.ConditionalOnAvailableEndpoint"})
 @ConditionalOnSingleCandidate(Redlock.class)
 @ConditionalOnAvailableEndpoint(RedlockEndpoint.class)
 class RedlockEndpointAutoConfiguration {

@@ -1089,7 +1089,8 @@ class LockedTest {
         String path = Stream.of(System.getProperty("surefire.test.class.path", System.getProperty("java.class.path"))
                 .split(File.pathSeparator))
                 .filter(entry -> !entry.matches(
-                        ".*(reactor-core|reactive-streams|spring-tx|spring-integration-core|spring-web)[^/]*\\.jar"))
+                        ".*(reactor-core|reactive-streams|spring-tx|spring-integration-core|spring-web|testcontainers"
+                                + "|docker-compose)[^/]*\\.jar"))
                 .collect(Collectors.joining(File.pathSeparator));
         Process process = new ProcessBuilder(Path.of(System.getProperty("java.home"), "bin", "java").toString(), "-cp",
                 path, Small.class.getName(), "--redlock.nodes=" + String.join(",", nodes.addresses()),
