@@ -195,7 +195,8 @@ class InstallationTest {
         Path manifest = Files.writeString(folder.resolve("micrometer.mf"),
                 "Automatic-Module-Name: dev.redlock.micrometer\n");
         Path jar = folder.resolve("redlock-micrometer.jar");
-        run("jar", "--create", "--file", jar.toString(), "--manifest", manifest.toString(), "-C", entry.toString(), ".");
+        run("jar", "--create", "--file", jar.toString(), "--manifest", manifest.toString(), "-C", entry.toString(),
+                ".");
         return jar.toString();
     }
 
