@@ -16,10 +16,18 @@ final class SimGrants {
     private long sequence;
 
     private static final class Grant {
+        private long firstHeldAt;
         private long heldAt;
         private long heldNs;
         private long lostAt;
+        /** When an extension has set the lost key again, on the new process of a lone node. */
+        private long setAgainAt;
         private long expiredAt;
+
+        /** The key was lost, another token got the grant of the node, and then a new process set the lost key again. */
+        private boolean isOvertakenBy(Grant other) {
+            return lostAt > 0 && other.firstHeldAt > lostAt && other.firstHeldAt < setAgainAt;
+        }
     }
 
     /** Returns whether a client does not count a grant of a node, because it has detected a clock jump. */
@@ -52,6 +60,10 @@ final class SimGrants {
         if (isGrant) {
             grant.heldAt = ++sequence;
             grant.heldNs = nowNs;
+            grant.firstHeldAt = grant.firstHeldAt == 0 ? sequence : grant.firstHeldAt;
+            if (isSetAgain && grant.lostAt > grant.setAgainAt) {
+                grant.setAgainAt = sequence;
+            }
         }
     }
 
@@ -100,7 +112,8 @@ final class SimGrants {
 
     /**
      * Returns whether lost keys explain two holders: each has the grants of a quorum of trusted nodes, which have not
-     * expired, and on every node that granted both, the key of one of them was lost.
+     * expired, and on every node that granted both, the key of one of them was lost. If a lone node loses a key, grants
+     * another one and then restarts empty, neither client can tell who comes first: the loss still explains both.
      */
     boolean isExplained(String one, Revocations ones, String other, Revocations others) {
         int oneCount = 0;
@@ -109,7 +122,8 @@ final class SimGrants {
         for (int i = 0; i < nodes.size(); i++) {
             Grant first = trusted(i, one, ones);
             Grant second = trusted(i, other, others);
-            if (first != null && second != null && !isLost(first) && !isLost(second)) {
+            if (first != null && second != null && !isLost(first) && !isLost(second) && !first.isOvertakenBy(second)
+                    && !second.isOvertakenBy(first)) {
                 return false;
             }
             isAnyLost |= first != null && first.lostAt > 0 || second != null && second.lostAt > 0;

@@ -42,9 +42,23 @@ class SimGrantsTest {
         assertEquals(isExplained, explained(first, second, third), why);
     }
 
+    /** The same with one node, whose new process may be empty: there {@code p} is a grant. */
+    @ParameterizedTest
+    @CsvSource({
+        "ab,    false, nothing was lost",
+        "axb,   true,  the key of another holder was lost",
+        "axpb,  false, it was set again before the grant",
+        "axbp,  true,  the loss preceded the grant and a restart followed",
+        "axbpe, true,  whatever follows",
+        "abxp,  false, the grant was wrong before the loss",
+        "axpbp, false, it was set again before the grant and after it"})
+    void aLossOnALoneNodeExplainsThemAcrossARestart(String events, boolean isExplained, String why) {
+        assertEquals(isExplained, explained(events), why);
+    }
+
     private static boolean explained(String... nodes) {
-        SimGrants grants = new SimGrants(3);
-        for (int i = 0; i < 3; i++) {
+        SimGrants grants = new SimGrants(nodes.length);
+        for (int i = 0; i < nodes.length; i++) {
             for (char event : nodes[i].toCharArray()) {
                 switch (event) {
                     case 'a', 'b' -> grants.onExecuted(i, "acquire", String.valueOf(event), 1, 0, false);
