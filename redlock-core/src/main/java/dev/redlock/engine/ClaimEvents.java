@@ -25,4 +25,7 @@ interface ClaimEvents {
 
     /** An abandoned claim has got its last reply. */
     void onLastReply(Claim claim);
+
+    /** The client closes, and the last claim has returned to its pool. */
+    void onIdle();
 }

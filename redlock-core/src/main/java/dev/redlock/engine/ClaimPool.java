@@ -12,14 +12,12 @@ final class ClaimPool {
 
     private final LoopServices services;
     private final ClaimEvents events;
-    private final Runnable onIdle;
     private final FreeList<Claim> free = new FreeList<>(LoopServices.POOLED_MIN);
     private int outCount;
 
-    ClaimPool(LoopServices services, ClaimEvents events, Runnable onIdle) {
+    ClaimPool(LoopServices services, ClaimEvents events) {
         this.services = services;
         this.events = events;
-        this.onIdle = onIdle;
     }
 
     Claim take() {
@@ -44,7 +42,7 @@ final class ClaimPool {
         free.push(claim);
         outCount--;
         if (outCount == 0 && services.isClosing) {
-            onIdle.run();
+            events.onIdle();
         }
     }
 

@@ -17,12 +17,14 @@ final class ClaimRouter implements ClaimEvents {
     private ClaimPool claims;
     private AcquireScheduler scheduler;
     private LeaseKeeper keeper;
+    private Shutdown shutdown;
 
     /** The parts need the pool, whose claims need this object: it knows them before the first claim. */
-    void connect(ClaimPool ofLoop, AcquireScheduler acquiring, LeaseKeeper held) {
+    void connect(ClaimPool ofLoop, AcquireScheduler acquiring, LeaseKeeper held, Shutdown end) {
         claims = ofLoop;
         scheduler = acquiring;
         keeper = held;
+        shutdown = end;
     }
 
     // ---- replies ----------------------------------------------------------------------------------------------------
@@ -78,6 +80,11 @@ final class ClaimRouter implements ClaimEvents {
     @Override
     public void onLastReply(Claim claim) {
         claims.recycle(claim);
+    }
+
+    @Override
+    public void onIdle() {
+        shutdown.onProgress();
     }
 
     // ---- failures ---------------------------------------------------------------------------------------------------

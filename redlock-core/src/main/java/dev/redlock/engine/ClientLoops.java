@@ -173,7 +173,7 @@ public final class ClientLoops {
         Ticker own = loop.ticker();
         NanoClock clock = own == Ticker.systemTicker() ? NanoClock.system() : own::nanoTime;
         TokenStream tokens = new TokenStream(SeedSource.system(), System::currentTimeMillis, clock.nanoTime());
-        return new Conductor(config, new LoopSetup(loop, transport, clock, tokens,
+        return Conductor.create(config, new LoopSetup(loop, transport, clock, tokens,
                 new SplittableRandom(new SecureRandom().nextLong())));
     }
 

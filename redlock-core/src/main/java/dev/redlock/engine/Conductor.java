@@ -20,8 +20,6 @@ import java.util.concurrent.CompletableFuture;
  */
 final class Conductor implements LeaseLoop {
 
-    private static final long TRIM_PERIOD_NS = 1_000_000_000;
-
     final LoopServices services;
     final ClaimPool claims;
     final AcquireScheduler scheduler;
@@ -30,28 +28,31 @@ final class Conductor implements LeaseLoop {
     final Shutdown shutdown;
     private final NextTurn nextTurn;
     final CompletableFuture<Void> settled = new CompletableFuture<>();
-    private long trimmedNs;
 
-    Conductor(ClientConfig config, LoopSetup setup) {
+    private Conductor(ClientConfig config, LoopSetup setup) {
         NodeEvents nodeEvents = new NodeEvents(settled);
-        this.services = new LoopServices(config, setup, nodeEvents, this::trimIfDue);
-        this.trimmedNs = services.clock.nanoTime();
+        PoolTrimmer trimmer = new PoolTrimmer();
+        this.services = new LoopServices(config, setup, nodeEvents, trimmer);
         this.quorumWatch = new QuorumWatch(services);
         ClaimRouter router = new ClaimRouter();
-        this.claims = new ClaimPool(services, router, this::onIdle);
+        this.claims = new ClaimPool(services, router);
         ReleaseTally tally = new ReleaseTally();
         this.keeper = new LeaseKeeper(services, claims, tally, setup.random());
         this.scheduler = new AcquireScheduler(services, claims, keeper, setup.random());
         keeper.waiters = scheduler;
-        keeper.retention = new RetainedLocks(services, scheduler, keeper, this);
         this.shutdown = new Shutdown(services, scheduler, keeper, tally, claims, settled);
         this.nextTurn = shutdown.nextTurn();
-        router.connect(claims, scheduler, keeper);
+        router.connect(claims, scheduler, keeper, shutdown);
         nodeEvents.connect(services, scheduler, keeper, quorumWatch, shutdown);
+        trimmer.connect(services, claims, scheduler, keeper);
     }
 
-    private void onIdle() {
-        shutdown.onProgress();
+    /** Wires an event loop. The locks that stay for the next caller submit requests to it, so they come last. */
+    static Conductor create(ClientConfig config, LoopSetup setup) {
+        Conductor created = new Conductor(config, setup);
+        LeaseKeeper keeper = created.keeper;
+        keeper.retention = new RetainedLocks(created.services, created.scheduler, keeper, created);
+        return created;
     }
 
     // ---- connecting -------------------------------------------------------------------------------------------------
@@ -148,21 +149,5 @@ final class Conductor implements LeaseLoop {
     @Override
     public boolean isClosed() {
         return services.isClosed;
-    }
-
-    /** Shrinks the pools after an outage. An idle client has timers too, because it watches its nodes. */
-    private void trimIfDue(long nowNs) {
-        if (nowNs - trimmedNs < TRIM_PERIOD_NS) {
-            return;
-        }
-        trimmedNs = nowNs;
-        services.config.loops().callbacks().poll(nowNs);
-        claims.trim();
-        scheduler.trim();
-        keeper.retention.trim();
-        services.fanOut.trim();
-        for (Voter voter : services.voters) {
-            voter.trim();
-        }
     }
 }

@@ -22,6 +22,16 @@
  * <p>An attempt links claim and acquisition, a lease links claim and handle; {@code Claim} alone ties and cuts both.
  * {@code ClaimRouter} passes each reply, timeout and failure of a claim to the operation of its phase.
  *
+ * <p>What has to hold between these objects, after each event of the loop, is a table of the tests ({@code
+ * StateTable}): it reads all of them at once, which no event in production may pay for.
+ *
+ * <p>A class and its only subclass are two files where each is a subject that one reads alone. {@code RequestMailbox}
+ * is how requests reach the loop, {@code LeaseView} what callers read of a lease, {@code LeaseHandle} what they call.
+ * {@code LeaseClient} is what leases ask of {@code LockEngine}, {@code Retention} what the heart asks of {@code
+ * RetainedLocks}: a dozen lines in place of a circle. In {@code node.send}, {@code LockConnection} is the path of the
+ * commands of locks, without the life of a connection. {@code TimerSpokes} are places, {@code TimerWheel} is time.
+ * {@code ScopedClient} and the settings divide the public classes by the task of their reader.
+ *
  * <h2>Acquiring</h2>
  *
  * <p>{@code AcquireScheduler} takes an acquisition, and starts its attempts within the limit of attempts in flight.

@@ -37,7 +37,7 @@ public final class TestEngine {
         tokenSeeds = new Random(seed);
         conductors = new Conductor[loops.length];
         for (int i = 0; i < loops.length; i++) {
-            conductors[i] = new Conductor(config, new LoopSetup(loops[i], transports.get(), clock,
+            conductors[i] = Conductor.create(config, new LoopSetup(loops[i], transports.get(), clock,
                     new TokenStream(tokenSeeds::nextBytes, () -> seed, clock.nanoTime()), new SplittableRandom(seed)));
         }
         engine = new LockEngine(new ClientLoops(config, conductors, List.of(), "given"));

@@ -11,6 +11,7 @@
  * that it would get is released.
  * </ul>
  *
- * <p>Nothing here knows the engine. Not exported: public types are for its other rooms.
+ * <p>Nothing here knows the engine: the futures of acquisitions and of runs read a {@code LeaseHandle}, so they are in
+ * its package. Not exported: public types are for its other rooms.
  */
 package dev.redlock.engine.callback;
