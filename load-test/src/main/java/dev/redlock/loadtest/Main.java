@@ -24,6 +24,8 @@ import dev.redlock.loadtest.measure.RetainCommand;
 import dev.redlock.loadtest.measure.SoakCommand;
 import dev.redlock.loadtest.measure.ThroughputCommand;
 import dev.redlock.loadtest.scenario.ScenariosCommand;
+import dev.redlock.loadtest.start.FirstSecondCommand;
+import dev.redlock.loadtest.tails.TailsCommand;
 import dev.redlock.trial.nodes.NodesUnavailableException;
 import java.io.PrintWriter;
 import java.util.ArrayList;
@@ -45,13 +47,14 @@ import picocli.CommandLine.Spec;
 @Command(name = "load-test", mixinStandardHelpOptions = true, versionProvider = BuildVersion.class,
         subcommands = {LatencyCommand.class, ThroughputCommand.class, CompareCommand.class,
             CompareDriverCommand.class, ContentionCommand.class, RetainCommand.class, LeasesCommand.class,
-            SoakCommand.class, CyclesCommand.class, YardstickCommand.class, LoopsCommand.class,
-            CommandCostCommand.class, VersusCommitCommand.class, CallersCommand.class,
+            SoakCommand.class, TailsCommand.class, FirstSecondCommand.class, CyclesCommand.class,
+            YardstickCommand.class, LoopsCommand.class, CommandCostCommand.class, VersusCommitCommand.class,
+            CallersCommand.class,
             ChaosCommand.class, ChaosWorkerCommand.class, ScenariosCommand.class, NodesCommand.class,
             HistoryCommand.class, PlotsCommand.class},
         synopsisSubcommandLabel = "[latency|throughput|compare|contention|retain|leases|"
-                + "soak|cycles|yardstick|loops|command-cost|versus-commit|callers|chaos|scenarios|nodes|history|"
-                + "plots]",
+                + "soak|tails|first-second|cycles|yardstick|loops|command-cost|versus-commit|callers|chaos|scenarios|"
+                + "nodes|history|plots]",
         description = "Measures distributed locks over real Redis or Valkey nodes, and injects faults into them.",
         footerHeading = "%nWithout a command, latency is run. Every command has its own --help with examples.%n",
         exitCodeListHeading = "%nExit codes:%n", exitCodeList = {

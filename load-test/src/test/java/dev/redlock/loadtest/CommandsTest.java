@@ -66,6 +66,36 @@ class CommandsTest {
     }
 
     @Test
+    void tailsMeasuresAtSharesOfTheHighestRateBesideBareSockets() throws IOException {
+        JsonNode root = run("tails", "--nodes", "1", "--shares", "5,10", "--highest", "2000", "--slow", "0ms",
+                "--duration", "300ms", "--warmup", "50ms", "--jvm-warmup", "100ms", "--repetitions", "2");
+        List<String> measured = new ArrayList<>();
+        root.get("series")
+                .forEach(series -> measured.add(series.at("/spec/driver").asText() + " "
+                        + series.at("/spec/ratePerSecond").asInt() + " " + series.at("/spec/repetition").asInt()));
+        assertEquals(List.of("redlock 100 1", "redlock 200 1", "bare-sockets 100 1", "bare-sockets 200 1",
+                "redlock 100 2", "redlock 200 2", "bare-sockets 100 2", "bare-sockets 200 2"), measured);
+        for (String name : List.of("redlock-n1-rate100", "redlock-n1-rate200", "bare-sockets-n1-rate200")) {
+            for (String operation : List.of("acquire", "release", "cycle")) {
+                String joined = Files.readString(output.resolve(name + "-all-" + operation + ".hgrm"));
+                int cycles = name.endsWith("100") ? 60 : 120;
+                assertTrue(joined.matches("(?s).*Total count *= *" + cycles + "\\].*"), joined);
+            }
+        }
+        assertTrue(out.toString().matches("(?s).*redlock +100  60 slow cycles in \\d+ steps: .*"), out::toString);
+        assertTrue(out.toString().matches("(?s).*bare-sockets +200 cycle +120 .*"), out::toString);
+    }
+
+    @Test
+    void tailsFindsTheHighestRate() throws IOException {
+        run("tails", "--nodes", "1", "--no-bare", "--shares", "1", "--duration", "200ms", "--warmup", "50ms",
+                "--jvm-warmup", "100ms", "--repetitions", "1");
+        assertTrue(out.toString().matches("(?s).*the highest rate was \\d+ cycles/s: redlock with 64 in flight.*"),
+                out::toString);
+        assertFalse(out.toString().contains("bare-sockets"), out::toString);
+    }
+
+    @Test
     void missedRateFailsALatencyRunAndMarksItsFiles() throws IOException {
         JsonNode root = run(1, "latency", "--repetitions", "1", "--nodes", "1", "--in-flight", "1", "--rate",
                 "1000000", "--duration",

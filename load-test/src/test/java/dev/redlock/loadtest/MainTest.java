@@ -270,6 +270,10 @@ class MainTest {
         "--fresh|--fresh is for servers named with --addresses", "--output pom.xml|is not an empty folder",
         "throughput --rate 5 --rate-from 5|--rate and --rate-from exclude each other",
         "throughput --rate-from 0|--rate-from is 0.0: expected 1 to 1000000",
+        "tails --rate 5|--rate is not for tails: use --shares",
+        "tails --shares 0|--shares is [0.0]: expected more than 0",
+        "tails --shares 9,9|--shares names one twice", "tails --highest 0|--highest is 0.0: expected 1 to 1000000",
+        "tails --nodes 1,3|give one value of --nodes", "tails --clients 2|give one value of --nodes, and no --clients",
         "contention --rate 5|contention is measured in a closed loop",
         "retain --local-shares 100|--local-shares is [100]: expected 1 to 99", "retain --rate 5|in a closed loop",
         "retain --local-shares 9,9|--local-shares names one twice", "retain --clients 3|leave --clients and --rate out",
@@ -347,6 +351,7 @@ class MainTest {
         assertTrue(out.toString().contains("latency") && out.toString().contains("130"), out::toString);
         for (String command : List.of("latency", "throughput", "contention", "retain", "leases", "soak", "cycles",
                 "yardstick", "loops", "command-cost", "versus-commit", "callers", "chaos",
+                "tails", "first-second",
                 "nodes")) {
             out.getBuffer().setLength(0);
             assertEquals(0, run(command, "--help"));

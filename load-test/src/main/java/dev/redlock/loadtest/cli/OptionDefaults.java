@@ -27,6 +27,8 @@ public final class OptionDefaults implements CommandLine.IDefaultValueProvider {
                     "--duration", "3s", "--warmup", "300ms", "--wait", "10s", "--clients", "2", "--repetitions", "3"),
             "leases", Map.of("--nodes", "3", "--rate", "100", "--in-flight", "8", "--duration", "1m", "--warmup",
                     "1s"),
+            "tails", Map.of("--nodes", "3", "--in-flight", "64", "--duration", "1m", "--warmup", "1s", "--repetitions",
+                    "10"),
             "soak", Map.of("--nodes", "3", "--in-flight", "64", "--duration", "1h", "--warmup", "5s"));
 
     /** Null for the default in the annotation of the option. */

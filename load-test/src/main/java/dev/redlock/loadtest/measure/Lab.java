@@ -130,7 +130,7 @@ public final class Lab implements AutoCloseable {
         return NodeUris.at(node.address(), proxy.address());
     }
 
-    Clients open(LockDriver driver, int nodeCount) throws IOException, InterruptedException {
+    public Clients open(LockDriver driver, int nodeCount) throws IOException, InterruptedException {
         return open(driver, nodeCount, clientOptions.clients);
     }
 
@@ -168,8 +168,13 @@ public final class Lab implements AutoCloseable {
     }
 
     /** Runs unrecorded load on every driver, so that the compiler is done before the measurement. */
-    void warmUp() throws IOException, InterruptedException {
+    public void warmUp() throws IOException, InterruptedException {
         warmUp(1, driver -> loadOptions.warmUpPlans(clientOptions.isFenced()));
+    }
+
+    /** The same for a driver that is not among the options. */
+    public void warmUp(LockDriver driver) throws IOException, InterruptedException {
+        warmUp(driver, 1, loadOptions.warmUpPlans(false));
     }
 
     /** The same with clients that contend. Otherwise the code of waiting would be interpreted while it is measured. */
@@ -181,14 +186,18 @@ public final class Lab implements AutoCloseable {
     /** The same with so many clients, and the load of these plans. */
     void warmUp(int clientCount, Function<LockDriver, List<LoadPlan>> plans)
             throws IOException, InterruptedException {
-        if (loadOptions.jvmWarmup.isZero()) {
-            return;
-        }
-        int nodeCount = nodeOptions.countMax();
         for (LockDriver driver : clientOptions.drivers()) {
+            warmUp(driver, clientCount, plans.apply(driver));
+        }
+    }
+
+    private void warmUp(LockDriver driver, int clientCount, List<LoadPlan> plans)
+            throws IOException, InterruptedException {
+        if (!loadOptions.jvmWarmup.isZero()) {
+            int nodeCount = nodeOptions.countMax();
             progress.onPhase("warming up " + driver.name() + " on " + Counted.of(nodeCount, "node"));
             try (Clients clients = open(driver, nodeCount, clientCount)) {
-                for (LoadPlan plan : plans.apply(driver)) {
+                for (LoadPlan plan : plans) {
                     run(plan, clients, IntervalLog.NONE, SeriesWatch.NONE);
                 }
             }
@@ -205,7 +214,7 @@ public final class Lab implements AutoCloseable {
     }
 
     /** The processes of the servers; empty if they were not started here. */
-    List<Long> serverPids() {
+    public List<Long> serverPids() {
         List<Long> pids = new ArrayList<>();
         nodes.nodes().forEach(node -> node.pid().ifPresent(pids::add));
         return pids;
@@ -236,13 +245,19 @@ public final class Lab implements AutoCloseable {
         series.add(one);
     }
 
+    /** Runs load that belongs to no series, and is not recorded. */
+    public LoadResult probe(String title, LoadPlan plan, Clients clients) throws InterruptedException {
+        progress.onPhase(title);
+        return run(plan, clients, IntervalLog.NONE, SeriesWatch.NONE);
+    }
+
     LoadResult measure(SeriesSpec spec, LockDriver driver, Clients clients) throws InterruptedException {
         LoadPlan plan = loadOptions.plan(spec, driver, clientOptions.isFenced());
         return measure(spec, plan, clients, LoadResult::failures, SeriesWatch.NONE);
     }
 
     /** Measures one series; {@code judge} returns the reasons why it does not count. */
-    LoadResult measure(SeriesSpec spec, LoadPlan plan, Clients clients, Function<LoadResult, List<String>> judge,
+    public LoadResult measure(SeriesSpec spec, LoadPlan plan, Clients clients, Function<LoadResult, List<String>> judge,
             SeriesWatch watch) throws InterruptedException {
         progress.onPhase(spec.title());
         Map<String, Long> before = clients.counters();
@@ -258,7 +273,7 @@ public final class Lab implements AutoCloseable {
     }
 
     /** Two clients contend for the same resources, so that the servers decide and not a queue inside one client. */
-    void contest(LockDriver driver, int nodeCount) throws IOException, InterruptedException {
+    public void contest(LockDriver driver, int nodeCount) throws IOException, InterruptedException {
         String title = driver.name() + ", N = " + nodeCount + ", exclusion check";
         progress.onPhase(title);
         try (Clients clients = open(driver, nodeCount, RIVAL_CLIENTS)) {
@@ -296,7 +311,7 @@ public final class Lab implements AutoCloseable {
     private LoadResult run(LoadPlan plan, Clients clients, IntervalLog log, SeriesWatch watch)
             throws InterruptedException {
         LoadPlan own = plan.keyPrefix(freshKeyPrefix()).costMeasured(proxies.isEmpty());
-        LoadTestRig next = begin(new LoadTestRig(own, clients.sessions()));
+        LoadTestRig next = begin(new LoadTestRig(own, clients.sessions()).collect(watch.slowCycles()));
         LoadResult result = next.run((elapsedNs, isMeasuring) -> {
             progress.onElapsed(doneMs + TimeUnit.NANOSECONDS.toMillis(elapsedNs));
             watch.onProgress(offsetMs(), isMeasuring);
@@ -342,7 +357,7 @@ public final class Lab implements AutoCloseable {
     }
 
     /** Adds a finding that makes figures doubtful. */
-    void warn(String warning) {
+    public void warn(String warning) {
         warnings.add(warning);
     }
 

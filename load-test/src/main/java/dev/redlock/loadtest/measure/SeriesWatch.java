@@ -3,6 +3,7 @@ package dev.redlock.loadtest.measure;
 import dev.redlock.loadtest.result.Interval;
 import dev.redlock.loadtest.result.Sample;
 import dev.redlock.loadtest.result.SeriesResult;
+import dev.redlock.loadtest.rig.SlowCycles;
 import dev.redlock.loadtest.rig.Usage;
 import java.util.List;
 
@@ -11,13 +12,18 @@ import java.util.List;
  *
  * @threading caller-confined to the thread that runs the rig
  */
-interface SeriesWatch {
+public interface SeriesWatch {
     SeriesWatch NONE = new SeriesWatch() {
     };
 
     /** Time has passed since the start of the run; called several times a second. */
     default void onProgress(long offsetMs, boolean isMeasuring) {
         // Nothing to observe.
+    }
+
+    /** Collects the slow cycles of the series; null for none. */
+    default SlowCycles slowCycles() {
+        return null;
     }
 
     default void onInterval(String operation, Interval interval) {

@@ -115,6 +115,11 @@ public final class RunFolder {
         return folder.resolve(name);
     }
 
+    /** Writes a percentile distribution in microseconds during the run; the name is without FAIL. */
+    public void writeDistribution(String name, Histogram histogram) throws IOException {
+        HistogramFiles.writeDistribution(file(name), histogram);
+    }
+
     /** Removes the files of a run that did not finish, and the folder if it is then empty. */
     public void abandon() throws IOException {
         try (Stream<Path> files = Files.list(folder)) {

@@ -23,6 +23,8 @@ final class LoadCycle implements LockListener {
     private final LoadTestRig rig;
     private final long holder;
     private final boolean isAudited;
+    /** Null if nobody asks for slow cycles. */
+    private final SlowCycles slowCycles;
     private final boolean isContended;
     private final List<Target> own = new ArrayList<>();
     private final Target hot;
@@ -44,6 +46,8 @@ final class LoadCycle implements LockListener {
     private int localCount;
     private boolean isHolding;
     private long intendedNs;
+    /** Known if somebody asks for slow cycles. */
+    private long begunNs;
     private long releaseNs;
     private long heldCount;
     private long endedCount;
@@ -66,6 +70,7 @@ final class LoadCycle implements LockListener {
         this.rig = rig;
         this.holder = holder;
         this.isAudited = rig.plan().isAudited;
+        this.slowCycles = rig.slowCycles();
         this.isContended = rig.plan().isContended();
         this.random = new SplittableRandom(rig.plan().seed + holder);
         own.forEach(resource -> this.own.add(target(session, resource)));
@@ -90,6 +95,9 @@ final class LoadCycle implements LockListener {
     /** Starts a cycle; latency counts from the intended time. */
     void begin(long atNs) {
         intendedNs = atNs;
+        if (slowCycles != null) {
+            begunNs = rig.nowNs();
+        }
         if (!isOneTarget) {
             use(next());
         }
@@ -207,6 +215,9 @@ final class LoadCycle implements LockListener {
             releaseLatencies.record(outside, nowNs - releaseNs);
         }
         cycleLatencies.record(outside, nowNs - intendedNs);
+        if (slowCycles != null && outside == 0 && nowNs - intendedNs > slowCycles.limitNs()) {
+            slowCycles.add(intendedNs, begunNs, nowNs);
+        }
         isHolding = false;
         if (isMixed) {
             localCount = !isForeign && verdict == rig.plan().foreignAfterOutcome ? localCount + 1 : 0;

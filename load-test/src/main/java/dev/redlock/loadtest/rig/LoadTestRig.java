@@ -61,6 +61,7 @@ public final class LoadTestRig {
     private final CountDownLatch cancelled = new CountDownLatch(1);
     private final CountDownLatch ended;
     private IntervalLog log = IntervalLog.NONE;
+    private SlowCycles slowCycles;
     private OpenLoop openLoop;
     private volatile long runStartNs;
     private long startNs;
@@ -116,6 +117,12 @@ public final class LoadTestRig {
         if (plan.isMixed()) {
             recorders.addAll(List.of(localRecorder, foreignRecorder));
         }
+    }
+
+    /** Collects the slow cycles of the run, which has not started; null for none. */
+    public LoadTestRig collect(SlowCycles slow) {
+        slowCycles = slow;
+        return this;
     }
 
     /** Runs the plan to its end. Throws InterruptedException after {@link #cancel()} too; the load has stopped. */
@@ -388,5 +395,9 @@ public final class LoadTestRig {
 
     LoadPlan plan() {
         return plan;
+    }
+
+    SlowCycles slowCycles() {
+        return slowCycles;
     }
 }

@@ -1,0 +1,98 @@
+package dev.redlock.loadtest.tails;
+
+import dev.redlock.loadtest.measure.SeriesWatch;
+import dev.redlock.loadtest.rig.SlowCycles;
+import java.io.IOException;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.locks.LockSupport;
+
+/**
+ * Samples, about twice in each millisecond of one measurement, how long the threads that a cycle needs have run and
+ * have waited for a core: the event loops of the client, and the main threads of the servers. On a machine that does
+ * not count these times it samples nothing.
+ *
+ * @threading one thread samples; another opens, closes and asks after the close
+ */
+final class StallWatch implements SeriesWatch, AutoCloseable {
+    private static final long PERIOD_NS = 500_000;
+
+    private final SlowCycles slow;
+    private final List<TaskClock> clocks = new ArrayList<>();
+    private final CoreSamples samples;
+    private final Thread thread = new Thread(this::run, "load-stalls");
+    private volatile boolean isStopping;
+
+    /**
+     * Starts to sample.
+     *
+     * @param loopThreads the prefix of the names of the client's event loops, which run
+     * @param serverPids  the servers; empty if they run elsewhere
+     * @param slow        gets the slow cycles
+     */
+    StallWatch(String loopThreads, List<Long> serverPids, SlowCycles slow) throws IOException {
+        this.slow = slow;
+        int loopCount = 0;
+        if (TaskClock.isAvailable()) {
+            clocks.addAll(TaskClock.ofThreads(loopThreads));
+            loopCount = clocks.size();
+            for (long pid : serverPids) {
+                clocks.add(TaskClock.ofProcess(pid));
+            }
+        }
+        this.samples = new CoreSamples(loopCount, clocks.size() - loopCount);
+        thread.setDaemon(true);
+        thread.start();
+    }
+
+    @Override
+    public SlowCycles slowCycles() {
+        return slow;
+    }
+
+    private void run() {
+        long[] waited = new long[clocks.size()];
+        long[] ran = new long[clocks.size()];
+        long fromNs = System.nanoTime();
+        read(waited, ran);
+        while (!isStopping && !clocks.isEmpty()) {
+            LockSupport.parkNanos(PERIOD_NS);
+            long toNs = System.nanoTime();
+            read(waited, ran);
+            samples.add(fromNs, toNs, waited, ran);
+            fromNs = toNs;
+        }
+    }
+
+    /** The times since the last reading. */
+    private void read(long[] waited, long[] ran) {
+        for (int i = 0; i < waited.length; i++) {
+            TaskClock clock = clocks.get(i);
+            long waitedBefore = clock.waitedNs();
+            long ranBefore = clock.ranNs();
+            clock.read();
+            waited[i] = clock.waitedNs() - waitedBefore;
+            ran[i] = clock.ranNs() - ranBefore;
+        }
+    }
+
+    /** Stops to sample. */
+    @Override
+    public void close() throws IOException {
+        isStopping = true;
+        LockSupport.unpark(thread);
+        try {
+            thread.join();
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+        }
+        for (TaskClock clock : clocks) {
+            clock.close();
+        }
+    }
+
+    /** What the threads did. Valid after the close. */
+    CoreSamples coreSamples() {
+        return samples;
+    }
+}

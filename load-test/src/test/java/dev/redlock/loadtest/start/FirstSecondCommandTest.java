@@ -1,0 +1,49 @@
+package dev.redlock.loadtest.start;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+import static org.junit.jupiter.api.Assumptions.assumeTrue;
+
+import dev.redlock.cli.Program;
+import dev.redlock.trial.nodes.RedisNodesContext;
+import dev.redlock.trial.nodes.RequiredNodes;
+import java.io.PrintWriter;
+import java.io.StringWriter;
+import org.junit.jupiter.api.Test;
+import picocli.CommandLine;
+
+class FirstSecondCommandTest {
+    private final StringWriter out = new StringWriter();
+    private final StringWriter err = new StringWriter();
+
+    private int run(String... args) {
+        CommandLine line = Program.commandLine(new FirstSecondCommand());
+        line.setOut(new PrintWriter(out, true));
+        line.setErr(new PrintWriter(err, true));
+        return line.execute(args);
+    }
+
+    @Test
+    void aColdProcessTellsItsFirstSecond() {
+        RequiredNodes.start(new RedisNodesContext().count(1)).close();
+        assertEquals(0, run("--forms", "COLD", "--nodes", "1", "--rate", "50", "--threads", "2", "--rounds", "2"),
+                () -> out + "" + err);
+        String cell = " [\\d.]+ \\([\\d.]+ - [\\d.]+\\) \\|";
+        assertTrue(out.toString().matches("(?s).*\\| COLD \\|(" + cell + "){7}\\s*"), out::toString);
+        assertTrue(out.toString().contains("1 nodes, 50 requests in the first second on 2 threads, 2 processes"),
+                out::toString);
+    }
+
+    @Test
+    void theCacheNeedsAJdkThatHasIt() {
+        assumeTrue(Runtime.version().feature() < 25);
+        assertEquals(2, run("--forms", "AOT"));
+        assertTrue(err.toString().contains("--forms leaves none: AOT needs JDK 25, this is "), err::toString);
+    }
+
+    @Test
+    void wrongOptionsReportTheRule() {
+        assertEquals(2, run("--rate", "0"));
+        assertTrue(err.toString().contains("--rate is 0: expected 1 to 100000"), err::toString);
+    }
+}
