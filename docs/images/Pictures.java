@@ -5,13 +5,19 @@ import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Locale;
+import java.util.TreeMap;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+import java.util.stream.Stream;
 
 /**
- * Draws the pictures of README from the figures of the comparison, for light and for dark pages.
+ * Draws the pictures of the pages from their figures, for light and for dark pages.
  *
  * <pre>
- * java docs/images/Pictures.java docs/guides/figures/compare.csv docs/images [figures of the servers]
+ * java docs/images/Pictures.java docs/guides/figures/compare.csv docs/images [figures of the servers [tails]]
  * </pre>
+ *
+ * The tails are a folder with the {@code .hgrm} files of {@code load-test tails}.
  */
 public final class Pictures {
     private static final int WIDTH = 440;
@@ -69,6 +75,9 @@ public final class Pictures {
                 servers.theme = theme;
                 Files.writeString(Path.of(args[1], "servers-" + theme.name() + ".svg"), servers.servers());
             }
+            if (args.length > 3) {
+                Files.writeString(Path.of(args[1], "tails-" + theme.name() + ".svg"), pictures.tails(args[3]));
+            }
         }
     }
 
@@ -82,10 +91,14 @@ public final class Pictures {
     }
 
     private void start(String title) {
+        start(title, WIDTH);
+    }
+
+    private void start(String title, int width) {
         svg = new StringBuilder(String.format(Locale.ROOT,
                 "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 %d %d\" width=\"%d\" height=\"%d\" "
                         + "role=\"img\">%n<title>%s</title>%n",
-                WIDTH, HEIGHT, WIDTH, HEIGHT, title));
+                width, HEIGHT, width, HEIGHT, title));
         text(8, 20, "start", theme.text(), 600, 14, title);
     }
 
@@ -185,5 +198,83 @@ public final class Pictures {
 
     private static String number(double perSecond) {
         return String.format(Locale.ROOT, "%,.0f", perSecond).replace(',', ' ');
+    }
+
+    // ---- percentiles, a panel for each rate -------------------------------------------------------------------------
+
+    private static final Pattern TAIL = Pattern.compile("(redlock|bare-sockets)-n(\\d+)-rate(\\d+)-all-acquire\\.hgrm");
+    private static final int PANEL = 250;
+    private static final int PANEL_LEFT = 46;
+    private static final int PANEL_WIDTH = 190;
+    private static final String[] NINES = {"0", "90 %", "99 %", "99.9 %", "99.99 %", "99.999 %"};
+
+    /** Time against the share of acquires that were at least as fast; both axes are logarithmic. */
+    private String tails(String folder) throws IOException {
+        TreeMap<Integer, TreeMap<String, List<double[]>>> byRate = new TreeMap<>();
+        int nodes = 0;
+        try (Stream<Path> files = Files.list(Path.of(folder))) {
+            for (Path file : files.toList()) {
+                Matcher name = TAIL.matcher(file.getFileName().toString());
+                if (name.matches()) {
+                    nodes = Integer.parseInt(name.group(2));
+                    byRate.computeIfAbsent(Integer.parseInt(name.group(3)), rate -> new TreeMap<>())
+                            .put(name.group(1), curve(file));
+                }
+            }
+        }
+        start("Time to acquire, from the intended start, " + nodes + " nodes", byRate.size() * PANEL);
+        int panel = 0;
+        for (Integer rate : byRate.keySet()) {
+            draw(panel++ * PANEL, rate, byRate.get(rate));
+        }
+        return end();
+    }
+
+    /** How many acquires there are for each slower one, and the time in us. */
+    private static List<double[]> curve(Path file) throws IOException {
+        List<double[]> points = new ArrayList<>();
+        for (String line : Files.readAllLines(file)) {
+            String[] words = line.strip().split("\\s+");
+            if (words.length == 4 && words[0].matches("[0-9.]+") && !words[3].equals("Infinity")) {
+                points.add(new double[]{Double.parseDouble(words[3]), Double.parseDouble(words[0])});
+            }
+        }
+        return points;
+    }
+
+    private void draw(int left, int rate, TreeMap<String, List<double[]>> curves) {
+        text(left + PANEL_LEFT, 42, "start", theme.text(), 400, 12, number(rate) + " locks/s");
+        for (int us : new int[]{100, 1_000, 10_000, 100_000}) {
+            svg.append(String.format(Locale.ROOT, "<path d=\"M%d %.1fh%d\" stroke=\"%s\"/>%n", left + PANEL_LEFT,
+                    tailY(us), PANEL_WIDTH, theme.grid()));
+            text(left + PANEL_LEFT - 6, tailY(us) + 4, "end", theme.text(), 400, 11, time(us));
+        }
+        for (int nine = 0; nine < NINES.length; nine += nine == 0 ? 2 : 1) {
+            text(left + tailX(Math.pow(10, nine)), 250, "middle", theme.text(), 400, 9, NINES[nine]);
+        }
+        curves.forEach((client, points) -> {
+            boolean isOwn = client.equals("redlock");
+            StringBuilder path = new StringBuilder();
+            for (double[] point : points) {
+                if (point[1] > 0) {
+                    path.append(path.isEmpty() ? 'M' : 'L').append(String.format(Locale.ROOT, "%.1f %.1f",
+                            left + tailX(Math.min(point[0], 1e5)), tailY(point[1])));
+                }
+            }
+            svg.append(String.format(Locale.ROOT, "<path d=\"%s\" fill=\"none\" stroke=\"%s\" "
+                    + "stroke-width=\"%s\"/>%n", path, isOwn ? theme.own() : theme.other(), isOwn ? "2.5" : "1.5"));
+            text(left + PANEL_LEFT + 4, isOwn ? 62 : 78, "start", isOwn ? theme.own() : theme.other(),
+                    isOwn ? 700 : 400, 11, isOwn ? "redlock" : "bare sockets");
+        });
+    }
+
+    /** A share of 1 - 1/n is log10(n) decades from the left. */
+    private static double tailX(double oneOf) {
+        return PANEL_LEFT + Math.log10(oneOf) / 5 * PANEL_WIDTH;
+    }
+
+    /** From 30 us to 200 ms. */
+    private static double tailY(double us) {
+        return 234 - Math.log(Math.max(us, 30) / 30) / Math.log(200_000.0 / 30) * 180;
     }
 }
