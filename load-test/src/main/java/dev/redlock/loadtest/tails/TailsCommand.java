@@ -21,6 +21,7 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
+import java.util.stream.IntStream;
 import java.util.stream.Stream;
 import picocli.CommandLine;
 import picocli.CommandLine.Command;
@@ -58,8 +59,10 @@ public final class TailsCommand extends LabCommand {
             description = "A cycle that takes longer is slow, and is explained; 0ms: each one (default: ${DEFAULT-VALUE}).")
     private Duration slowLimit;
 
-    @Option(names = "--no-bare", description = "Leave the bare sockets out.")
-    private boolean isWithoutBare;
+    @Option(names = "--bare-every", paramLabel = "N", defaultValue = "1",
+            description = "The bare sockets take a turn in each Nth repetition, beginning with the first; 0: never "
+                    + "(default: ${DEFAULT-VALUE}).")
+    private int bareEvery;
 
     private final TailTable tails = new TailTable();
 
@@ -72,6 +75,7 @@ public final class TailsCommand extends LabCommand {
         Options.requireDistinct(line, "--shares", shares);
         Options.require(line, highest == null || highest >= 1 && highest <= 1_000_000,
                 "--highest is " + highest + ": expected 1 to 1000000 cycles per second");
+        Options.requireRange(line, "--bare-every", bareEvery, 0, 100);
         Options.require(line, nodeOptions.counts().size() == 1 && clientOptions.clients == 1,
                 "tails measures one client at a time on one number of nodes: give one value of --nodes, and no "
                         + "--clients");
@@ -82,18 +86,21 @@ public final class TailsCommand extends LabCommand {
         return true;
     }
 
-    private List<LockDriver> contenders() {
-        return isWithoutBare
-                ? clientOptions.drivers()
-                : Stream.concat(clientOptions.drivers().stream(), Stream.of(new BareDriver())).toList();
+    /** Those who take a turn in a repetition, from 1. */
+    private List<LockDriver> contenders(int repetition) {
+        boolean isBare = bareEvery > 0 && (repetition - 1) % bareEvery == 0;
+        return isBare
+                ? Stream.concat(clientOptions.drivers().stream(), Stream.of(new BareDriver())).toList()
+                : clientOptions.drivers();
     }
 
     @Override
     protected long totalMs() {
         long turnMs = loadOptions.warmup.plus(loadOptions.duration).toMillis();
-        long turns = (long) loadOptions.repetitions * contenders().size() * shares.size();
+        long turns = (long) shares.size()
+                * IntStream.rangeClosed(1, loadOptions.repetitions).map(i -> contenders(i).size()).sum();
         long probesMs = highest == null ? PROBES * PROBE.toMillis() : 0;
-        return loadOptions.jvmWarmup.toMillis() * contenders().size() + probesMs + turns * turnMs
+        return loadOptions.jvmWarmup.toMillis() * contenders(1).size() + probesMs + turns * turnMs
                 + Lab.contestMs() * clientOptions.drivers().size();
     }
 
@@ -101,13 +108,13 @@ public final class TailsCommand extends LabCommand {
     protected void measure() throws IOException, InterruptedException {
         int nodeCount = nodeOptions.counts().get(0);
         lab.warmUp();
-        if (!isWithoutBare) {
+        if (bareEvery > 0) {
             lab.warmUp(new BareDriver());
         }
         double top = highest == null ? highest(nodeCount) : highest;
         try (JvmPauses pauses = new JvmPauses()) {
             for (int repetition = 1; repetition <= loadOptions.repetitions; repetition++) {
-                for (LockDriver driver : contenders()) {
+                for (LockDriver driver : contenders(repetition)) {
                     for (double share : shares) {
                         double rate = Math.max(1, Math.rint(top * share / PERCENT));
                         measure(driver, loadOptions.openStep(driver.name(), nodeCount, rate, repetition), pauses);
