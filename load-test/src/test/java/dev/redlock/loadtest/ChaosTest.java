@@ -77,7 +77,9 @@ class ChaosTest {
         Path edn = history.resolveSibling("chaos.history-edn");
         for (String name : List.of("chaos-0-mutex.edn", "chaos-1-mutex.edn", "chaos-0-register.edn")) {
             List<String> maps = Files.readAllLines(edn.resolve(name));
-            assertTrue(maps.size() > 20 && maps.stream().allMatch(map -> EDN_MAP.matcher(map).matches()), name);
+            assertTrue(maps.stream().allMatch(map -> EDN_MAP.matcher(map).matches()), () -> name + maps);
+            long begun = maps.stream().filter(map -> map.contains(":type :invoke")).count();
+            assertTrue(begun > 0 && maps.size() == 2 * begun, () -> name + ", each call has one end: " + maps);
         }
         assertFalse(Files.exists(edn.resolve("chaos-1-register.edn")), "resource 1 has no fencing tokens");
     }
