@@ -40,6 +40,7 @@ final class NettyConnection implements AdminConnection {
     /** Carries these connections of the whole JVM; its name marks it as a thread of the rig. */
     private static final EventLoopGroup EVENT_LOOP = new MultiThreadIoEventLoopGroup(1,
             new DefaultThreadFactory("load-admin", true), NioIoHandler.newFactory());
+    private static final int FILES_TIMEOUT_MS = 30_000;
 
     private final NodeAddress address;
     private final int timeoutMs;
@@ -62,8 +63,10 @@ final class NettyConnection implements AdminConnection {
         return opened;
     }
 
+    /** The timeout is that of a network; a key is decrypted here, which takes a busy machine seconds. */
     private static TlsChannel tlsOf(NodeAddress address, ClientTls files, EventLoop loop, int timeoutMs)
             throws IOException {
+        int limitMs = Math.max(timeoutMs, FILES_TIMEOUT_MS);
         TlsContexts contexts = new TlsContexts(files.spec());
         CompletableFuture<TlsChannel> tls = new CompletableFuture<>();
         contexts.forConnection(System.nanoTime(), loop, (context, problem) -> {
@@ -74,9 +77,9 @@ final class NettyConnection implements AdminConnection {
             }
         });
         try {
-            return await(tls.orTimeout(timeoutMs, TimeUnit.MILLISECONDS));
+            return await(tls.orTimeout(limitMs, TimeUnit.MILLISECONDS));
         } catch (SocketTimeoutException e) {
-            throw new SocketTimeoutException("the files for TLS were not read within " + timeoutMs + " ms");
+            throw new SocketTimeoutException("the files for TLS were not read within " + limitMs + " ms");
         }
     }
 

@@ -98,7 +98,11 @@ class WaitBudgetTest {
 
     @Test
     void adviceAfterATimeoutIsThatOfTheLastReason() throws Exception {
+        // The first refusal of a plain command has no ttl, and a busy machine has no time for a second one.
         AcquireOutcome outcome = redlock.acquire("orders", OPTIONS);
+        for (int i = 0; i < 1_000 && outcome.shortestRemainingTtlMs() < 0; i++) {
+            outcome = redlock.acquire("orders", OPTIONS);
+        }
         assertEquals("the wait budget ended: " + AcquireOutcome.Kind.CONTENDED.advice(), outcome.advice());
         assertEquals(AcquireOutcome.Kind.CONTENDED.advice(), redlock.tryAcquire("orders", OPTIONS).advice());
     }

@@ -35,6 +35,7 @@ final class ClosedLoop {
     static final int LANES_MAX = 8192;
     /** The longest cycle, and the longest wait for the last ones. */
     static final long LIMIT_NS = TimeUnit.SECONDS.toNanos(10);
+    private static final long AWAIT_CYCLE_MS = 10;
 
     private static final int VIRTUAL_JDK = 21;
     private static final double US_PER_TICK = 10_000;
@@ -93,6 +94,7 @@ final class ClosedLoop {
             begin.countDown();
         }
         TimeUnit.MICROSECONDS.sleep((long) (seconds * 1e6));
+        awaitCycle();
         isRunning = false;
         boolean hasEnded = ended.await(LIMIT_NS, TimeUnit.NANOSECONDS);
         Usage usage = costs.end();
@@ -110,6 +112,14 @@ final class ClosedLoop {
                 (after[0] - before[0]) * US_PER_TICK / count, (after[1] - before[1]) * US_PER_TICK / count,
                 usage.loopCpuNs() / 1e3 / count, usage.serverCpuNs() / 1e3 / count, usage.heapBytes() / count,
                 usage.otherCores(), (after[2] - before[2]) / count);
+    }
+
+    /** A busy machine may give the lanes no core until the end: then the turn lasts until one has ended a cycle. */
+    private void awaitCycle() throws InterruptedException {
+        long startNs = System.nanoTime();
+        while (cycles.getTotalCount() == 0 && failure == null && System.nanoTime() - startNs < LIMIT_NS) {
+            TimeUnit.MILLISECONDS.sleep(AWAIT_CYCLE_MS);
+        }
     }
 
     // ---- lanes ------------------------------------------------------------------------------------------------------
