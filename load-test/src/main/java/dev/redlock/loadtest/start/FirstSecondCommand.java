@@ -187,14 +187,17 @@ public final class FirstSecondCommand implements Callable<Integer> {
         } finally {
             process.destroyForcibly();
         }
-        // The JVM prints warnings of its own before.
-        String[] lines = Files.readString(printed, StandardCharsets.UTF_8).strip().split("\n");
-        String[] words = lines[lines.length - 1].split(" ");
+        String text = Files.readString(printed, StandardCharsets.UTF_8);
+        String[] words = text.lines()
+                .filter(line -> line.startsWith(FirstSecond.FIGURES))
+                .findFirst()
+                .map(line -> line.substring(FirstSecond.FIGURES.length()).split(" "))
+                .orElse(new String[0]);
         if (!isEnded || process.exitValue() != 0 || words.length != NAMES.length) {
             throw new IllegalStateException(name + ": the process " + (isEnded
                     ? "has ended with " + process.exitValue()
                     : "did not end within " + LIMIT_SECONDS + " s") + ": "
-                    + Files.readString(messages, StandardCharsets.UTF_8).strip());
+                    + (Files.readString(messages, StandardCharsets.UTF_8) + text).strip());
         }
         return Arrays.stream(words).mapToDouble(Double::parseDouble).toArray();
     }
