@@ -8,6 +8,7 @@ import dev.redlock.api.RetryPolicy;
 import dev.redlock.engine.AcquireSpec;
 import dev.redlock.engine.key.PermitKey;
 import dev.redlock.node.send.LockKind;
+import dev.redlock.resp.SafeText;
 import dev.redlock.time.Durations;
 import java.time.Duration;
 import java.util.Objects;
@@ -27,6 +28,7 @@ import java.util.function.Consumer;
 public final class AcquireOptions {
 
     private static final Duration NO_LIMIT = Duration.ofSeconds(Long.MAX_VALUE / 1_000_000_000);
+    private static final int GROUP_LENGTH_MAX = 64;
 
     final AcquireSpec spec;
 
@@ -230,6 +232,45 @@ public final class AcquireOptions {
                     + spec.ttlMs + " ms: no lock outlives its ttl");
         }
         return with(changed -> changed.retainNsMax = maxNs);
+    }
+
+    /**
+     * Names what the lock is for, such as {@code orders}: the client counts and times the acquisitions of each group
+     * apart, {@link Redlock#groups Redlock.groups}. Take the names from a small set, because they become tags of
+     * meters: never one with an id. A client counts the first 64 groups apart, and all further ones as {@code other}.
+     *
+     * <p>The group is no part of the lock: acquisitions of different groups exclude each other.
+     *
+     * @param name at most 64 characters of printable ASCII without blanks; null for none, as by default
+     * @throws IllegalArgumentException if it is blank or longer, or has other characters
+     */
+    public AcquireOptions group(String name) {
+        if (name != null) {
+            checkGroup(name);
+        }
+        return with(changed -> changed.setGroup(name));
+    }
+
+    private static void checkGroup(String name) {
+        if (name.isBlank()) {
+            throw new IllegalArgumentException(
+                    "group \"" + SafeText.of(name) + "\" is blank: name what the lock is for,"
+                            + " such as \"orders\", or give null for none");
+        }
+        if (name.length() > GROUP_LENGTH_MAX) {
+            throw new IllegalArgumentException("group \"" + SafeText.of(name) + "\" has " + name.length()
+                    + " characters and at most " + GROUP_LENGTH_MAX
+                    + " are allowed, because it is a tag of meters: use a shorter name");
+        }
+        if (!name.chars().allMatch(c -> c > ' ' && c < 127)) {
+            throw new IllegalArgumentException("group \"" + SafeText.of(name) + "\" has a blank or a special character,"
+                    + " which tags of meters do not have: use printable ASCII without blanks");
+        }
+    }
+
+    /** @return what the lock is for; null without a group */
+    public String group() {
+        return spec.group;
     }
 
     static AcquireSpec specOf(AcquireOptions options) {

@@ -5,12 +5,13 @@ import dev.redlock.telemetry.AcquireTimesReader;
 import java.util.Objects;
 
 /**
- * The durations of a client's acquisitions by outcome, over all its event loops. A duration starts when the call
- * arrives on its event loop and ends with the outcome; waiting is included. A call that a limit rejects counts with 0.
+ * The durations of the acquisitions of a client, or of one group of them, by outcome, over all its event loops. A
+ * duration starts when the call arrives on its event loop and ends with the outcome; waiting is included. A call that a
+ * limit rejects counts with 0.
  *
- * <p>Counts and totals start with the first call of {@link Redlock#acquireTimes Redlock.acquireTimes}. Percentiles
- * cover the last one to two minutes. Each call reads the current values; two calls are not one snapshot. Durations fall
- * into buckets, each at most 3 % wide, or 1.024 us.
+ * <p>Counts and totals start with the first call of {@link Redlock#acquireTimes Redlock.acquireTimes}, those of a
+ * {@link LockGroup} with its first acquisition. Percentiles cover the last one to two minutes. Each call reads the
+ * current values; two calls are not one snapshot. Durations fall into buckets, each at most 3 % wide, or 1.024 us.
  *
  * <p>A read delays no event loop. This object refers to no client: it keeps its values after the client was closed, and
  * does not keep the client in memory.
@@ -58,7 +59,7 @@ public final class AcquireTimes {
     /**
      * The time within which a share of the recent acquisitions of one kind ended: those of the last minute, and of up
      * to one minute before. Without a call for longer, it reaches back to the last call but one. Calls wait for each
-     * other. Allocates 56 KiB once a minute.
+     * other. Allocates up to 56 KiB once a minute.
      *
      * @param share above 0, at most 1; 0.99 for the 99th percentile
      * @return nanoseconds, rounded up to the end of a bucket; NaN without such acquisitions

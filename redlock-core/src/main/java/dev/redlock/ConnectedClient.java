@@ -29,6 +29,8 @@ abstract class ConnectedClient implements AutoCloseable {
     private final RedlockCounters counters;
     /** Null until they are asked for. */
     private final AtomicReference<AcquireTimes> acquireTimes = new AtomicReference<>();
+    /** By name: meters refer to them weakly. */
+    private final ConcurrentHashMap<String, LockGroup> groups = new ConcurrentHashMap<>();
     private final AtomicBoolean isReportLogged = new AtomicBoolean();
     final Set<Election> elections = ConcurrentHashMap.newKeySet();
 
@@ -176,8 +178,8 @@ abstract class ConnectedClient implements AutoCloseable {
     }
 
     /**
-     * The durations of the client's acquisitions. The first call starts to record them, which costs 56 KiB for each
-     * event loop, and once 112 KiB, until the client ends.
+     * The durations of the client's acquisitions. The first call starts to record them, which costs up to 56 KiB for
+     * each event loop, and once up to 112 KiB, until the client ends.
      *
      * @return the same object for each call
      */
@@ -188,6 +190,20 @@ abstract class ConnectedClient implements AutoCloseable {
             times = acquireTimes.get();
         }
         return times;
+    }
+
+    /**
+     * The {@linkplain AcquireOptions#group groups} of the client's acquisitions so far: one for each of the first 64
+     * names, and {@code other} for all further ones. Each is counted from its first acquisition on. It costs 7 KiB for
+     * each event loop and kind of outcome that it had.
+     *
+     * @return live views, sorted by name; the same object for a group in each list
+     */
+    public List<LockGroup> groups() {
+        return engine.loops.groups()
+                .stream()
+                .map(group -> groups.computeIfAbsent(group.name(), name -> new LockGroup(group)))
+                .toList();
     }
 
     /** @return the transport in use, and why better ones were rejected; one line */

@@ -78,6 +78,42 @@ class AcquireOptionsTest {
     }
 
     @Test
+    void theGroupIsAShortName() {
+        assertNull(options.group());
+        assertEquals("orders", options.group("orders").group());
+        assertEquals("Orders_v2.x/new:a-z", options.group("Orders_v2.x/new:a-z").group());
+        assertNull(options.group("orders").group(null).group());
+        String longest = "x".repeat(64);
+        assertEquals(longest, options.group(longest).group());
+        for (String blank : List.of("", " ", "\t")) {
+            Refusal.ofArgument(
+                    "group \"" + blank.replace("\t", "\\t") + "\" is blank: name what the lock is for, such as"
+                            + " \"orders\", or give null for none",
+                    () -> options.group(blank));
+        }
+        Refusal.ofArgument(
+                "group \"" + longest + "x\" has 65 characters and at most 64 are allowed, because it is a tag"
+                        + " of meters: use a shorter name",
+                () -> options.group(longest + "x"));
+        for (String special : List.of("all orders", "orders ", "bestellungen-\u00e4", "a\u007f", "a\nb")) {
+            String shown = special.replace("\n", "\\n").replace("\u007f", "\\u007f");
+            Refusal.ofArgument("group \"" + shown + "\" has a blank or a special character, which tags of meters do not"
+                    + " have: use printable ASCII without blanks", () -> options.group(special));
+        }
+    }
+
+    @Test
+    void theGroupStaysWithEachKindOfLock() {
+        AcquireOptions orders = options.group("orders");
+        for (AcquireOptions other : List.of(orders.forReading(), orders.forWriting(), orders.forPermitOf(2),
+                orders.forReader(), orders.fenced().waitUpTo(Duration.ZERO))) {
+            assertEquals("orders", other.group());
+        }
+        assertEquals("AcquireOptions{ttlMs=10000, waitNs=default, extensionCountMax=0, for reading, group=orders}",
+                orders.forReading().toString());
+    }
+
+    @Test
     void readersHaveNoOptionsOfWriters() {
         LockKey key = new LockKey(KeyText.ofResource("", "orders", 512));
         for (AcquireOptions own : List.of(options.fenced(), options.fenced().watchLoss())) {

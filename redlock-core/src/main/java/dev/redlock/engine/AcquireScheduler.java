@@ -77,7 +77,7 @@ final class AcquireScheduler implements Waiters {
         WaitQueue queue = lease.waitNs > 0 && queues.count != 0 ? queues.get(lease.key) : null;
         if (isExtendable && keeper.extendableCount >= limits.autoExtendedLeasesMax()
                 || queue != null && waiterCount >= limits.waitersMax()) {
-            refuseOverloaded(lease);
+            reject(lease, AcquireOutcome.Kind.OVERLOADED);
             return;
         }
         PendingAcquire pending = take(lease);
@@ -89,10 +89,11 @@ final class AcquireScheduler implements Waiters {
         }
     }
 
-    private void refuseOverloaded(LeaseHandle lease) {
-        services.telemetry.rare.onAcquireRejected(lease.key, lease, lease.spec.isFenced,
-                AcquireOutcome.Kind.OVERLOADED);
-        lease.completeAcquire(AcquireOutcome.Kind.OVERLOADED, AcquireOutcome.Kind.OVERLOADED);
+    /** Ends an acquisition that starts no attempt. */
+    void reject(LeaseHandle lease, AcquireOutcome.Kind kind) {
+        AcquireSpec spec = lease.spec;
+        services.telemetry.rare.onAcquireRejected(lease.key, lease, spec.isFenced, spec.group, kind);
+        lease.completeAcquire(kind, kind);
     }
 
     /** Starts an acquisition that may wait; it follows the others in the queue of its lock, if there is one. */

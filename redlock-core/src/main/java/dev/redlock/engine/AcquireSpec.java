@@ -41,6 +41,8 @@ public final class AcquireSpec {
     public LockKind kind = LockKind.PLAIN;
     /** Permits of the semaphore; 0 for another kind. */
     public int permitCount;
+    /** What telemetry counts the acquisition for; null for nothing of its own. */
+    public String group;
 
     /** For the client that has used these options last; null if none has. Any thread may compute it again. */
     LeaseTimes times;
@@ -65,7 +67,13 @@ public final class AcquireSpec {
         copy.isLossWatched = isLossWatched;
         copy.kind = kind;
         copy.permitCount = permitCount;
+        copy.group = group;
         return copy;
+    }
+
+    /** Sets what telemetry counts the acquisition for; null for nothing of its own. */
+    public void setGroup(String name) {
+        group = name;
     }
 
     /**
@@ -126,6 +134,6 @@ public final class AcquireSpec {
         return "ttlMs=" + ttlMs + ", waitNs=" + (waitNs == UNSET ? "default" : waitNs) + ", extensionCountMax="
                 + extensionCountMax + (holdNsMin > 0 ? ", holdNsMin=" + holdNsMin : "")
                 + (retainNsMax > 0 ? ", retainNsMax=" + retainNsMax : "") + (isFenced ? ", fenced" : "")
-                + (isLossWatched ? ", watchLoss" : "") + kindText();
+                + (isLossWatched ? ", watchLoss" : "") + kindText() + (group == null ? "" : ", group=" + group);
     }
 }

@@ -12,6 +12,8 @@ import dev.redlock.node.Voter;
 import dev.redlock.quorum.SeedSource;
 import dev.redlock.quorum.TokenStream;
 import dev.redlock.telemetry.AcquireTimesReader;
+import dev.redlock.telemetry.GroupRecorder;
+import dev.redlock.telemetry.GroupTable;
 import dev.redlock.telemetry.Log;
 import dev.redlock.time.NanoClock;
 import dev.redlock.transport.IoTransport;
@@ -51,6 +53,7 @@ public final class ClientLoops {
     private final String transportDescription;
     /** Null on given loops, which their owner may run or stop at will. */
     private final StallWatch stallWatch;
+    private final GroupTable groups;
     private final AtomicReference<CompletableFuture<CloseReport>> closing = new AtomicReference<>();
 
     ClientLoops(ClientConfig config, Conductor[] conductors, List<EventLoopRunner> ownThreads,
@@ -60,8 +63,10 @@ public final class ClientLoops {
         this.ownThreads = ownThreads;
         this.transportDescription = transportDescription;
         this.stallWatch = ownThreads.isEmpty() ? null : StallWatch.start(ownThreads);
-        for (Conductor conductor : conductors) {
-            conductor.quorumWatch.shareWith(conductors[0].quorumWatch);
+        this.groups = new GroupTable(conductors.length, AcquireOutcome.Kind.values().length, conductors[0].clock());
+        for (int i = 0; i < conductors.length; i++) {
+            conductors[i].quorumWatch.shareWith(conductors[0].quorumWatch);
+            conductors[i].services.telemetry.rare.shareGroups(groups, i);
         }
     }
 
@@ -327,6 +332,11 @@ public final class ClientLoops {
         return new AcquireTimesReader(Arrays.stream(conductors)
                 .map(conductor -> conductor.services.telemetry.rare.startAcquireTimes())
                 .toList(), AcquireOutcome.Kind.values().length, conductors[0].clock());
+    }
+
+    /** @return the groups of the client's acquisitions so far, by name */
+    public List<GroupRecorder> groups() {
+        return groups.all();
     }
 
     /** The acquisitions that got a retained lock. */

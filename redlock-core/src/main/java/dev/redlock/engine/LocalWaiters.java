@@ -7,7 +7,7 @@ import dev.redlock.engine.key.LockKey;
  * Acquisitions of this client that meet a lock of its own which it retains, or may retain: they get it, or wait for its
  * local holder.
  *
- * @threading event-loop-confined
+ * @threading event-loop-confined, except {@link #countGrant}
  */
 final class LocalWaiters {
 
@@ -34,14 +34,24 @@ final class LocalWaiters {
     }
 
     Answer onAcquire(RetainedLease entry, LeaseHandle lease) {
+        // A callback may use the lease again, with other options.
+        AcquireSpec spec = lease.spec;
         if (entry.grant(lease) || !hasHolder(entry) && entry.grant(lease)) {
             lease.completeGrantOnLoop();
+            countGrant(spec);
             return Answer.DONE;
         }
         if (hasHolder(entry) && (lease.waitNs > 0 || entry.state() != RetainedLease.PREPARING)) {
             return waitFor(entry, lease);
         }
         return lease.waitNs > 0 && isAttempted(entry) ? Answer.QUEUES : Answer.ENDS;
+    }
+
+    /** An acquisition with these options has got a retained lock. On any thread. */
+    void countGrant(AcquireSpec spec) {
+        if (spec.group != null) {
+            services.telemetry.rare.onLocalGrant(spec.group);
+        }
     }
 
     /** Whether a lease of this client has the lock, whose return goes to the event loop from now on. */
@@ -69,11 +79,9 @@ final class LocalWaiters {
     private Answer waitFor(RetainedLease entry, LeaseHandle lease) {
         WaitQueue queue = scheduler.queues.get(lease.key);
         if (lease.waitNs <= 0) {
-            services.telemetry.rare.onAcquireRejected(lease.key, lease, lease.spec.isFenced,
-                    AcquireOutcome.Kind.CONTENDED);
             services.counters.onAttemptFailed(AcquireOutcome.Kind.CONTENDED);
             WaitReasons.recordCause(lease, WaitCause.HELD_LOCALLY);
-            lease.completeAcquire(AcquireOutcome.Kind.CONTENDED, AcquireOutcome.Kind.CONTENDED);
+            scheduler.reject(lease, AcquireOutcome.Kind.CONTENDED);
             return Answer.DONE;
         }
         if (queue != null) {

@@ -170,6 +170,11 @@ final class PendingAcquire implements AcquisitionView {
     }
 
     @Override
+    public String group() {
+        return lease.spec.group;
+    }
+
+    @Override
     public long startNs() {
         return startNs;
     }

@@ -75,6 +75,7 @@ final class RetainedLocks extends Retention {
             return false;
         }
         lease.completeGrant();
+        localWaiters.countGrant(lease.spec);
         return true;
     }
 

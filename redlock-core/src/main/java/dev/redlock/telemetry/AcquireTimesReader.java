@@ -17,8 +17,9 @@ public final class AcquireTimesReader {
     private final List<AcquireTimesRecorder> loops;
     private final int outcomeCount;
     private final NanoClock clock;
-    private long[] older;
-    private long[] newer;
+    /** The buckets of each outcome; null for one that had no acquisition. */
+    private long[][] older;
+    private long[][] newer;
     private long newerNs;
 
     /**
@@ -76,10 +77,10 @@ public final class AcquireTimesReader {
             newer = copy();
             newerNs = nowNs;
         }
-        int first = outcome * AcquireTimesRecorder.BUCKET_COUNT;
+        long[] before = older[outcome];
         long count = 0;
         for (int bucket = 0; bucket < AcquireTimesRecorder.BUCKET_COUNT; bucket++) {
-            count += count(outcome, bucket) - older[first + bucket];
+            count += recentCount(outcome, bucket, before);
         }
         if (count == 0) {
             return Double.NaN;
@@ -89,17 +90,38 @@ public final class AcquireTimesReader {
         // The loops may have added some meanwhile, so this ends.
         while (left > 0) {
             bucket++;
-            left -= count(outcome, bucket) - older[first + bucket];
+            left -= recentCount(outcome, bucket, before);
         }
         return AcquireTimesRecorder.endNs(bucket);
     }
 
-    private long[] copy() {
-        long[] counts = new long[outcomeCount * AcquireTimesRecorder.BUCKET_COUNT];
-        for (int i = 0; i < counts.length; i++) {
-            counts[i] = count(i / AcquireTimesRecorder.BUCKET_COUNT, i % AcquireTimesRecorder.BUCKET_COUNT);
+    private long recentCount(int outcome, int bucket, long[] before) {
+        return count(outcome, bucket) - (before == null ? 0 : before[bucket]);
+    }
+
+    private long[][] copy() {
+        long[][] copy = new long[outcomeCount][];
+        for (int outcome = 0; outcome < outcomeCount; outcome++) {
+            copy[outcome] = hasAny(outcome) ? buckets(outcome) : null;
+        }
+        return copy;
+    }
+
+    private long[] buckets(int outcome) {
+        long[] counts = new long[AcquireTimesRecorder.BUCKET_COUNT];
+        for (int bucket = 0; bucket < counts.length; bucket++) {
+            counts[bucket] = count(outcome, bucket);
         }
         return counts;
+    }
+
+    private boolean hasAny(int outcome) {
+        for (AcquireTimesRecorder times : loops) {
+            if (times.hasAny(outcome)) {
+                return true;
+            }
+        }
+        return false;
     }
 
     private long count(int outcome, int bucket) {

@@ -238,6 +238,13 @@ class AllocationTest {
     }
 
     @Test
+    void groupsAllocateNothing() {
+        CallbackLane cycles = new CallbackLane(redlock, redlock.key("allocation/group"), OPTIONS.group("allocation"));
+        assertBelow("acquire + release of a group", 1, cycles::runOnLoop);
+        assertEquals("allocation", redlock.groups().get(0).name());
+    }
+
+    @Test
     void fencedLocksAllocateNothing() {
         CallbackLane cycles = new CallbackLane(redlock, redlock.key("allocation/fenced"), OPTIONS.fenced(),
                 AcquireOutcome.Kind.ACQUIRED, 30_000);

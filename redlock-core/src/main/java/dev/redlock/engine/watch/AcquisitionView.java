@@ -19,6 +19,9 @@ public interface AcquisitionView {
 
     boolean isFenced();
 
+    /** @return the group of its options; null without one */
+    String group();
+
     /** @return when the engine took the call, monotonic ns; only if it {@link #isStarted} */
     long startNs();
 

@@ -112,7 +112,7 @@ public final class LoopTelemetry {
         boolean isRecorded = kind == AcquireOutcome.Kind.ACQUIRED
                 ? pending.acquiredNs() - pending.startNs() >= slowAcquireNs
                 : ring != null;
-        if (isRecorded || pending.start() != null || rare.acquireTimes != null) {
+        if (isRecorded || pending.start() != null || rare.acquireTimes != null || pending.group() != null) {
             rare.onAcquireEnded(pending, kind, reason);
         }
     }

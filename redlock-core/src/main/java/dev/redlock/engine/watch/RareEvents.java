@@ -11,8 +11,10 @@ import dev.redlock.quorum.Round;
 import dev.redlock.quorum.Vote;
 import dev.redlock.telemetry.AcquireEvent;
 import dev.redlock.telemetry.AcquireTimesRecorder;
+import dev.redlock.telemetry.GroupTable;
 import dev.redlock.telemetry.Jfr;
 import dev.redlock.telemetry.LeaseLostEvent;
+import dev.redlock.telemetry.LoopGroups;
 import dev.redlock.telemetry.NodeStateEvent;
 import dev.redlock.telemetry.ReleaseEvent;
 import dev.redlock.telemetry.RetentionEndedEvent;
@@ -24,10 +26,10 @@ import java.util.concurrent.Executor;
 
 /**
  * Receives the events of one event loop that few locks have, and passes events to the receivers that are off by
- * default: acquire times, reports and JDK Flight Recorder. JFR gets objects of the pooled claims and acquisitions, so
- * it allocates nothing for an event below its threshold.
+ * default: acquire times, groups, reports and JDK Flight Recorder. JFR gets objects of the pooled claims and
+ * acquisitions, so it allocates nothing for an event below its threshold.
  *
- * @threading event-loop-confined, except {@link #flightRecord} and {@link #startAcquireTimes}
+ * @threading event-loop-confined, except {@link #flightRecord}, {@link #startAcquireTimes} and {@link #onLocalGrant}
  */
 public final class RareEvents {
 
@@ -42,6 +44,9 @@ public final class RareEvents {
     private final String[] addresses;
     private final NodeState[] nodeStates;
     private final FlightReports reports;
+    private final Executor executor;
+    /** Set before the client connects. */
+    private LoopGroups groups;
 
     RareEvents(LoopTelemetry telemetry, TelemetrySetup setup, ConductorCounters counters, NanoClock clock,
             Executor executor) {
@@ -52,6 +57,12 @@ public final class RareEvents {
         this.nodeStates = new NodeState[addresses.length];
         Arrays.fill(nodeStates, NodeState.WAITING);
         this.reports = new FlightReports(executor, this::flightRecord, setup);
+        this.executor = executor;
+    }
+
+    /** The groups of the client, which its event loops share; this one has an index. Before the start. */
+    public void shareGroups(GroupTable table, int loopIndex) {
+        groups = new LoopGroups(table, loopIndex, executor);
     }
 
     // ---- for the client ---------------------------------------------------------------------------------------------
@@ -109,7 +120,7 @@ public final class RareEvents {
         boolean isAcquired = kind == AcquireOutcome.Kind.ACQUIRED;
         long endNs = isAcquired ? pending.acquiredNs() : telemetry.clockNs();
         long durationNs = pending.isStarted() ? endNs - pending.startNs() : 0;
-        addTime(kind, durationNs);
+        addTime(pending.group(), kind, durationNs);
         if (telemetry.ring != null && !isAcquired) {
             telemetry.setTime(endNs);
             add(FlightEvent.NOT_ACQUIRED, 0, 0, kind.ordinal(), durationNs, pending.key());
@@ -127,17 +138,35 @@ public final class RareEvents {
         }
     }
 
-    private void addTime(AcquireOutcome.Kind kind, long durationNs) {
+    /** The first outcome of its kind needs memory. */
+    private void addTime(String group, AcquireOutcome.Kind kind, long durationNs) {
         AcquireTimesRecorder times = acquireTimes;
-        if (times != null) {
-            times.add(kind.ordinal(), durationNs);
+        try {
+            if (times != null) {
+                times.add(kind.ordinal(), durationNs);
+            }
+            if (group != null) {
+                groups.add(group, kind.ordinal(), durationNs);
+            }
+        } catch (RuntimeException | Error e) {
+            drop(e);
         }
     }
 
-    /** An acquisition ends before it starts, because a limit is reached. */
-    public void onAcquireRejected(LockKey key, AcquireOutcome outcome, boolean isFenced, AcquireOutcome.Kind kind) {
+    /** An acquisition of a group has got a lock that the client retains, on any thread. */
+    public void onLocalGrant(String group) {
+        try {
+            groups.addLocalGrant(group);
+        } catch (RuntimeException | Error e) {
+            drop(e);
+        }
+    }
+
+    /** An acquisition ends before it starts, because a limit is reached. The group is null without one. */
+    public void onAcquireRejected(LockKey key, AcquireOutcome outcome, boolean isFenced, String group,
+            AcquireOutcome.Kind kind) {
         counters.add(ConductorCounters.OUTCOME_FIRST + kind.ordinal(), 1);
-        addTime(kind, 0);
+        addTime(group, kind, 0);
         if (Jfr.IS_PRESENT && Jfr.ACQUIRE.isEnabled()) {
             try {
                 AcquireEvent event = new AcquireEvent();
