@@ -1,6 +1,5 @@
 package dev.redlock.micrometer;
 
-import dev.redlock.AcquireTimes;
 import dev.redlock.NodeStatus;
 import dev.redlock.Redlock;
 import dev.redlock.RedlockCounters;
@@ -33,7 +32,8 @@ import java.util.stream.Stream;
 
 /**
  * Adds the meters of a client to registries of Micrometer. The page on telemetry lists their names and tags. No tag
- * contains the name of a lock, a user or a password.
+ * contains the name of a lock, a user or a password. The meters of a {@linkplain Redlock#groups group} appear after its
+ * first acquisition, with the next scrape or publication.
  *
  * <pre>{@code
  * new RedlockMetrics(redlock).bindTo(registry);
@@ -41,7 +41,7 @@ import java.util.stream.Stream;
  *
  * <p>The meters are functions that a registry calls when it publishes. An event loop calls no registry, so a registry
  * that throws or blocks delays no lock. The first registry of a client starts the recording of
- * {@link Redlock#acquireTimes acquire times}, which costs each event loop 56 KiB and ends with the client.
+ * {@link Redlock#acquireTimes acquire times}, which costs each event loop up to 56 KiB and ends with the client.
  *
  * <p>The meters live as long as the {@link Redlock} object, which registries refer to weakly. After its close they keep
  * their last values. Meters of two clients with the same tags are the same for a registry, so give each client tags of
@@ -53,13 +53,10 @@ public final class RedlockMetrics implements MeterBinder {
 
     private static final System.Logger LOG = System.getLogger("dev.redlock");
     private static final double[] SHARES = {0.5, 0.95, 0.99, 1};
-    /** Microseconds. */
-    private static final long[] BUCKETS = {200, 500, 1_000, 2_000, 5_000, 10_000, 20_000, 50_000, 100_000, 200_000,
-        500_000, 1_000_000, 2_000_000, 5_000_000, 10_000_000, 30_000_000};
 
     private final Redlock redlock;
     private final Tags tags;
-    private final Map<MeterRegistry, List<Meter>> bound = new IdentityHashMap<>();
+    private final Map<MeterRegistry, Binding> bound = new IdentityHashMap<>();
 
     /** Meters without tags of their own, for the only client of a registry. */
     public RedlockMetrics(Redlock redlock) {
@@ -90,11 +87,11 @@ public final class RedlockMetrics implements MeterBinder {
         try {
             binding.addAll();
         } catch (RuntimeException | Error e) {
-            binding.added.forEach(registry::remove);
+            binding.removeAll();
             throw e;
         }
         binding.warnOfOthers();
-        bound.put(registry, binding.added);
+        bound.put(registry, binding);
     }
 
     /**
@@ -103,9 +100,9 @@ public final class RedlockMetrics implements MeterBinder {
      * @param registry that has them, or not
      */
     public synchronized void unbindFrom(MeterRegistry registry) {
-        List<Meter> meters = bound.remove(registry);
-        if (meters != null) {
-            meters.forEach(registry::remove);
+        Binding binding = bound.remove(registry);
+        if (binding != null) {
+            binding.removeAll();
         }
     }
 
@@ -122,22 +119,32 @@ public final class RedlockMetrics implements MeterBinder {
         private final Tags tags;
         private final Set<Meter> others = Collections.newSetFromMap(new IdentityHashMap<>());
         private final List<Meter> added = new ArrayList<>();
+        private final GroupMeters groups;
         private int otherCount;
 
         Binding(Redlock redlock, MeterRegistry registry, Tags tags) {
             this.redlock = redlock;
             this.registry = registry;
             this.tags = tags;
+            this.groups = new GroupMeters(registry, tags);
             others.addAll(registry.getMeters());
         }
 
         void addAll() {
             addAcquireTimes();
             addCounts();
+            add(groups.addCount(redlock));
+            groups.addAll(redlock);
             List<String> addresses = redlock.nodeAddresses();
             for (int i = 0; i < addresses.size(); i++) {
                 addNode(new NodeOfLoops(i), addresses.get(i));
             }
+            others.clear();
+        }
+
+        void removeAll() {
+            added.forEach(registry::remove);
+            groups.end();
         }
 
         void warnOfOthers() {
@@ -178,26 +185,15 @@ public final class RedlockMetrics implements MeterBinder {
                     add(TimeGauge.builder("redlock.acquire.percentile", redlock, TimeUnit.NANOSECONDS,
                             client -> client.acquireTimes().percentileNs(kind, share))
                             .description("The time within which this share of the recent acquisitions ended")
-                            .tags(outcomeTags.and("phi", plain(BigDecimal.valueOf(share))))
+                            .tags(outcomeTags.and("phi", AcquireBucket.plain(BigDecimal.valueOf(share))))
                             .register(registry));
                 }
             }
-            AcquireOutcome.Kind acquired = AcquireOutcome.Kind.ACQUIRED;
-            for (long us : BUCKETS) {
-                addBucket(plain(BigDecimal.valueOf(us, 6)), times -> times.countUpTo(acquired, us * 1_000));
+            for (AcquireBucket bucket : AcquireBucket.ALL) {
+                addCount("redlock.acquire.within", Tags.of("le", bucket.seconds()),
+                        client -> bucket.count(client.acquireTimes()),
+                        "Acquisitions with the outcome ACQUIRED that took so many seconds or less");
             }
-            addBucket("+Inf", times -> times.count(acquired));
-        }
-
-        private void addBucket(String seconds, ToLongFunction<AcquireTimes> count) {
-            addCount("redlock.acquire.within", Tags.of("le", seconds),
-                    client -> count.applyAsLong(client.acquireTimes()),
-                    "Acquisitions with the outcome ACQUIRED that took so many seconds or less");
-        }
-
-        /** Without trailing zeros and without an exponent. */
-        private static String plain(BigDecimal number) {
-            return number.stripTrailingZeros().toPlainString();
         }
 
         private void addCount(String name, Tags own, ToLongFunction<Redlock> count, String description) {

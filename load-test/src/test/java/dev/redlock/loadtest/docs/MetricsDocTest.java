@@ -1,8 +1,10 @@
 package dev.redlock.loadtest.docs;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import dev.redlock.AcquireOptions;
 import dev.redlock.Redlock;
 import dev.redlock.RedlockContext;
 import dev.redlock.micrometer.RedlockMetrics;
@@ -10,6 +12,7 @@ import io.micrometer.core.instrument.Meter;
 import io.micrometer.core.instrument.Tag;
 import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
 import java.io.IOException;
+import java.time.Duration;
 import java.util.Map;
 import java.util.Set;
 import java.util.TreeMap;
@@ -24,10 +27,16 @@ class MetricsDocTest {
 
     private static final String PAGE = "docs/guides/telemetry.md";
 
-    private static SimpleMeterRegistry registryOfAClient() {
+    private static final AcquireOptions OPTIONS = AcquireOptions.ofTtl(Duration.ofSeconds(10)).tryOnce();
+
+    /** The meters of a client whose locks have these groups. */
+    private static SimpleMeterRegistry registryOfAClient(String... groups) {
         SimpleMeterRegistry registry = new SimpleMeterRegistry();
         try (Redlock redlock = Redlock
                 .connect(new RedlockContext().nodes("127.0.0.1:1", "127.0.0.1:2", "127.0.0.1:3"))) {
+            for (String group : groups) {
+                assertFalse(redlock.acquireAsync("a", OPTIONS.group(group)).toCompletableFuture().join().isAcquired());
+            }
             new RedlockMetrics(redlock).bindTo(registry);
         }
         return registry;
@@ -35,7 +44,7 @@ class MetricsDocTest {
 
     private static Map<String, Set<String>> tagsByName() {
         Map<String, Set<String>> tags = new TreeMap<>();
-        for (Meter meter : registryOfAClient().getMeters()) {
+        for (Meter meter : registryOfAClient("orders").getMeters()) {
             tags.computeIfAbsent(meter.getId().getName(), name -> new TreeSet<>())
                     .addAll(meter.getId().getTags().stream().map(Tag::getKey).collect(Collectors.toSet()));
         }
@@ -61,7 +70,9 @@ class MetricsDocTest {
 
     @Test
     void thePageHasTheNumberOfMeters() throws IOException {
-        String sentence = "A client over three nodes has " + registryOfAClient().getMeters().size() + " meters.";
+        int count = registryOfAClient().getMeters().size();
+        String sentence = "A client over three nodes has " + count + " meters, each group "
+                + (registryOfAClient("orders").getMeters().size() - count) + " more.";
         assertTrue(DocPages.text(PAGE).contains(sentence), sentence);
     }
 
