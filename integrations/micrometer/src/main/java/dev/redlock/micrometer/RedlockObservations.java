@@ -34,9 +34,10 @@ import java.util.function.Function;
  *     its own observations are children, and what it throws is the error of the hold.
  * </ul>
  *
- * <p>Both have the low-cardinality keys {@code lock.group} and {@code outcome}, which is that of the acquisition or of
- * the release, and {@code none} after an exception. The name of the lock, {@code lock.name}, is of high cardinality;
- * so are {@code attempts} and {@code votes} of an acquisition. A lock that another client holds is no error.
+ * <p>Both have the low-cardinality keys {@code lock.group} and {@code outcome}. The group is that of the options,
+ * {@link AcquireOptions#group(String)}, or else the one of this object. The outcome is that of the acquisition or of
+ * the release, and {@code none} after an exception. The name of the lock, {@code lock.name}, is of high cardinality; so
+ * are {@code attempts} and {@code votes} of an acquisition. A lock that another client holds is no error.
  *
  * <p>Not recorded are the hold of a lease that is never released, and an acquisition whose stage the caller gives up.
  * Handlers run on threads of the caller and of {@code RedlockContext.callbackExecutor}, never on an event loop of the
@@ -59,8 +60,8 @@ public final class RedlockObservations {
     /**
      * Acquires nothing yet.
      *
-     * @param group what its locks are for, as a name from a small set: it becomes a tag of meters, unlike the name of
-     *              the lock
+     * @param group what its locks are for, if their options have no group. A name from a small set: it becomes a tag of
+     *              meters, unlike the name of the lock
      * @throws IllegalArgumentException if the group is blank
      */
     public RedlockObservations(Redlock redlock, ObservationRegistry registry, String group) {
@@ -81,7 +82,7 @@ public final class RedlockObservations {
      */
     @CheckReturnValue
     public AcquireOutcome acquire(String resource, AcquireOptions options) throws InterruptedException {
-        return observed(resource, () -> redlock.acquire(resource, options));
+        return observed(resource, options, () -> redlock.acquire(resource, options));
     }
 
     /**
@@ -91,7 +92,7 @@ public final class RedlockObservations {
      */
     @CheckReturnValue
     public AcquireOutcome tryAcquire(String resource, AcquireOptions options) throws InterruptedException {
-        return observed(resource, () -> redlock.tryAcquire(resource, options));
+        return observed(resource, options, () -> redlock.tryAcquire(resource, options));
     }
 
     // ---- tasks ------------------------------------------------------------------------------------------------------
@@ -165,7 +166,7 @@ public final class RedlockObservations {
             return redlock.runAsync(resource, options, task);
         }
         Observation parent = registry.getCurrentObservation();
-        LockObservation acquire = start(ACQUIRE, parent, resource);
+        LockObservation acquire = start(ACQUIRE, parent, resource, options);
         CompletionStage<AcquireOutcome> acquisition;
         try {
             acquisition = redlock.acquireAsync(resource, options);
@@ -177,7 +178,7 @@ public final class RedlockObservations {
         return acquisition.thenCompose(outcome -> {
             acquire.end(outcome);
             return outcome.isAcquired()
-                    ? runAsyncUnder(new ObservedOutcome(outcome, held(outcome, parent, resource)), task)
+                    ? runAsyncUnder(new ObservedOutcome(outcome, held(outcome, parent, resource, options)), task)
                     : CompletableFuture.completedFuture(new RunOutcome<>(outcome, null));
         });
     }
@@ -194,11 +195,12 @@ public final class RedlockObservations {
         AcquireOutcome await() throws InterruptedException;
     }
 
-    private AcquireOutcome observed(String resource, Acquisition acquisition) throws InterruptedException {
+    private AcquireOutcome observed(String resource, AcquireOptions options, Acquisition acquisition)
+            throws InterruptedException {
         if (registry.isNoop()) {
             return acquisition.await();
         }
-        LockObservation acquire = start(ACQUIRE, null, resource);
+        LockObservation acquire = start(ACQUIRE, null, resource, options);
         AcquireOutcome outcome;
         try {
             outcome = acquisition.await();
@@ -207,15 +209,20 @@ public final class RedlockObservations {
             throw e;
         }
         acquire.end(outcome);
-        return outcome.isAcquired() ? new ObservedOutcome(outcome, held(outcome, null, resource)) : outcome;
+        return outcome.isAcquired() ? new ObservedOutcome(outcome, held(outcome, null, resource, options)) : outcome;
     }
 
-    private ObservedLease held(AcquireOutcome outcome, Observation parent, String resource) {
-        return new ObservedLease(outcome.lease(), start(HOLD, parent, resource));
+    private ObservedLease held(AcquireOutcome outcome, Observation parent, String resource, AcquireOptions options) {
+        return new ObservedLease(outcome.lease(), start(HOLD, parent, resource, options));
     }
 
-    private LockObservation start(String name, Observation parent, String resource) {
-        return new LockObservation(registry, this::logFailure).start(name, parent, group, resource);
+    private LockObservation start(String name, Observation parent, String resource, AcquireOptions options) {
+        return new LockObservation(registry, this::logFailure).start(name, parent, groupOf(options), resource);
+    }
+
+    /** Without options the client throws, and the observation shows that. */
+    private String groupOf(AcquireOptions options) {
+        return options == null || options.group() == null ? group : options.group();
     }
 
     private static void fail(LockObservation acquire, Throwable thrown) {

@@ -199,6 +199,20 @@ class RedlockObservationsTest {
     }
 
     @Test
+    void theGroupOfTheOptionsPrecedes() throws Exception {
+        AcquireOptions returns = OPTIONS.group("returns");
+        String hold = "redlock.lock.hold {lock.group=returns, outcome=RELEASED} {lock.name=orders/42}";
+        orders.runOrThrow("orders/42", returns, lease -> assertTrue(lease.isHeld()));
+        assertTrue(next().startsWith("redlock.lock.acquire {lock.group=returns, outcome=ACQUIRED} "));
+        assertEquals(hold, next());
+        assertTrue(orders.runAsync("orders/42", returns, lease -> stage("ran")).toCompletableFuture().get().hasRun());
+        assertTrue(next().startsWith("redlock.lock.acquire {lock.group=returns, outcome=ACQUIRED} "));
+        assertEquals(hold, next());
+        assertEquals(1, redlock.groups().size());
+        assertEquals(2, redlock.groups().get(0).acquireTimes().count(AcquireOutcome.Kind.ACQUIRED));
+    }
+
+    @Test
     void aStageOfTheReleaseEndsTheHold() throws Exception {
         Lease lease = orders.acquire("orders/42", OPTIONS).lease();
         assertEquals(ReleaseOutcome.RELEASED, lease.releaseAsync().toCompletableFuture().get());
