@@ -37,7 +37,7 @@ import org.springframework.core.annotation.AliasFor;
  * with {@link AliasFor}. The application does not start if the annotation is invalid, or if its method is private,
  * static or final.
  *
- * <p>Durations are texts like {@code 10s}, {@code 500ms} or {@code PT10S}. They and the name may contain
+ * <p>Durations are texts like {@code 10s}, {@code 500ms} or {@code PT10S}. They, the name and the group may contain
  * <code>${...}</code>.
  *
  * @threading immutable
@@ -94,6 +94,12 @@ public @interface Locked {
 
     /** The permits of a semaphore, 1 to 256, of which the method takes one. Default: no semaphore. */
     int permits() default 0;
+
+    /**
+     * What the lock is for, as a tag of meters: a constant name, at most 64 characters of printable ASCII without
+     * blanks; see {@link dev.redlock.AcquireOptions#group(String)}. Default: none.
+     */
+    String group() default "";
 
     /** The reaction to the loss of the lease while the method runs. */
     OnLoss onLoss() default OnLoss.THROW;

@@ -174,6 +174,7 @@ final class LockedMethods {
             Duration wait = duration("waitUpTo", locked.waitUpTo());
             Duration holdAtMost = duration("holdAtMost", locked.holdAtMost());
             Duration holdAtLeast = duration("holdAtLeast", locked.holdAtLeast());
+            String group = resolved("group", locked.group());
             if (ttl == null) {
                 throw invalid("it has no ttl", "write for example ttl = \"10s\"");
             }
@@ -182,7 +183,7 @@ final class LockedMethods {
                         + " ms", "use a shorter ttl, or the ttl for a lease that is not extended");
             }
             try {
-                AcquireOptions options = AcquireOptions.ofTtl(ttl);
+                AcquireOptions options = AcquireOptions.ofTtl(ttl).group(group.isEmpty() ? null : group);
                 if (holdAtMost == null) {
                     options = options.autoExtend();
                 } else if (holdAtMost.compareTo(ttl) > 0) {

@@ -148,6 +148,12 @@ class InvalidLockedTest {
         }
     }
 
+    static class WrongGroup {
+        @Locked(name = "orders", group = "all orders")
+        public void ship(String id) {
+        }
+    }
+
     static class PrivateMethod {
         @Locked("orders")
         @SuppressWarnings("unused") // a proxy cannot call it
@@ -200,8 +206,8 @@ class InvalidLockedTest {
         NegativeWait.class, ShortHold.class, WrongExpression.class, UnknownParameter.class, UnknownPosition.class,
         UnknownFallback.class, FallbackOfAnotherType.class, SkippedAndFallback.class, SkippedValue.class,
         SkippedStage.class, TwoLeases.class, FencedReader.class, PermitsToWrite.class, TooManyPermits.class,
-        PrivateMethod.class, FinalMethod.class, StaticMethod.class, ReturnsFuture.class, ReturnsCallable.class,
-        ReturnsOwnStage.class})
+        WrongGroup.class, PrivateMethod.class, FinalMethod.class, StaticMethod.class, ReturnsFuture.class,
+        ReturnsCallable.class, ReturnsOwnStage.class})
     void theApplicationDoesNotStart(Class<?> type) {
         String expected = switch (type.getSimpleName()) {
             case "WithoutName" -> "no name";
@@ -221,6 +227,7 @@ class InvalidLockedTest {
             case "FencedReader" -> "readers do not have";
             case "PermitsToWrite" -> "permits and the mode WRITE";
             case "TooManyPermits" -> "257";
+            case "WrongGroup" -> "group \"all orders\" has a blank";
             case "PrivateMethod", "StaticMethod" -> "private or static";
             case "FinalMethod" -> "final method";
             default -> "whose work may continue";

@@ -110,7 +110,7 @@ class LockedTest {
 
     private static ConfigurableApplicationContext run(RedisNodes servers, Class<?> type, String... more) {
         List<String> arguments = new ArrayList<>(List.of("--redlock.nodes=" + String.join(",", servers.addresses()),
-                "--shop.ttl=20s", "--shop.lock=placed", "--redlock.restart-guard=off",
+                "--shop.ttl=20s", "--shop.lock=placed", "--shop.group=shipping", "--redlock.restart-guard=off",
                 "--redlock.connect-timeout=20s", "--redlock.node-timeout=1s", "--redlock.default-wait=20s"));
         arguments.addAll(Arrays.asList(more));
         return SpringApplication.run(type, arguments.toArray(String[]::new));
@@ -239,6 +239,11 @@ class LockedTest {
         @Locked(name = "orders", key = "#id", permits = 2)
         public void permit(String id, Runnable work) {
             work.run();
+        }
+
+        @Locked(name = "orders", key = "#id", group = "${shop.group}")
+        public void grouped(String id) {
+            SEEN.add(id);
         }
 
         @Locked(name = "orders", key = "#id", waitUpTo = "0", fallback = "busy")
@@ -544,6 +549,14 @@ class LockedTest {
             throw thrown;
         })).isSameAs(thrown);
         assertFree(order());
+    }
+
+    @Test
+    void theGroupOfTheMethodIsCounted() {
+        shop.grouped(id);
+        assertThat(application.getBean(Redlock.class).groups()).singleElement()
+                .satisfies(group -> assertThat(group.name()).isEqualTo("shipping"))
+                .satisfies(group -> assertThat(group.acquireTimes().count(AcquireOutcome.Kind.ACQUIRED)).isOne());
     }
 
     @Test
