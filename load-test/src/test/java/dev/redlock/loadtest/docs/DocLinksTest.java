@@ -89,7 +89,7 @@ class DocLinksTest {
         return links;
     }
 
-    private static boolean resolves(Path page, String link) throws IOException {
+    static boolean resolves(Path page, String link) throws IOException {
         int hash = link.indexOf('#');
         String path = hash < 0 ? link : link.substring(0, hash);
         Path target = path.isEmpty() ? page : page.resolveSibling(path).normalize();
