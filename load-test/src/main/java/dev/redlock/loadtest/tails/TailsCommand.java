@@ -39,7 +39,7 @@ import picocli.CommandLine.Option;
                     + "reads."},
         footer = {"  load-test tails                                  10 minutes for each rate and client, an hour",
             "  load-test tails --repetitions 1 --duration 20s",
-            "  load-test tails --highest 200000 --addresses 10.0.0.1:6379,10.0.0.2:6379,10.0.0.3:6379"})
+            "  load-test tails --addresses 10.0.0.1:6379,10.0.0.2:6379,10.0.0.3:6379"})
 public final class TailsCommand extends LabCommand {
     private static final int PROBES = 3;
     private static final int PROBE_IN_FLIGHT = 64;

@@ -268,7 +268,7 @@ class AllocationTest {
     /** So many that their timers share one periodic task. */
     @Test
     void renewalsOfManyLeasesAllocateNothing() throws InterruptedException {
-        AcquireOptions renewed = AcquireOptions.ofTtl(Duration.ofSeconds(3)).tryOnce().autoExtend();
+        AcquireOptions renewed = AcquireOptions.ofTtl(Duration.ofSeconds(6)).tryOnce().autoExtend();
         List<Lease> leases = new ArrayList<>();
         for (int i = 0; i < 5_000; i++) {
             leases.add(redlock.acquire("allocation/renewed/" + i, renewed).lease());
