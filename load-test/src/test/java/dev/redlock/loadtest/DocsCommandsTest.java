@@ -26,7 +26,8 @@ class DocsCommandsTest {
     private static final Pattern REDLOCK = Pattern.compile("java -jar cli/target/redlock\\.jar([^`|&;#\n]*)");
     private static final Pattern MAVEN = Pattern.compile("\\bmvn ([^`|&;#\n]*)");
     private static final Pattern WORD = Pattern.compile("'([^']*)'|(\\S+)");
-    private static final String KNOWN_PROGRAMS = "(mvn|java -jar (load-test/target/load-test|cli/target/redlock)\\.jar"
+    private static final String KNOWN_PROGRAMS = "(mvn"
+            + "|(taskset -c [0-9-]+ )?java -jar (load-test/target/load-test|cli/target/redlock)\\.jar"
             + "|java -(cp|jar) jmh/target/jmh\\.jar|load-test/qualify-server)( .*)?";
 
     @Test

@@ -15,7 +15,7 @@ import java.util.concurrent.locks.LockSupport;
  *
  * <pre>FirstSecond START_NS RATE THREADS ADDRESS,ADDRESS,...</pre>
  *
- * @threading each thread has its own requests
+ * @threading any thread, each with requests of its own
  */
 public final class FirstSecond {
     /** The start of its line: the JVM prints warnings of its own before and after. */

@@ -9,7 +9,7 @@ import java.util.Map;
  * What threads did in spans of time: for how long each has run, and has waited for a core while it could run. It keeps
  * the spans in which one of them has waited or run for a good part, in memory that it has from the start.
  *
- * @threading one thread adds; another one asks after that
+ * @threading caller-confined: one thread adds, and another one asks after that
  */
 final class CoreSamples {
     /** Shorter waits explain no slow cycle. */

@@ -13,7 +13,7 @@ import jdk.jfr.consumer.RecordingStream;
 /**
  * The pauses of this JVM, from its flight recorder: those of the collector, and other operations that stop all threads.
  *
- * @threading the thread of the stream adds; another one asks
+ * @threading any thread
  */
 final class JvmPauses implements AutoCloseable {
     private static final String COLLECTION = "jdk.GCPhasePause";

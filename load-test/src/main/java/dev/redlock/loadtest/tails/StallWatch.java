@@ -12,7 +12,7 @@ import java.util.concurrent.locks.LockSupport;
  * have waited for a core: the event loops of the client, and the main threads of the servers. On a machine that does
  * not count these times it samples nothing.
  *
- * @threading one thread samples; another opens, closes and asks after the close
+ * @threading caller-confined; a thread of its own samples between the open and the close
  */
 final class StallWatch implements SeriesWatch, AutoCloseable {
     private static final long PERIOD_NS = 500_000;

@@ -37,7 +37,7 @@ import picocli.CommandLine.Option;
                     + "servers need servers that this command starts.",
             "It writes the percentile distributions, all turns joined, as .hgrm files, which HdrHistogram's plotter "
                     + "reads."},
-        footer = {"  load-test tails                                  10 minutes for each rate and client, an hour",
+        footer = {"  load-test tails                                  an hour",
             "  load-test tails --repetitions 1 --duration 20s",
             "  load-test tails --addresses 10.0.0.1:6379,10.0.0.2:6379,10.0.0.3:6379"})
 public final class TailsCommand extends LabCommand {
@@ -56,7 +56,8 @@ public final class TailsCommand extends LabCommand {
     private Double highest;
 
     @Option(names = "--slow", paramLabel = "TIME", defaultValue = "1ms", converter = DurationConverter.class,
-            description = "A cycle that takes longer is slow, and is explained; 0ms: each one (default: ${DEFAULT-VALUE}).")
+            description = "A cycle that takes longer is slow, and is explained; 0ms: each one (default: "
+                    + "${DEFAULT-VALUE}).")
     private Duration slowLimit;
 
     @Option(names = "--bare-every", paramLabel = "N", defaultValue = "1",

@@ -13,7 +13,7 @@ import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
-/** The pictures of README show the figures of the comparison: drawn again, they are the same. */
+/** The pictures show the figures beside the pages: drawn again, they are the same. */
 class PicturesTest {
 
     @TempDir
@@ -23,14 +23,15 @@ class PicturesTest {
     void thePicturesShowTheFiguresBesideThePage() throws Exception {
         Path images = DocPages.root().resolve("docs/images");
         Path servers = DocPages.root().resolve("docs/guides/figures/servers-per-core.csv");
-        draw(servers.toString());
+        Path tails = DocPages.root().resolve("docs/internals/figures/tails");
+        draw(servers.toString(), tails.toString());
         List<String> drawn = names(folder);
-        assertEquals(6, drawn.size(), drawn::toString);
+        assertEquals(8, drawn.size(), drawn::toString);
         assertEquals(drawn, names(images));
         for (String name : drawn) {
             assertEquals(Files.readString(folder.resolve(name)), Files.readString(images.resolve(name)),
                     name + " is old: java docs/images/Pictures.java docs/guides/figures/compare.csv docs/images "
-                            + "docs/guides/figures/servers-per-core.csv");
+                            + "docs/guides/figures/servers-per-core.csv docs/internals/figures/tails");
         }
     }
 
