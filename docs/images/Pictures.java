@@ -204,9 +204,9 @@ public final class Pictures {
 
     private static final Pattern TAIL = Pattern.compile("(redlock|bare-sockets)-n(\\d+)-rate(\\d+)-all-acquire\\.hgrm");
     private static final int PANEL = 250;
-    private static final int PANEL_LEFT = 46;
-    private static final int PANEL_WIDTH = 190;
-    private static final String[] NINES = {"0", "90 %", "99 %", "99.9 %", "99.99 %", "99.999 %"};
+    private static final int PANEL_LEFT = 54;
+    private static final int PANEL_WIDTH = 178;
+    private static final String[] NINES = {"0", "90 %", "99 %", "99.9", "99.99", "99.999"};
 
     /** Time against the share of acquires that were at least as fast; both axes are logarithmic. */
     private String tails(String folder) throws IOException {
@@ -243,7 +243,7 @@ public final class Pictures {
     }
 
     private void draw(int left, int rate, TreeMap<String, List<double[]>> curves) {
-        text(left + PANEL_LEFT, 42, "start", theme.text(), 400, 12, number(rate) + " locks/s");
+        text(left + PANEL_LEFT, 40, "start", theme.text(), 400, 12, number(rate) + " locks/s");
         for (int us : new int[]{100, 1_000, 10_000, 100_000}) {
             svg.append(String.format(Locale.ROOT, "<path d=\"M%d %.1fh%d\" stroke=\"%s\"/>%n", left + PANEL_LEFT,
                     tailY(us), PANEL_WIDTH, theme.grid()));
@@ -263,7 +263,7 @@ public final class Pictures {
             }
             svg.append(String.format(Locale.ROOT, "<path d=\"%s\" fill=\"none\" stroke=\"%s\" "
                     + "stroke-width=\"%s\"/>%n", path, isOwn ? theme.own() : theme.other(), isOwn ? "2.5" : "1.5"));
-            text(left + PANEL_LEFT + 4, isOwn ? 62 : 78, "start", isOwn ? theme.own() : theme.other(),
+            text(left + PANEL_LEFT + 4, isOwn ? 58 : 72, "start", isOwn ? theme.own() : theme.other(),
                     isOwn ? 700 : 400, 11, isOwn ? "redlock" : "bare sockets");
         });
     }
@@ -275,6 +275,6 @@ public final class Pictures {
 
     /** From 30 us to 200 ms. */
     private static double tailY(double us) {
-        return 234 - Math.log(Math.max(us, 30) / 30) / Math.log(200_000.0 / 30) * 180;
+        return 234 - Math.log(Math.max(us, 30) / 30) / Math.log(200_000.0 / 30) * 164;
     }
 }
