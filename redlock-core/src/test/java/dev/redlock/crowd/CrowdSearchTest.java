@@ -1,0 +1,158 @@
+package dev.redlock.crowd;
+
+import static dev.redlock.search.SearchAssert.assertClean;
+import static dev.redlock.search.SearchAssert.assertEnds;
+import static dev.redlock.search.SearchAssert.assertFound;
+
+import dev.redlock.crowd.CrowdSearch.Fault;
+import dev.redlock.crowd.CrowdSearch.Part;
+import dev.redlock.crowd.CrowdSearch.Rule;
+import dev.redlock.crowd.CrowdSearch.Scope;
+import java.util.EnumSet;
+import java.util.Set;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.EnumSource;
+
+/** The proof of the queue of waiting clients: a search through all states of a small model. */
+class CrowdSearchTest {
+
+    private static final String SLEEPS = "sleeps beside a free lock";
+    private static final String PRECEDES = "a later client precedes";
+    private static final Set<Fault> NO_FAULT = EnumSet.noneOf(Fault.class);
+
+    private static Scope withoutFaults(int clientCount, Part part) {
+        return new Scope(clientCount, 0, NO_FAULT, 0, part);
+    }
+
+    private static Scope withFaults(int clientCount, int faultCount, Set<Fault> faults, int boundTicks, Part part) {
+        return new Scope(clientCount, faultCount, faults, boundTicks, part);
+    }
+
+    private static Scope with(Fault fault, int boundTicks) {
+        return new Scope(3, 1, EnumSet.of(fault), boundTicks, Part.NONE);
+    }
+
+    private static void assertProtocol(String name, Scope scope, long stateCount) {
+        assertClean(name, new CrowdSearch(Rule.PRODUCT, scope), stateCount);
+    }
+
+    // ---- the protocol -----------------------------------------------------------------------------------------------
+
+    /** A free lock with a waiter implies a message under way, and the messages lead to a grant. */
+    @Test
+    void withoutFaultsNobodySleepsBesideAFreeLock() {
+        assertEnds("three clients", new CrowdSearch(Rule.PRODUCT, withoutFaults(3, Part.NONE)), 26_890);
+    }
+
+    @Test
+    @Tag("exhaustive")
+    void withoutFaultsNobodyOfFourSleepsBesideAFreeLock() {
+        assertEnds("four clients", new CrowdSearch(Rule.PRODUCT, withoutFaults(4, Part.NONE)), 300_842);
+    }
+
+    /** The bound is the least one. */
+    @ParameterizedTest
+    @CsvSource({
+        "DEATH, 3, 40222", "HANG, 5, 464263", "DISCONNECT, 3, 168157", "LOST_PUSH, 6, 224237",
+        "NO_QUORUM, 0, 141491", "SILENT_EXPIRY, 1, 57003", "QUEUE_LOST, 6, 401490", "FAILOVER, 0, 140087",
+        "CLOCK_SET_BACK, 0, 589094"
+    })
+    void afterAFaultNobodySleepsForLonger(Fault fault, int boundTicks, long stateCount) {
+        assertProtocol(fault + ", " + boundTicks + " ticks", with(fault, boundTicks),
+                stateCount);
+        if (boundTicks > 0) {
+            assertFound(fault + ", " + (boundTicks - 1) + " ticks",
+                    new CrowdSearch(Rule.PRODUCT, with(fault, boundTicks - 1)), SLEEPS);
+        }
+    }
+
+    /** More clients do not wait for longer. */
+    @ParameterizedTest
+    @Tag("exhaustive")
+    @CsvSource({"DEATH, 3, 491286", "HANG, 5, 7022833"})
+    void afterAFaultNobodyOfFourSleepsForLonger(Fault fault, int boundTicks, long stateCount) {
+        assertProtocol("four clients, " + fault, withFaults(4, 1, EnumSet.of(fault), boundTicks, Part.NONE),
+                stateCount);
+    }
+
+    /** The second one is found silent after the first. */
+    @Test
+    @Tag("exhaustive")
+    void theHeadAndItsDeputyHang() {
+        assertProtocol("two deaths or hangs",
+                withFaults(3, 2, EnumSet.of(Fault.DEATH, Fault.HANG), 10, Part.NONE), 3_949_690);
+    }
+
+    /** A client that takes the lock again and again learns that others wait. Otherwise it sends no more than today. */
+    @Test
+    void aClientThatComesBackPrecedesTheQueueTwiceAtMost() {
+        assertProtocol("returns of two", withoutFaults(2, Part.RETURNS), 24_532);
+    }
+
+    @Test
+    @Tag("exhaustive")
+    void aClientOfThreeThatComesBackPrecedesTheQueueTwiceAtMost() {
+        assertProtocol("returns of three", withoutFaults(3, Part.RETURNS), 2_209_452);
+    }
+
+    @Test
+    void entriesVanishAndTheQueueDoesNotExpireBesideAWaiter() {
+        assertProtocol("expiry of the queue", withoutFaults(3, Part.EXPIRY), 240_346);
+        assertProtocol("expiry of the queue, one fault",
+                withFaults(2, 1, EnumSet.of(Fault.DEATH, Fault.DISCONNECT, Fault.HANG), 5, Part.EXPIRY), 113_791);
+    }
+
+    @Test
+    @Tag("exhaustive")
+    void theQueueDoesNotExpireBesideAWaiterOfThree() {
+        assertProtocol("expiry of the queue, a hang",
+                withFaults(3, 1, EnumSet.of(Fault.HANG), 5, Part.EXPIRY), 4_767_182);
+    }
+
+    // ---- wrong rules ------------------------------------------------------------------------------------------------
+
+    /** What a search is to find, and in which scope. */
+    private record Violation(String text, Scope scope) {
+    }
+
+    @ParameterizedTest
+    @EnumSource(mode = EnumSource.Mode.EXCLUDE, names = "PRODUCT")
+    void findsTheErrorOfEachWrongRule(Rule rule) {
+        Violation violation = violationOf(rule);
+        assertFound(rule, new CrowdSearch(rule, violation.scope), violation.text);
+    }
+
+    private static Violation violationOf(Rule rule) {
+        return switch (rule) {
+            case PUSH_IS_GRANT -> new Violation("two holders", withoutFaults(3, Part.NONE));
+            case NO_PROMOTION, WATCH_WITHOUT_READING, NO_WATCH_AFTER_REFUSAL, ENTRY_LEFT, LEAVES_SILENTLY ->
+                new Violation(SLEEPS, withoutFaults(3, Part.NONE));
+            case ALL_WATCH -> new Violation("wakes 3 clients", withoutFaults(3, Part.NONE));
+            case DROPPED_AT_ONCE, SUSPECT_AFTER_REFUSAL, LOOK_IS_ANSWER ->
+                new Violation(PRECEDES, withoutFaults(3, Part.NONE));
+            case NO_DEPUTY, HEAD_NOT_CHECKED, SILENT_HEAD_STAYS, DEPUTY_NOT_TOLD ->
+                new Violation(SLEEPS, with(Fault.HANG, 5));
+            case CHECKER_CLAIMS -> new Violation(PRECEDES, with(Fault.HANG, 5));
+            case SILENT_ENTRY_STAYS -> new Violation("wait again for a client that was passed", with(Fault.HANG, 5));
+            case DEAD_ENTRIES_STAY, DEPUTY_LEAVES_UNCHECKED -> new Violation(SLEEPS, with(Fault.DEATH, 3));
+            case PUSHES_ONLY -> new Violation(SLEEPS, with(Fault.SILENT_EXPIRY, 1));
+            case STRAY_MESSAGE_IGNORED -> new Violation(SLEEPS, with(Fault.DISCONNECT, 3));
+            case REENTRY_FIRST -> new Violation(PRECEDES, with(Fault.DISCONNECT, 3));
+            case REENTRY_LAST -> new Violation(PRECEDES, with(Fault.NO_QUORUM, 0));
+            case NO_REENTRY -> new Violation(SLEEPS, with(Fault.FAILOVER, 0));
+            case SCORE_KEPT -> new Violation(PRECEDES, with(Fault.CLOCK_SET_BACK, 0));
+            case RETURN_PRECEDES ->
+                new Violation("precedes the queue again and again", withoutFaults(3, Part.RETURNS));
+            case ENTER_ALWAYS -> new Violation("a queue that nobody is in", withoutFaults(3, Part.RETURNS));
+            case RELEASE_ASKS -> new Violation("with each release", withoutFaults(3, Part.RETURNS));
+            case QUEUE_EXPIRES_SOON, ONLY_LOOKS ->
+                new Violation("expires beside a waiter", withoutFaults(3, Part.EXPIRY));
+            case QUEUE_STAYS -> new Violation("stays though nobody waits",
+                    withFaults(2, 1, EnumSet.of(Fault.DEATH), 5, Part.EXPIRY));
+            case PRODUCT -> throw new AssertionError("it has none");
+        };
+    }
+}

@@ -1,0 +1,74 @@
+/**
+ * The queue of the clients that wait for one lock: a model of the protocol, without code of the product.
+ *
+ * <p>Many clients wait, and one release is to wake one of them. The coordinator of the lock keeps the waiting clients
+ * in a sorted set, in the order in which they came. The first one, the <i>head</i>, tracks the key of the lock. The
+ * second one, its <i>deputy</i>, watches over the head. All others sleep. A grant promotes the next two.
+ *
+ * <h2>Messages</h2>
+ *
+ * <pre>
+ * to all nodes
+ *   SET NX PX     a caller that knows of nobody else; and at the other nodes, after the grant of the coordinator
+ * to the coordinator
+ *   enter         granted if the lock is free, and the queue empty or the client its head: the entry is removed, and
+ *                 the next two are promoted. Else refused: the entry is set, and the reply has the place and the ttl
+ *   check         an enter of another client than the head. Beside a free lock it wakes the head, or drops it: a head
+ *                 without a connection, or one that an earlier check has woken and that has not entered since
+ *   watch         registers, and reads the lock and the place of the client
+ *   read          the same without registration
+ *   leave         removes the entry. That of the head or deputy promotes the next one; beside a free lock, a check, too
+ * from the coordinator
+ *   invalidation  the key has changed. It ends the registration
+ *   h             to the new head, from a grant, a check or a leave
+ *   d             to the new deputy, with each h. Both say whether the lock is free
+ * </pre>
+ *
+ * <p>{@code h} and {@code d} are published to a channel of the client, which subscribes when it connects. {@code
+ * PUBLISH} returns 0 for a client without a connection: its entry is removed, and the next one is told. The release of
+ * a lock is a release as ever, and knows no queue.
+ *
+ * <h2>Steps of a client</h2>
+ *
+ * <ol>
+ * <li>It comes: {@code SET} at all nodes. Refused: the first {@code enter}. If it has waited for its last grant, or
+ * was told with it that others wait, or by the question of one release in 10 ms of use, it enters at once.
+ * <li>Place 0, or an {@code h}: it is the head, and watches, or enters if the lock is free. Then it enters after an
+ * invalidation, at the end of the ttl of the holder, and after 250 to 500 ms. After each refusal it watches again.
+ * <li>Place 1, or a {@code d}: it is the deputy. It watches after 70 to 105 ms (after 50 to 75 ms if the lock is
+ * free), then every 250 to 375 ms, and 25 ms after an invalidation. If it finds the lock free, it checks, and again
+ * every 50 to 75 ms while the lock is free.
+ * <li>A later place: it reads after 250 to 375 ms for each place, and does as the deputy if it finds the lock free. A
+ * read that does not find the entry leads to an {@code enter}.
+ * <li>A client that has not entered for 20 s does so instead of a look: the queue expires after 60 s.
+ * <li>It gives up: {@code leave}. The same answers a message that nobody waits for, and follows a connection that has
+ * lost a leave.
+ * <li>Its connection or the coordinator ends, or it sees another coordinator: it enters again, and leaves the old
+ * queue if it can. The score of an entry is the time of the server less the time that the client has waited, so it has
+ * its old place. An entry that is there keeps the lesser one of both scores, so a clock that was set back does harm
+ * until the next {@code enter} only.
+ * </ol>
+ *
+ * <h2>Invariants, and the tests of each</h2>
+ *
+ * <ol>
+ * <li>A push is no grant. The votes of a quorum decide, also if clients differ in the coordinator: {@code
+ * CrowdVotesSearchTest}, {@code PUSH_IS_GRANT}.
+ * <li>Without faults, a free lock and a waiter imply a message under way, so no timer is needed. The messages lead to
+ * a grant: {@code withoutFaultsNobodySleepsBesideAFreeLock}.
+ * <li>After a fault, a timer is due in a bounded time, and the head is passed: {@code
+ * afterAFaultNobodySleepsForLonger}. With ticks of 35 ms, a dead head costs 105 ms, one that hangs 175 ms, both of
+ * head and deputy the check of a sleeper and 70 ms each.
+ * <li>Only a head that did nothing for longer than a message takes is dropped, and the lock goes to the next one in
+ * the order, not to the client that has found it: {@code DROPPED_AT_ONCE}, {@code SUSPECT_AFTER_REFUSAL}, {@code
+ * LOOK_IS_ANSWER}, {@code CHECKER_CLAIMS}. A head that was dropped costs its time once: {@code SILENT_ENTRY_STAYS}.
+ * <li>The new deputy is told with each grant. One that moves up without a message watches too late: {@code
+ * DEPUTY_NOT_TOLD}.
+ * <li>A release wakes the head and the deputy at most: {@code ALL_WATCH}.
+ * <li>A lock that nobody waits for costs no further command: {@code ENTER_ALWAYS}, {@code RELEASE_ASKS}. A client that
+ * comes back without knowing of the others precedes them twice at most: {@code RETURN_PRECEDES}.
+ * <li>Each entry ends by a grant, a leave, its turn, or the expiry of the queue, which no waiter sees: {@code
+ * ENTRY_LEFT}, {@code QUEUE_STAYS}, {@code QUEUE_EXPIRES_SOON}, {@code ONLY_LOOKS}.
+ * </ol>
+ */
+package dev.redlock.crowd;
