@@ -117,7 +117,10 @@ class TlsTest {
     }
 
     private NodeStatus connect(TlsOptions options) {
-        return connect(new RedlockContext().nodes("rediss://localhost:" + server.port()).tls(options));
+        // A handshake takes a busy machine more than the second that is the default.
+        return connect(new RedlockContext().nodes("rediss://localhost:" + server.port())
+                .tls(options)
+                .connectTimeout(Duration.ofSeconds(20)));
     }
 
     private static void assertReady(NodeStatus status) {
