@@ -174,7 +174,7 @@ public final class Lab implements AutoCloseable {
 
     /** The same for a driver that is not among the options. */
     public void warmUp(LockDriver driver) throws IOException, InterruptedException {
-        warmUp(driver, 1, loadOptions.warmUpPlans(false));
+        warmUp(driver, 1, any -> loadOptions.warmUpPlans(false));
     }
 
     /** The same with clients that contend. Otherwise the code of waiting would be interpreted while it is measured. */
@@ -187,19 +187,21 @@ public final class Lab implements AutoCloseable {
     void warmUp(int clientCount, Function<LockDriver, List<LoadPlan>> plans)
             throws IOException, InterruptedException {
         for (LockDriver driver : clientOptions.drivers()) {
-            warmUp(driver, clientCount, plans.apply(driver));
+            warmUp(driver, clientCount, plans);
         }
     }
 
-    private void warmUp(LockDriver driver, int clientCount, List<LoadPlan> plans)
+    /** A warm-up of no time has no plans. */
+    private void warmUp(LockDriver driver, int clientCount, Function<LockDriver, List<LoadPlan>> plans)
             throws IOException, InterruptedException {
-        if (!loadOptions.jvmWarmup.isZero()) {
-            int nodeCount = nodeOptions.countMax();
-            progress.onPhase("warming up " + driver.name() + " on " + Counted.of(nodeCount, "node"));
-            try (Clients clients = open(driver, nodeCount, clientCount)) {
-                for (LoadPlan plan : plans) {
-                    run(plan, clients, IntervalLog.NONE, SeriesWatch.NONE);
-                }
+        if (loadOptions.jvmWarmup.isZero()) {
+            return;
+        }
+        int nodeCount = nodeOptions.countMax();
+        progress.onPhase("warming up " + driver.name() + " on " + Counted.of(nodeCount, "node"));
+        try (Clients clients = open(driver, nodeCount, clientCount)) {
+            for (LoadPlan plan : plans.apply(driver)) {
+                run(plan, clients, IntervalLog.NONE, SeriesWatch.NONE);
             }
         }
     }
