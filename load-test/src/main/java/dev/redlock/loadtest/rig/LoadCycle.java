@@ -251,12 +251,12 @@ final class LoadCycle implements LockListener {
         return random.nextLong(minNs, maxNs + 1);
     }
 
-    /** Locks held in the recorded time; valid after the load has stopped. */
     /** Whether a cycle has ended in the recorded time, or an acquire has failed. While the load runs, a late value. */
     boolean hasResult() {
         return endedCount > 0 || LongStream.of(otherAcquires).anyMatch(count -> count > 0);
     }
 
+    /** Locks held in the recorded time; valid after the load has stopped. */
     long heldCount() {
         return heldCount;
     }

@@ -17,10 +17,8 @@ import dev.redlock.loadtest.rig.SlowCycles;
 import java.io.IOException;
 import java.time.Duration;
 import java.util.ArrayList;
-import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Locale;
-import java.util.Map;
 import java.util.stream.IntStream;
 import java.util.stream.Stream;
 import picocli.CommandLine;
@@ -66,6 +64,7 @@ public final class TailsCommand extends LabCommand {
     private int bareEvery;
 
     private final TailTable tails = new TailTable();
+    private final List<String> found = new ArrayList<>();
 
     @Override
     protected void check(CommandLine line) {
@@ -147,8 +146,9 @@ public final class TailsCommand extends LabCommand {
         }
         rates.sort(null);
         double median = rates.get(PROBES / 2);
-        lab.note(String.format(Locale.ROOT, "the highest rate was %.0f cycles/s: %s with %d in flight, the median of "
+        found.add(String.format(Locale.ROOT, "the highest rate was %.0f cycles/s: %s with %d in flight, the median of "
                 + "%d measurements", median, driver.name(), PROBE_IN_FLIGHT, PROBES));
+        found.forEach(lab::note);
         return median;
     }
 
@@ -173,9 +173,7 @@ public final class TailsCommand extends LabCommand {
 
     @Override
     protected List<String> conclusions(RunResult result) {
-        Map<String, String> lines = new LinkedHashMap<>();
-        result.notes().stream().filter(note -> note.startsWith("the highest")).forEach(note -> lines.put(note, note));
-        List<String> all = new ArrayList<>(lines.keySet());
+        List<String> all = new ArrayList<>(found);
         all.addAll(pass(result, "no call failed and no rate was missed; no two holders overlapped in "
                 + lab.exclusion()));
         return all;
