@@ -34,7 +34,6 @@ final class AcquireOperation {
     private final Voter[] voters;
     private final CommandMode commandMode;
     private final boolean isThrifty;
-    final PartialRound partialRound;
     /** Its commands are being sent to the nodes: the round waits for the last send before it decides. */
     Claim asking;
 
@@ -50,7 +49,6 @@ final class AcquireOperation {
         this.voters = services.voters;
         this.commandMode = services.config.attempts().commandMode();
         this.isThrifty = services.config.attempts().isThrifty();
-        this.partialRound = new PartialRound(services, scheduler, this);
     }
 
     /**
@@ -60,7 +58,7 @@ final class AcquireOperation {
         LeaseHandle lease = pending.lease;
         Claim claim = claims.take();
         claim.beginAcquire(pending, key);
-        claim.isWakeUpWanted = pending.plan != PendingAcquire.Plan.UNCONTENDED
+        claim.isWakeUpWanted = pending.plan() != PendingAcquire.Plan.UNCONTENDED
                 && scheduler.registrations.isPossible(pending);
         // Readers always run a script, whose refusal has the ttl.
         claim.isRemainingTtlWanted = claim.isWakeUpWanted || key.kind == LockKind.READ || isRemainingTtlWanted(lease);
@@ -78,8 +76,8 @@ final class AcquireOperation {
         if (lease.waitNs <= 0) {
             pending.start(t1Ns, telemetry.onAcquireStarted(t1Ns));
         }
-        if (isThrifty || pending.plan != PendingAcquire.Plan.UNCONTENDED) {
-            partialRound.ask(claim, t1Ns);
+        if (isThrifty || pending.plan() != PendingAcquire.Plan.UNCONTENDED) {
+            scheduler.partialRound.ask(claim, t1Ns);
         } else {
             askAll(claim, t1Ns);
         }
@@ -101,7 +99,7 @@ final class AcquireOperation {
         asking = claim;
         try {
             if (claim.reservation() != null && claim.lockKind() == LockKind.SET) {
-                partialRound.send(claim, mask);
+                scheduler.partialRound.send(claim, mask);
             } else if (claim.pending.lease.spec.retainNsMax > 0) {
                 scheduler.keeper.retention.ask(claim, mask);
             } else {
@@ -243,7 +241,7 @@ final class AcquireOperation {
         switch (claim.round.decision()) {
             case OPEN -> {
                 if (isPartlyAsked(claim)) {
-                    partialRound.onVote(claim);
+                    scheduler.partialRound.onVote(claim);
                 }
                 // Otherwise, wait for more votes or the timeout.
             }

@@ -17,18 +17,21 @@ import java.util.random.RandomGenerator;
  */
 final class AcquireScheduler implements Waiters {
 
-    final WaitQueues queues;
-    final Registrations registrations;
-    final AcquireOperation operation;
-    final PermitOperation permits;
-    final Reservations reservations;
-    final HolderQuery holderQuery;
-    final FencedClaims fencing;
-    final Retries retries;
+    // Its parts, which call each other in circles: set once, before the first acquisition.
+    WaitQueues queues;
+    Registrations registrations;
+    Fairness fairness;
+    AcquireOperation operation;
+    PartialRound partialRound;
+    PermitOperation permits;
+    PermitFollowers followers;
+    Reservations reservations;
+    HolderQuery holderQuery;
+    FencedClaims fencing;
+    Retries retries;
     private final LoopServices services;
     final LeaseKeeper keeper;
     final ReleaseOperation releases;
-    private final Fairness fairness;
     private final ClientConfig.Limits limits;
     final InFlightLimit inFlight;
     private final FreeList<PendingAcquire> free = new FreeList<>(LoopServices.POOLED_MIN);
@@ -36,22 +39,36 @@ final class AcquireScheduler implements Waiters {
     /** Acquisitions that wait for another one of this client. */
     int waiterCount;
 
-    AcquireScheduler(LoopServices services, ClaimPool claims, LeaseKeeper keeper, RandomGenerator random) {
+    private AcquireScheduler(LoopServices services, LeaseKeeper keeper, ReleaseOperation releases) {
         this.services = services;
         this.keeper = keeper;
-        this.releases = keeper.releases;
+        this.releases = releases;
         this.limits = services.config.limits();
-        RetryDelays retryDelays = new RetryDelays(random, services.config.attempts().retryPolicy());
-        this.operation = new AcquireOperation(services, claims, this);
-        this.permits = new PermitOperation(services, claims, this, random);
-        this.reservations = new Reservations(services, claims, releases);
-        this.holderQuery = new HolderQuery(services, claims, releases, this);
-        this.fencing = new FencedClaims(services, this);
-        this.queues = new WaitQueues(services, claims, this, retryDelays);
-        this.registrations = queues.registrations;
-        this.fairness = queues.fairness;
-        this.retries = new Retries(services, this, retryDelays);
         this.inFlight = new InFlightLimit(limits.inFlightMax());
+    }
+
+    /** Wires the scheduler to its parts. */
+    static AcquireScheduler create(LoopServices services, ClaimPool claims, LeaseKeeper keeper,
+            RandomGenerator random) {
+        AcquireScheduler created = new AcquireScheduler(services, keeper, keeper.releases);
+        created.connect(claims, random);
+        return created;
+    }
+
+    /** Each part gets what it needs. None uses the scheduler in its constructor. */
+    private void connect(ClaimPool claims, RandomGenerator random) {
+        RetryDelays retryDelays = new RetryDelays(random, services.config.attempts().retryPolicy());
+        operation = new AcquireOperation(services, claims, this);
+        partialRound = new PartialRound(services, this, operation);
+        permits = new PermitOperation(services, claims, this, random);
+        followers = new PermitFollowers(services, this, permits);
+        reservations = new Reservations(services, claims, releases);
+        holderQuery = new HolderQuery(services, claims, releases, this);
+        fencing = new FencedClaims(services, this);
+        queues = new WaitQueues(services, claims, this, retryDelays);
+        registrations = queues.registrations;
+        fairness = new Fairness(services, this, queues, retryDelays);
+        retries = new Retries(services, this, queues, retryDelays);
     }
 
     // ---- starting ---------------------------------------------------------------------------------------------------

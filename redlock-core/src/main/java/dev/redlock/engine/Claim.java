@@ -450,7 +450,7 @@ final class Claim extends LockRequest implements ScriptArguments, ClaimView {
         if (pending == null || pending.queue == null) {
             return Ticket.NONE;
         }
-        return pending.plan == PendingAcquire.Plan.YIELDING ? Ticket.YIELDING : pending.queue.ticket;
+        return pending.plan() == PendingAcquire.Plan.YIELDING ? Ticket.YIELDING : pending.queue.ticket;
     }
 
     @Override

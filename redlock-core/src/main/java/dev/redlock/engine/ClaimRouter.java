@@ -55,7 +55,7 @@ final class ClaimRouter implements ClaimEvents {
                         value > 0 ? value : scheduler.registrations.onTicket(claim, nodeIndex, value));
             case RAISE -> claim.fenceOrSearch.onReply(nodeIndex, value);
             case REMAINING_TTL -> onRemainingTtl(claim, nodeIndex, value);
-            case TICKETS -> scheduler.queues.fairness.onTickets(claim.key, value);
+            case TICKETS -> scheduler.fairness.onTickets(claim.key, value);
             case KEY_TYPE -> scheduler.holderQuery.onType(claim, nodeIndex, detail, value);
             case CHECK -> keeper.lossWatch.onReply(claim, nodeIndex, value);
             default -> {
@@ -146,7 +146,7 @@ final class ClaimRouter implements ClaimEvents {
     @Override
     public void onRoundTimeout(Claim claim) {
         switch (claim.phase) {
-            case ACQUIRING -> scheduler.operation.partialRound.onTimeout(claim);
+            case ACQUIRING -> scheduler.partialRound.onTimeout(claim);
             case RAISING, SEARCHING -> claim.fenceOrSearch.onTimeout();
             case QUERYING_HOLDER -> scheduler.holderQuery.end(claim);
             default -> keeper.releases.onTimeout(claim);

@@ -37,8 +37,8 @@ final class Conductor implements LeaseLoop {
         ClaimRouter router = new ClaimRouter();
         this.claims = new ClaimPool(services, router);
         ReleaseTally tally = new ReleaseTally();
-        this.keeper = new LeaseKeeper(services, claims, tally, setup.random());
-        this.scheduler = new AcquireScheduler(services, claims, keeper, setup.random());
+        this.keeper = LeaseKeeper.create(services, claims, tally, setup.random());
+        this.scheduler = AcquireScheduler.create(services, claims, keeper, setup.random());
         keeper.waiters = scheduler;
         this.shutdown = new Shutdown(services, scheduler, keeper, tally, claims, settled);
         this.nextTurn = shutdown.nextTurn();

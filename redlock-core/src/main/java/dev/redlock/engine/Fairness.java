@@ -112,14 +112,13 @@ final class Fairness {
         }
     }
 
-    Fairness(LoopServices services, AcquireScheduler scheduler, WaitQueues queues, RetryDelays retryDelays,
-            int handoffsMax) {
+    Fairness(LoopServices services, AcquireScheduler scheduler, WaitQueues queues, RetryDelays retryDelays) {
         this.services = services;
         this.scheduler = scheduler;
         this.queues = queues;
         this.retryDelays = retryDelays;
         this.random = retryDelays.random();
-        this.handoffsMax = handoffsMax;
+        this.handoffsMax = services.config.limits().localHandoffsMax();
         this.usedNsMax = QUESTION_INTERVAL_NS / Math.max(1, handoffsMax);
         for (int bucket = 0; bucket < CAPACITY; bucket++) {
             competitions[bucket] = new Competition();
@@ -161,7 +160,7 @@ final class Fairness {
     /** An attempt of a waiter has failed. */
     void onFailed(PendingAcquire pending) {
         Competition competition = of(pending.lease.key);
-        boolean hasYielded = pending.plan == PendingAcquire.Plan.YIELDING;
+        boolean hasYielded = pending.plan() == PendingAcquire.Plan.YIELDING;
         if (competition != null && !competition.isHeld && !hasYielded) {
             competition.restart(services.clock.nanoTime());
         }
@@ -208,7 +207,7 @@ final class Fairness {
             return;
         }
         competition.isHeld = true;
-        if (pending.plan == PendingAcquire.Plan.YIELDING) {
+        if (pending.plan() == PendingAcquire.Plan.YIELDING) {
             // It gave way, and nobody came.
             competition.isKnown = false;
         }
@@ -287,9 +286,9 @@ final class Fairness {
             pause(competition, queue, PAUSE_NS);
             return true;
         } else {
-            head.plan = queues.registrations.isAllowed(queue)
+            head.planNext(queues.registrations.isAllowed(queue)
                     ? PendingAcquire.Plan.COORDINATOR_FIRST
-                    : PendingAcquire.Plan.UNCONTENDED;
+                    : PendingAcquire.Plan.UNCONTENDED);
         }
         return false;
     }
@@ -311,16 +310,16 @@ final class Fairness {
         if (isDue && isBackingOff && hasPushes && isPreceded(queue)) {
             // Its own ticket would refuse an attempt that yields.
             pause(competition, queue, services.coordinator.positionDelayNs(queue.key, queue.position));
-            head.plan = PendingAcquire.Plan.COORDINATOR_FIRST;
+            head.planNext(PendingAcquire.Plan.COORDINATOR_FIRST);
         } else if (isDue && isBackingOff && hasPushes && mayYield(queue)) {
             giveWay(competition, head);
             scheduler.startAttempt(head);
         } else if (isDue && isBackingOff) {
             pause(competition, queue, hasPushes ? PAUSE_NS : competition.pauseNs);
         } else if (!isDue && isBackingOff) {
-            head.plan = planOfHandoff(queue, head);
+            head.planNext(planOfHandoff(queue, head));
             scheduler.startAttempt(head);
-        } else if (!isDue && (queue.hints == null || !scheduler.permits.followers.handOff(queue))) {
+        } else if (!isDue && (queue.hints == null || !scheduler.followers.handOff(queue))) {
             // If it is due, the attempt precedes the release, and the delay after the refusal is the pause.
             head.waiting.retryImmediately = true;
         }
@@ -375,7 +374,7 @@ final class Fairness {
     /** The next attempt gets the lock only if no other client has a ticket. */
     private void giveWay(Competition competition, PendingAcquire head) {
         competition.restart(services.clock.nanoTime());
-        head.plan = PendingAcquire.Plan.YIELDING;
+        head.planNext(PendingAcquire.Plan.YIELDING);
     }
 
     /** Waits as after a refused attempt, so that an attempt of another client finds the lock free. */

@@ -127,7 +127,7 @@ final class FencedClaims {
 
         @Override
         public void askOthers() {
-            scheduler.operation.partialRound.hedge(claim);
+            scheduler.partialRound.hedge(claim);
         }
 
         @Override

@@ -17,14 +17,15 @@ import java.util.random.RandomGenerator;
  */
 final class LeaseKeeper {
 
-    final ReleaseOperation releases;
-    final ExtendOperation extensions;
-    final LeaseLoss loss;
-    final Unclaimed unclaimed;
-    final LossWatch lossWatch;
-    final KeptLocks kept;
-    final Renewals renewals;
-    final NanoClock clock;
+    // Its parts, which call each other in circles: set once, before the first lease.
+    ReleaseOperation releases;
+    ExtendOperation extensions;
+    LeaseLoss loss;
+    Unclaimed unclaimed;
+    LossWatch lossWatch;
+    KeptLocks kept;
+    Renewals renewals;
+    private final NanoClock clock;
     private final TimerWheel timers;
     private final LoopTelemetry telemetry;
     private final ConductorCounters counters;
@@ -36,19 +37,30 @@ final class LeaseKeeper {
     int extendableCount;
     LeaseHandle firstHeld;
 
-    LeaseKeeper(LoopServices services, ClaimPool claims, ReleaseTally tally, RandomGenerator random) {
+    private LeaseKeeper(LoopServices services) {
         this.clock = services.clock;
         this.timers = services.timers;
         this.telemetry = services.telemetry;
         this.counters = services.counters;
         this.callbacks = services.config.loops().callbacks();
-        this.extensions = new ExtendOperation(services, this);
-        this.loss = new LeaseLoss(services, this);
-        this.unclaimed = new Unclaimed(services, this);
-        this.kept = new KeptLocks(services, this);
-        this.lossWatch = new LossWatch(services, this);
-        this.releases = new ReleaseOperation(services, claims, this, tally);
-        this.renewals = new Renewals(this, timers, new RenewalSpread(random));
+    }
+
+    /** Wires the keeper to its parts. */
+    static LeaseKeeper create(LoopServices services, ClaimPool claims, ReleaseTally tally, RandomGenerator random) {
+        LeaseKeeper created = new LeaseKeeper(services);
+        created.connect(services, claims, tally, new RenewalSpread(random));
+        return created;
+    }
+
+    /** Each part gets what it needs. None uses the keeper in its constructor. */
+    private void connect(LoopServices services, ClaimPool claims, ReleaseTally tally, RenewalSpread spread) {
+        extensions = new ExtendOperation(services, this);
+        loss = new LeaseLoss(services, this);
+        unclaimed = new Unclaimed(services, this);
+        kept = new KeptLocks(services, this);
+        lossWatch = new LossWatch(services, this);
+        releases = new ReleaseOperation(services, claims, this, tally);
+        renewals = new Renewals(services, this, spread);
     }
 
     int heldCount() {

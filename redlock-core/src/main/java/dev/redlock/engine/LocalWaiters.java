@@ -92,7 +92,7 @@ final class LocalWaiters {
         pending.start(nowNs, services.telemetry.onAcquireStarted(nowNs));
         pending.deadlineNs = nowNs + Math.min(lease.waitNs, Retries.WAIT_NS_MAX);
         pending.backOff();
-        pending.plan = PendingAcquire.Plan.COORDINATOR_FIRST;
+        pending.planNext(PendingAcquire.Plan.COORDINATOR_FIRST);
         scheduler.queues.enqueue(pending).isHeldLocally = true;
         services.timers.start(pending.timer, WaitQueues.earlier(entry.lease.validUntilNs, pending.deadlineNs));
         return Answer.DONE;

@@ -56,11 +56,11 @@ final class PartialRound {
                 return 1L << coordinator;
             }
         }
-        if (!isThrifty || pending.plan == PendingAcquire.Plan.ALL) {
+        if (!isThrifty || pending.plan() == PendingAcquire.Plan.ALL) {
             return all;
         }
         // A search for a permit asks one node, which must have the key of each permit in use.
-        boolean isOrderOfResource = claim.fenceOrSearch != null || pending.plan != PendingAcquire.Plan.UNCONTENDED
+        boolean isOrderOfResource = claim.fenceOrSearch != null || pending.plan() != PendingAcquire.Plan.UNCONTENDED
                 || pending.kind() == LockKind.PERMIT;
         return isOrderOfResource ? services.thriftyQuorum.of(key) : services.thriftyQuorum.at(t1Ns, key);
     }

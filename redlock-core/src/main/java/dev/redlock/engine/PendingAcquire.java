@@ -74,7 +74,7 @@ final class PendingAcquire implements AcquisitionView {
     long startNs;
     long deadlineNs;
     /** The plan of the current or next attempt. */
-    Plan plan = Plan.UNCONTENDED;
+    private Plan plan = Plan.UNCONTENDED;
     /** Counts attempts and uses: a change during a callback shows that the callback has started or ended an attempt. */
     long generation;
     // Null before the first use by this object, which keeps them in the pool.
@@ -144,6 +144,13 @@ final class PendingAcquire implements AcquisitionView {
         generation++;
     }
 
+    /** Sets the plan of its next attempt, or of the next step of this one. Only one that waits registers for a push. */
+    void planNext(Plan next) {
+        assert next == Plan.UNCONTENDED || lease.waitNs > 0 || kind() == LockKind.PERMIT
+                : next + " without a wait budget";
+        plan = next;
+    }
+
     /** It returns to its pool. */
     void free() {
         enter(State.FREE);
@@ -203,6 +210,10 @@ final class PendingAcquire implements AcquisitionView {
 
     LockKind kind() {
         return lease.key.kind;
+    }
+
+    Plan plan() {
+        return plan;
     }
 
     /** Whether the plan asks the coordinator alone at first. */

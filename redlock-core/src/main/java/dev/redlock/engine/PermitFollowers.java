@@ -82,7 +82,7 @@ final class PermitFollowers {
 
     private static PermitKey.Permit chosen(PendingAcquire pending, PermitKey.Permit permit, PendingAcquire.Plan plan) {
         pending.waiting().isPermitPushed = plan == PendingAcquire.Plan.COORDINATOR_FIRST;
-        pending.plan = plan;
+        pending.planNext(plan);
         return permit;
     }
 
@@ -137,7 +137,7 @@ final class PermitFollowers {
             return false;
         }
         queue.hints.permit = null;
-        next.plan = PendingAcquire.Plan.UNCONTENDED;
+        next.planNext(PendingAcquire.Plan.UNCONTENDED);
         next.waiting().isPermitPushed = false;
         start(next, permit);
         return true;

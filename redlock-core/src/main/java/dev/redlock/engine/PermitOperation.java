@@ -40,7 +40,6 @@ final class PermitOperation {
     /** The reply of the script has the first free permit below this unit. */
     private static final int FIRST_UNIT = 512;
 
-    final PermitFollowers followers;
     private final LoopServices services;
     private final ClaimPool claims;
     private final AcquireScheduler scheduler;
@@ -125,7 +124,6 @@ final class PermitOperation {
         this.claims = claims;
         this.scheduler = scheduler;
         this.random = random;
-        this.followers = new PermitFollowers(services, scheduler, this);
     }
 
     void trim() {
@@ -156,13 +154,13 @@ final class PermitOperation {
             attempt(pending, permit);
         }
         if (queue != null) {
-            followers.start(queue);
+            scheduler.followers.start(queue);
         }
     }
 
     /** Chooses the permit that the head of a queue asks for; null if it has to search. */
     private PermitKey.Permit permitOfHead(PendingAcquire head, WaitQueue queue) {
-        boolean isUncontended = head.plan == PendingAcquire.Plan.UNCONTENDED;
+        boolean isUncontended = head.plan() == PendingAcquire.Plan.UNCONTENDED;
         if (queue.hints == null) {
             queue.hints = new PermitHints(!isUncontended);
         }
@@ -176,7 +174,9 @@ final class PermitOperation {
         if (isUncontended) {
             return unusedPermit((PermitKey) queue.key);
         }
-        return head.plan == PendingAcquire.Plan.COORDINATOR_FIRST ? followers.nextPermit(queue, head) : null;
+        return head.plan() == PendingAcquire.Plan.COORDINATOR_FIRST
+                ? scheduler.followers.nextPermit(queue, head)
+                : null;
     }
 
     private void attempt(PendingAcquire pending, PermitKey.Permit permit) {
@@ -244,7 +244,7 @@ final class PermitOperation {
     boolean continueAfter(PendingAcquire pending, AcquireOutcome.Kind reason) {
         WaitQueue queue = pending.queue;
         if (queue != null && queue.head() != pending) {
-            followers.onFailed(pending, reason);
+            scheduler.followers.onFailed(pending, reason);
             return true;
         }
         if (queue != null) {
@@ -283,7 +283,7 @@ final class PermitOperation {
 
     /** Asks for a permit that no waiter behind the head has asked for; false if there is none. */
     private boolean attemptNextHint(PendingAcquire head) {
-        PermitKey.Permit permit = head.queue == null ? null : followers.nextPermit(head.queue, head);
+        PermitKey.Permit permit = head.queue == null ? null : scheduler.followers.nextPermit(head.queue, head);
         if (permit == null) {
             return false;
         }
@@ -309,10 +309,10 @@ final class PermitOperation {
     }
 
     private void search(PendingAcquire pending) {
-        boolean isDoubted = pending.plan == PendingAcquire.Plan.ALL && pending.waiting().searchCount == 0
+        boolean isDoubted = pending.plan() == PendingAcquire.Plan.ALL && pending.waiting().searchCount == 0
                 || pending.waiting().searchCount % 2 != 0;
         // The attempt that follows the search has this plan.
-        pending.plan = PendingAcquire.Plan.ALL;
+        pending.planNext(PendingAcquire.Plan.ALL);
         pending.waiting().searchCount++;
         pending.waiting().hasSearched = false;
         Claim claim = claims.take();
@@ -371,18 +371,18 @@ final class PermitOperation {
             queue.hints.onFound(first, others, semaphore.permitCount());
         }
         if (queue != null && isUsed(semaphore, first)) {
-            int other = followers.takeUnused(semaphore, queue.hints.found);
+            int other = scheduler.followers.takeUnused(semaphore, queue.hints.found);
             number = other < 0 ? first : other;
         }
         scheduler.holderQuery.untrack(claim);
-        if (queue != null && followers.isAskedFor(queue, number)) {
+        if (queue != null && scheduler.followers.isAskedFor(queue, number)) {
             // Other attempts of this client ask for all permits that the node has found.
             scheduler.retries.onAttemptFailed(pending, AcquireOutcome.Kind.CONTENDED);
             return;
         }
         attemptAtAllNodes(pending, semaphore.permitKey(number));
         if (queue != null) {
-            followers.start(queue);
+            scheduler.followers.start(queue);
         }
     }
 
@@ -431,7 +431,7 @@ final class PermitOperation {
     }
 
     private void attemptAtAllNodes(PendingAcquire pending, PermitKey.Permit permit) {
-        if (pending.queue != null && followers.isAskedFor(pending.queue, permit.number())) {
+        if (pending.queue != null && scheduler.followers.isAskedFor(pending.queue, permit.number())) {
             // Another attempt of this client asks for the permit.
             scheduler.retries.onLockTaken(pending, AcquireOutcome.Kind.CONTENDED);
             return;

@@ -3,6 +3,7 @@ package dev.redlock.engine;
 import static dev.redlock.quorum.Validity.NS_PER_MS;
 
 import dev.redlock.node.NodeView;
+import dev.redlock.time.NanoClock;
 import dev.redlock.time.TimerWheel;
 
 /**
@@ -27,11 +28,13 @@ final class Renewals {
 
     private final LeaseKeeper keeper;
     private final TimerWheel timers;
+    private final NanoClock clock;
     private final RenewalSpread spread;
 
-    Renewals(LeaseKeeper keeper, TimerWheel timers, RenewalSpread spread) {
+    Renewals(LoopServices services, LeaseKeeper keeper, RenewalSpread spread) {
         this.keeper = keeper;
-        this.timers = timers;
+        this.timers = services.timers;
+        this.clock = services.clock;
         this.spread = spread;
     }
 
@@ -133,7 +136,7 @@ final class Renewals {
      * some time.
      */
     void onExtending(NodeView node) {
-        long nowNs = keeper.clock.nanoTime();
+        long nowNs = clock.nanoTime();
         int count = 0;
         for (LeaseHandle lease = keeper.firstHeld; lease != null; lease = lease.nextHeld) {
             Claim claim = lease.claim;

@@ -43,7 +43,7 @@ final class Reservations {
     void prepare(PendingAcquire pending, Claim claim, long nowNs) {
         boolean isWaiting = switch (claim.lockKind()) {
             // Without a wait budget the only attempt is uncontended.
-            case WRITE -> pending.plan != PendingAcquire.Plan.UNCONTENDED;
+            case WRITE -> pending.plan() != PendingAcquire.Plan.UNCONTENDED;
             case SET -> claim.isWakeUpWanted;
             case PLAIN, READ, PERMIT -> false;
         };

@@ -76,7 +76,8 @@ final class RetainedLease extends KeyedMap.Keyed implements LeaseLoop {
     final Claim claim;
     /** Has the claim: a lease of a caller while the word is WATCHED or PREPARING, later one without a caller. */
     LeaseHandle lease;
-    final RetainedRequest watch;
+    /** Set once. */
+    RetainedRequest watch;
     /** The nodes that have answered that nobody waits, by both keys. */
     long ticketsMask;
     long tracesMask;
@@ -91,7 +92,7 @@ final class RetainedLease extends KeyedMap.Keyed implements LeaseLoop {
     RetainedLease older;
     RetainedLease newer;
 
-    RetainedLease(RetainedLocks room, LeaseLoop loop, LeaseHandle lease, Claim claim) {
+    private RetainedLease(RetainedLocks room, LeaseLoop loop, LeaseHandle lease, Claim claim) {
         this.loop = loop;
         this.clock = loop.clock();
         this.key = lease.key;
@@ -99,8 +100,13 @@ final class RetainedLease extends KeyedMap.Keyed implements LeaseLoop {
         this.spec = lease.spec;
         this.claim = claim;
         this.lease = lease;
-        this.watch = new RetainedRequest(room, this);
         this.timer = new DeadlineTimer(nowNs -> room.onTimer(this, nowNs));
+    }
+
+    static RetainedLease create(RetainedLocks room, LeaseLoop loop, LeaseHandle lease, Claim claim) {
+        RetainedLease created = new RetainedLease(room, loop, lease, claim);
+        created.watch = new RetainedRequest(room, created);
+        return created;
     }
 
     // ---- callers ----------------------------------------------------------------------------------------------------

@@ -60,7 +60,7 @@ final class RetainedLocks extends Retention {
         this.loop = loop;
         this.counters = services.counters;
         this.max = services.config.limits().retainedLeasesMax();
-        this.traces = new RetainedTraces(this, services, scheduler);
+        this.traces = new RetainedTraces(services, scheduler);
         this.questions = new RetentionQuestions(services);
         this.localWaiters = new LocalWaiters(services, scheduler);
     }
@@ -146,7 +146,7 @@ final class RetainedLocks extends Retention {
         if (!isFirstAsk || !mayWatch(claim)) {
             return null;
         }
-        RetainedLease entry = new RetainedLease(this, loop, claim.pending.lease, claim);
+        RetainedLease entry = RetainedLease.create(this, loop, claim.pending.lease, claim);
         count++;
         byName.add(entry);
         watched.add(entry);

@@ -22,14 +22,13 @@ final class RetainedTraces {
     private final AcquireScheduler scheduler;
     /** Users of the command mode {@code NATIVE} may lack the right. */
     private final boolean areSet;
-    private final RetainedRequest trace;
+    private final RetainedRequest trace = new RetainedRequest();
 
-    RetainedTraces(RetainedLocks room, LoopServices services, AcquireScheduler scheduler) {
+    RetainedTraces(LoopServices services, AcquireScheduler scheduler) {
         this.services = services;
         this.scheduler = scheduler;
         this.areSet = services.config.limits().retainedLeasesMax() > 0 && !services.config.nodes().hasClusters()
                 && services.config.attempts().commandMode() != CommandMode.NATIVE;
-        this.trace = new RetainedRequest(room, null);
     }
 
     /** An attempt was refused. */
@@ -60,7 +59,7 @@ final class RetainedTraces {
 
     /** Whether the coordinator gives it a ticket at once. */
     private boolean isTicketNext(PendingAcquire pending, LockKey key) {
-        return pending.lease.waitNs > 0 && pending.plan == PendingAcquire.Plan.UNCONTENDED
+        return pending.lease.waitNs > 0 && pending.plan() == PendingAcquire.Plan.UNCONTENDED
                 && pending.deadlineNs - services.clock.nanoTime() > TICKET_NS_MAX
                 && services.coordinator.of(key) != Coordinator.NONE && scheduler.inFlight.first == null
                 && scheduler.queues.get(key) == null

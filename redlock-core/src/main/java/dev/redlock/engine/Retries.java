@@ -35,10 +35,10 @@ final class Retries {
     private final RetryDelays retryDelays;
     private final int waitersMax;
 
-    Retries(LoopServices services, AcquireScheduler scheduler, RetryDelays retryDelays) {
+    Retries(LoopServices services, AcquireScheduler scheduler, WaitQueues queues, RetryDelays retryDelays) {
         this.services = services;
         this.scheduler = scheduler;
-        this.queues = scheduler.queues;
+        this.queues = queues;
         this.retryDelays = retryDelays;
         this.waitersMax = services.config.limits().waitersMax();
     }
@@ -149,7 +149,7 @@ final class Retries {
         }
         LockKey key = pending.lease.key;
         boolean isRefusedAgain = reason == AcquireOutcome.Kind.CONTENDED
-                && pending.plan != PendingAcquire.Plan.UNCONTENDED;
+                && pending.plan() != PendingAcquire.Plan.UNCONTENDED;
         retry(pending, reason);
         if (isRefusedAgain) {
             queues.onRefusedAgain(key);
@@ -160,8 +160,8 @@ final class Retries {
     private void retry(PendingAcquire pending, AcquireOutcome.Kind reason) {
         if (!pending.waiting.retryImmediately) {
             // Another client holds the lock, or may get it before the next attempt.
-            queues.fairness.onFailed(pending);
-            pending.waiting.lossCount += pending.plan == PendingAcquire.Plan.UNCONTENDED ? 0 : 1;
+            scheduler.fairness.onFailed(pending);
+            pending.waiting.lossCount += pending.plan() == PendingAcquire.Plan.UNCONTENDED ? 0 : 1;
         }
         long nowNs = services.clock.nanoTime();
         long leftNs = pending.deadlineNs - nowNs;
@@ -170,21 +170,21 @@ final class Retries {
         } else if (pending.waiting.retryImmediately) {
             // The release has followed the refusals.
             scheduler.registrations.remove(pending.queue);
-            pending.plan = pending.hasReservedNode()
+            pending.planNext(pending.hasReservedNode()
                     ? PendingAcquire.Plan.COORDINATOR_FIRST
-                    : PendingAcquire.Plan.UNCONTENDED;
+                    : PendingAcquire.Plan.UNCONTENDED);
             services.timers.start(pending.timer, nowNs);
         } else if (pending.waiting.isWoken) {
             wake(pending, PendingAcquire.Plan.COORDINATOR_FIRST, nowNs);
         } else if (reason == AcquireOutcome.Kind.CONTENDED && isRegistrationDue(pending)) {
-            pending.plan = PendingAcquire.Plan.COORDINATOR_FIRST;
+            pending.planNext(PendingAcquire.Plan.COORDINATOR_FIRST);
             services.timers.start(pending.timer, nowNs);
         } else {
             long generation = pending.generation;
             long delayNs = retryDelays.delayNs(pending.lease, reason, pending.lease.shortestRemainingTtlMs());
             if (pending.generation == generation) {
                 long pauseNs = reason == AcquireOutcome.Kind.NO_QUORUM ? quarantinePauseNs(nowNs, delayNs) : delayNs;
-                pending.plan = PendingAcquire.Plan.ALL;
+                pending.planNext(PendingAcquire.Plan.ALL);
                 if (reason == AcquireOutcome.Kind.CONTENDED && pending.queue.registeredMask != 0) {
                     awaitPush(pending, nowNs, delayNs);
                 } else {
@@ -206,7 +206,7 @@ final class Retries {
 
     /** The first refusal is that of a plain command, which registers for no push: the coordinator is asked at once. */
     private boolean isRegistrationDue(PendingAcquire pending) {
-        return pending.plan == PendingAcquire.Plan.UNCONTENDED && scheduler.registrations.isAllowed(pending.queue)
+        return pending.plan() == PendingAcquire.Plan.UNCONTENDED && scheduler.registrations.isAllowed(pending.queue)
                 && services.coordinator.of(pending.lease.key) != Coordinator.NONE;
     }
 
@@ -276,7 +276,7 @@ final class Retries {
         queue.append(pending);
         awaitPromotion(pending);
         if (queue.hints != null) {
-            scheduler.permits.followers.start(queue);
+            scheduler.followers.start(queue);
         }
     }
 
@@ -291,7 +291,7 @@ final class Retries {
             }
             queues.promoteNext(queue, holder);
         } else if (pending.state == PendingAcquire.State.ATTEMPTING) {
-            scheduler.permits.followers.onLeft(queue);
+            scheduler.followers.onLeft(queue);
         }
     }
 
@@ -300,7 +300,7 @@ final class Retries {
         long nowNs = services.clock.nanoTime();
         long heldUntilNs = queues.setOrder.heldUntilNs(pending.queue);
         pending.backOff();
-        pending.plan = PendingAcquire.Plan.COORDINATOR_FIRST;
+        pending.planNext(PendingAcquire.Plan.COORDINATOR_FIRST);
         pending.waiting.backstopNs = retryDelays.backstopNs();
         pending.waiting.expiryNs = heldUntilNs - nowNs > 0 ? heldUntilNs : nowNs + WAIT_NS_MAX;
         startTimer(pending, Waiting.TimerStep.BACKSTOP, nowNs + pending.waiting.backstopNs);
@@ -362,7 +362,7 @@ final class Retries {
     void onPromoted(PendingAcquire head) {
         scheduler.waiterCount--;
         head.backOff();
-        head.plan = PendingAcquire.Plan.COORDINATOR_FIRST;
+        head.planNext(PendingAcquire.Plan.COORDINATOR_FIRST);
     }
 
     // ---- waiting for pushes -----------------------------------------------------------------------------------------
@@ -417,7 +417,7 @@ final class Retries {
      */
     void wake(PendingAcquire head, PendingAcquire.Plan plan, long atNs) {
         boolean isCoordinatorDoubted = head.waiting.lossCount % LOSSES_MAX == LOSSES_MAX - 1;
-        head.plan = isCoordinatorDoubted ? PendingAcquire.Plan.ALL : plan;
+        head.planNext(isCoordinatorDoubted ? PendingAcquire.Plan.ALL : plan);
         long startNs = atNs + positionDelayNs(head, atNs);
         // A later push does not postpone the attempt: other waiters of the client may register for the key all the
         // time.
@@ -469,7 +469,7 @@ final class Retries {
                 || step == Waiting.TimerStep.CHECK;
         if (isAwaitingPush && pending.waiting.expiryNs - dueNs < 0) {
             pending.waiting.timerStep = Waiting.TimerStep.ATTEMPT;
-            pending.plan = PendingAcquire.Plan.COORDINATOR_FIRST;
+            pending.planNext(PendingAcquire.Plan.COORDINATOR_FIRST);
             dueNs = pending.waiting.expiryNs;
         }
         if (scheduler.reservations.isRenewedBefore(pending, dueNs)) {

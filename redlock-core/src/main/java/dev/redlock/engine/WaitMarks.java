@@ -144,7 +144,7 @@ final class WaitMarks {
     /** A node has reported how long the mark of a lock still exists; a longer time is not that of a mark. */
     void onAnswer(LockKey key, long remainingTtlMs) {
         if (remainingTtlMs > 0 && remainingTtlMs <= MARK_MS) {
-            scheduler.queues.fairness.onReported(key);
+            scheduler.fairness.onReported(key);
         }
     }
 

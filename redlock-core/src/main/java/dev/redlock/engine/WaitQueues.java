@@ -27,7 +27,6 @@ final class WaitQueues {
 
     final WaitMarks marks;
     final Registrations registrations;
-    final Fairness fairness;
     private final LoopServices services;
     private final AcquireScheduler scheduler;
     private final RetryDelays retryDelays;
@@ -52,8 +51,6 @@ final class WaitQueues {
         this.retryDelays = retryDelays;
         this.registrations = new Registrations(services, queues, resourceQueues);
         this.marks = new WaitMarks(services, claims, scheduler);
-        ClientConfig.Limits limits = services.config.limits();
-        this.fairness = new Fairness(services, scheduler, this, retryDelays, limits.localHandoffsMax());
     }
 
     /** Returns the queue of a resource; null if no acquisition waits for it. */
@@ -120,7 +117,7 @@ final class WaitQueues {
         }
         if (head.state == PendingAcquire.State.ATTEMPTING) {
             // A permit: the attempt started behind the last head.
-            scheduler.permits.followers.onLeft(queue);
+            scheduler.followers.onLeft(queue);
             return;
         }
         scheduler.retries.onPromoted(head);
@@ -223,7 +220,7 @@ final class WaitQueues {
         queue.servedNs = services.clock.nanoTime();
         registrations.remove(queue);
         if (!queue.isPausing) {
-            fairness.handOff(queue);
+            scheduler.fairness.handOff(queue);
         }
     }
 
@@ -233,7 +230,7 @@ final class WaitQueues {
         queue.isPausing = true;
         forgetPermits(queue);
         queue.pauseEndNs = untilNs;
-        head.plan = PendingAcquire.Plan.YIELDING;
+        head.planNext(PendingAcquire.Plan.YIELDING);
         head.waiting.timerStep = Waiting.TimerStep.ATTEMPT;
         scheduler.retries.returnPlace(head);
         services.timers.start(head.timer, earlier(untilNs, head.deadlineNs));
@@ -396,7 +393,7 @@ final class WaitQueues {
     private void onPermitInvalidated(WaitQueue queue, int nodeIndex, int number) {
         PendingAcquire head = queue.head();
         PermitHints hints = queue.hints;
-        PermitFollowers followers = scheduler.permits.followers;
+        PermitFollowers followers = scheduler.followers;
         boolean isAttempting = head.claim != null && head.claim.phase == Claim.Phase.ACQUIRING;
         boolean isSearching = head.claim != null && head.claim.phase == Claim.Phase.SEARCHING;
         boolean isWoken = isAttempting ? head.waiting.isWoken : head.waiting.timerStep == Waiting.TimerStep.WAKE;
@@ -427,7 +424,7 @@ final class WaitQueues {
 
     private void onInvalidated(WaitQueue queue, int nodeIndex) {
         registrations.remove(queue, nodeIndex);
-        fairness.onPushed(queue);
+        scheduler.fairness.onPushed(queue);
         PendingAcquire head = queue.head();
         if (head.state == PendingAcquire.State.BACKING_OFF && !queue.isHeldLocally && !queue.isPausing) {
             onWoken(queue, head, nodeIndex);
@@ -494,7 +491,7 @@ final class WaitQueues {
 
     void trim() {
         free.trim();
-        fairness.trim();
+        scheduler.fairness.trim();
         queues.trim(TRIM_CAPACITY_MIN);
         resourceQueues.trim(TRIM_CAPACITY_MIN);
     }

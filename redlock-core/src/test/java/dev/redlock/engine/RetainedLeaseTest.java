@@ -204,7 +204,8 @@ class RetainedLeaseTest extends VirtualTest {
                     }
                     return method.getName().equals("clock") ? clock : null;
                 });
-        RetainedLease raced = new RetainedLease(client.engine().engine().retainedLocks(), loop, acquiring(), claim());
+        RetainedLease raced = RetainedLease.create(client.engine().engine().retainedLocks(), loop, acquiring(),
+                claim());
         raced.validUntilNs = world.nowNs() + TTL.toNanos();
         raced.grantUntilNs = raced.validUntilNs;
         raced.open();
@@ -268,7 +269,7 @@ class RetainedLeaseTest extends VirtualTest {
     private RetainedLease raced(NanoClock clock) {
         LeaseLoop loop = (LeaseLoop) Proxy.newProxyInstance(LeaseLoop.class.getClassLoader(),
                 new Class<?>[]{LeaseLoop.class}, (proxy, method, arguments) -> clock);
-        RetainedLease raced = new RetainedLease(null, loop, acquiring(), claim());
+        RetainedLease raced = RetainedLease.create(null, loop, acquiring(), claim());
         raced.validUntilNs = world.nowNs() + TTL.toNanos();
         raced.grantUntilNs = raced.validUntilNs;
         raced.open();
