@@ -22,7 +22,11 @@ enum Cause {
     CLIENT_BUSY("client busy"),
     /** So many servers ran all the time that no majority was left. */
     SERVER_BUSY("servers busy"),
-    /** None of these explains half of it. */
+    /** No thread of this machine ran for a time, though it was due: the hypervisor had the core. */
+    MACHINE("machine stands still"),
+    /** None of these explains half of it, but the times in which one or another of them was at work do. */
+    SEVERAL("several in turn"),
+    /** These do not explain half of it. */
     UNKNOWN("unknown");
 
     /** A cause explains a cycle if it takes this share of its latency. */

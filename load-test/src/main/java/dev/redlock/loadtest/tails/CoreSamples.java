@@ -6,8 +6,9 @@ import java.util.EnumMap;
 import java.util.Map;
 
 /**
- * What threads did in spans of time: for how long each has run, and has waited for a core while it could run. It keeps
- * the spans in which one of them has waited or run for a good part, in memory that it has from the start.
+ * What threads did in spans of time: for how long each has run, and has waited for a core while it could run, and for
+ * how long the machine stood still. It keeps the spans in which one of these took a good part, in memory that it has
+ * from the start.
  *
  * @threading caller-confined: one thread adds, and another one asks after that
  */
@@ -16,8 +17,9 @@ final class CoreSamples {
     private static final long WAIT_NS_MIN = 100_000;
     private static final double BUSY_SHARE_MIN = 0.8;
     private static final int SAMPLES_MAX = 200_000;
-    /** The start, the end, and then for each thread how long it has waited and run. */
-    private static final int HEAD = 2;
+    /** The start, the end, the time of a standstill, and then for each thread how long it has waited and run. */
+    private static final int HEAD = 3;
+    private static final int STILL = 2;
 
     private final int loopCount;
     private final int serverCount;
@@ -33,20 +35,25 @@ final class CoreSamples {
         this.samples = new long[width * SAMPLES_MAX];
     }
 
-    /** Adds a span, which follows those before; allocates nothing. Drops one that explains nothing. */
-    void add(long fromNs, long toNs, long[] waitedNs, long[] ranNs) {
+    /**
+     * Adds a span, which follows those before; allocates nothing. Drops one that explains nothing.
+     *
+     * @param stillNs for how long the machine stood still before its end
+     */
+    void add(long fromNs, long toNs, long stillNs, long[] waitedNs, long[] ranNs) {
         if (isFull()) {
             return;
         }
         int at = count * width;
-        boolean isKept = false;
+        boolean isKept = stillNs >= WAIT_NS_MIN;
         for (int i = 0; i < waitedNs.length; i++) {
             samples[at + HEAD + 2 * i] = waitedNs[i];
             samples[at + HEAD + 2 * i + 1] = ranNs[i];
-            isKept |= waitedNs[i] >= WAIT_NS_MIN || ranNs[i] >= (toNs - fromNs) * BUSY_SHARE_MIN;
+            isKept |= waitedNs[i] >= WAIT_NS_MIN || waitedNs[i] + ranNs[i] >= (toNs - fromNs) * BUSY_SHARE_MIN;
         }
         samples[at] = fromNs;
         samples[at + 1] = toNs;
+        samples[at + STILL] = stillNs;
         count += isKept ? 1 : 0;
     }
 
@@ -64,23 +71,40 @@ final class CoreSamples {
     Map<Cause, Long> timesOf(SlowCycles.Slow cycle) {
         long[] waited = new long[loopCount + serverCount];
         long[] ran = new long[loopCount + serverCount];
+        long stillNs = 0;
+        // A server that waits, and one that is busy, are both late.
+        int missing = serverCount - serverCount / 2;
+        long[] late = new long[loopCount + serverCount];
+        Spans explained = new Spans();
+        explained.add(cycle.intendedNs(), cycle.begunNs());
         for (int s = firstAfter(cycle.intendedNs()); s < count && samples[s * width] - cycle.endNs() < 0; s++) {
             long fromNs = samples[s * width];
             long toNs = samples[s * width + 1];
             double share = (double) overlapNs(cycle, fromNs, toNs) / (toNs - fromNs);
             for (int i = 0; i < waited.length; i++) {
+                long ranNs = (long) (share * samples[s * width + HEAD + 2 * i + 1]);
                 // A wait counts when it ends: it may have begun before the span.
-                waited[i] += overlapNs(cycle, toNs - samples[s * width + HEAD + 2 * i], toNs);
-                ran[i] += (long) (share * samples[s * width + HEAD + 2 * i + 1]);
+                long waitedNs = samples[s * width + HEAD + 2 * i];
+                waited[i] += overlapNs(cycle, toNs - waitedNs, toNs);
+                // A thread with time to spare delays nobody.
+                double busyNsMin = share * (toNs - fromNs) * BUSY_SHARE_MIN;
+                ran[i] += ranNs >= busyNsMin ? ranNs : 0;
+                late[i] = waitedNs + (waitedNs + ranNs >= busyNsMin ? ranNs : 0);
             }
+            long spanStillNs = samples[s * width + STILL];
+            stillNs += overlapNs(cycle, toNs - spanStillNs, toNs);
+            long lateNs = Math.max(spanStillNs, Math.max(reachedBy(late, 0, loopCount, 1),
+                    reachedBy(late, loopCount, late.length, missing)));
+            explained.add(Math.max(cycle.intendedNs(), toNs - lateNs), Math.min(cycle.endNs(), toNs));
         }
         Map<Cause, Long> times = new EnumMap<>(Cause.class);
         times.put(Cause.RIG_LATE, cycle.begunNs() - cycle.intendedNs());
         times.put(Cause.CLIENT_CORE, reachedBy(waited, 0, loopCount, 1));
         times.put(Cause.CLIENT_BUSY, reachedBy(ran, 0, loopCount, 1));
-        int missing = serverCount - serverCount / 2;
         times.put(Cause.SERVER_CORE, reachedBy(waited, loopCount, waited.length, missing));
         times.put(Cause.SERVER_BUSY, reachedBy(ran, loopCount, ran.length, missing));
+        times.put(Cause.MACHINE, stillNs);
+        times.put(Cause.SEVERAL, explained.lengthNs());
         return times;
     }
 

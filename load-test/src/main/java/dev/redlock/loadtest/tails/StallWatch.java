@@ -9,13 +9,16 @@ import java.util.concurrent.locks.LockSupport;
 
 /**
  * Samples, about twice in each millisecond of one measurement, how long the threads that a cycle needs have run and
- * have waited for a core: the event loops of the client, and the main threads of the servers. On a machine that does
- * not count these times it samples nothing.
+ * have waited for a core: the event loops of the client, and the main threads of the servers. Its own thread, which is
+ * due at known times, shows when the machine stands still. On a machine that does not count these times it samples
+ * nothing.
  *
  * @threading caller-confined; a thread of its own samples between the open and the close
  */
 final class StallWatch implements SeriesWatch, AutoCloseable {
     private static final long PERIOD_NS = 500_000;
+    /** Timers of a thread are late by as much. */
+    private static final long TIMER_NS = 100_000;
 
     private final SlowCycles slow;
     private final List<TaskClock> clocks = new ArrayList<>();
@@ -51,15 +54,28 @@ final class StallWatch implements SeriesWatch, AutoCloseable {
     }
 
     private void run() {
+        try (TaskClock own = clocks.isEmpty() ? null : TaskClock.ofThisThread()) {
+            if (own != null) {
+                run(own);
+            }
+        } catch (IOException e) {
+            // Without the times of this thread there are no samples.
+        }
+    }
+
+    private void run(TaskClock own) {
         long[] waited = new long[clocks.size()];
         long[] ran = new long[clocks.size()];
         long fromNs = System.nanoTime();
         read(waited, ran);
-        while (!isStopping && !clocks.isEmpty()) {
+        while (!isStopping) {
+            long usedNs = own.ranNs() + own.waitedNs();
             LockSupport.parkNanos(PERIOD_NS);
             long toNs = System.nanoTime();
+            own.read();
+            usedNs = own.ranNs() + own.waitedNs() - usedNs;
             read(waited, ran);
-            samples.add(fromNs, toNs, waited, ran);
+            samples.add(fromNs, toNs, Math.max(0, toNs - fromNs - usedNs - PERIOD_NS - TIMER_NS), waited, ran);
             fromNs = toNs;
         }
     }

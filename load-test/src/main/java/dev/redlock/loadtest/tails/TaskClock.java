@@ -36,6 +36,11 @@ final class TaskClock implements AutoCloseable {
         return Files.isReadable(Path.of("/proc/self/schedstat"));
     }
 
+    /** The thread that calls this. */
+    static TaskClock ofThisThread() throws IOException {
+        return new TaskClock(Path.of("/proc/thread-self/schedstat"));
+    }
+
     /** The main thread of a process. */
     static TaskClock ofProcess(long pid) throws IOException {
         return new TaskClock(Path.of("/proc/" + pid + "/task/" + pid + "/schedstat"));

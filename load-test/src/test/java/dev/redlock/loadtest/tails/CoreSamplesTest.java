@@ -15,11 +15,11 @@ class CoreSamplesTest {
     private final CoreSamples samples = new CoreSamples(1, 3);
 
     private void waited(long from, long to, long... ms) {
-        samples.add(from * MS, to * MS, ns(ms), new long[4]);
+        samples.add(from * MS, to * MS, 0, ns(ms), new long[4]);
     }
 
     private void ran(long from, long to, long... ms) {
-        samples.add(from * MS, to * MS, new long[4], ns(ms));
+        samples.add(from * MS, to * MS, 0, new long[4], ns(ms));
     }
 
     private static long[] ns(long[] ms) {
@@ -58,6 +58,13 @@ class CoreSamplesTest {
     }
 
     @Test
+    void aThreadWithTimeToSpareIsNotBusy() {
+        ran(10, 20, 7, 0, 9, 7);
+        assertEquals(0, of(Cause.CLIENT_BUSY, 10, 10, 20));
+        assertEquals(0, of(Cause.SERVER_BUSY, 10, 10, 20));
+    }
+
+    @Test
     void oneSlowServerOfThreeLeavesAMajority() {
         waited(10, 20, 0, 9, 0, 0);
         assertEquals(0, of(Cause.SERVER_CORE, 10, 10, 20));
@@ -68,9 +75,30 @@ class CoreSamplesTest {
     }
 
     @Test
+    void aStandstillCountsUpToTheEndOfItsSpan() {
+        samples.add(10 * MS, 20 * MS, 6 * MS, new long[4], new long[4]);
+        assertEquals(6, of(Cause.MACHINE, 10, 10, 20));
+        assertEquals(4, of(Cause.MACHINE, 10, 10, 18));
+        assertEquals(0, of(Cause.MACHINE, 20, 20, 30));
+    }
+
+    /** 12 of 20 ms: a late start, a wait of the loop that overlaps it, two late servers, and a standstill. */
+    @Test
+    void severalCausesInTurnCountTheirTimeOnce() {
+        waited(10, 14, 3, 0, 0, 0);
+        samples.add(14 * MS, 20 * MS, 0, new long[]{0, 4 * MS, 0, 0}, new long[]{0, 0, 5 * MS, 0});
+        samples.add(26 * MS, 30 * MS, 2 * MS, new long[4], new long[4]);
+        Map<Cause, Long> times = samples.timesOf(new Slow(10 * MS, 12 * MS, 30 * MS));
+        assertEquals(10 * MS, times.get(Cause.SEVERAL));
+        assertEquals(0, times.get(Cause.SERVER_CORE));
+        assertEquals(Cause.SEVERAL, Cause.of(times, 20 * MS));
+        assertEquals(Cause.UNKNOWN, Cause.of(times, 21 * MS));
+    }
+
+    @Test
     void withoutKnownServersTheirPartIsNothing() {
         CoreSamples client = new CoreSamples(1, 0);
-        client.add(0, MS, new long[]{MS}, new long[]{0});
+        client.add(0, MS, 0, new long[]{MS}, new long[]{0});
         Map<Cause, Long> times = client.timesOf(new Slow(0, 0, MS));
         assertEquals(MS, times.get(Cause.CLIENT_CORE));
         assertEquals(0, times.get(Cause.SERVER_CORE));
