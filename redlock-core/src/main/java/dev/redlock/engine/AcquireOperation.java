@@ -147,6 +147,11 @@ final class AcquireOperation {
         }
     }
 
+    /** Whether each acquire is a script, also one that needs no answer but a vote. */
+    boolean isScript() {
+        return commandMode == CommandMode.SCRIPTS;
+    }
+
     /** In AUTO mode only retries pay for the script: their refusals give the retry policy the holder's ttl. */
     private boolean isRemainingTtlWanted(LeaseHandle lease) {
         return switch (commandMode) {

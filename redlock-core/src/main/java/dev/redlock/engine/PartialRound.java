@@ -114,8 +114,12 @@ final class PartialRound {
         }
     }
 
-    /** The coordinator has granted: asks the other first nodes. */
+    /** The coordinator has granted: asks the other first nodes. They rarely refuse, so they register nobody. */
     private void askFirstVoters(Claim claim) {
+        if (claim.lockKind() == LockKind.PLAIN) {
+            claim.isWakeUpWanted = false;
+            claim.isRemainingTtlWanted = operation.isScript();
+        }
         long others = services.thriftyQuorum.of(claim.key) & ~claim.askedMask;
         if (!isThrifty || (others | claim.askedMask) == all) {
             askOthers(claim);

@@ -180,19 +180,30 @@ final class Retries {
             pending.planNext(PendingAcquire.Plan.COORDINATOR_FIRST);
             services.timers.start(pending.timer, nowNs);
         } else {
-            long generation = pending.generation;
-            long delayNs = retryDelays.delayNs(pending.lease, reason, pending.lease.shortestRemainingTtlMs());
-            if (pending.generation == generation) {
-                long pauseNs = reason == AcquireOutcome.Kind.NO_QUORUM ? quarantinePauseNs(nowNs, delayNs) : delayNs;
-                pending.planNext(PendingAcquire.Plan.ALL);
-                if (reason == AcquireOutcome.Kind.CONTENDED && pending.queue.registeredMask != 0) {
-                    awaitPush(pending, nowNs, delayNs);
-                } else {
-                    startTimer(pending, Waiting.TimerStep.ATTEMPT, nowNs + Math.min(leftNs, pauseNs));
-                }
-                queues.passOnPriority(pending.queue);
-            }
+            awaitChange(pending, reason, nowNs);
         }
+    }
+
+    /** Waits for a push of the nodes that have refused, or for a delay of the policy. */
+    private void awaitChange(PendingAcquire pending, AcquireOutcome.Kind reason, long nowNs) {
+        boolean isContended = reason == AcquireOutcome.Kind.CONTENDED;
+        long generation = pending.generation;
+        long delayNs = retryDelays.delayNs(pending.lease, reason, pending.lease.shortestRemainingTtlMs());
+        if (isContended && pending.generation == generation && pending.plan() != PendingAcquire.Plan.UNCONTENDED) {
+            queues.marks.watchRefusing(pending);
+        }
+        if (pending.generation != generation || pending.waiting.timerStep == Waiting.TimerStep.WAKE) {
+            // The policy is code of the user, and a send may end a connection: both may start or wake the waiter.
+            return;
+        }
+        pending.planNext(PendingAcquire.Plan.ALL);
+        if (isContended && pending.queue.registeredMask != 0) {
+            awaitPush(pending, nowNs, delayNs);
+        } else {
+            long pauseNs = reason == AcquireOutcome.Kind.NO_QUORUM ? quarantinePauseNs(nowNs, delayNs) : delayNs;
+            startTimer(pending, Waiting.TimerStep.ATTEMPT, nowNs + Math.min(pending.deadlineNs - nowNs, pauseNs));
+        }
+        queues.passOnPriority(pending.queue);
     }
 
     /** While too few nodes vote because of quarantines, no attempt can succeed: at most twice the time that is left. */
@@ -465,9 +476,7 @@ final class Retries {
     void startTimer(PendingAcquire pending, Waiting.TimerStep step, long atNs) {
         pending.waiting.timerStep = step;
         long dueNs = WaitQueues.earlier(atNs, pending.deadlineNs);
-        boolean isAwaitingPush = step == Waiting.TimerStep.WATCH || step == Waiting.TimerStep.BACKSTOP
-                || step == Waiting.TimerStep.CHECK;
-        if (isAwaitingPush && pending.waiting.expiryNs - dueNs < 0) {
+        if (step.isForPush && pending.waiting.expiryNs - dueNs < 0) {
             pending.waiting.timerStep = Waiting.TimerStep.ATTEMPT;
             pending.planNext(PendingAcquire.Plan.COORDINATOR_FIRST);
             dueNs = pending.waiting.expiryNs;

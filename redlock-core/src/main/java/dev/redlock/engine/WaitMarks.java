@@ -5,6 +5,7 @@ import dev.redlock.engine.key.PermitKey;
 import dev.redlock.engine.key.RecentValues;
 import dev.redlock.node.send.CommandDetail;
 import dev.redlock.node.send.CommandKind;
+import dev.redlock.node.send.LockKind;
 
 /**
  * Shows a client that has a lock many times in a row whether another one waits, for the kinds of lock without tickets.
@@ -84,6 +85,23 @@ final class WaitMarks {
     }
 
     /**
+     * Nodes have refused an attempt that the coordinator had granted, by a command that neither registers nor tells the
+     * ttl. Registers there; the reply has the ttl, or tells that the key has gone since.
+     */
+    void watchRefusing(PendingAcquire pending) {
+        WaitQueue queue = pending.queue;
+        long mask = pending.lease.refusedMask & services.wakeUpMask();
+        boolean isTtlKnown = pending.lease.shortestRemainingTtlMs() >= 0;
+        if (mask == 0 || isTtlKnown || pending.kind() != LockKind.PLAIN || !scheduler.registrations.isAllowed(queue)) {
+            return;
+        }
+        Claim claim = take(queue.key);
+        claim.isWakeUpWanted = true;
+        pending.waiting.check = claim;
+        scheduler.registrations.add(queue, send(claim, CommandKind.REMAINING_TTL, mask));
+    }
+
+    /**
      * No push came from the nodes that have refused the last attempt, without which none can succeed. So the lock is in
      * use, unless a push is lost: asks one of them for the key, which costs much less than an attempt.
      *
@@ -110,19 +128,27 @@ final class WaitMarks {
     void onChecked(Claim claim, long remainingTtlMs) {
         WaitQueue queue = scheduler.queues.get(claim.key);
         PendingAcquire head = queue == null ? null : queue.head();
-        if (head == null || head.waiting.check != claim || head.waiting.timerStep != Waiting.TimerStep.CHECK
+        if (head == null || head.waiting.check != claim || !head.waiting.timerStep.isForPush
                 || head.state != PendingAcquire.State.BACKING_OFF) {
             return;
         }
-        head.waiting.check = null;
+        boolean isCheck = head.waiting.timerStep == Waiting.TimerStep.CHECK;
         long nowNs = services.clock.nanoTime();
         if (remainingTtlMs == HolderQuery.KEY_MISSING) {
-            services.telemetry.rare.onBackstop(queue.key);
+            if (isCheck) {
+                services.telemetry.rare.onBackstop(queue.key);
+            }
             scheduler.retries.wake(head, PendingAcquire.Plan.ALL, nowNs);
-        } else {
+            return;
+        }
+        long expiryNs = scheduler.retries.expiryNs(head, nowNs, remainingTtlMs);
+        if (isCheck) {
             head.lease.shortestRemainingTtlMs = remainingTtlMs < 0 ? Long.MAX_VALUE : remainingTtlMs;
-            head.waiting.expiryNs = scheduler.retries.expiryNs(head, nowNs, remainingTtlMs);
+            head.waiting.expiryNs = expiryNs;
             scheduler.retries.startBackstop(head, nowNs);
+        } else {
+            head.waiting.expiryNs = WaitQueues.earlier(head.waiting.expiryNs, expiryNs);
+            scheduler.retries.startTimer(head, head.waiting.timerStep, head.timer.deadlineNs());
         }
     }
 

@@ -17,15 +17,22 @@ final class Waiting {
      */
     enum TimerStep {
         /** Starts the next attempt after a delay. */
-        ATTEMPT,
+        ATTEMPT(false),
         /** Starts the next attempt for a push. */
-        WAKE,
+        WAKE(false),
         /** Registers for the pushes of all nodes. */
-        WATCH,
+        WATCH(true),
         /** Starts the next attempt because no push came, or a check. */
-        BACKSTOP,
+        BACKSTOP(true),
         /** Starts the next attempt because a check has no answer. */
-        CHECK
+        CHECK(true);
+
+        /** A push is expected, which comes before the timer. */
+        final boolean isForPush;
+
+        TimerStep(boolean isForPush) {
+            this.isForPush = isForPush;
+        }
     }
 
     private static final long SPLIT_PAUSE_NS_MIN = 250_000;
@@ -55,7 +62,7 @@ final class Waiting {
     long backstopNs;
     /** Times at which the backstop may ask one node for the key, and make no attempt. */
     int checksLeft;
-    /** The question to that node; null before the first one. */
+    /** The question for the key to nodes that have refused the last attempt; null if there is none. */
     Claim check;
     /** When the key of the holder expires, unless it is renewed, monotonic; far away if unknown. */
     long expiryNs;
@@ -76,7 +83,6 @@ final class Waiting {
         lossCount = 0;
         splitPauseNs = 0;
         checksLeft = 0;
-        check = null;
         expiryNs = 0;
         hasPlace = false;
     }
@@ -86,6 +92,7 @@ final class Waiting {
         retryImmediately = false;
         isWoken = false;
         timerStep = TimerStep.ATTEMPT;
+        check = null;
     }
 
     /**

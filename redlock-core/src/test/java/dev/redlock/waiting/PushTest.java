@@ -143,8 +143,9 @@ class PushTest extends WokenTest {
         int slow = 3 - coordinator - free;
         long[] before = pushes(other);
         setForeignKeysExceptAt(coordinator);
-        CompletableFuture<AcquireOutcome> waiting = waiter(other);
-        // The plain attempt, the script at the coordinator, and the requests to the other nodes.
+        // Each refusal of a writer registers.
+        CompletableFuture<AcquireOutcome> waiting = acquireAsync(other, options().forWriting().waitUpTo(WAIT));
+        // The first attempt, the script at the coordinator, and the requests to the other nodes.
         runUs(450);
         node(slow).delay(() -> 5_000_000);
         runUs(200);
@@ -157,6 +158,69 @@ class PushTest extends WokenTest {
         long startMs = nowMs();
         world.await("the lock", 10_000, waiting::isDone);
         assertTrue(nowMs() - startMs <= 6, "the next attempt follows the slow refusal");
+        release(acquired(waiting.join()));
+    }
+
+    /** The plain commands that follow the coordinator's grant register nobody: that follows their refusals. */
+    @ParameterizedTest
+    @CsvSource({"450", "650", "750", "850", "5000"})
+    void aWaiterThatTheOthersHaveRefusedIsWokenByThemWheneverTheyBecomeFree(int usAfterTheStart) {
+        VirtualWorld.Client client = slowWorld(3);
+        VirtualWorld.Client other = client();
+        int coordinator = coordinatorOfFreeLock(client, other);
+        setForeignKeysExceptAt(coordinator);
+        CompletableFuture<AcquireOutcome> waiting = waiter(other);
+        runUs(usAfterTheStart);
+        node(coordinator == 2 ? 1 : 2).redis().delete("orders");
+        long startNs = world.nowNs();
+        world.await("the lock", 10_000, waiting::isDone);
+        long tookUs = (world.nowNs() - startNs) / 1_000;
+        // The rest of the attempt under way, and the pause after it.
+        assertTrue(tookUs <= WOKEN_US + 650, () -> "woken after " + tookUs + " us");
+        assertEquals(0, other.redlock().counters().backstopCount());
+        release(acquired(waiting.join()));
+    }
+
+    /** The answers of the nodes have the ttl that the refusals of the plain commands lack. */
+    @Test
+    void aWaiterThatTheOthersHaveRefusedKnowsWhenTheirKeysExpire() {
+        VirtualWorld.Client client = slowWorld(3);
+        VirtualWorld.Client other = client();
+        int coordinator = coordinatorOfFreeLock(client, other);
+        for (int i = 0; i < 3; i++) {
+            if (i != coordinator) {
+                node(i).redis().set("orders", "foreign", 200);
+                node(i).redis().activeExpiry(() -> -1);
+            }
+        }
+        long startMs = nowMs();
+        CompletableFuture<AcquireOutcome> waiting = waiter(other);
+        world.await("the lock", 10_000, waiting::isDone);
+        long tookMs = nowMs() - startMs;
+        assertTrue(tookMs >= 199 && tookMs <= 204, () -> "acquired after " + tookMs + " ms");
+        release(acquired(waiting.join()));
+    }
+
+    /**
+     * Its backstop has asked all nodes. Then nobody touches the keys of the dead holder, so no node pushes. The keys of
+     * the others end a little later than the coordinator's.
+     */
+    @Test
+    void aWaiterThatIsRegisteredEverywhereIsNotLateIfTheOthersExpireLater() {
+        VirtualWorld.Client client = slowWorld(3);
+        VirtualWorld.Client other = client();
+        int coordinator = coordinatorOfFreeLock(client, other);
+        for (int i = 0; i < 3; i++) {
+            node(i).redis().set("orders", "foreign", i == coordinator ? 580 : 600);
+            node(i).redis().activeExpiry(() -> -1);
+        }
+        // The coordinator's refusal is one of the first two, which decide.
+        node(coordinator == 0 ? 1 : 0).delay(() -> 500_000);
+        long startMs = nowMs();
+        CompletableFuture<AcquireOutcome> waiting = waiter(other);
+        world.await("the lock", 10_000, waiting::isDone);
+        long tookMs = nowMs() - startMs;
+        assertTrue(tookMs >= 599 && tookMs <= 604, () -> "acquired after " + tookMs + " ms");
         release(acquired(waiting.join()));
     }
 
