@@ -34,6 +34,8 @@ final class AcquireOperation {
     private final Voter[] voters;
     private final CommandMode commandMode;
     private final boolean isThrifty;
+    /** Set once. */
+    private PartialRound partialRound;
     /** Its commands are being sent to the nodes: the round waits for the last send before it decides. */
     Claim asking;
 
@@ -49,6 +51,10 @@ final class AcquireOperation {
         this.voters = services.voters;
         this.commandMode = services.config.attempts().commandMode();
         this.isThrifty = services.config.attempts().isThrifty();
+    }
+
+    void connect(PartialRound asking) {
+        partialRound = asking;
     }
 
     /**
@@ -77,7 +83,7 @@ final class AcquireOperation {
             pending.start(t1Ns, telemetry.onAcquireStarted(t1Ns));
         }
         if (isThrifty || pending.plan() != PendingAcquire.Plan.UNCONTENDED) {
-            scheduler.partialRound.ask(claim, t1Ns);
+            partialRound.ask(claim, t1Ns);
         } else {
             askAll(claim, t1Ns);
         }
@@ -99,7 +105,7 @@ final class AcquireOperation {
         asking = claim;
         try {
             if (claim.reservation() != null && claim.lockKind() == LockKind.SET) {
-                scheduler.partialRound.send(claim, mask);
+                partialRound.send(claim, mask);
             } else if (claim.pending.lease.spec.retainNsMax > 0) {
                 scheduler.keeper.retention.ask(claim, mask);
             } else {
@@ -246,7 +252,7 @@ final class AcquireOperation {
         switch (claim.round.decision()) {
             case OPEN -> {
                 if (isPartlyAsked(claim)) {
-                    scheduler.partialRound.onVote(claim);
+                    partialRound.onVote(claim);
                 }
                 // Otherwise, wait for more votes or the timeout.
             }

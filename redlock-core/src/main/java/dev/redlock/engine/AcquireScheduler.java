@@ -60,14 +60,17 @@ final class AcquireScheduler implements Waiters {
         RetryDelays retryDelays = new RetryDelays(random, services.config.attempts().retryPolicy());
         operation = new AcquireOperation(services, claims, this);
         partialRound = new PartialRound(services, this, operation);
+        operation.connect(partialRound);
         permits = new PermitOperation(services, claims, this, random);
         followers = new PermitFollowers(services, this, permits);
+        permits.connect(followers);
         reservations = new Reservations(services, claims, releases);
         holderQuery = new HolderQuery(services, claims, releases, this);
         fencing = new FencedClaims(services, this);
         queues = new WaitQueues(services, claims, this, retryDelays);
         registrations = queues.registrations;
         fairness = new Fairness(services, this, queues, retryDelays);
+        queues.connect(fairness);
         retries = new Retries(services, this, queues, retryDelays);
     }
 

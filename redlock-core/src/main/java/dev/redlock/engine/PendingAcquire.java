@@ -146,7 +146,7 @@ final class PendingAcquire implements AcquisitionView {
 
     /** Sets the plan of its next attempt, or of the next step of this one. Only one that waits registers for a push. */
     void planNext(Plan next) {
-        assert next == Plan.UNCONTENDED || lease.waitNs > 0 || kind() == LockKind.PERMIT
+        assert next == Plan.UNCONTENDED || lease.waitNs > 0 || waiting != null
                 : next + " without a wait budget";
         plan = next;
     }

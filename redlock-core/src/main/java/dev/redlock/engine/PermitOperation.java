@@ -43,6 +43,8 @@ final class PermitOperation {
     private final LoopServices services;
     private final ClaimPool claims;
     private final AcquireScheduler scheduler;
+    /** Set once. */
+    private PermitFollowers followers;
     private final RandomGenerator random;
     private final KeyedMap<UsedPermits> used = new KeyedMap<>();
     private final FreeList<Search> searches = new FreeList<>(LoopServices.POOLED_MIN);
@@ -126,6 +128,10 @@ final class PermitOperation {
         this.random = random;
     }
 
+    void connect(PermitFollowers behindTheHead) {
+        followers = behindTheHead;
+    }
+
     void trim() {
         searches.trim();
     }
@@ -154,7 +160,7 @@ final class PermitOperation {
             attempt(pending, permit);
         }
         if (queue != null) {
-            scheduler.followers.start(queue);
+            followers.start(queue);
         }
     }
 
@@ -175,7 +181,7 @@ final class PermitOperation {
             return unusedPermit((PermitKey) queue.key);
         }
         return head.plan() == PendingAcquire.Plan.COORDINATOR_FIRST
-                ? scheduler.followers.nextPermit(queue, head)
+                ? followers.nextPermit(queue, head)
                 : null;
     }
 
@@ -244,7 +250,7 @@ final class PermitOperation {
     boolean continueAfter(PendingAcquire pending, AcquireOutcome.Kind reason) {
         WaitQueue queue = pending.queue;
         if (queue != null && queue.head() != pending) {
-            scheduler.followers.onFailed(pending, reason);
+            followers.onFailed(pending, reason);
             return true;
         }
         if (queue != null) {
@@ -283,7 +289,7 @@ final class PermitOperation {
 
     /** Asks for a permit that no waiter behind the head has asked for; false if there is none. */
     private boolean attemptNextHint(PendingAcquire head) {
-        PermitKey.Permit permit = head.queue == null ? null : scheduler.followers.nextPermit(head.queue, head);
+        PermitKey.Permit permit = head.queue == null ? null : followers.nextPermit(head.queue, head);
         if (permit == null) {
             return false;
         }
@@ -371,18 +377,18 @@ final class PermitOperation {
             queue.hints.onFound(first, others, semaphore.permitCount());
         }
         if (queue != null && isUsed(semaphore, first)) {
-            int other = scheduler.followers.takeUnused(semaphore, queue.hints.found);
+            int other = followers.takeUnused(semaphore, queue.hints.found);
             number = other < 0 ? first : other;
         }
         scheduler.holderQuery.untrack(claim);
-        if (queue != null && scheduler.followers.isAskedFor(queue, number)) {
+        if (queue != null && followers.isAskedFor(queue, number)) {
             // Other attempts of this client ask for all permits that the node has found.
             scheduler.retries.onAttemptFailed(pending, AcquireOutcome.Kind.CONTENDED);
             return;
         }
         attemptAtAllNodes(pending, semaphore.permitKey(number));
         if (queue != null) {
-            scheduler.followers.start(queue);
+            followers.start(queue);
         }
     }
 
@@ -431,7 +437,7 @@ final class PermitOperation {
     }
 
     private void attemptAtAllNodes(PendingAcquire pending, PermitKey.Permit permit) {
-        if (pending.queue != null && scheduler.followers.isAskedFor(pending.queue, permit.number())) {
+        if (pending.queue != null && followers.isAskedFor(pending.queue, permit.number())) {
             // Another attempt of this client asks for the permit.
             scheduler.retries.onLockTaken(pending, AcquireOutcome.Kind.CONTENDED);
             return;

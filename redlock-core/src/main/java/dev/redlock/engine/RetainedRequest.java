@@ -18,22 +18,14 @@ final class RetainedRequest extends LockRequest {
 
     private static final Token NO_TOKEN = new Token();
 
-    /** Null for a trace, whose replies say nothing. */
+    // Null for a trace, whose replies say nothing.
     final RetainedLocks room;
     private final RetainedLease entry;
     private LockKey key;
 
-    /** A trace. */
-    RetainedRequest() {
-        super(NO_TOKEN);
-        this.room = null;
-        this.entry = null;
-        this.isWakeUpWanted = true;
-    }
-
     RetainedRequest(RetainedLocks room, RetainedLease entry) {
         // The value of the trace, by which people see whose lock may be retained.
-        super(entry.claim.token);
+        super(entry == null ? NO_TOKEN : entry.claim.token);
         this.room = room;
         this.entry = entry;
         this.isWakeUpWanted = true;

@@ -22,7 +22,7 @@ final class RetainedTraces {
     private final AcquireScheduler scheduler;
     /** Users of the command mode {@code NATIVE} may lack the right. */
     private final boolean areSet;
-    private final RetainedRequest trace = new RetainedRequest();
+    private final RetainedRequest trace = new RetainedRequest(null, null);
 
     RetainedTraces(LoopServices services, AcquireScheduler scheduler) {
         this.services = services;

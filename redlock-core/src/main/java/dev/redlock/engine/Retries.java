@@ -187,9 +187,11 @@ final class Retries {
     /** Waits for a push of the nodes that have refused, or for a delay of the policy. */
     private void awaitChange(PendingAcquire pending, AcquireOutcome.Kind reason, long nowNs) {
         boolean isContended = reason == AcquireOutcome.Kind.CONTENDED;
+        boolean isRefusedAgain = isContended && pending.plan() != PendingAcquire.Plan.UNCONTENDED;
+        boolean mayBeUnregistered = isRefusedAgain && pending.kind() == LockKind.PLAIN;
         long generation = pending.generation;
         long delayNs = retryDelays.delayNs(pending.lease, reason, pending.lease.shortestRemainingTtlMs());
-        if (isContended && pending.generation == generation && pending.plan() != PendingAcquire.Plan.UNCONTENDED) {
+        if (mayBeUnregistered && pending.generation == generation) {
             queues.marks.watchRefusing(pending);
         }
         if (pending.generation != generation || pending.waiting.timerStep == Waiting.TimerStep.WAKE) {

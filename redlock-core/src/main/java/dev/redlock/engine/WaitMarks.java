@@ -5,7 +5,6 @@ import dev.redlock.engine.key.PermitKey;
 import dev.redlock.engine.key.RecentValues;
 import dev.redlock.node.send.CommandDetail;
 import dev.redlock.node.send.CommandKind;
-import dev.redlock.node.send.LockKind;
 
 /**
  * Shows a client that has a lock many times in a row whether another one waits, for the kinds of lock without tickets.
@@ -85,20 +84,21 @@ final class WaitMarks {
     }
 
     /**
-     * Nodes have refused an attempt that the coordinator had granted, by a command that neither registers nor tells the
-     * ttl. Registers there; the reply has the ttl, or tells that the key has gone since.
+     * Nodes have refused an attempt for a plain lock that the coordinator had granted, by a command that neither
+     * registers nor tells the ttl. Registers there; the reply has the ttl, or tells that the key has gone since.
      */
     void watchRefusing(PendingAcquire pending) {
         WaitQueue queue = pending.queue;
-        long mask = pending.lease.refusedMask & services.wakeUpMask();
-        boolean isTtlKnown = pending.lease.shortestRemainingTtlMs() >= 0;
-        if (mask == 0 || isTtlKnown || pending.kind() != LockKind.PLAIN || !scheduler.registrations.isAllowed(queue)) {
+        LeaseHandle lease = pending.lease;
+        Registrations registrations = scheduler.registrations;
+        long mask = lease.refusedMask & services.wakeUpMask();
+        if (mask == 0 || lease.shortestRemainingTtlMs() >= 0 || !registrations.isAllowed(queue)) {
             return;
         }
         Claim claim = take(queue.key);
         claim.isWakeUpWanted = true;
         pending.waiting.check = claim;
-        scheduler.registrations.add(queue, send(claim, CommandKind.REMAINING_TTL, mask));
+        registrations.add(queue, send(claim, CommandKind.REMAINING_TTL, mask));
     }
 
     /**
@@ -128,11 +128,11 @@ final class WaitMarks {
     void onChecked(Claim claim, long remainingTtlMs) {
         WaitQueue queue = scheduler.queues.get(claim.key);
         PendingAcquire head = queue == null ? null : queue.head();
-        if (head == null || head.waiting.check != claim || !head.waiting.timerStep.isForPush
-                || head.state != PendingAcquire.State.BACKING_OFF) {
+        Waiting waiting = head == null || head.state != PendingAcquire.State.BACKING_OFF ? null : head.waiting;
+        if (waiting == null || waiting.check != claim || !waiting.timerStep.isForPush) {
             return;
         }
-        boolean isCheck = head.waiting.timerStep == Waiting.TimerStep.CHECK;
+        boolean isCheck = waiting.timerStep == Waiting.TimerStep.CHECK;
         long nowNs = services.clock.nanoTime();
         if (remainingTtlMs == HolderQuery.KEY_MISSING) {
             if (isCheck) {
@@ -144,11 +144,11 @@ final class WaitMarks {
         long expiryNs = scheduler.retries.expiryNs(head, nowNs, remainingTtlMs);
         if (isCheck) {
             head.lease.shortestRemainingTtlMs = remainingTtlMs < 0 ? Long.MAX_VALUE : remainingTtlMs;
-            head.waiting.expiryNs = expiryNs;
+            waiting.expiryNs = expiryNs;
             scheduler.retries.startBackstop(head, nowNs);
         } else {
-            head.waiting.expiryNs = WaitQueues.earlier(head.waiting.expiryNs, expiryNs);
-            scheduler.retries.startTimer(head, head.waiting.timerStep, head.timer.deadlineNs());
+            waiting.expiryNs = WaitQueues.earlier(waiting.expiryNs, expiryNs);
+            scheduler.retries.startTimer(head, waiting.timerStep, head.timer.deadlineNs());
         }
     }
 

@@ -30,6 +30,8 @@ final class WaitQueues {
     private final LoopServices services;
     private final AcquireScheduler scheduler;
     private final RetryDelays retryDelays;
+    /** Set once. */
+    private Fairness fairness;
     private final KeyedMap<WaitQueue> queues = new KeyedMap<>();
     final ResourceQueues resourceQueues = new ResourceQueues();
     final SetOrder setOrder;
@@ -51,6 +53,10 @@ final class WaitQueues {
         this.retryDelays = retryDelays;
         this.registrations = new Registrations(services, queues, resourceQueues);
         this.marks = new WaitMarks(services, claims, scheduler);
+    }
+
+    void connect(Fairness givingWay) {
+        fairness = givingWay;
     }
 
     /** Returns the queue of a resource; null if no acquisition waits for it. */
@@ -220,7 +226,7 @@ final class WaitQueues {
         queue.servedNs = services.clock.nanoTime();
         registrations.remove(queue);
         if (!queue.isPausing) {
-            scheduler.fairness.handOff(queue);
+            fairness.handOff(queue);
         }
     }
 
@@ -424,7 +430,7 @@ final class WaitQueues {
 
     private void onInvalidated(WaitQueue queue, int nodeIndex) {
         registrations.remove(queue, nodeIndex);
-        scheduler.fairness.onPushed(queue);
+        fairness.onPushed(queue);
         PendingAcquire head = queue.head();
         if (head.state == PendingAcquire.State.BACKING_OFF && !queue.isHeldLocally && !queue.isPausing) {
             onWoken(queue, head, nodeIndex);
@@ -491,7 +497,7 @@ final class WaitQueues {
 
     void trim() {
         free.trim();
-        scheduler.fairness.trim();
+        fairness.trim();
         queues.trim(TRIM_CAPACITY_MIN);
         resourceQueues.trim(TRIM_CAPACITY_MIN);
     }

@@ -75,6 +75,24 @@ class ReentrantCallbacksTest extends VirtualTest {
         assertEquals(ReleaseOutcome.RELEASED, release(acquired(get(next))));
     }
 
+    /** The release of the reader starts the timer of the waiter, which the delay of the policy replaced. */
+    @Test
+    void aRetryPolicyMayWakeItsAcquisition() {
+        client = world(3);
+        Lease reader = acquired(get(client.redlock().acquireAsync("orders", options().forReading())));
+        long startMs = nowMs();
+        CompletableFuture<AcquireOutcome> waiting = client.redlock()
+                .acquireAsync("orders", options().waitUpTo(Duration.ofSeconds(60))
+                        .retryPolicy((attempts, reason, ttl, random) -> {
+                            reader.releaseAsync();
+                            return 5_000_000_000L;
+                        }))
+                .toCompletableFuture();
+        world.await("the lock", 10_000, waiting::isDone);
+        acquired(waiting.join());
+        assertTrue(nowMs() - startMs <= 20, () -> "after " + (nowMs() - startMs) + " ms");
+    }
+
     @Test
     void aRetryPolicyMayCancelItsAcquisitionAndStartAnother() {
         client = world(3);
