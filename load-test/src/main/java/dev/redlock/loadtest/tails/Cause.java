@@ -22,6 +22,8 @@ enum Cause {
     CLIENT_BUSY("client busy"),
     /** So many servers ran all the time that no majority was left. */
     SERVER_BUSY("servers busy"),
+    /** The kernel's thread for the network of a core ran, or waited for the core, all the time. */
+    KERNEL("kernel's network"),
     /** No thread of this machine ran for a time, though it was due: the hypervisor had the core. */
     MACHINE("machine stands still"),
     /** None of these explains half of it, but the times in which one or another of them was at work do. */

@@ -23,15 +23,21 @@ final class CoreSamples {
 
     private final int loopCount;
     private final int serverCount;
+    private final int kernelCount;
     private final int width;
     private final long[] samples;
     private int count;
 
-    /** @param loopCount the event loops of the client, which come first; the servers follow */
-    CoreSamples(int loopCount, int serverCount) {
+    /**
+     * @param loopCount   the event loops of the client, which come first
+     * @param serverCount the servers, which follow
+     * @param kernelCount the threads of the kernel's network, which come last
+     */
+    CoreSamples(int loopCount, int serverCount, int kernelCount) {
         this.loopCount = loopCount;
         this.serverCount = serverCount;
-        this.width = HEAD + 2 * (loopCount + serverCount);
+        this.kernelCount = kernelCount;
+        this.width = HEAD + 2 * (loopCount + serverCount + kernelCount);
         this.samples = new long[width * SAMPLES_MAX];
     }
 
@@ -69,12 +75,14 @@ final class CoreSamples {
      * so many of them reach.
      */
     Map<Cause, Long> timesOf(SlowCycles.Slow cycle) {
-        long[] waited = new long[loopCount + serverCount];
-        long[] ran = new long[loopCount + serverCount];
+        int servers = loopCount + serverCount;
+        long[] waited = new long[servers + kernelCount];
+        long[] ran = new long[waited.length];
+        long kernelNs = 0;
         long stillNs = 0;
         // A server that waits, and one that is busy, are both late.
         int missing = serverCount - serverCount / 2;
-        long[] late = new long[loopCount + serverCount];
+        long[] late = new long[waited.length];
         Spans explained = new Spans();
         explained.add(cycle.intendedNs(), cycle.begunNs());
         for (int s = firstAfter(cycle.intendedNs()); s < count && samples[s * width] - cycle.endNs() < 0; s++) {
@@ -93,16 +101,19 @@ final class CoreSamples {
             }
             long spanStillNs = samples[s * width + STILL];
             stillNs += overlapNs(cycle, toNs - spanStillNs, toNs);
-            long lateNs = Math.max(spanStillNs, Math.max(reachedBy(late, 0, loopCount, 1),
-                    reachedBy(late, loopCount, late.length, missing)));
+            long kernelLateNs = reachedBy(late, servers, late.length, 1);
+            kernelNs += overlapNs(cycle, toNs - kernelLateNs, toNs);
+            long lateNs = Math.max(Math.max(spanStillNs, kernelLateNs),
+                    Math.max(reachedBy(late, 0, loopCount, 1), reachedBy(late, loopCount, servers, missing)));
             explained.add(Math.max(cycle.intendedNs(), toNs - lateNs), Math.min(cycle.endNs(), toNs));
         }
         Map<Cause, Long> times = new EnumMap<>(Cause.class);
         times.put(Cause.RIG_LATE, cycle.begunNs() - cycle.intendedNs());
         times.put(Cause.CLIENT_CORE, reachedBy(waited, 0, loopCount, 1));
         times.put(Cause.CLIENT_BUSY, reachedBy(ran, 0, loopCount, 1));
-        times.put(Cause.SERVER_CORE, reachedBy(waited, loopCount, waited.length, missing));
-        times.put(Cause.SERVER_BUSY, reachedBy(ran, loopCount, ran.length, missing));
+        times.put(Cause.SERVER_CORE, reachedBy(waited, loopCount, servers, missing));
+        times.put(Cause.SERVER_BUSY, reachedBy(ran, loopCount, servers, missing));
+        times.put(Cause.KERNEL, kernelNs);
         times.put(Cause.MACHINE, stillNs);
         times.put(Cause.SEVERAL, explained.lengthNs());
         return times;

@@ -17,6 +17,7 @@ import java.util.concurrent.locks.LockSupport;
  */
 final class StallWatch implements SeriesWatch, AutoCloseable {
     private static final long PERIOD_NS = 500_000;
+    private static final long NAMED_NS_MAX = 500_000_000;
     /** Timers of a thread are late by as much. */
     private static final long TIMER_NS = 100_000;
 
@@ -36,16 +37,30 @@ final class StallWatch implements SeriesWatch, AutoCloseable {
     StallWatch(String loopThreads, List<Long> serverPids, SlowCycles slow) throws IOException {
         this.slow = slow;
         int loopCount = 0;
+        int serverCount = serverPids.size();
         if (TaskClock.isAvailable()) {
-            clocks.addAll(TaskClock.ofThreads(loopThreads));
+            clocks.addAll(loops(loopThreads));
             loopCount = clocks.size();
             for (long pid : serverPids) {
                 clocks.add(TaskClock.ofProcess(pid));
             }
+            clocks.addAll(TaskClock.ofKernelNetwork());
         }
-        this.samples = new CoreSamples(loopCount, clocks.size() - loopCount);
+        this.samples = new CoreSamples(loopCount, clocks.isEmpty() ? 0 : serverCount,
+                Math.max(0, clocks.size() - loopCount - serverCount));
         thread.setDaemon(true);
         thread.start();
+    }
+
+    /** A thread that has just started gets its name a little later. */
+    private static List<TaskClock> loops(String names) throws IOException {
+        long startNs = System.nanoTime();
+        List<TaskClock> found = TaskClock.ofThreads(names);
+        while (found.isEmpty() && System.nanoTime() - startNs < NAMED_NS_MAX) {
+            LockSupport.parkNanos(PERIOD_NS);
+            found = TaskClock.ofThreads(names);
+        }
+        return found;
     }
 
     @Override

@@ -76,7 +76,7 @@ public final class TailsCommand extends LabCommand {
         Options.require(line, highest == null || highest >= 1 && highest <= 1_000_000,
                 "--highest is " + highest + ": expected 1 to 1000000 cycles per second");
         Options.requireRange(line, "--bare-every", bareEvery, 0, 100);
-        Options.require(line, nodeOptions.counts().size() == 1 && clientOptions.clients == 1,
+        Options.require(line, nodeOptions.counts().size() == 1 && clientOptions.clients() == 1,
                 "tails measures one client at a time on one number of nodes: give one value of --nodes, and no "
                         + "--clients");
     }

@@ -46,13 +46,35 @@ final class TaskClock implements AutoCloseable {
         return new TaskClock(Path.of("/proc/" + pid + "/task/" + pid + "/schedstat"));
     }
 
+    /** The threads of the kernel that process packets which no other thread does; empty where they cannot be seen. */
+    static List<TaskClock> ofKernelNetwork() throws IOException {
+        List<TaskClock> clocks = new ArrayList<>();
+        try (Stream<Path> processes = Files.list(Path.of("/proc"))) {
+            for (Path process : processes.filter(one -> one.getFileName().toString().matches("\\d+")).toList()) {
+                if (comm(process).startsWith("ksoftirqd/")) {
+                    clocks.add(new TaskClock(process.resolve("schedstat")));
+                }
+            }
+        }
+        return clocks;
+    }
+
+    private static String comm(Path task) {
+        try {
+            return Files.readString(task.resolve("comm"), StandardCharsets.UTF_8);
+        } catch (IOException e) {
+            // It has ended.
+            return "";
+        }
+    }
+
     /** The threads of this process whose name starts like this. */
     static List<TaskClock> ofThreads(String prefix) throws IOException {
         String start = prefix.substring(0, Math.min(prefix.length(), NAME_LENGTH_MAX));
         List<TaskClock> clocks = new ArrayList<>();
         try (Stream<Path> tasks = Files.list(Path.of("/proc/self/task"))) {
             for (Path task : tasks.toList()) {
-                if (Files.readString(task.resolve("comm"), StandardCharsets.UTF_8).startsWith(start)) {
+                if (comm(task).startsWith(start)) {
                     clocks.add(new TaskClock(task.resolve("schedstat")));
                 }
             }

@@ -12,7 +12,7 @@ import org.junit.jupiter.api.Test;
 class CoreSamplesTest {
     private static final long MS = 1_000_000;
 
-    private final CoreSamples samples = new CoreSamples(1, 3);
+    private final CoreSamples samples = new CoreSamples(1, 3, 0);
 
     private void waited(long from, long to, long... ms) {
         samples.add(from * MS, to * MS, 0, ns(ms), new long[4]);
@@ -75,6 +75,18 @@ class CoreSamplesTest {
     }
 
     @Test
+    void theNetworkOfTheKernelIsLateIfItWaitsOrIsBusy() {
+        CoreSamples kernel = new CoreSamples(1, 1, 2);
+        kernel.add(10 * MS, 20 * MS, 0, new long[]{0, 0, 0, 3 * MS}, new long[]{0, 0, MS, 0});
+        kernel.add(20 * MS, 30 * MS, 0, new long[4], new long[]{0, 0, 9 * MS, 0});
+        Map<Cause, Long> times = kernel.timesOf(new Slow(10 * MS, 10 * MS, 30 * MS));
+        assertEquals(12 * MS, times.get(Cause.KERNEL));
+        assertEquals(0, times.get(Cause.SERVER_CORE));
+        assertEquals(0, times.get(Cause.SERVER_BUSY));
+        assertEquals(Cause.KERNEL, Cause.of(times, 24 * MS));
+    }
+
+    @Test
     void aStandstillCountsUpToTheEndOfItsSpan() {
         samples.add(10 * MS, 20 * MS, 6 * MS, new long[4], new long[4]);
         assertEquals(6, of(Cause.MACHINE, 10, 10, 20));
@@ -97,12 +109,12 @@ class CoreSamplesTest {
 
     @Test
     void withoutKnownServersTheirPartIsNothing() {
-        CoreSamples client = new CoreSamples(1, 0);
+        CoreSamples client = new CoreSamples(1, 0, 0);
         client.add(0, MS, 0, new long[]{MS}, new long[]{0});
         Map<Cause, Long> times = client.timesOf(new Slow(0, 0, MS));
         assertEquals(MS, times.get(Cause.CLIENT_CORE));
         assertEquals(0, times.get(Cause.SERVER_CORE));
-        assertEquals(0, new CoreSamples(0, 0).timesOf(new Slow(0, 0, MS)).get(Cause.CLIENT_CORE));
+        assertEquals(0, new CoreSamples(0, 0, 0).timesOf(new Slow(0, 0, MS)).get(Cause.CLIENT_CORE));
     }
 
     @Test
