@@ -91,6 +91,24 @@ class CommandsTest {
     }
 
     @Test
+    void crowdsShowWhatAGrantCostsTheServers() throws IOException {
+        JsonNode root = run("contention", "--nodes", "1", "--clients", "2,4", "--hold", "1ms", "--wait", "30s",
+                "--duration", "2s", "--warmup", "50ms", "--jvm-warmup", "100ms");
+        for (int i = 0; i < 2; i++) {
+            assertEquals(i == 0 ? 2 : 4, root.at("/series/" + i + "/spec/inFlight").asInt());
+            JsonNode figures = root.at("/series/" + i + "/figures");
+            // SET, and the script of the release with its two commands; and some of waiting.
+            double commands = figures.get("serverCommandsPerGrant").asDouble();
+            assertTrue(commands >= 4 && commands < 100, figures::toString);
+            double cpuUs = figures.get("serverCpuUsPerGrant").asDouble();
+            assertTrue(cpuUs > 0 && cpuUs < 10_000, figures::toString);
+            assertEquals(0, figures.get("neverServed").asDouble(), figures::toString);
+        }
+        assertTrue(out.toString().matches("(?s).*redlock +1 +4 +\\d+ +\\d+\\.\\d +\\d+ +\\d+ +[01]\\.\\d+ +0\\R.*"),
+                out::toString);
+    }
+
+    @Test
     void tailsFindsTheHighestRate() throws IOException {
         run("tails", "--nodes", "1", "--bare-every", "0", "--shares", "1", "--duration", "200ms", "--warmup", "50ms",
                 "--jvm-warmup", "100ms", "--repetitions", "1");

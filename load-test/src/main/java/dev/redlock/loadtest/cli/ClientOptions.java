@@ -9,6 +9,7 @@ import dev.redlock.loadtest.driver.Drivers;
 import dev.redlock.loadtest.driver.LockDriver;
 import dev.redlock.loadtest.driver.SessionSpec;
 import dev.redlock.transport.NodeAddress;
+import java.util.Collections;
 import java.util.EnumMap;
 import java.util.List;
 import java.util.Map;
@@ -20,7 +21,7 @@ import picocli.CommandLine;
 /** @threading caller-confined */
 public final class ClientOptions {
     private static final int EVENT_LOOPS_MAX = 64;
-    private static final int CLIENTS_MAX = 64;
+    private static final int CLIENTS_MAX = 512;
     private static final int HANDOFFS_MAX = 1 << 22;
 
     @Option(names = "--driver", split = ",", paramLabel = "NAME", defaultValue = Drivers.DEFAULT,
@@ -29,10 +30,10 @@ public final class ClientOptions {
             completionCandidates = Drivers.Names.class)
     private List<String> drivers;
 
-    @Option(names = "--clients", paramLabel = "C", defaultValue = "1",
-            description = "Clients of each driver, which share the cycles evenly, 1 to 64 (default: "
-                    + "${DEFAULT-VALUE}).")
-    public int clients;
+    @Option(names = "--clients", split = ",", paramLabel = "C", defaultValue = "1",
+            description = "Clients of each driver, which share the cycles evenly, 1 to 512; contention alone takes "
+                    + "several numbers (default: ${DEFAULT-VALUE}).")
+    private List<Integer> clients;
 
     @Option(names = "--transport", paramLabel = "KIND", defaultValue = "auto",
             description = "The network transport: auto, io_uring, epoll, kqueue or nio (default: ${DEFAULT-VALUE}).")
@@ -73,7 +74,8 @@ public final class ClientOptions {
                         + "--addresses");
         Options.require(line, nodes.isTlsOptional() || drivers.stream().noneMatch(name -> name.endsWith("@plain")),
                 "--driver names @plain, which is for nodes with and without TLS: start them by --tls");
-        Options.requireRange(line, "--clients", clients, 1, CLIENTS_MAX);
+        clients.forEach(count -> Options.requireRange(line, "--clients", count, 1, CLIENTS_MAX));
+        Options.requireDistinct(line, "--clients", clients);
         Options.requireRange(line, "--event-loops", eventLoops, 1, EVENT_LOOPS_MAX);
         if (handoffs != null) {
             Options.requireRange(line, "--handoffs", handoffs, 0, HANDOFFS_MAX);
@@ -109,6 +111,15 @@ public final class ClientOptions {
         if (isAsked) {
             asked.put(option, text);
         }
+    }
+
+    /** The clients of each driver; the most, if there are several numbers. */
+    public int clients() {
+        return Collections.max(clients);
+    }
+
+    public List<Integer> clientCounts() {
+        return clients;
     }
 
     public List<LockDriver> drivers() {

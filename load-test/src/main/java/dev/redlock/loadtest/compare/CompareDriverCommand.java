@@ -82,7 +82,7 @@ public final class CompareDriverCommand implements Callable<Integer> {
                 ? null
                 : new SessionSpec.Tls(task.tlsAddresses().stream().map(NodeAddress::parse).toList(), tlsFiles.files());
         return Clients.open(driver, clientOptions.session(addresses, task.fresh(), tls, task.voters()),
-                task.kind() == DriverTask.Kind.EXCLUSION_CHECK ? Lab.RIVAL_CLIENTS : clientOptions.clients);
+                task.kind() == DriverTask.Kind.EXCLUSION_CHECK ? Lab.RIVAL_CLIENTS : clientOptions.clients());
     }
 
     private SeriesResult run(LockDriver driver, Clients clients, DriverTask task) throws InterruptedException {

@@ -131,10 +131,10 @@ public final class Lab implements AutoCloseable {
     }
 
     public Clients open(LockDriver driver, int nodeCount) throws IOException, InterruptedException {
-        return open(driver, nodeCount, clientOptions.clients);
+        return open(driver, nodeCount, clientOptions.clients());
     }
 
-    private Clients open(LockDriver driver, int nodeCount, int clientCount) throws IOException, InterruptedException {
+    Clients open(LockDriver driver, int nodeCount, int clientCount) throws IOException, InterruptedException {
         SessionSpec spec = clientOptions.session(addresses.subList(0, nodeCount), nodeOptions.isFresh(), tls(nodeCount),
                 voters(nodeCount));
         return Clients.open(driver, spec, clientCount);
@@ -179,7 +179,7 @@ public final class Lab implements AutoCloseable {
 
     /** The same with clients that contend. Otherwise the code of waiting would be interpreted while it is measured. */
     void warmUpContended() throws IOException, InterruptedException {
-        warmUp(clientOptions.clients,
+        warmUp(clientOptions.clients(),
                 driver -> List.of(loadOptions.contendedWarmUpPlan(driver, clientOptions.isFenced())));
     }
 

@@ -56,6 +56,8 @@ public abstract class LabCommand extends RunCommand {
         clientOptions.check(line, nodeOptions);
         loadOptions.check(line);
         checkServices(line);
+        Options.require(line, clientOptions.clientCounts().size() == 1 || takesClientCounts(), "--clients is "
+                + clientOptions.clientCounts() + ": contention alone takes several numbers");
         check(line);
     }
 
@@ -66,6 +68,11 @@ public abstract class LabCommand extends RunCommand {
             Options.require(line, !driver.isWaitingForReplicas() || startsServices(), "--driver " + driver.name()
                     + " waits for replicas, which compare starts and whose use it verifies: use compare");
         }
+    }
+
+    /** Whether this command measures with several numbers of clients. */
+    protected boolean takesClientCounts() {
+        return false;
     }
 
     /** Whether this command starts replicas and the servers of consensus services. */

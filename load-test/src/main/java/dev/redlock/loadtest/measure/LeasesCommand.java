@@ -56,7 +56,7 @@ public final class LeasesCommand extends LabCommand {
         Options.requireAtLeast(line, "--idle", idle, Duration.ofMillis(100));
         Options.require(line, loadOptions.isOpen() && loadOptions.stepCount() == 1
                 && nodeOptions.counts().size() == 1 && clientOptions.drivers().size() == 1
-                && clientOptions.clients == 1 && loadOptions.repetitions == 1,
+                && clientOptions.clients() == 1 && loadOptions.repetitions == 1,
                 "leases are held by one client: give one value each of --nodes, --rate and --driver, no --clients and "
                         + "no --repetitions");
         LockDriver driver = clientOptions.drivers().get(0);

@@ -53,7 +53,7 @@ public final class RetainCommand extends LabCommand {
         Options.require(line, localShares.stream().allMatch(share -> share >= 1 && share <= 99),
                 "--local-shares is " + localShares + ": expected 1 to 99");
         Options.requireDistinct(line, "--local-shares", localShares);
-        Options.require(line, clientOptions.clients == 2 && !loadOptions.isOpen(),
+        Options.require(line, clientOptions.clients() == 2 && !loadOptions.isOpen(),
                 "retain measures a client and another one in a closed loop: leave --clients and --rate out");
         for (LockDriver driver : clientOptions.drivers()) {
             Options.require(line, driver.options().contains(DriverOption.WAIT), "--driver " + driver.name()
@@ -69,7 +69,7 @@ public final class RetainCommand extends LabCommand {
     @Override
     protected void measure() throws IOException, InterruptedException {
         int mostLocal = localShares.stream().mapToInt(Integer::intValue).max().orElseThrow();
-        lab.warmUp(clientOptions.clients, driver -> {
+        lab.warmUp(clientOptions.clients(), driver -> {
             SeriesSpec step = loadOptions.steps(driver.name(), nodeOptions.countMax(), 1).get(0);
             return Stream.of(mixed(step, driver, mostLocal), idle(step, driver))
                     .map(plan -> plan.warmup(Duration.ZERO).duration(loadOptions.jvmWarmup.dividedBy(2)))

@@ -283,6 +283,7 @@ public final class LoadTestRig {
             figures.put("jainIndex", jainIndex(held));
             figures.put("heldPerWaiterMin", (double) held.stream().mapToLong(Long::longValue).min().orElse(0));
             figures.put("heldPerWaiterMax", (double) held.stream().mapToLong(Long::longValue).max().orElse(0));
+            figures.put("neverServed", (double) held.stream().filter(count -> count == 0).count());
             figures.put("successShare", successShare());
             figures.put("refusedAttempts", (double) refusedAttempts.get());
         }
