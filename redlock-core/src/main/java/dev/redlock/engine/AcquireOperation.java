@@ -108,8 +108,11 @@ final class AcquireOperation {
                 partialRound.send(claim, mask);
             } else if (claim.pending.lease.spec.retainNsMax > 0) {
                 scheduler.keeper.retention.ask(claim, mask);
-            } else {
+            } else if (claim.askedMask == mask) {
                 fanOut.send(claim, kindOf(claim), CommandDetail.NONE, mask);
+            } else {
+                // With others in one command, a key of theirs could delay this handoff.
+                fanOut.sendAlone(claim, kindOf(claim), CommandDetail.NONE, mask);
             }
         } finally {
             // Also if it throws: a claim that stayed here would not be decided when the pool gives it out again.
@@ -153,9 +156,14 @@ final class AcquireOperation {
         }
     }
 
-    /** Whether each acquire is a script, also one that needs no answer but a vote. */
-    boolean isScript() {
-        return commandMode == CommandMode.SCRIPTS;
+    /**
+     * Whether the nodes that follow the coordinator's grant may get a plain {@code SET}, which neither registers nor
+     * tells the ttl. They rarely refuse. If they do, {@link WaitMarks#watchRefusing} asks those that push.
+     */
+    boolean isPlainSetEnough(Claim claim) {
+        return claim.pending.kind() == LockKind.PLAIN && claim.fenceOrSearch == null
+                && commandMode != CommandMode.SCRIPTS
+                && (services.readyMask(claim) & ~claim.askedMask & ~services.wakeUpMask()) == 0;
     }
 
     /** In AUTO mode only retries pay for the script: their refusals give the retry policy the holder's ttl. */

@@ -99,6 +99,8 @@ final class ClaimRouter implements ClaimEvents {
             case REMAINING_TTL -> {
                 if (claim.phase == Claim.Phase.SEARCHING) {
                     claim.fenceOrSearch.onNoReply(nodeIndex, vote);
+                } else if (claim.phase == Claim.Phase.ABANDONED) {
+                    scheduler.queues.marks.onNotChecked(claim, nodeIndex);
                 }
             }
             case EXTEND, EXTEND_MANY -> keeper.extensions.onNoReply(claim, nodeIndex, detail, vote, failure);

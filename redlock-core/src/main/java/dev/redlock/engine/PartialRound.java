@@ -114,11 +114,11 @@ final class PartialRound {
         }
     }
 
-    /** The coordinator has granted: asks the other first nodes. They rarely refuse, so they register nobody. */
+    /** The coordinator has granted: asks the other first nodes. */
     private void askFirstVoters(Claim claim) {
-        if (claim.lockKind() == LockKind.PLAIN) {
+        if (operation.isPlainSetEnough(claim)) {
             claim.isWakeUpWanted = false;
-            claim.isRemainingTtlWanted = operation.isScript();
+            claim.isRemainingTtlWanted = false;
         }
         long others = services.thriftyQuorum.of(claim.key) & ~claim.askedMask;
         if (!isThrifty || (others | claim.askedMask) == all) {

@@ -412,6 +412,37 @@ final class Retries {
         return expiryNs + positionDelayNs(pending, expiryNs);
     }
 
+    /** A waiter may be registered nowhere: asks all nodes soon. */
+    void attemptSoon(PendingAcquire pending, long nowNs) {
+        startTimer(pending, Waiting.TimerStep.ATTEMPT, nowNs + retryDelays.unregisteredNs());
+    }
+
+    /** The key of the holder has this ttl, as the node that was asked knows. */
+    void onTtlKnown(PendingAcquire pending, long nowNs, long remainingTtlMs) {
+        pending.lease.shortestRemainingTtlMs = remainingTtlMs < 0 ? Long.MAX_VALUE : remainingTtlMs;
+        pending.waiting.expiryNs = expiryNs(pending, nowNs, remainingTtlMs);
+    }
+
+    /** One of the nodes that have refused the last attempt has told its ttl. The shortest one counts. */
+    void onTtlOfOneKnown(PendingAcquire pending, long nowNs, long remainingTtlMs) {
+        LeaseHandle lease = pending.lease;
+        Waiting waiting = pending.waiting;
+        long ttlMs = remainingTtlMs < 0 ? Long.MAX_VALUE : remainingTtlMs;
+        boolean isShortest = lease.shortestRemainingTtlMs < 0 || ttlMs < lease.shortestRemainingTtlMs;
+        if (!isShortest) {
+            return;
+        }
+        lease.shortestRemainingTtlMs = ttlMs;
+        if (ttlMs > services.config.terms().maxTtlMs()) {
+            // Probably no lock: the next attempt asks for its type.
+            waiting.checksLeft = 0;
+        }
+        waiting.expiryNs = expiryNs(pending, nowNs, remainingTtlMs);
+        long dueNs = pending.timer.deadlineNs();
+        startTimer(pending, waiting.timerStep,
+                waiting.timerStep.isForPush ? dueNs : WaitQueues.earlier(dueNs, waiting.expiryNs));
+    }
+
     void startBackstop(PendingAcquire pending, long nowNs) {
         long atNs = nowNs + pending.waiting.backstopNs;
         boolean isCheck = pending.waiting.checksLeft > 0;
@@ -421,6 +452,7 @@ final class Retries {
     /** The acquisition waits longer than most: the pushes of all nodes wake it from now on. */
     private void watch(PendingAcquire pending, long nowNs) {
         startTimer(pending, Waiting.TimerStep.BACKSTOP, nowNs + pending.waiting.backstopNs);
+        pending.waiting.check = null;
         queues.marks.watch(pending.queue);
     }
 

@@ -91,14 +91,29 @@ final class WaitMarks {
         WaitQueue queue = pending.queue;
         LeaseHandle lease = pending.lease;
         Registrations registrations = scheduler.registrations;
-        long mask = lease.refusedMask & services.wakeUpMask();
-        if (mask == 0 || lease.shortestRemainingTtlMs() >= 0 || !registrations.isAllowed(queue)) {
+        long mask = lease.shortestRemainingTtlMs() < 0 && registrations.isAllowed(queue) ? pushing(pending) : 0;
+        if (mask == 0) {
             return;
         }
         Claim claim = take(queue.key);
         claim.isWakeUpWanted = true;
         pending.waiting.check = claim;
-        registrations.add(queue, send(claim, CommandKind.REMAINING_TTL, mask));
+        long generation = pending.generation;
+        long sent = send(claim, CommandKind.REMAINING_TTL, mask);
+        if (pending.generation == generation) {
+            registrations.add(queue, sent);
+        }
+    }
+
+    /** The nodes that have refused the last attempt and push changes of its key, as a mask. */
+    private long pushing(PendingAcquire pending) {
+        LeaseHandle lease = pending.lease;
+        long mask = 0;
+        for (long left = lease.refusedMask; left != 0; left &= left - 1) {
+            boolean isPushing = services.node(Long.numberOfTrailingZeros(left), lease.key).hasWakeUps();
+            mask |= isPushing ? Long.lowestOneBit(left) : 0;
+        }
+        return mask;
     }
 
     /**
@@ -126,30 +141,52 @@ final class WaitMarks {
 
     /** A node has answered a question for the key. */
     void onChecked(Claim claim, long remainingTtlMs) {
-        WaitQueue queue = scheduler.queues.get(claim.key);
-        PendingAcquire head = queue == null ? null : queue.head();
-        Waiting waiting = head == null || head.state != PendingAcquire.State.BACKING_OFF ? null : head.waiting;
-        if (waiting == null || waiting.check != claim || !waiting.timerStep.isForPush) {
+        PendingAcquire head = waiterOf(claim);
+        if (head == null) {
             return;
         }
+        Retries retries = scheduler.retries;
+        Waiting waiting = head.waiting;
         boolean isCheck = waiting.timerStep == Waiting.TimerStep.CHECK;
+        if (isCheck) {
+            waiting.check = null;
+        }
         long nowNs = services.clock.nanoTime();
         if (remainingTtlMs == HolderQuery.KEY_MISSING) {
             if (isCheck) {
-                services.telemetry.rare.onBackstop(queue.key);
+                services.telemetry.rare.onBackstop(claim.key);
             }
-            scheduler.retries.wake(head, PendingAcquire.Plan.ALL, nowNs);
+            retries.wake(head, PendingAcquire.Plan.ALL, nowNs);
+        } else if (isCheck) {
+            retries.onTtlKnown(head, nowNs, remainingTtlMs);
+            retries.startBackstop(head, nowNs);
+        } else {
+            retries.onTtlOfOneKnown(head, nowNs, remainingTtlMs);
+        }
+    }
+
+    /** A node has not answered a question for the key, so it may not push either. The timer of a check goes on. */
+    void onNotChecked(Claim claim, int nodeIndex) {
+        PendingAcquire head = waiterOf(claim);
+        Waiting waiting = head == null ? null : head.waiting;
+        if (waiting == null || waiting.timerStep == Waiting.TimerStep.CHECK) {
             return;
         }
-        long expiryNs = scheduler.retries.expiryNs(head, nowNs, remainingTtlMs);
-        if (isCheck) {
-            head.lease.shortestRemainingTtlMs = remainingTtlMs < 0 ? Long.MAX_VALUE : remainingTtlMs;
-            waiting.expiryNs = expiryNs;
-            scheduler.retries.startBackstop(head, nowNs);
-        } else {
-            waiting.expiryNs = WaitQueues.earlier(waiting.expiryNs, expiryNs);
-            scheduler.retries.startTimer(head, waiting.timerStep, head.timer.deadlineNs());
+        waiting.checksLeft = 0;
+        WaitQueue queue = head.queue;
+        scheduler.registrations.remove(queue, nodeIndex);
+        if (queue.registeredMask == 0 && waiting.timerStep.isForPush) {
+            scheduler.retries.attemptSoon(head, services.clock.nanoTime());
         }
+    }
+
+    /** The waiter whose last question this is, if nothing has started its next attempt; otherwise null. */
+    private PendingAcquire waiterOf(Claim claim) {
+        WaitQueue queue = scheduler.queues.get(claim.key);
+        PendingAcquire head = queue == null ? null : queue.head();
+        Waiting waiting = head == null || head.state != PendingAcquire.State.BACKING_OFF ? null : head.waiting;
+        boolean isAsking = waiting != null && waiting.check == claim && waiting.timerStep != Waiting.TimerStep.WAKE;
+        return isAsking ? head : null;
     }
 
     /** Nobody owns the claim or waits for its reply, and it needs no release: a mark expires. */

@@ -6,6 +6,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import dev.redlock.RedlockCounters;
 import dev.redlock.api.AcquireOutcome;
+import dev.redlock.api.CommandMode;
 import dev.redlock.api.ExtendOutcome;
 import dev.redlock.api.Lease;
 import dev.redlock.sim.VirtualWorld;
@@ -15,6 +16,7 @@ import java.util.concurrent.CompletableFuture;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.ValueSource;
 
 /** Which nodes push to a waiter, which pushes wake it, and what happens to waiters that lose a node. */
 class PushTest extends WokenTest {
@@ -163,22 +165,101 @@ class PushTest extends WokenTest {
 
     /** The plain commands that follow the coordinator's grant register nobody: that follows their refusals. */
     @ParameterizedTest
-    @CsvSource({"450", "650", "750", "850", "5000"})
-    void aWaiterThatTheOthersHaveRefusedIsWokenByThemWheneverTheyBecomeFree(int usAfterTheStart) {
+    @CsvSource({"plain, 450", "plain, 650", "plain, 750", "plain, 850", "plain, 5000", "fenced, 450", "fenced, 650",
+        "fenced, 850", "fenced, 5000", "scripts, 450", "scripts, 650", "scripts, 850", "scripts, 5000"})
+    void aWaiterThatTheOthersHaveRefusedIsWokenByThemWheneverTheyBecomeFree(String form, int usAfterTheStart) {
         VirtualWorld.Client client = slowWorld(3);
-        VirtualWorld.Client other = client();
-        int coordinator = coordinatorOfFreeLock(client, other);
+        VirtualWorld.Client other = form.equals("scripts")
+                ? client(context().commands(CommandMode.SCRIPTS))
+                : client();
+        int coordinator = coordinatorOfFreeLock(client, client());
         setForeignKeysExceptAt(coordinator);
-        CompletableFuture<AcquireOutcome> waiting = waiter(other);
+        CompletableFuture<AcquireOutcome> waiting = acquireAsync(other,
+                (form.equals("fenced") ? options().fenced() : options()).waitUpTo(WAIT));
         runUs(usAfterTheStart);
         node(coordinator == 2 ? 1 : 2).redis().delete("orders");
         long startNs = world.nowNs();
         world.await("the lock", 10_000, waiting::isDone);
         long tookUs = (world.nowNs() - startNs) / 1_000;
-        // The rest of the attempt under way, and the pause after it.
-        assertTrue(tookUs <= WOKEN_US + 650, () -> "woken after " + tookUs + " us");
+        // The rest of the attempt under way, and the pause after it; a fence needs another round.
+        assertTrue(tookUs <= WOKEN_US + 850, () -> "woken after " + tookUs + " us");
         assertEquals(0, other.redlock().counters().backstopCount());
         release(acquired(waiting.join()));
+    }
+
+    /** The first answer has a ttl, which starts a timer. The second one tells that its key has gone. */
+    @ParameterizedTest
+    @ValueSource(ints = {600, 900, 1_200, 1_500, 1_800, 2_100, 2_400})
+    void aLaterAnswerOfANodeThatHasBecomeFreeCounts(int usAfterTheStart) {
+        VirtualWorld.Client client = slowWorld(3);
+        VirtualWorld.Client other = client();
+        int coordinator = coordinatorOfFreeLock(client, other);
+        int quick = coordinator == 0 ? 1 : 0;
+        int slow = 3 - coordinator - quick;
+        node(quick).redis().set("orders", "foreign", 300);
+        node(slow).redis().set("orders", "foreign", -1);
+        node(slow).delay(() -> 500_000);
+        CompletableFuture<AcquireOutcome> waiting = waiter(other);
+        runUs(usAfterTheStart);
+        node(slow).redis().delete("orders");
+        long startMs = nowMs();
+        world.await("the lock", 10_000, waiting::isDone);
+        long tookMs = nowMs() - startMs;
+        assertTrue(tookMs <= 5, () -> "acquired after " + tookMs + " ms");
+        release(acquired(waiting.join()));
+    }
+
+    @Test
+    void theShorterTtlOfTwoAnswersCountsAlsoIfItComesLater() {
+        VirtualWorld.Client client = slowWorld(3);
+        VirtualWorld.Client other = client();
+        int coordinator = coordinatorOfFreeLock(client, other);
+        int quick = coordinator == 0 ? 1 : 0;
+        int slow = 3 - coordinator - quick;
+        eachNode(node -> node.redis().activeExpiry(() -> -1));
+        node(quick).redis().set("orders", "foreign", 180);
+        node(slow).redis().set("orders", "foreign", 40);
+        node(slow).delay(() -> 500_000);
+        long startMs = nowMs();
+        CompletableFuture<AcquireOutcome> waiting = waiter(other);
+        world.await("the lock", 10_000, waiting::isDone);
+        long tookMs = nowMs() - startMs;
+        assertTrue(tookMs <= 46, () -> "acquired after " + tookMs + " ms");
+        release(acquired(waiting.join()));
+    }
+
+    /** It pushes nothing, so the waiter must not wait for that. */
+    @Test
+    void aNodeThatDoesNotAnswerTheQuestionIsNotRegistered() {
+        VirtualWorld.Client client = slowWorld(3);
+        VirtualWorld.Client other = client();
+        int coordinator = coordinatorOfFreeLock(client, other);
+        setForeignKeysExceptAt(coordinator);
+        eachNode(node -> node.redis().failNext("PTTL", "ERR broken", 1));
+        CompletableFuture<AcquireOutcome> waiting = waiter(other);
+        runUs(2_000);
+        node(coordinator == 2 ? 1 : 2).redis().delete("orders");
+        long startMs = nowMs();
+        world.await("the lock", 10_000, waiting::isDone);
+        long tookMs = nowMs() - startMs;
+        assertTrue(tookMs <= 60, () -> "acquired after " + tookMs + " ms");
+        release(acquired(waiting.join()));
+    }
+
+    @Test
+    void theOutcomeHasTheTtlOfTheNodesThatRefused() {
+        VirtualWorld.Client client = slowWorld(3);
+        VirtualWorld.Client other = client();
+        int coordinator = coordinatorOfFreeLock(client, other);
+        for (int i = 0; i < 3; i++) {
+            if (i != coordinator) {
+                node(i).redis().set("orders", "foreign", 9_000);
+            }
+        }
+        AcquireOutcome outcome = get(acquireAsync(other, options().waitUpTo(Duration.ofMillis(20))));
+        assertEquals(AcquireOutcome.Kind.TIMED_OUT, outcome.kind());
+        long ttlMs = outcome.shortestRemainingTtlMs();
+        assertTrue(ttlMs > 8_000 && ttlMs <= 9_000, () -> "ttl " + ttlMs);
     }
 
     /** The answers of the nodes have the ttl that the refusals of the plain commands lack. */

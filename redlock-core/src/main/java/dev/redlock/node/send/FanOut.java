@@ -136,7 +136,7 @@ public final class FanOut {
     }
 
     /** As {@link #send}, but an acquire leaves as a command of its own. */
-    long sendAlone(LockRequest request, CommandKind kind, int detail, long mask) {
+    public long sendAlone(LockRequest request, CommandKind kind, int detail, long mask) {
         if (isCollectedOrFollowing(request)) {
             sealBatches();
         }
