@@ -16,6 +16,7 @@ import dev.redlock.loadtest.cycle.CommandCostCommand;
 import dev.redlock.loadtest.cycle.CyclesCommand;
 import dev.redlock.loadtest.cycle.LoopsCommand;
 import dev.redlock.loadtest.cycle.YardstickCommand;
+import dev.redlock.loadtest.election.ElectionCommand;
 import dev.redlock.loadtest.history.HistoryCommand;
 import dev.redlock.loadtest.measure.ContentionCommand;
 import dev.redlock.loadtest.measure.LatencyCommand;
@@ -47,14 +48,14 @@ import picocli.CommandLine.Spec;
 @Command(name = "load-test", mixinStandardHelpOptions = true, versionProvider = BuildVersion.class,
         subcommands = {LatencyCommand.class, ThroughputCommand.class, CompareCommand.class,
             CompareDriverCommand.class, ContentionCommand.class, RetainCommand.class, LeasesCommand.class,
-            SoakCommand.class, TailsCommand.class, FirstSecondCommand.class, CyclesCommand.class,
+            SoakCommand.class, TailsCommand.class, FirstSecondCommand.class, ElectionCommand.class, CyclesCommand.class,
             YardstickCommand.class, LoopsCommand.class, CommandCostCommand.class, VersusCommitCommand.class,
             CallersCommand.class,
             ChaosCommand.class, ChaosWorkerCommand.class, ScenariosCommand.class, NodesCommand.class,
             HistoryCommand.class, PlotsCommand.class},
         synopsisSubcommandLabel = "[latency|throughput|compare|contention|retain|leases|"
-                + "soak|tails|first-second|cycles|yardstick|loops|command-cost|versus-commit|callers|chaos|scenarios|"
-                + "nodes|history|plots]",
+                + "soak|tails|first-second|election|cycles|yardstick|loops|command-cost|versus-commit|callers|chaos|"
+                + "scenarios|nodes|history|plots]",
         description = "Measures distributed locks over real Redis or Valkey nodes, and injects faults into them.",
         footerHeading = "%nWithout a command, latency is run. Every command has its own --help with examples.%n",
         exitCodeListHeading = "%nExit codes:%n", exitCodeList = {

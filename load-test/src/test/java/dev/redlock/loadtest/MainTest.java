@@ -275,6 +275,8 @@ class MainTest {
         "tails --shares 9,9|--shares names one twice", "tails --highest 0|--highest is 0.0: expected 1 to 1000000",
         "tails --nodes 1,3|give one value of --nodes", "tails --clients 2|give one value of --nodes, and no --clients",
         "contention --rate 5|contention is measured in a closed loop",
+        "election --candidates 1|--candidates is 1: expected 2 to 512", "election --ttl 1ms|--ttl is 1ms: expected at",
+        "election --ttl 61s|--ttl is 61s: expected at most 60s", "election --idle 0ms|--idle is 0ms: expected at least",
         "contention --clients 2,2|--clients names one twice", "latency --clients 2,4|contention alone takes several",
         "contention --clients 2,4 --in-flight 8|each client has one waiter; leave it out",
         "contention --clients 2,4 --cluster-shards 2|the nodes are single masters",

@@ -52,7 +52,7 @@ final class Retries {
         // Before the rollback: a fenced one may leave a grant out.
         pending.lease.recordVotes(claim);
         boolean isSplit = reason == AcquireOutcome.Kind.CONTENDED && claim.round.granted() != 0;
-        if (isSplit && pending.waiting != null && claim.lockKind() != LockKind.PERMIT) {
+        if (isSplit && pending.waiting != null) {
             pending.waiting.onSplit(services.clock.nanoTime());
         }
         scheduler.keeper.retention.onFailed(claim, reason);

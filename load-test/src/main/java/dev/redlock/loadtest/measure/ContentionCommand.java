@@ -95,8 +95,8 @@ public final class ContentionCommand extends LabCommand {
             SeriesSpec step = new SeriesSpec(driver.name(), nodeCount, LoopKind.CLOSED, count, 0, repetition);
             LoadPlan plan = loadOptions.plan(step, driver, clientOptions.isFenced());
             try (Clients clients = lab.open(driver, nodeCount, count);
-                    ServerWork work = ServerWork.of(lab.addresses(nodeCount), lab.tlsFiles())) {
-                lab.measure(step, plan, clients, LoadResult::failures, work);
+                    ServerCounts counts = ServerCounts.of(lab.addresses(nodeCount), lab.tlsFiles())) {
+                lab.measure(step, plan, clients, LoadResult::failures, new ServerWork(counts));
             }
         }
     }
