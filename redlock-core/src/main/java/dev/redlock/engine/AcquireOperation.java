@@ -108,17 +108,23 @@ final class AcquireOperation {
                 partialRound.send(claim, mask);
             } else if (claim.pending.lease.spec.retainNsMax > 0) {
                 scheduler.keeper.retention.ask(claim, mask);
-            } else if (claim.askedMask == mask) {
-                fanOut.send(claim, kindOf(claim), CommandDetail.NONE, mask);
             } else {
-                // With others in one command, a key of theirs could delay this handoff.
-                fanOut.sendAlone(claim, kindOf(claim), CommandDetail.NONE, mask);
+                send(fanOut, claim, mask);
             }
         } finally {
             // Also if it throws: a claim that stayed here would not be decided when the pool gives it out again.
             asking = outer;
         }
         decide(claim);
+    }
+
+    /** Sends the command of a claim. A second one leaves alone: in a command with others, their keys could delay it. */
+    static void send(FanOut fanOut, Claim claim, long mask) {
+        if (claim.askedMask == mask) {
+            fanOut.send(claim, kindOf(claim), CommandDetail.NONE, mask);
+        } else {
+            fanOut.sendAlone(claim, kindOf(claim), CommandDetail.NONE, mask);
+        }
     }
 
     /** A client that waits for a plain lock has a ticket of the coordinator, or gets one. */
@@ -161,9 +167,12 @@ final class AcquireOperation {
      * tells the ttl. They rarely refuse. If they do, {@link WaitMarks#watchRefusing} asks those that push.
      */
     boolean isPlainSetEnough(Claim claim) {
-        return claim.pending.kind() == LockKind.PLAIN && claim.fenceOrSearch == null
-                && commandMode != CommandMode.SCRIPTS
-                && (services.readyMask(claim) & ~claim.askedMask & ~services.wakeUpMask()) == 0;
+        if (!claim.isWakeUpWanted || claim.pending.kind() != LockKind.PLAIN || claim.fenceOrSearch != null
+                || commandMode == CommandMode.SCRIPTS) {
+            return false;
+        }
+        long others = services.readyMask(claim) & ~claim.askedMask;
+        return services.pushingMask(claim, others) == others;
     }
 
     /** In AUTO mode only retries pay for the script: their refusals give the retry policy the holder's ttl. */

@@ -152,6 +152,15 @@ final class LoopServices {
         return node(node.index(), key).view() == node || voters[node.index()].isSilentFor(key);
     }
 
+    /** The nodes of a mask that push changes of a key, as a mask. */
+    long pushingMask(SlotKey key, long mask) {
+        long pushing = 0;
+        for (long left = mask; left != 0; left &= left - 1) {
+            pushing |= node(Long.numberOfTrailingZeros(left), key).hasWakeUps() ? Long.lowestOneBit(left) : 0;
+        }
+        return pushing;
+    }
+
     /** The nodes that push changes of keys, as a mask. */
     long wakeUpMask() {
         long mask = 0;

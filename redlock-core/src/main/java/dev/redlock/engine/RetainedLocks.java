@@ -128,7 +128,7 @@ final class RetainedLocks extends Retention {
     void ask(Claim claim, long mask) {
         RetainedLease entry = watch(claim, claim.askedMask == mask);
         if (entry == null) {
-            services.fanOut.send(claim, AcquireOperation.kindOf(claim), CommandDetail.NONE, mask);
+            AcquireOperation.send(services.fanOut, claim, mask);
             return;
         }
         questions.send(entry, claim, mask);

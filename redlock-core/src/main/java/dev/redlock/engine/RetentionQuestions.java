@@ -38,7 +38,7 @@ final class RetentionQuestions {
         // this acquire refuses. The tickets last, because the acquire itself may change them, which no push reports.
         services.fanOut.send(entry.watch, CommandKind.CREATE_TRACE, CommandDetail.TRACES, mask);
         services.fanOut.send(entry.watch, CommandKind.WATCH_TICKETS, CommandDetail.TRACES, mask);
-        services.fanOut.send(claim, AcquireOperation.kindOf(claim), CommandDetail.NONE, mask);
+        AcquireOperation.send(services.fanOut, claim, mask);
         services.fanOut.send(entry.watch, CommandKind.WATCH_TICKETS, CommandDetail.TICKETS, mask);
     }
 

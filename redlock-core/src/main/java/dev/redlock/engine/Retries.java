@@ -452,7 +452,6 @@ final class Retries {
     /** The acquisition waits longer than most: the pushes of all nodes wake it from now on. */
     private void watch(PendingAcquire pending, long nowNs) {
         startTimer(pending, Waiting.TimerStep.BACKSTOP, nowNs + pending.waiting.backstopNs);
-        pending.waiting.check = null;
         queues.marks.watch(pending.queue);
     }
 

@@ -91,29 +91,21 @@ final class WaitMarks {
         WaitQueue queue = pending.queue;
         LeaseHandle lease = pending.lease;
         Registrations registrations = scheduler.registrations;
-        long mask = lease.shortestRemainingTtlMs() < 0 && registrations.isAllowed(queue) ? pushing(pending) : 0;
+        boolean isDue = lease.shortestRemainingTtlMs() < 0 && registrations.isAllowed(queue);
+        long mask = isDue ? services.pushingMask(lease.key, lease.refusedMask) : 0;
         if (mask == 0) {
             return;
         }
         Claim claim = take(queue.key);
         claim.isWakeUpWanted = true;
-        pending.waiting.check = claim;
+        Waiting waiting = pending.waiting;
+        waiting.check = claim;
         long generation = pending.generation;
         long sent = send(claim, CommandKind.REMAINING_TTL, mask);
         if (pending.generation == generation) {
             registrations.add(queue, sent);
+            waiting.check = sent == 0 ? null : claim;
         }
-    }
-
-    /** The nodes that have refused the last attempt and push changes of its key, as a mask. */
-    private long pushing(PendingAcquire pending) {
-        LeaseHandle lease = pending.lease;
-        long mask = 0;
-        for (long left = lease.refusedMask; left != 0; left &= left - 1) {
-            boolean isPushing = services.node(Long.numberOfTrailingZeros(left), lease.key).hasWakeUps();
-            mask |= isPushing ? Long.lowestOneBit(left) : 0;
-        }
-        return mask;
     }
 
     /**
@@ -124,7 +116,8 @@ final class WaitMarks {
      */
     boolean check(PendingAcquire pending, long nowNs) {
         long pushingMask = pending.queue.registeredMask & pending.lease.refusedMask;
-        if (pending.waiting.checksLeft <= 0 || pushingMask == 0) {
+        boolean isUnanswered = pending.waiting.check != null;
+        if (isUnanswered || pending.waiting.checksLeft <= 0 || pushingMask == 0) {
             return false;
         }
         pending.waiting.checksLeft--;
@@ -148,9 +141,6 @@ final class WaitMarks {
         Retries retries = scheduler.retries;
         Waiting waiting = head.waiting;
         boolean isCheck = waiting.timerStep == Waiting.TimerStep.CHECK;
-        if (isCheck) {
-            waiting.check = null;
-        }
         long nowNs = services.clock.nanoTime();
         if (remainingTtlMs == HolderQuery.KEY_MISSING) {
             if (isCheck) {
@@ -180,13 +170,22 @@ final class WaitMarks {
         }
     }
 
-    /** The waiter whose last question this is, if nothing has started its next attempt; otherwise null. */
+    /**
+     * The waiter whose question this is, if nothing has started or planned its next attempt since; otherwise null. The
+     * question ends with the answer of the last node.
+     */
     private PendingAcquire waiterOf(Claim claim) {
         WaitQueue queue = scheduler.queues.get(claim.key);
         PendingAcquire head = queue == null ? null : queue.head();
-        Waiting waiting = head == null || head.state != PendingAcquire.State.BACKING_OFF ? null : head.waiting;
-        boolean isAsking = waiting != null && waiting.check == claim && waiting.timerStep != Waiting.TimerStep.WAKE;
-        return isAsking ? head : null;
+        Waiting waiting = head == null ? null : head.waiting;
+        if (waiting == null || waiting.check != claim) {
+            return null;
+        }
+        if (claim.pendingReplyCount == 1) {
+            waiting.check = null;
+        }
+        boolean isPlanned = waiting.timerStep == Waiting.TimerStep.WAKE || queue.isPausing || queue.isHeldLocally;
+        return isPlanned || head.state != PendingAcquire.State.BACKING_OFF ? null : head;
     }
 
     /** Nobody owns the claim or waits for its reply, and it needs no release: a mark expires. */

@@ -228,6 +228,29 @@ class PushTest extends WokenTest {
         release(acquired(waiting.join()));
     }
 
+    /** The delay of the policy is shorter than a round trip. One of the others is down, so the answer counts alone. */
+    @ParameterizedTest
+    @ValueSource(ints = {14, 16, 18, 20, 22, 24, 26})
+    void anAnswerThatComesAfterTheRegistrationAtAllNodesCounts(int msAfterTheStart) {
+        VirtualWorld.Client client = slowWorld(3);
+        VirtualWorld.Client other = client();
+        int coordinator = coordinatorOfFreeLock(client, other);
+        int refusing = coordinator == 0 ? 1 : 0;
+        node(3 - coordinator - refusing).crash();
+        node(refusing).delay(() -> 5_000_000);
+        world.runMs(1_000);
+        node(refusing).redis().set("orders", "foreign", -1);
+        CompletableFuture<AcquireOutcome> waiting = acquireAsync(other,
+                options().waitUpTo(WAIT).retryPolicy((attempts, reason, ttl, random) -> 1_000_000));
+        world.runMs(msAfterTheStart);
+        node(refusing).redis().delete("orders");
+        long startMs = nowMs();
+        world.await("the lock", 10_000, waiting::isDone);
+        long tookMs = nowMs() - startMs;
+        assertTrue(tookMs <= 80, () -> "acquired after " + tookMs + " ms");
+        release(acquired(waiting.join()));
+    }
+
     /** It pushes nothing, so the waiter must not wait for that. */
     @Test
     void aNodeThatDoesNotAnswerTheQuestionIsNotRegistered() {
