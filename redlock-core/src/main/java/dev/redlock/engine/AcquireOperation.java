@@ -164,7 +164,7 @@ final class AcquireOperation {
 
     /**
      * Whether the nodes that follow the coordinator's grant may get a plain {@code SET}, which neither registers nor
-     * tells the ttl. They rarely refuse. If they do, {@link WaitMarks#watchRefusing} asks those that push.
+     * reports the ttl. They rarely refuse. If they do, {@link WaitMarks#watchRefusing} asks those that push.
      */
     boolean isPlainSetEnough(Claim claim) {
         if (!claim.isWakeUpWanted || claim.pending.kind() != LockKind.PLAIN || claim.fenceOrSearch != null

@@ -189,14 +189,20 @@ final class Retries {
         boolean isContended = reason == AcquireOutcome.Kind.CONTENDED;
         boolean isRefusedAgain = isContended && pending.plan() != PendingAcquire.Plan.UNCONTENDED;
         boolean mayBeUnregistered = isRefusedAgain && pending.kind() == LockKind.PLAIN;
+        Waiting waiting = pending.waiting;
         long generation = pending.generation;
         long delayNs = retryDelays.delayNs(pending.lease, reason, pending.lease.shortestRemainingTtlMs());
-        if (mayBeUnregistered && pending.generation == generation) {
-            queues.marks.watchRefusing(pending);
-        }
-        if (pending.generation != generation || pending.waiting.timerStep == Waiting.TimerStep.WAKE) {
-            // The policy is code of the user, and a send may end a connection: both may start or wake the waiter.
+        // The policy is code of the user, and a send may end a connection: both may start or wake the waiter.
+        if (pending.generation != generation || waiting.timerStep == Waiting.TimerStep.WAKE) {
             return;
+        }
+        if (mayBeUnregistered) {
+            // Before the question, which may throw: a waiter without a timer would wait for ever.
+            startTimer(pending, Waiting.TimerStep.ATTEMPT, nowNs + Math.min(pending.deadlineNs - nowNs, delayNs));
+            queues.marks.watchRefusing(pending);
+            if (pending.generation != generation || waiting.timerStep == Waiting.TimerStep.WAKE) {
+                return;
+            }
         }
         pending.planNext(PendingAcquire.Plan.ALL);
         if (isContended && pending.queue.registeredMask != 0) {
@@ -423,7 +429,7 @@ final class Retries {
         pending.waiting.expiryNs = expiryNs(pending, nowNs, remainingTtlMs);
     }
 
-    /** One of the nodes that have refused the last attempt has told its ttl. The shortest one counts. */
+    /** One of the nodes that have refused the last attempt has reported its ttl. The shortest one counts. */
     void onTtlOfOneKnown(PendingAcquire pending, long nowNs, long remainingTtlMs) {
         LeaseHandle lease = pending.lease;
         Waiting waiting = pending.waiting;

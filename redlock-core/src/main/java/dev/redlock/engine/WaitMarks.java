@@ -85,7 +85,7 @@ final class WaitMarks {
 
     /**
      * Nodes have refused an attempt for a plain lock that the coordinator had granted, by a command that neither
-     * registers nor tells the ttl. Registers there; the reply has the ttl, or tells that the key has gone since.
+     * registers nor reports the ttl. Registers there; the reply has the ttl, or shows that the key has gone since.
      */
     void watchRefusing(PendingAcquire pending) {
         WaitQueue queue = pending.queue;
@@ -155,7 +155,7 @@ final class WaitMarks {
         }
     }
 
-    /** A node has not answered a question for the key, so it may not push either. The timer of a check goes on. */
+    /** A node has not answered a question for the key, so it may not push either. The timer of a check stays. */
     void onNotChecked(Claim claim, int nodeIndex) {
         PendingAcquire head = waiterOf(claim);
         Waiting waiting = head == null ? null : head.waiting;

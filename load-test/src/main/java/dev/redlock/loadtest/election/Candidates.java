@@ -31,7 +31,7 @@ final class Candidates implements AutoCloseable {
      * A candidate that leads.
      *
      * @param resource what it leads: a candidate that leaves may have been elected last
-     * @param atNs     when it was told, by {@link System#nanoTime}
+     * @param atNs     when it was notified, by {@link System#nanoTime}
      * @threading immutable
      */
     record Elected(String resource, Election.Term term, long atNs) {

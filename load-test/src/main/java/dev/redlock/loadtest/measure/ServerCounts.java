@@ -58,7 +58,7 @@ public final class ServerCounts implements AutoCloseable {
         }
     }
 
-    /** @throws IOException if a node does not tell */
+    /** @throws IOException if a node does not report it */
     public Reading read() throws IOException {
         double commands = 0;
         double cpuSeconds = 0;
