@@ -513,6 +513,88 @@ public abstract class TrackingContract {
         assertEquals(FakeRedis.invalidation(null), tracker.next());
     }
 
+    // ---- channels ---------------------------------------------------------------------------------------------------
+
+    private static final List<String> SUBSCRIBE = words("SUBSCRIBE c");
+    private static final String SUBSCRIBED = "push subscribe c 1";
+
+    @Test
+    void aSubscriptionIsAnsweredByAPushBetweenOtherReplies() {
+        assertEquals(List.of("null", SUBSCRIBED, "0"), tracker.run(REGISTER, SUBSCRIBE, words("DEL k")));
+    }
+
+    @Test
+    void aSubscribedConnectionRunsOtherCommandsAndIsPushedInvalidations() {
+        assertEquals(List.of(SUBSCRIBED, "OK", "null"), tracker.run(SUBSCRIBE, CACHING_YES, REGISTER));
+        other.run(CHANGE);
+        assertEquals(List.of("1"), other.run(words("PUBLISH c x")));
+        assertEquals(List.of("push invalidate [k]", "push message c x", "changed"), tracker.run(REGISTER));
+    }
+
+    @Test
+    void aSecondSubscriptionOfAConnectionChangesNothing() {
+        assertEquals(List.of(SUBSCRIBED, SUBSCRIBED), tracker.run(SUBSCRIBE, SUBSCRIBE));
+        assertEquals(List.of("1"), other.run(words("PUBLISH c x")));
+        assertEquals(List.of("push message c x"), tracker.run());
+    }
+
+    @Test
+    void aMessageReachesAllSubscribersOfItsChannel() {
+        RawConnection second = connection(3);
+        assertEquals(List.of(SUBSCRIBED), second.run(SUBSCRIBE));
+        tracker.run(SUBSCRIBE);
+        assertEquals(List.of("2", "0"), other.run(words("PUBLISH c x"), words("PUBLISH nobody x")));
+        assertEquals(List.of("push message c x"), tracker.run());
+        assertEquals(List.of("push message c x"), second.run());
+    }
+
+    @Test
+    void aMessageHoldsTheBytesOfItsPayload() {
+        tracker.run(SUBSCRIBE);
+        String payload = "h\u00ff\u0000 k\r\n";
+        assertEquals(List.of("1", "1"), other.run(List.of("PUBLISH", "c", payload), List.of("PUBLISH", "c", "")));
+        assertEquals(List.of("push message c " + payload, "push message c "), tracker.run());
+    }
+
+    @Test
+    void aClosedConnectionGetsNoMessage() {
+        RawConnection second = connection(3);
+        second.run(SUBSCRIBE);
+        assertEquals(List.of("1"), other.run(words("PUBLISH c x")));
+        second.close();
+        long endNs = System.nanoTime() + TimeUnit.SECONDS.toNanos(20);
+        while (!other.run(words("PUBLISH c x")).equals(List.of("0"))) {
+            assertTrue(System.nanoTime() < endNs, "the server has not seen the end of the connection");
+        }
+    }
+
+    @Test
+    void anUnsubscribedConnectionGetsNoMessage() {
+        assertEquals(List.of(SUBSCRIBED, "push unsubscribe c 0"), tracker.run(SUBSCRIBE, words("UNSUBSCRIBE c")));
+        assertEquals(List.of("0"), other.run(words("PUBLISH c x")));
+        assertEquals(NOTHING, tracker.run());
+    }
+
+    /** Redis 7.2 and later send the message after the reply. */
+    @Test
+    void aMessageToThePublisherItselfArrivesOnce() {
+        tracker.run(SUBSCRIBE);
+        List<String> received = tracker.run(words("PUBLISH c x"));
+        assertEquals(isEveryScriptKeyRegistered()
+                ? List.of("push message c x", "1")
+                : List.of("1", "push message c x"), received);
+    }
+
+    @Test
+    void aConnectionInResp2RejectsMostCommandsUntilItUnsubscribes() {
+        RawConnection resp2 = connection(2);
+        resp2.send(List.of(SUBSCRIBE, REGISTER, words("UNSUBSCRIBE c"), REGISTER));
+        assertEquals("subscribe", resp2.next().elements().get(0).asText());
+        assertTrue(resp2.next().asText().startsWith("ERR Can't execute 'get': only"));
+        assertEquals("unsubscribe", resp2.next().elements().get(0).asText());
+        assertTrue(resp2.next().isNull());
+    }
+
     // ---- tickets ----------------------------------------------------------------------------------------------------
 
     /** The refusal of a ticket in a place, while the key of the lock has no expiry. */

@@ -91,6 +91,7 @@ public final class FakeRedis {
 
     private final Map<String, Integer> commandCounts = new TreeMap<>();
     private final FakeTracking tracking = new FakeTracking();
+    private final FakeChannels channels = new FakeChannels(tracking);
     private Consumer<String> expiryListener = value -> {
     };
     private BiConsumer<String, String> extensionListener = (client, key) -> {
@@ -118,6 +119,11 @@ public final class FakeRedis {
 
         /** Whether a read of a script registers all keys of its command, not only the read one: before Redis 7.2. */
         public boolean isEveryScriptKeyRegistered() {
+            return this == REDIS_7;
+        }
+
+        /** Whether a message that a command publishes to its own connection precedes the reply: before Redis 7.2. */
+        boolean isOwnMessageEarly() {
             return this == REDIS_7;
         }
     }
@@ -194,6 +200,7 @@ public final class FakeRedis {
         /** The connection is closed. */
         public void close() {
             tracking.turnOff(subscriber);
+            channels.close(subscriber);
         }
     }
 
@@ -217,6 +224,7 @@ public final class FakeRedis {
         secondReplicationId = NO_REPLICATION_ID;
         scripts.clear();
         tracking.clear();
+        channels.clear();
     }
 
     private String newReplicationId() {
@@ -690,6 +698,21 @@ public final class FakeRedis {
         return FakeTracking.invalidation(key);
     }
 
+    /**
+     * {@code PUBLISH}, by anybody. A message to the connection whose command is running follows the reply, or precedes
+     * it before Redis 7.2.
+     *
+     * @return the number of connections that have subscribed to the channel
+     */
+    public int publish(String channel, String payload) {
+        return channels.publish(channel, payload, kind.isOwnMessageEarly());
+    }
+
+    /** @return the channels to which a connection has subscribed */
+    public List<String> channels() {
+        return channels.names();
+    }
+
     /** Executes a command of a connection of its own. */
     public RespValue call(String... words) {
         Session session = connect("", push -> {
@@ -712,6 +735,10 @@ public final class FakeRedis {
         String error = takeError(words, command, script);
         if (error != null) {
             return error(error);
+        }
+        String mode = session.isResp3 ? null : channels.refusalInResp2(session.subscriber, command);
+        if (mode != null) {
+            return error(mode);
         }
         if (command.equals("HELLO")) {
             return hello(session, words);
@@ -797,6 +824,16 @@ public final class FakeRedis {
             }
             case "DELEX", "DELIFEQ" -> conditionalDelete(session, command, words);
             case "MSETEX" -> setAll(session, words);
+            case "SUBSCRIBE", "UNSUBSCRIBE" -> {
+                commandCounts.merge(command, 1, Integer::sum);
+                yield command.equals("SUBSCRIBE")
+                        ? channels.subscribe(session.subscriber, words.get(1), session.isResp3)
+                        : channels.unsubscribe(session.subscriber, words.get(1), session.isResp3);
+            }
+            case "PUBLISH" -> {
+                commandCounts.merge("PUBLISH", 1, Integer::sum);
+                yield RespValue.integer(publish(words.get(1), words.get(2)));
+            }
             case "DEL" -> RespValue.integer(delete(words.get(1)) ? 1 : 0);
             case "PTTL" -> {
                 commandCounts.merge("PTTL", 1, Integer::sum);

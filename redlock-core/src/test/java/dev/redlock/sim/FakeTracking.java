@@ -207,12 +207,18 @@ final class FakeTracking {
         List.copyOf(subscribers).forEach(subscriber -> push(subscriber, invalidation(null)));
     }
 
-    private void push(Subscriber subscriber, RespValue push) {
+    /** Sends a push now, or after the reply to the command of the same connection that is running. */
+    void push(Subscriber subscriber, RespValue push) {
         if (subscriber == executing) {
             afterReply.add(push);
         } else {
             subscriber.onPush.accept(push);
         }
+    }
+
+    /** Sends a push now, also before the reply to the command of the same connection that is running. */
+    static void pushNow(Subscriber subscriber, RespValue push) {
+        subscriber.onPush.accept(push);
     }
 
     /** Before a command, a server with too many keys in its table drops some as if this command changed them. */

@@ -81,6 +81,33 @@ class PushFaultTest {
     }
 
     @Test
+    void messagesHaveTheFaultsOfOtherPushes() {
+        connection.run(words("SUBSCRIBE c"));
+        List<Runnable> late = new ArrayList<>();
+        onNode(node -> node.pushFault((client, delivery) -> late.add(delivery)));
+        onNode(node -> node.redis().publish("c", "lost"));
+        onNode(node -> node.redis().publish("c", "late"));
+        assertEquals(List.of("null"), connection.run(words("GET k")));
+        onNode(node -> {
+            late.get(1).run();
+            late.get(1).run();
+        });
+        assertEquals(List.of("push message c late", "push message c late"), connection.run());
+    }
+
+    @Test
+    void aNewProcessHasNoSubscribers() {
+        connection.run(words("SUBSCRIBE c"));
+        onNode(node -> {
+            assertEquals(List.of("c"), node.redis().channels());
+            node.redis().newProcess();
+            assertEquals(0, node.redis().publish("c", "x"));
+            assertEquals(List.of(), node.redis().channels());
+        });
+        assertEquals(List.of(), connection.run());
+    }
+
+    @Test
     void aFaultEnds() {
         onNode(node -> node.pushFault((client, delivery) -> {
         }));
