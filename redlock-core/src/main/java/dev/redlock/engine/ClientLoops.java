@@ -9,6 +9,7 @@ import dev.redlock.engine.watch.ConductorCounters;
 import dev.redlock.engine.watch.FlightRecord;
 import dev.redlock.node.NodeView;
 import dev.redlock.node.Voter;
+import dev.redlock.node.send.WaiterName;
 import dev.redlock.quorum.SeedSource;
 import dev.redlock.quorum.TokenStream;
 import dev.redlock.telemetry.AcquireTimesReader;
@@ -177,8 +178,11 @@ public final class ClientLoops {
         // Loops of the user may have a clock of their own, by which their timers run.
         Ticker own = loop.ticker();
         NanoClock clock = own == Ticker.systemTicker() ? NanoClock.system() : own::nanoTime;
-        TokenStream tokens = new TokenStream(SeedSource.system(), System::currentTimeMillis, clock.nanoTime());
-        return Conductor.create(config, new LoopSetup(loop, transport, clock, tokens,
+        SeedSource seeds = SeedSource.system();
+        TokenStream tokens = new TokenStream(seeds, System::currentTimeMillis, clock.nanoTime());
+        byte[] name = new byte[WaiterName.LENGTH];
+        seeds.fill(name);
+        return Conductor.create(config, new LoopSetup(loop, transport, clock, tokens, new WaiterName(name),
                 new SplittableRandom(new SecureRandom().nextLong())));
     }
 

@@ -18,6 +18,7 @@ import dev.redlock.node.send.Arrivals;
 import dev.redlock.node.send.DirectBuffers;
 import dev.redlock.node.send.FanOut;
 import dev.redlock.node.send.SlotKey;
+import dev.redlock.node.send.WaiterName;
 import dev.redlock.quorum.Majority;
 import dev.redlock.quorum.SharedVotes;
 import dev.redlock.quorum.Token;
@@ -56,6 +57,8 @@ final class LoopServices {
     final long all;
     final FanOut fanOut;
     final TokenStream tokens;
+    /** The name of this loop among waiting clients. */
+    final WaiterName waiterName;
     /** The bytes behind the token in the values of all keys. */
     final byte[] tokenLabel;
     final ConductorCounters counters = new ConductorCounters();
@@ -78,6 +81,7 @@ final class LoopServices {
         this.callers = new VirtualCallers(loop);
         this.clock = setup.clock();
         this.tokens = setup.tokens();
+        this.waiterName = setup.waiter();
         this.tokenLabel = Token.labelOf(config.names().nameInValues());
         Arrivals arrivals = new Arrivals();
         List<String> names = config.nodes().addresses().stream().map(Object::toString).toList();
@@ -94,7 +98,7 @@ final class LoopServices {
         this.fanOut = new FanOut(loop, new DirectBuffers(loop, setup.transport().allocator(), clock), voters.length,
                 config.nodes().options().limits().releaseBatchMax());
         NodeContext context = new NodeContext(
-                new NodeContext.Platform(loop, setup.transport(), setup.random(), arrivals), clock, timers,
+                new NodeContext.Platform(loop, setup.transport(), setup.random(), arrivals, waiterName), clock, timers,
                 config.nodes().options(), listener, new NodeContext.Group(
                         new SharedIdentities(sharedVotes,
                                 config.nodes().addresses().stream().map(VoterAddress::toString).toList()),

@@ -1,5 +1,6 @@
 package dev.redlock.engine;
 
+import dev.redlock.node.send.WaiterName;
 import dev.redlock.quorum.TokenStream;
 import dev.redlock.time.NanoClock;
 import dev.redlock.transport.IoTransport;
@@ -13,8 +14,10 @@ import java.util.random.RandomGenerator;
  * @param transport connects to the nodes
  * @param clock     monotonic time
  * @param tokens    the tokens of its locks
+ * @param waiter    its name among waiting clients
  * @param random    for delays, and for everything else that need not be secret
  * @threading immutable; its parts are event-loop-confined
  */
-record LoopSetup(EventLoop loop, IoTransport transport, NanoClock clock, TokenStream tokens, RandomGenerator random) {
+record LoopSetup(EventLoop loop, IoTransport transport, NanoClock clock, TokenStream tokens,
+        WaiterName waiter, RandomGenerator random) {
 }

@@ -19,8 +19,8 @@ import java.util.function.Consumer;
  * and the role of the server; the scripts.
  *
  * <pre>
- * HELLO 3 [AUTH user password] [SETNAME name] | CLIENT TRACKING ON OPTIN NOLOOP | CLIENT SETINFO ...
- *     | INFO server | [CLUSTER MYID] | INFO replication | INFO memory | TIME
+ * HELLO 3 [AUTH user password] [SETNAME name] | CLIENT TRACKING ON OPTIN NOLOOP | SUBSCRIBE redlock:wake:name
+ *     | CLIENT SETINFO ... | INFO server | [CLUSTER MYID] | INFO replication | INFO memory | TIME
  *     | SET key:redlock:permit value XX PX 1 | MSETEX 1 key:redlock:permit value XX PX 1
  *     | DELEX key IFEQ value | DELIFEQ key value | SET key value IFEQ value PX 1
  *     | SCRIPT LOAD ... | EVALSHA ... | SCRIPT LOAD ...
@@ -34,8 +34,13 @@ import java.util.function.Consumer;
  * finds no key, and a server without it replies with an error. {@code MSETEX} and the script of {@link RightsProbe}
  * cannot compare values, so their key has a name that no lock can have.
  *
- * <p>A server without RESP3 gets the same commands again, with {@code AUTH} and {@code CLIENT SETNAME} in RESP2. Each
- * reply that makes the server unusable ends the handshake:
+ * <p>A server without RESP3 gets the same commands again, with {@code AUTH} and {@code CLIENT SETNAME} in RESP2, and
+ * without {@code SUBSCRIBE}. That command puts a connection in RESP2 into a mode that rejects most others, so
+ * {@code UNSUBSCRIBE} ends it first.
+ *
+ * <p>A server that answers {@code SUBSCRIBE} out of order shifts the replies: the {@code run_id} in the reply to
+ * {@code INFO server} shows that they belong to their commands. Each reply that makes the server unusable ends the
+ * handshake:
  * <ul>
  * <li>The server is rejected if a person has to act: authentication, a replica, a missing permission.
  * <li>The handshake fails if the next one may succeed: the server is loading its data, or runs a script.
@@ -47,6 +52,7 @@ final class Handshake {
 
     /** It is shorter than a token and so no lock's value: an existing key of this name is not changed. */
     private static final String PROBE_VALUE = "redlock:probe";
+    private static final String NO_MEMORY = "no memory";
     private static final long UNKNOWN = -1;
 
     /**
@@ -74,6 +80,7 @@ final class Handshake {
     private final NodeOptions.Commands commands;
     private final NodeOptions.Access access;
     private final CommandProbe probe = new CommandProbe();
+    private final PushSetup pushes;
     private Stage stage = Stage.RESP3;
     private String runId;
     private String readWriteProblem;
@@ -83,7 +90,6 @@ final class Handshake {
     /** Null unless the voter is a cluster. */
     private String clusterNodeId;
     private ReplicationInfo replication;
-    private String wakeUpProblem;
     private int scriptsLeft = ScriptSources.SCRIPTED.size();
 
     /** The login belongs to the handshake. The listener gets one outcome, and nothing after it. */
@@ -95,6 +101,7 @@ final class Handshake {
         this.guards = context.options().guards();
         this.commands = context.options().commands();
         this.access = context.options().access();
+        this.pushes = new PushSetup(context.platform().waiter().channel());
     }
 
     void start() {
@@ -109,7 +116,10 @@ final class Handshake {
 
     private void sendAll() {
         if (stage == Stage.RESP2) {
-            wakeUpProblem = "the server has no RESP3";
+            pushes.onNone("the server has no RESP3");
+            if (pushes.isUnsubscribeNeeded()) {
+                send(sender.command("UNSUBSCRIBE", pushes.channel), this::onIgnored);
+            }
             sendResp2Greeting();
         } else {
             send(hello(), this::onHello);
@@ -145,14 +155,31 @@ final class Handshake {
     private void sendTracking() {
         if (commands.areWakeUpsWanted()) {
             send(sender.command("CLIENT", "TRACKING", "ON", "OPTIN", "NOLOOP"), this::onTracking);
+            if (!isMember() && !sender.sendSubscribe(this::onSubscribe)) {
+                throw new IllegalStateException(NO_MEMORY);
+            }
         } else {
-            wakeUpProblem = "switched off: RedlockContext.wakeUpKeysMax is 0, or the command mode is NATIVE";
+            pushes.onNone("switched off: RedlockContext.wakeUpKeysMax is 0, or the command mode is NATIVE");
         }
     }
 
     private void onTracking(RespValue reply) {
-        if (stage == Stage.RESP3 && isError(reply)) {
-            wakeUpProblem = "CLIENT TRACKING failed: " + ErrorAdvice.codeOf(reply.asText());
+        if (stage == Stage.RESP3 && reply != null) {
+            pushes.onTracking(reply);
+        }
+    }
+
+    private void onSubscribe(RespValue reply) {
+        if (reply == null) {
+            return;
+        }
+        if (stage == Stage.RESP3_REJECTED) {
+            pushes.onSubscribeInResp2(reply);
+        } else if (isUsable(reply)) {
+            String problem = pushes.onSubscribe(reply);
+            if (problem != null) {
+                fail(problem);
+            }
         }
     }
 
@@ -190,7 +217,7 @@ final class Handshake {
     /** A handshake needs memory for all of its commands. */
     private void send(ByteBuf command, Consumer<RespValue> handler) {
         if (!sender.sendValue(command, handler)) {
-            throw new IllegalStateException("no memory");
+            throw new IllegalStateException(NO_MEMORY);
         }
     }
 
@@ -454,7 +481,7 @@ final class Handshake {
     }
 
     private ServerCapabilities capabilities() {
-        return probe.capabilities().withWakeUpProblem(wakeUpProblem).withProblems(readWriteProblem, evictionProblem);
+        return probe.capabilities().withPushes(pushes.result()).withProblems(readWriteProblem, evictionProblem);
     }
 
     private void finish() {

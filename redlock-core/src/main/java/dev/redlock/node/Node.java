@@ -157,6 +157,11 @@ public final class Node extends Voter {
         return sender.hasWakeUps();
     }
 
+    @Override
+    public boolean hasWakeChannel() {
+        return sender.hasWakeChannel();
+    }
+
     /**
      * Keeps a release that the node could not be sent, until the node is connected again.
      *
@@ -609,7 +614,7 @@ public final class Node extends Voter {
                 voteGuard.onPromotion(silenceNs());
             }
             sender.onHandshake(capabilities);
-            view.wakeUpProblem = capabilities.wakeUpProblem();
+            view.wakeUpProblem = capabilities.pushProblem();
             view.setEvictionProblem(capabilities.evictionProblem());
             monitor.start(connection);
             authenticator.onHandshake();
@@ -789,6 +794,11 @@ public final class Node extends Voter {
         @Override
         public void onInvalidated(ByteBuf key, int index, int length) {
             context.listener().onInvalidated(view, key, index, length);
+        }
+
+        @Override
+        public void onMessage(byte word, ByteBuf key, int index, int length) {
+            context.listener().onMessage(view, word, key, index, length);
         }
 
         @Override

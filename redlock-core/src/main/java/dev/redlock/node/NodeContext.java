@@ -7,6 +7,7 @@ import dev.redlock.node.guard.OwnClockWatch;
 import dev.redlock.node.guard.RestartGuard;
 import dev.redlock.node.send.Arrivals;
 import dev.redlock.node.send.SendContext;
+import dev.redlock.node.send.WaiterName;
 import dev.redlock.time.NanoClock;
 import dev.redlock.time.TimerWheel;
 import dev.redlock.transport.IoTransport;
@@ -31,8 +32,9 @@ public record NodeContext(Platform platform, NanoClock clock, TimerWheel timers,
     SendContext sending() {
         NodeOptions.Guards guards = options.guards();
         long rejectedNsMax = RestartGuard.neededUptimeMs(guards.maxTtlMs(), guards.drift()) * NS_PER_MS;
-        return new SendContext(clock, timers, platform.random(), platform.arrivals(), new SendContext.Limits(
-                options.limits().inFlightMax(), options.limits().undeliveredReleasesMax(), rejectedNsMax));
+        return new SendContext(clock, timers, platform.random(), platform.arrivals(), platform.waiter(),
+                new SendContext.Limits(options.limits().inFlightMax(), options.limits().undeliveredReleasesMax(),
+                        rejectedNsMax));
     }
 
     /**
@@ -40,9 +42,11 @@ public record NodeContext(Platform platform, NanoClock clock, TimerWheel timers,
      *
      * @param random    for the jitter of reconnects; need not be secure
      * @param arrivals  gets the arrival of bytes
+     * @param waiter    the name of the event loop among waiting clients
      * @threading event-loop-confined
      */
-    public record Platform(EventLoop loop, IoTransport transport, RandomGenerator random, Arrivals arrivals) {
+    public record Platform(EventLoop loop, IoTransport transport, RandomGenerator random, Arrivals arrivals,
+            WaiterName waiter) {
     }
 
     /**

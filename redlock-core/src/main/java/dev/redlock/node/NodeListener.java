@@ -49,6 +49,19 @@ public interface NodeListener {
     void onInvalidated(NodeView node, ByteBuf key, int index, int length);
 
     /**
+     * The event loop has another place among the clients that wait for a lock. A node sends this after the loop has
+     * entered its queue, sometimes more than once.
+     *
+     * @param word   {@code h}: first place, the lock is held; {@code d}: second place; {@code H} and {@code D}: the
+     *               same, and the lock is free
+     * @param key    holds the key of the lock; borrowed for this call
+     * @param length bytes of the key
+     */
+    default void onMessage(NodeView node, byte word, ByteBuf key, int index, int length) {
+        // No waiting client enters a queue yet.
+    }
+
+    /**
      * A release that could not be sent in time has deleted a key, or one of its keys. The node does not push this: the
      * client's own connection has changed the key.
      *

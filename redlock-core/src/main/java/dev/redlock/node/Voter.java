@@ -31,6 +31,9 @@ public abstract class Voter {
     /** @return whether a server pushes changes of keys that an acquire registers */
     public abstract boolean hasWakeUps();
 
+    /** @return whether a server sends messages to waiting clients of this event loop; false for a cluster */
+    public abstract boolean hasWakeChannel();
+
     /** Whether the voter may vote at a monotonic time: false only if it is in quarantine until then. */
     public abstract boolean mayVoteBy(long timeNs);
 

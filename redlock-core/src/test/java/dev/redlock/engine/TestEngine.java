@@ -10,6 +10,7 @@ import dev.redlock.api.RetentionEnd;
 import dev.redlock.engine.key.KeyText;
 import dev.redlock.engine.key.LockKey;
 import dev.redlock.engine.watch.ConductorCounters;
+import dev.redlock.node.send.WaiterName;
 import dev.redlock.quorum.TokenStream;
 import dev.redlock.time.DeadlineTimer;
 import dev.redlock.time.NanoClock;
@@ -36,9 +37,14 @@ public final class TestEngine {
             long seed, EventLoop... loops) {
         tokenSeeds = new Random(seed);
         conductors = new Conductor[loops.length];
+        // Not the seeds of the tokens: a name takes nothing from them.
+        Random names = new Random(~seed);
         for (int i = 0; i < loops.length; i++) {
+            byte[] name = new byte[WaiterName.LENGTH];
+            names.nextBytes(name);
             conductors[i] = Conductor.create(config, new LoopSetup(loops[i], transports.get(), clock,
-                    new TokenStream(tokenSeeds::nextBytes, () -> seed, clock.nanoTime()), new SplittableRandom(seed)));
+                    new TokenStream(tokenSeeds::nextBytes, () -> seed, clock.nanoTime()), new WaiterName(name),
+                    new SplittableRandom(seed)));
         }
         engine = new LockEngine(new ClientLoops(config, conductors, List.of(), "given"));
     }

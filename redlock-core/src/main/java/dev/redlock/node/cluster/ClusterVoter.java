@@ -150,6 +150,12 @@ public final class ClusterVoter extends Voter {
         return false;
     }
 
+    /** A message would go to all servers of the cluster. */
+    @Override
+    public boolean hasWakeChannel() {
+        return false;
+    }
+
     @Override
     public boolean mayVoteBy(long timeNs) {
         boolean hasOwner = false;

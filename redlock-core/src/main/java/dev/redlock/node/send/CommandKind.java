@@ -117,6 +117,11 @@ public enum CommandKind {
         return isOptional;
     }
 
+    /** @return true if it enters the queue of the clients that wait for a lock, so that messages may follow */
+    boolean entersQueue() {
+        return false;
+    }
+
     /** @return true if there is a script for it */
     boolean isScript() {
         return scriptName != null;

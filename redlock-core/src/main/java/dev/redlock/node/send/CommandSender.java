@@ -19,7 +19,7 @@ import java.util.function.Consumer;
  *
  * @threading event-loop-confined
  */
-public final class CommandSender implements InvalidationReader.Listener {
+public final class CommandSender implements PushReader.Listener {
 
     /**
      * What the node gets now.
@@ -46,6 +46,9 @@ public final class CommandSender implements InvalidationReader.Listener {
 
         /** A key that a refused acquire has registered has changed. The bytes are borrowed for this call. */
         void onInvalidated(ByteBuf key, int index, int length);
+
+        /** The event loop has another place among waiting clients. The bytes are borrowed for this call. */
+        void onMessage(byte word, ByteBuf key, int index, int length);
 
         /** A release that could not be sent in time has deleted a key. The bytes are borrowed for this call. */
         void onDeliveredLate(ByteBuf key, int index, int length);
@@ -178,6 +181,11 @@ public final class CommandSender implements InvalidationReader.Listener {
         return isPushing;
     }
 
+    /** Whether the node sends messages to waiting clients. The head of a queue needs the push of a release too. */
+    public boolean hasWakeChannel() {
+        return isPushing && capabilities.pushes().hasChannel();
+    }
+
     /** Sets the hash of the server's identity. */
     public void setIdentityHash(int hash) {
         identityHash = hash;
@@ -280,13 +288,28 @@ public final class CommandSender implements InvalidationReader.Listener {
      * @return false if there is no memory for it
      */
     public boolean sendValue(ByteBuf command, Consumer<RespValue> handler) {
+        return sendValue(command, new ValueRequest(handler));
+    }
+
+    /**
+     * Subscribes to the channel of the event loop.
+     *
+     * @param handler gets {@link ValueRequest#SUBSCRIBED}, which is the only push among replies, or an ordinary reply;
+     *                null if the connection was lost before it
+     * @return false if there is no memory for it
+     */
+    public boolean sendSubscribe(Consumer<RespValue> handler) {
+        return sendValue(command("SUBSCRIBE", context.waiter().channel()), new ValueRequest(handler, true));
+    }
+
+    private boolean sendValue(ByteBuf command, ValueRequest request) {
         if (command == null) {
             return false;
         }
         if (isConnected()) {
             fanOut.batch.writeTo(connection);
         }
-        return write(command, connection.add(new ValueRequest(handler), 0));
+        return write(command, connection.add(request, 0));
     }
 
     /** A command of the client itself, in UTF-8; null if there is no memory for it. */
@@ -423,6 +446,18 @@ public final class CommandSender implements InvalidationReader.Listener {
     public void onKeysFlushed() {
         if (onOtherPush(1)) {
             listener.onKeysFlushed();
+        }
+    }
+
+    @Override
+    public void onMessage(byte word, ByteBuf key, int index, int length) {
+        if (connection == null) {
+            return;
+        }
+        if (!connection.wakeUps.onMessage(nowNs())) {
+            failForPushes();
+        } else if (isConnected()) {
+            listener.onMessage(word, key, index, length);
         }
     }
 

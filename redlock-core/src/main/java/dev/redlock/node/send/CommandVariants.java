@@ -137,9 +137,20 @@ final class CommandVariants {
             default -> NativeCommands.write(out, encoding, request, detail);
         }
         int tag = RequestRing.tag(kind, encoding, detail, false);
-        return isWakeUpWanted
+        long sent = isWakeUpWanted
                 ? enqueueWithWakeUp(request, kind, tag, mask, out, start, commandStart)
                 : fanOut.enqueue(request, kind, tag, mask, out, start);
+        if (kind.entersQueue()) {
+            expectMessages(sent);
+        }
+        return sent;
+    }
+
+    /** The nodes of a mask may send messages about the queue that the last command enters. */
+    private void expectMessages(long mask) {
+        for (long left = mask; left != 0; left &= left - 1) {
+            fanOut.connections[Long.numberOfTrailingZeros(left)].wakeUps.onEntered();
+        }
     }
 
     /** A node that pushes no changes of keys gets the command without the registration. */

@@ -410,6 +410,11 @@ public final class FanOut {
         return (pushing & 1L << nodeIndex) != 0;
     }
 
+    /** Whether a node sends messages to waiting clients, and pushes changes of keys; false for a cluster. */
+    public boolean isSubscribed(int nodeIndex) {
+        return senders[nodeIndex].hasWakeChannel();
+    }
+
     /** The connected nodes that cannot get a command for a key, because too much is unanswered or unsent; as a mask. */
     public long congestedMask(SlotKey key) {
         if (routes != null) {

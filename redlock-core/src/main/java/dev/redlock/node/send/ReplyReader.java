@@ -36,8 +36,8 @@ class ReplyReader implements RespVisitor {
     final RequestRing ring;
     final CommandSender sender;
     private final RespValueReader valueReader = new RespValueReader(reply -> value = reply);
-    private final InvalidationReader invalidationReader;
-    /** The reader of everything but lock replies: the value reader or, within a push, the invalidation reader. */
+    private final PushReader pushReader;
+    /** The reader of everything but lock replies: the value reader or, within a push, the push reader. */
     private RespVisitor other = valueReader;
     private Scalar scalar = Scalar.NONE;
     private long integer;
@@ -53,7 +53,7 @@ class ReplyReader implements RespVisitor {
     ReplyReader(RequestRing ring, CommandSender sender) {
         this.ring = ring;
         this.sender = sender;
-        this.invalidationReader = new InvalidationReader(sender);
+        this.pushReader = new PushReader(sender, sender.context.waiter());
     }
 
     @Override
@@ -211,10 +211,17 @@ class ReplyReader implements RespVisitor {
         }
     }
 
+    /** RESP3 answers {@code SUBSCRIBE} by a push: it belongs to the oldest request, if that is a subscription. */
     @Override
     public void onPushEnd() {
-        invalidationReader.onPushEnd();
         other = valueReader;
+        if (pushReader.isSubscription() && ring.head() instanceof ValueRequest request && request.isSubscribe) {
+            pushReader.onSubscriptionEnd();
+            ring.take();
+            request.onValue(ValueRequest.SUBSCRIBED);
+        } else {
+            pushReader.onPushEnd();
+        }
     }
 
     @Override
@@ -225,7 +232,7 @@ class ReplyReader implements RespVisitor {
             batchReply.clear();
         } else {
             if (depth == 0 && type == RespType.PUSH) {
-                other = invalidationReader;
+                other = pushReader;
             }
             other.onAggregateStart(type, elementCount);
         }

@@ -11,11 +11,12 @@ import java.util.random.RandomGenerator;
  * @param timers   timers, polled by the conductor
  * @param random   for the jitter of delays; need not be secure
  * @param arrivals gets the arrival of bytes
+ * @param waiter   the name of the event loop among waiting clients
  * @param limits   bounds for each sender
  * @threading event-loop-confined
  */
 public record SendContext(NanoClock clock, TimerWheel timers, RandomGenerator random, Arrivals arrivals,
-        Limits limits) {
+        WaiterName waiter, Limits limits) {
 
     /**
      * Bounds for each sender.

@@ -10,18 +10,31 @@ import java.util.Set;
  * @param releaseEncoding  the encoding of a release
  * @param extendEncoding   the encoding of an extension
  * @param setEncoding      the encoding of an acquire of a set whose refusal need not contain the remaining ttl
- * @param wakeUpProblem    why the node does not push changes of keys; null if it does
+ * @param pushes           what the node pushes
  * @param readWriteProblem why the node must not grant a lock to a reader or writer; null if it may
  * @param evictionProblem  why the node may evict locks; null if it does not
  * @threading immutable
  */
 public record ServerCapabilities(CommandEncoding releaseEncoding, CommandEncoding extendEncoding,
-        CommandEncoding setEncoding,
-        String wakeUpProblem, String readWriteProblem, String evictionProblem) {
+        CommandEncoding setEncoding, Pushes pushes, String readWriteProblem, String evictionProblem) {
+
+    /**
+     * What a node pushes.
+     *
+     * @param wakeUpProblem  why it does not push changes of keys; null if it does
+     * @param hasChannel     whether the connection has subscribed to the channel of its event loop
+     * @param channelProblem why the subscription failed; null if it did not, and if the client did not try
+     * @threading immutable
+     */
+    public record Pushes(String wakeUpProblem, boolean hasChannel, String channelProblem) {
+
+        /** Changes of keys only. */
+        static final Pushes OF_KEYS = new Pushes(null, false, null);
+    }
 
     /** Only scripts. */
     static final ServerCapabilities SCRIPTS = new ServerCapabilities(CommandEncoding.SCRIPT, CommandEncoding.SCRIPT,
-            CommandEncoding.SCRIPT, null, null, null);
+            CommandEncoding.SCRIPT, Pushes.OF_KEYS, null, null);
 
     /**
      * Errors of a command that the node has and the user may run, but that fails now or on this key. A server checks
@@ -47,7 +60,7 @@ public record ServerCapabilities(CommandEncoding releaseEncoding, CommandEncodin
                 : isNoOperation(delIfEqual) ? CommandEncoding.DELIFEQ : CommandEncoding.SCRIPT;
         return new ServerCapabilities(release,
                 isSetIfEqual(setIfEqual, release) ? CommandEncoding.SET_IFEQ : CommandEncoding.SCRIPT,
-                isNoOperation(setAll) ? CommandEncoding.MSETEX : CommandEncoding.SCRIPT, null, null, null);
+                isNoOperation(setAll) ? CommandEncoding.MSETEX : CommandEncoding.SCRIPT, Pushes.OF_KEYS, null, null);
     }
 
     /** Only 0 is right. A 1 would mean that the server changed a missing key, or one with another value. */
@@ -95,19 +108,34 @@ public record ServerCapabilities(CommandEncoding releaseEncoding, CommandEncodin
     ServerCapabilities without(CommandEncoding encoding) {
         return new ServerCapabilities(releaseEncoding == encoding ? CommandEncoding.SCRIPT : releaseEncoding,
                 extendEncoding == encoding ? CommandEncoding.SCRIPT : extendEncoding,
-                setEncoding == encoding ? CommandEncoding.SCRIPT : setEncoding, wakeUpProblem, readWriteProblem,
+                setEncoding == encoding ? CommandEncoding.SCRIPT : setEncoding, pushes, readWriteProblem,
                 evictionProblem);
     }
 
     /** The capabilities with a reason why the node does not push changes of keys. */
     public ServerCapabilities withWakeUpProblem(String problem) {
-        return new ServerCapabilities(releaseEncoding, extendEncoding, setEncoding, problem, readWriteProblem,
+        return withPushes(new Pushes(problem, pushes.hasChannel, pushes.channelProblem));
+    }
+
+    /** The capabilities with other pushes. */
+    public ServerCapabilities withPushes(Pushes newPushes) {
+        return new ServerCapabilities(releaseEncoding, extendEncoding, setEncoding, newPushes, readWriteProblem,
                 evictionProblem);
     }
 
     /** The capabilities with what the node lacks; each null for nothing. */
     public ServerCapabilities withProblems(String readWrite, String eviction) {
-        return new ServerCapabilities(releaseEncoding, extendEncoding, setEncoding, wakeUpProblem, readWrite, eviction);
+        return new ServerCapabilities(releaseEncoding, extendEncoding, setEncoding, pushes, readWrite, eviction);
+    }
+
+    /** Why the node does not push changes of keys; null if it does. */
+    public String wakeUpProblem() {
+        return pushes.wakeUpProblem;
+    }
+
+    /** Why the node does not wake waiters, or not one by one; null if it does. */
+    public String pushProblem() {
+        return pushes.wakeUpProblem == null ? pushes.channelProblem : pushes.wakeUpProblem;
     }
 
     /** Whether the node must not get an acquire, because the user has no right to a command of its release. */

@@ -65,7 +65,8 @@ class FanOutTest {
 
     private FanOut fanOut() {
         SendContext context = new SendContext(System::nanoTime, new TimerWheel(0, deadlineNs -> {
-        }), new SplittableRandom(1), new Arrivals(), new SendContext.Limits(16, 0, 0));
+        }), new SplittableRandom(1), new Arrivals(), new WaiterName(new byte[WaiterName.LENGTH]),
+                new SendContext.Limits(16, 0, 0));
         FanOut created = new FanOut(loop, new DirectBuffers(loop, allocator, System::nanoTime), 2, 64);
         for (int i = 0; i < 2; i++) {
             created.add(new CommandSender(new NodeStatistics(i), context, created, null, null));

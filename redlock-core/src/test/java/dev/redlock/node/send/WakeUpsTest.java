@@ -37,6 +37,39 @@ class WakeUpsTest {
     }
 
     @Test
+    void eachEntryInAQueueAllowsEightMessages() {
+        wakeUps.onEntered();
+        wakeUps.onEntered();
+        for (int i = 0; i < 16 + WakeUps.EXCESS_MAX; i++) {
+            assertTrue(wakeUps.onMessage(SECOND_NS), "message " + i);
+        }
+        assertFalse(wakeUps.onMessage(SECOND_NS));
+    }
+
+    @Test
+    void messagesAndInvalidationsAreExpectedApart() {
+        wakeUps.onEntered();
+        acceptsExactly(WakeUps.EXCESS_MAX, SECOND_NS);
+        assertTrue(wakeUps.onMessage(SECOND_NS), "still expected");
+        wakeUps.onRegister(1);
+        for (int i = 0; i < 7; i++) {
+            assertTrue(wakeUps.onMessage(SECOND_NS), "message " + i);
+        }
+        assertFalse(wakeUps.onMessage(SECOND_NS), "a registration allows no message");
+    }
+
+    @Test
+    void entriesThatGetNoMessageDoNotAddUpWithoutLimit() {
+        for (int i = 0; i < 1_000_000; i++) {
+            wakeUps.onEntered();
+        }
+        for (int i = 0; i < (1 << 17) + WakeUps.EXCESS_MAX; i++) {
+            assertTrue(wakeUps.onMessage(SECOND_NS));
+        }
+        assertFalse(wakeUps.onMessage(SECOND_NS));
+    }
+
+    @Test
     void otherPushesCountWithTheirWeight() {
         wakeUps.onRegister(1);
         assertTrue(wakeUps.onOtherPush(SECOND_NS, WakeUps.EXCESS_MAX - 1), "no registration is used");
