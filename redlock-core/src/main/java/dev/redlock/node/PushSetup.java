@@ -47,8 +47,8 @@ final class PushSetup {
             channelProblem = "SUBSCRIBE failed: " + ErrorAdvice.codeOf(reply.asText()) + "; waiting clients are"
                     + " woken all at once: allow +subscribe +publish and &redlock:wake:*";
         } else if (!isSubscribed) {
-            return "the server answered SUBSCRIBE by a reply in place of a push: it is not supported, or a proxy replies;"
-                    + " use its own address, or switch wake-ups off with RedlockContext.wakeUpKeysMax(0)";
+            return "the server answered SUBSCRIBE by a reply in place of a push: it is not supported, or a proxy"
+                    + " replies; use its own address, or switch wake-ups off with RedlockContext.wakeUpKeysMax(0)";
         }
         return null;
     }

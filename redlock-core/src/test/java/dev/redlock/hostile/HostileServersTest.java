@@ -32,9 +32,12 @@ import java.util.Collections;
 import java.util.EnumSet;
 import java.util.IdentityHashMap;
 import java.util.List;
+import java.util.Map;
 import java.util.Set;
 import java.util.concurrent.TimeUnit;
+import java.util.function.BiFunction;
 import java.util.function.Consumer;
+import java.util.function.UnaryOperator;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
@@ -70,6 +73,8 @@ class HostileServersTest {
     private static final String TOO_MANY_PUSHES = "more than 1024 pushes within a second";
     private static final String NOT_AN_ANSWER = "reply of the wrong type";
     private static final String BROKEN = "malformed reply";
+    private static final String NOT_A_PUSH = "answered SUBSCRIBE by a reply in place of a push";
+    private static final String OTHER_CHANNEL = "redlock:wake:" + "x".repeat(22);
     private static final String NO_PROBLEM = "null";
     private static final int LAST_SLOT = KeySlot.COUNT - 1;
 
@@ -107,6 +112,7 @@ class HostileServersTest {
         List<Row> rows = new ArrayList<>();
         connections(rows);
         streams(rows);
+        subscriptions(rows);
         nonsense(rows);
         errors(rows);
         identities(rows);
@@ -171,6 +177,81 @@ class HostileServersTest {
                 COMING_AND_GOING, BROKEN));
         rows.add(row("sends attributes that do not end", atFirstLock(sending("|1\r\n+k\r\n+v\r\n".repeat(500_000))),
                 COMING_AND_GOING, ""));
+    }
+
+    /** The channel is that of the client, which {@code SUBSCRIBE} names. */
+    private static void subscriptions(List<Row> rows) {
+        String pushed = ">3\r\n$9\r\nsubscribe\r\n$35\r\nCHANNEL\r\n:1\r\n";
+        rows.add(row("pushes two subscriptions before the first vote", firstLock(pushed + pushed), READY, NO_PROBLEM));
+        rows.add(row("pushes a subscription before each reply of the handshake",
+                atChannel((words, reply) -> isLock(words) || words.get(0).equals("SUBSCRIBE") ? reply : pushed + reply),
+                READY, NO_PROBLEM));
+        rows.add(row("pushes a subscription twice", onSubscribe(reply -> reply + reply), READY, NO_PROBLEM));
+        for (String bytes : List.of("+OK\r\n", ":1\r\n", pushed.replace('>', '*'), "_\r\n")) {
+            rows.add(row("replies to SUBSCRIBE with " + shown(bytes), onSubscribe(reply -> bytes), AWAY, NOT_A_PUSH));
+        }
+        rows.add(row("subscribes to another channel", onSubscribe(reply -> reply.replace("CHANNEL", OTHER_CHANNEL)),
+                AWAY, NOT_A_PUSH));
+        rows.add(row("pushes the subscription late", swapped("SUBSCRIBE", false), AWAY, NOT_A_PUSH));
+        rows.add(row("pushes the subscription early", swapped("CLIENT", false), AWAY, NOT_A_PUSH));
+        rows.add(row("pushes the subscription early, before an error", swapped("CLIENT", true), AWAY, "run_id"));
+        rows.add(row("pushes the subscription late, after an error", swapped("SUBSCRIBE", true), AWAY, "run_id"));
+        for (String message : List.of("$35\r\nCHANNEL\r\n$0\r\n\r\n", "$35\r\nCHANNEL\r\n$7\r\nhorders\r\n",
+                "$35\r\nCHANNEL\r\n$1\r\nh\r\n", "$5\r\nother\r\n$7\r\nhorders\r\n",
+                "$35\r\nCHANNEL\r\n$65536\r\n" + "h".repeat(65_536) + "\r\n")) {
+            rows.add(row("sends a message before the first vote: " + shown(message), firstLock(
+                    ">3\r\n$7\r\nmessage\r\n" + message), READY, NO_PROBLEM));
+        }
+        rows.add(row("sends two thousand messages before the first vote", firstLock(
+                ">3\r\n$7\r\nmessage\r\n$35\r\nCHANNEL\r\n$7\r\nhorders\r\n".repeat(2_000)), COMING_AND_GOING,
+                TOO_MANY_PUSHES));
+    }
+
+    /** Replaces the reply to each request; CHANNEL in it is the channel of the client. */
+    private static Hostility atChannel(BiFunction<List<String>, String, String> replies) {
+        Map<Wire, String> channels = new IdentityHashMap<>();
+        return (wire, words, honest) -> {
+            if (words.get(0).equals("SUBSCRIBE")) {
+                channels.put(wire, words.get(1));
+            }
+            String channel = channels.getOrDefault(wire, OTHER_CHANNEL);
+            String reply = honest.toString(StandardCharsets.ISO_8859_1).replace(channel, "CHANNEL");
+            wire.send(replies.apply(words, reply).replace("CHANNEL", channel));
+        };
+    }
+
+    private static Hostility onSubscribe(UnaryOperator<String> replies) {
+        return atChannel((words, reply) -> words.get(0).equals("SUBSCRIBE") ? replies.apply(reply) : reply);
+    }
+
+    /** Sends bytes once for each connection, before the reply to its first lock command. */
+    private static Hostility firstLock(String bytes) {
+        Set<Wire> done = Collections.newSetFromMap(new IdentityHashMap<>());
+        Hostility hostile = atChannel((words, reply) -> isLock(words) ? bytes + reply : reply);
+        return (wire, words, honest) -> {
+            if (!isLock(words) || done.add(wire)) {
+                hostile.onRequest(wire, words, honest);
+            } else {
+                wire.send(honest);
+            }
+        };
+    }
+
+    /** Swaps the reply to one command of the handshake, and the next; maybe CLIENT SETINFO is an error. */
+    private static Hostility swapped(String command, boolean isError) {
+        Map<Wire, String> held = new IdentityHashMap<>();
+        Set<Wire> done = Collections.newSetFromMap(new IdentityHashMap<>());
+        return (wire, words, honest) -> {
+            String reply = isError && words.contains("SETINFO")
+                    ? "-ERR unknown subcommand\r\n"
+                    : honest.toString(StandardCharsets.ISO_8859_1);
+            if (words.get(0).equals(command) && done.add(wire)) {
+                held.put(wire, reply);
+            } else {
+                String before = held.remove(wire);
+                wire.send(before == null ? reply : reply + before);
+            }
+        };
     }
 
     private static void nonsense(List<Row> rows) {
