@@ -38,6 +38,7 @@ import org.junit.jupiter.api.Assumptions;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.EnumSource;
 
 /** The user that the page on operations makes has the rights that the client needs, and needs them. */
@@ -161,6 +162,21 @@ class AclTest {
                         OPTIONS.waitUpTo(Duration.ofSeconds(30)));
                 assertEquals(ReleaseOutcome.RELEASED, lease.release());
                 assertTrue(waiter.toCompletableFuture().get().isAcquired());
+            }
+        }
+    }
+
+    /** The user may not subscribe: the node is used, and says in its status that it wakes all waiters at once. */
+    @ParameterizedTest
+    @CsvSource({"PATH, -subscribe", "PATH, resetchannels", "EMBEDDED, -subscribe", "EMBEDDED, resetchannels"})
+    void waitersWakeAllAtOnceWithoutTheRightToSubscribe(Source source, String change) throws Exception {
+        try (RedisNodes nodes = nodes(source)) {
+            giveRights(nodes);
+            nodes.node(0).call("ACL", "SETUSER", "redlock", change);
+            try (Redlock redlock = Redlock.connect(context(nodes).keyPrefix("lock:"))) {
+                NodeStatus node = redlock.nodes().get(0);
+                assertTrue(String.valueOf(node.wakeUpProblem()).startsWith("SUBSCRIBE failed: NOPERM"), node::toString);
+                cycle(redlock, OPTIONS, "orders/42");
             }
         }
     }

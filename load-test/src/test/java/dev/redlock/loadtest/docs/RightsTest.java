@@ -60,7 +60,7 @@ class RightsTest {
                     MatchResult row = ROW.matcher(line).results().findFirst().orElseThrow();
                     NAME.matcher(row.group(1)).results().forEach(name -> effects.put(name.group(1), row.group(2)));
                 });
-        assertEquals(28, effects.size(), effects::toString);
+        assertEquals(31, effects.size(), effects::toString);
         return effects;
     }
 
@@ -173,8 +173,8 @@ class RightsTest {
                 return;
             }
             default -> {
-                assertTrue(effect.matches("(no order|scripts|no type in the advice|waiters poll); `ACL LOG` entries"
-                        + "|nothing"), command + ": " + effect);
+                assertTrue(effect.matches("(no order|scripts|no type in the advice|waiters poll"
+                        + "|waiters wake all at once); `ACL LOG` entries|nothing"), command + ": " + effect);
                 cycle(redlock, redlock.key("fenced"), PLAIN.fenced());
                 cycle(redlock, redlock.key("of readers"), PLAIN.forReading(), false);
             }
