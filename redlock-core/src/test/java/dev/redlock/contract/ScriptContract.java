@@ -43,6 +43,12 @@ public final class ScriptContract {
             tickets(bench, "acquire_fenced_with_ticket");
             countedGrant(bench, "acquire_fenced_with_ticket", "k c", "a 60000 90000 0 0");
         });
+        CASES.put("acquire_in_order", bench -> QueueCases.acquire(bench, "acquire_in_order"));
+        CASES.put("acquire_fenced_in_order", bench -> {
+            QueueCases.acquire(bench, "acquire_fenced_in_order");
+            countedGrant(bench, "acquire_fenced_in_order", "k c", "a 60000 90000 0 m 0 f");
+        });
+        CASES.put("leave_queue", QueueCases::leave);
         CASES.put("acquire_set", bench -> {
             acquireSet(bench, "acquire_set");
             ticketsOfSet(bench, "acquire_set");
@@ -131,6 +137,12 @@ public final class ScriptContract {
         /** Sets the clock that the scripts read, in seconds since the epoch, until the end of the case. */
         void clock(long second);
 
+        /** Ends all subscriptions, and subscribes another connection to some channels. */
+        void subscribe(List<String> channels);
+
+        /** The messages since the subscription and the last call, each as {@code channel message}, in their order. */
+        List<String> messages();
+
         /** The source of a script. */
         default String source(String script) {
             return ScriptNames.source(script);
@@ -138,9 +150,9 @@ public final class ScriptContract {
     }
 
     /** Runs scripts and looks at keys. */
-    private static final class Bench {
+    static final class Bench {
         private static final long ROUNDING_MS = 10_000;
-        private final Server server;
+        final Server server;
 
         Bench(Server server) {
             this.server = server;
@@ -174,7 +186,7 @@ public final class ScriptContract {
             return Long.parseLong(reply);
         }
 
-        private static String text(RespValue reply) {
+        static String text(RespValue reply) {
             if (reply.isError()) {
                 String text = reply.asText();
                 return text.contains("WRONGTYPE") ? "WRONGTYPE" : text.contains("FENCE") ? "FENCE" : "ERR";

@@ -17,6 +17,7 @@ import java.util.function.BiConsumer;
 import java.util.function.Consumer;
 import java.util.function.LongSupplier;
 import java.util.function.LongUnaryOperator;
+import java.util.function.ToIntBiFunction;
 import java.util.stream.IntStream;
 
 /**
@@ -29,13 +30,14 @@ public final class FakeRedis {
     private static final long NS_PER_MS = 1_000_000;
     /** The median on an idle server with few keys. */
     private static final long ACTIVE_EXPIRY_MS = 52;
-    private static final String COUNTER_MARK = ":redlock:fence";
+    static final String COUNTER_MARK = ":redlock:fence";
     private static final String SET_SUFFIX = "_set";
     private static final String MARK_END = COUNTER_MARK + ":run_id";
     /** The largest exact integer of Lua. */
     static final long COUNTER_MAX = 9_007_199_254_740_991L;
     private static final String WRONG_TYPE = "WRONGTYPE Operation against a key holding the wrong kind of value";
     private static final String TICKET_ENDING = "_with_ticket";
+    private static final String QUEUE_ENDING = "_in_order";
     static final long COUNTER_ENDED = Long.MIN_VALUE;
     private static final long COUNTER_IS_TEXT = Long.MIN_VALUE + 1;
     /** The suffix of the key with which clients probe conditional commands. */
@@ -97,6 +99,11 @@ public final class FakeRedis {
     private BiConsumer<String, String> extensionListener = (client, key) -> {
     };
     private LongSupplier activeExpiryMs = () -> ACTIVE_EXPIRY_MS;
+    private final List<String> published = new ArrayList<>();
+    private ToIntBiFunction<String, String> publisher = (channel, payload) -> {
+        published.add(channel + " " + payload);
+        return 0;
+    };
     private ExecuteListener listener = (client, command, reply) -> {
     };
     private StepListener stepListener = new StepListener() {
@@ -449,10 +456,13 @@ public final class FakeRedis {
         stepListener = newListener;
     }
 
-    /** Shows each key with a string, and each entry of a reader, but no key of traces: its value is that of a lock. */
+    /**
+     * Shows each key with a string, and each entry of a reader, but no queue, and no key of traces: its value is that
+     * of a lock.
+     */
     void visitEntries(EntryVisitor visitor) {
         keys.forEach((name, key) -> {
-            if (name.endsWith(TRACE_NAME)) {
+            if (name.endsWith(TRACE_NAME) || FakeQueue.isOfQueue(name)) {
                 return;
             }
             if (key.entries == null) {
@@ -542,7 +552,9 @@ public final class FakeRedis {
         String value = get(key);
         Key expired = value == null ? keys.remove(key) : null;
         if (expired != null) {
-            if (expired.entries == null) {
+            if (FakeQueue.isOfQueue(key)) {
+                // No lock has ended.
+            } else if (expired.entries == null) {
                 expiryListener.accept(expired.value);
             } else {
                 expired.entries.keySet().forEach(expiryListener);
@@ -585,6 +597,26 @@ public final class FakeRedis {
                 planActiveExpiry(key);
             }
         });
+    }
+
+    /** When a key expires, on the wall clock in ms; -1 without an expiry, and for a missing key. */
+    long expiresAtMs(String key) {
+        return find(key) == null ? -1 : keys.get(key).expiresAtMs;
+    }
+
+    /** Replaces what publishes the messages of scripts: from the channel and the message to the number of receivers. */
+    public void publisher(ToIntBiFunction<String, String> newPublisher) {
+        publisher = newPublisher;
+    }
+
+    /** @return the messages that nobody has received, each as {@code channel message} */
+    public List<String> published() {
+        return published;
+    }
+
+    /** A script publishes a message: returns the number of its receivers. */
+    int deliver(String channel, String message) {
+        return publisher.applyAsInt(channel, message);
     }
 
     /** Whether a key exists that is no string. */
@@ -783,7 +815,7 @@ public final class FakeRedis {
             return false;
         }
         return switch (command) {
-            case "SET", "PEXPIRE", "DELEX", "DELIFEQ", "MSETEX", "DEL", "FLUSHALL" -> true;
+            case "SET", "PEXPIRE", "DELEX", "DELIFEQ", "MSETEX", "DEL", "FLUSHALL", "ZADD", "ZREM" -> true;
             // Without keys it probes the rights of the user, and without a script it is not known.
             case "EVALSHA" -> !words.get(2).equals("0") && scripts.contains(words.get(1)) && script != null;
             case "EVAL" -> !words.get(2).equals("0");
@@ -840,7 +872,7 @@ public final class FakeRedis {
                 read(words.get(1));
                 yield RespValue.integer(pttl(words.get(1)));
             }
-            case "ZCARD" -> RespValue.integer(entries(words.get(1)).size());
+            case "ZCARD", "ZRANK", "ZSCORE", "ZADD", "ZREM", "ZRANGE" -> sortedSet(session, words);
             case "TYPE" -> {
                 commandCounts.merge("TYPE", 1, Integer::sum);
                 yield RespValue.text(RespType.SIMPLE_STRING, typeOf(find(words.get(1))));
@@ -853,10 +885,22 @@ public final class FakeRedis {
         };
     }
 
+    private RespValue sortedSet(Session session, List<String> words) {
+        commandCounts.merge(words.get(0), 1, Integer::sum);
+        read(words.get(1));
+        Map<String, Long> entries = entries(words.get(1));
+        if (entries == null) {
+            return error(WRONG_TYPE);
+        }
+        RespValue reply = FakeQueue.command(this, words, entries);
+        return reply == null ? bulkOrNull(session, null) : reply;
+    }
+
     /** The keys of a command that the server knows; a server redirects it before it checks the other arguments. */
     private List<String> keysOf(String command, List<String> words) {
         return switch (command) {
-            case "GET", "SET", "DEL", "PTTL", "PEXPIRE", "TYPE" -> List.of(words.get(1));
+            case "GET", "SET", "DEL", "PTTL", "PEXPIRE", "TYPE", "ZCARD", "ZRANK", "ZSCORE", "ZADD", "ZREM", "ZRANGE" ->
+                List.of(words.get(1));
             case "DELEX", "DELIFEQ" -> command.equals(kind.conditionalDelete) ? List.of(words.get(1)) : List.of();
             case "MSETEX" -> kind.hasMsetex ? keysOfSet(words) : List.of();
             case "EVALSHA", "EVAL" -> words.subList(3, 3 + Integer.parseInt(words.get(2)));
@@ -896,7 +940,8 @@ public final class FakeRedis {
     /** A server checks the name of a command before the permissions. */
     private boolean isKeyForbidden(String command, List<String> words) {
         return switch (command) {
-            case "SET", "GET", "DEL", "PTTL", "PEXPIRE", "TYPE" -> !words.get(1).startsWith(permittedPrefix);
+            case "SET", "GET", "DEL", "PTTL", "PEXPIRE", "TYPE", "ZCARD", "ZRANK", "ZSCORE", "ZADD", "ZREM", "ZRANGE" ->
+                !words.get(1).startsWith(permittedPrefix);
             case "DELEX", "DELIFEQ" ->
                 command.equals(kind.conditionalDelete) && !words.get(1).startsWith(permittedPrefix);
             case "MSETEX" -> kind.hasMsetex
@@ -1044,7 +1089,12 @@ public final class FakeRedis {
         if (value == null) {
             return 0;
         }
-        set(key, value, ttlMs);
+        Map<String, Long> entries = entries(key);
+        if (keys.get(key).entries == null) {
+            set(key, value, ttlMs);
+        } else {
+            setEntries(key, entries, wallMs() + ttlMs);
+        }
         return 1;
     }
 
@@ -1068,6 +1118,12 @@ public final class FakeRedis {
         }
         if (script.endsWith(TICKET_ENDING)) {
             return runWithTicket(session, script, words);
+        }
+        if (script.endsWith(QUEUE_ENDING)) {
+            return runInOrder(session, script, words);
+        }
+        if (script.equals("leave_queue")) {
+            return RespValue.integer(new FakeQueue(this, words.get(3), words.get(5), words.get(6)).leave());
         }
         if (script.startsWith("release_many")) {
             return releaseMany(session, words.subList(3, 3 + keyCount), words.subList(3 + keyCount, words.size()),
@@ -1133,9 +1189,9 @@ public final class FakeRedis {
         return ours == keys.size() ? 1 : 0;
     }
 
-    /** The acquire that a script does, with or without a ticket. */
+    /** The acquire that a script does, with or without a ticket or a queue. */
     private static String baseName(String script) {
-        return script == null ? null : script.replace(TICKET_ENDING, "");
+        return script == null ? null : script.replace(TICKET_ENDING, "").replace(QUEUE_ENDING, "");
     }
 
     private RespValue runWithTicket(Session session, String script, List<String> words) {
@@ -1161,6 +1217,35 @@ public final class FakeRedis {
             tickets.onGrant(ticket);
         } else if (reply != COUNTER_IS_TEXT && reply != COUNTER_ENDED) {
             reply = tickets.refusal(ticket, -reply);
+        }
+        return note(session, verb, key, token, reply);
+    }
+
+    private RespValue runInOrder(Session session, String script, List<String> words) {
+        boolean isFenced = script.startsWith("acquire_fenced");
+        String verb = baseName(script);
+        commandCounts.merge(verb, 1, Integer::sum);
+        String key = words.get(3);
+        List<String> arguments = words.subList(isFenced ? 5 : 4, words.size());
+        String token = arguments.get(0);
+        long ttlMs = Long.parseLong(arguments.get(1));
+        String mode = arguments.get(isFenced ? 6 : 5);
+        FakeQueue queue = new FakeQueue(this, key, isFenced ? words.get(4) : arguments.get(2),
+                arguments.get(isFenced ? 4 : 3));
+        // The refusal of a lock that is free is 0.
+        long reply = queue.isPreceded(mode)
+                ? Math.min(0, refusal(key))
+                : isFenced
+                        ? acquireFenced(key, words.get(4), token, ttlMs, Long.parseLong(arguments.get(2)),
+                                Long.parseLong(arguments.get(3)))
+                        : acquire(key, token, ttlMs);
+        if (reply > 0) {
+            boolean isAwaited = queue.onGrant();
+            RespValue noted = note(session, verb, key, token, reply);
+            return isAwaited && !isFenced ? RespValue.integer(2) : noted;
+        }
+        if (reply != COUNTER_IS_TEXT && reply != COUNTER_ENDED) {
+            reply = queue.refusal(mode, Long.parseLong(arguments.get(isFenced ? 5 : 4)), -reply);
         }
         return note(session, verb, key, token, reply);
     }

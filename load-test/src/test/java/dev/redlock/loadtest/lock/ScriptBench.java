@@ -6,6 +6,8 @@ import dev.redlock.mutants.ScriptMutations;
 import dev.redlock.mutants.ScriptMutations.Mutation;
 import dev.redlock.resp.RespValue;
 import dev.redlock.sim.ScriptNames;
+import dev.redlock.testing.RawConnection;
+import dev.redlock.trial.nodes.Data;
 import dev.redlock.trial.nodes.RedisNode;
 import dev.redlock.trial.nodes.RedisNodes;
 import dev.redlock.trial.nodes.RedisNodesContext;
@@ -13,6 +15,7 @@ import dev.redlock.trial.nodes.RequiredNodes;
 import dev.redlock.trial.nodes.Source;
 import java.io.IOException;
 import java.io.UncheckedIOException;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
@@ -25,26 +28,41 @@ final class ScriptBench implements AutoCloseable {
     /** Reservations and some entries expire while a case uses them, if the machine is slow. */
     private static final long SLOW_NS = TimeUnit.MILLISECONDS.toNanos(15);
     private static final int TRIES_MAX = 20;
+    private static final String MESSAGE = "push message ";
     /** After this time a server lets another connection end a script. */
     private static final String SCRIPT_MS_MAX = "500";
 
     private final RedisNodes nodes;
     private final RedisNode node;
-    private final ScriptDenials denials;
+    private ScriptDenials denials;
     private AdminClient admin;
+    /** A connection with the subscriptions of a case; null if there is none. */
+    private RawConnection subscriber;
 
     ScriptBench(Source source) {
         nodes = RequiredNodes.start(new RedisNodesContext().source(source).count(1));
         node = nodes.node(0);
+        connect();
+    }
+
+    private void connect() {
         admin = node.connect();
         denials = new ScriptDenials(node);
         send(admin, "CONFIG", "SET", "lua-time-limit", SCRIPT_MS_MAX);
     }
 
+    private void disconnect() {
+        denials.close();
+        if (subscriber != null) {
+            subscriber.close();
+            subscriber = null;
+        }
+        admin.close();
+    }
+
     @Override
     public void close() {
-        denials.close();
-        admin.close();
+        disconnect();
         nodes.close();
     }
 
@@ -93,13 +111,17 @@ final class ScriptBench implements AutoCloseable {
         }
     }
 
-    /** The script never ends. */
+    /** The script never ends. One that has written something ends only with its server. */
     private void endScript() {
-        admin.close();
+        disconnect();
+        boolean isEnded;
         try (AdminClient other = node.connect()) {
-            send(other, "SCRIPT", "KILL");
+            isEnded = !send(other, "SCRIPT", "KILL").isError();
         }
-        admin = node.connect();
+        if (!isEnded) {
+            node.restart(Data.LOST);
+        }
+        connect();
     }
 
     /** The wrong variants that no case finds and that {@code script-survivors.txt} does not have. */
@@ -139,6 +161,36 @@ final class ScriptBench implements AutoCloseable {
             longestNs = Math.max(longestNs, nowNs - lastNs);
             lastNs = nowNs;
             return reply;
+        }
+
+        @Override
+        public void subscribe(List<String> channels) {
+            if (subscriber != null) {
+                subscriber.close();
+            }
+            subscriber = new RawConnection(node.address().port());
+            List<String> words = new ArrayList<>(List.of("SUBSCRIBE"));
+            words.addAll(channels);
+            subscriber.run(List.of("HELLO", "3"));
+            if (!channels.isEmpty()) {
+                subscriber.run(words);
+            }
+            // The server may not have seen the end of the previous connection.
+            while (send(admin, "PUBSUB", "CHANNELS").elements().size() != channels.size()) {
+                Thread.onSpinWait();
+            }
+            lastNs = System.nanoTime();
+        }
+
+        @Override
+        public List<String> messages() {
+            List<String> received = subscriber.run()
+                    .stream()
+                    .filter(text -> text.startsWith(MESSAGE))
+                    .map(text -> text.substring(MESSAGE.length()))
+                    .toList();
+            lastNs = System.nanoTime();
+            return received;
         }
 
         boolean isSlow() {

@@ -15,6 +15,10 @@ enum CommandEncoding {
     PTTL(Reply.INTEGER),
     /** Count of tickets as {@code GET counter:tickets}: a number as a bulk string, or null. */
     GET(Reply.TEXT),
+    /** Place of the client as {@code ZRANK counter:queue client}: from 0, or null. */
+    ZRANK(Reply.PLACE),
+    /** Number of the waiting clients as {@code ZCARD counter:queue}. */
+    ZCARD(Reply.INTEGER),
     /** Type of a key as {@code TYPE key}: a {@link KeyType} as a simple string. */
     TYPE(Reply.TEXT),
     /** Release as {@code DELEX key IFEQ token}: Redis 8.4 and later. */
@@ -46,6 +50,8 @@ enum CommandEncoding {
         OK,
         /** An integer. */
         INTEGER,
+        /** An integer, or null, which is -1. */
+        PLACE,
         /** A string, which is read as a number, or null. */
         TEXT
     }

@@ -20,6 +20,11 @@ public enum CommandKind {
     ACQUIRE_WITH_TICKET("acquire_with_ticket", 3, Trait.GRANTS, Trait.VOTES, Trait.NAMES_COUNTER),
     /** As {@link #ACQUIRE_FENCED}, of a client that waits. */
     ACQUIRE_FENCED_WITH_TICKET("acquire_fenced_with_ticket", 4, Trait.GRANTS, Trait.VOTES, Trait.HAS_COUNTER),
+    /** As {@link #ACQUIRE}, of a client in the queue of the waiting ones: a refusal contains its place. */
+    ACQUIRE_IN_ORDER("acquire_in_order", 5, Trait.GRANTS, Trait.VOTES, Trait.NAMES_COUNTER, Trait.ENTERS_QUEUE),
+    /** As {@link #ACQUIRE_FENCED}, of a client in the queue of the waiting ones. */
+    ACQUIRE_FENCED_IN_ORDER("acquire_fenced_in_order", 6, Trait.GRANTS, Trait.VOTES, Trait.HAS_COUNTER,
+            Trait.ENTERS_QUEUE),
     /** Raise the counter if the key has our token. For voting nodes only. */
     RAISE("raise", 2, Trait.VOTES, Trait.HAS_COUNTER),
     /** Raise the counter, and delete the key if it has our token. For every connected node. */
@@ -40,6 +45,14 @@ public enum CommandKind {
     REMAINING_TTL(CommandEncoding.PTTL, Trait.REGISTERS, Trait.IS_OPTIONAL),
     /** Read the count of tickets with {@code GET}, not by script: 0 if there is none. For every connected node. */
     TICKETS(CommandEncoding.GET, Trait.NAMES_COUNTER, Trait.IS_OPTIONAL),
+    /** Remove the client from the queue. For every connected node. */
+    LEAVE_QUEUE("leave_queue", 2, Trait.NAMES_COUNTER, Trait.IS_OPTIONAL),
+    /** Read the place of the client in the queue, from 0, with {@code ZRANK}, not by script: -1 without an entry. */
+    PLACE(CommandEncoding.ZRANK, Trait.NAMES_COUNTER, Trait.IS_OPTIONAL),
+    /** Read the length of the queue with {@code ZCARD}, not by script. For every connected node. */
+    WAITING(CommandEncoding.ZCARD, Trait.NAMES_COUNTER, Trait.IS_OPTIONAL),
+    /** As {@link #WAITING}: the node pushes the next change of the queue. For every connected node. */
+    WATCH_QUEUE(CommandEncoding.ZCARD, Trait.NAMES_COUNTER, Trait.REGISTERS, Trait.IS_OPTIONAL),
     /** Read the type of the key, or of one of a set, with {@code TYPE}, not by script. For every connected node. */
     KEY_TYPE(CommandEncoding.TYPE, Trait.IS_OPTIONAL),
     /** Create the key that {@link #LEAVE_TRACE} changes. For every connected node. */
@@ -61,10 +74,12 @@ public enum CommandKind {
         VOTES,
         /** The counter is the second key. */
         HAS_COUNTER,
-        /** The command names the key of the tickets, or of traces, which is beside the counter. */
+        /** The command names the key of the tickets, of the queue or of traces, which is beside the counter. */
         NAMES_COUNTER,
-        /** It reads the key of the lock, or that of the tickets: the read registers for a push if the client asks. */
+        /** It reads the key of the lock, of tickets or of the queue: the read registers for a push if the client asks. */
         REGISTERS,
+        /** A refused client enters the queue. A read of the script would register the key of the queue for a push. */
+        ENTERS_QUEUE,
         /** An error says nothing about locks: the client works without the reply. */
         IS_OPTIONAL
     }
@@ -89,6 +104,7 @@ public enum CommandKind {
     /** The number of arguments after the token. */
     final int argumentCount;
 
+    private final boolean entersQueue;
     private final boolean isOptional;
 
     CommandKind(CommandEncoding encoding, Trait... traits) {
@@ -107,7 +123,8 @@ public enum CommandKind {
         this.isVote = all.contains(Trait.VOTES);
         this.hasCounter = all.contains(Trait.HAS_COUNTER);
         this.isCounterNamed = hasCounter || all.contains(Trait.NAMES_COUNTER);
-        this.mayRegister = isAcquire || all.contains(Trait.REGISTERS);
+        this.entersQueue = all.contains(Trait.ENTERS_QUEUE);
+        this.mayRegister = isAcquire && !entersQueue || all.contains(Trait.REGISTERS);
         this.isOptional = all.contains(Trait.IS_OPTIONAL);
         this.argumentCount = argumentCount;
     }
@@ -117,9 +134,9 @@ public enum CommandKind {
         return isOptional;
     }
 
-    /** @return true if it enters the queue of the clients that wait for a lock, so that messages may follow */
-    boolean entersQueue() {
-        return false;
+    /** @return true if a refused client enters the queue of the waiting clients */
+    public boolean entersQueue() {
+        return entersQueue;
     }
 
     /** @return true if there is a script for it */

@@ -19,6 +19,9 @@ final class LockScripts {
     /** {@code $1 ?}: the script respects the reservations of others. */
     private static final byte[] NONE_LEFT = {'$', '1', '\r', '\n', '?', '\r', '\n'};
 
+    /** The head of a bulk string of one byte. */
+    private static final byte[] ONE_BYTE = {'$', '1', '\r', '\n'};
+
     private LockScripts() {
     }
 
@@ -81,16 +84,36 @@ final class LockScripts {
                 RespWriter.bulkInteger(out, arguments.counterFloor());
                 RespWriter.bulkInteger(out, arguments.ticket());
             }
+            case ACQUIRE_IN_ORDER -> {
+                RespWriter.bulkInteger(out, command.ttlMs);
+                out.writeBytes(command.counterBulk());
+                writeWaiter(out, arguments);
+            }
+            case ACQUIRE_FENCED_IN_ORDER -> {
+                RespWriter.bulkInteger(out, command.ttlMs);
+                RespWriter.bulkInteger(out, arguments.counterTtlMs());
+                RespWriter.bulkInteger(out, arguments.counterFloor());
+                writeWaiter(out, arguments);
+            }
+            case LEAVE_QUEUE -> out.writeBytes(command.counterBulk()).writeBytes(arguments.waiterBulk());
             case RAISE, RELEASE_FENCED -> {
                 RespWriter.bulkInteger(out, arguments.highestFence());
                 RespWriter.bulkInteger(out, arguments.counterTtlMs());
             }
-            case RELEASE, CHECK, REMAINING_TTL, TICKETS, KEY_TYPE, CREATE_TRACE, WATCH_TICKETS, LEAVE_TRACE -> {
+            case RELEASE, CHECK, REMAINING_TTL, TICKETS, PLACE, WAITING, WATCH_QUEUE, KEY_TYPE, CREATE_TRACE,
+                    WATCH_TICKETS, LEAVE_TRACE -> {
                 // no argument after the token
             }
             case RELEASE_MANY, RELEASE_MANY_FENCED, EXTEND_MANY, ACQUIRE_MANY ->
                 throw new IllegalArgumentException("CommandBatch writes a batch");
         }
+    }
+
+    /** The last three arguments of a script that enters the queue. */
+    private static void writeWaiter(ByteBuf out, ScriptArguments arguments) {
+        out.writeBytes(arguments.waiterBulk());
+        RespWriter.bulkInteger(out, arguments.waitedUs());
+        out.writeBytes(ONE_BYTE).writeByte(arguments.queueMode()).writeShort('\r' << 8 | '\n');
     }
 
     /** The same for a release that was kept. */
@@ -102,7 +125,12 @@ final class LockScripts {
 
     /** Capacity for a command in any encoding but {@code MSETEX}, without the script. */
     static int roomFor(LockRequest command, CommandKind kind) {
-        return PlainCommands.roomFor(command) + (kind.isCounterNamed ? command.counterBulk().length : 0);
+        return PlainCommands.roomFor(command) + (kind.isCounterNamed ? roomForNames(command) : 0);
+    }
+
+    private static int roomForNames(LockRequest command) {
+        byte[] waiterBulk = command.arguments().waiterBulk();
+        return command.counterBulk().length + (waiterBulk == null ? 0 : waiterBulk.length);
     }
 
     /** Capacity for a release. */

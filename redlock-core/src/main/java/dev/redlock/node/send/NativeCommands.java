@@ -19,10 +19,13 @@ final class NativeCommands {
     private static final byte[] PTTL = ScriptSources.ascii("*2\r\n$4\r\nPTTL\r\n");
     private static final byte[] TYPE = ScriptSources.ascii("*2\r\n$4\r\nTYPE\r\n");
     private static final byte[] GET = ScriptSources.ascii("*2\r\n$3\r\nGET\r\n");
+    private static final byte[] ZRANK = ScriptSources.ascii("*3\r\n$5\r\nZRANK\r\n");
+    private static final byte[] ZCARD = ScriptSources.ascii("*2\r\n$5\r\nZCARD\r\n");
     private static final byte[] SET_TRACE = ScriptSources.ascii("*5\r\n$3\r\nSET\r\n");
     private static final byte[] PEXPIRE = ScriptSources.ascii("*3\r\n$7\r\nPEXPIRE\r\n");
     private static final byte[] TRACE_TTL = ScriptSources.ascii("$5\r\n60000\r\n");
     private static final byte[] TICKETS = ScriptSources.ascii(":tickets\r\n");
+    private static final byte[] QUEUE = ScriptSources.ascii(":queue\r\n");
     private static final byte[] TRACE = ScriptSources.ascii(":trace\r\n");
     /** The highest place of a digit in the length of a name. */
     private static final int LENGTH_UNIT_MAX = 1_000_000;
@@ -42,6 +45,11 @@ final class NativeCommands {
             case TYPE -> out.writeBytes(TYPE).writeBytes(command.resourceBulk(detail));
             case GET -> writeBeside(out.writeBytes(GET), command.counterBulk(),
                     detail == CommandDetail.TICKETS ? TICKETS : TRACE);
+            case ZRANK -> {
+                writeBeside(out.writeBytes(ZRANK), command.counterBulk(), QUEUE);
+                out.writeBytes(command.arguments().waiterBulk());
+            }
+            case ZCARD -> writeBeside(out.writeBytes(ZCARD), command.counterBulk(), QUEUE);
             case SET_TRACE -> {
                 writeBeside(out.writeBytes(SET_TRACE), command.counterBulk(), TRACE);
                 RespWriter.bulkInteger(out.writeBytes(command.token.bulk).writeBytes(PX), command.ttlMs);

@@ -144,6 +144,7 @@ class ReplyReader implements RespVisitor {
             case OK -> reply == Scalar.OK || reply == Scalar.NULL;
             case TEXT -> reply == Scalar.NUMBER || reply == Scalar.NULL;
             case INTEGER -> reply == Scalar.INTEGER;
+            case PLACE -> reply == Scalar.INTEGER || reply == Scalar.NULL;
         };
         if (!isExpected) {
             throw wrongType();
@@ -151,6 +152,8 @@ class ReplyReader implements RespVisitor {
         int tag = ring.take();
         if (reply == Scalar.NULL && expected == CommandEncoding.Reply.OK) {
             sender.onSetRefused(request, tag);
+        } else if (reply == Scalar.NULL && expected == CommandEncoding.Reply.PLACE) {
+            sender.onReply(request, tag, -1);
         } else {
             sender.onReply(request, tag, reply == Scalar.OK ? 1 : reply == Scalar.NULL ? 0 : integer);
         }

@@ -35,6 +35,21 @@ public interface ScriptArguments {
         return 0;
     }
 
+    /** @return the name of the client in the queue of the waiting clients, as a bulk string; null for none */
+    default byte[] waiterBulk() {
+        return null;
+    }
+
+    /** @return the time that the client has waited for the lock, microseconds */
+    default long waitedUs() {
+        return 0;
+    }
+
+    /** @return {@code f} if the client starts to wait, {@code e} if it waits, {@code c} if it also checks the head */
+    default byte queueMode() {
+        return 'f';
+    }
+
     /** @return the number of the client's ticket for one of the resources of a set; 0 for none */
     default int ticket(int index) {
         return 0;

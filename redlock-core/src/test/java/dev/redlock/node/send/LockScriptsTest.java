@@ -29,6 +29,10 @@ class LockScriptsTest {
     /** Bytes that a token may have and a text may not. */
     private static final String TOKEN = "\u0000\u0001\r\n\u007f\u0080\u00ff*$\"abcdefghij";
 
+    private static final String CLIENT = "$32\r\n0123456789abcdefghijABCDEFGHIJ_-\r\n";
+    /** The last arguments of a client that waits: its name, its time in us, and the mode. */
+    private static final String WAITER = CLIENT + "$11\r\n86400000000\r\n$1\r\nc\r\n";
+
     private static final int REPEATED_LINES_MAX = 6;
     /** The scripts without a command of a lock. */
     private static final List<String> OF_PEOPLE = List.of("break", "inspect");
@@ -85,6 +89,8 @@ class LockScriptsTest {
         assertWritten(CommandKind.ACQUIRE, 6, 1, "", "$5\r\n30000\r\n");
         assertWritten(CommandKind.ACQUIRE_WITH_TICKET, 8, 1, "",
                 "$5\r\n30000\r\n$5\r\n32767\r\n$7\r\ncounter\r\n");
+        assertWritten(CommandKind.ACQUIRE_IN_ORDER, 10, 1, "", "$5\r\n30000\r\n$7\r\ncounter\r\n" + WAITER);
+        assertWritten(CommandKind.LEAVE_QUEUE, 7, 1, "", "$7\r\ncounter\r\n" + CLIENT);
         assertWritten(CommandKind.EXTEND, 6, 1, "", "$5\r\n30000\r\n");
         assertWritten(CommandKind.SHORTEN, 6, 1, "", "$5\r\n30000\r\n");
         assertWritten(CommandKind.RELEASE, 5, 1, "", "");
@@ -187,6 +193,12 @@ class LockScriptsTest {
     @Test
     void writesATicketQuery() {
         assertEquals("*2\r\n$3\r\nGET\r\n$15\r\ncounter:tickets\r\n", written(CommandEncoding.GET));
+    }
+
+    @Test
+    void writesQueriesOfTheQueue() {
+        assertEquals("*3\r\n$5\r\nZRANK\r\n$13\r\ncounter:queue\r\n" + CLIENT, written(CommandEncoding.ZRANK));
+        assertEquals("*2\r\n$5\r\nZCARD\r\n$13\r\ncounter:queue\r\n", written(CommandEncoding.ZCARD));
     }
 
     /** The length of the longer name may have a digit more. */
@@ -339,6 +351,8 @@ class LockScriptsTest {
                 "$5\r\n30000\r\n$8\r\n86400000\r\n$16\r\n1887436800000000\r\n");
         assertWritten(CommandKind.ACQUIRE_FENCED_WITH_TICKET, 10, 2, counter,
                 "$5\r\n30000\r\n$8\r\n86400000\r\n$16\r\n1887436800000000\r\n$5\r\n32767\r\n");
+        assertWritten(CommandKind.ACQUIRE_FENCED_IN_ORDER, 12, 2, counter,
+                "$5\r\n30000\r\n$8\r\n86400000\r\n$16\r\n1887436800000000\r\n" + WAITER);
         assertWritten(CommandKind.RAISE, 8, 2, counter, highest + "$8\r\n86400000\r\n");
         assertWritten(CommandKind.RELEASE_FENCED, 8, 2, counter, highest + "$8\r\n86400000\r\n");
     }
@@ -346,7 +360,7 @@ class LockScriptsTest {
     @ParameterizedTest
     @EnumSource(value = CommandKind.class, mode = EnumSource.Mode.EXCLUDE,
             names = {"RELEASE_MANY", "RELEASE_MANY_FENCED", "EXTEND_MANY", "ACQUIRE_MANY", "REMAINING_TTL", "TICKETS",
-                "KEY_TYPE", "CREATE_TRACE", "WATCH_TICKETS", "LEAVE_TRACE"})
+                "PLACE", "WAITING", "WATCH_QUEUE", "KEY_TYPE", "CREATE_TRACE", "WATCH_TICKETS", "LEAVE_TRACE"})
     void writesEvalWithTheScriptInPlaceOfItsSha(CommandKind kind) {
         String source = new String(ScriptSources.source(kind), StandardCharsets.UTF_8);
         ByteBuf bySha = Unpooled.buffer();
@@ -361,19 +375,19 @@ class LockScriptsTest {
     @ParameterizedTest
     @EnumSource(value = CommandKind.class, mode = EnumSource.Mode.EXCLUDE,
             names = {"RELEASE_MANY", "RELEASE_MANY_FENCED", "EXTEND_MANY", "ACQUIRE_MANY", "REMAINING_TTL", "TICKETS",
-                "KEY_TYPE", "CREATE_TRACE", "WATCH_TICKETS", "LEAVE_TRACE"})
+                "PLACE", "WAITING", "WATCH_QUEUE", "KEY_TYPE", "CREATE_TRACE", "WATCH_TICKETS", "LEAVE_TRACE"})
     void theCapacityIsEnoughForEachCommand(CommandKind kind) {
         ByteBuf out = Unpooled.buffer();
         LockScripts.write(out, kind, request(86_400_000), false);
         int length = out.readableBytes();
         out.release();
-        int names = RESOURCE.length() + (kind.isCounterNamed ? request(1).counterBulk().length : 0);
+        int names = RESOURCE.length() + (kind.isCounterNamed ? request(1).counterBulk().length + CLIENT.length() : 0);
         assertTrue(length <= LockScripts.COMMAND_OVERHEAD_BYTES + names, kind + " has " + length);
     }
 
     @ParameterizedTest
     @EnumSource(value = CommandKind.class, mode = EnumSource.Mode.EXCLUDE,
-            names = {"ACQUIRE_MANY", "REMAINING_TTL", "TICKETS", "KEY_TYPE",
+            names = {"ACQUIRE_MANY", "REMAINING_TTL", "TICKETS", "PLACE", "WAITING", "WATCH_QUEUE", "KEY_TYPE",
                 "CREATE_TRACE", "WATCH_TICKETS", "LEAVE_TRACE"})
     void theCommentOfEachScriptListsKeysArgumentsAndReplies(CommandKind kind) {
         String source = new String(ScriptSources.source(kind), StandardCharsets.US_ASCII);
@@ -419,6 +433,47 @@ class LockScriptsTest {
         @Override
         public long counterTtlMs() {
             return 315_360_000_000L;
+        }
+    }
+
+    @ParameterizedTest
+    @EnumSource(value = CommandKind.class, names = {"ACQUIRE_IN_ORDER", "ACQUIRE_FENCED_IN_ORDER", "LEAVE_QUEUE"})
+    void theCapacityIsEnoughForAWaiterWithTheLongestNumbersAndNames(CommandKind kind) {
+        String client = "$1000\r\n" + "c".repeat(1_000) + "\r\n";
+        StubRequest request = new StubRequest(RESOURCE, 86_400_000, "a".repeat(64)) {
+            @Override
+            public ScriptArguments arguments() {
+                return new LongestNumbers() {
+                    @Override
+                    public byte[] waiterBulk() {
+                        return client.getBytes(StandardCharsets.US_ASCII);
+                    }
+
+                    @Override
+                    public long waitedUs() {
+                        return Long.MIN_VALUE;
+                    }
+
+                    @Override
+                    public long counterFloor() {
+                        return Long.MAX_VALUE;
+                    }
+                };
+            }
+        };
+        ByteBuf out = Unpooled.buffer();
+        LockScripts.write(out, kind, request, false);
+        assertTrue(out.readableBytes() <= LockScripts.roomFor(request, kind), () -> kind + " has " + out);
+        out.release();
+    }
+
+    @Test
+    void onlyScriptsThatEnterTheQueueRegisterForNoPush() {
+        for (CommandKind kind : CommandKind.values()) {
+            assertEquals(kind.name().endsWith("_IN_ORDER"), kind.entersQueue(), kind::name);
+            assertEquals(kind.isAcquire && !kind.entersQueue() || kind == CommandKind.CHECK
+                    || kind == CommandKind.REMAINING_TTL || kind.name().startsWith("WATCH_"), kind.mayRegister,
+                    kind::name);
         }
     }
 

@@ -23,6 +23,21 @@ class StubRequest extends LockRequest {
         }
 
         @Override
+        public byte[] waiterBulk() {
+            return "$32\r\n0123456789abcdefghijABCDEFGHIJ_-\r\n".getBytes(StandardCharsets.US_ASCII);
+        }
+
+        @Override
+        public long waitedUs() {
+            return 86_400_000_000L;
+        }
+
+        @Override
+        public byte queueMode() {
+            return 'c';
+        }
+
+        @Override
         public long counterFloor() {
             return 1_887_436_800_000_000L;
         }
