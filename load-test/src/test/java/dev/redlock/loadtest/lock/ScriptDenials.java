@@ -21,10 +21,12 @@ import java.util.stream.Collectors;
  */
 final class ScriptDenials implements AutoCloseable {
 
+    /** In place of a command: the channels to which messages are published. */
+    private static final String CHANNELS = "channels";
     private static final List<String> COMMANDS = List.of("set", "get", "mget", "del", "exists", "incr", "incrby",
             "decr",
-            "pexpire", "pexpireat", "pttl", "time", "zadd", "zrem", "zremrangebyscore", "zrange", "zscore", "zcard",
-            "type");
+            "pexpire", "pexpireat", "pttl", "time", "zadd", "zrem", "zremrangebyscore", "zrange", "zrank", "zscore",
+            "zcard", "publish", "type", CHANNELS);
 
     /** A call of a script, and what the server has before. */
     private record Call(String script, String keys, String arguments, List<String> before) {
@@ -47,6 +49,20 @@ final class ScriptDenials implements AutoCloseable {
             Call.of("acquire_fenced_with_ticket", "k c", "a 60000 90000 0 0"),
             Call.of("acquire_fenced_with_ticket", "k c", "a 60000 90000 0 0", "k o 60000"),
             Call.of("acquire_fenced_with_ticket", "k c", "a 60000 90000 0 2", "c 5 9000", "c:tickets 131073 60000"),
+            Call.of("acquire_in_order", "k", "a 60000 c m 0 f"),
+            Call.of("acquire_in_order", "k", "a 60000 c m 0 e", "c:queue @m -60000", "c:queue @n 60000"),
+            Call.of("acquire_in_order", "k", "a 60000 c m 0 f", "k o 60000"),
+            Call.of("acquire_in_order", "k", "a 60000 c m 0 e", "k o 60000", "c:queue @m -60000"),
+            Call.of("acquire_in_order", "k", "a 60000 c m 0 c", "c:queue @n -60000", "c:queue @m 60000"),
+            Call.of("acquire_fenced_in_order", "k c", "a 60000 90000 0 m 0 f"),
+            Call.of("acquire_fenced_in_order", "k c", "a 60000 90000 0 m 0 e", "c 5 9000", "c:queue @m -60000",
+                    "c:queue @n 60000"),
+            Call.of("acquire_fenced_in_order", "k c", "a 60000 90000 0 m 0 f", "k o 60000"),
+            Call.of("acquire_fenced_in_order", "k c", "a 60000 90000 0 m 0 e", "k o 60000", "c:queue @m -60000"),
+            Call.of("acquire_fenced_in_order", "k c", "a 60000 90000 0 m 0 c", "c 5 9000", "c:queue @n -60000",
+                    "c:queue @m 60000"),
+            Call.of("leave_queue", "k", "a c m", "k o 60000", "c:queue @m -60000", "c:queue @n 60000"),
+            Call.of("leave_queue", "k", "a c m", "c:queue @n -60000", "c:queue @m 60000"),
             Call.of("acquire_set", "k1 k2", "a 60000 i"),
             Call.of("acquire_set", "k1 k2", "a 60000 i 0 0", "k2 o 60000"),
             Call.of("acquire_set", "k1 k2", "a 60000 i 0 2", "k1:redlock:reservation i 200",
@@ -111,6 +127,14 @@ final class ScriptDenials implements AutoCloseable {
     /** A command that costs only the order of waiting clients, or that has a key of its own in a batch. */
     private static final Set<String> MUST_ANSWER = Set.of("acquire_with_ticket incrby", "acquire_with_ticket pexpire",
             "acquire_with_ticket del", "acquire_fenced_with_ticket incrby", "acquire_fenced_with_ticket del",
+            "acquire_in_order zrange", "acquire_in_order zrem", "acquire_in_order zadd", "acquire_in_order zrank",
+            "acquire_in_order publish", "acquire_in_order channels", "acquire_in_order time",
+            "acquire_in_order get", "acquire_in_order del", "acquire_in_order pexpire",
+            "acquire_fenced_in_order zrange", "acquire_fenced_in_order zrem", "acquire_fenced_in_order zadd",
+            "acquire_fenced_in_order zrank", "acquire_fenced_in_order publish", "acquire_fenced_in_order channels",
+            "acquire_fenced_in_order get", "acquire_fenced_in_order del",
+            "leave_queue zrange", "leave_queue zrem", "leave_queue publish", "leave_queue channels",
+            "leave_queue pttl", "leave_queue get", "leave_queue set",
             "acquire_set incrby", "acquire_set pexpire",
             "acquire_set get", "acquire_set del", "break pexpire",
             "acquire_fenced_set incrby", "acquire_fenced_set pexpire",
@@ -118,7 +142,7 @@ final class ScriptDenials implements AutoCloseable {
             "extend_many set", "extend_many get", "release_many_fenced get");
     /** 0 in place of an error: nothing is known to be ours. */
     private static final Set<String> MAY_BE_0 = Set.of("check_read zscore", "extend_read zscore", "release_read zscore",
-            "shorten_read zscore", "release_write zrem", "shorten get");
+            "shorten_read zscore", "release_write zrem", "leave_queue zrem", "shorten get");
     /** The reply of the release of one key says nothing about the counter of another one. */
     private static final String COUNTERS_MAY_STAY = "release_many_fenced get";
 
@@ -147,7 +171,7 @@ final class ScriptDenials implements AutoCloseable {
     ScriptDenials(RedisNode node) {
         admin = node.connect();
         limited = node.connect();
-        send(admin, "ACL", "SETUSER", "limited", "on", ">secret", "~*", "+@all");
+        send(admin, "ACL", "SETUSER", "limited", "on", ">secret", "~*", "&*", "+@all");
         send(limited, "AUTH", "limited", "secret");
     }
 
@@ -175,9 +199,10 @@ final class ScriptDenials implements AutoCloseable {
                 for (String command : COMMANDS) {
                     start(call);
                     String before = state(call);
-                    send(admin, "ACL", "SETUSER", "limited", "-" + command);
+                    send(admin, "ACL", "SETUSER", "limited",
+                            command.equals(CHANNELS) ? "resetchannels" : "-" + command);
                     RespValue reply = run(call, source);
-                    send(admin, "ACL", "SETUSER", "limited", "+" + command);
+                    send(admin, "ACL", "SETUSER", "limited", command.equals(CHANNELS) ? "&*" : "+" + command);
                     judge(call, command, List.of(text(right), text(reply)),
                             List.of(before, state, state(call)));
                 }
@@ -195,6 +220,7 @@ final class ScriptDenials implements AutoCloseable {
         if (reply.equals("ERR")) {
             assertFalse(MUST_ANSWER.contains(key)
                     || isRefused && (call.script.contains("_with_") && command.equals("pexpire")
+                            || call.script.contains("_in_order") && Set.of("pexpire", "time").contains(command)
                             || call.script.contains("_set") && command.equals("set")),
                     what);
             // The entry of a reader ends at its time also without the expiry of its key.
@@ -208,6 +234,9 @@ final class ScriptDenials implements AutoCloseable {
                     || command.equals("zremrangebyscore"), what);
         } else if (reply.equals(right)) {
             assertTrue(states.get(1).equals(states.get(2)) || key.equals(COUNTERS_MAY_STAY), what);
+        } else if (call.script.equals("acquire_in_order")) {
+            // Without the right to publish, nobody is dropped, and others seem to wait.
+            assertTrue(reply.equals("2") && right.equals("1") && states.get(1).equals(states.get(2)), what);
         } else if (reply.contains(" ")) {
             List<String> each = Arrays.asList(reply.split(" "));
             List<String> wanted = Arrays.asList(right.split(" "));
