@@ -196,6 +196,28 @@ public abstract class TrackingContract {
         assertEquals(PUSHED, tracker.run());
     }
 
+    /** A client that retains the lock watches the queue: each refusal renews the expiry of its key. */
+    @Test
+    void theQueueIsPushedWithEachRefusal() {
+        other.run(HOLD);
+        for (List<String> change : List.of(script("acquire_in_order", "1 k token-2 1000 c m 0 f"),
+                script("acquire_in_order", "1 k token-2 1000 c m 0 e"),
+                script("acquire_fenced_in_order", "2 k c token-3 1000 60000 0 n 0 e"),
+                script("leave_queue", "1 k token-3 c n"))) {
+            tracker.run(CACHING_YES, words("ZCARD c:queue"));
+            other.run(change);
+            assertEquals(List.of("push invalidate [c:queue]"), tracker.run(), change::toString);
+        }
+        tracker.run(CACHING_YES, words("ZRANK c:queue m"));
+        other.run(words("ZADD c:queue LT 9007199254740991 m"), words("ZREM c:queue n"),
+                script("leave_queue", "1 k token-3 c n"));
+        assertEquals(NOTHING, tracker.run(), "nothing has changed");
+        assertEquals(List.of("0", "null", "1"),
+                other.run(words("ZRANK c:queue m"), words("ZRANK c:queue n"), words("ZCARD c:queue")));
+        other.run(words("ZREM c:queue m"));
+        assertEquals(List.of("push invalidate [c:queue]"), tracker.run());
+    }
+
     @Test
     void eachConnectionThatIsRegisteredGetsOnePush() {
         RawConnection second = connection(3);
