@@ -3,6 +3,7 @@ package dev.redlock.loadtest;
 import static org.junit.jupiter.api.Assertions.assertArrayEquals;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertNotEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import com.fasterxml.jackson.databind.JsonNode;
@@ -19,6 +20,7 @@ import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Map;
+import java.util.regex.Pattern;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
@@ -102,10 +104,24 @@ class CommandsTest {
             assertTrue(commands >= 4 && commands < 100, figures::toString);
             double cpuUs = figures.get("serverCpuUsPerGrant").asDouble();
             assertTrue(cpuUs > 0 && cpuUs < 10_000, figures::toString);
+            double idleCommands = figures.get("serverIdleCommandsPerGrant").asDouble();
+            assertTrue(idleCommands > 0 && idleCommands < commands / 2, figures::toString);
+            double idleCpuUs = figures.get("serverIdleCpuUsPerGrant").asDouble();
+            assertTrue(idleCpuUs > 0 && idleCpuUs < cpuUs, figures::toString);
             assertEquals(0, figures.get("neverServed").asDouble(), figures::toString);
         }
-        assertTrue(out.toString().matches("(?s).*redlock +1 +4 +\\d+ +\\d+\\.\\d +\\d+ +\\d+ +[01]\\.\\d+ +0\\R.*"),
-                out::toString);
+        String line = "redlock +1 +4 +\\d+( +\\d+\\.\\d){2}( +\\d+){3} +[01]\\.\\d+ +0\\R";
+        assertTrue(Pattern.compile(line).matcher(out.toString()).find(), out::toString);
+    }
+
+    @Test
+    void crowdsOfMissingServicesAreAnErrorWithTheReason() throws Exception {
+        try (ChildProgram program = ChildProgram.start(Main.class, Map.of("PATH", "/nowhere"),
+                List.of("contention", "--clients", "2,4", "--driver", "etcd", "--source", "embedded", "--nodes", "1",
+                        "--output", folder.resolve("missing").toString()))) {
+            assertNotEquals(0, program.awaitExit());
+            assertTrue(program.err().contains("etcd was skipped: "), program::err);
+        }
     }
 
     @Test

@@ -6,10 +6,10 @@ import dev.redlock.cli.Counted;
 import dev.redlock.cli.Options;
 import dev.redlock.cli.TlsFileOptions;
 import dev.redlock.loadtest.cli.BuildVersion;
+import dev.redlock.loadtest.cli.ConsensusOptions;
 import dev.redlock.loadtest.cli.Invocation;
 import dev.redlock.loadtest.cli.OptionDefaults;
-import dev.redlock.loadtest.consensus.ConsensusServers;
-import dev.redlock.loadtest.consensus.ConsensusService;
+import dev.redlock.loadtest.consensus.PeerServers;
 import dev.redlock.loadtest.driver.LockDriver;
 import dev.redlock.loadtest.measure.Lab;
 import dev.redlock.loadtest.measure.LabCommand;
@@ -22,11 +22,8 @@ import dev.redlock.trial.nodes.RedisNodesContext;
 import dev.redlock.trial.nodes.RedisReplicas;
 import dev.redlock.trial.nodes.Source;
 import java.io.IOException;
-import java.nio.file.Files;
-import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
-import java.util.EnumMap;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
@@ -35,10 +32,10 @@ import java.util.OptionalDouble;
 import java.util.OptionalLong;
 import java.util.Set;
 import java.util.concurrent.CopyOnWriteArrayList;
-import java.util.function.Consumer;
 import java.util.stream.Collectors;
 import picocli.CommandLine;
 import picocli.CommandLine.Command;
+import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Option;
 
 /** @threading caller-confined, except for {@link #onCancel} */
@@ -60,13 +57,11 @@ public final class CompareCommand extends LabCommand {
     /** Options for the nodes and for the whole run; the driver processes get all others. */
     private static final Set<String> OWN_OPTIONS = Set.of("--driver", "--nodes", "--addresses", "--source",
             "--pin", "--unix-sockets", "--tls", "--tls-ca", "--tls-cert", "--tls-key", "--delay", "--fresh", "--output",
-            "--repetitions", "--consensus-data", "--replicas");
+            "--repetitions", ConsensusOptions.DATA, "--replicas");
     private static final int REPLICAS_MAX = 5;
 
-    @Option(names = "--consensus-data", paramLabel = "FOLDER", defaultValue = "${sys:java.io.tmpdir}",
-            description = "Folder for the data of the servers of etcd and ZooKeeper, which write each change to disk: "
-                    + "/dev/shm leaves the disk out of the figures (default: ${DEFAULT-VALUE}).")
-    private Path consensusData;
+    @Mixin
+    private ConsensusOptions consensusOptions;
 
     @Option(names = "--replicas", paramLabel = "COUNT", defaultValue = "0",
             description = "Replicas of each started node, 0 to 5. Their CPU time counts as that of the servers. The "
@@ -76,7 +71,6 @@ public final class CompareCommand extends LabCommand {
     private final List<DriverProcess> processes = new CopyOnWriteArrayList<>();
     private List<String> driverArguments = List.of();
     private List<LockDriver> drivers = List.of();
-    private final List<String> skipped = new ArrayList<>();
     private PeerServers servers;
     /** Null without replicas. */
     private RedisReplicas attached;
@@ -86,7 +80,8 @@ public final class CompareCommand extends LabCommand {
         checkReplicas(line);
         Options.require(line, nodeOptions.clusterShards == 0,
                 "--cluster-shards: compare measures over single masters; use throughput or latency");
-        checkServices(line);
+        consensusOptions.check(line, clientOptions.drivers(), nodeOptions,
+                List.of("--addresses", "--delay", "--pin", "--replicas"));
         driverArguments = Invocation.arguments(line, OWN_OPTIONS);
     }
 
@@ -106,23 +101,13 @@ public final class CompareCommand extends LabCommand {
         }
     }
 
-    private void checkServices(CommandLine line) {
-        for (LockDriver driver : clientOptions.drivers()) {
-            if (driver.service().isEmpty()) {
-                continue;
-            }
-            for (String option : List.of("--addresses", "--delay", "--pin", "--replicas")) {
-                Options.require(line, !line.getParseResult().hasMatchedOption(option), option + " is for Redis and "
-                        + "Valkey only, so a comparison with " + driver.name() + " would not be fair: leave it out");
-            }
-            Options.require(line, nodeOptions.countMax() <= ConsensusService.COUNT_MAX, "--nodes is "
-                    + nodeOptions.counts() + ": " + driver.name() + " is measured with at most "
-                    + ConsensusService.COUNT_MAX + " servers");
-        }
+    @Override
+    protected boolean startsServices() {
+        return true;
     }
 
     @Override
-    protected boolean startsServices() {
+    protected boolean startsReplicas() {
         return true;
     }
 
@@ -135,11 +120,12 @@ public final class CompareCommand extends LabCommand {
     protected void measure() throws IOException, InterruptedException {
         lab.note("each driver ran in a JVM of its own (" + String.join(" ", DriverProcess.JVM_OPTIONS)
                 + "), idle while others were measured; at every node count and load the drivers took turns");
-        drivers = available();
+        drivers = consensusOptions.available(clientOptions.drivers());
+        consensusOptions.skipped().forEach(lab::note);
         lab.note(singleNodeNote());
         List<String> arguments = new ArrayList<>(driverArguments);
         arguments.addAll(TlsFileOptions.arguments(lab.tlsFiles()));
-        try (PeerServers started = new PeerServers(consensusData, lab::note);
+        try (PeerServers started = consensusOptions.servers(lab::note);
                 RedisReplicas replicating = replicas == 0 ? null : lab.replicate(replicas)) {
             servers = started;
             attached = replicating;
@@ -181,24 +167,6 @@ public final class CompareCommand extends LabCommand {
     /** The node of the drivers that lock on one. */
     private NodeAddress primary() {
         return lab.addresses(1).get(0);
-    }
-
-    /** Drivers whose servers or libraries are missing are left out, and the report says so. */
-    private List<LockDriver> available() throws IOException {
-        if (!Files.isDirectory(consensusData)) {
-            throw new IOException("--consensus-data is " + consensusData + ": there is no such folder");
-        }
-        List<LockDriver> found = new ArrayList<>();
-        for (LockDriver driver : clientOptions.drivers()) {
-            Optional<String> missing = driver.service().flatMap(ConsensusService::missing);
-            missing.ifPresentOrElse(reason -> skipped.add(driver.name() + " was skipped: " + reason),
-                    () -> found.add(driver));
-        }
-        skipped.forEach(lab::note);
-        if (found.isEmpty()) {
-            throw new IOException(String.join("; ", skipped));
-        }
-        return found;
     }
 
     private void contest(LockDriver driver, DriverProcess process) throws IOException, InterruptedException {
@@ -323,7 +291,7 @@ public final class CompareCommand extends LabCommand {
     protected List<String> conclusions(RunResult result) {
         String versions = drivers.stream().map(LockDriver::version).distinct().collect(Collectors.joining(", "));
         List<String> conclusions = new ArrayList<>(List.of(versions));
-        conclusions.addAll(skipped);
+        conclusions.addAll(consensusOptions.skipped());
         conclusions.addAll(pass(result, "every call succeeded, and no two holders overlapped in " + lab.exclusion()));
         return conclusions;
     }
@@ -331,45 +299,6 @@ public final class CompareCommand extends LabCommand {
     @Override
     protected String table(RunResult result) {
         return CompareTable.of(result);
-    }
-
-    /**
-     * The servers of consensus services, one group of each service at a time.
-     *
-     * @threading caller-confined
-     */
-    private static final class PeerServers implements AutoCloseable {
-        private final Path dataFolder;
-        private final Consumer<String> notes;
-        private final Map<ConsensusService, ConsensusServers> running = new EnumMap<>(ConsensusService.class);
-
-        /** The notes get a line for each group that starts. */
-        PeerServers(Path dataFolder, Consumer<String> notes) {
-            this.dataFolder = dataFolder;
-            this.notes = notes;
-        }
-
-        /** A running group of this size; a group of another size ends first. */
-        ConsensusServers of(ConsensusService service, int count) throws IOException, InterruptedException {
-            ConsensusServers servers = running.get(service);
-            if (servers != null && servers.addresses().size() == count) {
-                return servers;
-            }
-            if (servers != null) {
-                servers.close();
-                running.remove(service);
-            }
-            servers = ConsensusServers.start(service, count, dataFolder);
-            running.put(service, servers);
-            notes.accept(servers.choice());
-            return servers;
-        }
-
-        @Override
-        public void close() {
-            running.values().forEach(ConsensusServers::close);
-            running.clear();
-        }
     }
 
     /** @threading any thread */

@@ -9,6 +9,7 @@ import dev.redlock.loadtest.cli.LoadOptions;
 import dev.redlock.loadtest.cli.NodeDelays;
 import dev.redlock.loadtest.cli.NodeOptions;
 import dev.redlock.loadtest.cli.Progress;
+import dev.redlock.loadtest.consensus.PeerServers;
 import dev.redlock.loadtest.driver.LockDriver;
 import dev.redlock.loadtest.driver.SessionSpec;
 import dev.redlock.loadtest.result.ExclusionCheck;
@@ -59,6 +60,8 @@ public final class Lab implements AutoCloseable {
     private final LoadOptions loadOptions;
     private final RedisNodes nodes;
     private List<NodeAddress> addresses;
+    /** Null in a command that measures no consensus services. */
+    private PeerServers consensus;
     /** The addresses of clusters or Sentinels, one for each node; empty for single masters. */
     private final List<String> voters = new ArrayList<>();
     private final List<FaultProxy> proxies = new ArrayList<>();
@@ -116,6 +119,11 @@ public final class Lab implements AutoCloseable {
         addresses = reached;
     }
 
+    /** Sets the servers for drivers of consensus services. They are borrowed. */
+    void use(PeerServers servers) {
+        consensus = servers;
+    }
+
     private NodeAddress reach(RedisNode node, NodeDelays delays) {
         if (nodeOptions.isUnixSockets()) {
             return NodeAddress.parse("unix://" + node.unixSocket().orElseThrow());
@@ -135,8 +143,10 @@ public final class Lab implements AutoCloseable {
     }
 
     Clients open(LockDriver driver, int nodeCount, int clientCount) throws IOException, InterruptedException {
-        SessionSpec spec = clientOptions.session(addresses.subList(0, nodeCount), nodeOptions.isFresh(), tls(nodeCount),
-                voters(nodeCount));
+        List<NodeAddress> servers = driver.service().isPresent()
+                ? consensus.of(driver.service().get(), nodeCount).addresses()
+                : addresses.subList(0, nodeCount);
+        SessionSpec spec = clientOptions.session(servers, nodeOptions.isFresh(), tls(nodeCount), voters(nodeCount));
         return Clients.open(driver, spec, clientCount);
     }
 
@@ -191,8 +201,8 @@ public final class Lab implements AutoCloseable {
         }
     }
 
-    /** A warm-up of no time has no plans. */
-    private void warmUp(LockDriver driver, int clientCount, Function<LockDriver, List<LoadPlan>> plans)
+    /** The same for one driver. A warm-up of no time has no plans. */
+    void warmUp(LockDriver driver, int clientCount, Function<LockDriver, List<LoadPlan>> plans)
             throws IOException, InterruptedException {
         if (loadOptions.jvmWarmup.isZero()) {
             return;

@@ -65,7 +65,7 @@ public abstract class LabCommand extends RunCommand {
         for (LockDriver driver : clientOptions.drivers()) {
             Options.require(line, driver.service().isEmpty() || startsServices(), "--driver " + driver.name()
                     + " locks on other servers, which compare starts: use compare");
-            Options.require(line, !driver.isWaitingForReplicas() || startsServices(), "--driver " + driver.name()
+            Options.require(line, !driver.isWaitingForReplicas() || startsReplicas(), "--driver " + driver.name()
                     + " waits for replicas, which compare starts and whose use it verifies: use compare");
         }
     }
@@ -75,8 +75,13 @@ public abstract class LabCommand extends RunCommand {
         return false;
     }
 
-    /** Whether this command starts replicas and the servers of consensus services. */
+    /** Whether this command starts the servers of consensus services. */
     protected boolean startsServices() {
+        return false;
+    }
+
+    /** Whether this command starts replicas. */
+    protected boolean startsReplicas() {
         return false;
     }
 
@@ -180,9 +185,14 @@ public abstract class LabCommand extends RunCommand {
 
     /** Drivers take turns at each node count, so that a slow minute of the machine affects all of them. */
     protected final void takeTurns(Turn turn) throws IOException, InterruptedException {
+        takeTurns(clientOptions.drivers(), turn);
+    }
+
+    /** The same for these drivers. */
+    final void takeTurns(List<LockDriver> drivers, Turn turn) throws IOException, InterruptedException {
         for (int repetition = 1; repetition <= loadOptions.repetitions; repetition++) {
             for (int nodeCount : nodeOptions.counts()) {
-                for (LockDriver driver : clientOptions.drivers()) {
+                for (LockDriver driver : drivers) {
                     turn.run(driver, nodeCount, repetition);
                 }
             }
@@ -191,9 +201,12 @@ public abstract class LabCommand extends RunCommand {
 
     /** The duration of the JVM warm-up and all turns, in milliseconds. */
     protected final long turnsMs(int stepsPerTurn) {
-        long turns = (long) loadOptions.repetitions * nodeOptions.counts().size() * clientOptions.drivers().size();
         long stepMs = loadOptions.warmup.plus(loadOptions.duration).toMillis();
-        return loadOptions.jvmWarmup.toMillis() * clientOptions.drivers().size() + turns * stepsPerTurn * stepMs;
+        return loadOptions.jvmWarmup.toMillis() * clientOptions.drivers().size() + turnCount() * stepsPerTurn * stepMs;
+    }
+
+    final long turnCount() {
+        return (long) loadOptions.repetitions * nodeOptions.counts().size() * clientOptions.drivers().size();
     }
 
     /**
