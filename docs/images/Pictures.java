@@ -14,7 +14,7 @@ import java.util.stream.Stream;
  * Draws the pictures of the pages from their figures, for light and for dark pages.
  *
  * <pre>
- * java docs/images/Pictures.java docs/guides/figures/compare.csv docs/images [figures of the servers [tails]]
+ * java docs/images/Pictures.java docs/guides/figures/compare.csv docs/images [figures of the servers [tails [crowds]]]
  * </pre>
  *
  * The tails are a folder with the {@code .hgrm} files of {@code load-test tails}.
@@ -77,6 +77,11 @@ public final class Pictures {
             }
             if (args.length > 3) {
                 Files.writeString(Path.of(args[1], "tails-" + theme.name() + ".svg"), pictures.tails(args[3]));
+            }
+            if (args.length > 4) {
+                Pictures crowds = new Pictures(args[4]);
+                crowds.theme = theme;
+                Files.writeString(Path.of(args[1], "crowds-" + theme.name() + ".svg"), crowds.crowds());
             }
         }
     }
@@ -198,6 +203,60 @@ public final class Pictures {
 
     private static String number(double perSecond) {
         return String.format(Locale.ROOT, "%,.0f", perSecond).replace(',', ' ');
+    }
+
+    // ---- commands of a grant, by the number of waiting clients ------------------------------------------------------
+
+    private static final List<Driver> VERSIONS = List.of(new Driver("redlock-1975f053", "before"),
+            new Driver("redlock", "now"));
+    private static final int CLIENTS_MIN = 2;
+    private static final int CLIENTS_MAX = 512;
+    private static final int[] COMMANDS = {10, 30, 100, 300};
+
+    /** Both axes are logarithmic. */
+    private String crowds() {
+        start("Server commands for each grant, 3 nodes");
+        for (int commands : COMMANDS) {
+            svg.append(String.format(Locale.ROOT, "<path d=\"M%.1f %.1fH%.1f\" stroke=\"%s\"/>%n",
+                    crowdX(CLIENTS_MIN), commandsY(commands), crowdX(CLIENTS_MAX), theme.grid()));
+            text(crowdX(CLIENTS_MIN) - 8, commandsY(commands) + 4, "end", theme.text(), 400, 11, number(commands));
+        }
+        for (int clients = CLIENTS_MIN; clients <= CLIENTS_MAX; clients *= 4) {
+            text(crowdX(clients), 250, "middle", theme.text(), 400, 11,
+                    clients == CLIENTS_MIN ? clients + " clients" : Integer.toString(clients));
+        }
+        VERSIONS.forEach(this::drawCrowds);
+        return end();
+    }
+
+    /** Its label has the figure of its greatest number of clients. */
+    private void drawCrowds(Driver version) {
+        boolean isNow = version.id().equals("redlock");
+        String color = isNow ? theme.own() : theme.other();
+        StringBuilder path = new StringBuilder();
+        double x = 0;
+        double commands = 0;
+        for (String[] row : rows) {
+            if (row[0].equals(version.id())) {
+                x = crowdX(Integer.parseInt(row[1]));
+                commands = Double.parseDouble(row[columns.indexOf("commands")]);
+                path.append(path.isEmpty() ? 'M' : 'L').append(String.format(Locale.ROOT, "%.1f %.1f", x,
+                        commandsY(commands)));
+            }
+        }
+        svg.append(String.format(Locale.ROOT, "<path d=\"%s\" fill=\"none\" stroke=\"%s\" stroke-width=\"%s\"/>%n",
+                path, color, isNow ? "3" : "1.5"));
+        text(x + 8, commandsY(commands) + 4, "start", isNow ? color : theme.text(), isNow ? 700 : 400, 12,
+                version.label() + ", " + number(commands));
+    }
+
+    private static double crowdX(int clients) {
+        return 62 + Math.log((double) clients / CLIENTS_MIN) / Math.log((double) CLIENTS_MAX / CLIENTS_MIN) * 288;
+    }
+
+    /** From 10 to 500 commands. */
+    private static double commandsY(double commands) {
+        return 232 - Math.log(commands / 10) / Math.log(50) * 185;
     }
 
     // ---- percentiles, a panel for each rate -------------------------------------------------------------------------

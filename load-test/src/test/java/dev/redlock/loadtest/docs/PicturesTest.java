@@ -24,14 +24,16 @@ class PicturesTest {
         Path images = DocPages.root().resolve("docs/images");
         Path servers = DocPages.root().resolve("docs/guides/figures/servers-per-core.csv");
         Path tails = DocPages.root().resolve("docs/internals/figures/tails");
-        draw(servers.toString(), tails.toString());
+        Path crowds = DocPages.root().resolve("docs/internals/figures/crowds.csv");
+        draw(servers.toString(), tails.toString(), crowds.toString());
         List<String> drawn = names(folder);
-        assertEquals(8, drawn.size(), drawn::toString);
+        assertEquals(10, drawn.size(), drawn::toString);
         assertEquals(drawn, names(images));
         for (String name : drawn) {
             assertEquals(Files.readString(folder.resolve(name)), Files.readString(images.resolve(name)),
                     name + " is old: java docs/images/Pictures.java docs/guides/figures/compare.csv docs/images "
-                            + "docs/guides/figures/servers-per-core.csv docs/internals/figures/tails");
+                            + "docs/guides/figures/servers-per-core.csv docs/internals/figures/tails "
+                            + "docs/internals/figures/crowds.csv");
         }
     }
 
