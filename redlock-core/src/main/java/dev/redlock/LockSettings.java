@@ -251,7 +251,8 @@ abstract class LockSettings extends ConnectionSettings {
     /**
      * Limits the locks that the client retains ({@link AcquireOptions#retain}), per event loop. A further one ends the
      * oldest. A client with any retained locks allowed also shows others that it was refused, by one command to each
-     * node after a refusal without a ticket: else a client that retains the lock would keep it until its time is over.
+     * node after a refusal without a place in the queue: else a client that retains the lock would keep it until its
+     * time is over.
      *
      * @param count default 16 384; 0 for none
      */

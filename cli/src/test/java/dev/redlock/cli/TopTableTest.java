@@ -116,21 +116,21 @@ class TopTableTest {
 
     /** The last ticket, and the last one that was granted; any other content is foreign. */
     @ParameterizedTest
-    @CsvSource({"262144, 4", "262146, 2", "65535, 32766", "0, 0", "'', 0", "-5, 0", "text, 0",
+    @CsvSource({"262144, 4", "262146, 2", "65535, 960", "0, 0", "'', 0", "-5, 0", "text, 0",
         "99999999999999999999, 0"})
     void ticketsAreCounted(String value, long waiting) {
         byte[] bytes = ("$" + value.length() + "\r\n" + value + "\r\n").getBytes(StandardCharsets.UTF_8);
         RespValue reply = RespValueReader.readAll(Unpooled.wrappedBuffer(bytes), RespLimits.defaults()).get(0);
-        assertEquals(waiting, WaitReading.tickets(reply, 32_767));
+        assertEquals(waiting, WaitReading.tickets(reply));
     }
 
     @Test
     void keysOfWaitersAreKnown() {
-        for (String key : Arrays.asList("a:redlock:fence:{a}:tickets", "a:redlock:fence:{a}:waiting",
+        for (String key : Arrays.asList("a:redlock:fence:{a}:queue", "a:redlock:fence:{a}:waiting",
                 "a:redlock:reservation", "a:redlock:reservation:tickets")) {
             assertTrue(WaitReading.isOfWaiter(key), key);
         }
-        for (String key : Arrays.asList("a", "a:tickets", "a:redlock:fence:{a}", "a:redlock:fence:{a}:trace",
+        for (String key : Arrays.asList("a", "a:queue", "a:redlock:fence:{a}", "a:redlock:fence:{a}:trace",
                 "a:redlock:permit:{a}:0")) {
             assertTrue(!WaitReading.isOfWaiter(key), key);
         }

@@ -197,7 +197,6 @@ class LocksTopCommandTest {
         }
     }
 
-    /** A client whose attempt has timed out at the coordinator may have two tickets. */
     @Test
     void waitersAreCountedWhereTheNodesCount() throws Exception {
         List<Redlock> clients = new ArrayList<>();
@@ -224,7 +223,7 @@ class LocksTopCommandTest {
                     last.getBuffer().setLength(0);
                     last.append(out.toString().strip());
                     out.getBuffer().setLength(0);
-                    boolean isShown = List.of("z .* [34]", "b/2 .* [12]", "c/3 .* 1\\+?", "d/4 .* 1\\+",
+                    boolean isShown = List.of("z .* 3", "b/2 .* 1", "c/3 .* 1\\+?", "d/4 .* 1\\+",
                             "exports .* 1\\+", "a .* -")
                             .stream()
                             .allMatch(row -> last.toString().lines().anyMatch(line -> line.matches(row)));

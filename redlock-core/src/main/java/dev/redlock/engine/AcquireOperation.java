@@ -21,7 +21,7 @@ import dev.redlock.time.TimerWheel;
  *
  * @threading event-loop-confined
  */
-final class AcquireOperation {
+final class AcquireOperation implements FencedClaims.Attempts {
 
     private final LoopServices services;
     private final AcquireScheduler scheduler;
@@ -127,14 +127,13 @@ final class AcquireOperation {
         }
     }
 
-    /** A client that waits for a plain lock has a ticket of the coordinator, or gets one. */
+    /** A client that waits for a plain lock has a place at the coordinator, or gets one. */
     static CommandKind kindOf(Claim claim) {
-        boolean isForCoordinator = claim.isCoordinatorAskedToWait()
-                && claim.pending.kind() == LockKind.PLAIN;
+        boolean isInOrder = claim.isInOrder() && Long.bitCount(claim.askedMask) == 1;
         if (claim.fenceOrSearch != null) {
-            return claim.fenceOrSearch.acquireKind(isForCoordinator);
+            return claim.fenceOrSearch.acquireKind(isInOrder);
         }
-        return isForCoordinator ? CommandKind.ACQUIRE_WITH_TICKET : CommandKind.ACQUIRE;
+        return isInOrder ? CommandKind.ACQUIRE_IN_ORDER : CommandKind.ACQUIRE;
     }
 
     boolean isPartlyAsked(Claim claim) {
@@ -167,8 +166,7 @@ final class AcquireOperation {
      * reports the ttl. They rarely refuse. If they do, {@link WaitMarks#watchRefusing} asks those that push.
      */
     boolean isPlainSetEnough(Claim claim) {
-        if (!claim.isWakeUpWanted || claim.pending.kind() != LockKind.PLAIN || claim.fenceOrSearch != null
-                || commandMode == CommandMode.SCRIPTS) {
+        if (claim.fenceOrSearch != null || commandMode == CommandMode.SCRIPTS) {
             return false;
         }
         long others = services.readyMask(claim) & ~claim.askedMask;
@@ -283,8 +281,19 @@ final class AcquireOperation {
         }
     }
 
+    @Override
+    public void fail(Claim claim, AcquireOutcome.Kind reason) {
+        scheduler.retries.fail(claim, reason);
+    }
+
+    @Override
+    public void askOthers(Claim claim) {
+        partialRound.hedge(claim);
+    }
+
     /** A quorum has granted and the fence, if there is one, is ready: succeeds if enough validity is left. */
-    void succeed(Claim claim) {
+    @Override
+    public void succeed(Claim claim) {
         // t2: read again, so that a pause of this thread after the reply reduces the validity.
         long t2Ns = clock.nanoTime();
         if (claim.validUntilNs - t2Ns < Math.max(1, claim.pending.lease.times.minValidityNs)) {

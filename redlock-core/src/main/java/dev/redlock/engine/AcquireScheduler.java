@@ -29,6 +29,7 @@ final class AcquireScheduler implements Waiters {
     HolderQuery holderQuery;
     FencedClaims fencing;
     Retries retries;
+    Crowd crowd;
     private final LoopServices services;
     final LeaseKeeper keeper;
     final ReleaseOperation releases;
@@ -66,12 +67,14 @@ final class AcquireScheduler implements Waiters {
         permits.connect(followers);
         reservations = new Reservations(services, claims, releases);
         holderQuery = new HolderQuery(services, claims, releases, this);
-        fencing = new FencedClaims(services, this);
+        fencing = new FencedClaims(services, operation);
         queues = new WaitQueues(services, claims, this, retryDelays);
         registrations = queues.registrations;
         fairness = new Fairness(services, this, queues, retryDelays);
         queues.connect(fairness);
-        retries = new Retries(services, this, queues, retryDelays);
+        crowd = new Crowd(services, this, queues, retryDelays);
+        queues.connect(crowd);
+        retries = new Retries(services, this, queues, retryDelays, crowd);
     }
 
     // ---- starting ---------------------------------------------------------------------------------------------------
@@ -194,11 +197,9 @@ final class AcquireScheduler implements Waiters {
 
     /** An acquisition that could wait has succeeded. */
     private void onWaitEnded(PendingAcquire pending, long attemptNs, long nowNs) {
-        WaitQueue queue = pending.queue;
-        if (queue != null) {
-            // Its ticket is used.
-            queue.ticket = Ticket.NONE;
-            queue.position = Ticket.FIRST_POSITION;
+        if (pending.queue != null) {
+            // The grant has used the ticket of a set.
+            pending.queue.position = Ticket.FIRST_POSITION;
         }
         fairness.countUse(attemptNs);
         if (fairness.size != 0) {

@@ -1,5 +1,6 @@
 package dev.redlock.engine;
 
+import dev.redlock.engine.crowd.QueueReply;
 import dev.redlock.engine.fence.FenceOrSearch;
 import dev.redlock.engine.key.LockKey;
 import dev.redlock.engine.watch.ClaimView;
@@ -387,7 +388,7 @@ final class Claim extends LockRequest implements ScriptArguments, ClaimView {
     @Override
     public boolean isSecondTryWanted(CommandKind kind, int detail) {
         return switch (kind) {
-            case ACQUIRE, ACQUIRE_FENCED, ACQUIRE_WITH_TICKET, ACQUIRE_FENCED_WITH_TICKET -> phase == Phase.ACQUIRING;
+            case ACQUIRE, ACQUIRE_FENCED, ACQUIRE_IN_ORDER, ACQUIRE_FENCED_IN_ORDER -> phase == Phase.ACQUIRING;
             case RAISE -> phase == Phase.RAISING;
             // Some kinds read it by a script: for a search, a query, or a registration, which has no owner.
             case REMAINING_TTL -> key.kind.isTtlReadByScript()
@@ -395,7 +396,7 @@ final class Claim extends LockRequest implements ScriptArguments, ClaimView {
             // Also after the decision: one more holder is worth a message.
             case EXTEND, EXTEND_MANY -> phase == Phase.HELD && detail == extension.number;
             case CHECK -> phase == Phase.HELD;
-            case TICKETS, KEY_TYPE -> false;
+            case WAITING, PLACE, KEY_TYPE -> false;
             default -> true;
         };
     }
@@ -443,14 +444,8 @@ final class Claim extends LockRequest implements ScriptArguments, ClaimView {
     }
 
     @Override
-    public int ticket() {
-        if (key.kind == LockKind.SET) {
-            return pending != null && isCoordinatorAskedToWait() ? Ticket.NONE : Ticket.NOT_WANTED;
-        }
-        if (pending == null || pending.queue == null) {
-            return Ticket.NONE;
-        }
-        return pending.plan() == PendingAcquire.Plan.YIELDING ? Ticket.YIELDING : pending.queue.ticket;
+    public boolean isTicketWanted() {
+        return pending != null && isCoordinatorAskedToWait();
     }
 
     @Override
@@ -458,9 +453,59 @@ final class Claim extends LockRequest implements ScriptArguments, ClaimView {
         return pending.queue.resources.get(index).ticket;
     }
 
+    /** The nodes that were asked and have not voted, as a mask. */
+    long silentMask() {
+        return round.pending() & askedMask;
+    }
+
     /** The coordinator alone is asked, and pushes the next change if it refuses. */
     boolean isCoordinatorAskedToWait() {
         return isWakeUpWanted && Long.bitCount(askedMask) == 1;
+    }
+
+    /** The next command names this client in a queue. */
+    void nameWaiter(byte[] bulk) {
+        contention().nameWaiter(bulk);
+    }
+
+    /** A node alone is asked whether it is the turn of this client. It registers for no push. */
+    void askInOrder(int node, byte[] waiter) {
+        contention().askInOrder(node, waiter);
+        isWakeUpWanted = false;
+        isRemainingTtlWanted = false;
+    }
+
+    /** The other nodes are asked too, and push the next change if they refuse. */
+    void registerAtOthers() {
+        isWakeUpWanted = true;
+        isRemainingTtlWanted = true;
+    }
+
+    boolean isInOrder() {
+        return contention != null && contention.orderNode() >= 0;
+    }
+
+    /** Whether a node alone is asked whether it is the turn of this client. */
+    boolean isInOrderAt(int nodeIndex) {
+        return contention != null && contention.orderNode() == nodeIndex;
+    }
+
+    @Override
+    public byte[] waiterBulk() {
+        return contention == null ? null : contention.waiterBulk();
+    }
+
+    @Override
+    public long waitedUs() {
+        if (pending == null || pending.queue == null) {
+            return 0;
+        }
+        return Math.max(0, startNs(pending.lease) - pending.queue.place.waitsSinceNs(pending.startNs)) / 1000;
+    }
+
+    @Override
+    public byte queueMode() {
+        return pending == null || pending.queue == null ? QueueReply.FIRST : pending.queue.place.mode();
     }
 
     @Override

@@ -50,12 +50,12 @@ final class ClaimRouter implements ClaimEvents {
 
     private void onRareReply(Claim claim, int nodeIndex, CommandKind kind, int detail, long value) {
         switch (kind) {
-            case ACQUIRE_WITH_TICKET, ACQUIRE_FENCED_WITH_TICKET ->
-                scheduler.operation.onReply(claim, nodeIndex,
-                        value > 0 ? value : scheduler.registrations.onTicket(claim, nodeIndex, value));
+            case ACQUIRE_IN_ORDER, ACQUIRE_FENCED_IN_ORDER ->
+                scheduler.operation.onReply(claim, nodeIndex, scheduler.crowd.onReply(claim, nodeIndex, value));
             case RAISE -> claim.fenceOrSearch.onReply(nodeIndex, value);
             case REMAINING_TTL -> onRemainingTtl(claim, nodeIndex, value);
-            case TICKETS -> scheduler.fairness.onTickets(claim.key, value);
+            case WAITING -> scheduler.fairness.onWaiting(claim.key, value);
+            case PLACE -> scheduler.crowd.onRank(claim, value);
             case KEY_TYPE -> scheduler.holderQuery.onType(claim, nodeIndex, detail, value);
             case CHECK -> keeper.lossWatch.onReply(claim, nodeIndex, value);
             default -> {
@@ -71,7 +71,7 @@ final class ClaimRouter implements ClaimEvents {
         } else if (key.lock() != key) {
             scheduler.queues.marks.onAnswer(key.lock(), value);
         } else if (claim.phase == Claim.Phase.ABANDONED) {
-            scheduler.queues.marks.onChecked(claim, value);
+            scheduler.queues.marks.onChecked(claim, nodeIndex, value);
         } else {
             scheduler.holderQuery.onReply(claim, value);
         }
@@ -93,7 +93,7 @@ final class ClaimRouter implements ClaimEvents {
     public void onNoReply(Claim claim, int nodeIndex, CommandKind kind, int detail, Vote vote,
             VoteFailure failure) {
         switch (kind) {
-            case ACQUIRE, ACQUIRE_FENCED, ACQUIRE_WITH_TICKET, ACQUIRE_FENCED_WITH_TICKET ->
+            case ACQUIRE, ACQUIRE_FENCED, ACQUIRE_IN_ORDER, ACQUIRE_FENCED_IN_ORDER ->
                 scheduler.operation.onNoReply(claim, nodeIndex, vote, failure);
             case RAISE -> claim.fenceOrSearch.onNoReply(nodeIndex, vote);
             case REMAINING_TTL -> {
@@ -106,8 +106,8 @@ final class ClaimRouter implements ClaimEvents {
             case EXTEND, EXTEND_MANY -> keeper.extensions.onNoReply(claim, nodeIndex, detail, vote, failure);
             case CHECK -> keeper.lossWatch.onNoReply(claim, nodeIndex, failure);
             case KEY_TYPE -> scheduler.holderQuery.onNoType(claim, nodeIndex, detail);
-            case TICKETS, SHORTEN -> {
-                // The next release asks again, and the key expires with its ttl.
+            case WAITING, PLACE, LEAVE_QUEUE, SHORTEN -> {
+                // The next release asks again, an entry ends with its turn, and the key expires with its ttl.
             }
             case RELEASE, RELEASE_FENCED, RELEASE_MANY, RELEASE_MANY_FENCED ->
                 onNotReleased(claim, nodeIndex, kind, detail, vote, failure);

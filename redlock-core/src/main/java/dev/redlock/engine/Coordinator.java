@@ -99,10 +99,10 @@ final class Coordinator {
     }
 
     /**
-     * Returns how long after a release the head of a queue starts: at once in the first position, and later by the time
-     * of a few handoffs for each client that precedes. Most of those that precede take the lock in less, and the delay
-     * is then only the time without an attempt that would be refused. A client that precedes and does not come any more
-     * costs its time once.
+     * Returns how long after a release a waiting set starts, by its {@link Ticket}: at once in the first position, and
+     * later by the time of a few handoffs for each client that precedes. Most of those that precede take their set in
+     * less, and the delay is then only the time without an attempt that would be refused. A client that precedes and
+     * does not come any more costs its time once. Other kinds of lock are always in the first position.
      */
     long positionDelayNs(LockKey key, int position) {
         int preceding = position - Ticket.FIRST_POSITION;

@@ -14,11 +14,12 @@ import java.util.random.RandomGenerator;
  * <li>A lock that nobody else wants has no {@link Competition}. One release in 10 ms of use asks the coordinator
  * whether another client waits.
  * <li>That answer starts a competition. So does a push after another client has changed the lock, a node that refused
- * this client's lease for another client, and an earlier ticket of another client.
+ * this client's lease for another client, and an entry of another client in the queue
+ * of a plain lock.
  * <li>The next attempt after such an answer gives way. So does the first one after more than
  * {@link ClientConfig.Limits#localHandoffsMax} handoffs in a row and some milliseconds.
- * <li>To give way for a plain lock is an attempt that the coordinator refuses if another client has a ticket. With a
- * later ticket than another client's, and for other kinds of lock, it is a pause.
+ * <li>To give way for a plain lock is an attempt in order, which the coordinator refuses if another client precedes in
+ * its queue. For other kinds of lock, and without pushes, it is a pause.
  * <li>A client that gave way, and got the lock, knows no other client any more.
  * </ol>
  *
@@ -34,7 +35,7 @@ final class Fairness {
     private static final long QUESTION_INTERVAL_NS = 10_000_000;
     /** A plain lock gives way at this interval: the time of one lease of another client. */
     private static final long YIELD_INTERVAL_NS = 2_000_000;
-    /** How long a client leaves a lock free for waiters without tickets. */
+    /** How long a client leaves a lock free for waiters that are in no queue. */
     private static final long PAUSE_NS = 2_000_000;
     /** Pauses take at most a tenth of the time. */
     private static final int PAUSE_MULTIPLE = 10;
@@ -166,6 +167,11 @@ final class Fairness {
         }
     }
 
+    /** The coordinator has granted a lock that others wait for. */
+    void onFollowers(LockKey key) {
+        ofOrNew(key, services.clock.nanoTime()).isKnown = true;
+    }
+
     /** A node has pushed that another client has changed the lock of a queue. */
     void onPushed(WaitQueue queue) {
         if (!queue.kind().isShared) {
@@ -175,7 +181,7 @@ final class Fairness {
 
     /**
      * A node has refused an attempt that a quorum has granted: another client had its key there. That client may have
-     * won the coordinator, which has used up its ticket.
+     * won the coordinator, which has ended its entry.
      */
     void onCompetitor(LockKey key) {
         if (!key.kind.isShared) {
@@ -183,9 +189,11 @@ final class Fairness {
         }
     }
 
-    /** A node has answered the question with its count of tickets. */
-    void onTickets(LockKey key, long count) {
-        if (Ticket.isAwaited(count)) {
+    /** A node has answered the question for the number of clients in its queue. */
+    void onWaiting(LockKey key, long count) {
+        WaitQueue queue = queues.get(key);
+        int ownCount = queue != null && queue.place.isEntered() ? 1 : 0;
+        if (count > ownCount) {
             onReported(key);
         }
     }
@@ -209,11 +217,15 @@ final class Fairness {
         competition.isHeld = true;
         if (pending.plan() == PendingAcquire.Plan.YIELDING) {
             // It gave way, and nobody came.
-            competition.isKnown = false;
+            competition.isKnown = hasFollowers(pending.queue);
         }
         if (competition.leaseCount == 0) {
             competition.sinceNs = nowNs;
         }
+    }
+
+    private static boolean hasFollowers(WaitQueue queue) {
+        return queue != null && queue.kind() == LockKind.PLAIN && queue.place.hasFollowers();
     }
 
     /**
@@ -279,7 +291,9 @@ final class Fairness {
         long leftNs = head.deadlineNs - nowNs;
         // While a lease of this client has the lock, a late caller has nothing to leave to others.
         boolean isDue = isLate && !competition.isHeld || isDue(queue, competition, nowNs);
-        if (isDue && mayYield(queue) && leftNs > YIELD_BUDGET_NS) {
+        if (queue.kind() == LockKind.PLAIN && leftNs <= YIELD_BUDGET_NS) {
+            head.planNext(PendingAcquire.Plan.UNCONTENDED);
+        } else if (isDue && mayYield(queue)) {
             giveWay(competition, head);
         } else if (isDue && !isLate && !mayYield(queue) && leftNs > PAUSE_BUDGET_NS) {
             head.backOff();
@@ -307,12 +321,9 @@ final class Fairness {
             return;
         }
         boolean isBackingOff = head.state == PendingAcquire.State.BACKING_OFF;
-        if (isDue && isBackingOff && hasPushes && isPreceded(queue)) {
-            // Its own ticket would refuse an attempt that yields.
-            pause(competition, queue, services.coordinator.positionDelayNs(queue.key, queue.position));
-            head.planNext(PendingAcquire.Plan.COORDINATOR_FIRST);
-        } else if (isDue && isBackingOff && hasPushes && mayYield(queue)) {
+        if (isDue && isBackingOff && hasPushes && mayYield(queue)) {
             giveWay(competition, head);
+            queue.place.giveWay(nowNs);
             scheduler.startAttempt(head);
         } else if (isDue && isBackingOff) {
             pause(competition, queue, hasPushes ? PAUSE_NS : competition.pauseNs);
@@ -325,9 +336,10 @@ final class Fairness {
         }
     }
 
-    /** The coordinator must see that a ticket is served, or those behind it would wait for it. */
+    /** The coordinator must see that a turn is taken, or those behind it would wait for it. */
     private PendingAcquire.Plan planOfHandoff(WaitQueue queue, PendingAcquire next) {
-        boolean isCoordinatorNeeded = queue.ticket != Ticket.NONE || next.hasReservedNode();
+        boolean isTurn = queue.place.isEntered() && !queue.place.isPreceded();
+        boolean isCoordinatorNeeded = isTurn || next.hasReservedNode();
         return isCoordinatorNeeded && queues.registrations.isAllowed(queue)
                 ? PendingAcquire.Plan.COORDINATOR_FIRST
                 : PendingAcquire.Plan.UNCONTENDED;
@@ -335,7 +347,7 @@ final class Fairness {
 
     private boolean isDue(WaitQueue queue, Competition competition, long nowNs) {
         boolean mayYield = mayYield(queue);
-        boolean isReported = competition.isReported && queue.ticket == Ticket.NONE;
+        boolean isReported = competition.isReported && !queue.place.isEntered();
         competition.isReported = false;
         if (isReported && (mayYield || nowNs - competition.pausedNs >= PAUSE_MULTIPLE * PAUSE_NS)) {
             return true;
@@ -345,12 +357,9 @@ final class Fairness {
                 && (competition.isKnown || SetOrder.isOfSet(queue) && queues.setOrder.isOverlapping(queue));
     }
 
-    /**
-     * Returns whether another client has an earlier ticket than the queue. An attempt that follows a release of this
-     * client at once would pass it.
-     */
+    /** Returns whether another client is before this one. An attempt that follows a release at once would pass it. */
     private static boolean isPreceded(WaitQueue queue) {
-        return queue != null && queue.ticket != Ticket.NONE && queue.position > Ticket.FIRST_POSITION;
+        return queue != null && queue.place.isPreceded();
     }
 
     private boolean isLimitReached(Competition competition) {
@@ -371,7 +380,7 @@ final class Fairness {
         return queue.kind() == LockKind.PLAIN && queues.registrations.isAllowed(queue);
     }
 
-    /** The next attempt gets the lock only if no other client has a ticket. */
+    /** The next attempt gets the lock only if no other client precedes in the queue. */
     private void giveWay(Competition competition, PendingAcquire head) {
         competition.restart(services.clock.nanoTime());
         head.planNext(PendingAcquire.Plan.YIELDING);

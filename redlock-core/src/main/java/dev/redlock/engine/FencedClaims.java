@@ -23,13 +23,29 @@ import dev.redlock.transport.ClusterAddress;
 final class FencedClaims {
 
     private final LoopServices services;
-    private final AcquireScheduler scheduler;
+    private final Attempts attempts;
     private final FenceGuard guard;
     private final FreeList<FencedClaim> free = new FreeList<>(LoopServices.POOLED_MIN);
 
-    FencedClaims(LoopServices services, AcquireScheduler scheduler) {
+    /**
+     * What a fence decides about its attempt.
+     *
+     * @threading event-loop-confined
+     */
+    interface Attempts {
+
+        /** The claim has its fencing token. */
+        void succeed(Claim claim);
+
+        void fail(Claim claim, AcquireOutcome.Kind reason);
+
+        /** The claim needs the answers of more nodes. */
+        void askOthers(Claim claim);
+    }
+
+    FencedClaims(LoopServices services, Attempts attempts) {
         this.services = services;
-        this.scheduler = scheduler;
+        this.attempts = attempts;
         boolean hasClusters = services.config.nodes().addresses().stream().anyMatch(ClusterAddress.class::isInstance);
         boolean mayLoseCounts = services.config.nodes().options().guards().mode() != RestartGuardMode.OFF;
         this.guard = new FenceGuard(services.voters, services.majority, services.clock, hasClusters, mayLoseCounts);
@@ -86,7 +102,7 @@ final class FencedClaims {
 
         @Override
         public boolean isAnySilent() {
-            return PartialRound.silentMask(claim) != 0;
+            return claim.silentMask() != 0;
         }
 
         @Override
@@ -117,17 +133,17 @@ final class FencedClaims {
 
         @Override
         public void succeed() {
-            scheduler.operation.succeed(claim);
+            attempts.succeed(claim);
         }
 
         @Override
         public void fail(AcquireOutcome.Kind reason) {
-            scheduler.retries.fail(claim, reason);
+            attempts.fail(claim, reason);
         }
 
         @Override
         public void askOthers() {
-            scheduler.partialRound.hedge(claim);
+            attempts.askOthers(claim);
         }
 
         @Override

@@ -141,6 +141,11 @@ final class LoopServices {
 
     // ---- the nodes --------------------------------------------------------------------------------------------------
 
+    /** The name of this loop in the queues of a node. */
+    byte[] waiterBulk(int nodeIndex) {
+        return fanOut.isSubscribed(nodeIndex) ? waiterName.bulk() : waiterName.silentBulk();
+    }
+
     /** The node of a voter that gets the commands for a key. */
     Node node(int index, SlotKey key) {
         return voters[index].nodeFor(key);

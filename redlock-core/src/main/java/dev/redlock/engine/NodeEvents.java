@@ -12,7 +12,7 @@ import io.netty.buffer.ByteBuf;
 import java.util.concurrent.CompletableFuture;
 
 /**
- * Passes the events of the nodes to the parts of an event
+ * Passes the events of the nodes to the parts of an event loop.
  *
  * @threading event-loop-confined
  */
@@ -64,6 +64,7 @@ final class NodeEvents implements NodeListener {
         if (state == NodeState.WAITING) {
             scheduler.queues.onDisconnected(node.index());
         }
+        scheduler.crowd.onNodesChanged();
         if (state == NodeState.CLOSED) {
             shutdown.onProgress();
         }
@@ -81,6 +82,11 @@ final class NodeEvents implements NodeListener {
         }
         scheduler.queues.onInvalidated(node.index(), key, index, length);
         keeper.lossWatch.onInvalidated(node.index(), key, index, length);
+    }
+
+    @Override
+    public void onMessage(NodeView node, byte word, ByteBuf key, int index, int length) {
+        scheduler.crowd.onMessage(node.index(), word, key, index, length);
     }
 
     @Override

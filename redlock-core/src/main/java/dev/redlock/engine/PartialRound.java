@@ -33,6 +33,9 @@ final class PartialRound {
     /** Starts the round of an attempt with the nodes of its plan. */
     void ask(Claim claim, long t1Ns) {
         long mask = maskOf(claim, t1Ns);
+        if (claim.pending.isCoordinatorFirst() && Long.bitCount(mask) == 1) {
+            scheduler.crowd.prepare(claim, Long.numberOfTrailingZeros(mask));
+        }
         if (mask == all) {
             operation.askAll(claim, t1Ns);
             return;
@@ -116,9 +119,8 @@ final class PartialRound {
 
     /** The coordinator has granted: asks the other first nodes. */
     private void askFirstVoters(Claim claim) {
-        if (operation.isPlainSetEnough(claim)) {
-            claim.isWakeUpWanted = false;
-            claim.isRemainingTtlWanted = false;
+        if (claim.isInOrder() && !operation.isPlainSetEnough(claim)) {
+            claim.registerAtOthers();
         }
         long others = services.thriftyQuorum.of(claim.key) & ~claim.askedMask;
         if (!isThrifty || (others | claim.askedMask) == all) {
@@ -137,6 +139,9 @@ final class PartialRound {
             return;
         }
         services.counters.add(ConductorCounters.HEDGED, 1);
+        if (claim.isInOrder()) {
+            claim.registerAtOthers();
+        }
         askOthers(claim);
     }
 
@@ -154,7 +159,7 @@ final class PartialRound {
             return;
         }
         if (!isCoordinatorAskedOnly(claim)) {
-            services.thriftyQuorum.onLate(silentMask(claim));
+            services.thriftyQuorum.onLate(claim.silentMask());
         }
         hedge(claim);
     }
@@ -179,7 +184,7 @@ final class PartialRound {
             scheduler.retries.fail(claim, AcquireOutcome.Kind.CONTENDED);
         } else if (isCoordinatorAskedOnly && claim.round.granted() != 0 && isWinnable(claim)) {
             askFirstVoters(claim);
-        } else if ((claim.round.failed() | claim.round.unknown()) != 0 || silentMask(claim) == 0) {
+        } else if ((claim.round.failed() | claim.round.unknown()) != 0 || claim.silentMask() == 0) {
             hedge(claim);
         }
     }
@@ -190,10 +195,5 @@ final class PartialRound {
 
     private boolean isCoordinatorAskedOnly(Claim claim) {
         return operation.isPartlyAsked(claim) && Long.bitCount(claim.askedMask) == 1;
-    }
-
-    /** The nodes that were asked and have not voted, as a mask. */
-    static long silentMask(Claim claim) {
-        return claim.round.pending() & claim.askedMask;
     }
 }

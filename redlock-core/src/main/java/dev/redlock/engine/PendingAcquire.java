@@ -52,9 +52,9 @@ final class PendingAcquire implements AcquisitionView {
     enum Plan {
         /** All nodes at once, with the cheapest command: the lock is probably free. */
         UNCONTENDED,
-        /** The coordinator, then the others. Each refusal registers for a push. */
+        /** The coordinator, then the others. A plain lock asks it in order; other refusals register for a push. */
         COORDINATOR_FIRST,
-        /** As {@link #COORDINATOR_FIRST}, but the coordinator refuses a plain lock if another client waits. */
+        /** As {@link #COORDINATOR_FIRST}, of a client that has given way: if it wins, nobody else waits any more. */
         YIELDING,
         /** All nodes at once. Each refusal registers for a push. */
         ALL

@@ -92,7 +92,8 @@ final class Registrations {
 
     /** A node has refused an attempt, maybe late. The reply of a script has the remaining ttl of the key in use. */
     void onRefused(Claim claim, int nodeIndex, long value) {
-        if (claim.phase == Claim.Phase.ACQUIRING && claim.isWakeUpWanted && claim.pending.queue != null
+        if (claim.phase == Claim.Phase.ACQUIRING && claim.isWakeUpWanted && !claim.isInOrderAt(nodeIndex)
+                && claim.pending.queue != null
                 && services.node(nodeIndex, claim).hasWakeUps()) {
             add(claim.pending.queue, 1L << nodeIndex);
         }
@@ -103,20 +104,8 @@ final class Registrations {
         }
     }
 
-    /** A coordinator has refused an attempt with the ticket of its queue. Returns the reply without the ticket. */
-    long onTicket(Claim claim, int nodeIndex, long value) {
-        if (claim.phase == Claim.Phase.ACQUIRING) {
-            onAnswered(claim, nodeIndex);
-            WaitQueue queue = claim.pending.queue;
-            queue.position = Ticket.positionOf(value);
-            // Once its ticket has passed, the next refusal gives it another: nobody yields to one that has passed.
-            queue.ticket = queue.position == 0 ? Ticket.NONE : Ticket.numberOf(value);
-        }
-        long remainingTtlMs = Ticket.remainingTtlMsOf(value);
-        return remainingTtlMs == Long.MAX_VALUE ? Contention.NO_EXPIRY_REPLY : -remainingTtlMs;
-    }
-
-    private void onAnswered(Claim claim, int coordinator) {
+    /** A coordinator has refused an attempt: its round trip is known. */
+    void onAnswered(Claim claim, int coordinator) {
         long startNs = claim.startNs(claim.pending.lease);
         services.coordinator.onRefused(coordinator, services.clock.nanoTime() - startNs);
     }

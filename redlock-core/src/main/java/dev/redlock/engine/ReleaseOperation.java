@@ -114,7 +114,7 @@ final class ReleaseOperation {
             return;
         }
         claim.addPendingReplies(1);
-        fanOut.send(claim, CommandKind.TICKETS, CommandDetail.NONE, 1L << node);
+        fanOut.send(claim, CommandKind.WAITING, CommandDetail.NONE, 1L << node);
     }
 
     /** Releases a token without an owner: its outcome is not reported. */

@@ -4,21 +4,21 @@ import dev.redlock.engine.key.KeyText;
 import io.netty.buffer.ByteBuf;
 
 /**
- * Finds a lock by the name of the key of its tickets or traces, which a node pushes.
+ * Finds a lock by the name of the key of its queue or traces, which a node pushes.
  *
  * @threading any thread
  */
 final class RetainedKeyName {
 
     /** They follow the counter's key in the names of both keys. */
-    private static final String TICKETS_MARK = ":tickets";
+    private static final String QUEUE_MARK = ":queue";
 
     private RetainedKeyName() {
     }
 
-    /** Returns the length of a lock's name in the name of the key of its tickets or traces; -1 for another key. */
+    /** Returns the length of a lock's name in the name of the key of its queue or traces; -1 for another key. */
     static int lockLengthOf(ByteBuf name, int index, int length) {
-        int found = lockLengthOf(name, index, length, TICKETS_MARK);
+        int found = lockLengthOf(name, index, length, QUEUE_MARK);
         return found < 0 ? lockLengthOf(name, index, length, KeyText.TRACE_MARK) : found;
     }
 

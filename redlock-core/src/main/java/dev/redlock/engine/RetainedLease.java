@@ -79,7 +79,7 @@ final class RetainedLease extends KeyedMap.Keyed implements LeaseLoop {
     /** Set once. */
     RetainedRequest watch;
     /** The nodes that have answered that nobody waits, by both keys. */
-    long ticketsMask;
+    long queueMask;
     long tracesMask;
     /** When the client may retain it no longer; unknown before the first release. */
     long retainUntilNs;

@@ -16,7 +16,7 @@ import java.util.concurrent.ConcurrentHashMap;
 
 /**
  * Keeps locks after their release, if the options ask for it: the next acquisition of the same resource by this client
- * gets it on its own thread. A client that wants the lock changes the key of its tickets or that of its traces,
+ * gets it on its own thread. A client that wants the lock changes the key of its queue or that of its traces,
  * on some node, which pushes this change; then the lock is released.
  *
  * <ol>
@@ -164,12 +164,12 @@ final class RetainedLocks extends Retention {
         return services.wakeUpMask() == services.all && services.fanOut.votingMask(claim) == services.all;
     }
 
-    void onTickets(RetainedLease entry, int nodeIndex, int detail, long value) {
+    void onQueue(RetainedLease entry, int nodeIndex, int detail, long value) {
         questions.onAnswer(entry, nodeIndex, detail);
         if (entry.state() == RetainedLease.ENDED) {
             return;
         }
-        if (detail == CommandDetail.TICKETS && Ticket.isAwaited(value)) {
+        if (detail == CommandDetail.QUEUE && value > 0) {
             revoke(entry, false);
         } else if (entry.state() == RetainedLease.PREPARING && questions.areAnswered(entry)) {
             openIfAllHold(entry);
@@ -177,7 +177,7 @@ final class RetainedLocks extends Retention {
     }
 
     /** A node has not answered a question. */
-    void onNoTickets(RetainedLease entry, int nodeIndex) {
+    void onNoQueue(RetainedLease entry, int nodeIndex) {
         questions.onNoAnswer(nodeIndex);
         if (entry.state() != RetainedLease.ENDED) {
             end(entry, RetentionEnd.NODE_LOST);

@@ -10,7 +10,7 @@ import dev.redlock.quorum.Token;
 
 /**
  * The commands about the keys by which a client that retains a lock learns that another client waits: the key of the
- * tickets, and that of the traces, which refused clients without a ticket change.
+ * queue, and that of the traces, which refused clients without a place change.
  *
  * @threading event-loop-confined
  */
@@ -39,8 +39,8 @@ final class RetainedRequest extends LockRequest {
 
     @Override
     public void onReply(int nodeIndex, CommandKind kind, int detail, long value) {
-        if (kind == CommandKind.WATCH_TICKETS) {
-            room.onTickets(entry, nodeIndex, detail, value);
+        if (kind == CommandKind.WATCH_QUEUE || kind == CommandKind.WATCH_TRACES) {
+            room.onQueue(entry, nodeIndex, detail, value);
         }
     }
 
@@ -52,7 +52,7 @@ final class RetainedRequest extends LockRequest {
     @Override
     public void onUnknown(int nodeIndex, CommandKind kind, int detail) {
         if (entry != null) {
-            room.onNoTickets(entry, nodeIndex);
+            room.onNoQueue(entry, nodeIndex);
         }
     }
 

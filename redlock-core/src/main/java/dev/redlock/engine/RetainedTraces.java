@@ -1,6 +1,8 @@
 package dev.redlock.engine;
 
 import dev.redlock.api.CommandMode;
+import dev.redlock.engine.crowd.Place;
+import dev.redlock.engine.crowd.QueueReply;
 import dev.redlock.engine.key.LockKey;
 import dev.redlock.engine.watch.ConductorCounters;
 import dev.redlock.node.send.CommandDetail;
@@ -8,15 +10,15 @@ import dev.redlock.node.send.CommandKind;
 import dev.redlock.node.send.LockKind;
 
 /**
- * Informs a client that retains a lock that this client wants it. A refused attempt without a ticket leaves a trace: it
- * changes the key of the traces, if there is one.
+ * Informs a client that retains a lock that this client wants it. A refused attempt that does not enter the queue
+ * leaves a trace: it changes the key of the traces, if there is one.
  *
  * @threading event-loop-confined
  */
 final class RetainedTraces {
 
-    /** A caller whose budget ends sooner may not come to ask for a ticket. */
-    private static final long TICKET_NS_MAX = 1_000_000;
+    /** A caller whose budget ends sooner may not come to enter the queue. */
+    private static final long ENTRY_NS_MAX = 1_000_000;
 
     private final LoopServices services;
     private final AcquireScheduler scheduler;
@@ -52,15 +54,20 @@ final class RetainedTraces {
         if (key.kind != LockKind.PLAIN) {
             return !key.kind.isOneKey;
         }
-        return claim.isCoordinatorAskedToWait()
-                ? pending.queue == null || pending.queue.ticket == Ticket.NONE
-                : !isTicketNext(pending, key);
+        return claim.isInOrder() && Long.bitCount(claim.askedMask) == 1
+                ? pending.queue == null || !isInQueue(pending.queue.place)
+                : !isEntryNext(pending, key);
     }
 
-    /** Whether the coordinator gives it a ticket at once. */
-    private boolean isTicketNext(PendingAcquire pending, LockKey key) {
+    /** A node that cannot keep the queue says nothing about the place. */
+    private static boolean isInQueue(Place place) {
+        return place.isEntered() && place.rank() < QueueReply.RANK_UNKNOWN;
+    }
+
+    /** Whether its next attempt enters the queue at once. */
+    private boolean isEntryNext(PendingAcquire pending, LockKey key) {
         return pending.lease.waitNs > 0 && pending.plan() == PendingAcquire.Plan.UNCONTENDED
-                && pending.deadlineNs - services.clock.nanoTime() > TICKET_NS_MAX
+                && pending.deadlineNs - services.clock.nanoTime() > ENTRY_NS_MAX
                 && services.coordinator.of(key) != Coordinator.NONE && scheduler.inFlight.first == null
                 && scheduler.queues.get(key) == null
                 && scheduler.registrations.count < services.config.limits().wakeUpKeysMax();

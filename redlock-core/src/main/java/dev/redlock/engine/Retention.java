@@ -46,7 +46,7 @@ abstract class Retention {
     /**
      * A node pushes that a key has changed.
      *
-     * @return true if it is a key of tickets or traces
+     * @return true if it is the key of a queue or of traces
      */
     abstract boolean onInvalidated(int nodeIndex, ByteBuf name, int index, int length);
 

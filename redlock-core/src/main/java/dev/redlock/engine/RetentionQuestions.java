@@ -35,24 +35,25 @@ final class RetentionQuestions {
         services.counters.add(ConductorCounters.COMMANDS, (long) QUESTIONS * Long.bitCount(mask));
         entry.watch.of(claim.key).ttlMs = Math.max(TRACE_TTL_MS_MIN, claim.ttlMs);
         // First the key, which refused clients change if it is there: its push reports each client that the grant of
-        // this acquire refuses. The tickets last, because the acquire itself may change them, which no push reports.
+        // this acquire refuses. The queue last, because the acquire itself may end the entry of this client, which no
+        // push reports.
         services.fanOut.send(entry.watch, CommandKind.CREATE_TRACE, CommandDetail.TRACES, mask);
-        services.fanOut.send(entry.watch, CommandKind.WATCH_TICKETS, CommandDetail.TRACES, mask);
+        services.fanOut.send(entry.watch, CommandKind.WATCH_TRACES, CommandDetail.TRACES, mask);
         AcquireOperation.send(services.fanOut, claim, mask);
-        services.fanOut.send(entry.watch, CommandKind.WATCH_TICKETS, CommandDetail.TICKETS, mask);
+        services.fanOut.send(entry.watch, CommandKind.WATCH_QUEUE, CommandDetail.QUEUE, mask);
     }
 
-    /** Asks for the tickets again, for answers that come after those to an extension. */
+    /** Asks for the queue again, for answers that come after those to an extension. */
     void sendAgain(RetainedLease entry) {
-        entry.ticketsMask = 0;
+        entry.queueMask = 0;
         services.counters.add(ConductorCounters.COMMANDS, services.voters.length);
-        services.fanOut.send(entry.watch, CommandKind.WATCH_TICKETS, CommandDetail.TICKETS, services.all);
+        services.fanOut.send(entry.watch, CommandKind.WATCH_QUEUE, CommandDetail.QUEUE, services.all);
     }
 
     void onAnswer(RetainedLease entry, int nodeIndex, int detail) {
         long bit = 1L << nodeIndex;
         overdueMask &= ~bit;
-        entry.ticketsMask |= detail == CommandDetail.TICKETS ? bit : 0;
+        entry.queueMask |= detail == CommandDetail.QUEUE ? bit : 0;
         entry.tracesMask |= detail == CommandDetail.TRACES ? bit : 0;
     }
 
@@ -63,7 +64,7 @@ final class RetentionQuestions {
 
     /** The time for the answers is over, for which a release has waited. A node may be too slow for ever. */
     void onOverdue(RetainedLease entry, long nowNs) {
-        overdueMask |= services.all & ~(entry.ticketsMask & entry.tracesMask);
+        overdueMask |= services.all & ~(entry.queueMask & entry.tracesMask);
         long sinceNs = nowNs - pauseEndNs;
         if (pauseNs != 0 && sinceNs < 0) {
             // This release began before the pause.
@@ -78,6 +79,6 @@ final class RetentionQuestions {
     }
 
     boolean areAnswered(RetainedLease entry) {
-        return (entry.ticketsMask & entry.tracesMask) == services.all;
+        return (entry.queueMask & entry.tracesMask) == services.all;
     }
 }

@@ -33,13 +33,16 @@ final class Retries {
     private final AcquireScheduler scheduler;
     private final WaitQueues queues;
     private final RetryDelays retryDelays;
+    private final Crowd crowd;
     private final int waitersMax;
 
-    Retries(LoopServices services, AcquireScheduler scheduler, WaitQueues queues, RetryDelays retryDelays) {
+    Retries(LoopServices services, AcquireScheduler scheduler, WaitQueues queues, RetryDelays retryDelays,
+            Crowd crowd) {
         this.services = services;
         this.scheduler = scheduler;
         this.queues = queues;
         this.retryDelays = retryDelays;
+        this.crowd = crowd;
         this.waitersMax = services.config.limits().waitersMax();
     }
 
@@ -196,6 +199,10 @@ final class Retries {
         if (pending.generation != generation || waiting.timerStep == Waiting.TimerStep.WAKE) {
             return;
         }
+        if (isContended && crowd.hasPlace(pending)) {
+            crowd.awaitTurn(pending, nowNs);
+            return;
+        }
         if (mayBeUnregistered) {
             // Before the question, which may throw: a waiter without a timer would wait for ever.
             startTimer(pending, Waiting.TimerStep.ATTEMPT, nowNs + Math.min(pending.deadlineNs - nowNs, delayNs));
@@ -343,6 +350,10 @@ final class Retries {
             scheduler.finish(pending, AcquireOutcome.Kind.OVERLOADED, AcquireOutcome.Kind.OVERLOADED);
             return;
         }
+        if (pending.waiting != null) {
+            // Its next step is an attempt, also if it was to look.
+            pending.waiting.onAttempt();
+        }
         scheduler.waiterCount++;
         pending.awaitPlace();
         scheduler.inFlight.append(pending);
@@ -390,7 +401,7 @@ final class Retries {
      * A push wakes the acquisition when the lock is released. The timer covers the rest: the end of the holder's ttl,
      * which servers notice late; a coordinator that stops; and lost pushes.
      */
-    private void awaitPush(PendingAcquire pending, long nowNs, long delayNs) {
+    void awaitPush(PendingAcquire pending, long nowNs, long delayNs) {
         long remainingTtlMs = pending.lease.shortestRemainingTtlMs();
         long expiryNs = expiryNs(pending, nowNs, remainingTtlMs);
         // The other permits of a semaphore expire as the last search has said.
@@ -401,7 +412,7 @@ final class Retries {
         // Nodes that have refused the last attempt, and push the change without which no attempt can succeed.
         long pushingMask = pending.queue.registeredMask & pending.lease.refusedMask;
         boolean isCheckEnough = pending.kind() == LockKind.PLAIN
-                && services.majority.isPreventedBy(pushingMask);
+                && (pending.queue.place.isEntered() || services.majority.isPreventedBy(pushingMask));
         pending.waiting.checksLeft = isCheckEnough ? CHECKS_MAX : 0;
         if (Long.bitCount(pending.queue.registeredMask) == 1 && services.voters.length > 1) {
             startTimer(pending, Waiting.TimerStep.WATCH, nowNs + Math.min(delayNs, drawnNs));
@@ -427,6 +438,11 @@ final class Retries {
     void onTtlKnown(PendingAcquire pending, long nowNs, long remainingTtlMs) {
         pending.lease.shortestRemainingTtlMs = remainingTtlMs < 0 ? Long.MAX_VALUE : remainingTtlMs;
         pending.waiting.expiryNs = expiryNs(pending, nowNs, remainingTtlMs);
+    }
+
+    /** Another client may have the lock since. */
+    void onTtlUnknown(PendingAcquire pending) {
+        pending.lease.shortestRemainingTtlMs = -1;
     }
 
     /** One of the nodes that have refused the last attempt has reported its ttl. The shortest one counts. */
@@ -458,7 +474,11 @@ final class Retries {
     /** The acquisition waits longer than most: the pushes of all nodes wake it from now on. */
     private void watch(PendingAcquire pending, long nowNs) {
         startTimer(pending, Waiting.TimerStep.BACKSTOP, nowNs + pending.waiting.backstopNs);
-        queues.marks.watch(pending.queue);
+        if (pending.queue.place.isEntered()) {
+            queues.marks.watchOthers(pending);
+        } else {
+            queues.marks.watch(pending.queue);
+        }
     }
 
     /**
@@ -501,7 +521,10 @@ final class Retries {
                 awaitOthers(pending);
                 return;
             }
-            if (step == Waiting.TimerStep.BACKSTOP && queues.marks.check(pending, nowNs)) {
+            if (step == Waiting.TimerStep.BACKSTOP && crowd.isEnterDue(pending, nowNs)) {
+                pending.planNext(PendingAcquire.Plan.COORDINATOR_FIRST);
+            } else if (step == Waiting.TimerStep.BACKSTOP && queues.marks.check(pending, nowNs)
+                    || step == Waiting.TimerStep.LOOK && crowd.onLookDue(pending, nowNs)) {
                 return;
             }
             if (step == Waiting.TimerStep.BACKSTOP || step == Waiting.TimerStep.CHECK) {

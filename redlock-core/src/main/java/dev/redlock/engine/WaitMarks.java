@@ -1,5 +1,6 @@
 package dev.redlock.engine;
 
+import dev.redlock.engine.crowd.Place;
 import dev.redlock.engine.key.LockKey;
 import dev.redlock.engine.key.PermitKey;
 import dev.redlock.engine.key.RecentValues;
@@ -7,7 +8,8 @@ import dev.redlock.node.send.CommandDetail;
 import dev.redlock.node.send.CommandKind;
 
 /**
- * Shows a client that has a lock many times in a row whether another one waits, for the kinds of lock without tickets.
+ * Shows a client that has a lock many times in a row whether another one waits, for the kinds of lock without a
+ * queue at their coordinator.
  *
  * <ol>
  * <li>A refused waiter leaves a mark at the coordinator: a key that expires after half a second. A set needs none,
@@ -93,19 +95,85 @@ final class WaitMarks {
         Registrations registrations = scheduler.registrations;
         boolean isDue = lease.shortestRemainingTtlMs() < 0 && registrations.isAllowed(queue);
         long mask = isDue ? services.pushingMask(lease.key, lease.refusedMask) : 0;
-        if (mask == 0) {
-            return;
+        if (mask != 0) {
+            watchAt(pending, mask);
         }
-        Claim claim = take(queue.key);
+    }
+
+    /** Registers at nodes for the push of the release. The reply has the ttl, or shows that the key has gone since. */
+    void watchAt(PendingAcquire pending, long mask) {
+        Claim claim = take(pending.queue.key);
         claim.isWakeUpWanted = true;
+        ask(pending, claim, mask);
+    }
+
+    /** The nodes that have not refused it push too, and say whether they have the key. */
+    void watchOthers(PendingAcquire pending) {
+        long mask = services.all & ~pending.queue.registeredMask & services.wakeUpMask();
+        if (mask != 0) {
+            watchAt(pending, mask);
+        }
+    }
+
+    private void ask(PendingAcquire pending, Claim claim, long mask) {
+        WaitQueue queue = pending.queue;
         Waiting waiting = pending.waiting;
         waiting.check = claim;
         long generation = pending.generation;
+        boolean isRegistering = claim.isWakeUpWanted;
         long sent = send(claim, CommandKind.REMAINING_TTL, mask);
-        if (pending.generation == generation) {
-            registrations.add(queue, sent);
-            waiting.check = sent == 0 ? null : claim;
+        if (pending.generation != generation) {
+            return;
         }
+        if (isRegistering) {
+            scheduler.registrations.add(queue, sent);
+        }
+        if (sent == 0) {
+            waiting.check = null;
+        }
+    }
+
+    /** Reads the place of a waiter. */
+    void askPlace(PendingAcquire pending, int node) {
+        Claim claim = take(pending.queue.key);
+        claim.nameWaiter(services.waiterBulk(node));
+        pending.waiting.check = claim;
+        long generation = pending.generation;
+        long sent = send(claim, CommandKind.PLACE, 1L << node);
+        if (sent == 0 && pending.generation == generation) {
+            pending.waiting.check = null;
+        }
+    }
+
+    /** Reads the lock of a waiter at a node, which does not register it. */
+    void readLock(PendingAcquire pending, int node) {
+        ask(pending, take(pending.queue.key), 1L << node);
+    }
+
+    /** Reads the place of a deputy, then the lock, which registers the deputy. */
+    void look(PendingAcquire pending, int node) {
+        Claim claim = take(pending.queue.key);
+        claim.nameWaiter(services.waiterBulk(node));
+        boolean isRegistered = (pending.queue.registeredMask & 1L << node) != 0;
+        claim.isWakeUpWanted = !isRegistered && scheduler.registrations.isAllowed(pending.queue);
+        pending.waiting.check = claim;
+        long generation = pending.generation;
+        claim.addPendingReply();
+        try {
+            send(claim, CommandKind.PLACE, 1L << node);
+            if (pending.generation == generation) {
+                ask(pending, claim, 1L << node);
+            }
+        } finally {
+            claim.removePendingReply();
+        }
+    }
+
+    /** Removes the entry of this client from the queue of a lock; the next one is woken. */
+    void leaveQueue(LockKey key, int node) {
+        Claim claim = take(key);
+        claim.nameWaiter(services.waiterBulk(node));
+        send(claim, CommandKind.LEAVE_QUEUE, 1L << node);
     }
 
     /**
@@ -115,9 +183,9 @@ final class WaitMarks {
      * @return false if no attempt may be left out
      */
     boolean check(PendingAcquire pending, long nowNs) {
-        long pushingMask = pending.queue.registeredMask & pending.lease.refusedMask;
+        long pushingMask = pending.queue.registeredMask & usingMask(pending);
         boolean isUnanswered = pending.waiting.check != null;
-        if (isUnanswered || pending.waiting.checksLeft <= 0 || pushingMask == 0) {
+        if (isUnanswered || pending.waiting.checksLeft <= 0 || !services.majority.isPreventedBy(pushingMask)) {
             return false;
         }
         pending.waiting.checksLeft--;
@@ -133,39 +201,90 @@ final class WaitMarks {
     }
 
     /** A node has answered a question for the key. */
-    void onChecked(Claim claim, long remainingTtlMs) {
+    void onChecked(Claim claim, int nodeIndex, long remainingTtlMs) {
         PendingAcquire head = waiterOf(claim);
         if (head == null) {
             return;
         }
-        Retries retries = scheduler.retries;
-        Waiting waiting = head.waiting;
-        boolean isCheck = waiting.timerStep == Waiting.TimerStep.CHECK;
+        if (!services.node(nodeIndex, claim).hasWakeUps()) {
+            // The node has answered, and refused to register.
+            onUnregistered(head, nodeIndex);
+        }
         long nowNs = services.clock.nanoTime();
         if (remainingTtlMs == HolderQuery.KEY_MISSING) {
-            if (isCheck) {
-                services.telemetry.rare.onBackstop(claim.key);
-            }
-            retries.wake(head, PendingAcquire.Plan.ALL, nowNs);
-        } else if (isCheck) {
+            onMissing(head, nodeIndex, nowNs);
+        } else {
+            onUsed(head, nodeIndex, nowNs, remainingTtlMs);
+        }
+    }
+
+    private void onMissing(PendingAcquire head, int nodeIndex, long nowNs) {
+        Place place = head.queue.place;
+        if (place.isEntered() && !place.isAt(nodeIndex)) {
+            place.onMissing();
+            wakeIfFree(head, nowNs);
+            return;
+        }
+        if (head.waiting.timerStep == Waiting.TimerStep.CHECK) {
+            services.telemetry.rare.onBackstop(head.queue.key);
+        }
+        scheduler.retries.wake(head, place.isEntered()
+                ? PendingAcquire.Plan.COORDINATOR_FIRST
+                : PendingAcquire.Plan.ALL, nowNs);
+    }
+
+    private void onUsed(PendingAcquire head, int nodeIndex, long nowNs, long remainingTtlMs) {
+        Retries retries = scheduler.retries;
+        Waiting.TimerStep step = head.waiting.timerStep;
+        head.queue.place.onUsed(nodeIndex);
+        if (step == Waiting.TimerStep.LOOK) {
+            scheduler.crowd.onLooked(head, nowNs, remainingTtlMs);
+        } else if (step == Waiting.TimerStep.CHECK) {
             retries.onTtlKnown(head, nowNs, remainingTtlMs);
             retries.startBackstop(head, nowNs);
         } else {
             retries.onTtlOfOneKnown(head, nowNs, remainingTtlMs);
+            wakeIfFree(head, nowNs);
         }
+    }
+
+    /**
+     * The other nodes have answered the head. If enough of them lack the key, the coordinator may be wrong, or a push
+     * is lost: all nodes are asked.
+     */
+    private void wakeIfFree(PendingAcquire head, long nowNs) {
+        boolean isAnswered = head.waiting.check == null;
+        if (isAnswered && head.queue.place.isMissing() && !services.majority.isPreventedBy(usingMask(head))) {
+            if (head.waiting.timerStep == Waiting.TimerStep.BACKSTOP) {
+                services.telemetry.rare.onBackstop(head.queue.key);
+            }
+            scheduler.retries.wake(head, PendingAcquire.Plan.ALL, nowNs);
+        }
+    }
+
+    private static long usingMask(PendingAcquire head) {
+        return head.lease.refusedMask | head.queue.place.usedMask();
     }
 
     /** A node has not answered a question for the key, so it may not push either. The timer of a check stays. */
     void onNotChecked(Claim claim, int nodeIndex) {
         PendingAcquire head = waiterOf(claim);
         Waiting waiting = head == null ? null : head.waiting;
-        if (waiting == null || waiting.timerStep == Waiting.TimerStep.CHECK) {
+        boolean hasOwnTimer = waiting != null
+                && (waiting.timerStep == Waiting.TimerStep.CHECK || waiting.timerStep == Waiting.TimerStep.LOOK);
+        if (waiting != null && claim.isWakeUpWanted) {
+            scheduler.registrations.remove(head.queue, nodeIndex);
+        }
+        if (waiting == null || hasOwnTimer) {
             return;
         }
-        waiting.checksLeft = 0;
-        WaitQueue queue = head.queue;
-        scheduler.registrations.remove(queue, nodeIndex);
-        if (queue.registeredMask == 0 && waiting.timerStep.isForPush) {
+        onUnregistered(head, nodeIndex);
+    }
+
+    private void onUnregistered(PendingAcquire head, int nodeIndex) {
+        head.waiting.checksLeft = 0;
+        scheduler.registrations.remove(head.queue, nodeIndex);
+        if (head.queue.registeredMask == 0 && head.waiting.timerStep.isForPush) {
             scheduler.retries.attemptSoon(head, services.clock.nanoTime());
         }
     }
@@ -174,7 +293,7 @@ final class WaitMarks {
      * The waiter whose question this is, if nothing has started or planned its next attempt since; otherwise null. The
      * question ends with the answer of the last node.
      */
-    private PendingAcquire waiterOf(Claim claim) {
+    PendingAcquire waiterOf(Claim claim) {
         WaitQueue queue = scheduler.queues.get(claim.key);
         PendingAcquire head = queue == null ? null : queue.head();
         Waiting waiting = head == null ? null : head.waiting;

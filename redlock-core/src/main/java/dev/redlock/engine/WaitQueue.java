@@ -1,5 +1,6 @@
 package dev.redlock.engine;
 
+import dev.redlock.engine.crowd.Place;
 import dev.redlock.engine.key.KeyedMap;
 import dev.redlock.node.send.LockKind;
 import java.util.ArrayList;
@@ -20,9 +21,9 @@ public final class WaitQueue extends KeyedMap.Keyed {
     long servedNs;
     /** Nodes on which a refused attempt has registered for a push that has not come yet. */
     long registeredMask;
-    /** Orders this client among those that wait; {@link Ticket#NONE} before a refusal with a ticket. */
-    int ticket;
-    /** The position of the ticket at the last refusal. */
+    /** The place of this client among those that wait for a plain lock. */
+    final Place place = new Place();
+    /** The position of a set at its last refusal. */
     int position;
     /** A lease of this client holds the lock: its end starts the next attempt, and pushes do not. */
     boolean isHeldLocally;

@@ -3,7 +3,6 @@ package dev.redlock.engine;
 import dev.redlock.engine.key.KeyedMap;
 import dev.redlock.engine.key.LockKey;
 import dev.redlock.engine.key.PermitKey;
-import dev.redlock.engine.key.RecentValues;
 import dev.redlock.engine.key.ResourcesKey;
 import dev.redlock.node.send.CommandKind;
 import dev.redlock.node.send.FreeList;
@@ -32,15 +31,12 @@ final class WaitQueues {
     private final RetryDelays retryDelays;
     /** Set once. */
     private Fairness fairness;
+    /** Set once. */
+    private Crowd crowd;
     private final KeyedMap<WaitQueue> queues = new KeyedMap<>();
     final ResourceQueues resourceQueues = new ResourceQueues();
     final SetOrder setOrder;
     private final FreeList<WaitQueue> free = new FreeList<>(LoopServices.POOLED_MIN);
-    /**
-     * The tickets of queues whose last waiter has given up. The next waiter continues with the ticket: with a new one,
-     * this client would wait behind its own earlier waits.
-     */
-    private final RecentValues recentTickets = new RecentValues();
     /** Queues of all kinds: while it is 0, nobody asks for them. */
     int count;
     /** When the next of the waiters that one event wakes starts its attempt. */
@@ -59,9 +55,18 @@ final class WaitQueues {
         fairness = givingWay;
     }
 
+    void connect(Crowd inOrder) {
+        crowd = inOrder;
+    }
+
     /** Returns the queue of a resource; null if no acquisition waits for it. */
     WaitQueue get(LockKey key) {
         return count == 0 ? null : queues.get(key);
+    }
+
+    /** Returns the queue of a plain lock with a name; null if no acquisition waits for it. */
+    WaitQueue get(ByteBuf name, int index, int length) {
+        return queues.get(name, index, length);
     }
 
     /** Passes each queue to an action, which must not change it. */
@@ -90,7 +95,7 @@ final class WaitQueues {
         queue.servedNs = services.clock.nanoTime() - SERVED_LONG_AGO_NS;
         queue.isHeldLocally = false;
         queue.isPausing = false;
-        queue.ticket = (int) recentTickets.take(key, Ticket.NONE);
+        queue.place.reset();
         queue.position = Ticket.FIRST_POSITION;
         count++;
         queues.add(queue);
@@ -110,15 +115,17 @@ final class WaitQueues {
         if (head == null) {
             registrations.remove(queue);
             passOnPriority(queue);
-            if (queue.ticket != Ticket.NONE) {
-                recentTickets.put(queue.key, queue.ticket);
-            }
             count--;
             queues.remove(queue);
             resourceQueues.remove(queue);
+            LockKey key = queue.key;
+            int node = queue.place.node();
             queue.key = null;
             queue.hints = null;
             free.push(queue);
+            if (node >= 0) {
+                marks.leaveQueue(key, node);
+            }
             return;
         }
         if (head.state == PendingAcquire.State.ATTEMPTING) {
@@ -247,7 +254,7 @@ final class WaitQueues {
 
     /** A waiter was refused again, and what it does next is decided. */
     void onRefusedAgain(LockKey key) {
-        // The waiters of other locks have tickets.
+        // The waiters of plain locks are in a queue.
         WaitQueue queue = key.markKey() != null ? queues.get(key) : null;
         if (queue != null) {
             marks.set(queue);
@@ -433,7 +440,9 @@ final class WaitQueues {
         fairness.onPushed(queue);
         PendingAcquire head = queue.head();
         if (head.state == PendingAcquire.State.BACKING_OFF && !queue.isHeldLocally && !queue.isPausing) {
-            onWoken(queue, head, nodeIndex);
+            if (!crowd.onPushed(head, services.clock.nanoTime())) {
+                onWoken(queue, head, nodeIndex);
+            }
         } else if (head.claim != null && (head.claim.round.refused() & 1L << nodeIndex) != 0) {
             // The push follows the refusal: the change is later than the attempt.
             services.telemetry.rare.onWoken(queue.key, nodeIndex);
@@ -473,14 +482,31 @@ final class WaitQueues {
     }
 
     private void wakeRegistered(int nodeIndex, long delayNs) {
-        if (registrations.count == 0) {
+        if (count == 0) {
             return;
         }
         wakeNs = services.clock.nanoTime() + delayNs;
         queues.forEach(queue -> {
-            if ((queue.registeredMask & 1L << nodeIndex) != 0) {
+            boolean isEntered = queue.place.isAt(nodeIndex);
+            if (isEntered || (queue.registeredMask & 1L << nodeIndex) != 0) {
                 registrations.remove(queue, nodeIndex);
+                if (isEntered) {
+                    queue.place.onLost();
+                }
                 wakeUnregistered(queue, nodeIndex);
+            }
+        });
+    }
+
+    /** Another node may be the coordinator of a lock: those that wait elsewhere enter there soon. */
+    void wakeMisplaced() {
+        wakeNs = services.clock.nanoTime() + retryDelays.unregisteredNs();
+        queues.forEach(queue -> {
+            if (queue.place.isEntered()) {
+                int coordinator = services.coordinator.of(queue.key);
+                if (coordinator != Coordinator.NONE && !queue.place.isAt(coordinator)) {
+                    wakeUnregistered(queue, coordinator);
+                }
             }
         });
     }

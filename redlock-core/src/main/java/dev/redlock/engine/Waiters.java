@@ -20,7 +20,7 @@ interface Waiters {
     /** A lease is lost: no release is sent that could ask a node, so the next one does. */
     void onLost(LockKey key, long waitNs, long acquiredNs, long nowNs);
 
-    /** Asks a node whether another client waits for a lock whose waiters have no tickets. */
+    /** Asks a node whether another client waits for a lock whose waiters leave marks or reservations. */
     void askForMark(LockKey key, int node);
 
     /** A lease has ended: its lock goes to the next waiter of this client. */

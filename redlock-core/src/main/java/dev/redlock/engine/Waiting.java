@@ -25,7 +25,9 @@ final class Waiting {
         /** Starts the next attempt because no push came, or a check. */
         BACKSTOP(true),
         /** Starts the next attempt because a check has no answer. */
-        CHECK(true);
+        CHECK(true),
+        /** Reads the place in the queue and the lock. */
+        LOOK(false);
 
         /** A push is expected, which comes before the timer. */
         final boolean isForPush;

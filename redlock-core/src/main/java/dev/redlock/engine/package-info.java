@@ -46,15 +46,24 @@
  * <p>A refused acquisition with time left waits, and {@code Retries} decides for what. Inside the client one {@code
  * WaitQueue} for each key has its waiters in order of arrival; only the head makes attempts, and a release of this
  * client starts the next one at once ({@code WaitQueues}, {@code LocalWaiters} for retained locks). Between clients the
- * nodes wake: a contended attempt registers, so the node pushes the next change of the key ({@code Registrations}). A
- * push is a hint, and a timer covers each case in which it is missing, so no waiter sleeps beside a free lock.
+ * nodes wake: a waiter registers, so the node pushes the next change of the key ({@code Registrations}). A push is a
+ * hint, and a timer covers each case in which it is missing, so no waiter sleeps beside a free lock.
  *
- * <p>One release wakes a waiter in each client. All ask the same node first, the {@code Coordinator}, where one of them
- * wins, in the order of the {@code Ticket}s that it gives with its refusals. A client that releases and acquires again
- * would precede them all, because its own commands need no push. That is why a release asks whether somebody waits,
- * about once in 10 ms of use: it reads the count of tickets at the coordinator, or the mark of a waiter for kinds
- * without tickets ({@code WaitMarks}). After a yes, or a push, or an earlier ticket, the client gives way ({@code
- * Fairness}).
+ * <p>All clients ask the same node first, the {@code Coordinator}. How it orders them depends on the kind of lock:
+ *
+ * <ul>
+ * <li>Clients that want a plain lock wait in its queue. A release wakes the first one only ({@code Crowd}, and the
+ * package {@code engine.crowd}).
+ * <li>Sets have {@code Ticket}s for their resources, which the coordinator returns with its refusals, and {@code
+ * Reservations}. A release wakes one waiter in each client; those with a later ticket start later.
+ * <li>Readers, writers and permits wake in the same way, in no order. Their waiters leave marks ({@code WaitMarks}),
+ * writers also reservations.
+ * </ul>
+ *
+ * <p>A client that releases and acquires again would precede them all, because its own commands need no push. That is
+ * why a release asks whether another client waits, about once in 10 ms of use: it reads the length of the queue at the
+ * coordinator, or the ttl of a mark or a reservation. After a yes, after a push, or behind an entry of another client,
+ * the client gives way ({@code Fairness}).
  *
  * <h2>Leases</h2>
  *
@@ -79,7 +88,7 @@
  * <li><b>Its rule</b>, a class of its own: {@code PermitOperation} chooses and searches a permit, {@code SetOrder}
  * orders waiting sets, {@code Reservations} keep others away from a waiting writer or set, {@code FencedClaims} count.
  * <li><b>What waiting asks</b>: what a handoff and a push mean for its queue ({@code WaitQueues.prepareHandOff}, {@code
- * onInvalidated}), and how a competitor is noticed: by tickets, by a mark or by a reservation.
+ * onInvalidated}), and how a competitor is noticed: by the queue, by a mark or by a reservation.
  * <li><b>Its words</b>: {@code AcquireOptions}, {@code AcquireSpec.check} for what it cannot be combined with, a view
  * if it has one, {@code LockInspector} to show and break it.
  * <li><b>Its proof</b>: a search of its states beside the others in {@code quorum}, its commands in the simulator's

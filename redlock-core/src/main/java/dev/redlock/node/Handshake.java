@@ -451,6 +451,7 @@ final class Handshake {
         }
         RightsProbe rights = new RightsProbe(reply);
         readWriteProblem = rights.readWriteProblem();
+        pushes.onMessageProblem(rights.messageProblem());
         if (rights.problem() != null) {
             reject(rights.problem());
         }

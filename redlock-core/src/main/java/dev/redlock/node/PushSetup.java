@@ -53,6 +53,14 @@ final class PushSetup {
         return null;
     }
 
+    /** A message from this server would not come, so none is expected; null for no problem. */
+    void onMessageProblem(String problem) {
+        if (problem != null && isSubscribed) {
+            isSubscribed = false;
+            channelProblem = problem;
+        }
+    }
+
     void onSubscribeInResp2(RespValue reply) {
         isSubscribedInResp2 = !reply.isError();
     }

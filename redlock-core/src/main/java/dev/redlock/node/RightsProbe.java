@@ -47,6 +47,7 @@ final class RightsProbe {
             run('ZRANGE', key, 0, 0)
             run('ZSCORE', key, key)
             run('ZCARD', key)
+            run('PUBLISH', 'redlock:wake:', key)
             return failed
             """);
     static final String SHA = ScriptSources.sha1Hex(SOURCE);
@@ -127,6 +128,14 @@ final class RightsProbe {
     /** Why the server grants no lock to a reader or writer; null if it does. */
     String readWriteProblem() {
         return missing(OF_READERS, "which readers and writers need");
+    }
+
+    /** Why a waiting client gets no messages from this server; null if it does. */
+    String messageProblem() {
+        return denials.getOrDefault("PUBLISH", Denial.NONE) == Denial.NONE
+                ? null
+                : "PUBLISH failed; waiting clients are woken all at once: allow +subscribe +publish and"
+                        + " &redlock:wake:*";
     }
 
     /** A user who may not even set the key has another key pattern, which this key cannot test. */

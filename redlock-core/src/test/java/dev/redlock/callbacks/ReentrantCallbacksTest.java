@@ -21,6 +21,8 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 
 /** Callbacks re-enter the client at the worst moment, for the same lock. */
 class ReentrantCallbacksTest extends VirtualTest {
@@ -76,13 +78,15 @@ class ReentrantCallbacksTest extends VirtualTest {
     }
 
     /** The release of the reader starts the timer of the waiter, which the delay of the policy replaced. */
-    @Test
-    void aRetryPolicyMayWakeItsAcquisition() {
+    @ParameterizedTest
+    @ValueSource(booleans = {false, true})
+    void aRetryPolicyMayWakeItsAcquisition(boolean isWriter) {
         client = world(3);
         Lease reader = acquired(get(client.redlock().acquireAsync("orders", options().forReading())));
         long startMs = nowMs();
+        AcquireOptions options = isWriter ? options().forWriting() : options();
         CompletableFuture<AcquireOutcome> waiting = client.redlock()
-                .acquireAsync("orders", options().waitUpTo(Duration.ofSeconds(60))
+                .acquireAsync("orders", options.waitUpTo(Duration.ofSeconds(60))
                         .retryPolicy((attempts, reason, ttl, random) -> {
                             reader.releaseAsync();
                             return 5_000_000_000L;

@@ -179,13 +179,15 @@ final class QueueCases {
     private void entriesWithoutAConnectionAreDropped() {
         for (int dead = 1; dead <= 30; dead += dead < 12 ? 1 : 9) {
             List<String> gone = IntStream.range(0, dead).mapToObj(i -> "x" + i).toList();
-            with("", Stream.of(Stream.of("a"), gone.stream(), Stream.of("b", "d", "e")).flatMap(all -> all)
+            with("", Stream.of(Stream.of("a"), gone.stream(), Stream.of("b", "d", "e"))
+                    .flatMap(all -> all)
                     .toArray(String[]::new));
             live("b", "d");
             assertGranted(true, "a", "e");
             assertMessages("b hk", "d dk");
             assertQueue("b", "d", "e");
-            with("", Stream.of(Stream.of("a", "b"), gone.stream(), Stream.of("d")).flatMap(all -> all)
+            with("", Stream.of(Stream.of("a", "b"), gone.stream(), Stream.of("d"))
+                    .flatMap(all -> all)
                     .toArray(String[]::new));
             assertGranted(true, "a", "e");
             assertMessages("b hk", "d dk");

@@ -38,11 +38,6 @@ public final class ScriptContract {
             acquireFenced(bench);
             countedGrant(bench, "acquire_fenced", "k c", "a 60000 90000 0");
         });
-        CASES.put("acquire_with_ticket", bench -> tickets(bench, "acquire_with_ticket"));
-        CASES.put("acquire_fenced_with_ticket", bench -> {
-            tickets(bench, "acquire_fenced_with_ticket");
-            countedGrant(bench, "acquire_fenced_with_ticket", "k c", "a 60000 90000 0 0");
-        });
         CASES.put("acquire_in_order", bench -> QueueCases.acquire(bench, "acquire_in_order"));
         CASES.put("acquire_fenced_in_order", bench -> {
             QueueCases.acquire(bench, "acquire_fenced_in_order");
@@ -569,114 +564,6 @@ public final class ScriptContract {
         bench.assertKey("k1", "a 10000");
     }
 
-    // ---- tickets ----------------------------------------------------------------------------------------------------
-
-    /** Attempts with tickets; -(ttl * 2^20 + ticket * 2^5 + place) is a refusal. */
-    private static void tickets(Bench bench, String script) {
-        boolean isFenced = script.contains("fenced");
-        String keys = isFenced ? "k c" : "k";
-        String attempt = isFenced ? " 60000 90000 0 %s" : " 60000 %s c";
-        bench.with();
-        assertTrue(bench.number(script, keys, "a" + attempt.formatted(0)) > 0);
-        bench.assertKey("k", "a 60000");
-        assertTicket(bench, 2, 1, script, keys, "b" + attempt.formatted(0));
-        assertTicket(bench, 3, 2, script, keys, "c" + attempt.formatted(0));
-        assertTicket(bench, 4, 3, script, keys, "d" + attempt.formatted(-1));
-        assertTicket(bench, 3, 2, script, keys, "c" + attempt.formatted(3));
-        bench.assertKey("k", "a 60000");
-        bench.assertReply("1", "release", "k", "a");
-        // A client that yields leaves the free lock to those with a ticket.
-        assertEquals(0, -bench.number(script, keys, "e" + attempt.formatted(-1)) >> 20);
-        bench.assertKey("k", "nothing");
-        assertTrue(bench.number(script, keys, "b" + attempt.formatted(2)) > 0);
-        bench.assertKey("k", "b 60000");
-        assertTicket(bench, 3, 1, script, keys, "c" + attempt.formatted(3));
-        assertTicket(bench, 2, 0, script, keys, "b" + attempt.formatted(2));
-        bench.assertReply("1", "release", "k", "b");
-        assertTrue(bench.number(script, keys, "c" + attempt.formatted(3)) > 0);
-        assertTicket(bench, 4, 1, script, keys, "d" + attempt.formatted(4));
-        bench.with();
-        assertTrue(bench.number(script, keys, "e" + attempt.formatted(-1)) > 0, "nobody waits");
-        bench.with("k other 60000");
-        assertTicket(bench, 2, 1, script, keys, "a" + attempt.formatted(0));
-        bench.assertKey("c:tickets", "65536 60000");
-        if (!isFenced) {
-            bench.with();
-            bench.assertReply("1", script, keys, "a" + attempt.formatted(0));
-        }
-        refusalsOfTickets(bench, script, keys, attempt);
-        usesOfTickets(bench, script, keys, attempt);
-    }
-
-    /** The key of tickets: the last ticket times 2^16, plus the last one that was granted. */
-    private static String ticketKey(String key, long last, long granted) {
-        return key + " " + (last * 65_536 + granted) + " 60000";
-    }
-
-    private static void refusalsOfTickets(Bench bench, String script, String keys, String attempt) {
-        String held = "k other 60000";
-        for (long never : new long[]{-1, 5_000_000_000L}) {
-            bench.with(never < 0 ? "k other" : "k other " + never);
-            assertEquals(((1L << 32) - 1 << 20) + 2 * 32 + 1, -bench.number(script, keys, "a" + attempt.formatted(0)));
-        }
-        // Numbers start again after 32767.
-        bench.with(held, ticketKey("c:tickets", 32_766, 32_765));
-        assertTicket(bench, 1, 2, script, keys, "a" + attempt.formatted(0));
-        bench.with(held, ticketKey("c:tickets", 100, 10));
-        assertTicket(bench, 102, 31, script, keys, "a" + attempt.formatted(0));
-        // Tickets that have passed, or that nobody has got.
-        bench.with(held, ticketKey("c:tickets", 5, 3));
-        assertTicket(bench, 3, 0, script, keys, "a" + attempt.formatted(3));
-        bench.with(held, ticketKey("c:tickets", 20_000, 19_990));
-        assertTicket(bench, 20_005, 0, script, keys, "a" + attempt.formatted(20_005));
-        bench.with(held, ticketKey("c:tickets", 32_770, 3));
-        assertTicket(bench, 5, 0, script, keys, "a" + attempt.formatted(5));
-        bench.with(held);
-        assertTicket(bench, 5, 0, script, keys, "a" + attempt.formatted(5));
-        bench.with(held, ticketKey("c:tickets", 1, 0));
-        assertTicket(bench, 1, 0, script, keys, "a" + attempt.formatted(1));
-        bench.assertKey("c:tickets", "65536 60000");
-        bench.with(held, ticketKey("c:tickets", 70_000, 3));
-        assertTicket(bench, 70_001 % 32_767 + 1, 31, script, keys, "a" + attempt.formatted(0));
-        // Another key of that name costs the order only.
-        for (String count : List.of("text", "-70000", "-65537")) {
-            bench.with(held, "c:tickets " + count);
-            assertTicket(bench, 0, 0, script, keys, "a" + attempt.formatted(0));
-        }
-        bench.with(held, "c:tickets " + ((1L << 52) - 1));
-        assertTicket(bench, 5, 3, script, keys, "a" + attempt.formatted(5));
-        bench.with(held, "c:tickets " + (1L << 52));
-        assertTicket(bench, 0, 0, script, keys, "a" + attempt.formatted(5));
-        bench.assertKey("c:tickets", "nothing");
-    }
-
-    /** Which grants give the first place to the next ticket, and which clients yield. */
-    private static void usesOfTickets(Bench bench, String script, String keys, String attempt) {
-        for (long[] each : new long[][]{{5, 3, 6, 5}, {5, 3, 4, 3}, {5, 3, 2, 3}, {5, 3, 7, 3}, {5, 3, 0, 3},
-            {20_000, 19_990, 20_005, 19_990}, {32_767, 32_765, 1, 0}, {32_767, 32_765, 2, 32_765},
-            {32_770, 3, 5, 3}, {32_766, 0, 0, 0}, {3, 3, -1, 3}, {32_770, 3, -1, 3}}) {
-            bench.with(ticketKey("c:tickets", each[0], each[1]));
-            String text = Arrays.toString(each);
-            assertTrue(bench.number(script, keys, "a" + attempt.formatted(each[2])) > 0, text);
-            assertEquals(each[0] * 65_536 + each[3] + " 60000", bench.key("c:tickets"), text);
-        }
-        bench.with(ticketKey("c:tickets", 4, 3));
-        assertEquals(6 * 32 + 2, -bench.number(script, keys, "a" + attempt.formatted(-1)), "it yields to the only one");
-        bench.assertKey("k", "nothing");
-        bench.with("c:tickets text");
-        assertTrue(bench.number(script, keys, "a" + attempt.formatted(5)) > 0, "no order");
-        assertTrue(-bench.number(script, keys, "a" + attempt.formatted(-1)) >> 20 > 50_000, "no order");
-        bench.with("c:tickets text");
-        assertTrue(bench.number(script, keys, "a" + attempt.formatted(-1)) > 0, "no order");
-    }
-
-    private static void assertTicket(Bench bench, long ticket, long place, String script, String keys,
-            String arguments) {
-        long reply = -bench.number(script, keys, arguments);
-        assertEquals(ticket + " at " + place, (reply >> 5 & 0x7FFF) + " at " + (reply & 31), arguments);
-        assertTrue(reply >> 20 > 50_000 && reply >> 20 <= MINUTE_MS, () -> (reply >> 20) + " ms left");
-    }
-
     // ---- sets -------------------------------------------------------------------------------------------------------
 
     private static void acquireSet(Bench bench, String script) {
@@ -750,7 +637,7 @@ public final class ScriptContract {
         bench.assertKey("k3:redlock:reservation", "nothing");
     }
 
-    /** As those of plain locks, but for one of the keys; -(ttl * 2^22 + ticket * 2^12 + key * 2^5 + place) refuses. */
+    /** Tickets for one of the keys; -(ttl * 2^22 + ticket * 2^12 + key * 2^5 + place) refuses. */
     private static void ticketsOfSet(Bench bench, String script) {
         boolean isFenced = script.contains("fenced");
         String keys = isFenced ? "k1 k2 c1 c2" : "k1 k2";
@@ -793,6 +680,11 @@ public final class ScriptContract {
         bench.assertKey("k2:redlock:reservation", "i 10000");
         placesOfSet(bench, script, keys, ttls);
         usesOfSetTickets(bench, script, keys, ttls);
+    }
+
+    /** The key of tickets: the last ticket times 2^16, plus the last one that was granted. */
+    private static String ticketKey(String key, long last, long granted) {
+        return key + " " + (last * 65_536 + granted) + " 60000";
     }
 
     private static void placesOfSet(Bench bench, String script, String keys, String ttls) {

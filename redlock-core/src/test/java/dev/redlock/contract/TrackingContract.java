@@ -112,12 +112,6 @@ public abstract class TrackingContract {
                 new Read("a refused acquire script", true, script("acquire", "1 k other 1000"), true),
                 new Read("a granted acquire script", false, script("acquire", "1 k other 1000"), false),
                 new Read("a refused fenced acquire", true, script("acquire_fenced", "2 k c other 1000 60000 0"), true),
-                new Read("a refused acquire with a ticket", true, script("acquire_with_ticket", "1 k other 1000 0 c"),
-                        true),
-                new Read("a granted acquire with a ticket", false, script("acquire_with_ticket", "1 k other 1000 2 c"),
-                        false),
-                new Read("a refused fenced acquire with a ticket", true,
-                        script("acquire_fenced_with_ticket", "2 k c other 1000 60000 0 0"), true),
                 new Read("a granted fenced acquire", false,
                         script("acquire_fenced", "2 k c other 1000 60000 0"), false),
                 new Read("a refused extension", true, script("extend", "1 k other 90000"), true),
@@ -184,13 +178,14 @@ public abstract class TrackingContract {
         assertEquals(isEveryScriptKeyRegistered() ? List.of("push invalidate [c]") : NOTHING, tracker.run());
     }
 
-    /** The order of waiting clients is kept in a key that every attempt changes: it wakes nobody. */
+    /** The order of waiting sets is kept in a key that every attempt changes: it wakes nobody. */
     @Test
     void ticketsRegisterAndPushNothing() {
         other.run(HOLD);
-        tracker.run(CACHING_YES, script("acquire_with_ticket", "1 k token-1 1000 0 c"));
-        other.run(script("acquire_with_ticket", "1 k token-2 1000 0 c"),
-                script("acquire_fenced_with_ticket", "2 k c token-3 1000 60000 0 2"), words("DEL c:tickets"));
+        tracker.run(CACHING_YES, script("acquire_set", "1 k token-1 1000 ? 0"));
+        other.run(script("acquire_set", "1 k token-2 1000 ? 0"),
+                script("acquire_fenced_set", "2 k c token-3 1000 60000 0 ? 2"),
+                words("DEL k:redlock:reservation:tickets"));
         assertEquals(NOTHING, tracker.run());
         other.run(CHANGE);
         assertEquals(PUSHED, tracker.run());
@@ -615,104 +610,6 @@ public abstract class TrackingContract {
         assertTrue(resp2.next().asText().startsWith("ERR Can't execute 'get': only"));
         assertEquals("unsubscribe", resp2.next().elements().get(0).asText());
         assertTrue(resp2.next().isNull());
-    }
-
-    // ---- tickets ----------------------------------------------------------------------------------------------------
-
-    /** The refusal of a ticket in a place, while the key of the lock has no expiry. */
-    private static String refusal(long ticket, int place) {
-        return Long.toString(-(((1L << 32) - 1) * (1 << 20) + ticket * 32 + place));
-    }
-
-    private String ask(long ticket) {
-        return other.run(script("acquire_with_ticket", "1 k token 60000 " + ticket + " c")).get(0);
-    }
-
-    private String askFenced(long ticket) {
-        return other.run(script("acquire_fenced_with_ticket", "2 k c token 60000 60000 0 " + ticket)).get(0);
-    }
-
-    private void assertGranted(String reply) {
-        assertTrue(Long.parseLong(reply) > 0, reply);
-        other.run(words("SET k holder"));
-    }
-
-    @Test
-    void ticketsOrderTheRefused() {
-        other.run(words("SET k holder"));
-        assertEquals(refusal(2, 1), ask(0));
-        assertEquals(refusal(3, 2), askFenced(0));
-        assertEquals(refusal(4, 3), ask(0));
-        assertEquals(refusal(3, 2), ask(3), "nobody was granted");
-        assertEquals(List.of(Long.toString(3 * 65_536)), other.run(words("GET c:tickets")), "3 are given, 0 granted");
-        other.run(words("DEL k"));
-        assertGranted(ask(2));
-        assertEquals(refusal(3, 1), askFenced(3));
-        other.run(words("DEL k"));
-        assertGranted(askFenced(4));
-        assertEquals(refusal(3, 0), ask(3), "overtaken");
-        assertEquals(refusal(5, 1), ask(0));
-        other.run(words("DEL k"));
-        assertGranted(ask(3));
-        assertEquals(refusal(5, 1), ask(5), "a late ticket does not set the order back");
-        assertEquals(List.of(Long.toString(4 * 65_536 + 3)), other.run(words("GET c:tickets")), "the last one waits");
-        assertTrue(Long.parseLong(other.run(words("PTTL c:tickets")).get(0)) > 50_000, "the key expires");
-    }
-
-    @Test
-    void aGrantWithoutATicketLeavesTheOrder() {
-        assertGranted(ask(0));
-        assertEquals(List.of("-2"), other.run(words("PTTL c:tickets")), "no key");
-        assertEquals(refusal(2, 1), ask(0));
-        other.run(words("DEL k"));
-        assertGranted(ask(0));
-        assertEquals(refusal(2, 1), ask(2));
-    }
-
-    /** A client that has had the lock for long lets those that wait precede, though the lock is free. */
-    @Test
-    void aYieldingClientIsRefusedIfAnotherOneWaits() {
-        assertGranted(ask(-1));
-        assertEquals(refusal(2, 1), ask(-1), "as without a ticket");
-        other.run(words("DEL k"));
-        assertEquals(Long.toString(-(3 * 32 + 2)), ask(-1), "the lock is free, and ticket 2 precedes");
-        assertEquals(Long.toString(-(4 * 32 + 3)), askFenced(-1));
-        assertGranted(ask(2));
-        other.run(words("DEL k"));
-        assertGranted(askFenced(4));
-        other.run(words("DEL k"));
-        assertGranted(askFenced(-1));
-    }
-
-    @Test
-    void placesAreCutAndTicketsStartAgain() {
-        other.run(words("SET k holder"), words("SET c:tickets " + (65_535L * 65_536 + 32_700)));
-        assertEquals(refusal(3, 31), ask(0), "68 precede");
-        assertEquals(refusal(32_702, 1), ask(32_702));
-        other.run(words("SET c:tickets " + ((1L << 52) - 65_536)));
-        assertEquals(Long.toString(-(((1L << 32) - 1) << 20)), ask(0), "the count has reached its end");
-        assertEquals(refusal(2, 1), ask(0), "and starts again");
-    }
-
-    @Test
-    void lostTicketsHaveNoPlace() {
-        other.run(words("SET k holder"));
-        assertEquals(refusal(500, 0), ask(500));
-        assertTrue(Long.parseLong(other.run(words("PTTL c:tickets")).get(0)) > 50_000, "the key expires");
-        other.run(words("DEL k"));
-        assertGranted(ask(500));
-        assertEquals(refusal(2, 1), ask(0));
-    }
-
-    @Test
-    void aForeignKeyInPlaceOfTheTicketsFailsNoAttempt() {
-        other.run(words("SET k holder PX 60000"), words("SET c:tickets no_count"));
-        long refusal = Long.parseLong(ask(0));
-        assertEquals(0, refusal % (1 << 20), "no ticket");
-        assertTrue(-refusal >> 20 > 50_000, "the remaining ttl");
-        other.run(words("DEL k"));
-        assertGranted(ask(2));
-        assertEquals(List.of("no_count"), other.run(words("GET c:tickets")));
     }
 
     // ---- replies ----------------------------------------------------------------------------------------------------

@@ -41,7 +41,7 @@ import org.junit.jupiter.api.Test;
 class RetainTest extends VirtualTest {
 
     private static final Duration WAIT = Duration.ofSeconds(60);
-    private static final String TICKETS = KeyText.counterName("orders") + ":tickets";
+    private static final String QUEUE = KeyText.counterName("orders") + ":queue";
     private static final String TRACE = KeyText.counterName("orders") + ":trace";
     /** A third of the ttl, less the clock allowance. */
     private static final long GRANT_MS_MAX = 3_300;
@@ -410,14 +410,14 @@ class RetainTest extends VirtualTest {
         assertEquals(ReleaseOutcome.RELEASED, get(released));
     }
 
-    /** No node could give a ticket: the right is missing, or the key of the tickets has another program's value. */
+    /** The client has no right to enter the queue: no node pushes its refusals. */
     @Test
-    void aWaiterWithoutATicketLeavesTraces() {
+    void aWaiterWithoutAPlaceLeavesTraces() {
         for (int nodeCount : new int[]{1, 3}) {
             client = slowWorld(nodeCount);
             other = client();
             for (int i = 0; i < nodeCount; i++) {
-                node(i).redis().set(TICKETS, "none", 600_000);
+                node(i).redis().denyQueue();
             }
             assertEquals(ReleaseOutcome.RETAINED, release(acquired(acquire(client, retaining()))));
             long startNs = world.nowNs();
@@ -428,6 +428,14 @@ class RetainTest extends VirtualTest {
             release(waiting.join().lease());
             nothingIsLeft();
         }
+    }
+
+    /** No node could say that nobody waits. */
+    @Test
+    void aForeignKeyInPlaceOfTheQueuePreventsRetention() {
+        client = slowWorld(3);
+        node(1).redis().set(QUEUE, "none", 600_000);
+        assertEquals(ReleaseOutcome.RELEASED, release(acquired(acquire(client, retaining()))));
     }
 
     /** Its keys are gone, so no caller may get it locally any more. */
@@ -492,7 +500,7 @@ class RetainTest extends VirtualTest {
         assertTrue(retainedCount < 3.3 * lockCount, retainedCount + " of rounds 0, 2 and 5");
     }
 
-    /** The value counts, because the waiter took its ticket before anybody watched it. */
+    /** The length of the queue counts, because the waiter entered before anybody watched it. */
     @Test
     void aLockWithAWaiterIsNotRetained() {
         Lease lease = held(3);
@@ -503,7 +511,7 @@ class RetainTest extends VirtualTest {
         assertEquals(ReleaseOutcome.RELEASED, get(lease.releaseAsync()));
     }
 
-    /** Its own ticket is none of another client. */
+    /** Its own entry is none of another client. */
     @Test
     void aLockAfterAWaitIsRetained() {
         client = slowWorld(3);
@@ -519,25 +527,33 @@ class RetainTest extends VirtualTest {
         acquired(acquire(other, options()));
     }
 
-    /** Tickets count on all nodes: the waiter has the coordinator that its own nodes choose. */
+    /** Entries count on all nodes: the waiter has the coordinator that its own nodes choose. */
     @Test
-    void aTicketOnAnyNodePreventsRetention() {
+    void anEntryInTheQueueOfAnyNodePreventsRetention() {
         for (int i = 0; i < 3; i++) {
             client = slowWorld(3);
-            node(i).redis().set(TICKETS, Long.toString(1L << 16), 60_000);
+            node(i).redis().enterQueue(QUEUE, "waiter");
             assertEquals(ReleaseOutcome.RELEASED, release(acquired(acquire(client, retaining()))), "node " + i);
             nothingIsLeft();
         }
     }
 
+    private static void change(FakeNode node, String key) {
+        if (key.equals(QUEUE)) {
+            node.redis().enterQueue(QUEUE, "waiter");
+        } else {
+            node.redis().set(key, "changed", 60_000);
+        }
+    }
+
     /** Rules 8 and 9: each node pushes from the moment of its answer on, also while others have not answered. */
     @Test
-    void aChangeOfTheTicketsOrTracesOnAnyNodeEndsTheRetention() {
-        for (String key : List.of(TICKETS, TRACE)) {
+    void aChangeOfTheQueueOrTracesOnAnyNodeEndsTheRetention() {
+        for (String key : List.of(QUEUE, TRACE)) {
             for (int i = 0; i < 3; i++) {
                 retained(3);
                 assertEquals(node(i).redis().get("orders"), node(i).redis().get(TRACE));
-                node(i).redis().set(key, Long.toString(1L << 16), 60_000);
+                change(node(i), key);
                 world.runMs(1);
                 assertEquals(0, keyCount(), key + " of node " + i);
                 nothingIsLeft();
@@ -564,14 +580,14 @@ class RetainTest extends VirtualTest {
 
     @Test
     void aPushBeforeTheQuorumHasAnsweredCounts() {
-        for (String key : List.of(TICKETS, TRACE)) {
+        for (String key : List.of(QUEUE, TRACE)) {
             for (int i = 0; i < 3; i++) {
                 client = slowWorld(3);
                 FakeNode first = node(i);
                 eachNode(node -> node.delay(() -> node == first ? LINK_NS : 20_000_000));
                 CompletableFuture<AcquireOutcome> acquiring = acquireAsync(client, retaining());
                 world.runMs(1);
-                first.redis().set(key, Long.toString(1L << 16), 60_000);
+                change(first, key);
                 world.runMs(1);
                 assertFalse(acquiring.isDone());
                 Lease lease = acquired(get(acquiring));
@@ -650,9 +666,9 @@ class RetainTest extends VirtualTest {
         eachNode(node -> assertEquals(0, node.redis().commandCount("PEXPIRE trace")));
     }
 
-    /** Nobody but a waiter with a ticket shows in the count: the others leave a trace while the lock is held. */
+    /** Nobody but a waiter in the queue shows in its length: the others leave a trace while the lock is held. */
     @Test
-    void aWaiterWithoutATicketGetsALockWhoseHolderWouldRetainIt() {
+    void aWaiterOfAnyKindGetsALockWhoseHolderWouldRetainIt() {
         List<UnaryOperator<AcquireOptions>> kinds = List.of(options -> options, AcquireOptions::forWriting,
                 AcquireOptions::forReading, AcquireOptions::fenced);
         for (UnaryOperator<AcquireOptions> kind : kinds) {
@@ -676,7 +692,7 @@ class RetainTest extends VirtualTest {
         assertTrue(tookUs < 2_000, () -> tookUs + " us");
     }
 
-    /** The count of the tickets says that nobody waits: the holder has passed the first waiter. */
+    /** The queue says that nobody waits: the holder has dropped the first waiter, which hung beside a free lock. */
     @Test
     void aWaiterThatWasPassedGetsALockWhoseHolderWouldRetainIt() {
         client = slowWorld(3);
@@ -686,17 +702,18 @@ class RetainTest extends VirtualTest {
         CompletableFuture<AcquireOutcome> passed = waiter();
         world.runMs(20);
         CompletableFuture<AcquireOutcome> passing = acquireAsync(passer, retaining().waitUpTo(WAIT));
-        world.runMs(20);
+        world.runMs(150);
         other.pause();
         first.releaseAsync();
-        world.await("the second waiter", 100, passing::isDone);
+        world.await("the second waiter", 200, passing::isDone);
+        eachNode(node -> assertEquals(0, node.redis().entryCount(QUEUE)));
         other.resume();
         world.runMs(20);
         long tookUs = handoffUs(passing.join().lease(), passed);
         assertTrue(tookUs < 2_000, () -> tookUs + " us");
     }
 
-    /** A waiter whose budget is shorter than a round trip asks for no ticket. */
+    /** A waiter whose budget is shorter than a round trip enters no queue. */
     @Test
     void anAttemptWithAShortBudgetLeavesATrace() {
         for (long budgetNs : new long[]{1, 50_000, 150_000, 250_000, 500_000, 1_500_000}) {
@@ -714,9 +731,9 @@ class RetainTest extends VirtualTest {
         eachNode(node -> assertEquals(1, node.redis().commandCount("PEXPIRE trace"), who));
     }
 
-    /** Each of these is refused once before its coordinator may give it a ticket. */
+    /** Each of these is refused once before its coordinator may give it a place. */
     @Test
-    void theFirstRefusalOfAWaiterThatGetsNoTicketNextLeavesATrace() {
+    void theFirstRefusalOfAWaiterThatGetsNoPlaceNextLeavesATrace() {
         retained(3);
         acquireAsync(client(context().wakeUpKeysMax(0)), options().waitUpTo(WAIT));
         world.runUntilNs(world.nowNs() + 3 * LINK_NS);
@@ -757,7 +774,7 @@ class RetainTest extends VirtualTest {
         assertTraces("no coordinator pushes");
     }
 
-    /** The other nodes refuse, and have no ticket of it. */
+    /** The other nodes refuse, and have no entry of it. */
     @Test
     void aWaiterWhoseCoordinatorHasGrantedLeavesATrace() {
         for (int i = 0; i < 3; i++) {
@@ -790,9 +807,9 @@ class RetainTest extends VirtualTest {
         eachNode(node -> assertEquals(1, node.redis().commandCount("PEXPIRE trace")));
     }
 
-    /** Traces must not keep the tickets of those who have given up. */
+    /** Traces must not keep the entries of those who have given up. */
     @Test
-    void theTicketOfACrashedWaiterExpiresBesideAPoller() {
+    void theEntryOfACrashedWaiterExpiresBesideAPoller() {
         world = new VirtualWorld(3);
         client = client(context().maxTtl(Duration.ofMinutes(10)));
         other = client();
@@ -801,16 +818,16 @@ class RetainTest extends VirtualTest {
         waiter();
         world.runMs(50);
         other.kill();
-        int tickets = 0;
+        int entries = 0;
         for (int i = 0; i < 3; i++) {
-            tickets += node(i).redis().get(TICKETS) == null ? 0 : 1;
+            entries += node(i).redis().entryCount(QUEUE);
         }
-        assertEquals(1, tickets);
+        assertEquals(1, entries);
         for (int i = 0; i < 4; i++) {
             world.runMs(20_000);
             acquire(poller, options());
         }
-        eachNode(node -> assertEquals(null, node.redis().get(TICKETS)));
+        eachNode(node -> assertEquals(null, node.redis().get(QUEUE)));
     }
 
     /** The keys that the nodes watch last as long as the lock. */
@@ -1349,7 +1366,7 @@ class RetainTest extends VirtualTest {
         assertEquals(ReleaseOutcome.EXPIRED, released.result());
     }
 
-    /** Its budget ends before it could ask for a ticket. */
+    /** Its budget ends before it could ask for a place. */
     @Test
     void aWaiterWithAShortBudgetLeavesATrace() {
         retained(3);

@@ -84,7 +84,8 @@ final class FakeQueue {
         int index = from;
         while (index < 2 && index < waiting.size()) {
             String member = waiting.get(index);
-            if (!member.equals(client) && redis.deliver(CHANNEL + member, words.charAt(index) + key) == 0) {
+            if (!member.equals(client) && !member.startsWith("!")
+                    && redis.deliver(CHANNEL + member, words.charAt(index) + key) == 0) {
                 drop(index);
             } else {
                 index++;
@@ -138,7 +139,7 @@ final class FakeQueue {
             redis.delete(note);
         }
         long place = PLACE_UNKNOWN;
-        Map<String, Long> entries = redis.entries(queue);
+        Map<String, Long> entries = redis.isQueueDenied() ? null : redis.entries(queue);
         if (entries != null) {
             entries.merge(client, redis.wallUs() - waitedUs, mode.equals("f") ? (old, score) -> score : Math::min);
             redis.setEntries(queue, entries, redis.wallMs() + EXPIRY_MS);

@@ -36,7 +36,6 @@ public final class FakeRedis {
     /** The largest exact integer of Lua. */
     static final long COUNTER_MAX = 9_007_199_254_740_991L;
     private static final String WRONG_TYPE = "WRONGTYPE Operation against a key holding the wrong kind of value";
-    private static final String TICKET_ENDING = "_with_ticket";
     private static final String QUEUE_ENDING = "_in_order";
     static final long COUNTER_ENDED = Long.MIN_VALUE;
     private static final long COUNTER_IS_TEXT = Long.MIN_VALUE + 1;
@@ -78,6 +77,7 @@ public final class FakeRedis {
     private boolean isResp3Known = true;
     private boolean hasEffectReplication = true;
     private boolean isLogging;
+    private boolean isQueueDenied;
     private boolean mayShorten;
     private LongUnaryOperator fencedReply = value -> value;
     private LongUnaryOperator searchReply = value -> value;
@@ -101,8 +101,11 @@ public final class FakeRedis {
     private LongSupplier activeExpiryMs = () -> ACTIVE_EXPIRY_MS;
     private final List<String> published = new ArrayList<>();
     private ToIntBiFunction<String, String> publisher = (channel, payload) -> {
-        published.add(channel + " " + payload);
-        return 0;
+        int receivers = publish(channel, payload);
+        if (receivers == 0) {
+            published.add(channel + " " + payload);
+        }
+        return receivers;
     };
     private ExecuteListener listener = (client, command, reply) -> {
     };
@@ -609,6 +612,28 @@ public final class FakeRedis {
         publisher = newPublisher;
     }
 
+    /** The user of the clients may not add to a queue: it lacks the right to {@code ZADD}. */
+    public void denyQueue() {
+        isQueueDenied = true;
+    }
+
+    boolean isQueueDenied() {
+        return isQueueDenied;
+    }
+
+    /** Another client enters a queue, as the first one. */
+    public void enterQueue(String key, String client) {
+        Map<String, Long> entries = entries(key);
+        entries.put(client, 0L);
+        setEntries(key, entries, wallMs() + 60_000);
+    }
+
+    /** How many entries a queue has; 0 for a key of another kind. */
+    public int entryCount(String key) {
+        Map<String, Long> entries = entries(key);
+        return entries == null ? 0 : entries.size();
+    }
+
     /** @return the messages that nobody has received, each as {@code channel message} */
     public List<String> published() {
         return published;
@@ -844,9 +869,7 @@ public final class FakeRedis {
             case "EVALSHA" -> evalSha(session, script, words);
             case "EVAL" -> eval(session, script, words);
             case "GET" -> {
-                commandCounts.merge(words.get(1).endsWith(TICKETS_NAME)
-                        ? "GET tickets"
-                        : words.get(1).endsWith(TRACE_NAME) ? "GET trace" : "GET", 1, Integer::sum);
+                commandCounts.merge(words.get(1).endsWith(TRACE_NAME) ? "GET trace" : "GET", 1, Integer::sum);
                 yield isNoString(words.get(1)) ? error(WRONG_TYPE) : bulkOrNull(session, read(words.get(1)));
             }
             case "SET" -> set(session, words);
@@ -1116,14 +1139,8 @@ public final class FakeRedis {
             List<String> keys = words.subList(3, 3 + keyCount);
             return script.equals("inspect") ? inspect(keys.get(0)) : breakLock(keys, words.get(3 + keyCount));
         }
-        if (script.endsWith(TICKET_ENDING)) {
-            return runWithTicket(session, script, words);
-        }
-        if (script.endsWith(QUEUE_ENDING)) {
+        if (script.endsWith(QUEUE_ENDING) || script.equals("leave_queue")) {
             return runInOrder(session, script, words);
-        }
-        if (script.equals("leave_queue")) {
-            return RespValue.integer(new FakeQueue(this, words.get(3), words.get(5), words.get(6)).leave());
         }
         if (script.startsWith("release_many")) {
             return releaseMany(session, words.subList(3, 3 + keyCount), words.subList(3 + keyCount, words.size()),
@@ -1189,39 +1206,15 @@ public final class FakeRedis {
         return ours == keys.size() ? 1 : 0;
     }
 
-    /** The acquire that a script does, with or without a ticket or a queue. */
+    /** The acquire that a script does, in order or not. */
     private static String baseName(String script) {
-        return script == null ? null : script.replace(TICKET_ENDING, "").replace(QUEUE_ENDING, "");
-    }
-
-    private RespValue runWithTicket(Session session, String script, List<String> words) {
-        boolean isFenced = script.startsWith("acquire_fenced");
-        String verb = baseName(script);
-        commandCounts.merge(verb, 1, Integer::sum);
-        String key = words.get(3);
-        String token = words.get(isFenced ? 5 : 4);
-        long ttlMs = Long.parseLong(words.get(isFenced ? 6 : 5));
-        long ticket = Long.parseLong(words.get(isFenced ? 9 : 6));
-        FakeTickets tickets = new FakeTickets(this, words.get(isFenced ? 4 : 7) + TICKETS_NAME, 32_767);
-        long reply;
-        if (tickets.isYielding(ticket)) {
-            // Of a lock that is free, 0.
-            reply = Math.min(0, refusal(key));
-        } else if (isFenced) {
-            reply = acquireFenced(key, words.get(4), token, ttlMs, Long.parseLong(words.get(7)),
-                    Long.parseLong(words.get(8)));
-        } else {
-            reply = acquire(key, token, ttlMs);
-        }
-        if (reply > 0) {
-            tickets.onGrant(ticket);
-        } else if (reply != COUNTER_IS_TEXT && reply != COUNTER_ENDED) {
-            reply = tickets.refusal(ticket, -reply);
-        }
-        return note(session, verb, key, token, reply);
+        return script == null ? null : script.replace(QUEUE_ENDING, "");
     }
 
     private RespValue runInOrder(Session session, String script, List<String> words) {
+        if (script.equals("leave_queue")) {
+            return RespValue.integer(new FakeQueue(this, words.get(3), words.get(5), words.get(6)).leave());
+        }
         boolean isFenced = script.startsWith("acquire_fenced");
         String verb = baseName(script);
         commandCounts.merge(verb, 1, Integer::sum);

@@ -12,7 +12,6 @@ final class FakeSet {
     private static final int ORDER_BITS = 22;
     private static final int TICKET_BITS = 12;
     private static final int POSITION_BITS = 5;
-    private static final long TICKETS = 1023;
 
     private final FakeRedis redis;
     private final List<String> keys;
@@ -131,7 +130,7 @@ final class FakeSet {
     }
 
     private FakeTickets tickets(int number) {
-        return new FakeTickets(redis, keys.get(number - 1) + RESERVATION_MARK + ":tickets", TICKETS);
+        return new FakeTickets(redis, keys.get(number - 1) + RESERVATION_MARK + ":tickets");
     }
 
     /** The ticket for the key that refuses, and the place. */

@@ -19,12 +19,11 @@ import java.util.regex.Pattern;
 public final class ScriptNames {
 
     private static final List<String> NAMES = List.of("acquire", "acquire_fenced", "acquire_fenced_in_order",
-            "acquire_fenced_set", "acquire_fenced_with_ticket", "acquire_fenced_write", "acquire_in_order",
-            "acquire_read", "acquire_set", "acquire_with_ticket", "acquire_write", "break", "check", "check_read",
-            "check_set", "extend", "extend_many", "extend_read", "extend_set", "find_permit", "inspect",
-            "leave_queue", "raise", "raise_set", "release", "release_fenced", "release_fenced_set",
-            "release_fenced_write", "release_many", "release_many_fenced", "release_read", "release_set",
-            "release_write", "remaining_ttl_set", "shorten", "shorten_read");
+            "acquire_fenced_set", "acquire_fenced_write", "acquire_in_order", "acquire_read", "acquire_set",
+            "acquire_write", "break", "check", "check_read", "check_set", "extend", "extend_many", "extend_read",
+            "extend_set", "find_permit", "inspect", "leave_queue", "raise", "raise_set", "release", "release_fenced",
+            "release_fenced_set", "release_fenced_write", "release_many", "release_many_fenced", "release_read",
+            "release_set", "release_write", "remaining_ttl_set", "shorten", "shorten_read");
     private static final Pattern PART = Pattern.compile("--include (\\w+)\n");
     private static final Map<String, String> BY_SHA = new HashMap<>();
     private static final Map<String, byte[]> SOURCES = new HashMap<>();

@@ -252,6 +252,28 @@ public final class SimPlan {
         return plan;
     }
 
+    /** Returns a run in which many clients want one lock, or two. In a third of the runs, no push is lost. */
+    public static SimPlan crowding(long seed) {
+        SimPlan plan = of(seed);
+        SplittableRandom random = new SplittableRandom(seed ^ 0xC40D);
+        plan.clientCount = List.of(8, 16, 32, 64).get(random.nextInt(4));
+        plan.resourceCount = List.of(1, 1, 2).get(random.nextInt(3));
+        plan.workersPerResource = List.of(1, 1, 3).get(random.nextInt(3));
+        plan.setTenths = 0;
+        plan.readTenths = 0;
+        plan.writeTenths = 0;
+        plan.permitTenths = 0;
+        plan.trackedKeysMax = Math.max(plan.trackedKeysMax, 16);
+        if (random.nextInt(3) == 0) {
+            plan.faults.retainAll(ADDED_PUSHES);
+            plan.delayUsMax = 500;
+            plan.guard = RestartGuardMode.OFF;
+            plan.isFreshAtStart = false;
+            plan.commands.removeIf(mode -> mode == CommandMode.NATIVE);
+        }
+        return plan;
+    }
+
     /** Returns a run whose machines are suspended, with replies that are quick enough to show it. */
     public static SimPlan suspending(long seed) {
         SimPlan plan = of(seed);

@@ -65,9 +65,14 @@ public final class SimulationMain {
         return failures;
     }
 
-    /** With {@code -Dsim.retain=true}, clients retain locks; with {@code -Dsim.suspend=true}, they are suspended;
-     * with {@code -Dsim.promote=true}, nodes fail over. */
+    /**
+     * With {@code -Dsim.crowd=true}, many clients want one lock; with {@code -Dsim.retain=true}, they retain locks;
+     * with {@code -Dsim.suspend=true}, they are suspended; with {@code -Dsim.promote=true}, nodes fail over.
+     */
     private static SimPlan plan(long seed) {
+        if (Boolean.getBoolean("sim.crowd")) {
+            return SimPlan.crowding(seed);
+        }
         if (Boolean.getBoolean("sim.promote")) {
             return SimPlan.promoting(seed);
         }

@@ -42,11 +42,11 @@ class SimulationTest {
         assertTrue(batches > SEEDS, "batches of extensions: " + batches);
     }
 
-    /** Clients that retain their locks, with all faults. */
+    /** Clients that retain their locks, with all faults. One seed in five has a lock that is retained. */
     @Test
     void everySeedWithRetainedLocksRunsClean() {
         int retained = 0;
-        for (long seed = 1; seed <= Math.max(4, SEEDS / 4); seed++) {
+        for (long seed = 1; seed <= Math.max(20, SEEDS / 2); seed++) {
             Simulation simulation = new Simulation(SimPlan.retaining(seed)).run();
             assertTrue(simulation.isClean(), simulation::report);
             retained += simulation.counts().getOrDefault("RELEASE_RETAINED", 0);

@@ -134,7 +134,7 @@ class FlightRecorderTest extends VirtualTest {
         node(1).pushInvalidation(client::isNamed, "nobody");
         world.runMs(1);
         CompletableFuture<AcquireOutcome> waiting = acquireAsync(client, options().waitUpTo(TTL));
-        world.runMs(700);
+        world.runMs(8_000);
         release(holder);
         acquired(get(waiting));
         eachNode(node -> node.redis().clockJump(3_600_000));
@@ -214,7 +214,7 @@ class FlightRecorderTest extends VirtualTest {
         VirtualWorld.Client other = client();
         Lease holder = lease(client);
         CompletableFuture<AcquireOutcome> waiting = acquireAsync(other, options().waitUpTo(Duration.ofSeconds(60)));
-        world.runMs(700);
+        world.runMs(8_000);
         release(holder);
         release(acquired(get(waiting)));
         List<String> lines = lines(other);

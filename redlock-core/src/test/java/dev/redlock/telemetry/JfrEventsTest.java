@@ -270,7 +270,7 @@ class JfrEventsTest extends VirtualTest {
         lease(client);
         acquireAsync(other, options().waitUpTo(Duration.ofSeconds(60)));
         Recording recording = record(Duration.ZERO);
-        world.runMs(600);
+        world.runMs(8_000);
         List<RecordedEvent> events = stop(recording, "Wakeup");
         assertEquals("BACKSTOP", events.get(0).getString("kind"), events::toString);
         assertNull(events.get(0).getString("node"));

@@ -80,7 +80,7 @@ class CompetitionTest extends VirtualTest {
 
     /**
      * The mistakes: a client that comes back at once won all nodes but the coordinator, which its competitor had won,
-     * and learned nothing of it. And a caller that waited for its own client passed the ticket of the other client.
+     * and learned nothing of it. And a caller that waited for its own client preceded the other client.
      * Runs were of 29 to 1,765 leases, and callers timed out. A caller that came back while its client held the lock
      * gave way to nobody and ended the count.
      */

@@ -10,7 +10,7 @@ import java.util.List;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 
-/** Many clients wait for one lock in the order of their tickets: how long each waits. */
+/** Many clients wait for one lock in the order of their arrival: how long each waits. */
 class TurnOrderTest extends VirtualTest {
 
     private static final Duration WAIT = Duration.ofSeconds(60);

@@ -42,13 +42,6 @@ final class ScriptDenials implements AutoCloseable {
             Call.of("acquire_fenced", "k c", "a 60000 90000 0", "c 5 9000"),
             Call.of("acquire_fenced", "k c", "a 60000 90000 0", "k o 60000"),
             Call.of("acquire_fenced", "k c", "a 60000 90000 0", "c -5 9000"),
-            Call.of("acquire_with_ticket", "k", "a 60000 0 c"),
-            Call.of("acquire_with_ticket", "k", "a 60000 0 c", "k o 60000"),
-            Call.of("acquire_with_ticket", "k", "a 60000 2 c", "c:tickets 131073 60000"),
-            Call.of("acquire_with_ticket", "k", "a 60000 2 c", "k o 60000", "c:tickets 4503599627370496 60000"),
-            Call.of("acquire_fenced_with_ticket", "k c", "a 60000 90000 0 0"),
-            Call.of("acquire_fenced_with_ticket", "k c", "a 60000 90000 0 0", "k o 60000"),
-            Call.of("acquire_fenced_with_ticket", "k c", "a 60000 90000 0 2", "c 5 9000", "c:tickets 131073 60000"),
             Call.of("acquire_in_order", "k", "a 60000 c m 0 f"),
             Call.of("acquire_in_order", "k", "a 60000 c m 0 e", "c:queue @m -60000", "c:queue @n 60000"),
             Call.of("acquire_in_order", "k", "a 60000 c m 0 f", "k o 60000"),
@@ -75,8 +68,6 @@ final class ScriptDenials implements AutoCloseable {
             Call.of("acquire_fenced_set", "k1 k2 c1 c2", "a 60000 90000 0 i 0 2", "k1:redlock:reservation i 200"),
             Call.of("acquire_fenced_set", "k1 k2 c1 c2", "a 60000 90000 0 i 0 2", "k2 o 60000",
                     "k2:redlock:reservation:tickets 4503599627370496 60000"),
-            Call.of("acquire_fenced_with_ticket", "k c", "a 60000 90000 0 2", "k o 60000",
-                    "c:tickets 4503599627370496 60000"),
             Call.of("acquire_fenced_write", "k c", "a 60000 90000 0 i", "c 5 9000"),
             Call.of("acquire_write", "k", "a 90000 i", "k @b 60000"),
             Call.of("acquire_fenced_write", "k c", "a 90000 90000 0 i", "k @b 60000"),
@@ -125,21 +116,17 @@ final class ScriptDenials implements AutoCloseable {
             Call.of("shorten_read", "k", "a 30000", "k @a 60000", "k @b 40000"));
 
     /** A command that costs only the order of waiting clients, or that has a key of its own in a batch. */
-    private static final Set<String> MUST_ANSWER = Set.of("acquire_with_ticket incrby", "acquire_with_ticket pexpire",
-            "acquire_with_ticket del", "acquire_fenced_with_ticket incrby", "acquire_fenced_with_ticket del",
-            "acquire_in_order zrange", "acquire_in_order zrem", "acquire_in_order zadd", "acquire_in_order zrank",
-            "acquire_in_order publish", "acquire_in_order channels", "acquire_in_order time",
-            "acquire_in_order get", "acquire_in_order del", "acquire_in_order pexpire",
+    private static final Set<String> MUST_ANSWER = Set.of("acquire_in_order zrange", "acquire_in_order zrem",
+            "acquire_in_order zadd", "acquire_in_order zrank", "acquire_in_order publish", "acquire_in_order channels",
+            "acquire_in_order time", "acquire_in_order get", "acquire_in_order del", "acquire_in_order pexpire",
             "acquire_fenced_in_order zrange", "acquire_fenced_in_order zrem", "acquire_fenced_in_order zadd",
             "acquire_fenced_in_order zrank", "acquire_fenced_in_order publish", "acquire_fenced_in_order channels",
-            "acquire_fenced_in_order get", "acquire_fenced_in_order del",
-            "leave_queue zrange", "leave_queue zrem", "leave_queue publish", "leave_queue channels",
-            "leave_queue pttl", "leave_queue get", "leave_queue set",
-            "acquire_set incrby", "acquire_set pexpire",
-            "acquire_set get", "acquire_set del", "break pexpire",
-            "acquire_fenced_set incrby", "acquire_fenced_set pexpire",
-            "acquire_fenced_set get", "acquire_fenced_set del", "extend_many pexpire", "extend_many pttl",
-            "extend_many set", "extend_many get", "release_many_fenced get");
+            "acquire_fenced_in_order get", "acquire_fenced_in_order del", "leave_queue zrange", "leave_queue zrem",
+            "leave_queue publish", "leave_queue channels", "leave_queue pttl", "leave_queue get", "leave_queue set",
+            "acquire_set incrby", "acquire_set pexpire", "acquire_set get", "acquire_set del", "break pexpire",
+            "acquire_fenced_set incrby", "acquire_fenced_set pexpire", "acquire_fenced_set get",
+            "acquire_fenced_set del", "extend_many pexpire", "extend_many pttl", "extend_many set", "extend_many get",
+            "release_many_fenced get");
     /** 0 in place of an error: nothing is known to be ours. */
     private static final Set<String> MAY_BE_0 = Set.of("check_read zscore", "extend_read zscore", "release_read zscore",
             "shorten_read zscore", "release_write zrem", "leave_queue zrem", "shorten get");
@@ -219,8 +206,7 @@ final class ScriptDenials implements AutoCloseable {
         boolean isRefused = isAcquire && right.startsWith("-");
         if (reply.equals("ERR")) {
             assertFalse(MUST_ANSWER.contains(key)
-                    || isRefused && (call.script.contains("_with_") && command.equals("pexpire")
-                            || call.script.contains("_in_order") && Set.of("pexpire", "time").contains(command)
+                    || isRefused && (call.script.contains("_in_order") && Set.of("pexpire", "time").contains(command)
                             || call.script.contains("_set") && command.equals("set")),
                     what);
             // The entry of a reader ends at its time also without the expiry of its key.

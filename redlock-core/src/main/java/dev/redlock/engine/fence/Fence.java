@@ -64,8 +64,8 @@ public final class Fence implements FenceOrSearch {
     }
 
     @Override
-    public CommandKind acquireKind(boolean hasTicket) {
-        return hasTicket ? CommandKind.ACQUIRE_FENCED_WITH_TICKET : CommandKind.ACQUIRE_FENCED;
+    public CommandKind acquireKind(boolean isInOrder) {
+        return isInOrder ? CommandKind.ACQUIRE_FENCED_IN_ORDER : CommandKind.ACQUIRE_FENCED;
     }
 
     @Override

@@ -45,10 +45,10 @@ public interface FenceOrSearch {
     /**
      * Returns the command of the attempt.
      *
-     * @param hasTicket whether the client that waits gets a ticket
+     * @param isInOrder whether the node decides whose turn it is
      */
-    default CommandKind acquireKind(boolean hasTicket) {
-        return hasTicket ? CommandKind.ACQUIRE_WITH_TICKET : CommandKind.ACQUIRE;
+    default CommandKind acquireKind(boolean isInOrder) {
+        return isInOrder ? CommandKind.ACQUIRE_IN_ORDER : CommandKind.ACQUIRE;
     }
 
     /** A node has answered the acquire with a value, perhaps late. */

@@ -8,7 +8,7 @@ package dev.redlock.node.send;
  * <li>An extension: the number of its round, from 1 to {@link #ROUND_MAX}. Replies of older rounds do not count.
  * <li>A fenced release: {@link #COUNTER_ONLY} if it only raises a counter.
  * <li>A question for the type of a key: the index of the resource in its set.
- * <li>The commands of a retained lock: the key, {@link #TICKETS} or {@link #TRACES}.
+ * <li>The commands of a retained lock: the key, {@link #QUEUE} or {@link #TRACES}.
  * </ul>
  *
  * @threading immutable
@@ -20,8 +20,8 @@ public final class CommandDetail {
     public static final int ROUND_MAX = RequestRing.DETAIL_MAX;
     /** The release only raises a counter: its reply is not a vote. */
     public static final int COUNTER_ONLY = 1;
-    /** The command is about the key of the tickets. */
-    public static final int TICKETS = 0;
+    /** The command is about the key of the queue. */
+    public static final int QUEUE = 0;
     /** The command is about the key of the traces. */
     public static final int TRACES = 1;
 

@@ -13,7 +13,7 @@ enum CommandEncoding {
     PLAIN_SET(Reply.OK),
     /** Remaining ttl as {@code PTTL key}: -2 without a key, -1 without an expiry. */
     PTTL(Reply.INTEGER),
-    /** Count of tickets as {@code GET counter:tickets}: a number as a bulk string, or null. */
+    /** Traces as {@code GET counter:trace}: a string, or null. */
     GET(Reply.TEXT),
     /** Place of the client as {@code ZRANK counter:queue client}: from 0, or null. */
     ZRANK(Reply.PLACE),

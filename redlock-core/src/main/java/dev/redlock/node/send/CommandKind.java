@@ -16,10 +16,6 @@ public enum CommandKind {
     EXTEND("extend", 1, Trait.VOTES),
     /** Set the key if it is absent, and increment the counter. For voting nodes only. */
     ACQUIRE_FENCED("acquire_fenced", 3, Trait.GRANTS, Trait.VOTES, Trait.HAS_COUNTER),
-    /** As {@link #ACQUIRE}, of a client that waits: a refusal contains its place among the waiting clients. */
-    ACQUIRE_WITH_TICKET("acquire_with_ticket", 3, Trait.GRANTS, Trait.VOTES, Trait.NAMES_COUNTER),
-    /** As {@link #ACQUIRE_FENCED}, of a client that waits. */
-    ACQUIRE_FENCED_WITH_TICKET("acquire_fenced_with_ticket", 4, Trait.GRANTS, Trait.VOTES, Trait.HAS_COUNTER),
     /** As {@link #ACQUIRE}, of a client in the queue of the waiting ones: a refusal contains its place. */
     ACQUIRE_IN_ORDER("acquire_in_order", 5, Trait.GRANTS, Trait.VOTES, Trait.NAMES_COUNTER, Trait.ENTERS_QUEUE),
     /** As {@link #ACQUIRE_FENCED}, of a client in the queue of the waiting ones. */
@@ -43,8 +39,6 @@ public enum CommandKind {
     CHECK("check", 0, Trait.REGISTERS),
     /** Read the remaining ttl of the holder's key with {@code PTTL}, not by script. For every connected node. */
     REMAINING_TTL(CommandEncoding.PTTL, Trait.REGISTERS, Trait.IS_OPTIONAL),
-    /** Read the count of tickets with {@code GET}, not by script: 0 if there is none. For every connected node. */
-    TICKETS(CommandEncoding.GET, Trait.NAMES_COUNTER, Trait.IS_OPTIONAL),
     /** Remove the client from the queue. For every connected node. */
     LEAVE_QUEUE("leave_queue", 2, Trait.NAMES_COUNTER, Trait.IS_OPTIONAL),
     /** Read the place of the client in the queue, from 0, with {@code ZRANK}, not by script: -1 without an entry. */
@@ -57,8 +51,8 @@ public enum CommandKind {
     KEY_TYPE(CommandEncoding.TYPE, Trait.IS_OPTIONAL),
     /** Create the key that {@link #LEAVE_TRACE} changes. For every connected node. */
     CREATE_TRACE(CommandEncoding.SET_TRACE, Trait.NAMES_COUNTER, Trait.IS_OPTIONAL),
-    /** As {@link #TICKETS}, or read the key of traces: the node pushes its next change. For every connected node. */
-    WATCH_TICKETS(CommandEncoding.GET, Trait.NAMES_COUNTER, Trait.REGISTERS, Trait.IS_OPTIONAL),
+    /** Read the key that {@link #LEAVE_TRACE} changes: the node pushes its next change. For every connected node. */
+    WATCH_TRACES(CommandEncoding.GET, Trait.NAMES_COUNTER, Trait.REGISTERS, Trait.IS_OPTIONAL),
     /** Change the key of traces, if there is one: a client that watches it gets a push. For every connected node. */
     LEAVE_TRACE(CommandEncoding.PEXPIRE_TRACE, Trait.NAMES_COUNTER, Trait.IS_OPTIONAL);
 
@@ -74,9 +68,9 @@ public enum CommandKind {
         VOTES,
         /** The counter is the second key. */
         HAS_COUNTER,
-        /** The command names the key of the tickets, of the queue or of traces, which is beside the counter. */
+        /** The command names the key of the queue or of traces, which is beside the counter. */
         NAMES_COUNTER,
-        /** It reads the key of the lock, of tickets or of the queue: the read registers for a push if the client asks. */
+        /** It reads the key of the lock, the queue or the traces: the read registers for a push if the client asks. */
         REGISTERS,
         /** A refused client enters the queue. A read of the script would register the key of the queue for a push. */
         ENTERS_QUEUE,
@@ -97,7 +91,7 @@ public enum CommandKind {
     final boolean isVote;
     /** Whether the counter is the second key. */
     final boolean hasCounter;
-    /** Whether the command names the counter, or the key of the tickets that is beside it. */
+    /** Whether the command names the counter, or a key that is beside it. */
     final boolean isCounterNamed;
     /** Whether the command may read the key of the lock: the read registers for a push if the client asks. */
     final boolean mayRegister;

@@ -66,9 +66,9 @@ public enum LockKind {
         return switch (this) {
             case PLAIN -> command.scriptName;
             case SET -> switch (command) {
-                case RELEASE_MANY, RELEASE_MANY_FENCED, EXTEND_MANY, ACQUIRE_MANY, ACQUIRE_WITH_TICKET,
-                        ACQUIRE_FENCED_WITH_TICKET, ACQUIRE_IN_ORDER, ACQUIRE_FENCED_IN_ORDER, LEAVE_QUEUE, PLACE,
-                        WAITING, WATCH_QUEUE, TICKETS, KEY_TYPE, CREATE_TRACE, WATCH_TICKETS, LEAVE_TRACE ->
+                case RELEASE_MANY, RELEASE_MANY_FENCED, EXTEND_MANY, ACQUIRE_MANY, ACQUIRE_IN_ORDER,
+                        ACQUIRE_FENCED_IN_ORDER, LEAVE_QUEUE, PLACE, WAITING, WATCH_QUEUE, KEY_TYPE, CREATE_TRACE,
+                        WATCH_TRACES, LEAVE_TRACE ->
                     null;
                 case REMAINING_TTL -> "remaining_ttl" + suffix;
                 case SHORTEN -> command.scriptName;

@@ -52,8 +52,8 @@ public abstract class LockRequest extends InFlightRequest implements SlotKey {
     public abstract int resourceHash(int index);
 
     /**
-     * @return the counter's key as {@link #resourceBulk} has the resource; borrowed. For commands with a counter or a
-     *         ticket only.
+     * @return the counter's key as {@link #resourceBulk} has the resource; borrowed. For commands that name the counter
+     *         or a key beside it.
      */
     public abstract byte[] counterBulk();
 

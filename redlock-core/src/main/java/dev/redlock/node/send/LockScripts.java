@@ -29,7 +29,7 @@ final class LockScripts {
     static void write(ByteBuf out, CommandKind kind, LockRequest command, boolean isEval) {
         LockKind lock = command.lockKind();
         ScriptArguments arguments = command.arguments();
-        int ticketCount = lock == LockKind.SET && kind.isAcquire && arguments.ticket() >= 0 ? command.keyCount() : 0;
+        int ticketCount = lock == LockKind.SET && kind.isAcquire && arguments.isTicketWanted() ? command.keyCount() : 0;
         writeHead(out, lock, kind, command.keyCount() * (kind.hasCounter ? 2 : 1), ticketCount, isEval);
         writeArguments(out, kind, command);
         if (hasReservation(lock, kind)) {
@@ -73,17 +73,6 @@ final class LockScripts {
                 RespWriter.bulkInteger(out, arguments.counterTtlMs());
                 RespWriter.bulkInteger(out, arguments.counterFloor());
             }
-            case ACQUIRE_WITH_TICKET -> {
-                RespWriter.bulkInteger(out, command.ttlMs);
-                RespWriter.bulkInteger(out, arguments.ticket());
-                out.writeBytes(command.counterBulk());
-            }
-            case ACQUIRE_FENCED_WITH_TICKET -> {
-                RespWriter.bulkInteger(out, command.ttlMs);
-                RespWriter.bulkInteger(out, arguments.counterTtlMs());
-                RespWriter.bulkInteger(out, arguments.counterFloor());
-                RespWriter.bulkInteger(out, arguments.ticket());
-            }
             case ACQUIRE_IN_ORDER -> {
                 RespWriter.bulkInteger(out, command.ttlMs);
                 out.writeBytes(command.counterBulk());
@@ -100,8 +89,8 @@ final class LockScripts {
                 RespWriter.bulkInteger(out, arguments.highestFence());
                 RespWriter.bulkInteger(out, arguments.counterTtlMs());
             }
-            case RELEASE, CHECK, REMAINING_TTL, TICKETS, PLACE, WAITING, WATCH_QUEUE, KEY_TYPE, CREATE_TRACE,
-                    WATCH_TICKETS, LEAVE_TRACE -> {
+            case RELEASE, CHECK, REMAINING_TTL, PLACE, WAITING, WATCH_QUEUE, KEY_TYPE, CREATE_TRACE, WATCH_TRACES,
+                    LEAVE_TRACE -> {
                 // no argument after the token
             }
             case RELEASE_MANY, RELEASE_MANY_FENCED, EXTEND_MANY, ACQUIRE_MANY ->

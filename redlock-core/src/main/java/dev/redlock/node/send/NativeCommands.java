@@ -24,7 +24,6 @@ final class NativeCommands {
     private static final byte[] SET_TRACE = ScriptSources.ascii("*5\r\n$3\r\nSET\r\n");
     private static final byte[] PEXPIRE = ScriptSources.ascii("*3\r\n$7\r\nPEXPIRE\r\n");
     private static final byte[] TRACE_TTL = ScriptSources.ascii("$5\r\n60000\r\n");
-    private static final byte[] TICKETS = ScriptSources.ascii(":tickets\r\n");
     private static final byte[] QUEUE = ScriptSources.ascii(":queue\r\n");
     private static final byte[] TRACE = ScriptSources.ascii(":trace\r\n");
     /** The highest place of a digit in the length of a name. */
@@ -35,7 +34,7 @@ final class NativeCommands {
     private NativeCommands() {
     }
 
-    /** Writes a command with its detail, which the type of a key and the keys of a retained lock need. */
+    /** Writes a command with its detail, which the type of a key needs. */
     static void write(ByteBuf out, CommandEncoding encoding, LockRequest command, int detail) {
         switch (encoding) {
             case SET_IFEQ -> writeSetIfEqual(out, command);
@@ -43,8 +42,7 @@ final class NativeCommands {
             case DELEX, DELIFEQ -> writeRelease(out, encoding, command.resourceBulk(), command.token);
             case PTTL -> out.writeBytes(PTTL).writeBytes(command.resourceBulk());
             case TYPE -> out.writeBytes(TYPE).writeBytes(command.resourceBulk(detail));
-            case GET -> writeBeside(out.writeBytes(GET), command.counterBulk(),
-                    detail == CommandDetail.TICKETS ? TICKETS : TRACE);
+            case GET -> writeBeside(out.writeBytes(GET), command.counterBulk(), TRACE);
             case ZRANK -> {
                 writeBeside(out.writeBytes(ZRANK), command.counterBulk(), QUEUE);
                 out.writeBytes(command.arguments().waiterBulk());
@@ -72,7 +70,7 @@ final class NativeCommands {
         out.writeBytes(token.bulk);
     }
 
-    /** The name of a key beside the counter, as {@code counter:tickets}, which the scripts use. */
+    /** The name of a key beside the counter, as {@code counter:queue}, which the scripts use. */
     private static void writeBeside(ByteBuf out, byte[] counterBulk, byte[] ending) {
         int start = 1;
         while (counterBulk[start - 1] != '\n') {

@@ -27,14 +27,6 @@ public interface ScriptArguments {
         return false;
     }
 
-    /**
-     * @return the number of the client's ticket, which orders it among the waiting clients; 0 for none; -1 for a client
-     *         without one that yields to those that have one; of a set, -1 if the node gives none
-     */
-    default int ticket() {
-        return 0;
-    }
-
     /** @return the name of the client in the queue of the waiting clients, as a bulk string; null for none */
     default byte[] waiterBulk() {
         return null;
@@ -48,6 +40,11 @@ public interface ScriptArguments {
     /** @return {@code f} if the client starts to wait, {@code e} if it waits, {@code c} if it also checks the head */
     default byte queueMode() {
         return 'f';
+    }
+
+    /** @return whether a refused set gets a ticket, which orders this client among those whose sets wait */
+    default boolean isTicketWanted() {
+        return false;
     }
 
     /** @return the number of the client's ticket for one of the resources of a set; 0 for none */

@@ -20,9 +20,12 @@ public final class WaiterName {
     public static final int LENGTH = 16;
     /** The channel without the name. */
     static final String CHANNEL_PREFIX = "redlock:wake:";
+    /** The scripts publish nothing to a name with this start. */
+    private static final char NO_CHANNEL = '!';
 
     private final String text;
     private final byte[] bulk;
+    private final byte[] silentBulk;
     /** The channel, for comparisons. */
     final ByteBuf channelBytes;
 
@@ -37,6 +40,8 @@ public final class WaiterName {
         }
         this.text = Base64.getUrlEncoder().withoutPadding().encodeToString(bytes);
         this.bulk = ("$" + text.length() + "\r\n" + text + "\r\n").getBytes(StandardCharsets.US_ASCII);
+        this.silentBulk = ("$" + (1 + text.length()) + "\r\n" + NO_CHANNEL + text + "\r\n")
+                .getBytes(StandardCharsets.US_ASCII);
         this.channelBytes = Unpooled.copiedBuffer(channel(), StandardCharsets.US_ASCII);
     }
 
@@ -48,6 +53,11 @@ public final class WaiterName {
     /** @return the text as a bulk string, ready to send; borrowed, not to be changed */
     public byte[] bulk() {
         return bulk;
+    }
+
+    /** @return the name of the loop at a node that sends it no messages, and has to keep its entry without them */
+    public byte[] silentBulk() {
+        return silentBulk;
     }
 
     /** @return the channel of the messages to the event loop */

@@ -8,10 +8,9 @@
 --         -(n * 2^22 + ticket * 2^12 + i * 2^5 + place)
 --                             refused: the last of the keys in use, or another client's reservation, expires in n ms;
 --                             24 days or never if n is 2^31 - 1. i is the number of the first key that exists, or with
---                             a reservation if none exists. The ticket orders the clients that wait for that key, as in
---                             acquire_with_ticket: it is 1 to 1023, 0 for none; place - 1 clients precede, place is 31
---                             at most, 1 for a ticket that has passed or with the client's reservation on the key, and
---                             0 without a ticket
+--                             a reservation if none exists. The ticket orders the clients that wait for that key: it
+--                             is 1 to 1023, 0 for none; place - 1 clients precede, place is 31 at most, 1 for a ticket
+--                             that has passed or with the client's reservation on the key, and 0 without a ticket
 -- The tickets of a resource are a key of its own too.
 local n = #KEYS
 local reservation = ARGV[3]

@@ -25,12 +25,13 @@ local function drop(place)
 end
 
 -- Publishes its place to the head, h, and to the deputy, d; in capitals if the lock is free. An entry whose client has
--- no connection is dropped. An error is not 0.
+-- no connection is dropped. An error is not 0. A name with ! has no channel: its client waits for the push of the
+-- release.
 local function tell(place, words)
   while place < 3 and waiting[place] do
     local member = waiting[place]
     local message = words:sub(place, place) .. KEYS[1]
-    if member ~= client and redis.pcall('PUBLISH', 'redlock:wake:' .. member, message) == 0 then
+    if member ~= client and member:byte() ~= 33 and redis.pcall('PUBLISH', 'redlock:wake:' .. member, message) == 0 then
       drop(place)
     else
       place = place + 1

@@ -87,8 +87,6 @@ class LockScriptsTest {
     @Test
     void writesPlainCommands() {
         assertWritten(CommandKind.ACQUIRE, 6, 1, "", "$5\r\n30000\r\n");
-        assertWritten(CommandKind.ACQUIRE_WITH_TICKET, 8, 1, "",
-                "$5\r\n30000\r\n$5\r\n32767\r\n$7\r\ncounter\r\n");
         assertWritten(CommandKind.ACQUIRE_IN_ORDER, 10, 1, "", "$5\r\n30000\r\n$7\r\ncounter\r\n" + WAITER);
         assertWritten(CommandKind.LEAVE_QUEUE, 7, 1, "", "$7\r\ncounter\r\n" + CLIENT);
         assertWritten(CommandKind.EXTEND, 6, 1, "", "$5\r\n30000\r\n");
@@ -191,8 +189,8 @@ class LockScriptsTest {
     }
 
     @Test
-    void writesATicketQuery() {
-        assertEquals("*2\r\n$3\r\nGET\r\n$15\r\ncounter:tickets\r\n", written(CommandEncoding.GET));
+    void writesATraceQuery() {
+        assertEquals("*2\r\n$3\r\nGET\r\n$13\r\ncounter:trace\r\n", written(CommandEncoding.GET));
     }
 
     @Test
@@ -203,8 +201,8 @@ class LockScriptsTest {
 
     /** The length of the longer name may have a digit more. */
     @ParameterizedTest
-    @ValueSource(ints = {1, 2, 91, 92, 512, 991, 992, 4096})
-    void aTicketQueryNamesTheKeyBesideTheCounter(int nameLength) {
+    @ValueSource(ints = {1, 3, 4, 93, 94, 512, 993, 994, 4096})
+    void aTraceQueryNamesTheKeyBesideTheCounter(int nameLength) {
         String name = "c".repeat(nameLength);
         StubRequest request = new StubRequest(RESOURCE, 30_000) {
             @Override
@@ -212,10 +210,10 @@ class LockScriptsTest {
                 return ("$" + name.length() + "\r\n" + name + "\r\n").getBytes(StandardCharsets.US_ASCII);
             }
         };
-        int room = LockScripts.roomFor(request, CommandKind.TICKETS);
+        int room = LockScripts.roomFor(request, CommandKind.WATCH_TRACES);
         ByteBuf out = Unpooled.buffer(room, room);
         NativeCommands.write(out, CommandEncoding.GET, request, 0);
-        assertEquals("*2\r\n$3\r\nGET\r\n$" + (nameLength + 8) + "\r\n" + name + ":tickets\r\n", text(out));
+        assertEquals("*2\r\n$3\r\nGET\r\n$" + (nameLength + 6) + "\r\n" + name + ":trace\r\n", text(out));
     }
 
     @Test
@@ -349,8 +347,6 @@ class LockScriptsTest {
         String highest = "$16\r\n9007199254740991\r\n";
         assertWritten(CommandKind.ACQUIRE_FENCED, 9, 2, counter,
                 "$5\r\n30000\r\n$8\r\n86400000\r\n$16\r\n1887436800000000\r\n");
-        assertWritten(CommandKind.ACQUIRE_FENCED_WITH_TICKET, 10, 2, counter,
-                "$5\r\n30000\r\n$8\r\n86400000\r\n$16\r\n1887436800000000\r\n$5\r\n32767\r\n");
         assertWritten(CommandKind.ACQUIRE_FENCED_IN_ORDER, 12, 2, counter,
                 "$5\r\n30000\r\n$8\r\n86400000\r\n$16\r\n1887436800000000\r\n" + WAITER);
         assertWritten(CommandKind.RAISE, 8, 2, counter, highest + "$8\r\n86400000\r\n");
@@ -359,8 +355,8 @@ class LockScriptsTest {
 
     @ParameterizedTest
     @EnumSource(value = CommandKind.class, mode = EnumSource.Mode.EXCLUDE,
-            names = {"RELEASE_MANY", "RELEASE_MANY_FENCED", "EXTEND_MANY", "ACQUIRE_MANY", "REMAINING_TTL", "TICKETS",
-                "PLACE", "WAITING", "WATCH_QUEUE", "KEY_TYPE", "CREATE_TRACE", "WATCH_TICKETS", "LEAVE_TRACE"})
+            names = {"RELEASE_MANY", "RELEASE_MANY_FENCED", "EXTEND_MANY", "ACQUIRE_MANY", "REMAINING_TTL", "PLACE",
+                "WAITING", "WATCH_QUEUE", "KEY_TYPE", "CREATE_TRACE", "WATCH_TRACES", "LEAVE_TRACE"})
     void writesEvalWithTheScriptInPlaceOfItsSha(CommandKind kind) {
         String source = new String(ScriptSources.source(kind), StandardCharsets.UTF_8);
         ByteBuf bySha = Unpooled.buffer();
@@ -374,8 +370,8 @@ class LockScriptsTest {
 
     @ParameterizedTest
     @EnumSource(value = CommandKind.class, mode = EnumSource.Mode.EXCLUDE,
-            names = {"RELEASE_MANY", "RELEASE_MANY_FENCED", "EXTEND_MANY", "ACQUIRE_MANY", "REMAINING_TTL", "TICKETS",
-                "PLACE", "WAITING", "WATCH_QUEUE", "KEY_TYPE", "CREATE_TRACE", "WATCH_TICKETS", "LEAVE_TRACE"})
+            names = {"RELEASE_MANY", "RELEASE_MANY_FENCED", "EXTEND_MANY", "ACQUIRE_MANY", "REMAINING_TTL", "PLACE",
+                "WAITING", "WATCH_QUEUE", "KEY_TYPE", "CREATE_TRACE", "WATCH_TRACES", "LEAVE_TRACE"})
     void theCapacityIsEnoughForEachCommand(CommandKind kind) {
         ByteBuf out = Unpooled.buffer();
         LockScripts.write(out, kind, request(86_400_000), false);
@@ -387,8 +383,8 @@ class LockScriptsTest {
 
     @ParameterizedTest
     @EnumSource(value = CommandKind.class, mode = EnumSource.Mode.EXCLUDE,
-            names = {"ACQUIRE_MANY", "REMAINING_TTL", "TICKETS", "PLACE", "WAITING", "WATCH_QUEUE", "KEY_TYPE",
-                "CREATE_TRACE", "WATCH_TICKETS", "LEAVE_TRACE"})
+            names = {"ACQUIRE_MANY", "REMAINING_TTL", "PLACE", "WAITING", "WATCH_QUEUE", "KEY_TYPE", "CREATE_TRACE",
+                "WATCH_TRACES", "LEAVE_TRACE"})
     void theCommentOfEachScriptListsKeysArgumentsAndReplies(CommandKind kind) {
         String source = new String(ScriptSources.source(kind), StandardCharsets.US_ASCII);
         assertTrue(source.startsWith("-- "), source);

@@ -22,7 +22,8 @@ class ServerCapabilitiesTest {
     }
 
     private static ServerCapabilities capabilities(CommandEncoding release, CommandEncoding extend) {
-        return new ServerCapabilities(release, extend, CommandEncoding.SCRIPT, ServerCapabilities.Pushes.OF_KEYS, null, null);
+        return new ServerCapabilities(release, extend, CommandEncoding.SCRIPT, ServerCapabilities.Pushes.OF_KEYS, null,
+                null);
     }
 
     private static void assertScripts(RespValue delex, RespValue delIfEqual, RespValue setIfEqual) {

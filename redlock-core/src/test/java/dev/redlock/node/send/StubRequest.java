@@ -18,8 +18,8 @@ class StubRequest extends LockRequest {
         }
 
         @Override
-        public int ticket() {
-            return 32_767;
+        public boolean isTicketWanted() {
+            return true;
         }
 
         @Override

@@ -14,8 +14,8 @@ import java.util.concurrent.CompletableFuture;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 
-/** The places that tickets give to waiting clients: none keeps a free lock from its waiters. */
-class TicketPlacesTest extends VirtualTest {
+/** The places of waiting clients in the queue: none keeps a free lock from its waiters. */
+class QueuePlacesTest extends VirtualTest {
 
     private static final Duration WAIT = Duration.ofSeconds(60);
     private static final long NS_PER_MS = 1_000_000;
@@ -51,7 +51,7 @@ class TicketPlacesTest extends VirtualTest {
         }
     }
 
-    /** Each of its waits got a ticket of its own, and the next one waited for the turns of all of them. */
+    /** Each of its waits got a place of its own, and the next one waited for the turns of all of them. */
     @Test
     void aClientWithShortWaitsDoesNotPrecedeItself() {
         VirtualWorld.Client owner = connect(LINK_NS);
@@ -129,9 +129,9 @@ class TicketPlacesTest extends VirtualTest {
         }
     }
 
-    /** Its ticket passed once, and it had no place from then on: nobody yielded to it. */
+    /** The others passed it once, and it had no place from then on: nobody yielded to it. */
     @Test
-    void aClientWhoseTicketHasPassedGetsAnother() {
+    void aClientThatWasPassedGetsAPlace() {
         VirtualWorld.Client owner = connect(LINK_NS);
         VirtualWorld.Client late = client();
         long[] delayNs = {40 * NS_PER_MS};

@@ -1,0 +1,275 @@
+package dev.redlock.engine;
+
+import dev.redlock.engine.crowd.Place;
+import dev.redlock.engine.crowd.QueueReply;
+import dev.redlock.engine.key.KeyText;
+import dev.redlock.engine.key.LockKey;
+import dev.redlock.node.send.LockKind;
+import io.netty.buffer.ByteBuf;
+import java.nio.charset.StandardCharsets;
+
+/**
+ * Waits for a plain lock in the queue of all clients, which the coordinator keeps ({@link dev.redlock.engine.crowd}).
+ * One place of this client serves all its local waiters, one after another.
+ *
+ * @threading event-loop-confined
+ */
+final class Crowd {
+
+    private static final byte HEAD = 'h';
+    private static final byte HEAD_OF_FREE = 'H';
+    private static final byte DEPUTY_OF_FREE = 'D';
+
+    private final LoopServices services;
+    private final AcquireScheduler scheduler;
+    private final WaitQueues queues;
+    private final RetryDelays retryDelays;
+
+    Crowd(LoopServices services, AcquireScheduler scheduler, WaitQueues queues, RetryDelays retryDelays) {
+        this.services = services;
+        this.scheduler = scheduler;
+        this.queues = queues;
+        this.retryDelays = retryDelays;
+    }
+
+    // ---- attempts ---------------------------------------------------------------------------------------------------
+
+    /** An attempt is about to ask the coordinator alone. That of a waiter for a plain lock asks in order. */
+    void prepare(Claim claim, int coordinator) {
+        if (!claim.isWakeUpWanted || claim.pending.kind() != LockKind.PLAIN) {
+            return;
+        }
+        WaitQueue queue = claim.pending.queue;
+        if (queue.place.isEntered() && !queue.place.isAt(coordinator)) {
+            // The order of the nodes has changed. A message of the old queue would find a client that waits elsewhere.
+            leave(queue);
+        }
+        claim.askInOrder(coordinator, services.waiterBulk(coordinator));
+    }
+
+    /** A node has answered an acquire in order. Returns the reply without the place. */
+    long onReply(Claim claim, int nodeIndex, long value) {
+        boolean isInTime = claim.phase == Claim.Phase.ACQUIRING;
+        WaitQueue queue = isInTime ? claim.pending.queue : queues.get(claim.key);
+        if (value > 0) {
+            onGranted(claim, nodeIndex, value, queue, isInTime);
+            return value;
+        }
+        if (isInTime) {
+            scheduler.registrations.onAnswered(claim, nodeIndex);
+        }
+        if (queue == null || !isInTime && queue.place.isEntered() && !queue.place.isAt(nodeIndex)) {
+            // The attempt has ended before its answer.
+            queues.marks.leaveQueue(claim.key, nodeIndex);
+        } else {
+            queue.place.onRefused(nodeIndex, QueueReply.rankOf(value), services.fanOut.isSubscribed(nodeIndex),
+                    services.clock.nanoTime());
+        }
+        long remainingTtlMs = QueueReply.remainingTtlMsOf(value);
+        return remainingTtlMs == Long.MAX_VALUE ? Contention.NO_EXPIRY_REPLY : -remainingTtlMs;
+    }
+
+    /** A grant ends the entry of the client. */
+    private void onGranted(Claim claim, int nodeIndex, long value, WaitQueue queue, boolean isInTime) {
+        boolean areOthersWaiting = claim.fenceOrSearch == null && value == QueueReply.GRANTED_OTHERS_WAIT;
+        if (queue != null && (isInTime || queue.place.isAt(nodeIndex))) {
+            queue.place.onGranted(areOthersWaiting);
+        }
+        if (areOthersWaiting && isInTime) {
+            scheduler.fairness.onFollowers(claim.key);
+        }
+    }
+
+    // ---- waiting ----------------------------------------------------------------------------------------------------
+
+    /** Whether the coordinator has refused the last attempt, and given it a place. */
+    boolean hasPlace(PendingAcquire pending) {
+        Place place = pending.queue.place;
+        return place.isEntered() && (pending.lease.refusedMask & 1L << place.node()) != 0;
+    }
+
+    /** The coordinator has refused an attempt: waits as its place demands. */
+    void awaitTurn(PendingAcquire pending, long nowNs) {
+        Place place = pending.queue.place;
+        pending.planNext(PendingAcquire.Plan.COORDINATOR_FIRST);
+        if (place.role() == Place.Role.HEAD) {
+            lead(pending, nowNs);
+        } else if (pending.lease.shortestRemainingTtlMs() == 0) {
+            look(pending, nowNs, Place.freeLookNs(retryDelays.random()));
+        } else {
+            look(pending, nowNs, place.firstLookNs(retryDelays.random()));
+        }
+    }
+
+    /** It is next: registers, so that the release wakes it. */
+    private void lead(PendingAcquire pending, long nowNs) {
+        WaitQueue queue = pending.queue;
+        // Only without a push: the coordinator may be wrong.
+        pending.planNext(PendingAcquire.Plan.ALL);
+        long generation = pending.generation;
+        // Before the question, which may throw: a waiter without a timer would wait for ever.
+        scheduler.retries.startTimer(pending, Waiting.TimerStep.ATTEMPT, nowNs + retryDelays.unregisteredNs());
+        boolean isRegistered = (queue.registeredMask & 1L << queue.place.node()) != 0;
+        if (!isRegistered && scheduler.registrations.isAllowed(queue)) {
+            queues.marks.watchAt(pending, 1L << queue.place.node());
+        }
+        if (pending.generation == generation && pending.waiting.timerStep == Waiting.TimerStep.ATTEMPT
+                && queue.registeredMask != 0) {
+            scheduler.retries.awaitPush(pending, nowNs, Place.aloneNs(retryDelays.random()));
+        }
+    }
+
+    private void look(PendingAcquire pending, long nowNs, long delayNs) {
+        scheduler.retries.startTimer(pending, Waiting.TimerStep.LOOK, nowNs + delayNs);
+    }
+
+    /** The time for a look has come: reads the place and the lock. Returns false if an attempt has to follow. */
+    boolean onLookDue(PendingAcquire pending, long nowNs) {
+        Place place = pending.queue.place;
+        boolean isUnanswered = pending.waiting.check != null;
+        pending.planNext(PendingAcquire.Plan.COORDINATOR_FIRST);
+        if (isUnanswered || !place.isEntered() || place.isEnterDue(nowNs)
+                || !place.isAt(services.coordinator.of(pending.lease.key))) {
+            return false;
+        }
+        // If the node does not answer, an attempt finds others.
+        look(pending, nowNs, pending.lease.times.nodeTimeoutNs);
+        if (place.role() == Place.Role.SLEEPER) {
+            queues.marks.askPlace(pending, place.node());
+        } else {
+            queues.marks.look(pending, place.node());
+        }
+        return true;
+    }
+
+    /** The node has reported the place: to a deputy ahead of the lock, to a sleeper alone. */
+    void onRank(Claim claim, long rank) {
+        PendingAcquire pending = queues.marks.waiterOf(claim);
+        if (pending == null || pending.waiting.timerStep != Waiting.TimerStep.LOOK) {
+            return;
+        }
+        Place place = pending.queue.place;
+        long nowNs = services.clock.nanoTime();
+        if (rank < 0) {
+            place.onLost();
+            scheduler.retries.wake(pending, PendingAcquire.Plan.COORDINATOR_FIRST, nowNs);
+            return;
+        }
+        boolean isServed = rank < place.rank();
+        place.onRank((int) Math.min(rank, QueueReply.RANK_UNKNOWN));
+        if (pending.waiting.check != null) {
+            // The answer about the lock follows.
+            return;
+        }
+        if (!isServed) {
+            // Nobody has left the queue since the last look.
+            queues.marks.readLock(pending, place.node());
+        } else if (place.role() == Place.Role.HEAD) {
+            scheduler.retries.onTtlUnknown(pending);
+            lead(pending, nowNs);
+        } else {
+            look(pending, nowNs, place.firstLookNs(retryDelays.random()));
+        }
+    }
+
+    /** Whether the head has to make an attempt, because the queue expires otherwise. */
+    boolean isEnterDue(PendingAcquire pending, long nowNs) {
+        Place place = pending.queue.place;
+        return place.isEntered() && place.isEnterDue(nowNs);
+    }
+
+    /** A look has read the lock, which is in use. */
+    void onLooked(PendingAcquire pending, long nowNs, long remainingTtlMs) {
+        Place place = pending.queue.place;
+        scheduler.retries.onTtlKnown(pending, nowNs, remainingTtlMs);
+        switch (place.role()) {
+            case HEAD -> lead(pending, nowNs);
+            case DEPUTY -> {
+                long endNs = pending.waiting.expiryNs + Place.pushedLookNs();
+                long nextNs = nowNs + place.nextLookNs(retryDelays.random());
+                scheduler.retries.startTimer(pending, Waiting.TimerStep.LOOK, WaitQueues.earlier(endNs, nextNs));
+            }
+            case SLEEPER -> look(pending, nowNs, place.nextLookNs(retryDelays.random()));
+        }
+    }
+
+    /** A key that the waiter watches has changed. Returns whether the waiter is none that this wakes at once. */
+    boolean onPushed(PendingAcquire head, long nowNs) {
+        Place.Role role = head.queue.place.role();
+        if (role == Place.Role.DEPUTY && head.waiting.timerStep == Waiting.TimerStep.LOOK) {
+            look(head, nowNs, Place.pushedLookNs());
+        }
+        return role != Place.Role.HEAD && head.waiting.timerStep == Waiting.TimerStep.LOOK;
+    }
+
+    // ---- messages ---------------------------------------------------------------------------------------------------
+
+    /** A node has sent a message: the client is the first or the second in the queue of a lock. */
+    void onMessage(int nodeIndex, byte word, ByteBuf name, int index, int length) {
+        WaitQueue queue = queues.count == 0 ? null : queues.get(name, index, length);
+        if (queue == null) {
+            leave(nodeIndex, name, index, length);
+            return;
+        }
+        if (queue.place.isEntered() && !queue.place.isAt(nodeIndex)) {
+            queues.marks.leaveQueue(queue.key, nodeIndex);
+            return;
+        }
+        long nowNs = services.clock.nanoTime();
+        scheduler.fairness.onPushed(queue);
+        boolean isHead = word == HEAD || word == HEAD_OF_FREE;
+        queue.place.onMessage(nodeIndex, isHead ? 0 : 1, nowNs);
+        PendingAcquire pending = queue.head();
+        if (pending.state != PendingAcquire.State.BACKING_OFF || queue.isHeldLocally || queue.isPausing
+                || pending.waiting.timerStep == Waiting.TimerStep.WAKE) {
+            // An attempt is under way, or is about to start.
+            return;
+        }
+        services.telemetry.rare.onWoken(queue.key, nodeIndex);
+        if (pending.waiting.check != null) {
+            // The answer to a look under way may be older than its registration: the head looks again.
+            pending.waiting.check = null;
+            scheduler.registrations.remove(queue, nodeIndex);
+        }
+        if (word == HEAD_OF_FREE) {
+            scheduler.retries.wake(pending, PendingAcquire.Plan.COORDINATOR_FIRST, nowNs);
+        } else if (isHead) {
+            scheduler.retries.onTtlUnknown(pending);
+            lead(pending, nowNs);
+        } else {
+            long delayNs = word == DEPUTY_OF_FREE
+                    ? Place.freeLookNs(retryDelays.random())
+                    : queue.place.firstLookNs(retryDelays.random());
+            look(pending, nowNs, delayNs);
+        }
+    }
+
+    /** Nobody waits any more: the next one is to be woken. */
+    private void leave(int nodeIndex, ByteBuf name, int index, int length) {
+        services.telemetry.rare.onSpuriousPush(null, nodeIndex);
+        LockKey key;
+        try {
+            key = new LockKey(KeyText.ofResource("", name.toString(index, length, StandardCharsets.UTF_8), length));
+        } catch (IllegalArgumentException e) {
+            // No lock has this name.
+            return;
+        }
+        queues.marks.leaveQueue(key, nodeIndex);
+    }
+
+    /** The client waits no more for a lock, or elsewhere. */
+    void leave(WaitQueue queue) {
+        int node = queue.place.node();
+        queue.place.onLost();
+        queues.marks.leaveQueue(queue.key, node);
+    }
+
+    // ---- nodes ------------------------------------------------------------------------------------------------------
+
+    /** The order of the nodes may have changed: the waiters for a lock meet at its coordinator. */
+    void onNodesChanged() {
+        if (queues.count != 0) {
+            queues.wakeMisplaced();
+        }
+    }
+}

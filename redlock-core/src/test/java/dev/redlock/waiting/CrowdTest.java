@@ -1,0 +1,511 @@
+package dev.redlock.waiting;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import dev.redlock.AcquireOptions;
+import dev.redlock.api.AcquireOutcome;
+import dev.redlock.api.Lease;
+import dev.redlock.sim.FakeNode;
+import dev.redlock.sim.VirtualWorld;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.ValueSource;
+
+/** Many clients wait for one lock, in the queue at its coordinator: one of them is woken, and in which order. */
+class CrowdTest extends WokenTest {
+
+    private static final String QUEUE = "orders:redlock:fence:{orders}:queue";
+    /** Each client has entered, and the head and the deputy are registered. */
+    private static final long SETTLED_MS = 150;
+
+    private final List<VirtualWorld.Client> clients = new ArrayList<>();
+    private final List<CompletableFuture<AcquireOutcome>> waiting = new ArrayList<>();
+
+    /** A lock that is held, and clients that wait for it, one after another. */
+    private Lease crowd(int count) {
+        return crowd(3, count);
+    }
+
+    private Lease crowd(int nodeCount, int count) {
+        VirtualWorld.Client owner = slowWorld(nodeCount);
+        Lease holder = lease(owner);
+        addWaiters(count);
+        return holder;
+    }
+
+    private void addWaiters(int count) {
+        for (int i = 0; i < count; i++) {
+            VirtualWorld.Client client = client();
+            clients.add(client);
+            waiting.add(waiter(client));
+            world.runMs(2);
+        }
+        world.runMs(SETTLED_MS);
+    }
+
+    private Lease next(int index, long msMax) {
+        world.await("the lock of client " + index, msMax, () -> waiting.get(index).isDone());
+        return acquired(waiting.get(index).join());
+    }
+
+    private FakeNode queueNode() {
+        return world.nodes()
+                .stream()
+                .filter(node -> length(node) > 0)
+                .findFirst()
+                .orElseThrow(() -> new AssertionError("no node has a queue"));
+    }
+
+    private static int length(FakeNode node) {
+        return node.redis().entryCount(QUEUE);
+    }
+
+    private int queued() {
+        return world.nodes().stream().mapToInt(CrowdTest::length).sum();
+    }
+
+    // ---- order and cost ---------------------------------------------------------------------------------------------
+
+    @ParameterizedTest
+    @CsvSource({"3, 1", "3, 2", "3, 3", "3, 8", "3, 30", "1, 1", "1, 2", "1, 8", "5, 8"})
+    void theyGetTheLockInTheOrderOfTheirArrival(int nodeCount, int count) {
+        Lease holder = crowd(nodeCount, count);
+        assertEquals(count, queued(), "each client has one entry");
+        holder.releaseAsync();
+        for (int i = 0; i < count; i++) {
+            Lease lease = next(i, 5);
+            for (int later = i + 1; later < count; later++) {
+                assertFalse(waiting.get(later).isDone(), "client " + later + " was before client " + i);
+            }
+            lease.releaseAsync();
+        }
+        world.runMs(SETTLED_MS);
+        assertEquals(0, queued(), "each entry has ended");
+    }
+
+    /** All others would ask in vain: the cost of a crowd. */
+    @Test
+    void aReleaseWakesOneClient() {
+        Lease holder = crowd(20);
+        holder.releaseAsync();
+        Lease first = next(0, 5);
+        world.runMs(SETTLED_MS);
+        int before = attempts();
+        first.releaseAsync();
+        next(1, 5);
+        assertEquals(1, attempts() - before, "the head alone asks");
+        world.runMs(SETTLED_MS);
+        assertEquals(1, attempts() - before, "nobody asks because of the release");
+    }
+
+    @Test
+    void aLockThatNobodyWaitsForHasNoQueue() {
+        VirtualWorld.Client client = slowWorld(3);
+        VirtualWorld.Client other = client();
+        for (int i = 0; i < 20; i++) {
+            release(lease(i % 2 == 0 ? client : other));
+            world.runMs(20);
+        }
+        assertEquals(0, attempts(), "no script of an acquire was used");
+        assertEquals(0, queued());
+    }
+
+    /** One place serves all waiters of a client, and is passed on when its turn is over. */
+    @ParameterizedTest
+    @ValueSource(ints = {1, 3})
+    void aClientWithManyWaitersTakesTurnsWithTheOthers(int nodeCount) {
+        VirtualWorld.Client owner = slowWorld(nodeCount);
+        Lease holder = lease(owner);
+        VirtualWorld.Client many = client(context().localHandoffsMax(4));
+        List<CompletableFuture<AcquireOutcome>> own = new ArrayList<>();
+        for (int i = 0; i < 40; i++) {
+            own.add(waiter(many));
+        }
+        world.runMs(5);
+        addWaiters(3);
+        assertEquals(4, queued(), "each client has one entry");
+        List<String> order = new ArrayList<>();
+        own.forEach(each -> each.thenAccept(outcome -> hold(order, "many", outcome)));
+        for (int i = 0; i < 3; i++) {
+            String name = "single" + i;
+            waiting.get(i).thenAccept(outcome -> hold(order, name, outcome));
+        }
+        holder.releaseAsync();
+        world.await("all of them", 2_000, () -> order.size() == 43);
+        assertTrue(order.indexOf("single2") < 30, () -> "the single waiters come early: " + order);
+        assertTrue(order.indexOf("single0") < order.indexOf("single1"), () -> "in their order: " + order);
+        assertTrue(order.indexOf("single1") < order.indexOf("single2"), () -> "in their order: " + order);
+    }
+
+    private void hold(List<String> order, String name, AcquireOutcome outcome) {
+        order.add(name);
+        world.after(1_000_000, outcome.lease()::releaseAsync);
+    }
+
+    // ---- clients that end, hang, or give up -------------------------------------------------------------------------
+
+    @ParameterizedTest
+    @ValueSource(ints = {1, 2, 5, 12})
+    void clientsWithoutAConnectionArePassed(int dead) {
+        Lease holder = crowd(dead + 1);
+        for (int i = 0; i < dead; i++) {
+            clients.get(i).kill();
+        }
+        world.runMs(1);
+        holder.releaseAsync();
+        next(dead, 400L * Math.max(1, dead - 1) + 200);
+    }
+
+    /** The first grant after their end drops all of them. */
+    @Test
+    void aGrantPassesClientsWithoutAConnection() {
+        Lease holder = crowd(9);
+        for (int i = 1; i < 8; i++) {
+            clients.get(i).kill();
+        }
+        world.runMs(1);
+        holder.releaseAsync();
+        Lease first = next(0, 5);
+        world.runMs(SETTLED_MS);
+        assertHandoff(first, waiting.get(8), WOKEN_US);
+    }
+
+    @Test
+    void aHeadThatHangsIsPassedWithin200Ms() {
+        Lease holder = crowd(3);
+        clients.get(0).pause();
+        world.runMs(SETTLED_MS);
+        holder.releaseAsync();
+        next(1, 200);
+        clients.get(0).resume();
+    }
+
+    /** The message that makes it the head was sent while it hung. */
+    @Test
+    void aHeadThatHangsFromTheGrantOnIsPassedWithin200Ms() {
+        Lease holder = crowd(4);
+        clients.get(1).pause();
+        holder.releaseAsync();
+        next(0, 5).releaseAsync();
+        next(2, 200);
+        clients.get(1).resume();
+    }
+
+    @Test
+    void aHeadAndADeputyThatHangArePassed() {
+        Lease holder = crowd(4);
+        clients.get(0).pause();
+        clients.get(1).pause();
+        holder.releaseAsync();
+        next(2, 1_000);
+        clients.get(0).resume();
+        clients.get(1).resume();
+    }
+
+    /** Clients that hang one after another: the first one that lives looks, and then drops them one by one. */
+    @ParameterizedTest
+    @CsvSource({"4, 900", "8, 1800", "16, 3400"})
+    void aRunOfClientsThatHangIsPassed(int hanging, long msMax) {
+        Lease holder = crowd(hanging + 1);
+        clients.subList(0, hanging).forEach(VirtualWorld.Client::pause);
+        world.runMs(1_000);
+        holder.releaseAsync();
+        next(hanging, msMax);
+        clients.subList(0, hanging).forEach(VirtualWorld.Client::resume);
+    }
+
+    /** A client that continues gets its turn: it is dropped, not forgotten. */
+    @Test
+    void aClientThatHungEntersAgain() {
+        Lease holder = crowd(3);
+        clients.get(0).pause();
+        world.runMs(SETTLED_MS);
+        holder.releaseAsync();
+        Lease second = next(1, 200);
+        clients.get(0).resume();
+        world.runMs(1_000);
+        assertHandoff(second, waiting.get(0), WOKEN_US);
+    }
+
+    @ParameterizedTest
+    @ValueSource(ints = {0, 1, 2})
+    void aWaiterThatGivesUpLeaves(int index) {
+        Lease holder = crowd(4);
+        assertTrue(waiting.get(index).cancel(false));
+        world.runMs(2);
+        assertEquals(3, queued(), "its entry has ended");
+        holder.releaseAsync();
+        for (int i = 0; i < 4; i++) {
+            if (i != index) {
+                next(i, 5).releaseAsync();
+            }
+        }
+    }
+
+    @Test
+    void aClientWithOtherWaitersKeepsItsPlace() {
+        Lease holder = crowd(2);
+        CompletableFuture<AcquireOutcome> second = waiter(clients.get(0));
+        world.runMs(2);
+        assertTrue(waiting.get(0).cancel(false));
+        world.runMs(2);
+        assertEquals(2, queued());
+        holder.releaseAsync();
+        world.await("the second waiter", 5, second::isDone);
+        acquired(second.join()).releaseAsync();
+        next(1, 5);
+    }
+
+    /** The refusal that gives it the place finds nobody who waits. */
+    @Test
+    void aWaiterThatGivesUpBeforeItsFirstAnswerLeaves() {
+        Lease holder = lease(slowWorld(3));
+        for (int i = 0; i < 5; i++) {
+            VirtualWorld.Client client = client();
+            int before = inOrder();
+            CompletableFuture<AcquireOutcome> theirs = waiter(client);
+            world.await("the attempt", 5, () -> inOrder() > before);
+            theirs.cancel(false);
+        }
+        world.runMs(10);
+        assertEquals(0, queued());
+        addWaiters(1);
+        assertHandoff(holder, waiting.get(0), WOKEN_US);
+    }
+
+    /** The others have refused it, and its budget is over, before the coordinator answers. */
+    @Test
+    void aPlaceThatComesLateIsLeft() {
+        lease(slowWorld(3));
+        VirtualWorld.Client client = client();
+        CompletableFuture<AcquireOutcome> first = waiter(client);
+        world.runMs(20);
+        FakeNode coordinator = queueNode();
+        first.cancel(false);
+        world.runMs(20);
+        coordinator.delay(() -> 5_000_000);
+        CompletableFuture<AcquireOutcome> late = acquireAsync(client, options().waitUpTo(Duration.ofMillis(12)));
+        world.await("the end of the wait", 100, late::isDone);
+        world.runMs(100);
+        assertEquals(0, queued());
+    }
+
+    private int inOrder() {
+        return world.nodes().stream().mapToInt(node -> node.redis().commandCount("acquire_in_order")).sum();
+    }
+
+    /** A look must not take a place of an attempt, and keep it. */
+    @Test
+    void aWaiterThatGetsAPlaceOfAnAttemptMakesOne() {
+        slowWorld(3);
+        VirtualWorld.Client busy = client(context().inFlightMax(1));
+        Lease held = lease(busy);
+        addWaiters(1);
+        CompletableFuture<AcquireOutcome> behind = waiter(busy);
+        world.runMs(30);
+        busy.call(() -> {
+            for (int i = 0; i < 10; i++) {
+                busy.redlock().acquireAsync("invoices" + i, options().waitUpTo(WAIT));
+            }
+        });
+        busy.call(held::releaseAsync);
+        world.await("one of them", 20, () -> waiting.get(0).isDone() || behind.isDone());
+        world.runMs(1_000);
+        acquired(get(busy.redlock().acquireAsync("stock", options().waitUpTo(Duration.ofMillis(100)))));
+    }
+
+    @Test
+    void aClosedClientLeaves() {
+        Lease holder = crowd(3);
+        clients.get(0).call(clients.get(0).redlock()::close);
+        world.runMs(50);
+        holder.releaseAsync();
+        next(1, 5);
+    }
+
+    // ---- nodes ------------------------------------------------------------------------------------------------------
+
+    /** The time that each has waited is part of its entry, so another node gives the same order. */
+    @Test
+    void theNextCoordinatorKeepsTheOrder() {
+        Lease holder = crowd(6);
+        FakeNode coordinator = queueNode();
+        coordinator.crash();
+        world.runMs(300);
+        assertEquals(6, queued() - length(coordinator), "all have entered at the next node");
+        holder.releaseAsync();
+        for (int i = 0; i < 6; i++) {
+            next(i, 5).releaseAsync();
+        }
+    }
+
+    /** They meet again at the first node: callers that come now ask there. */
+    @Test
+    void theyReturnToACoordinatorThatComesBack() {
+        Lease holder = crowd(6);
+        FakeNode coordinator = queueNode();
+        coordinator.breakConnections();
+        coordinator.pause();
+        world.runMs(300);
+        coordinator.resume();
+        world.await("the first node", 10_000, () -> length(coordinator) == 6);
+        world.runMs(SETTLED_MS);
+        holder.releaseAsync();
+        for (int i = 0; i < 6; i++) {
+            next(i, 30).releaseAsync();
+        }
+    }
+
+    /** It answers nothing, and its connections stay: attempts and looks without an answer ask the other nodes. */
+    @Test
+    void aCoordinatorThatHangsDelaysEachOfThemOnce() {
+        Lease holder = crowd(8);
+        FakeNode coordinator = queueNode();
+        world.runMs(300);
+        coordinator.pause();
+        world.runMs(20);
+        holder.releaseAsync();
+        for (int i = 0; i < 8; i++) {
+            int before = i;
+            world.await("one of them", 600, () -> done() > before);
+            releaseAll();
+        }
+        coordinator.resume();
+    }
+
+    private long done() {
+        return waiting.stream().filter(CompletableFuture::isDone).count();
+    }
+
+    private void releaseAll() {
+        waiting.stream()
+                .filter(CompletableFuture::isDone)
+                .map(each -> each.join().lease())
+                .filter(Lease::isHeld)
+                .forEach(Lease::releaseAsync);
+    }
+
+    /** The coordinator has lost the key, so it grants each of them, and the others refuse: all come back. */
+    @Test
+    void aCoordinatorThatHasLostTheKeyCostsEachOfThemOneAttempt() {
+        Lease holder = crowd(10);
+        FakeNode coordinator = queueNode();
+        int before = attempts();
+        coordinator.redis().delete("orders");
+        world.runMs(1_000);
+        assertTrue(attempts() - before <= 12, () -> (attempts() - before) + " attempts");
+        holder.releaseAsync();
+        for (int i = 0; i < 10; i++) {
+            int served = i;
+            world.await("one of them", 50, () -> done() > served);
+            releaseAll();
+        }
+    }
+
+    @Test
+    void theyEnterAgainAfterAFlush() {
+        Lease holder = crowd(6);
+        eachNode(node -> node.redis().flushAll());
+        next(0, 60);
+        world.runMs(20);
+        assertEquals(5, queued(), "those that are not served wait again");
+        waiting.get(0).join().lease().releaseAsync();
+        for (int i = 1; i < 6; i++) {
+            next(i, 5).releaseAsync();
+        }
+        assertFalse(holder.isHeld());
+    }
+
+    /** Somebody deletes the key of the queue: a look finds that, and the waiters enter again. */
+    @Test
+    void aQueueThatIsLostIsBuiltAgain() {
+        Lease holder = crowd(4);
+        queueNode().redis().delete(QUEUE);
+        world.runMs(1_500);
+        assertTrue(queued() >= 3, "the deputy and the sleepers have entered again");
+        holder.releaseAsync();
+        for (int i = 0; i < 4; i++) {
+            next(i, 1_500).releaseAsync();
+        }
+    }
+
+    /** The queue expires after 60 s without an entry. */
+    @Test
+    void aLongLeaseKeepsTheQueue() {
+        slowWorld(3);
+        VirtualWorld.Client owner = client(context().maxTtl(Duration.ofSeconds(300)));
+        Lease holder = acquired(acquire(owner, AcquireOptions.ofTtl(Duration.ofSeconds(300)).tryOnce()));
+        for (int i = 0; i < 5; i++) {
+            clients.add(client());
+            waiting.add(acquireAsync(clients.get(i), options().waitUpTo(Duration.ofSeconds(250))));
+            world.runMs(2);
+        }
+        world.runMs(150_000);
+        assertEquals(5, queued());
+        holder.releaseAsync();
+        for (int i = 0; i < 5; i++) {
+            next(i, 5).releaseAsync();
+        }
+    }
+
+    /** The head alone extends the life of the queue, too. */
+    @Test
+    void aLoneHeadKeepsItsPlace() {
+        slowWorld(3);
+        VirtualWorld.Client owner = client(context().maxTtl(Duration.ofSeconds(300)));
+        acquired(acquire(owner, AcquireOptions.ofTtl(Duration.ofSeconds(300)).tryOnce()));
+        acquireAsync(client(), options().waitUpTo(Duration.ofSeconds(250)));
+        for (int i = 0; i < 14; i++) {
+            world.runMs(10_000);
+            assertEquals(1, queued(), "after " + 10 * (i + 1) + " s");
+        }
+    }
+
+    /** The lock is free without a push of a release: the head knows when. */
+    @Test
+    void theLockOfADeadHolderGoesToTheHead() {
+        VirtualWorld.Client owner = slowWorld(3);
+        acquired(acquire(owner, AcquireOptions.ofTtl(Duration.ofSeconds(2)).tryOnce()));
+        addWaiters(4);
+        owner.pause();
+        next(0, 2_100);
+        owner.resume();
+    }
+
+    /** A key of another program is where the queue should be: the clients wait without an order. */
+    @Test
+    void aForeignKeyCostsTheOrderOnly() {
+        VirtualWorld.Client owner = slowWorld(3);
+        eachNode(node -> node.redis().set(QUEUE, "foreign", -1));
+        Lease holder = lease(owner);
+        addWaiters(5);
+        holder.releaseAsync();
+        for (int i = 0; i < 5; i++) {
+            int before = i;
+            world.await("one of them", 600, () -> done() == before + 1);
+            releaseAll();
+        }
+    }
+
+    /** A node that sends no messages: all are woken, and served in their order. */
+    @Test
+    void withoutTheChannelTheOrderIsKept() {
+        VirtualWorld.Client owner = slowWorld(3);
+        eachNode(node -> node.redis().failNext("SUBSCRIBE", "NOPERM no permission", 100));
+        Lease holder = lease(owner);
+        addWaiters(5);
+        assertEquals(5, queued());
+        holder.releaseAsync();
+        for (int i = 0; i < 5; i++) {
+            next(i, 30).releaseAsync();
+        }
+        assertEquals(0, queued());
+    }
+}
