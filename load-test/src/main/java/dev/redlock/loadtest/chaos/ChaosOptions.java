@@ -45,7 +45,7 @@ final class ChaosOptions {
     int nodes;
 
     @Option(names = "--workers", paramLabel = "N", defaultValue = "3",
-            description = "Number of worker processes, 1 to 32 (default: ${DEFAULT-VALUE}).")
+            description = "Number of worker processes, 1 to 64 (default: ${DEFAULT-VALUE}).")
     int workers;
 
     @Option(names = "--threads", paramLabel = "N", defaultValue = "3",
@@ -156,7 +156,7 @@ final class ChaosOptions {
     void check(CommandLine line) {
         given = Invocation.arguments(line, Set.of("--seed"));
         checkSentinels(line);
-        Options.requireRange(line, "--workers", workers, 1, 32);
+        Options.requireRange(line, "--workers", workers, 1, 64);
         Options.requireRange(line, "--threads", threads, 1, 64);
         Options.requireRange(line, "--resources", resources, 1, 1000);
         Options.requireAtLeast(line, "--duration", duration, Duration.ofMillis(ChaosPlan.GAP_MS_MIN));
