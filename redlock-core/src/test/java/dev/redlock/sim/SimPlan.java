@@ -81,6 +81,10 @@ public final class SimPlan {
     int undeliveredReleasesMax = 65_536;
     int nodeInFlightMax = 65_536;
     int localHandoffsMax = 4;
+    /** Many clients want few plain locks. */
+    boolean isCrowded;
+    /** A client passes a waiter that has come earlier as often: it comes without knowing of the others, twice. */
+    int passesMax = 2;
     /** No push arrives. */
     boolean areAllPushesLost;
     /** The delay of the retry policy of all clients; 0 for the default. */
@@ -257,6 +261,7 @@ public final class SimPlan {
         SimPlan plan = of(seed);
         SplittableRandom random = new SplittableRandom(seed ^ 0xC40D);
         plan.clientCount = List.of(8, 16, 32, 64).get(random.nextInt(4));
+        plan.isCrowded = true;
         plan.resourceCount = List.of(1, 1, 2).get(random.nextInt(3));
         plan.workersPerResource = List.of(1, 1, 3).get(random.nextInt(3));
         plan.setTenths = 0;

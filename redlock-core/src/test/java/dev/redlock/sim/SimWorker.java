@@ -139,6 +139,16 @@ final class SimWorker implements LeaseListener {
         limitNs = newLimitNs + SLACK_NS;
     }
 
+    /** Whether it waits, and has come earlier than another worker. */
+    boolean waitsSinceBefore(SimWorker other) {
+        return doing == Doing.ACQUIRING && isWaiting && startedNs - other.startedNs < 0;
+    }
+
+    /** When its operation in progress has started. */
+    long startedNs() {
+        return startedNs;
+    }
+
     /** How long it has waited for the lock. */
     long waitedNs(long nowNs) {
         return doing == Doing.ACQUIRING ? nowNs - startedNs : 0;
@@ -322,6 +332,7 @@ final class SimWorker implements LeaseListener {
         if (isCancelled) {
             simulation.violate(name + " got the lock after its cancellation");
         }
+        simulation.onTurn(this);
         if (isWaiting) {
             simulation.refusals.onAcquired(kindOfLock(), outcome.attemptCount(),
                     extensionPushesBefore, extensionPushes());

@@ -51,6 +51,7 @@ public final class Simulation {
     private long traceHash = 17;
     private final List<String> lockNames;
     private final SimWaiters waiters;
+    private final SimTurns turns;
     private long traceCount;
     private Consumer<String> traceListener = line -> {
     };
@@ -109,6 +110,7 @@ public final class Simulation {
         }
         this.lockNames = lockNames();
         this.waiters = new SimWaiters(this, lockNames);
+        this.turns = new SimTurns(plan);
         world.observer(this::check);
     }
 
@@ -171,6 +173,20 @@ public final class Simulation {
                 && !command.startsWith("shorten") && !plan.isLate()) {
             violate("node " + index + " executed " + what + " after the release of its token");
         }
+    }
+
+    /** A worker has got its lock: in a crowd without faults, it has passed others only so often. */
+    void onTurn(SimWorker worker) {
+        boolean isGivingWay = plan.localHandoffsMax > 0;
+        if (!plan.isCrowded || !isGivingWay || !plan.isEachPushSentOnce()) {
+            return;
+        }
+        List<SimWorker> others = clients.stream()
+                .filter(client -> !client.isGone())
+                .flatMap(client -> client.workers().stream())
+                .filter(other -> other.resource.equals(worker.resource))
+                .toList();
+        turns.onGrant(worker, others).forEach(passed -> violate(worker + " has passed " + passed + " again and again"));
     }
 
     /** A local channel reads no more after this: the client gets replies again when it has connected again. */

@@ -54,6 +54,15 @@ class SimulationTest {
         assertTrue(retained > 0, "some locks are retained");
     }
 
+    /** Up to 64 clients want one lock, or two: nobody sleeps beside a free one, and nobody is passed again and again. */
+    @Test
+    void everySeedOfACrowdRunsClean() {
+        for (long seed = 1; seed <= Math.max(4, SEEDS / 8); seed++) {
+            Simulation simulation = new Simulation(SimPlan.crowding(seed)).run();
+            assertTrue(simulation.isClean(), simulation::report);
+        }
+    }
+
     /** Clients whose machines are suspended. */
     @Test
     void everySeedWithSuspendedClientsRunsClean() {
