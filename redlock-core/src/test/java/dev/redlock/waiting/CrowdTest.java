@@ -187,6 +187,18 @@ class CrowdTest extends WokenTest {
         clients.get(0).resume();
     }
 
+    /** Whenever its own looks are due: the push of the release starts the look of the deputy. */
+    @ParameterizedTest
+    @ValueSource(longs = {0, 50, 100, 150, 200, 250, 300})
+    void aHeadThatHungBeforeTheReleaseIsPassedWithin110Ms(long afterMs) {
+        Lease holder = crowd(3);
+        clients.get(0).pause();
+        world.runMs(afterMs);
+        holder.releaseAsync();
+        next(1, 110);
+        clients.get(0).resume();
+    }
+
     /** The message that makes it the head was sent while it hung. */
     @Test
     void aHeadThatHangsFromTheGrantOnIsPassedWithin200Ms() {
@@ -297,6 +309,21 @@ class CrowdTest extends WokenTest {
         assertEquals(0, queued());
     }
 
+    /** The node could not remove its entry. The client answers the message to the deputy, so the next one gets it. */
+    @Test
+    void anEntryThatHasStayedEndsWithItsMessage() {
+        Lease holder = crowd(4);
+        queueNode().redis().failNext("leave_queue", "OOM command not allowed", 1);
+        assertTrue(waiting.get(1).cancel(false));
+        world.runMs(2);
+        assertEquals(4, queued(), "precondition: its entry has stayed");
+        holder.releaseAsync();
+        Lease first = next(0, 5);
+        world.runMs(5);
+        assertEquals(2, queued());
+        assertHandoff(first, waiting.get(2), WOKEN_US);
+    }
+
     private int inOrder() {
         return world.nodes().stream().mapToInt(node -> node.redis().commandCount("acquire_in_order")).sum();
     }
@@ -355,8 +382,10 @@ class CrowdTest extends WokenTest {
         coordinator.pause();
         world.runMs(300);
         coordinator.resume();
-        world.await("the first node", 10_000, () -> length(coordinator) == 6);
+        world.await("the first node", 10_000, () -> length(coordinator) > 0);
+        world.await("the others", 200, () -> length(coordinator) == 6);
         world.runMs(SETTLED_MS);
+        assertEquals(6, queued(), "each client has one entry");
         holder.releaseAsync();
         for (int i = 0; i < 6; i++) {
             next(i, 30).releaseAsync();
@@ -407,6 +436,19 @@ class CrowdTest extends WokenTest {
             world.await("one of them", 50, () -> done() > served);
             releaseAll();
         }
+    }
+
+    /** The key of the lock is left at the coordinator, where no push comes: the others tell the head. */
+    @Test
+    void aLockThatTheOtherNodesLackIsFree() {
+        crowd(0);
+        VirtualWorld.Client client = client();
+        CompletableFuture<AcquireOutcome> head = waiter(client);
+        world.runMs(10);
+        FakeNode coordinator = queueNode();
+        eachNode(node -> node.redis().delete(node == coordinator ? "" : "orders"));
+        world.await("the lock", 60, head::isDone);
+        acquired(head.join());
     }
 
     @Test
@@ -504,7 +546,12 @@ class CrowdTest extends WokenTest {
         assertEquals(5, queued());
         holder.releaseAsync();
         for (int i = 0; i < 5; i++) {
-            next(i, 30).releaseAsync();
+            int served = i;
+            world.await("client " + i, 30, () -> {
+                assertTrue(queued() >= 4 - served, "no grant ends the entry of another client");
+                return waiting.get(served).isDone();
+            });
+            next(i, 0).releaseAsync();
         }
         assertEquals(0, queued());
     }

@@ -97,6 +97,23 @@ class PlaceTest {
         assertFalse(place.hasFollowers(), "it is that of another lock now");
     }
 
+    /** The turn of its client is over: those that have come since it began to wait are served first. */
+    @Test
+    void aWaiterThatGivesWayGetsANewPlace() {
+        assertEquals(3 * MS, place.waitsSinceNs(3 * MS));
+        refuse(0);
+        place.giveWay(5 * MS);
+        assertEquals(QueueReply.FIRST, place.mode(), "not the earlier place");
+        assertEquals(5 * MS, place.waitsSinceNs(3 * MS));
+        assertEquals(7 * MS, place.waitsSinceNs(7 * MS), "one that has come since");
+        refuse(2);
+        assertEquals(QueueReply.CHECK, place.mode(), "it keeps the new place");
+        assertEquals(5 * MS, place.waitsSinceNs(3 * MS), "also at another node");
+        place.reset();
+        assertEquals(QueueReply.FIRST, place.mode());
+        assertEquals(3 * MS, place.waitsSinceNs(3 * MS), "it is that of another lock now");
+    }
+
     /** The queue expires after 60 s. */
     @Test
     void anAttemptIsDueAfterTwentySeconds() {
