@@ -54,7 +54,7 @@ class SimulationTest {
         assertTrue(retained > 0, "some locks are retained");
     }
 
-    /** Up to 64 clients want one lock, or two: nobody sleeps beside a free one, and nobody is passed again and again. */
+    /** Up to 64 clients want one lock, or two: nobody sleeps beside a free one, or is passed again and again. */
     @Test
     void everySeedOfACrowdRunsClean() {
         for (long seed = 1; seed <= Math.max(4, SEEDS / 8); seed++) {
