@@ -505,7 +505,10 @@ final class Claim extends LockRequest implements ScriptArguments, ClaimView {
 
     @Override
     public byte queueMode() {
-        return pending == null || pending.queue == null ? QueueReply.FIRST : pending.queue.place.mode();
+        if (pending == null || pending.queue == null) {
+            return QueueReply.FIRST;
+        }
+        return pending.plan() == PendingAcquire.Plan.PASSING ? QueueReply.PASS : pending.queue.place.mode();
     }
 
     @Override

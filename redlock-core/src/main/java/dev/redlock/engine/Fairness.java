@@ -33,7 +33,10 @@ final class Fairness {
     private static final int CAPACITY = 256;
     /** The mean time of use between two questions. It varies, because locks may alternate in a fixed order. */
     private static final long QUESTION_INTERVAL_NS = 10_000_000;
-    /** A plain lock gives way at this interval: the time of one lease of another client. */
+    /**
+     * A plain lock gives way at this interval. Until then, a caller that returns continues the turn of its client: a
+     * handoff to another one takes as long as several short leases.
+     */
     private static final long YIELD_INTERVAL_NS = 2_000_000;
     /** How long a client leaves a lock free for waiters that are in no queue. */
     private static final long PAUSE_NS = 2_000_000;
@@ -289,11 +292,14 @@ final class Fairness {
         }
         WaitQueue queue = head.queue == null ? queues.enqueue(head) : head.queue;
         long leftNs = head.deadlineNs - nowNs;
+        boolean isTurnLeft = !isLate && nowNs - competition.sinceNs < YIELD_INTERVAL_NS;
+        if (mayYield(queue) && (isTurnLeft || leftNs <= YIELD_BUDGET_NS)) {
+            head.planNext(PendingAcquire.Plan.PASSING);
+            return false;
+        }
         // While a lease of this client has the lock, a late caller has nothing to leave to others.
         boolean isDue = isLate && !competition.isHeld || isDue(queue, competition, nowNs);
-        if (queue.kind() == LockKind.PLAIN && leftNs <= YIELD_BUDGET_NS) {
-            head.planNext(PendingAcquire.Plan.UNCONTENDED);
-        } else if (isDue && mayYield(queue)) {
+        if (isDue && mayYield(queue)) {
             giveWay(competition, head);
         } else if (isDue && !isLate && !mayYield(queue) && leftNs > PAUSE_BUDGET_NS) {
             head.backOff();

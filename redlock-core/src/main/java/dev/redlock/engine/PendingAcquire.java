@@ -56,6 +56,8 @@ final class PendingAcquire implements AcquisitionView {
         COORDINATOR_FIRST,
         /** As {@link #COORDINATOR_FIRST}, of a client that has given way: if it wins, nobody else waits any more. */
         YIELDING,
+        /** As {@link #COORDINATOR_FIRST}, of a client whose turn is not over: nobody precedes it. For plain locks. */
+        PASSING,
         /** All nodes at once. Each refusal registers for a push. */
         ALL
     }
@@ -218,7 +220,7 @@ final class PendingAcquire implements AcquisitionView {
 
     /** Whether the plan asks the coordinator alone at first. */
     boolean isCoordinatorFirst() {
-        return plan == Plan.COORDINATOR_FIRST || plan == Plan.YIELDING;
+        return plan == Plan.COORDINATOR_FIRST || plan == Plan.YIELDING || plan == Plan.PASSING;
     }
 
     Waiting waiting() {

@@ -39,6 +39,7 @@ final class QueueCases {
         QueueCases cases = new QueueCases(bench, script);
         cases.clientsWaitInTheirOrder();
         cases.grantsWakeTheNextTwo();
+        cases.aTurnThatIsNotOverPassesTheOthers();
         cases.entriesWithoutAConnectionAreDropped();
         cases.checksWakeTheHead();
         cases.silentHeadsAreDropped();
@@ -174,6 +175,21 @@ final class QueueCases {
         live("b");
         assertGranted(true, "a", "f");
         assertMessages("b hk");
+    }
+
+    /** It wakes nobody: the head is registered already. */
+    private void aTurnThatIsNotOverPassesTheOthers() {
+        with("", "a", "b");
+        live("a", "b", "h");
+        assertGranted(true, "g", "p");
+        assertMessages();
+        assertQueue("a", "b");
+        assertPlace(2, MINUTE_MS, "h", "p");
+        assertQueue("a", "b", "h");
+        bench.server.call("DEL", "k");
+        assertGranted(true, "a", "p");
+        assertMessages("b hk", "h dk");
+        assertQueue("b", "h");
     }
 
     private void entriesWithoutAConnectionAreDropped() {

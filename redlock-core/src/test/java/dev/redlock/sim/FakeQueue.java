@@ -121,12 +121,12 @@ final class FakeQueue {
         if (mode.equals("c") && isOtherFirst() && isFree()) {
             check();
         }
-        return isOtherFirst();
+        return !mode.equals("p") && isOtherFirst();
     }
 
     /** The lock is granted: returns whether others wait. */
     boolean onGrant() {
-        if (!waiting.isEmpty()) {
+        if (!waiting.isEmpty() && !isOtherFirst()) {
             drop(0);
             tell(0, HELD_WORDS);
         }

@@ -318,7 +318,7 @@ class HandoffPauseTest extends VirtualTest {
      * turn, with whose grant the coordinator has said that another client waits: it ends with their handoffs.
      */
     @ParameterizedTest
-    @CsvSource({"0, 11", "2, 5"})
+    @CsvSource({"0, 12", "2, 5"})
     void aClientThatWaitsGetsTheLockAfterTheNextQuestion(int localWaiters, int leasesBefore) {
         owner = world(3);
         VirtualWorld.Client other = client();

@@ -14,6 +14,9 @@ public final class QueueReply {
     /** As {@link #ENTER}; beside a free lock it wakes the client that is next, or drops it. */
     public static final byte CHECK = 'c';
 
+    /** The turn of the client is not over: a free lock is granted though others wait. */
+    public static final byte PASS = 'p';
+
     /** The lock is granted, and others wait. */
     public static final long GRANTED_OTHERS_WAIT = 2;
     /** The place is not known: the node cannot keep a queue. */

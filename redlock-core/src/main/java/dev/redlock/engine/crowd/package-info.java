@@ -42,7 +42,8 @@
  * </ul>
  *
  * <p>One place of a client serves all its local waiters. After a lease its next waiter may get the lock without a turn,
- * as often as {@code localHandoffsMax} allows. Whoever returns to a lock that others wait for asks in order.
+ * as often as {@code localHandoffsMax} allows. Whoever returns to a lock that others wait for asks in order; but for
+ * 2 ms after the grant it passes the others, because a handoff takes as long as several short leases.
  *
  * <p>A node that sends no messages, as a cluster or one without the right, gets a name to which the scripts publish
  * nothing. There each waiter waits as the head does: all are woken, and served in order.

@@ -37,7 +37,7 @@ public interface ScriptArguments {
         return 0;
     }
 
-    /** @return {@code f} if the client starts to wait, {@code e} if it waits, {@code c} if it also checks the head */
+    /** @return how it asks in order, one of the letters of {@code acquire_in_order} */
     default byte queueMode() {
         return 'f';
     }
