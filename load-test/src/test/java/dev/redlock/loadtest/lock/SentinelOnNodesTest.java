@@ -215,7 +215,7 @@ class SentinelOnNodesTest {
             for (int i = 0; i < 100; i++) {
                 tryAcquire(redlock).lease().release();
             }
-            nodes.node(0).call("CLIENT", "KILL", "TYPE", "normal");
+            nodes.node(0).call("CLIENT", "KILL", "TYPE", "pubsub");
             Await.until("a lock over another connection", LIMIT_MS,
                     () -> status(redlock).disconnectCount() > 0 && isLocked(redlock));
             group.sentinels().get(2).start();
