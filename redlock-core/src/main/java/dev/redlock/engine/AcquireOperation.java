@@ -57,6 +57,11 @@ final class AcquireOperation implements FencedClaims.Attempts {
         partialRound = asking;
     }
 
+    /** The nodes that are asked have not decided the attempt in time. */
+    void onTimeout(Claim claim) {
+        partialRound.onTimeout(claim);
+    }
+
     /**
      * Starts the round of a new attempt, with a new token. The key is that of the lease, or a permit of a semaphore.
      */
@@ -163,7 +168,7 @@ final class AcquireOperation implements FencedClaims.Attempts {
 
     /**
      * Whether the nodes that follow the coordinator's grant may get a plain {@code SET}, which neither registers nor
-     * reports the ttl. They rarely refuse. If they do, {@link WaitMarks#watchRefusing} asks those that push.
+     * reports the ttl. They rarely refuse. If they do, {@link Crowd#watchRefusing} asks those that push.
      */
     boolean isPlainSetEnough(Claim claim) {
         if (claim.fenceOrSearch != null || commandMode == CommandMode.SCRIPTS) {

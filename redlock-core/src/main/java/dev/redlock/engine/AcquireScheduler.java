@@ -22,13 +22,12 @@ final class AcquireScheduler implements Waiters {
     Registrations registrations;
     Fairness fairness;
     AcquireOperation operation;
-    PartialRound partialRound;
     PermitOperation permits;
-    PermitFollowers followers;
     Reservations reservations;
     HolderQuery holderQuery;
     FencedClaims fencing;
     Retries retries;
+    WaitTimers waitTimers;
     Crowd crowd;
     private final LoopServices services;
     final LeaseKeeper keeper;
@@ -60,21 +59,22 @@ final class AcquireScheduler implements Waiters {
     private void connect(ClaimPool claims, RandomGenerator random) {
         RetryDelays retryDelays = new RetryDelays(random, services.config.attempts().retryPolicy());
         operation = new AcquireOperation(services, claims, this);
-        partialRound = new PartialRound(services, this, operation);
-        operation.connect(partialRound);
+        operation.connect(new PartialRound(services, this, operation));
         permits = new PermitOperation(services, claims, this, random);
-        followers = new PermitFollowers(services, this, permits);
+        PermitFollowers followers = new PermitFollowers(services, this, permits);
         permits.connect(followers);
         reservations = new Reservations(services, claims, releases);
         holderQuery = new HolderQuery(services, claims, releases, this);
         fencing = new FencedClaims(services, operation);
-        queues = new WaitQueues(services, claims, this, retryDelays);
+        UnownedCommands commands = new UnownedCommands(services, claims);
+        queues = new WaitQueues(services, commands, this);
         registrations = queues.registrations;
         fairness = new Fairness(services, this, queues, retryDelays);
-        queues.connect(fairness);
-        crowd = new Crowd(services, this, queues, retryDelays);
-        queues.connect(crowd);
-        retries = new Retries(services, this, queues, retryDelays, crowd);
+        KeyQuestions questions = new KeyQuestions(services, commands, registrations);
+        crowd = new Crowd(services, this, queues, questions, commands, retryDelays);
+        queues.connect(fairness, crowd, followers);
+        waitTimers = new WaitTimers(services, this, queues, crowd, questions, retryDelays);
+        retries = new Retries(services, this, queues, waitTimers, crowd, retryDelays);
     }
 
     // ---- starting ---------------------------------------------------------------------------------------------------
@@ -134,7 +134,7 @@ final class AcquireScheduler implements Waiters {
         if (lease.key.kind != LockKind.PLAIN || services.config.attempts().isThrifty()) {
             queues.enqueue(pending);
         }
-        if (pending.queue != null && SetOrder.isOfSet(pending.queue) && !queues.setOrder.onArrived(pending.queue)) {
+        if (pending.queue instanceof SetQueue set && !queues.setOrder.onArrived(set)) {
             retries.awaitOthers(pending);
         } else if (fairness.size == 0 || !fairness.pauseIfReturning(pending)) {
             startAttempt(pending);
@@ -198,8 +198,7 @@ final class AcquireScheduler implements Waiters {
     /** An acquisition that could wait has succeeded. */
     private void onWaitEnded(PendingAcquire pending, long attemptNs, long nowNs) {
         if (pending.queue != null) {
-            // The grant has used the ticket of a set.
-            pending.queue.position = Ticket.FIRST_POSITION;
+            pending.queue.onTicketUsed();
         }
         fairness.countUse(attemptNs);
         if (fairness.size != 0) {
@@ -296,7 +295,7 @@ final class AcquireScheduler implements Waiters {
 
     PendingAcquire take(LeaseHandle lease) {
         PendingAcquire pooled = free.poll();
-        PendingAcquire pending = pooled == null ? new PendingAcquire(retries::onTimer) : pooled;
+        PendingAcquire pending = pooled == null ? new PendingAcquire(waitTimers::onTimer) : pooled;
         pending.reset(lease);
         lease.pending = pending;
         pending.previousActive = null;

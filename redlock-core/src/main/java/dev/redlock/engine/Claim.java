@@ -500,7 +500,7 @@ final class Claim extends LockRequest implements ScriptArguments, ClaimView {
         if (pending == null || pending.queue == null) {
             return 0;
         }
-        return Math.max(0, startNs(pending.lease) - pending.queue.place.waitsSinceNs(pending.startNs)) / 1000;
+        return Math.max(0, startNs(pending.lease) - pending.queue.waitsSinceNs(pending.startNs)) / 1000;
     }
 
     @Override
@@ -508,7 +508,7 @@ final class Claim extends LockRequest implements ScriptArguments, ClaimView {
         if (pending == null || pending.queue == null) {
             return QueueReply.FIRST;
         }
-        return pending.plan() == PendingAcquire.Plan.PASSING ? QueueReply.PASS : pending.queue.place.mode();
+        return pending.plan() == PendingAcquire.Plan.PASSING ? QueueReply.PASS : pending.queue.mode();
     }
 
     @Override

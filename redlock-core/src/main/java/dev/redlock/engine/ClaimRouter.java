@@ -16,13 +16,15 @@ final class ClaimRouter implements ClaimEvents {
 
     private ClaimPool claims;
     private AcquireScheduler scheduler;
+    private KeyChanges keyChanges;
     private LeaseKeeper keeper;
     private Shutdown shutdown;
 
     /** The parts need the pool, whose claims need this object: it knows them before the first claim. */
-    void connect(ClaimPool ofLoop, AcquireScheduler acquiring, LeaseKeeper held, Shutdown end) {
+    void connect(ClaimPool ofLoop, AcquireScheduler acquiring, KeyChanges changes, LeaseKeeper held, Shutdown end) {
         claims = ofLoop;
         scheduler = acquiring;
+        keyChanges = changes;
         keeper = held;
         shutdown = end;
     }
@@ -32,7 +34,7 @@ final class ClaimRouter implements ClaimEvents {
     @Override
     public void onReply(Claim claim, int nodeIndex, CommandKind kind, int detail, long value) {
         if (scheduler.registrations.count != 0) {
-            scheduler.queues.onOwnReply(claim, nodeIndex, kind, value);
+            keyChanges.onOwnReply(claim, nodeIndex, kind, value);
         }
         switch (kind) {
             case ACQUIRE, ACQUIRE_FENCED -> scheduler.operation.onReply(claim, nodeIndex, value);
@@ -69,9 +71,11 @@ final class ClaimRouter implements ClaimEvents {
         if (claim.phase == Claim.Phase.SEARCHING) {
             claim.fenceOrSearch.onReply(nodeIndex, value);
         } else if (key.lock() != key) {
-            scheduler.queues.marks.onAnswer(key.lock(), value);
+            if (WaitMarks.isLeft(value)) {
+                scheduler.fairness.onReported(key.lock());
+            }
         } else if (claim.phase == Claim.Phase.ABANDONED) {
-            scheduler.queues.marks.onChecked(claim, nodeIndex, value);
+            scheduler.waitTimers.onChecked(claim, nodeIndex, value);
         } else {
             scheduler.holderQuery.onReply(claim, value);
         }
@@ -100,7 +104,7 @@ final class ClaimRouter implements ClaimEvents {
                 if (claim.phase == Claim.Phase.SEARCHING) {
                     claim.fenceOrSearch.onNoReply(nodeIndex, vote);
                 } else if (claim.phase == Claim.Phase.ABANDONED) {
-                    scheduler.queues.marks.onNotChecked(claim, nodeIndex);
+                    scheduler.waitTimers.onNotChecked(claim, nodeIndex);
                 }
             }
             case EXTEND, EXTEND_MANY -> keeper.extensions.onNoReply(claim, nodeIndex, detail, vote, failure);
@@ -148,7 +152,7 @@ final class ClaimRouter implements ClaimEvents {
     @Override
     public void onRoundTimeout(Claim claim) {
         switch (claim.phase) {
-            case ACQUIRING -> scheduler.partialRound.onTimeout(claim);
+            case ACQUIRING -> scheduler.operation.onTimeout(claim);
             case RAISING, SEARCHING -> claim.fenceOrSearch.onTimeout();
             case QUERYING_HOLDER -> scheduler.holderQuery.end(claim);
             default -> keeper.releases.onTimeout(claim);

@@ -23,6 +23,7 @@ final class Conductor implements LeaseLoop {
     final LoopServices services;
     final ClaimPool claims;
     final AcquireScheduler scheduler;
+    final KeyChanges keyChanges;
     final LeaseKeeper keeper;
     final QuorumWatch quorumWatch;
     final Shutdown shutdown;
@@ -39,11 +40,12 @@ final class Conductor implements LeaseLoop {
         ReleaseTally tally = new ReleaseTally();
         this.keeper = LeaseKeeper.create(services, claims, tally, setup.random());
         this.scheduler = AcquireScheduler.create(services, claims, keeper, setup.random());
+        this.keyChanges = new KeyChanges(services, scheduler);
         keeper.waiters = scheduler;
         this.shutdown = new Shutdown(services, scheduler, keeper, tally, claims, settled);
         this.nextTurn = shutdown.nextTurn();
-        router.connect(claims, scheduler, keeper, shutdown);
-        nodeEvents.connect(services, scheduler, keeper, quorumWatch, shutdown);
+        router.connect(claims, scheduler, keyChanges, keeper, shutdown);
+        nodeEvents.connect(services, scheduler, keyChanges, keeper, quorumWatch, shutdown);
         trimmer.connect(services, claims, scheduler, keeper);
     }
 

@@ -4,6 +4,7 @@ import dev.redlock.engine.crowd.Place;
 import dev.redlock.engine.crowd.QueueReply;
 import dev.redlock.engine.key.KeyText;
 import dev.redlock.engine.key.LockKey;
+import dev.redlock.node.send.CommandKind;
 import dev.redlock.node.send.LockKind;
 import io.netty.buffer.ByteBuf;
 import java.nio.charset.StandardCharsets;
@@ -14,7 +15,7 @@ import java.nio.charset.StandardCharsets;
  *
  * @threading event-loop-confined
  */
-final class Crowd {
+final class Crowd implements PlainQueue.Line {
 
     private static final byte HEAD = 'h';
     private static final byte HEAD_OF_FREE = 'H';
@@ -23,12 +24,17 @@ final class Crowd {
     private final LoopServices services;
     private final AcquireScheduler scheduler;
     private final WaitQueues queues;
+    private final KeyQuestions questions;
+    private final UnownedCommands commands;
     private final RetryDelays retryDelays;
 
-    Crowd(LoopServices services, AcquireScheduler scheduler, WaitQueues queues, RetryDelays retryDelays) {
+    Crowd(LoopServices services, AcquireScheduler scheduler, WaitQueues queues, KeyQuestions questions,
+            UnownedCommands commands, RetryDelays retryDelays) {
         this.services = services;
         this.scheduler = scheduler;
         this.queues = queues;
+        this.questions = questions;
+        this.commands = commands;
         this.retryDelays = retryDelays;
     }
 
@@ -39,7 +45,7 @@ final class Crowd {
         if (!claim.isWakeUpWanted || claim.pending.kind() != LockKind.PLAIN) {
             return;
         }
-        WaitQueue queue = claim.pending.queue;
+        PlainQueue queue = (PlainQueue) claim.pending.queue;
         if (queue.place.isEntered() && !queue.place.isAt(coordinator)) {
             // The order of the nodes has changed. A message of the old queue would find a client that waits elsewhere.
             leave(queue);
@@ -50,7 +56,7 @@ final class Crowd {
     /** A node has answered an acquire in order. Returns the reply without the place. */
     long onReply(Claim claim, int nodeIndex, long value) {
         boolean isInTime = claim.phase == Claim.Phase.ACQUIRING;
-        WaitQueue queue = isInTime ? claim.pending.queue : queues.get(claim.key);
+        PlainQueue queue = (PlainQueue) (isInTime ? claim.pending.queue : queues.get(claim.key));
         if (value > 0) {
             onGranted(claim, nodeIndex, value, queue, isInTime);
             return value;
@@ -60,7 +66,7 @@ final class Crowd {
         }
         if (queue == null || !isInTime && queue.place.isEntered() && !queue.place.isAt(nodeIndex)) {
             // The attempt has ended before its answer.
-            queues.marks.leaveQueue(claim.key, nodeIndex);
+            leave(claim.key, nodeIndex);
         } else {
             queue.place.onRefused(nodeIndex, QueueReply.rankOf(value), services.fanOut.isSubscribed(nodeIndex),
                     services.clock.nanoTime());
@@ -70,7 +76,7 @@ final class Crowd {
     }
 
     /** A grant ends the entry of the client. */
-    private void onGranted(Claim claim, int nodeIndex, long value, WaitQueue queue, boolean isInTime) {
+    private void onGranted(Claim claim, int nodeIndex, long value, PlainQueue queue, boolean isInTime) {
         boolean areOthersWaiting = claim.fenceOrSearch == null && value == QueueReply.GRANTED_OTHERS_WAIT;
         if (queue != null && (isInTime || queue.place.isAt(nodeIndex))) {
             queue.place.onGranted(areOthersWaiting);
@@ -84,13 +90,16 @@ final class Crowd {
 
     /** Whether the coordinator has refused the last attempt, and given it a place. */
     boolean hasPlace(PendingAcquire pending) {
-        Place place = pending.queue.place;
-        return place.isEntered() && (pending.lease.refusedMask & 1L << place.node()) != 0;
+        if (!pending.queue.isEntered()) {
+            return false;
+        }
+        Place place = PlainQueue.placeOf(pending);
+        return (pending.lease.refusedMask & 1L << place.node()) != 0;
     }
 
     /** The coordinator has refused an attempt: waits as its place demands. */
     void awaitTurn(PendingAcquire pending, long nowNs) {
-        Place place = pending.queue.place;
+        Place place = PlainQueue.placeOf(pending);
         pending.planNext(PendingAcquire.Plan.COORDINATOR_FIRST);
         if (place.role() == Place.Role.HEAD) {
             lead(pending, nowNs);
@@ -108,25 +117,39 @@ final class Crowd {
         pending.planNext(PendingAcquire.Plan.ALL);
         long generation = pending.generation;
         // Before the question, which may throw: a waiter without a timer would wait for ever.
-        scheduler.retries.startTimer(pending, Waiting.TimerStep.ATTEMPT, nowNs + retryDelays.unregisteredNs());
-        boolean isRegistered = (queue.registeredMask & 1L << queue.place.node()) != 0;
-        if (!isRegistered && scheduler.registrations.isAllowed(queue)) {
-            queues.marks.watchAt(pending, 1L << queue.place.node());
+        scheduler.waitTimers.startTimer(pending, Waiting.TimerStep.ATTEMPT, nowNs + retryDelays.unregisteredNs());
+        int node = PlainQueue.placeOf(pending).node();
+        if (!queue.isRegisteredAt(node) && scheduler.registrations.isAllowed(queue)) {
+            questions.watchAt(pending, 1L << node);
         }
         if (pending.generation == generation && pending.waiting.timerStep == Waiting.TimerStep.ATTEMPT
                 && queue.registeredMask != 0) {
-            scheduler.retries.awaitPush(pending, nowNs, Place.aloneNs(retryDelays.random()));
+            scheduler.waitTimers.awaitPush(pending, nowNs, Place.aloneNs(retryDelays.random()));
+        }
+    }
+
+    /**
+     * Nodes have refused an attempt for a plain lock that the coordinator had granted, by a command that neither
+     * registers nor reports the ttl. Registers there; the reply has the ttl, or shows that the key has gone since.
+     */
+    void watchRefusing(PendingAcquire pending) {
+        WaitQueue queue = pending.queue;
+        LeaseHandle lease = pending.lease;
+        boolean isDue = lease.shortestRemainingTtlMs() < 0 && scheduler.registrations.isAllowed(queue);
+        long mask = isDue ? services.pushingMask(lease.key, lease.refusedMask) : 0;
+        if (mask != 0) {
+            questions.watchAt(pending, mask);
         }
     }
 
     private void look(PendingAcquire pending, long nowNs, long delayNs) {
-        scheduler.retries.startTimer(pending, Waiting.TimerStep.LOOK, nowNs + delayNs);
+        scheduler.waitTimers.startTimer(pending, Waiting.TimerStep.LOOK, nowNs + delayNs);
     }
 
     /** The time for a look has come: reads the place and the lock. Returns false if an attempt has to follow. */
     boolean onLookDue(PendingAcquire pending, long nowNs) {
-        Place place = pending.queue.place;
-        boolean isUnanswered = pending.waiting.check != null;
+        Place place = PlainQueue.placeOf(pending);
+        boolean isUnanswered = pending.waiting.isAsking();
         pending.planNext(PendingAcquire.Plan.COORDINATOR_FIRST);
         if (isUnanswered || !place.isEntered() || place.isEnterDue(nowNs)
                 || !place.isAt(services.coordinator.of(pending.lease.key))) {
@@ -135,37 +158,37 @@ final class Crowd {
         // If the node does not answer, an attempt finds others.
         look(pending, nowNs, pending.lease.times.nodeTimeoutNs);
         if (place.role() == Place.Role.SLEEPER) {
-            queues.marks.askPlace(pending, place.node());
+            questions.askPlace(pending, place.node());
         } else {
-            queues.marks.look(pending, place.node());
+            questions.look(pending, place.node());
         }
         return true;
     }
 
     /** The node has reported the place: to a deputy ahead of the lock, to a sleeper alone. */
     void onRank(Claim claim, long rank) {
-        PendingAcquire pending = queues.marks.waiterOf(claim);
+        PendingAcquire pending = scheduler.waitTimers.waiterOf(claim);
         if (pending == null || pending.waiting.timerStep != Waiting.TimerStep.LOOK) {
             return;
         }
-        Place place = pending.queue.place;
+        Place place = PlainQueue.placeOf(pending);
         long nowNs = services.clock.nanoTime();
         if (rank < 0) {
             place.onLost();
-            scheduler.retries.wake(pending, PendingAcquire.Plan.COORDINATOR_FIRST, nowNs);
+            scheduler.waitTimers.wake(pending, PendingAcquire.Plan.COORDINATOR_FIRST, nowNs);
             return;
         }
         boolean isServed = rank < place.rank();
         place.onRank((int) Math.min(rank, QueueReply.RANK_UNKNOWN));
-        if (pending.waiting.check != null) {
+        if (pending.waiting.isAsking()) {
             // The answer about the lock follows.
             return;
         }
         if (!isServed) {
             // Nobody has left the queue since the last look.
-            queues.marks.readLock(pending, place.node());
+            questions.readLock(pending, place.node());
         } else if (place.role() == Place.Role.HEAD) {
-            scheduler.retries.onTtlUnknown(pending);
+            scheduler.waitTimers.onTtlUnknown(pending);
             lead(pending, nowNs);
         } else {
             look(pending, nowNs, place.firstLookNs(retryDelays.random()));
@@ -174,28 +197,28 @@ final class Crowd {
 
     /** Whether the head has to make an attempt, because the queue expires otherwise. */
     boolean isEnterDue(PendingAcquire pending, long nowNs) {
-        Place place = pending.queue.place;
-        return place.isEntered() && place.isEnterDue(nowNs);
+        return pending.queue.isEntered() && PlainQueue.placeOf(pending).isEnterDue(nowNs);
     }
 
     /** A look has read the lock, which is in use. */
     void onLooked(PendingAcquire pending, long nowNs, long remainingTtlMs) {
-        Place place = pending.queue.place;
-        scheduler.retries.onTtlKnown(pending, nowNs, remainingTtlMs);
+        Place place = PlainQueue.placeOf(pending);
+        scheduler.waitTimers.onTtlKnown(pending, nowNs, remainingTtlMs);
         switch (place.role()) {
             case HEAD -> lead(pending, nowNs);
             case DEPUTY -> {
                 long endNs = pending.waiting.expiryNs + Place.pushedLookNs();
                 long nextNs = nowNs + place.nextLookNs(retryDelays.random());
-                scheduler.retries.startTimer(pending, Waiting.TimerStep.LOOK, WaitQueues.earlier(endNs, nextNs));
+                scheduler.waitTimers.startTimer(pending, Waiting.TimerStep.LOOK, WaitQueues.earlier(endNs, nextNs));
             }
             case SLEEPER -> look(pending, nowNs, place.nextLookNs(retryDelays.random()));
         }
     }
 
-    /** A key that the waiter watches has changed. Returns whether the waiter is none that this wakes at once. */
-    boolean onPushed(PendingAcquire head, long nowNs) {
-        Place.Role role = head.queue.place.role();
+    @Override
+    public boolean onPushed(PlainQueue queue, long nowNs) {
+        PendingAcquire head = queue.head();
+        Place.Role role = queue.place.role();
         if (role == Place.Role.DEPUTY && head.waiting.timerStep == Waiting.TimerStep.LOOK) {
             look(head, nowNs, Place.pushedLookNs());
         }
@@ -206,13 +229,14 @@ final class Crowd {
 
     /** A node has sent a message: the client is the first or the second in the queue of a lock. */
     void onMessage(int nodeIndex, byte word, ByteBuf name, int index, int length) {
-        WaitQueue queue = queues.count == 0 ? null : queues.get(name, index, length);
+        boolean isWaiting = queues.count != 0 && queues.get(name, index, length) instanceof PlainQueue;
+        PlainQueue queue = isWaiting ? (PlainQueue) queues.get(name, index, length) : null;
         if (queue == null) {
             leave(nodeIndex, name, index, length);
             return;
         }
         if (queue.place.isEntered() && !queue.place.isAt(nodeIndex)) {
-            queues.marks.leaveQueue(queue.key, nodeIndex);
+            leave(queue.key, nodeIndex);
             return;
         }
         long nowNs = services.clock.nanoTime();
@@ -220,21 +244,20 @@ final class Crowd {
         boolean isHead = word == HEAD || word == HEAD_OF_FREE;
         queue.place.onMessage(nodeIndex, isHead ? 0 : 1, nowNs);
         PendingAcquire pending = queue.head();
-        if (pending.state != PendingAcquire.State.BACKING_OFF || queue.isHeldLocally || queue.isPausing
-                || pending.waiting.timerStep == Waiting.TimerStep.WAKE) {
+        if (!queue.isHeadWakeable() || pending.waiting.timerStep == Waiting.TimerStep.WAKE) {
             // An attempt is under way, or is about to start.
             return;
         }
         services.telemetry.rare.onWoken(queue.key, nodeIndex);
-        if (pending.waiting.check != null) {
+        if (pending.waiting.isAsking()) {
             // The answer to a look under way may be older than its registration: the head looks again.
-            pending.waiting.check = null;
+            pending.waiting.endQuestion();
             scheduler.registrations.remove(queue, nodeIndex);
         }
         if (word == HEAD_OF_FREE) {
-            scheduler.retries.wake(pending, PendingAcquire.Plan.COORDINATOR_FIRST, nowNs);
+            scheduler.waitTimers.wake(pending, PendingAcquire.Plan.COORDINATOR_FIRST, nowNs);
         } else if (isHead) {
-            scheduler.retries.onTtlUnknown(pending);
+            scheduler.waitTimers.onTtlUnknown(pending);
             lead(pending, nowNs);
         } else {
             long delayNs = word == DEPUTY_OF_FREE
@@ -254,22 +277,21 @@ final class Crowd {
             // No lock has this name.
             return;
         }
-        queues.marks.leaveQueue(key, nodeIndex);
+        leave(key, nodeIndex);
     }
 
     /** The client waits no more for a lock, or elsewhere. */
-    void leave(WaitQueue queue) {
+    @Override
+    public void leave(PlainQueue queue) {
         int node = queue.place.node();
         queue.place.onLost();
-        queues.marks.leaveQueue(queue.key, node);
+        leave(queue.key, node);
     }
 
-    // ---- nodes ------------------------------------------------------------------------------------------------------
-
-    /** The order of the nodes may have changed: the waiters for a lock meet at its coordinator. */
-    void onNodesChanged() {
-        if (queues.count != 0) {
-            queues.wakeMisplaced();
-        }
+    /** Removes the entry of this client from the queue of a lock; the next one is woken. */
+    private void leave(LockKey key, int node) {
+        Claim claim = commands.take(key);
+        claim.nameWaiter(services.waiterBulk(node));
+        commands.send(claim, CommandKind.LEAVE_QUEUE, 1L << node);
     }
 }

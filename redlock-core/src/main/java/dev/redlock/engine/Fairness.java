@@ -195,7 +195,7 @@ final class Fairness {
     /** A node has answered the question for the number of clients in its queue. */
     void onWaiting(LockKey key, long count) {
         WaitQueue queue = queues.get(key);
-        int ownCount = queue != null && queue.place.isEntered() ? 1 : 0;
+        int ownCount = queue != null && queue.isEntered() ? 1 : 0;
         if (count > ownCount) {
             onReported(key);
         }
@@ -220,15 +220,11 @@ final class Fairness {
         competition.isHeld = true;
         if (pending.plan() == PendingAcquire.Plan.YIELDING) {
             // It gave way, and nobody came.
-            competition.isKnown = hasFollowers(pending.queue);
+            competition.isKnown = pending.queue != null && pending.queue.hasFollowers();
         }
         if (competition.leaseCount == 0) {
             competition.sinceNs = nowNs;
         }
-    }
-
-    private static boolean hasFollowers(WaitQueue queue) {
-        return queue != null && queue.kind() == LockKind.PLAIN && queue.place.hasFollowers();
     }
 
     /**
@@ -329,14 +325,14 @@ final class Fairness {
         boolean isBackingOff = head.state == PendingAcquire.State.BACKING_OFF;
         if (isDue && isBackingOff && hasPushes && mayYield(queue)) {
             giveWay(competition, head);
-            queue.place.giveWay(nowNs);
+            queue.giveWay(nowNs);
             scheduler.startAttempt(head);
         } else if (isDue && isBackingOff) {
             pause(competition, queue, hasPushes ? PAUSE_NS : competition.pauseNs);
         } else if (!isDue && isBackingOff) {
             head.planNext(planOfHandoff(queue, head));
             scheduler.startAttempt(head);
-        } else if (!isDue && (queue.hints == null || !scheduler.followers.handOff(queue))) {
+        } else if (!isDue && !queue.isHandedToFollower()) {
             // If it is due, the attempt precedes the release, and the delay after the refusal is the pause.
             head.waiting.retryImmediately = true;
         }
@@ -344,7 +340,7 @@ final class Fairness {
 
     /** The coordinator must see that a turn is taken, or those behind it would wait for it. */
     private PendingAcquire.Plan planOfHandoff(WaitQueue queue, PendingAcquire next) {
-        boolean isTurn = queue.place.isEntered() && !queue.place.isPreceded();
+        boolean isTurn = queue.isEntered() && !queue.isPreceded();
         boolean isCoordinatorNeeded = isTurn || next.hasReservedNode();
         return isCoordinatorNeeded && queues.registrations.isAllowed(queue)
                 ? PendingAcquire.Plan.COORDINATOR_FIRST
@@ -353,19 +349,19 @@ final class Fairness {
 
     private boolean isDue(WaitQueue queue, Competition competition, long nowNs) {
         boolean mayYield = mayYield(queue);
-        boolean isReported = competition.isReported && !queue.place.isEntered();
+        boolean isReported = competition.isReported && !queue.isEntered();
         competition.isReported = false;
         if (isReported && (mayYield || nowNs - competition.pausedNs >= PAUSE_MULTIPLE * PAUSE_NS)) {
             return true;
         }
         long intervalNs = mayYield ? YIELD_INTERVAL_NS : PAUSE_MULTIPLE * PAUSE_NS;
         return isLimitReached(competition) && nowNs - competition.sinceNs >= intervalNs
-                && (competition.isKnown || SetOrder.isOfSet(queue) && queues.setOrder.isOverlapping(queue));
+                && (competition.isKnown || queue.isOverlapping());
     }
 
     /** Returns whether another client is before this one. An attempt that follows a release at once would pass it. */
     private static boolean isPreceded(WaitQueue queue) {
-        return queue != null && queue.place.isPreceded();
+        return queue != null && queue.isPreceded();
     }
 
     private boolean isLimitReached(Competition competition) {
@@ -383,7 +379,7 @@ final class Fairness {
     }
 
     private boolean mayYield(WaitQueue queue) {
-        return queue.kind() == LockKind.PLAIN && queues.registrations.isAllowed(queue);
+        return queue instanceof PlainQueue && queues.registrations.isAllowed(queue);
     }
 
     /** The next attempt gets the lock only if no other client precedes in the queue. */

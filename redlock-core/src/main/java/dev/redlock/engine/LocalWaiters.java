@@ -93,7 +93,7 @@ final class LocalWaiters {
         pending.deadlineNs = nowNs + Math.min(lease.waitNs, Retries.WAIT_NS_MAX);
         pending.backOff();
         pending.planNext(PendingAcquire.Plan.COORDINATOR_FIRST);
-        scheduler.queues.enqueue(pending).isHeldLocally = true;
+        scheduler.queues.enqueue(pending).setHeldLocally(true);
         services.timers.start(pending.timer, WaitQueues.earlier(entry.lease.validUntilNs, pending.deadlineNs));
         return Answer.DONE;
     }

@@ -141,7 +141,7 @@ public final class LockInspector {
     /** A node does not push a change to the connection that has made it. */
     private static void onDeleted(Conductor conductor, int node, String key) {
         ByteBuf name = Unpooled.copiedBuffer(key, StandardCharsets.UTF_8);
-        conductor.scheduler.queues.onInvalidated(node, name, 0, name.readableBytes());
+        conductor.keyChanges.onInvalidated(node, name, 0, name.readableBytes());
         conductor.keeper.lossWatch.onInvalidated(node, name, 0, name.readableBytes());
         ByteBuf trace = Unpooled.copiedBuffer(KeyText.traceName(key), StandardCharsets.UTF_8);
         conductor.keeper.retention.onInvalidated(node, trace, 0, trace.readableBytes());

@@ -22,6 +22,7 @@ final class NodeEvents implements NodeListener {
     private final CompletableFuture<Void> settled;
     private LoopServices services;
     private AcquireScheduler scheduler;
+    private KeyChanges keyChanges;
     private LeaseKeeper keeper;
     private QuorumWatch quorumWatch;
     private Shutdown shutdown;
@@ -32,10 +33,11 @@ final class NodeEvents implements NodeListener {
     }
 
     /** The parts need the nodes, whose listener this is: it knows them before the first event. */
-    void connect(LoopServices ofLoop, AcquireScheduler acquiring, LeaseKeeper held, QuorumWatch quorum,
-            Shutdown ending) {
+    void connect(LoopServices ofLoop, AcquireScheduler acquiring, KeyChanges changes, LeaseKeeper held,
+            QuorumWatch quorum, Shutdown ending) {
         services = ofLoop;
         scheduler = acquiring;
+        keyChanges = changes;
         keeper = held;
         quorumWatch = quorum;
         shutdown = ending;
@@ -62,9 +64,9 @@ final class NodeEvents implements NodeListener {
             keeper.renewals.onExtending(node);
         }
         if (state == NodeState.WAITING) {
-            scheduler.queues.onDisconnected(node.index());
+            keyChanges.onDisconnected(node.index());
         }
-        scheduler.crowd.onNodesChanged();
+        keyChanges.onNodesChanged();
         if (state == NodeState.CLOSED) {
             shutdown.onProgress();
         }
@@ -80,7 +82,7 @@ final class NodeEvents implements NodeListener {
         if (keeper.retention.onInvalidated(node.index(), key, index, length)) {
             return;
         }
-        scheduler.queues.onInvalidated(node.index(), key, index, length);
+        keyChanges.onInvalidated(node.index(), key, index, length);
         keeper.lossWatch.onInvalidated(node.index(), key, index, length);
     }
 
@@ -91,13 +93,13 @@ final class NodeEvents implements NodeListener {
 
     @Override
     public void onDeliveredLate(NodeView node, ByteBuf key, int index, int length) {
-        scheduler.queues.onDeliveredLate(node.index(), key, index, length);
+        keyChanges.onDeliveredLate(node.index(), key, index, length);
     }
 
     @Override
     public void onFlushed(NodeView node) {
         revoke(node, VoteFailure.KEYS_LOST, LossCause.FLUSHED);
-        scheduler.queues.onAllInvalidated(node.index());
+        keyChanges.onAllInvalidated(node.index());
     }
 
     @Override

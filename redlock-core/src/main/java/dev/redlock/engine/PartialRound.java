@@ -104,7 +104,7 @@ final class PartialRound {
         int coordinator = services.coordinator.of(claim.key);
         long named = coordinator == Coordinator.NONE ? 0 : mask & 1L << coordinator;
         if (named != 0) {
-            if (scheduler.queues.setOrder.isFirst(claim.pending.queue)) {
+            if (scheduler.queues.setOrder.isFirst((SetQueue) claim.pending.queue)) {
                 claim.pending.reservation.node = coordinator;
             }
             Reservations.onLeft(claim.pending, coordinator, services.clock.nanoTime());

@@ -236,7 +236,7 @@ final class PendingAcquire implements AcquisitionView {
 
     /** Whether a failed attempt retries without a delay. */
     boolean isNextDue() {
-        return waiting != null && (waiting.retryImmediately || waiting.isWoken);
+        return waiting != null && (waiting.retryImmediately || waiting.isWoken());
     }
 
     /** Whether it leaves its {@linkplain Reservations reservation} on nodes that refuse it. */

@@ -20,7 +20,7 @@ import java.util.BitSet;
  *
  * @threading event-loop-confined
  */
-final class PermitFollowers {
+final class PermitFollowers implements PermitQueue.Followers {
 
     /** Followers that ask for random permits at the same time, unless the client has more permits than this. */
     private static final int GUESSES_MIN = 7;
@@ -35,8 +35,8 @@ final class PermitFollowers {
         this.permits = permits;
     }
 
-    /** Starts as many followers as there may be free permits for. */
-    void start(WaitQueue queue) {
+    @Override
+    public void start(PermitQueue queue) {
         LockKey key = queue.key;
         // An attempt may end at once, and its callback may empty the queue.
         while (key != null && queue.key == key && mayStart(queue)) {
@@ -49,14 +49,14 @@ final class PermitFollowers {
         }
     }
 
-    private boolean mayStart(WaitQueue queue) {
+    private boolean mayStart(PermitQueue queue) {
         return queue.hints != null && queue.head().state == PendingAcquire.State.ATTEMPTING
                 && scheduler.inFlight.count < scheduler.inFlight.max && !services.isClosing;
     }
 
     private void start(PendingAcquire next, PermitKey.Permit permit) {
         next.waiting().permit = permit;
-        next.queue.hints.followerCount++;
+        PermitQueue.of(next).hints.followerCount++;
         try {
             scheduler.startAttempt(next);
         } catch (RuntimeException | Error e) {
@@ -66,17 +66,17 @@ final class PermitFollowers {
     }
 
     /** Takes the best hint, and sets the plan for it; null, and no change, if an attempt would probably be refused. */
-    PermitKey.Permit nextPermit(WaitQueue queue, PendingAcquire pending) {
+    PermitKey.Permit nextPermit(PermitQueue queue, PendingAcquire pending) {
         PermitHints hints = queue.hints;
-        int number = takeUnused((PermitKey) queue.key, hints.pushed);
+        int number = takeUnused(queue.semaphore(), hints.pushed);
         if (number >= 0) {
-            return chosen(pending, ((PermitKey) queue.key).permitKey(number), PendingAcquire.Plan.COORDINATOR_FIRST);
+            return chosen(pending, queue.semaphore().permitKey(number), PendingAcquire.Plan.COORDINATOR_FIRST);
         }
-        number = takeUnused((PermitKey) queue.key, hints.found);
+        number = takeUnused(queue.semaphore(), hints.found);
         if (number >= 0) {
-            return chosen(pending, ((PermitKey) queue.key).permitKey(number), PendingAcquire.Plan.ALL);
+            return chosen(pending, queue.semaphore().permitKey(number), PendingAcquire.Plan.ALL);
         }
-        PermitKey.Permit guessed = mayGuess(queue) ? permits.unusedPermit((PermitKey) queue.key) : null;
+        PermitKey.Permit guessed = mayGuess(queue) ? permits.unusedPermit(queue.semaphore()) : null;
         return guessed == null ? null : chosen(pending, guessed, PendingAcquire.Plan.UNCONTENDED);
     }
 
@@ -87,10 +87,10 @@ final class PermitFollowers {
     }
 
     /** While nobody competes, each round of attempts may be as large as all earlier ones together. */
-    private boolean mayGuess(WaitQueue queue) {
+    private boolean mayGuess(PermitQueue queue) {
         PermitHints hints = queue.hints;
         return !hints.isDisputed && hints.followerCount < Math.max(GUESSES_MIN,
-                permits.usedCount((PermitKey) queue.key) - hints.followerCount);
+                permits.usedCount(queue.semaphore()) - hints.followerCount);
     }
 
     /** Removes numbers from a set until the permit is not used by this client; returns its number, or -1. */
@@ -105,13 +105,18 @@ final class PermitFollowers {
     }
 
     /** Whether a follower can ask for a permit, now or when the head starts its attempt. */
-    boolean isOneFor(WaitQueue queue, int number) {
-        return !queue.isPausing && !permits.isUsed((PermitKey) queue.key, number) && queue.firstQueued() != null
+    boolean isOneFor(PermitQueue queue, int number) {
+        return !queue.isPausing() && !permits.isUsed(queue.semaphore(), number) && queue.firstQueued() != null
                 && scheduler.inFlight.count < scheduler.inFlight.max;
     }
 
+    @Override
+    public boolean isEachUsed(PermitKey semaphore) {
+        return permits.usedCount(semaphore) >= semaphore.permitCount();
+    }
+
     /** Whether the attempt of a follower asks for a permit. */
-    boolean isAskedFor(WaitQueue queue, int number) {
+    boolean isAskedFor(PermitQueue queue, int number) {
         int left = queue.hints.followerCount;
         for (PendingAcquire next = queue.head().waiting.nextInQueue; left > 0
                 && next != null; next = next.waiting.nextInQueue) {
@@ -129,9 +134,10 @@ final class PermitFollowers {
      * This client has released the next permit of the head, which is busy: starts a follower for it, unless an attempt
      * asks for it already.
      */
-    boolean handOff(WaitQueue queue) {
+    @Override
+    public boolean handOff(PermitQueue queue) {
         PermitKey.Permit permit = queue.hints.permit;
-        boolean isFree = permit != null && !permits.isUsed((PermitKey) queue.key, permit.number());
+        boolean isFree = permit != null && !permits.isUsed(queue.semaphore(), permit.number());
         PendingAcquire next = isFree && mayStart(queue) ? queue.firstQueued() : null;
         if (next == null) {
             return false;
@@ -143,9 +149,45 @@ final class PermitFollowers {
         return true;
     }
 
+    /**
+     * A permit of a semaphore has changed: the next attempt asks for it, or the next waiter does if the head is busy
+     * with another permit. The node does not push the next change of this permit, but still those of the other ones. So
+     * if a second one has changed and there is only one waiter, the client searches again.
+     */
+    @Override
+    public boolean onPushed(PermitQueue queue, int nodeIndex, int number) {
+        PendingAcquire head = queue.head();
+        PermitHints hints = queue.hints;
+        boolean isAttempting = head.claim != null && head.claim.phase == Claim.Phase.ACQUIRING;
+        boolean isSearching = head.claim != null && head.claim.phase == Claim.Phase.SEARCHING;
+        boolean isWoken = isAttempting ? head.waiting.isWoken() : head.waiting.timerStep == Waiting.TimerStep.WAKE;
+        boolean isOtherPermit = hints.permit != null && hints.permit.number() != number;
+        if ((isAttempting || isOtherPermit) && isOneFor(queue, number)) {
+            hints.pushed.set(number);
+            scheduler.registrations.remove(queue, nodeIndex);
+            services.telemetry.rare.onWoken(queue.key, nodeIndex);
+            start(queue);
+            return true;
+        }
+        if (isOtherPermit) {
+            hints.permit = null;
+            // Also after an attempt for a permit that a waiter behind the head was to ask for.
+            head.waiting().hasSearched = false;
+        } else if (!isWoken && !isSearching && !queue.isPausing()) {
+            hints.permit = queue.semaphore().permitKey(number);
+            hints.isPermitPushed = true;
+        }
+        if (isAttempting) {
+            scheduler.registrations.remove(queue, nodeIndex);
+            services.telemetry.rare.onWoken(queue.key, nodeIndex);
+            head.waiting.onChanged();
+        }
+        return isAttempting;
+    }
+
     /** The attempt of a follower has failed. */
     void onFailed(PendingAcquire pending, AcquireOutcome.Kind reason) {
-        WaitQueue queue = pending.queue;
+        PermitQueue queue = PermitQueue.of(pending);
         queue.hints.followerCount--;
         queue.hints.isDisputed = true;
         if (reason != AcquireOutcome.Kind.CONTENDED) {
@@ -177,7 +219,8 @@ final class PermitFollowers {
      * A follower is none any more: it has a permit, its caller has cancelled, or it has become the head during its
      * attempt. A rollback wakes the head.
      */
-    void onLeft(WaitQueue queue) {
+    @Override
+    public void onLeft(PermitQueue queue) {
         queue.hints.followerCount--;
         start(queue);
     }

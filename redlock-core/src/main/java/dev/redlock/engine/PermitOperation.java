@@ -138,7 +138,7 @@ final class PermitOperation {
 
     /** Starts an attempt for a permit, or searches for one first. */
     void start(PendingAcquire pending) {
-        WaitQueue queue = pending.queue;
+        PermitQueue queue = PermitQueue.of(pending);
         boolean isFollower = queue != null && queue.head() != pending;
         if (pending.waiting != null && (pending.lease.attemptCount == 0 || isFollower)) {
             pending.waiting.hasSearched = false;
@@ -165,20 +165,20 @@ final class PermitOperation {
     }
 
     /** Chooses the permit that the head of a queue asks for; null if it has to search. */
-    private PermitKey.Permit permitOfHead(PendingAcquire head, WaitQueue queue) {
+    private PermitKey.Permit permitOfHead(PendingAcquire head, PermitQueue queue) {
         boolean isUncontended = head.plan() == PendingAcquire.Plan.UNCONTENDED;
         if (queue.hints == null) {
             queue.hints = new PermitHints(!isUncontended);
         }
         PermitKey.Permit permit = queue.hints.permit;
         queue.hints.permit = null;
-        if (permit != null && !isUsed((PermitKey) queue.key, permit.number())) {
+        if (permit != null && !isUsed(queue.semaphore(), permit.number())) {
             head.waiting().isPermitPushed = queue.hints.isPermitPushed;
             return permit;
         }
         head.waiting().isPermitPushed = false;
         if (isUncontended) {
-            return unusedPermit((PermitKey) queue.key);
+            return unusedPermit(queue.semaphore());
         }
         return head.plan() == PendingAcquire.Plan.COORDINATOR_FIRST
                 ? followers.nextPermit(queue, head)
@@ -248,7 +248,7 @@ final class PermitOperation {
      * @return false if the acquisition has to wait for its next attempt, or to end
      */
     boolean continueAfter(PendingAcquire pending, AcquireOutcome.Kind reason) {
-        WaitQueue queue = pending.queue;
+        PermitQueue queue = PermitQueue.of(pending);
         if (queue != null && queue.head() != pending) {
             followers.onFailed(pending, reason);
             return true;
@@ -289,7 +289,7 @@ final class PermitOperation {
 
     /** Asks for a permit that no waiter behind the head has asked for; false if there is none. */
     private boolean attemptNextHint(PendingAcquire head) {
-        PermitKey.Permit permit = head.queue == null ? null : followers.nextPermit(head.queue, head);
+        PermitKey.Permit permit = head.queue == null ? null : followers.nextPermit(PermitQueue.of(head), head);
         if (permit == null) {
             return false;
         }
@@ -328,7 +328,7 @@ final class PermitOperation {
                 1 + (pending.queue == null ? 0 : pending.queue.queuedCount(PermitHints.OTHERS_MAX)));
         if (claim.isWakeUpWanted) {
             // Before the search: a release of this client may follow it, and no node pushes that.
-            scheduler.queues.resourceQueues.addPermits(pending.queue);
+            scheduler.queues.resourceQueues.addPermits(PermitQueue.of(pending));
         }
         long nowNs = services.clock.nanoTime();
         services.tokens.next(claim.token, nowNs);
@@ -371,7 +371,7 @@ final class PermitOperation {
     private void onFound(Claim claim, int first, long others) {
         PendingAcquire pending = claim.pending;
         PermitKey semaphore = (PermitKey) pending.lease.key;
-        WaitQueue queue = pending.queue;
+        PermitQueue queue = PermitQueue.of(pending);
         int number = first;
         if (queue != null) {
             queue.hints.onFound(first, others, semaphore.permitCount());
@@ -415,9 +415,11 @@ final class PermitOperation {
         pending.waiting().searchCount = 0;
         pending.waiting().isPermitPushed = false;
         if (pending.queue != null) {
-            pending.queue.hints.found.clear();
-            pending.queue.hints.isDisputed = true;
-            pending.waiting.isWoken |= !pending.queue.hints.pushed.isEmpty();
+            PermitQueue.of(pending).hints.found.clear();
+            PermitQueue.of(pending).hints.isDisputed = true;
+            if (!PermitQueue.of(pending).hints.pushed.isEmpty()) {
+                pending.waiting.onChanged();
+            }
         }
         scheduler.retries.onLockTaken(pending, AcquireOutcome.Kind.CONTENDED);
     }
@@ -437,7 +439,7 @@ final class PermitOperation {
     }
 
     private void attemptAtAllNodes(PendingAcquire pending, PermitKey.Permit permit) {
-        if (pending.queue != null && followers.isAskedFor(pending.queue, permit.number())) {
+        if (pending.queue != null && followers.isAskedFor(PermitQueue.of(pending), permit.number())) {
             // Another attempt of this client asks for the permit.
             scheduler.retries.onLockTaken(pending, AcquireOutcome.Kind.CONTENDED);
             return;

@@ -61,8 +61,8 @@ final class Registrations {
 
     /** The nodes of a mask push the next change of the key. */
     void add(WaitQueue queue, long mask) {
-        if (queue.kind() == LockKind.PERMIT) {
-            resourceQueues.addPermits(queue);
+        if (queue instanceof PermitQueue permits) {
+            resourceQueues.addPermits(permits);
         }
         if (queue.registeredMask == 0 && mask != 0) {
             count++;
@@ -81,7 +81,7 @@ final class Registrations {
 
     /** Some keys of a queue may have no registration. */
     void remove(WaitQueue queue) {
-        queue.awaited = null;
+        queue.forgetRefusal();
         if (queue.registeredMask != 0) {
             count--;
             queue.registeredMask = 0;
@@ -120,20 +120,9 @@ final class Registrations {
             Reservations.onLeft(claim.pending, nodeIndex, services.clock.nanoTime());
         }
         boolean isOfCoordinator = claim.phase == Claim.Phase.ACQUIRING && Long.bitCount(claim.askedMask) == 1;
-        WaitQueue queue = isOfCoordinator ? claim.pending.queue : null;
-        if (queue == null) {
-            return;
-        }
-        onAnswered(claim, nodeIndex);
-        int number = Ticket.resourceOf(value);
-        boolean isKnown = number > 0 && number <= queue.resources.size();
-        queue.awaited = isKnown ? queue.resources.get(number - 1) : null;
-        queue.position = Ticket.positionOf(value);
-        if (isKnown && queue.awaited.ticket == Ticket.NONE) {
-            queue.awaited.ticket = Ticket.ofSet(value);
-        } else if (isKnown && queue.awaited.ticket != Ticket.ofSet(value)) {
-            // Another set of this client was refused meanwhile, and got an earlier ticket.
-            queue.position = Ticket.FIRST_POSITION;
+        if (isOfCoordinator && claim.pending.queue instanceof SetQueue queue) {
+            onAnswered(claim, nodeIndex);
+            queue.onRefused(value);
         }
     }
 }

@@ -61,7 +61,7 @@ final class Reservations {
         }
         if (claim.lockKind() == LockKind.SET) {
             // What the last refusal has said.
-            pending.queue.awaited = null;
+            pending.queue.forgetRefusal();
         }
         pending.reservation.isSent = claim.lockKind() != LockKind.SET
                 || isPeriodOfSet(nowNs - pending.reservation.reservedNs);

@@ -77,11 +77,10 @@ final class ResourceQueues {
     }
 
     void remove(WaitQueue queue) {
-        LockKey key = queue.key;
         queue.resources.forEach(entry -> remove(queue, entry));
         queue.resources.clear();
         if (queue.hasPermitEntries) {
-            PermitKey semaphore = (PermitKey) key;
+            PermitKey semaphore = (PermitKey) queue.key;
             for (int i = 0; i < semaphore.permitCount(); i++) {
                 remove(queue, entries.get(semaphore.permitKey(i)));
             }

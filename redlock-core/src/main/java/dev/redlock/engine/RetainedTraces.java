@@ -55,7 +55,7 @@ final class RetainedTraces {
             return !key.kind.isOneKey;
         }
         return claim.isInOrder() && Long.bitCount(claim.askedMask) == 1
-                ? pending.queue == null || !isInQueue(pending.queue.place)
+                ? pending.queue == null || !isInQueue(PlainQueue.placeOf(pending))
                 : !isEntryNext(pending, key);
     }
 

@@ -1,7 +1,5 @@
 package dev.redlock.engine;
 
-import static dev.redlock.quorum.Validity.NS_PER_MS;
-
 import dev.redlock.api.AcquireOutcome;
 import dev.redlock.api.LeaseState;
 import dev.redlock.engine.key.LockKey;
@@ -18,29 +16,23 @@ final class Retries {
 
     /** Time that no timer reaches. */
     static final long WAIT_NS_MAX = Long.MAX_VALUE / 4;
-    private static final int LOSSES_MAX = 64;
-    /** A longer ttl in nanoseconds could exceed the range. */
-    private static final long TTL_MS_MAX = WAIT_NS_MAX / NS_PER_MS - 1;
     /** The longest delay while too few nodes vote because of quarantines, which may end early. */
     private static final long QUARANTINE_RETRY_NS = 1_000_000_000;
-
-    /** Between two attempts of a backstop, one node is asked for the key as often: at least 4 s. */
-    private static final int CHECKS_MAX = 15;
-    /** Checks of one time share their writes and reads. */
-    private static final long CHECK_GROUP_NS = 1 << 24;
 
     private final LoopServices services;
     private final AcquireScheduler scheduler;
     private final WaitQueues queues;
+    private final WaitTimers timers;
     private final RetryDelays retryDelays;
     private final Crowd crowd;
     private final int waitersMax;
 
-    Retries(LoopServices services, AcquireScheduler scheduler, WaitQueues queues, RetryDelays retryDelays,
-            Crowd crowd) {
+    Retries(LoopServices services, AcquireScheduler scheduler, WaitQueues queues, WaitTimers timers, Crowd crowd,
+            RetryDelays retryDelays) {
         this.services = services;
         this.scheduler = scheduler;
         this.queues = queues;
+        this.timers = timers;
         this.retryDelays = retryDelays;
         this.crowd = crowd;
         this.waitersMax = services.config.limits().waitersMax();
@@ -177,8 +169,8 @@ final class Retries {
                     ? PendingAcquire.Plan.COORDINATOR_FIRST
                     : PendingAcquire.Plan.UNCONTENDED);
             services.timers.start(pending.timer, nowNs);
-        } else if (pending.waiting.isWoken) {
-            wake(pending, PendingAcquire.Plan.COORDINATOR_FIRST, nowNs);
+        } else if (pending.waiting.isWoken()) {
+            timers.wake(pending, PendingAcquire.Plan.COORDINATOR_FIRST, nowNs);
         } else if (reason == AcquireOutcome.Kind.CONTENDED && isRegistrationDue(pending)) {
             pending.planNext(PendingAcquire.Plan.COORDINATOR_FIRST);
             services.timers.start(pending.timer, nowNs);
@@ -191,7 +183,7 @@ final class Retries {
     private void awaitChange(PendingAcquire pending, AcquireOutcome.Kind reason, long nowNs) {
         boolean isContended = reason == AcquireOutcome.Kind.CONTENDED;
         boolean isRefusedAgain = isContended && pending.plan() != PendingAcquire.Plan.UNCONTENDED;
-        boolean mayBeUnregistered = isRefusedAgain && pending.kind() == LockKind.PLAIN;
+        boolean mayBeUnregistered = isRefusedAgain && pending.queue instanceof PlainQueue;
         Waiting waiting = pending.waiting;
         long generation = pending.generation;
         long delayNs = retryDelays.delayNs(pending.lease, reason, pending.lease.shortestRemainingTtlMs());
@@ -205,20 +197,22 @@ final class Retries {
         }
         if (mayBeUnregistered) {
             // Before the question, which may throw: a waiter without a timer would wait for ever.
-            startTimer(pending, Waiting.TimerStep.ATTEMPT, nowNs + Math.min(pending.deadlineNs - nowNs, delayNs));
-            queues.marks.watchRefusing(pending);
+            timers.startTimer(pending, Waiting.TimerStep.ATTEMPT,
+                    nowNs + Math.min(pending.deadlineNs - nowNs, delayNs));
+            crowd.watchRefusing(pending);
             if (pending.generation != generation || waiting.timerStep == Waiting.TimerStep.WAKE) {
                 return;
             }
         }
         pending.planNext(PendingAcquire.Plan.ALL);
         if (isContended && pending.queue.registeredMask != 0) {
-            awaitPush(pending, nowNs, delayNs);
+            timers.awaitPush(pending, nowNs, delayNs);
         } else {
             long pauseNs = reason == AcquireOutcome.Kind.NO_QUORUM ? quarantinePauseNs(nowNs, delayNs) : delayNs;
-            startTimer(pending, Waiting.TimerStep.ATTEMPT, nowNs + Math.min(pending.deadlineNs - nowNs, pauseNs));
+            timers.startTimer(pending, Waiting.TimerStep.ATTEMPT,
+                    nowNs + Math.min(pending.deadlineNs - nowNs, pauseNs));
         }
-        queues.passOnPriority(pending.queue);
+        pending.queue.passOn();
     }
 
     /** While too few nodes vote because of quarantines, no attempt can succeed: at most twice the time that is left. */
@@ -290,7 +284,7 @@ final class Retries {
         }
         services.timers.stop(pending.timer);
         if (pending.queue != null) {
-            pending.queue.isPausing = false;
+            pending.queue.endPause();
         }
         boolean hasPlace = pending.waiting.hasPlace;
         pending.waiting.hasPlace = false;
@@ -301,9 +295,7 @@ final class Retries {
     void append(PendingAcquire pending, WaitQueue queue) {
         queue.append(pending);
         awaitPromotion(pending);
-        if (queue.hints != null) {
-            scheduler.followers.start(queue);
-        }
+        queue.onAppended();
     }
 
     /** The acquisition ends, and its place in a queue with it. */
@@ -317,27 +309,28 @@ final class Retries {
             }
             queues.promoteNext(queue, holder);
         } else if (pending.state == PendingAcquire.State.ATTEMPTING) {
-            scheduler.followers.onLeft(queue);
+            queue.onFollowerLeft();
         }
     }
 
     /** Other sets of this client, or the end of a lease of this client, wake the set. */
     void awaitOthers(PendingAcquire pending) {
         long nowNs = services.clock.nanoTime();
-        long heldUntilNs = queues.setOrder.heldUntilNs(pending.queue);
+        long heldUntilNs = queues.setOrder.heldUntilNs((SetQueue) pending.queue);
         pending.backOff();
         pending.planNext(PendingAcquire.Plan.COORDINATOR_FIRST);
         pending.waiting.backstopNs = retryDelays.backstopNs();
         pending.waiting.expiryNs = heldUntilNs - nowNs > 0 ? heldUntilNs : nowNs + WAIT_NS_MAX;
-        startTimer(pending, Waiting.TimerStep.BACKSTOP, nowNs + pending.waiting.backstopNs);
+        timers.startTimer(pending, Waiting.TimerStep.BACKSTOP, nowNs + pending.waiting.backstopNs);
     }
 
     /** Why a set need not make an attempt; null for none, or for another kind. */
-    private WaitCause causeOfSet(PendingAcquire pending) {
-        WaitQueue queue = pending.queue;
-        if (queue == null || !SetOrder.isOfSet(queue) || !queues.setOrder.isServed(queue)) {
+    WaitCause causeOfSet(PendingAcquire pending) {
+        boolean isServed = pending.queue instanceof SetQueue set && queues.setOrder.isServed(set);
+        if (!isServed) {
             return null;
         }
+        SetQueue queue = (SetQueue) pending.queue;
         boolean isHeld = queues.setOrder.heldUntilNs(queue) - services.clock.nanoTime() > 0;
         return isHeld ? WaitCause.HELD_LOCALLY : WaitCause.OLDER_SET;
     }
@@ -393,160 +386,5 @@ final class Retries {
         scheduler.waiterCount--;
         head.backOff();
         head.planNext(PendingAcquire.Plan.COORDINATOR_FIRST);
-    }
-
-    // ---- waiting for pushes -----------------------------------------------------------------------------------------
-
-    /**
-     * A push wakes the acquisition when the lock is released. The timer covers the rest: the end of the holder's ttl,
-     * which servers notice late; a coordinator that stops; and lost pushes.
-     */
-    void awaitPush(PendingAcquire pending, long nowNs, long delayNs) {
-        long remainingTtlMs = pending.lease.shortestRemainingTtlMs();
-        long expiryNs = expiryNs(pending, nowNs, remainingTtlMs);
-        // The other permits of a semaphore expire as the last search has said.
-        boolean isOneOfPermits = pending.kind() == LockKind.PERMIT && pending.waiting.isPermitPushed;
-        pending.waiting.expiryNs = isOneOfPermits ? WaitQueues.earlier(pending.waiting.expiryNs, expiryNs) : expiryNs;
-        long drawnNs = retryDelays.backstopNs();
-        pending.waiting.backstopNs = Math.max(delayNs, drawnNs);
-        // Nodes that have refused the last attempt, and push the change without which no attempt can succeed.
-        long pushingMask = pending.queue.registeredMask & pending.lease.refusedMask;
-        boolean isCheckEnough = pending.kind() == LockKind.PLAIN
-                && (pending.queue.place.isEntered() || services.majority.isPreventedBy(pushingMask));
-        pending.waiting.checksLeft = isCheckEnough ? CHECKS_MAX : 0;
-        if (Long.bitCount(pending.queue.registeredMask) == 1 && services.voters.length > 1) {
-            startTimer(pending, Waiting.TimerStep.WATCH, nowNs + Math.min(delayNs, drawnNs));
-        } else {
-            startBackstop(pending, nowNs);
-        }
-    }
-
-    /** Returns when the key of the holder expires, and the turn of this client comes. */
-    long expiryNs(PendingAcquire pending, long nowNs, long remainingTtlMs) {
-        // One millisecond more than the node said, because it rounds down.
-        long expiryNs = nowNs
-                + (remainingTtlMs < 0 || remainingTtlMs > TTL_MS_MAX ? WAIT_NS_MAX : (remainingTtlMs + 1) * NS_PER_MS);
-        return expiryNs + positionDelayNs(pending, expiryNs);
-    }
-
-    /** A waiter may be registered nowhere: asks all nodes soon. */
-    void attemptSoon(PendingAcquire pending, long nowNs) {
-        startTimer(pending, Waiting.TimerStep.ATTEMPT, nowNs + retryDelays.unregisteredNs());
-    }
-
-    /** The key of the holder has this ttl, as the node that was asked knows. */
-    void onTtlKnown(PendingAcquire pending, long nowNs, long remainingTtlMs) {
-        pending.lease.shortestRemainingTtlMs = remainingTtlMs < 0 ? Long.MAX_VALUE : remainingTtlMs;
-        pending.waiting.expiryNs = expiryNs(pending, nowNs, remainingTtlMs);
-    }
-
-    /** Another client may have the lock since. */
-    void onTtlUnknown(PendingAcquire pending) {
-        pending.lease.shortestRemainingTtlMs = -1;
-    }
-
-    /** One of the nodes that have refused the last attempt has reported its ttl. The shortest one counts. */
-    void onTtlOfOneKnown(PendingAcquire pending, long nowNs, long remainingTtlMs) {
-        LeaseHandle lease = pending.lease;
-        Waiting waiting = pending.waiting;
-        long ttlMs = remainingTtlMs < 0 ? Long.MAX_VALUE : remainingTtlMs;
-        boolean isShortest = lease.shortestRemainingTtlMs < 0 || ttlMs < lease.shortestRemainingTtlMs;
-        if (!isShortest) {
-            return;
-        }
-        lease.shortestRemainingTtlMs = ttlMs;
-        if (ttlMs > services.config.terms().maxTtlMs()) {
-            // Probably no lock: the next attempt asks for its type.
-            waiting.checksLeft = 0;
-        }
-        waiting.expiryNs = expiryNs(pending, nowNs, remainingTtlMs);
-        long dueNs = pending.timer.deadlineNs();
-        startTimer(pending, waiting.timerStep,
-                waiting.timerStep.isForPush ? dueNs : WaitQueues.earlier(dueNs, waiting.expiryNs));
-    }
-
-    void startBackstop(PendingAcquire pending, long nowNs) {
-        long atNs = nowNs + pending.waiting.backstopNs;
-        boolean isCheck = pending.waiting.checksLeft > 0;
-        startTimer(pending, Waiting.TimerStep.BACKSTOP, isCheck ? atNs - (atNs & CHECK_GROUP_NS - 1) : atNs);
-    }
-
-    /** The acquisition waits longer than most: the pushes of all nodes wake it from now on. */
-    private void watch(PendingAcquire pending, long nowNs) {
-        startTimer(pending, Waiting.TimerStep.BACKSTOP, nowNs + pending.waiting.backstopNs);
-        if (pending.queue.place.isEntered()) {
-            queues.marks.watchOthers(pending);
-        } else {
-            queues.marks.watch(pending.queue);
-        }
-    }
-
-    /**
-     * A push has reported a change of the key: starts the next attempt at a time. A coordinator that pushes and refuses
-     * again and again is asked together with the others from time to time: it may be wrong.
-     */
-    void wake(PendingAcquire head, PendingAcquire.Plan plan, long atNs) {
-        boolean isCoordinatorDoubted = head.waiting.lossCount % LOSSES_MAX == LOSSES_MAX - 1;
-        head.planNext(isCoordinatorDoubted ? PendingAcquire.Plan.ALL : plan);
-        long startNs = atNs + positionDelayNs(head, atNs);
-        // A later push does not postpone the attempt: other waiters of the client may register for the key all the
-        // time.
-        boolean isStartKnown = head.waiting.timerStep == Waiting.TimerStep.WAKE;
-        startTimer(head, Waiting.TimerStep.WAKE,
-                isStartKnown ? WaitQueues.earlier(startNs, head.timer.deadlineNs()) : startNs);
-    }
-
-    /** At most half of the time that is left, so that a short budget is not spent behind others. */
-    private long positionDelayNs(PendingAcquire head, long atNs) {
-        long delayNs = Math.max(head.waiting.splitPauseLeftNs(atNs),
-                services.coordinator.positionDelayNs(head.queue.key, head.queue.position));
-        return Math.max(0, Math.min(delayNs, (head.deadlineNs - atNs) / 2));
-    }
-
-    /** The timer of an acquisition that waits has fired. */
-    void onTimer(PendingAcquire pending, long nowNs) {
-        LeaseHandle lease = pending.lease;
-        if (pending.deadlineNs - nowNs <= 0) {
-            WaitReasons.record(pending, causeOfSet(pending));
-            scheduler.finish(pending, AcquireOutcome.Kind.TIMED_OUT, WaitReasons.of(lease));
-        } else if (pending.state == PendingAcquire.State.BACKING_OFF) {
-            Waiting.TimerStep step = pending.waiting.timerStep;
-            pending.waiting.timerStep = Waiting.TimerStep.ATTEMPT;
-            if (step == Waiting.TimerStep.WATCH) {
-                watch(pending, nowNs);
-                return;
-            }
-            if (step == Waiting.TimerStep.BACKSTOP && SetOrder.isOfSet(pending.queue)
-                    && queues.setOrder.isServed(pending.queue)) {
-                awaitOthers(pending);
-                return;
-            }
-            if (step == Waiting.TimerStep.BACKSTOP && crowd.isEnterDue(pending, nowNs)) {
-                pending.planNext(PendingAcquire.Plan.COORDINATOR_FIRST);
-            } else if (step == Waiting.TimerStep.BACKSTOP && queues.marks.check(pending, nowNs)
-                    || step == Waiting.TimerStep.LOOK && crowd.onLookDue(pending, nowNs)) {
-                return;
-            }
-            if (step == Waiting.TimerStep.BACKSTOP || step == Waiting.TimerStep.CHECK) {
-                services.telemetry.rare.onBackstop(lease.key);
-            }
-            scheduler.startAttempt(pending);
-        }
-    }
-
-    /** Starts the timer, which the end of the holder's ttl and the end of the wait budget precede. */
-    void startTimer(PendingAcquire pending, Waiting.TimerStep step, long atNs) {
-        pending.waiting.timerStep = step;
-        long dueNs = WaitQueues.earlier(atNs, pending.deadlineNs);
-        if (step.isForPush && pending.waiting.expiryNs - dueNs < 0) {
-            pending.waiting.timerStep = Waiting.TimerStep.ATTEMPT;
-            pending.planNext(PendingAcquire.Plan.COORDINATOR_FIRST);
-            dueNs = pending.waiting.expiryNs;
-        }
-        if (scheduler.reservations.isRenewedBefore(pending, dueNs)) {
-            pending.waiting.timerStep = Waiting.TimerStep.ATTEMPT;
-            dueNs = scheduler.reservations.renewalNs(pending);
-        }
-        services.timers.start(pending.timer, dueNs);
     }
 }

@@ -1,7 +1,6 @@
 package dev.redlock.engine;
 
 import dev.redlock.engine.key.LockKey;
-import dev.redlock.node.send.LockKind;
 
 /**
  * The order in which the waiting sets of one client with a common resource make attempts. A change of the resource
@@ -17,7 +16,7 @@ import dev.redlock.node.send.LockKind;
  *
  * @threading event-loop-confined
  */
-final class SetOrder {
+final class SetOrder implements SetQueue.Order {
 
     private final LoopServices services;
     private final AcquireScheduler scheduler;
@@ -29,16 +28,12 @@ final class SetOrder {
         this.queues = queues;
     }
 
-    static boolean isOfSet(WaitQueue queue) {
-        return queue.kind() == LockKind.SET;
-    }
-
     /**
      * A set arrives: it takes priority for each resource if nobody has it.
      *
      * @return false if it has to wait for priority first
      */
-    boolean onArrived(WaitQueue queue) {
+    boolean onArrived(SetQueue queue) {
         if (isServed(queue)) {
             return false;
         }
@@ -51,7 +46,7 @@ final class SetOrder {
     }
 
     /** Whether a set needs no attempt: a lease of this client has a resource, or an older set is about to ask. */
-    boolean isServed(WaitQueue queue) {
+    boolean isServed(SetQueue queue) {
         for (ResourceQueues.Entry entry : queue.resources) {
             if (entry.priority != null && entry.priority != queue && isAsking(entry)
                     && entry.queues.indexOf(entry.priority) < entry.queues.indexOf(queue)) {
@@ -65,28 +60,14 @@ final class SetOrder {
     private static boolean isAsking(ResourceQueues.Entry entry) {
         PendingAcquire head = entry.priority.head();
         return head.state != PendingAcquire.State.BACKING_OFF || head.waiting.timerStep == Waiting.TimerStep.WAKE
-                || awaits(entry.priority, entry);
+                || entry.priority.awaits(entry);
     }
 
-    /** Whether a resource in use has refused a set, which the next push of the resource wakes. */
-    private static boolean awaits(WaitQueue queue, ResourceQueues.Entry entry) {
-        return queue.awaited == entry && isAwaiting(queue);
-    }
-
-    /** Whether another resource in use has refused a set: a change of this one would not help. */
-    static boolean awaitsOther(WaitQueue queue, ResourceQueues.Entry entry) {
-        return queue.awaited != null && queue.awaited != entry && isAwaiting(queue);
-    }
-
-    private static boolean isAwaiting(WaitQueue queue) {
-        return queue.registeredMask != 0 && queue.head().state == PendingAcquire.State.BACKING_OFF;
-    }
-
-    /** Whether another set of this client waits for a resource of a set. */
-    boolean isOverlapping(WaitQueue queue) {
+    @Override
+    public boolean isOverlapping(SetQueue queue) {
         for (ResourceQueues.Entry entry : queue.resources) {
             for (WaitQueue other : entry.queues) {
-                if (other != queue && isOfSet(other)) {
+                if (other != queue && other instanceof SetQueue) {
                     return true;
                 }
             }
@@ -95,14 +76,15 @@ final class SetOrder {
     }
 
     /** Whether no older set waits for a resource of a set. */
-    boolean isFirst(WaitQueue queue) {
+    boolean isFirst(SetQueue queue) {
         for (ResourceQueues.Entry entry : queue.resources) {
             for (WaitQueue older : entry.queues) {
                 if (older == queue) {
                     break;
                 }
-                boolean isWaiting = isOfSet(older) && older.head() != null;
-                if (isWaiting && (isReserving(older) || !awaitsOther(older, entry) && !isHeldLocally(older))) {
+                boolean mayAsk = older instanceof SetQueue set && set.head() != null
+                        && (isReserving(set) || !set.awaitsOther(entry) && !isHeldLocally(set));
+                if (mayAsk) {
                     return false;
                 }
             }
@@ -110,12 +92,12 @@ final class SetOrder {
         return true;
     }
 
-    private boolean isHeldLocally(WaitQueue queue) {
+    private boolean isHeldLocally(SetQueue queue) {
         return heldUntilNs(queue) - services.clock.nanoTime() > 0;
     }
 
     /** Returns when the last lease of this client with a resource of a set expires; now if there is none. */
-    long heldUntilNs(WaitQueue queue) {
+    long heldUntilNs(SetQueue queue) {
         long untilNs = services.clock.nanoTime();
         for (ResourceQueues.Entry entry : queue.resources) {
             if (entry.isHeld && entry.heldUntilNs - untilNs > 0) {
@@ -127,7 +109,7 @@ final class SetOrder {
 
     /** A lock is granted to this client. */
     void onHeld(LockKey key, WaitQueue queue, long untilNs) {
-        boolean isTicketUsed = queue != null && isOfSet(queue) && queue.head().isCoordinatorFirst();
+        boolean isTicketUsed = queue instanceof SetQueue && queue.head().isCoordinatorFirst();
         for (int i = 0; i < key.resourceCount; i++) {
             ResourceQueues.Entry entry = queues.of(key.resourceKey(i));
             if (entry != null) {
@@ -150,12 +132,12 @@ final class SetOrder {
     }
 
     /** Whether a set can have priority for a resource. */
-    boolean isReady(WaitQueue queue, ResourceQueues.Entry entry) {
+    boolean isReady(SetQueue queue, ResourceQueues.Entry entry) {
         PendingAcquire.State state = queue.head().state;
         if (state != PendingAcquire.State.BACKING_OFF) {
             return true;
         }
-        boolean isSleeping = !queue.isHeldLocally && !queue.isPausing && !awaitsOther(queue, entry);
+        boolean isSleeping = !queue.isHeldLocally() && !queue.isPausing() && !queue.awaitsOther(entry);
         return isSleeping && (!isHeldLocally(queue) || isFirst(queue)
                 && scheduler.reservations.isDue(queue.head(), services.clock.nanoTime()));
     }
@@ -166,18 +148,23 @@ final class SetOrder {
         return entry.priority;
     }
 
-    private boolean isReserving(WaitQueue queue) {
-        return isOfSet(queue) && queue.head() != null
+    @Override
+    public void moveToEnd(SetQueue queue) {
+        queues.moveToEnd(queue);
+    }
+
+    private boolean isReserving(SetQueue queue) {
+        return queue.head() != null
                 && scheduler.reservations.isLeft(queue.head(), services.clock.nanoTime());
     }
 
     /** The next set that can have priority; if asked for, one that has left a reservation, which may refuse others. */
-    private WaitQueue firstReady(ResourceQueues.Entry entry, int start, WaitQueue except, boolean isReservingOnly) {
+    private SetQueue firstReady(ResourceQueues.Entry entry, int start, SetQueue except, boolean isReservingOnly) {
         for (int i = start; i < entry.queues.size(); i++) {
-            WaitQueue queue = entry.queues.get(i);
-            boolean isEligible = isReservingOnly ? isReserving(queue) : isOfSet(queue);
-            if (queue != except && isEligible && isReady(queue, entry)) {
-                return queue;
+            boolean isEligible = entry.queues.get(i) instanceof SetQueue queue && queue != except
+                    && (!isReservingOnly || isReserving(queue)) && isReady(queue, entry);
+            if (isEligible) {
+                return (SetQueue) entry.queues.get(i);
             }
         }
         return null;
@@ -187,13 +174,14 @@ final class SetOrder {
      * A set makes no attempt for now: it keeps the priority of the resource that it awaits, and passes on the others.
      * If the reservation of a younger set of this client may have refused it, that one has priority.
      */
-    void passOn(WaitQueue queue) {
+    @Override
+    public void passOn(SetQueue queue) {
         for (ResourceQueues.Entry entry : queue.resources) {
-            boolean isAwaited = awaits(queue, entry);
+            boolean isAwaited = queue.awaits(entry);
             if (entry.priority == queue
                     || isAwaited && entry.priority == null && Reservations.mayHaveRefused(queue.head())) {
                 int start = entry.isPriorityEarly && !isAwaited ? 0 : entry.queues.indexOf(queue) + 1;
-                WaitQueue next = firstReady(entry, start, queue, isAwaited);
+                SetQueue next = firstReady(entry, start, queue, isAwaited);
                 if (next != null || !isAwaited) {
                     start(entry, next);
                 }
@@ -201,10 +189,10 @@ final class SetOrder {
         }
     }
 
-    private void start(ResourceQueues.Entry entry, WaitQueue next) {
+    private void start(ResourceQueues.Entry entry, SetQueue next) {
         entry.givePriority(next, false);
         if (next != null && next.head().state == PendingAcquire.State.BACKING_OFF) {
-            scheduler.retries.wake(next.head(), PendingAcquire.Plan.COORDINATOR_FIRST, services.clock.nanoTime());
+            scheduler.waitTimers.wake(next.head(), PendingAcquire.Plan.COORDINATOR_FIRST, services.clock.nanoTime());
         }
     }
 }

@@ -1,7 +1,8 @@
 package dev.redlock.engine;
 
-import dev.redlock.engine.crowd.Place;
+import dev.redlock.engine.crowd.QueueReply;
 import dev.redlock.engine.key.KeyedMap;
+import dev.redlock.engine.key.LockKey;
 import dev.redlock.node.send.LockKind;
 import java.util.ArrayList;
 import java.util.List;
@@ -10,31 +11,27 @@ import java.util.List;
  * Queues the acquisitions of one event loop that wait for one resource, in order of arrival. Only the head makes
  * attempts, except for permits of a semaphore ({@link PermitFollowers}).
  *
+ * <p>What differs by the kind of lock is a method that a subclass overrides; readers and writers need none of them.
+ *
  * @threading event-loop-confined
  */
-public final class WaitQueue extends KeyedMap.Keyed {
+public class WaitQueue extends KeyedMap.Keyed {
+
+    private static final long SERVED_LONG_AGO_NS = 1_000_000_000;
 
     /** The head waits for the end of a pause of {@link Fairness}. */
-    boolean isPausing;
-    long pauseEndNs;
+    private boolean isPausing;
+    private long pauseEndNs;
     /** When a lease of this client with this lock has last ended; long ago before the first. */
-    long servedNs;
+    private long servedNs;
     /** Nodes on which a refused attempt has registered for a push that has not come yet. */
     long registeredMask;
-    /** The place of this client among those that wait for a plain lock. */
-    final Place place = new Place();
-    /** The position of a set at its last refusal. */
-    int position;
     /** A lease of this client holds the lock: its end starts the next attempt, and pushes do not. */
-    boolean isHeldLocally;
-    /** The resources of a set, in its order; empty for another kind. */
-    final List<ResourceQueues.Entry> resources = new ArrayList<>(0);
-    /** The resource in use that has refused the head, which is a set: its pushes alone wake it. Null if unknown. */
-    ResourceQueues.Entry awaited;
+    private boolean isHeldLocally;
     /** The pushes of the permits of its semaphore reach it. */
     boolean hasPermitEntries;
-    /** Facts about the permits of its semaphore; null for another kind, and before the first attempt. */
-    PermitHints hints;
+    /** The resources of the lock, in its order; empty for one that is a single key. */
+    final List<ResourceQueues.Entry> resources = new ArrayList<>(0);
     private PendingAcquire head;
     private PendingAcquire tail;
     private int size;
@@ -49,6 +46,69 @@ public final class WaitQueue extends KeyedMap.Keyed {
 
     int size() {
         return size;
+    }
+
+    // ---- state ------------------------------------------------------------------------------------------------------
+
+    /** The first waiter comes. */
+    void begin(LockKey newKey, long nowNs) {
+        key = newKey;
+        servedNs = nowNs - SERVED_LONG_AGO_NS;
+        isHeldLocally = false;
+        isPausing = false;
+        onCreated();
+    }
+
+    /** A lease of this client has the lock, or none has. */
+    void setHeldLocally(boolean isHeld) {
+        isHeldLocally = isHeld;
+    }
+
+    boolean isHeldLocally() {
+        return isHeldLocally;
+    }
+
+    /** A lease of this client with the lock has ended. */
+    void onLeaseEnded(long nowNs) {
+        isHeldLocally = false;
+        servedNs = nowNs;
+    }
+
+    long servedNs() {
+        return servedNs;
+    }
+
+    /** The head makes no attempt until a time. */
+    void pause(long untilNs) {
+        isPausing = true;
+        pauseEndNs = untilNs;
+        forgetHints();
+    }
+
+    void endPause() {
+        isPausing = false;
+    }
+
+    boolean isPausing() {
+        return isPausing;
+    }
+
+    long pauseEndNs() {
+        return pauseEndNs;
+    }
+
+    /** Whether the head waits for its next attempt. */
+    boolean isHeadBackingOff() {
+        return head.state == PendingAcquire.State.BACKING_OFF;
+    }
+
+    /** Whether a change of the key may start the head: it waits for that, and not for a lease or a pause. */
+    boolean isHeadWakeable() {
+        return isHeadBackingOff() && !isHeldLocally && !isPausing;
+    }
+
+    boolean isRegisteredAt(int nodeIndex) {
+        return (registeredMask & 1L << nodeIndex) != 0;
     }
 
     /** Returns the first waiter that has no attempt in progress; null if there is none. */
@@ -110,5 +170,125 @@ public final class WaitQueue extends KeyedMap.Keyed {
         size--;
         waiting.previousInQueue = null;
         waiting.nextInQueue = null;
+    }
+
+    // ---- by kind ----------------------------------------------------------------------------------------------------
+
+    /** The first waiter comes. The object may have served another key before. */
+    void onCreated() {
+    }
+
+    /** The last waiter has gone; the key is still known. */
+    void onEmptied() {
+    }
+
+    /** A waiter has come behind others. */
+    void onAppended() {
+    }
+
+    /** The head has got the lock. */
+    void onServed() {
+    }
+
+    /** The head makes no attempt for now: others of this client may. */
+    void passOn() {
+    }
+
+    /** A lease of this client with the lock has ended, on nodes under another key if it is a permit. */
+    void onReleased(LockKey lockedKey) {
+    }
+
+    /** Starts an attempt for a released lock while the head is busy; returns false if there is none. */
+    boolean isHandedToFollower() {
+        return false;
+    }
+
+    /** A waiter behind the head, with an attempt in progress, has left or has become the head. */
+    void onFollowerLeft() {
+    }
+
+    /** A release of this client has changed a key for which the queue is registered, so no push comes. */
+    void onOwnRelease() {
+    }
+
+    /** Whatever is known about free keys may be wrong. */
+    void forgetHints() {
+    }
+
+    /** What the last refusal has said about the key in use may be wrong. */
+    void forgetRefusal() {
+    }
+
+    /** A grant has used what the last refusal has said about the order of clients. */
+    void onTicketUsed() {
+    }
+
+    /** The position among the clients at the last refusal, from 1. */
+    int position() {
+        return Ticket.FIRST_POSITION;
+    }
+
+    /** Whether a refused waiter leaves a mark, because its coordinator has neither a queue nor a reservation. */
+    boolean isMarked() {
+        return key.kind.hasReaders;
+    }
+
+    /** Whether another lock that this client waits for has one of the resources. */
+    boolean isOverlapping() {
+        return false;
+    }
+
+    /** Whether a resource in use has refused the head, which the next push of the resource wakes. */
+    boolean awaits(ResourceQueues.Entry entry) {
+        return false;
+    }
+
+    /** Whether another resource in use has refused the head: a change of this one would not help. */
+    boolean awaitsOther(ResourceQueues.Entry entry) {
+        return false;
+    }
+
+    /** Whether the coordinator has an entry of this client in the queue of all clients. */
+    boolean isEntered() {
+        return false;
+    }
+
+    /** Whether another client precedes in the queue of all clients. */
+    boolean isPreceded() {
+        return false;
+    }
+
+    /** Whether other clients were waiting at the last grant. */
+    boolean hasFollowers() {
+        return false;
+    }
+
+    /** The time from which the wait of the head counts. */
+    long waitsSinceNs(long startNs) {
+        return startNs;
+    }
+
+    /** The word for the next attempt in order. */
+    byte mode() {
+        return QueueReply.FIRST;
+    }
+
+    /** This client has had its turn. */
+    void giveWay(long nowNs) {
+    }
+
+    /** Whether a node has that entry. */
+    boolean isEnteredAt(int nodeIndex) {
+        return false;
+    }
+
+    /** A registered key has changed. Returns whether the head leaves the lock to another client at first. */
+    boolean isPushLeftToOthers(long nowNs) {
+        return false;
+    }
+
+    /** A node may have lost the entry of this client. Returns whether it had one. */
+    boolean onEntryLost(int nodeIndex) {
+        return false;
     }
 }

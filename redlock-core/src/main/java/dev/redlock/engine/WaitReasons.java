@@ -38,11 +38,11 @@ final class WaitReasons {
         LeaseHandle lease = pending.lease;
         PendingAcquire head = queue.head();
         lease.aheadCount = pending.waiting.aheadCount;
-        if (queue.isHeldLocally) {
+        if (queue.isHeldLocally()) {
             recordCause(lease, WaitCause.HELD_LOCALLY);
         } else if (head != pending && isKnown(head.lease)) {
             lease.copyReason(head.lease);
-        } else if (!isKnown(lease) && queue.isPausing) {
+        } else if (!isKnown(lease) && queue.isPausing()) {
             recordCause(lease, WaitCause.GIVES_WAY);
         } else if (!isKnown(lease) && causeOfSet != null) {
             recordCause(lease, causeOfSet);

@@ -52,7 +52,7 @@ final class Waiting {
     /** A lease of this client was released during the attempt: a failed attempt retries without a delay. */
     boolean retryImmediately;
     /** A node that refused the current attempt has pushed a change since: a failed attempt retries without a delay. */
-    boolean isWoken;
+    private boolean isWoken;
     /** Contended attempts of this acquisition that were refused. */
     int lossCount;
     /** When the last attempt ended that some nodes granted and others refused, monotonic, and the pause after it. */
@@ -65,7 +65,7 @@ final class Waiting {
     /** Times at which the backstop may ask one node for the key, and make no attempt. */
     int checksLeft;
     /** The question for the key to nodes that have refused the last attempt; null if there is none. */
-    Claim check;
+    private Claim question;
     /** When the key of the holder expires, unless it is renewed, monotonic; far away if unknown. */
     long expiryNs;
 
@@ -94,7 +94,34 @@ final class Waiting {
         retryImmediately = false;
         isWoken = false;
         timerStep = TimerStep.ATTEMPT;
-        check = null;
+        question = null;
+    }
+
+    /** The key in use has changed: the current attempt may be older. */
+    void onChanged() {
+        isWoken = true;
+    }
+
+    boolean isWoken() {
+        return isWoken;
+    }
+
+    /** Nodes are asked for the key. */
+    void ask(Claim asked) {
+        question = asked;
+    }
+
+    /** All answers are there, or do not count. */
+    void endQuestion() {
+        question = null;
+    }
+
+    boolean isAsking() {
+        return question != null;
+    }
+
+    boolean isAsking(Claim asked) {
+        return question == asked;
     }
 
     /**

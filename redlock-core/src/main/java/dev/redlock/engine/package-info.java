@@ -45,9 +45,11 @@
  *
  * <p>A refused acquisition with time left waits, and {@code Retries} decides for what. Inside the client one {@code
  * WaitQueue} for each key has its waiters in order of arrival; only the head makes attempts, and a release of this
- * client starts the next one at once ({@code WaitQueues}, {@code LocalWaiters} for retained locks). Between clients the
- * nodes wake: a waiter registers, so the node pushes the next change of the key ({@code Registrations}). A push is a
- * hint, and a timer covers each case in which it is missing, so no waiter sleeps beside a free lock.
+ * client starts the next one at once ({@code WaitQueues}, {@code LocalWaiters} for retained locks). What differs by the
+ * kind of lock is in {@code PlainQueue}, {@code SetQueue} and {@code PermitQueue}. Between clients the nodes wake: a
+ * waiter registers, so the node pushes the next change of the key ({@code Registrations}, {@code KeyChanges}). A push
+ * is a hint, and a timer covers each case in which it is missing ({@code WaitTimers}): it asks for the key ({@code
+ * KeyQuestions}) or makes an attempt. So no waiter sleeps beside a free lock.
  *
  * <p>All clients ask the same node first, the {@code Coordinator}. How it orders them depends on the kind of lock:
  *
@@ -87,8 +89,8 @@
  * clients name them, and by which the pushes of its resources find its waiters.
  * <li><b>Its rule</b>, a class of its own: {@code PermitOperation} chooses and searches a permit, {@code SetOrder}
  * orders waiting sets, {@code Reservations} keep others away from a waiting writer or set, {@code FencedClaims} count.
- * <li><b>What waiting asks</b>: what a handoff and a push mean for its queue ({@code WaitQueues.prepareHandOff}, {@code
- * onInvalidated}), and how a competitor is noticed: by the queue, by a mark or by a reservation.
+ * <li><b>Its queue</b>, a subclass of {@code WaitQueue}: what a handoff, a push and a pause mean for it, and how a
+ * competitor is noticed: by the queue of all clients, by a mark or by a reservation.
  * <li><b>Its words</b>: {@code AcquireOptions}, {@code AcquireSpec.check} for what it cannot be combined with, a view
  * if it has one, {@code LockInspector} to show and break it.
  * <li><b>Its proof</b>: a search of its states beside the others in {@code quorum}, its commands in the simulator's

@@ -110,7 +110,7 @@ final class StateTable {
             }
         }
         int counted = count;
-        check(pending.queue.hints.followerCount == count, "the attempts behind the head are counted",
+        check(PermitQueue.of(pending).hints.followerCount == count, "the attempts behind the head are counted",
                 () -> attempt.get() + ", " + counted);
         check(pending.queue.head() == pending || pending.claim.phase == Claim.Phase.ACQUIRING,
                 "only the head of a queue searches", attempt);

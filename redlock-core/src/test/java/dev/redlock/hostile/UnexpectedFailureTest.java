@@ -136,7 +136,7 @@ class UnexpectedFailureTest extends VirtualTest {
                 .noneMatch(frame -> frame.contains(".DirectBuffers.") || frame.contains(".LoopTelemetry."))
                 && frames.stream()
                         .anyMatch(frame -> frame.contains(".RequestMailbox.")
-                                || frame.endsWith(".Retries.onTimer"));
+                                || frame.endsWith(".WaitTimers.onTimer"));
     }
 
     private void arm() {
