@@ -249,8 +249,9 @@ final class Crowd implements PlainQueue.Line {
             return;
         }
         services.telemetry.rare.onWoken(queue.key, nodeIndex);
-        if (pending.waiting.isAsking()) {
-            // The answer to a look under way may be older than its registration: the head looks again.
+        if (isHead || pending.waiting.isAsking()) {
+            // Another client may have the lock since the last look, and the answer to one under way may be older than
+            // its registration: it looks again. A head needs the ttl also if it was registered as a deputy.
             pending.waiting.endQuestion();
             scheduler.registrations.remove(queue, nodeIndex);
         }

@@ -521,6 +521,20 @@ class CrowdTest extends WokenTest {
         owner.resume();
     }
 
+    /** The deputy is registered already when it becomes the head: it needs the ttl all the same. */
+    @ParameterizedTest
+    @ValueSource(ints = {1, 3})
+    void theLockOfADeadHolderGoesToADeputyThatHasBecomeTheHead(int nodeCount) {
+        VirtualWorld.Client owner = slowWorld(nodeCount);
+        eachNode(node -> node.redis().activeExpiry(() -> 10_000));
+        acquired(acquire(owner, AcquireOptions.ofTtl(Duration.ofMillis(350)).tryOnce()));
+        addWaiters(2);
+        owner.pause();
+        waiting.get(0).cancel(false);
+        next(1, 205);
+        owner.resume();
+    }
+
     /** A key of another program is where the queue should be: the clients wait without an order. */
     @Test
     void aForeignKeyCostsTheOrderOnly() {
