@@ -152,9 +152,13 @@ final class LeaseLoss {
             claim.extension.round.revoke(nodeIndex);
             claim.extension.continuousMask &= ~(1L << nodeIndex);
         }
-        boolean isNeeded = (claim.holderMask & 1L << nodeIndex) != 0
+        boolean isUnclaimed = Unclaimed.is(claim);
+        boolean isNeeded = isUnclaimed || (claim.holderMask & 1L << nodeIndex) != 0
                 && !services.majority.isReachedBy(claim.holderMask & ~(1L << nodeIndex));
-        if (aheadNsMax <= 0 || !isNeeded || !shortened.shorten(claim, aheadNsMax)) {
+        boolean isShortened = aheadNsMax > 0 && isNeeded && shortened.shorten(claim, aheadNsMax);
+        if (aheadNsMax > 0 && isUnclaimed && !isShortened) {
+            lose(claim, nodeIndex, cause);
+        } else if (!isShortened) {
             dropHolder(claim, nodeIndex, cause);
         }
     }

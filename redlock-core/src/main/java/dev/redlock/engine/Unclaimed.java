@@ -13,8 +13,10 @@ import dev.redlock.telemetry.Log;
  * <li>A reply that the key has our token, or is set now, makes the node a holder again. Replies to extensions from
  * before do not count: their connection has ended, or the node gets no extension yet.
  * <li>A reply that the key has another token ends the lease.
- * <li>A flush, or a jump of the clock, concerns keys that no unclaimed lease counts. An extension in progress does not
- * count then.
+ * <li>A flush, or a clock that goes back, concerns keys that no unclaimed lease counts. An extension in progress does
+ * not count then.
+ * <li>A jump of the clock ahead shortens the lease as if it had a key. The server derives its uptime from that clock,
+ * so a client that connects after the jump votes earlier by that much.
  * <li>Another failover or restart begins the same again.
  * <li>The node votes again: the lease ends, because another client may get the lock now.
  * <li>The validity ends: the lease ends, as one that was lost if it should have been extended.
@@ -43,7 +45,7 @@ final class Unclaimed {
         return claim.extension != null && claim.extension.unclaimedBecause != null;
     }
 
-    /** The lease has no holder any more. Returns whether it outlives that. */
+    /** The lease has no holder any more. Returns whether it outlives that. A clock that has jumped has gone back. */
     boolean outlives(Claim claim, LossCause cause) {
         if (is(claim) && (cause == LossCause.FLUSHED || cause == LossCause.CLOCK_JUMPED)) {
             return true;

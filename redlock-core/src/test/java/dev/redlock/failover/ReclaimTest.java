@@ -37,7 +37,11 @@ class ReclaimTest extends EndpointTest {
     private final List<LeaseState> losses = new ArrayList<>();
 
     private AcquireOptions extended() {
-        return options().autoExtend().listener(new LeaseListener() {
+        return observed(options().autoExtend());
+    }
+
+    private AcquireOptions observed(AcquireOptions options) {
+        return options.listener(new LeaseListener() {
             @Override
             public void onLost(Lease lease, LeaseState state) {
                 losses.add(state);
@@ -189,6 +193,73 @@ class ReclaimTest extends EndpointTest {
         awaitState(holder, NodeState.QUARANTINED, 1_000);
         long afterMs = lease.remainingValidity().toMillis();
         assertTrue(afterMs > 0 && beforeMs - afterMs >= 4_000, () -> beforeMs + " -> " + afterMs);
+    }
+
+    /** The uptime is wrong after the jump: a client that connects takes the process for an old one. */
+    @ParameterizedTest
+    @ValueSource(booleans = {false, true})
+    void aJumpAheadAfterARestartEndsALeaseWithoutAKey(boolean isDataKept) {
+        VirtualWorld.Client holder = endpoint();
+        hold(holder, observed(options()));
+        restart(isDataKept);
+        awaitState(holder, NodeState.QUARANTINED, 1_000);
+        primary.clockJump(3_600_000);
+        world.await("lost", 1_100, () -> !losses.isEmpty());
+        assertEquals(List.of(LeaseState.LOST), losses);
+        hold(client(), options());
+    }
+
+    /** A client that connects votes earlier by the jump. */
+    @ParameterizedTest
+    @ValueSource(booleans = {false, true})
+    void aJumpAheadShortensALeaseWithoutAKey(boolean isFailover) {
+        VirtualWorld.Client holder = endpoint();
+        Lease lease = hold(holder, observed(options()));
+        long validUntilMs = nowMs() + lease.remainingValidity().toMillis();
+        if (isFailover) {
+            failOver();
+        } else {
+            restart(true);
+        }
+        awaitState(holder, NodeState.QUARANTINED, 1_000);
+        (isFailover ? replica : primary).clockJump(4_000);
+        world.runMs(1_100);
+        assertTrue(lease.isHeld());
+        long earlierMs = validUntilMs - nowMs() - lease.remainingValidity().toMillis();
+        assertTrue(earlierMs >= 4_000 && earlierMs < 4_500, earlierMs + " ms");
+        assertEquals(List.of(), losses);
+    }
+
+    /** The machine of the holder stands still, so the clock of the node seems to have jumped. */
+    @Test
+    void aSuspendOfTheHolderShortensALeaseWithoutAKey() {
+        VirtualWorld.Client holder = endpoint();
+        Lease lease = hold(holder, observed(options()));
+        long validUntilMs = nowMs() + lease.remainingValidity().toMillis();
+        restart(false);
+        awaitState(holder, NodeState.QUARANTINED, 1_000);
+        holder.suspend();
+        world.runMs(4_000);
+        holder.resume();
+        world.runMs(1_100);
+        assertTrue(lease.isHeld());
+        assertTrue(nowMs() + lease.remainingValidity().toMillis() <= validUntilMs);
+        world.runMs(validUntilMs - nowMs());
+        assertFalse(lease.isHeld());
+    }
+
+    /** A client that connects votes later. */
+    @Test
+    void aClockThatGoesBackTakesNothingFromALeaseWithoutAKey() {
+        VirtualWorld.Client holder = endpoint();
+        Lease lease = hold(holder, observed(options()));
+        restart(false);
+        awaitState(holder, NodeState.QUARANTINED, 1_000);
+        primary.clockJump(-30_000);
+        world.runMs(lease.remainingValidity().toMillis() - 50);
+        assertTrue(lease.isHeld());
+        world.runMs(100);
+        assertEquals(LeaseState.EXPIRED, lease.state());
     }
 
     /** Empty, it tells that in the first replies. */

@@ -15,10 +15,11 @@ import java.util.Arrays;
  * <li>The primary restarts, without its keys or with earlier ones. Nobody serves the clients of the dead process.
  * <li>A client notices the promotion or the restart, maybe of a primary that was deposed since; or it reads the mark
  * again, or time passes.
- * <li>The clock of the primary jumps ahead, and its keys expire. A client that counts one of them sees that later: in
- * the next reading of this clock, or of that of the process that follows on the same machine. Until then it cannot know
- * that its lease has ended, so a second holder is no violation. All have seen a jump before a promotion: a clock of
- * another machine would not show it.
+ * <li>The clock of the primary jumps ahead, and its keys expire. If the primary has restarted, its uptime is wrong from
+ * then on, so a client that starts does not wait. A client that counts a key, or relies on the wait of others, sees the
+ * jump later: in the next reading of this clock, or of that of the process that follows on the same machine. Until then
+ * it cannot know that its lease has ended, so a second holder is no violation. All have seen a jump before a promotion:
+ * a clock of another machine would not show it.
  * </ul>
  *
  * <p>A lease outlives a promotion or a restart: it stays valid to the end of its validity, and an extension that sets
@@ -57,6 +58,8 @@ final class PromotionSearch extends StateSearch {
         RECLAIM_AFTER_END,
         /** Wrong: a jump of the clock is ignored in the silence, although the silence of others may be over. */
         JUMP_IGNORED_IN_SILENCE,
+        /** Wrong: a jump of the clock is ignored by a lease without a key, although it makes the uptime wrong. */
+        JUMP_IGNORED_WITHOUT_KEY,
         /** Wrong: the clock of a process that has restarted is not compared with that of the process before. */
         JUMP_BEFORE_RESTART_IGNORED,
         /** Wrong: one client has a shorter longest ttl than the lease of the other one. */
@@ -120,7 +123,7 @@ final class PromotionSearch extends StateSearch {
     private static final int ENDED = LEASES + CLIENTS;
     /**
      * For each client: 1 if its lease is valid, and counts no key of the present process; 2 if it counts a key that a
-     * jump has ended, which the client has not seen.
+     * jump has ended, which the client has not seen; 3 if it counts none, and others need not wait after such a jump.
      */
     private static final int UNCLAIMED = ENDED + CLIENTS;
     /** Whether the present reign began with a restart. */
@@ -128,6 +131,7 @@ final class PromotionSearch extends StateSearch {
     private static final int LENGTH = RESTARTED + 1;
     private static final int BITS = 3;
     private static final int UNSEEN = 2;
+    private static final int UNSEEN_WITHOUT_KEY = 3;
 
     private final Rule rule;
     private final Evidence evidence;
@@ -151,7 +155,7 @@ final class PromotionSearch extends StateSearch {
 
     @Override
     protected String violationOf(byte[] state) {
-        boolean isUnseen = state[UNCLAIMED] == UNSEEN || state[UNCLAIMED + 1] == UNSEEN;
+        boolean isUnseen = isUnseen(state, 0) || isUnseen(state, 1);
         return state[LEASES] > 0 && state[LEASES + 1] > 0 && !isUnseen ? "two holders" : null;
     }
 
@@ -204,7 +208,7 @@ final class PromotionSearch extends StateSearch {
 
     /** A lease that was not reclaimed ends with the silence, or has ended before. */
     private static void endUnclaimed(byte[] state, int client) {
-        if (state[SILENCES + client] == 0 && state[UNCLAIMED + client] == 1) {
+        if (state[SILENCES + client] == 0 && isUnclaimed(state, client)) {
             state[LEASES + client] = 0;
         }
         if (state[LEASES + client] == 0) {
@@ -222,7 +226,7 @@ final class PromotionSearch extends StateSearch {
         }
         if (before[ATTACHED] == 1) {
             copy(before.clone(), primary);
-            if (before[REIGN] + 1 < REIGNS && before[UNCLAIMED] != UNSEEN && before[UNCLAIMED + 1] != UNSEEN) {
+            if (before[REIGN] + 1 < REIGNS && !isUnseen(before, 0) && !isUnseen(before, 1)) {
                 byte[] promoted = before.clone();
                 promoted[REIGN]++;
                 promoted[SERVED] = SERVED_MAX;
@@ -252,16 +256,22 @@ final class PromotionSearch extends StateSearch {
             boolean isIgnored = rule == Rule.JUMP_IGNORED_IN_SILENCE && state[SILENCES + client] > 0;
             if (isCounted && !isIgnored && state[LEASES + client] > 0) {
                 state[UNCLAIMED + client] = UNSEEN;
+            } else if (state[RESTARTED] == 1 && !isCounted && state[LEASES + client] > 0) {
+                state[UNCLAIMED + client] = UNSEEN_WITHOUT_KEY;
             }
+        }
+        if (state[RESTARTED] == 1) {
+            state[SINCE] = SILENCE;
         }
         visit(state);
     }
 
     /** The client reads the clock, and sees that it has jumped. */
     private void see(byte[] before, int client) {
-        if (before[UNCLAIMED + client] == UNSEEN) {
+        boolean isIgnored = rule == Rule.JUMP_IGNORED_WITHOUT_KEY && isUnclaimed(before, client);
+        if (isUnseen(before, client)) {
             byte[] state = before.clone();
-            state[LEASES + client] = 0;
+            state[LEASES + client] = isIgnored ? state[LEASES + client] : 0;
             state[UNCLAIMED + client] = 0;
             visit(state);
         }
@@ -335,7 +345,7 @@ final class PromotionSearch extends StateSearch {
      */
     private void notice(byte[] before, int client, int reign) {
         byte[] state = before.clone();
-        if (state[UNCLAIMED + client] == UNSEEN && rule != Rule.JUMP_BEFORE_RESTART_IGNORED) {
+        if (isUnseen(state, client) && rule != Rule.JUMP_BEFORE_RESTART_IGNORED) {
             state[LEASES + client] = 0;
         }
         state[VIEWS + client] = (byte) (1 + reign);
@@ -384,7 +394,7 @@ final class PromotionSearch extends StateSearch {
     /** An extension. In the silence, it sets the key that the new process may lack, and counts. */
     private void renew(byte[] state, int client, int server, boolean isSilent) {
         boolean isOwn = isKeyOf(state[KEYS + server], client);
-        if (!isSilent || state[UNCLAIMED + client] != 1 && state[LEASES + client] > 0) {
+        if (!isSilent || !isUnclaimed(state, client) && state[LEASES + client] > 0) {
             if (isOwn && state[LEASES + client] > 0) {
                 hold(state, client, server);
             }
@@ -411,6 +421,14 @@ final class PromotionSearch extends StateSearch {
         byte[] released = lost.clone();
         released[KEYS + server] = isKeyOf(released[KEYS + server], client) ? 0 : released[KEYS + server];
         visit(released);
+    }
+
+    private static boolean isUnseen(byte[] state, int client) {
+        return state[UNCLAIMED + client] >= UNSEEN;
+    }
+
+    private static boolean isUnclaimed(byte[] state, int client) {
+        return state[UNCLAIMED + client] == 1 || state[UNCLAIMED + client] == UNSEEN_WITHOUT_KEY;
     }
 
     /** The server that executes a client's commands; -1 if none does. */
