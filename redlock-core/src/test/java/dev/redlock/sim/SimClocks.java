@@ -190,7 +190,8 @@ final class SimClocks {
         sight.isDeceived = isUptimeBelieved(node, executedNs);
         sight.believedNs = sight.isDeceived ? node.emptiedNs : Long.MIN_VALUE;
         sight.deceivedNs = node.emptiedNs;
-        if (isFreshGroupTrusted && isQuorumEmptied(executedNs)) {
+        // A lone node is no group.
+        if (isFreshGroupTrusted && nodes.length > 1 && isQuorumEmptied(executedNs)) {
             sight.isDeceived = true;
             sight.deceivedNs = Arrays.stream(nodes).mapToLong(each -> each.emptiedNs).max().getAsLong();
         }
@@ -220,7 +221,18 @@ final class SimClocks {
                 return true;
             }
         }
-        return isDeceived(one, otherSinceNs) || isDeceived(other, oneSinceNs);
+        return isDeceived(one, otherSinceNs) && !couldKnowUptime(other)
+                || isDeceived(other, oneSinceNs) && !couldKnowUptime(one);
+    }
+
+    /**
+     * Returns whether a client could know that others believe a wrong uptime of a lone node, because it has read the
+     * jump that made it wrong. A lease that outlives the process before relies on the wait of the others.
+     */
+    private boolean couldKnowUptime(String client) {
+        Node lone = nodes[0];
+        return nodes.length == 1 && !lone.isUptimeWrong && lone.jumpedNs >= lone.emptiedNs
+                && couldKnow(client, new Jump(0, lone.jumpedNs));
     }
 
     private boolean tookForSuspend(String client, Jump jump, long beforeNs) {

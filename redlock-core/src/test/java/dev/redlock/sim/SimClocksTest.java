@@ -53,6 +53,38 @@ class SimClocksTest {
         }
     }
 
+    /**
+     * A lone node restarts empty, and its clock jumps: a client that connects believes the uptime. The holder cannot
+     * know that until it has read the clock.
+     */
+    @Test
+    void aJumpThatDeceivesOthersOfALoneNodeIsExcusedUntilTheHolderCouldKnow() {
+        SimClocks lone = new SimClocks(1, MAX_TTL_MS, true);
+        lone.onTimeReply("holder", 0, "first", MS, 0, MS);
+        lone.onEmptied(0, 500 * MS, false);
+        lone.onTimeReply("holder", 0, "second", 600 * MS, 0, 600 * MS);
+        lone.onStep(0, STEP_MS, 700 * MS);
+        lone.onTimeReply("newcomer", 0, "second", 800 * MS, STEP_MS, 800 * MS);
+        assertTrue(lone.isExcused("holder", 100 * MS, "newcomer", 900 * MS));
+        lone.onTimeReply("holder", 0, "second", 1_000 * MS, STEP_MS, 1_000 * MS);
+        assertFalse(lone.isExcused("holder", 100 * MS, "newcomer", 900 * MS));
+        assertFalse(lone.isExcused("newcomer", 900 * MS, "holder", 100 * MS));
+    }
+
+    /** Nor does a client take an empty node for a new one if it is the only one. */
+    @Test
+    void aLoneNodeIsNoFreshGroup() {
+        for (int nodes = 1; nodes <= 2; nodes++) {
+            SimClocks clocks = new SimClocks(nodes, MAX_TTL_MS, true);
+            for (int i = 0; i < nodes; i++) {
+                clocks.onTimeReply("holder", i, "first", MS, 0, MS);
+                clocks.onEmptied(i, 500 * MS, false);
+                clocks.onTimeReply("newcomer", i, "second", 600 * MS, 0, 600 * MS);
+            }
+            assertEquals(nodes > 1, clocks.isExcused("holder", 100 * MS, "newcomer", 700 * MS));
+        }
+    }
+
     /** A suspend of the client stays one, if a node jumps later. */
     @Test
     void aLaterJumpOfOneNodeDoesNotChangeWhatACommonStepWas() {
