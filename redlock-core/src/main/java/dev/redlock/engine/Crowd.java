@@ -119,7 +119,9 @@ final class Crowd implements PlainQueue.Line {
         // Before the question, which may throw: a waiter without a timer would wait for ever.
         scheduler.waitTimers.startTimer(pending, Waiting.TimerStep.ATTEMPT, nowNs + retryDelays.unregisteredNs());
         int node = PlainQueue.placeOf(pending).node();
-        if (!queue.isRegisteredAt(node) && scheduler.registrations.isAllowed(queue)) {
+        // A deputy that becomes the head is registered already, but does not know how long the lock is held.
+        boolean isDue = !queue.isRegisteredAt(node) || pending.lease.shortestRemainingTtlMs() < 0;
+        if (isDue && scheduler.registrations.isAllowed(queue)) {
             questions.watchAt(pending, 1L << node);
         }
         if (pending.generation == generation && pending.waiting.timerStep == Waiting.TimerStep.ATTEMPT
@@ -249,9 +251,8 @@ final class Crowd implements PlainQueue.Line {
             return;
         }
         services.telemetry.rare.onWoken(queue.key, nodeIndex);
-        if (isHead || pending.waiting.isAsking()) {
-            // Another client may have the lock since the last look, and the answer to one under way may be older than
-            // its registration: it looks again. A head needs the ttl also if it was registered as a deputy.
+        if (pending.waiting.isAsking()) {
+            // The answer to a look under way may be older than its registration: the head looks again.
             pending.waiting.endQuestion();
             scheduler.registrations.remove(queue, nodeIndex);
         }
