@@ -4,7 +4,7 @@ import dev.redlock.engine.key.LockKey;
 import dev.redlock.engine.key.PermitKey;
 
 /**
- * The local queue of a semaphore, and what is known about its permits.
+ * The local queue of a semaphore, with hints about its permits.
  *
  * @threading event-loop-confined
  */

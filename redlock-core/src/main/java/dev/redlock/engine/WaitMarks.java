@@ -5,7 +5,7 @@ import dev.redlock.engine.key.RecentValues;
 import dev.redlock.node.send.CommandKind;
 
 /**
- * Tells other clients that one waits, for the kinds of lock without a queue of all clients: readers, writers and
+ * Shows other clients that one waits, for the kinds of lock without a queue of all clients: readers, writers and
  * permits. One release may serve several of them at the same time, so a line with one head would hold them up.
  *
  * <ol>

@@ -521,7 +521,7 @@ class CrowdTest extends WokenTest {
         owner.resume();
     }
 
-    /** The deputy is registered already when it becomes the head: it needs the ttl all the same. */
+    /** The deputy is registered already when it becomes the head, and still needs the ttl. */
     @ParameterizedTest
     @ValueSource(ints = {1, 3})
     void theLockOfADeadHolderGoesToADeputyThatHasBecomeTheHead(int nodeCount) {
