@@ -182,16 +182,19 @@ public class WaitQueue extends KeyedMap.Keyed {
     void onEmptied() {
     }
 
-    /** A waiter has come behind others. */
-    void onAppended() {
-    }
-
     /** The head has got the lock. */
     void onServed() {
     }
 
-    /** The head makes no attempt for now: others of this client may. */
-    void passOn() {
+    /** Whether a refused waiter leaves a mark, because its coordinator has neither a queue nor a reservation. */
+    boolean isMarked() {
+        return key.kind.hasReaders;
+    }
+
+    // ---- by kind: permits -------------------------------------------------------------------------------------------
+
+    /** A waiter has come behind others. */
+    void onAppended() {
     }
 
     /** A lease of this client with the lock has ended, on nodes under another key if it is a permit. */
@@ -215,6 +218,12 @@ public class WaitQueue extends KeyedMap.Keyed {
     void forgetHints() {
     }
 
+    // ---- by kind: sets ----------------------------------------------------------------------------------------------
+
+    /** The head makes no attempt for now: others of this client may. */
+    void passOn() {
+    }
+
     /** What the last refusal has said about the key in use may be wrong. */
     void forgetRefusal() {
     }
@@ -226,11 +235,6 @@ public class WaitQueue extends KeyedMap.Keyed {
     /** The position among the clients at the last refusal, from 1. */
     int position() {
         return Ticket.FIRST_POSITION;
-    }
-
-    /** Whether a refused waiter leaves a mark, because its coordinator has neither a queue nor a reservation. */
-    boolean isMarked() {
-        return key.kind.hasReaders;
     }
 
     /** Whether another lock that this client waits for has one of the resources. */
@@ -248,8 +252,20 @@ public class WaitQueue extends KeyedMap.Keyed {
         return false;
     }
 
+    // ---- by kind: plain locks, in the queue of all clients ----------------------------------------------------------
+
     /** Whether the coordinator has an entry of this client in the queue of all clients. */
     boolean isEntered() {
+        return false;
+    }
+
+    /** Whether a node has that entry. */
+    boolean isEnteredAt(int nodeIndex) {
+        return false;
+    }
+
+    /** A node may have lost the entry of this client. Returns whether it had one. */
+    boolean onEntryLost(int nodeIndex) {
         return false;
     }
 
@@ -263,6 +279,15 @@ public class WaitQueue extends KeyedMap.Keyed {
         return false;
     }
 
+    /** A registered key has changed. Returns whether the head leaves the lock to another client at first. */
+    boolean isPushLeftToOthers(long nowNs) {
+        return false;
+    }
+
+    /** This client has had its turn. */
+    void giveWay(long nowNs) {
+    }
+
     /** The time from which the wait of the head counts. */
     long waitsSinceNs(long startNs) {
         return startNs;
@@ -271,24 +296,5 @@ public class WaitQueue extends KeyedMap.Keyed {
     /** The word for the next attempt in order. */
     byte mode() {
         return QueueReply.FIRST;
-    }
-
-    /** This client has had its turn. */
-    void giveWay(long nowNs) {
-    }
-
-    /** Whether a node has that entry. */
-    boolean isEnteredAt(int nodeIndex) {
-        return false;
-    }
-
-    /** A registered key has changed. Returns whether the head leaves the lock to another client at first. */
-    boolean isPushLeftToOthers(long nowNs) {
-        return false;
-    }
-
-    /** A node may have lost the entry of this client. Returns whether it had one. */
-    boolean onEntryLost(int nodeIndex) {
-        return false;
     }
 }
