@@ -250,7 +250,9 @@ final class Crowd implements PlainQueue.Line {
             // An attempt is under way, or is about to start.
             return;
         }
-        services.telemetry.rare.onWoken(queue.key, nodeIndex);
+        if (isHead) {
+            services.telemetry.rare.onWoken(queue.key, nodeIndex);
+        }
         if (pending.waiting.isAsking()) {
             // The answer to a look under way may be older than its registration: the head looks again.
             pending.waiting.endQuestion();

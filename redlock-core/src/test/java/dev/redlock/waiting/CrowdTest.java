@@ -105,6 +105,17 @@ class CrowdTest extends WokenTest {
         assertEquals(1, attempts() - before, "nobody asks because of the release");
     }
 
+    /** The message to a deputy changes what it watches, and wakes nobody. */
+    @Test
+    void theNextHeadCountsAsWokenAndItsDeputyDoesNot() {
+        Lease holder = crowd(4);
+        holder.releaseAsync();
+        next(0, 5);
+        world.runMs(SETTLED_MS);
+        assertEquals(List.of(1L, 0L, 0L),
+                clients.stream().skip(1).map(client -> client.redlock().counters().wokenCount()).toList());
+    }
+
     @Test
     void aLockThatNobodyWaitsForHasNoQueue() {
         VirtualWorld.Client client = slowWorld(3);
