@@ -22,7 +22,7 @@ import java.util.Set;
  * <li>So a head that is dead or hangs is passed in this time; and once only: it must enter again before others wait for
  * it.
  * <li>A grant by the queue is that of the first client, in the order of their arrival, but for clients that a fault has
- * concerned since their last command there.
+ * concerned since their last command there. A client that comes back passes the others in the tick of its grant only.
  * <li>A change of the lock wakes the head and the deputy at most, until the first fault.
  * <li>A client sends no command of the queue unless it was refused, this time or the last time, or told that others
  * wait, or woken.
@@ -34,6 +34,8 @@ import java.util.Set;
  * <ul>
  * <li>A command and its reply are one event: replies and pushes of a connection have one order, and what the client
  * does next is an event of its own.
+ * <li>So are the two commands of a deputy's look, which read its place and the lock. If it becomes the head between
+ * them, a message follows, and ends the look.
  * <li>A client has one command under way. One that gives up meanwhile does so after the reply.
  * <li>A holder that dies or hangs is one whose key expires.
  * <li>Clients are interchangeable: a state has the order of their entries, not their names.
@@ -104,7 +106,23 @@ final class CrowdSearch extends EndlessSearch {
         /** Wrong: the queue expires sooner than a waiter enters again. */
         QUEUE_EXPIRES_SOON,
         /** Wrong: a waiter that has nothing to do but to look does not enter again. */
-        ONLY_LOOKS
+        ONLY_LOOKS,
+        /** Wrong: a client that passes the others ends the entry of the head. */
+        PASS_DROPS_HEAD,
+        /** Wrong: a client that has passed the others knows nothing of them. */
+        PASS_FORGETS,
+        /** Wrong: a client that comes back passes the others whenever it finds the lock free. */
+        NEVER_GIVES_WAY,
+        /** Wrong: a sleeper never reads the lock. */
+        PLACE_ONLY,
+        /** Wrong: a sleeper reads the lock if its place has changed. */
+        STUCK_PLACE_UNREAD,
+        /** Wrong: a sleeper without an entry goes on to ask for its place. */
+        LOST_ENTRY_STAYS,
+        /** Wrong: a registered deputy that becomes the head does not read the lock, and does not know the ttl. */
+        NEW_HEAD_DOES_NOT_LOOK,
+        /** Wrong: the answer to a look counts though a message has come meanwhile. */
+        LOOK_OUTLIVES_MESSAGE
     }
 
     /** What may go wrong. */
@@ -202,13 +220,15 @@ final class CrowdSearch extends EndlessSearch {
     private static final int IS_EXCUSED = 12;
     /** It was silent, and others have passed it since. */
     private static final int IS_PASSED = 13;
+    /** A wrong rule: the end of the holder's ttl does not wake it, though it is registered. */
+    private static final int IS_TTL_UNKNOWN = 14;
     // Part.RETURNS: it knows of others, or has waited; its next release asks; its grants that preceded the queue.
-    private static final int IS_TOLD = 14;
-    private static final int IS_QUESTION_DUE = 15;
-    private static final int PRECEDED = 16;
+    private static final int TOLD = 15;
+    private static final int IS_QUESTION_DUE = 16;
+    private static final int PRECEDED = 17;
     // Part.EXPIRY: the ticks since its last enter.
-    private static final int ENTER_AGE = 17;
-    private static final int[] CLIENT_BITS = {2, 3, 2, 3, 2, 1, 1, 3, 1, 3, 2, 2, 1, 1};
+    private static final int ENTER_AGE = 18;
+    private static final int[] CLIENT_BITS = {2, 4, 2, 3, 2, 1, 1, 3, 1, 3, 2, 2, 1, 1, 1};
 
     private static final byte AWAY = 0;
     private static final byte WAITING = 1;
@@ -221,16 +241,28 @@ final class CrowdSearch extends EndlessSearch {
     private static final byte ENTER = 2;
     /** The lock is free, and another client is the head: it is woken, or dropped. */
     private static final byte CHECK = 3;
-    /** Registers, and reads the lock and the own place. */
+    /** Registers, and reads the lock and, unless the client is the head, its place. */
     private static final byte WATCH = 4;
-    /** The same without registration. */
+    /** Reads the lock. */
     private static final byte READ = 5;
     private static final byte LEAVE = 6;
-    private static final String[] COMMANDS = {"", "the first enter", "enter", "check", "watch", "read", "leave"};
+    /** Reads the place. */
+    private static final byte PLACE = 7;
+    /** A first attempt that takes a free lock though others wait. */
+    private static final byte PASS = 8;
+    private static final String[] COMMANDS = {
+        "", "the first enter", "enter", "check", "watch", "read", "leave", "the question for the place", "pass"
+    };
 
+    /** The first one behind the deputies. */
     private static final byte SLEEPER = 0;
     private static final byte DEPUTY = 1;
     private static final byte HEAD = 2;
+    private static final byte FAR_SLEEPER = 3;
+
+    /** It knows of others, and its grant was in this tick. */
+    private static final byte IN_TURN = 1;
+    private static final byte TURN_OVER = 2;
 
     private static final byte CONNECTED = 0;
     private static final byte HANGING = 1;
@@ -277,7 +309,7 @@ final class CrowdSearch extends EndlessSearch {
 
     private static int[] clientBits(Part part) {
         int returns = part == Part.RETURNS ? 1 : 0;
-        return bits(CLIENT_BITS, 1, returns, returns, 2 * returns, part == Part.EXPIRY ? 3 : 0);
+        return bits(CLIENT_BITS, 1, 2 * returns, returns, 2 * returns, part == Part.EXPIRY ? 3 : 0);
     }
 
     @Override
@@ -339,6 +371,7 @@ final class CrowdSearch extends EndlessSearch {
         byte[] next = state.clone();
         for (int c = 0; c < clientCount; c++) {
             decrement(next, node(c) + TIMER);
+            endTurn(next, node(c));
             next[node(c) + SUSPICION] = next[node(c) + SUSPICION] == NONE ? NONE : SILENT;
         }
         if (isUnfinished(state)) {
@@ -368,6 +401,13 @@ final class CrowdSearch extends EndlessSearch {
             case DISCONNECTED -> isTimerDue;
             default -> false;
         };
+    }
+
+    /** A turn is much shorter than a tick. */
+    private void endTurn(byte[] next, int client) {
+        if (scope.part == Part.RETURNS && next[client + TOLD] == IN_TURN) {
+            next[client + TOLD] = TURN_OVER;
+        }
     }
 
     private boolean isAwaited(byte[] state) {
@@ -454,6 +494,7 @@ final class CrowdSearch extends EndlessSearch {
         next[client + IS_INVALIDATED] = 0;
         next[client + IS_EXCUSED] = 0;
         next[client + IS_PASSED] = 0;
+        next[client + IS_TTL_UNKNOWN] = 0;
     }
 
     // ---- the queue --------------------------------------------------------------------------------------------------
@@ -518,16 +559,11 @@ final class CrowdSearch extends EndlessSearch {
             boolean isTold = place == 0 || place == deputyCount;
             if (c != self && isTold && isConnected(next, node(c))) {
                 int message = (place == 0 ? TO_HEAD : TO_DEPUTY) + (next[LOCK] == FREE ? AT_ONCE : 0);
-                next[node(c) + MESSAGE] = merged(next[node(c) + MESSAGE], (byte) message);
+                // A client obeys the last message, unless an earlier one starts an attempt.
+                boolean isAttempt = next[node(c) + MESSAGE] == TO_HEAD + AT_ONCE;
+                next[node(c) + MESSAGE] = isAttempt ? TO_HEAD + AT_ONCE : (byte) message;
             }
         }
-    }
-
-    /** Two messages are under way: a head is no deputy any more. */
-    private static byte merged(byte one, byte other) {
-        boolean isHead = one % 2 == 0 && one > 0 || other % 2 == 0;
-        boolean isAtOnce = one > AT_ONCE || other > AT_ONCE;
-        return (byte) ((isHead ? TO_HEAD : TO_DEPUTY) + (isAtOnce ? AT_ONCE : 0));
     }
 
     /** Whether a message has a receiver. */
@@ -538,7 +574,7 @@ final class CrowdSearch extends EndlessSearch {
     /** The script of an attempt. */
     private void enter(byte[] next, int c, byte mode) {
         int client = node(c);
-        if (mode == FIRST) {
+        if (mode == FIRST || mode == PASS && next[client + IS_ENTERED] == 0) {
             dropRank(next, client);
             next[client + RANK] = lastRank(next);
         }
@@ -555,16 +591,31 @@ final class CrowdSearch extends EndlessSearch {
         if (isFree && (first == NOBODY || first == c)) {
             removeEntry(next, client);
             grant(next, c, first != NOBODY);
-            if (scope.part == Part.RETURNS) {
+            if (scope.part == Part.RETURNS && mode != PASS) {
                 // Another client had the lock, and may come back, too.
                 boolean hasWaited = mode != FIRST;
-                next[client + IS_TOLD] = (byte) (hasWaited || entryAt(next, 0) != NOBODY ? 1 : 0);
+                next[client + TOLD] = hasWaited || entryAt(next, 0) != NOBODY ? IN_TURN : NONE;
                 next[client + PRECEDED] = 0;
             }
+        } else if (isFree && mode == PASS) {
+            pass(next, c, first);
         } else {
             addEntry(next, client, mode);
             onRefused(next, c, mode, isFree);
         }
+    }
+
+    /** A client takes a free lock before the head. The entries of the others stay, and its own one, too. */
+    private void pass(byte[] next, int c, int first) {
+        int client = node(c);
+        if (next[client + TOLD] == TURN_OVER && next[client + IS_EXCUSED] == 0) {
+            violate("a client passes the others after its turn");
+        }
+        if (rule == Rule.PASS_DROPS_HEAD) {
+            removeEntry(next, node(first));
+        }
+        hold(next, c);
+        next[client + TOLD] = rule == Rule.PASS_FORGETS ? NONE : next[client + TOLD];
     }
 
     /** Wakes the head, and drops those that are dead or were woken and did nothing. */
@@ -686,7 +737,9 @@ final class CrowdSearch extends EndlessSearch {
         byte command = next[client + COMMAND];
         next[client + COMMAND] = NONE;
         switch (command) {
-            case WATCH, READ -> look(next, c, command == WATCH);
+            case WATCH -> watch(next, c);
+            case READ -> read(next, client);
+            case PLACE -> readPlace(next, c);
             case LEAVE -> leave(next, c);
             default -> enter(next, c, command);
         }
@@ -726,34 +779,79 @@ final class CrowdSearch extends EndlessSearch {
         } else if (mode == CHECK && isFree) {
             next[client + TIMER] = RECHECK_TICKS;
         } else {
-            next[client + TIMER] = (byte) (role == HEAD ? NEXT_TICKS : role == DEPUTY ? CHECK_TICKS : SLEEP_TICKS);
+            next[client + TIMER] = ticksOfNewPlace(role);
         }
     }
 
     private byte roleAt(int place) {
-        return place == 0 ? HEAD : place <= deputyCount ? DEPUTY : SLEEPER;
+        if (place <= deputyCount) {
+            return place == 0 ? HEAD : DEPUTY;
+        }
+        return place == deputyCount + 1 ? SLEEPER : FAR_SLEEPER;
     }
 
-    /** Reads the lock, and unless it is the head, its own place. */
-    private void look(byte[] next, int c, boolean isWatch) {
+    private static boolean isSleeper(byte role) {
+        return role == SLEEPER || role == FAR_SLEEPER;
+    }
+
+    /** Whether one role is that of an earlier place than another one. */
+    private static boolean isBefore(byte role, byte other) {
+        return role != other && (role == HEAD || other == FAR_SLEEPER || role == DEPUTY && other == SLEEPER);
+    }
+
+    private static byte ticksOfNewPlace(byte role) {
+        return (byte) (role == HEAD ? NEXT_TICKS : role == DEPUTY ? CHECK_TICKS : SLEEP_TICKS);
+    }
+
+    /** The look of a head or deputy. */
+    private void watch(byte[] next, int c) {
         int client = node(c);
-        boolean isFree = next[LOCK] == FREE && rule != Rule.WATCH_WITHOUT_READING;
-        if (next[client + ROLE] != HEAD && next[client + IS_ENTERED] == 1) {
+        boolean isEntered = next[client + IS_ENTERED] == 1;
+        boolean isRegistering = rule != Rule.DEPUTY_NOT_TOLD || placeOf(next, c) < deputyCount;
+        next[client + IS_REGISTERED] |= (byte) (isRegistering ? 1 : 0);
+        next[client + IS_TTL_UNKNOWN] = 0;
+        if (next[client + ROLE] != HEAD && !isEntered) {
+            next[client + COMMAND] = ENTER;
+            return;
+        }
+        if (next[client + ROLE] != HEAD) {
             next[client + ROLE] = roleAt(placeOf(next, c));
         }
-        boolean isRegistering = isWatch && (rule != Rule.DEPUTY_NOT_TOLD || placeOf(next, c) < deputyCount);
-        next[client + IS_REGISTERED] |= (byte) (isRegistering ? 1 : 0);
+        read(next, client);
+    }
+
+    /** A free lock leads to an attempt. */
+    private void read(byte[] next, int client) {
         byte role = next[client + ROLE];
-        if (role != HEAD && next[client + IS_ENTERED] == 0) {
-            next[client + COMMAND] = ENTER;
-        } else if (isFree) {
+        if (next[LOCK] == FREE && rule != Rule.WATCH_WITHOUT_READING) {
             next[client + COMMAND] = role == HEAD ? ENTER : CHECK;
-        } else if (role == HEAD && !isWatch) {
-            next[client + COMMAND] = WATCH;
-        } else if (role == HEAD || role == DEPUTY && isWatch) {
-            next[client + TIMER] = NEXT_TICKS;
         } else {
-            next[client + TIMER] = (byte) (role == DEPUTY ? CHECK_TICKS : SLEEP_TICKS);
+            next[client + TIMER] = (byte) (isSleeper(role) ? SLEEP_TICKS : NEXT_TICKS);
+        }
+    }
+
+    /** The look of a sleeper. If one of those before it has left the queue, the lock changes hands. */
+    private void readPlace(byte[] next, int c) {
+        int client = node(c);
+        if (next[client + IS_ENTERED] == 0) {
+            next[client + COMMAND] = rule == Rule.LOST_ENTRY_STAYS ? NONE : ENTER;
+            next[client + TIMER] = SLEEP_TICKS;
+            return;
+        }
+        byte role = roleAt(placeOf(next, c));
+        boolean isServed = isBefore(role, next[client + ROLE]);
+        boolean isReading = switch (rule) {
+            case PLACE_ONLY -> false;
+            case STUCK_PLACE_UNREAD -> isServed;
+            default -> !isServed;
+        };
+        next[client + ROLE] = role;
+        if (isReading) {
+            next[client + COMMAND] = READ;
+        } else if (role == HEAD) {
+            next[client + COMMAND] = WATCH;
+        } else {
+            next[client + TIMER] = ticksOfNewPlace(role);
         }
     }
 
@@ -780,20 +878,35 @@ final class CrowdSearch extends EndlessSearch {
         if (next[client + PHASE] != WAITING) {
             boolean isAnswered = command == NONE && rule != Rule.STRAY_MESSAGE_IGNORED;
             next[client + COMMAND] = isAnswered ? LEAVE : command;
-        } else if (message == TO_HEAD + AT_ONCE) {
-            next[client + ROLE] = HEAD;
-            // A look is no answer: an enter follows it.
-            boolean isLook = command == WATCH || command == READ;
-            next[client + COMMAND] = command == NONE || isLook && rule != Rule.LOOK_IS_ANSWER ? ENTER : command;
-        } else if (message == TO_HEAD) {
-            next[client + ROLE] = HEAD;
-            next[client + COMMAND] = command != NONE ? command : isRefreshing(next, client) ? ENTER : WATCH;
-        } else if (next[client + ROLE] != HEAD) {
-            next[client + ROLE] = DEPUTY;
-            int ticks = message == TO_DEPUTY ? CHECK_TICKS : RECHECK_TICKS;
-            next[client + TIMER] = (byte) Math.min(next[client + TIMER], ticks);
+        } else {
+            obey(next, client, message);
         }
         visit(next, nameOf(client), PUSHED);
+    }
+
+    /** An attempt under way goes on. A look ends: its answer may be older than the message. */
+    private void obey(byte[] next, int client, byte message) {
+        byte command = next[client + COMMAND];
+        boolean isAttempt = message == TO_HEAD + AT_ONCE;
+        boolean isHead = isAttempt || message == TO_HEAD;
+        boolean isLook = command == WATCH || command == READ || command == PLACE;
+        boolean isLookKept = rule == (isAttempt ? Rule.LOOK_IS_ANSWER : Rule.LOOK_OUTLIVES_MESSAGE);
+        boolean isUnread = rule == Rule.NEW_HEAD_DOES_NOT_LOOK && next[client + IS_REGISTERED] == 1;
+        next[client + ROLE] = isHead ? HEAD : DEPUTY;
+        if (command != NONE && (!isLook || isLookKept)) {
+            return;
+        }
+        next[client + COMMAND] = NONE;
+        if (isAttempt || isHead && isRefreshing(next, client)) {
+            next[client + COMMAND] = ENTER;
+        } else if (isHead && isUnread) {
+            next[client + TIMER] = NEXT_TICKS;
+            next[client + IS_TTL_UNKNOWN] = 1;
+        } else if (isHead) {
+            next[client + COMMAND] = WATCH;
+        } else {
+            next[client + TIMER] = (byte) (message == TO_DEPUTY ? CHECK_TICKS : RECHECK_TICKS);
+        }
     }
 
     private int nameOf(int client) {
@@ -822,7 +935,7 @@ final class CrowdSearch extends EndlessSearch {
     private void fire(byte[] next, int c) {
         int client = node(c);
         byte role = next[client + ROLE];
-        byte look = role == DEPUTY ? WATCH : READ;
+        byte look = role == DEPUTY ? WATCH : PLACE;
         next[client + COMMAND] = role == HEAD ? ENTER : isRefreshing(next, client) ? CHECK : look;
         visit(next, c, TIMER_FIRES);
     }
@@ -834,12 +947,13 @@ final class CrowdSearch extends EndlessSearch {
     /** A client that knows of nobody else sends a plain command, to all nodes. */
     private void arrive(byte[] next, int c) {
         int client = node(c);
-        boolean isTold = scope.part == Part.RETURNS && next[client + IS_TOLD] == 1;
+        boolean isTold = scope.part == Part.RETURNS && next[client + TOLD] != NONE;
         if (isTold && rule != Rule.RETURN_PRECEDES || rule == Rule.ENTER_ALWAYS) {
             if (!isTold) {
                 violate("a command for a queue that nobody is in");
             }
             next[client + PHASE] = WAITING;
+            visitPass(next, c);
             next[client + COMMAND] = FIRST;
         } else if (next[LOCK] == FREE) {
             countPreceded(next, client);
@@ -849,6 +963,16 @@ final class CrowdSearch extends EndlessSearch {
             next[client + COMMAND] = FIRST;
         }
         visit(next, c, "comes");
+    }
+
+    /** It may come back before its turn ends. */
+    private void visitPass(byte[] state, int c) {
+        boolean isTurn = scope.part == Part.RETURNS && state[node(c) + TOLD] == IN_TURN;
+        if (isTurn || rule == Rule.NEVER_GIVES_WAY) {
+            byte[] next = state.clone();
+            next[node(c) + COMMAND] = PASS;
+            visit(next, c, "comes back");
+        }
     }
 
     private void countPreceded(byte[] next, int client) {
@@ -866,14 +990,14 @@ final class CrowdSearch extends EndlessSearch {
 
     private void release(byte[] next, int c) {
         int client = node(c);
-        if (scope.part == Part.RETURNS && rule != Rule.RETURN_PRECEDES && next[client + IS_TOLD] == 0) {
+        if (scope.part == Part.RETURNS && rule != Rule.RETURN_PRECEDES && next[client + TOLD] == NONE) {
             boolean isAsking = next[client + IS_QUESTION_DUE] == 1;
             if (rule == Rule.RELEASE_ASKS && !isAsking) {
                 violate("a question about waiters with each release");
             }
             if (isAsking) {
-                next[client + IS_TOLD] = (byte) (entryAt(next, 0) == NOBODY ? 0 : 1);
-                next[client + PRECEDED] = next[client + IS_TOLD] == 0 ? 0 : next[client + PRECEDED];
+                next[client + TOLD] = entryAt(next, 0) == NOBODY ? NONE : IN_TURN;
+                next[client + PRECEDED] = next[client + TOLD] == NONE ? 0 : next[client + PRECEDED];
             }
             next[client + IS_QUESTION_DUE] = (byte) (isAsking ? 0 : 1);
         }
@@ -1000,7 +1124,8 @@ final class CrowdSearch extends EndlessSearch {
             if (next[client + PHASE] == HOLDING) {
                 next[client + PHASE] = AWAY;
             }
-            if (next[client + IS_REGISTERED] == 1 && next[client + ROLE] != SLEEPER) {
+            boolean isTtlKnown = next[client + IS_REGISTERED] == 1 && next[client + IS_TTL_UNKNOWN] == 0;
+            if (isTtlKnown && !isSleeper(next[client + ROLE])) {
                 int ticks = next[client + ROLE] == HEAD ? DELAY_TICKS : 2 * DELAY_TICKS;
                 next[client + TIMER] = (byte) Math.min(next[client + TIMER], ticks);
             }
@@ -1014,7 +1139,7 @@ final class CrowdSearch extends EndlessSearch {
         if (state[client + PHASE] == WAITING) {
             boolean isFirst = state[client + RANK] == 0;
             if (rule == Rule.NO_REENTRY && !isFirst) {
-                next[client + TIMER] = (byte) (next[client + ROLE] == SLEEPER ? SLEEP_TICKS : NEXT_TICKS);
+                next[client + TIMER] = (byte) (isSleeper(next[client + ROLE]) ? SLEEP_TICKS : NEXT_TICKS);
             } else {
                 next[client + COMMAND] = isFirst ? FIRST : ENTER;
             }

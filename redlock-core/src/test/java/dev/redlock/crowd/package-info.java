@@ -15,8 +15,11 @@
  *                 the next two are promoted. Else refused: the entry is set, and the reply has the place and the ttl
  *   check         an enter of another client than the head. Beside a free lock it wakes the head, or drops it: a head
  *                 without a connection, or one that an earlier check has woken and that has not entered since
- *   watch         registers, and reads the lock and the place of the client
- *   read          the same without registration
+ *   pass          an enter of a client that comes back in its turn. It takes a free lock though others wait, and
+ *                 leaves all entries as they are
+ *   watch         registers, and reads the lock and, unless the client is the head, its place
+ *   place         reads the place of the client
+ *   read          reads the lock, without registration
  *   leave         removes the entry. That of the head or deputy promotes the next one; beside a free lock, a check, too
  * from the coordinator
  *   invalidation  the key has changed. It ends the registration
@@ -32,14 +35,18 @@
  *
  * <ol>
  * <li>It comes: {@code SET} at all nodes. Refused: the first {@code enter}. If it has waited for its last grant, or
- * was told with it that others wait, or by the question of one release in 10 ms of use, it enters at once.
- * <li>Place 0, or an {@code h}: it is the head, and watches, or enters if the lock is free. Then it enters after an
- * invalidation, at the end of the ttl of the holder, and after 250 to 500 ms. After each refusal it watches again.
+ * was told with it that others wait, or by the question of one release in 10 ms of use, it enters at once. For 2 ms
+ * after the grant or the answer, its turn, it passes the others instead, as often as it comes back.
+ * <li>Place 0, or an {@code h}: it is the head, and watches, or enters if the lock is free. A deputy that is registered
+ * watches, too, because another client may have the lock since its look. Then it enters after an invalidation, at the
+ * end of the ttl of the holder, and after 250 to 500 ms. After each refusal it watches again.
  * <li>Place 1, or a {@code d}: it is the deputy. It watches after 70 to 105 ms (after 50 to 75 ms if the lock is
  * free), then every 250 to 375 ms, and 25 ms after an invalidation. If it finds the lock free, it checks, and again
- * every 50 to 75 ms while the lock is free.
- * <li>A later place: it reads after 250 to 375 ms for each place, and does as the deputy if it finds the lock free. A
- * read that does not find the entry leads to an {@code enter}.
+ * every 50 to 75 ms while the lock is free. If it finds itself at place 0, it is the head.
+ * <li>A later place: it asks for its place after 250 to 375 ms, and a quarter longer for each client that precedes. If
+ * fewer precede than before, it waits as its new place demands. Otherwise it reads the lock, and does as the deputy if
+ * that is free.
+ * <li>A look that does not find the entry leads to an {@code enter}. A message ends a look, whose answer may be older.
  * <li>A client that has not entered for 20 s does so instead of a look: the queue expires after 60 s.
  * <li>It gives up: {@code leave}. The same answers a message that nobody waits for, and follows a connection that has
  * lost a leave.
@@ -58,7 +65,7 @@
  * a grant: {@code withoutFaultsNobodySleepsBesideAFreeLock}.
  * <li>After a fault, a timer is due in a bounded time, and the head is passed: {@code
  * afterAFaultNobodySleepsForLonger}. With ticks of 35 ms, a dead head costs 105 ms, one that hangs 175 ms, both of
- * head and deputy the check of a sleeper and 70 ms each.
+ * head and deputy the check of a sleeper and 70 ms each; and 70 ms more if a message ends a look of the sleeper.
  * <li>Only a head that did nothing for longer than a message takes is dropped, and the lock goes to the next one in
  * the order, not to the client that has found it: {@code DROPPED_AT_ONCE}, {@code SUSPECT_AFTER_REFUSAL}, {@code
  * LOOK_IS_ANSWER}, {@code CHECKER_CLAIMS}. A head that was dropped costs its time once: {@code SILENT_ENTRY_STAYS}.
@@ -67,6 +74,11 @@
  * <li>A release wakes the head and the deputy at most: {@code ALL_WATCH}.
  * <li>A lock that nobody waits for costs no further command: {@code ENTER_ALWAYS}, {@code RELEASE_ASKS}. A client that
  * comes back without knowing of the others precedes them twice at most: {@code RETURN_PRECEDES}.
+ * <li>Nor does one that passes the others wake or end an entry, or pass them after its turn: {@code PASS_DROPS_HEAD},
+ * {@code PASS_FORGETS}, {@code NEVER_GIVES_WAY}, {@code aClientThatPassesOthersLeavesNobodyBehind}.
+ * <li>A sleeper watches over all those before it, and costs one short question as long as they are served: {@code
+ * PLACE_ONLY}, {@code STUCK_PLACE_UNREAD}, {@code LOST_ENTRY_STAYS}. What a client knows is not older than its place:
+ * {@code LOOK_OUTLIVES_MESSAGE}, {@code NEW_HEAD_DOES_NOT_LOOK}.
  * <li>Each entry ends by a grant, a leave, its turn, or the expiry of the queue, which no waiter sees: {@code
  * ENTRY_LEFT}, {@code QUEUE_STAYS}, {@code QUEUE_EXPIRES_SOON}, {@code ONLY_LOOKS}.
  * </ol>
