@@ -120,7 +120,8 @@ final class Crowd implements PlainQueue.Line {
         scheduler.waitTimers.startTimer(pending, Waiting.TimerStep.ATTEMPT, nowNs + retryDelays.unregisteredNs());
         int node = PlainQueue.placeOf(pending).node();
         // A deputy that becomes the head is registered already, but does not know how long the lock is held.
-        boolean isDue = !queue.isRegisteredAt(node) || pending.lease.shortestRemainingTtlMs() < 0;
+        LeaseHandle lease = pending.lease;
+        boolean isDue = !queue.isRegisteredAt(node) || lease.shortestRemainingTtlMs() < 0;
         if (isDue && scheduler.registrations.isAllowed(queue)) {
             questions.watchAt(pending, 1L << node);
         }
