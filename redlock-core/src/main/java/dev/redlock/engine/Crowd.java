@@ -232,9 +232,8 @@ final class Crowd implements PlainQueue.Line {
 
     /** A node has sent a message: the client is the first or the second in the queue of a lock. */
     void onMessage(int nodeIndex, byte word, ByteBuf name, int index, int length) {
-        boolean isWaiting = queues.count != 0 && queues.get(name, index, length) instanceof PlainQueue;
-        PlainQueue queue = isWaiting ? (PlainQueue) queues.get(name, index, length) : null;
-        if (queue == null) {
+        WaitQueue found = queues.count == 0 ? null : queues.get(name, index, length);
+        if (!(found instanceof PlainQueue queue)) {
             leave(nodeIndex, name, index, length);
             return;
         }

@@ -136,6 +136,7 @@ final class KeyChanges {
         if (others == null) {
             return;
         }
+        PermitQueue semaphores = null;
         WaitQueue first = queues().setOrder.restart(others);
         for (WaitQueue other : others.queues) {
             if (other instanceof PermitQueue semaphore) {
@@ -143,6 +144,7 @@ final class KeyChanges {
                 if (!semaphore.onPushed(nodeIndex, number)) {
                     onInvalidated(semaphore, nodeIndex);
                 }
+                semaphores = semaphore;
             } else if (other != first && other instanceof SetQueue set && set.isHeadBackingOff()) {
                 if (!set.awaitsOther(others)) {
                     queues().registrations.remove(set, nodeIndex);
@@ -150,6 +152,10 @@ final class KeyChanges {
             } else {
                 onInvalidated(other, nodeIndex);
             }
+        }
+        if (semaphores != null) {
+            // An attempt may end at once, and its callback may change the list of queues.
+            semaphores.startDueFollowers();
         }
     }
 

@@ -145,7 +145,8 @@ final class LeaseLoss {
 
     /**
      * A node may have lost the key: its vote in a round that is not decided no longer counts. If it has replied that it
-     * held the key, it has lost it after that, so the key was not interrupted before the round.
+     * held the key, it has lost it after that, so the key was not interrupted before the round. A lease that has no key
+     * ends if a jump of the clock leaves it nothing, because others may vote now.
      */
     private void revoke(Claim claim, int nodeIndex, LossCause cause, long aheadNsMax) {
         if (claim.isExtending()) {

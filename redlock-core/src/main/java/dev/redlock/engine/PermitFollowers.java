@@ -4,6 +4,7 @@ import dev.redlock.api.AcquireOutcome;
 import dev.redlock.engine.callback.UserCallbacks;
 import dev.redlock.engine.key.LockKey;
 import dev.redlock.engine.key.PermitKey;
+import java.util.ArrayDeque;
 import java.util.BitSet;
 
 /**
@@ -28,11 +29,20 @@ final class PermitFollowers implements PermitQueue.Followers {
     private final LoopServices services;
     private final AcquireScheduler scheduler;
     private final PermitOperation permits;
+    /** Queues with a permit that has changed: their followers start when the push has reached all queues. */
+    private final ArrayDeque<PermitQueue> due = new ArrayDeque<>();
 
     PermitFollowers(LoopServices services, AcquireScheduler scheduler, PermitOperation permits) {
         this.services = services;
         this.scheduler = scheduler;
         this.permits = permits;
+    }
+
+    @Override
+    public void startDue() {
+        for (PermitQueue queue = due.poll(); queue != null; queue = due.poll()) {
+            start(queue);
+        }
     }
 
     @Override
@@ -105,7 +115,7 @@ final class PermitFollowers implements PermitQueue.Followers {
     }
 
     /** Whether a follower can ask for a permit, now or when the head starts its attempt. */
-    boolean isOneFor(PermitQueue queue, int number) {
+    private boolean isOneFor(PermitQueue queue, int number) {
         return !queue.isPausing() && !permits.isUsed(queue.semaphore(), number) && queue.firstQueued() != null
                 && scheduler.inFlight.count < scheduler.inFlight.max;
     }
@@ -166,7 +176,7 @@ final class PermitFollowers implements PermitQueue.Followers {
             hints.pushed.set(number);
             scheduler.registrations.remove(queue, nodeIndex);
             services.telemetry.rare.onWoken(queue.key, nodeIndex);
-            start(queue);
+            due.add(queue);
             return true;
         }
         if (isOtherPermit) {

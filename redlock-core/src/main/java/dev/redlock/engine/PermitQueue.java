@@ -30,8 +30,14 @@ final class PermitQueue extends WaitQueue {
         /** One is none any more: it has left, or has become the head. */
         void onLeft(PermitQueue queue);
 
-        /** A permit has changed. Returns false if that concerns the head, as a push of another kind of lock does. */
+        /**
+         * A permit has changed. Starts nothing yet. Returns false if that concerns the head, as a push of another kind
+         * of lock does.
+         */
         boolean onPushed(PermitQueue queue, int nodeIndex, int number);
+
+        /** Starts followers for the permits that have changed. */
+        void startDue();
 
         /** Whether attempts and leases of this client use each permit of a semaphore. */
         boolean isEachUsed(PermitKey semaphore);
@@ -51,7 +57,7 @@ final class PermitQueue extends WaitQueue {
     }
 
     @Override
-    void onCreated() {
+    void onEmptied() {
         hints = null;
     }
 
@@ -80,9 +86,17 @@ final class PermitQueue extends WaitQueue {
         followers.onLeft(this);
     }
 
-    /** A permit has changed. Returns false if that concerns the head, as a push of another kind of lock does. */
+    /**
+     * A permit has changed; {@link #startDueFollowers} follows. Returns false if that concerns the head, as a push of
+     * another kind of lock does.
+     */
     boolean onPushed(int nodeIndex, int number) {
         return followers.onPushed(this, nodeIndex, number);
+    }
+
+    /** Starts followers for the permits of all semaphores that have changed. */
+    void startDueFollowers() {
+        followers.startDue();
     }
 
     @Override

@@ -60,7 +60,7 @@ final class WaitMarks {
 
     /** Asks a node for the mark or the reservation; {@link #isLeft} reads the answer. */
     void ask(LockKey key, int node) {
-        commands.send(commands.take(key.markKey(), MARK_MS), CommandKind.REMAINING_TTL, 1L << node);
+        commands.send(commands.take(key.markKey()), CommandKind.REMAINING_TTL, 1L << node);
     }
 
     /** Whether a key that still exists for a time is that of a waiter; one that lasts longer is not. */

@@ -163,7 +163,7 @@ final class WaitQueues {
 
     /**
      * A lease of this client has ended: starts the attempt of the first local waiter, or the pause if it is due. Wakes
-     * the first waiters for other locks with the same resources, without waiting for {@link #onOwnReply}.
+     * the first waiters for other locks with the same resources, without waiting for {@link KeyChanges#onOwnReply}.
      *
      * @param lockedKey the key that it had on the nodes: of a semaphore, one of its permits
      */

@@ -65,7 +65,7 @@ final class WaitTimers {
     }
 
     /** Returns when the key of the holder expires, and the turn of this client comes. */
-    long expiryNs(PendingAcquire pending, long nowNs, long remainingTtlMs) {
+    private long expiryNs(PendingAcquire pending, long nowNs, long remainingTtlMs) {
         // One millisecond more than the node said, because it rounds down.
         long expiryNs = nowNs
                 + (remainingTtlMs < 0 || remainingTtlMs > TTL_MS_MAX
@@ -75,7 +75,7 @@ final class WaitTimers {
     }
 
     /** A waiter may be registered nowhere: asks all nodes soon. */
-    void attemptSoon(PendingAcquire pending, long nowNs) {
+    private void attemptSoon(PendingAcquire pending, long nowNs) {
         startTimer(pending, Waiting.TimerStep.ATTEMPT, nowNs + retryDelays.unregisteredNs());
     }
 
@@ -91,7 +91,7 @@ final class WaitTimers {
     }
 
     /** One of the nodes that have refused the last attempt has reported its ttl. The shortest one counts. */
-    void onTtlOfOneKnown(PendingAcquire pending, long nowNs, long remainingTtlMs) {
+    private void onTtlOfOneKnown(PendingAcquire pending, long nowNs, long remainingTtlMs) {
         LeaseHandle lease = pending.lease;
         Waiting waiting = pending.waiting;
         long ttlMs = remainingTtlMs < 0 ? Long.MAX_VALUE : remainingTtlMs;
@@ -110,7 +110,7 @@ final class WaitTimers {
                 waiting.timerStep.isForPush ? dueNs : WaitQueues.earlier(dueNs, waiting.expiryNs));
     }
 
-    void startBackstop(PendingAcquire pending, long nowNs) {
+    private void startBackstop(PendingAcquire pending, long nowNs) {
         long atNs = nowNs + pending.waiting.backstopNs;
         boolean isCheck = pending.waiting.checksLeft > 0;
         startTimer(pending, Waiting.TimerStep.BACKSTOP, isCheck ? atNs - (atNs & CHECK_GROUP_NS - 1) : atNs);

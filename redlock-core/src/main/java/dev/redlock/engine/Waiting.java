@@ -64,7 +64,7 @@ final class Waiting {
     long backstopNs;
     /** Times at which the backstop may ask one node for the key, and make no attempt. */
     int checksLeft;
-    /** The question for the key to nodes that have refused the last attempt; null if there is none. */
+    /** The question for the key, or for the place, that nodes have not all answered; null if there is none. */
     private Claim question;
     /** When the key of the holder expires, unless it is renewed, monotonic; far away if unknown. */
     long expiryNs;

@@ -22,7 +22,7 @@ public interface NodeListener {
     /**
      * The node's clock has jumped, so keys may have expired early: the node's votes no longer count.
      *
-     * @param aheadNsMax by how much a key from before ends earlier at most; 0 if that is not known
+     * @param aheadNsMax by how much a key from before ends earlier at most; 0 if the clock has gone back
      * @param comparison the number of the present comparison of all nodes
      */
     void onClockJump(NodeView node, long aheadNsMax, int comparison);

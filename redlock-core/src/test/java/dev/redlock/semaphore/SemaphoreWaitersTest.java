@@ -18,6 +18,7 @@ import java.util.HashSet;
 import java.util.List;
 import java.util.Set;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.atomic.AtomicBoolean;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
@@ -29,6 +30,44 @@ class SemaphoreWaitersTest extends VirtualTest {
     private static final long ROUND_TRIP_US = 200;
 
     private final List<Integer> order = new ArrayList<>();
+
+    /** Its end and its callback come while the push of the permit is passed to the queues. */
+    @Test
+    void aFollowerThatEndsAtOnceMayEndTheQueue() {
+        VirtualWorld.Client other = slowLinks();
+        List<Lease> leases = permits(other, 2, 2);
+        VirtualWorld.Client client = client();
+        world.runMs(1_100);
+        CompletableFuture<AcquireOutcome> head = acquireAsync(client, permitOf(2).waitUpTo(WAIT));
+        CompletableFuture<AcquireOutcome> follower = acquireAsync(client, permitOf(2).waitUpTo(WAIT));
+        follower.whenComplete((outcome, thrown) -> head.cancel(false));
+        world.runMs(100);
+        AtomicBoolean hasThrown = new AtomicBoolean();
+        client.clockListener(() -> {
+            if (isStartingFollower() && hasThrown.compareAndSet(false, true)) {
+                throw new IllegalStateException("the clock cannot be read, thrown by a test");
+            }
+        });
+        leases.get(0).releaseAsync();
+        // The first push has started the head when the second one comes.
+        world.runUntilNs(world.nowNs() + LINK_NS);
+        leases.get(1).releaseAsync();
+        world.runMs(100);
+        assertTrue(hasThrown.get(), "precondition: a push started a follower, which failed");
+        assertTrue(follower.isDone() && head.isCancelled());
+        for (int i = 0; i < 3; i++) {
+            assertEquals(0, status(client, i).disconnectCount(), "the rest of the push is read");
+        }
+        clearRecordedExceptions();
+        release(acquired(acquire(client, permitOf(2))));
+    }
+
+    private static boolean isStartingFollower() {
+        List<String> frames = StackWalker.getInstance()
+                .walk(all -> all.map(frame -> frame.getClassName() + "." + frame.getMethodName()).toList());
+        return frames.stream().anyMatch(frame -> frame.contains(".PermitFollowers.start"))
+                && frames.stream().anyMatch(frame -> frame.contains(".KeyChanges."));
+    }
 
     private static AcquireOptions permitOf(int count) {
         return options().forPermitOf(count);
