@@ -5,10 +5,10 @@ import java.util.IdentityHashMap;
 import java.util.Map;
 
 /**
- * Shortens leases that need a node whose clock has jumped ahead: its key ends earlier by the jump at most. Without a key
- * ({@link Unclaimed}), others vote earlier by the jump. If it was
- * the clock of this machine that stood still, all nodes show the same jump one after the other; a lease is then
- * shortened once. {@code OwnClockSearch} visits all states of this rule.
+ * Shortens leases that need a node whose clock has jumped ahead: its key ends earlier by the jump at most. So does one
+ * without a key ({@link Unclaimed}), because others vote earlier by the jump. If it was the clock of this machine that
+ * stood still, all nodes show the same jump one after the other; a lease is then shortened once. {@code OwnClockSearch}
+ * visits all states of this rule.
  *
  * @threading event-loop-confined
  */
