@@ -31,7 +31,7 @@ enum Cause {
     /** These do not explain half of it. */
     UNKNOWN("unknown");
 
-    /** A cause explains a cycle if it takes this share of its latency. */
+    /** A cause explains a cycle if it takes this share of the time by which the cycle is slower than usual. */
     private static final double SHARE_MIN = 0.5;
 
     private final String words;
@@ -46,14 +46,15 @@ enum Cause {
     }
 
     /**
-     * The cause that explains a latency: the first one, in the order of the constants, with half of it. A pause of the
+     * The cause that explains a delay: the first one, in the order of the constants, with half of it. A pause of the
      * JVM makes the rig late too, and a thread that waits for a core explains more than one that is busy.
      *
-     * @param ns the time that each cause has taken within the latency
+     * @param ns      the time that each cause has taken within the cycle
+     * @param delayNs by how much the cycle took longer than the median of its rate; what is not positive has no cause
      */
-    static Cause of(Map<Cause, Long> ns, long latencyNs) {
+    static Cause of(Map<Cause, Long> ns, long delayNs) {
         for (Cause cause : values()) {
-            if (ns.getOrDefault(cause, 0L) >= latencyNs * SHARE_MIN) {
+            if (delayNs > 0 && ns.getOrDefault(cause, 0L) >= delayNs * SHARE_MIN) {
                 return cause;
             }
         }

@@ -13,8 +13,8 @@ import java.util.Map;
  * @threading caller-confined: one thread adds, and another one asks after that
  */
 final class CoreSamples {
-    /** Shorter waits explain no slow cycle. */
-    private static final long WAIT_NS_MIN = 100_000;
+    /** A slow cycle may have met several waits, but shorter ones explain nothing. */
+    private static final long WAIT_NS_MIN = 20_000;
     private static final double BUSY_SHARE_MIN = 0.8;
     private static final int SAMPLES_MAX = 200_000;
     /** The start, the end, the time of a standstill, and then for each thread how long it has waited and run. */

@@ -4,6 +4,7 @@ import dev.redlock.loadtest.rig.SlowCycles.Slow;
 import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.List;
+import org.HdrHistogram.Histogram;
 
 /**
  * Slow cycles that overlap in time: one stall, seen by all cycles that it has delayed.
@@ -13,6 +14,13 @@ import java.util.List;
  * @threading immutable
  */
 record Step(Slow worst, int count) {
+    private static final double MEDIAN = 50;
+
+    /** By how much the slowest cycle took longer than the median of all cycles of its rate. */
+    long delayNs(Histogram cycles) {
+        return worst.latencyNs() - cycles.getValueAtPercentile(MEDIAN);
+    }
+
     /** Joins overlapping cycles, in order of time. */
     static List<Step> of(List<Slow> cycles) {
         List<Slow> sorted = new ArrayList<>(cycles);

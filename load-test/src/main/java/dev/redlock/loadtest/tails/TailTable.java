@@ -63,10 +63,11 @@ final class TailTable {
     /** Finds the cause of each step. */
     void explain(JvmPauses pauses) {
         for (Tail tail : tails.values()) {
+            Histogram cycles = tail.latencies.get(SeriesResult.CYCLE);
             for (Examined one : tail.steps) {
                 SlowCycles.Slow worst = one.step.worst();
                 pauses.addTo(one.times, worst.intendedNs(), worst.endNs());
-                Cause cause = Cause.of(one.times, worst.latencyNs());
+                Cause cause = Cause.of(one.times, one.step.delayNs(cycles));
                 tail.counts.merge(cause, 1, Integer::sum);
                 tail.longest.merge(cause, worst.latencyNs(), Math::max);
             }

@@ -105,6 +105,7 @@ class CoreSamplesTest {
         assertEquals(0, times.get(Cause.SERVER_CORE));
         assertEquals(Cause.SEVERAL, Cause.of(times, 20 * MS));
         assertEquals(Cause.UNKNOWN, Cause.of(times, 21 * MS));
+        assertEquals(Cause.UNKNOWN, Cause.of(times, 0));
     }
 
     @Test

@@ -5,6 +5,7 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import dev.redlock.loadtest.rig.SlowCycles.Slow;
 import java.util.List;
 import java.util.Map;
+import org.HdrHistogram.Histogram;
 import org.junit.jupiter.api.Test;
 
 class StepTest {
@@ -29,6 +30,15 @@ class StepTest {
     void cyclesOverlapThroughOthersBetweenThem() {
         assertEquals(List.of(new Step(slow(0, 5), 3)), Step.of(List.of(slow(0, 5), slow(4, 8), slow(7, 11))));
         assertEquals(List.of(new Step(slow(0, 10), 3)), Step.of(List.of(slow(0, 10), slow(1, 2), slow(9, 12))));
+    }
+
+    /** A fast cycle is 1 us of the 5 ms: only the other 4,999 us are to be explained. */
+    @Test
+    void theDelayIsWhatTheSlowestTookBeyondTheMedian() {
+        Histogram cycles = new Histogram(5);
+        cycles.recordValueWithCount(1_000, 3);
+        cycles.recordValueWithCount(5 * MS, 2);
+        assertEquals(5 * MS - 1_000, new Step(slow(0, 5), 1).delayNs(cycles));
     }
 
     @Test
