@@ -164,7 +164,12 @@ final class CommandBatches {
             fanOut.routes.route(firstOf(commands, requests), false);
         }
         int start = out.writerIndex();
-        commands.writeTo(out, requests, false);
+        try {
+            commands.writeTo(out, requests, false);
+        } catch (RuntimeException | Error e) {
+            out.writerIndex(start);
+            throw e;
+        }
         int tag = RequestRing.tag(commands.kind, commands.kind.encoding, 0, false);
         return fanOut.enqueue(commands, commands.kind, tag, mask, out, start);
     }

@@ -211,14 +211,16 @@ final class CommandRetries {
             sendEach(commands, tag, failure, errorCode, redirect);
             return;
         }
-        if (failure == VoteFailure.NOSCRIPT && !RequestRing.isSecondTry(tag) && sendAgain(commands)) {
-            return;
-        }
-        if (commands.kind == CommandKind.ACQUIRE_MANY && isReplacedByScript(tag, failure)) {
+        boolean hasNoScript = failure == VoteFailure.NOSCRIPT;
+        if (commands.kind == CommandKind.ACQUIRE_MANY && (hasNoScript || isReplacedByScript(tag, failure))) {
+            // It is no script, whatever the server answers.
             sendEachAcquire(commands);
             return;
         }
-        if (failure == VoteFailure.NOSCRIPT || isEvalForbidden(tag, failure)) {
+        if (hasNoScript && !RequestRing.isSecondTry(tag) && sendAgain(commands)) {
+            return;
+        }
+        if (hasNoScript || isEvalForbidden(tag, failure)) {
             loadScript(LockKind.PLAIN, commands.kind);
         }
         String problem = sender.recordError(commands.kind, failure, errorCode);

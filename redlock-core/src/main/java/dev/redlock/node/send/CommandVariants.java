@@ -127,14 +127,21 @@ final class CommandVariants {
         }
         int start = out.writerIndex();
         boolean isWakeUpWanted = kind.mayRegister && request.isWakeUpWanted;
-        if (isWakeUpWanted) {
-            WakeUpRequest.writeTo(out);
-        }
-        int commandStart = out.writerIndex();
-        switch (encoding) {
-            case SCRIPT -> LockScripts.write(out, kind, request, false);
-            case PLAIN_SET -> plain.writeSet(out, request);
-            default -> NativeCommands.write(out, encoding, request, detail);
+        int commandStart = start;
+        try {
+            if (isWakeUpWanted) {
+                WakeUpRequest.writeTo(out);
+            }
+            commandStart = out.writerIndex();
+            switch (encoding) {
+                case SCRIPT -> LockScripts.write(out, kind, request, false);
+                case PLAIN_SET -> plain.writeSet(out, request);
+                default -> NativeCommands.write(out, encoding, request, detail);
+            }
+        } catch (RuntimeException | Error e) {
+            // Part of a command would be sent to every node, and its reply taken for that of another one.
+            out.writerIndex(start);
+            throw e;
         }
         int tag = RequestRing.tag(kind, encoding, detail, false);
         long sent = isWakeUpWanted

@@ -171,7 +171,13 @@ public final class FanOut {
             return 0;
         }
         int start = out.writerIndex();
-        CommandEncoding encoding = variants.plain.write(out, request, kind);
+        CommandEncoding encoding;
+        try {
+            encoding = variants.plain.write(out, request, kind);
+        } catch (RuntimeException | Error e) {
+            out.writerIndex(start);
+            throw e;
+        }
         return enqueue(request, kind, RequestRing.tag(kind, encoding, detail, false), mask, out, start);
     }
 

@@ -14,6 +14,9 @@ final class LockScripts {
     /** Bytes of a command without its keys: prefix, numbers, and the value, which a native extension has twice. */
     static final int COMMAND_OVERHEAD_BYTES = 256 + 2 * Token.LABEL_LENGTH_MAX;
 
+    /** Bytes of a ticket of a set, of at most ten digits. */
+    private static final int TICKET_BYTES = 17;
+
     /** {@code $0}, an empty bulk string. */
     private static final byte[] EMPTY = {'$', '0', '\r', '\n', '\r', '\n'};
     /** {@code $1 ?}: the script respects the reservations of others. */
@@ -114,7 +117,9 @@ final class LockScripts {
 
     /** Capacity for a command in any encoding but {@code MSETEX}, without the script. */
     static int roomFor(LockRequest command, CommandKind kind) {
-        return PlainCommands.roomFor(command) + (kind.isCounterNamed ? roomForNames(command) : 0);
+        int room = PlainCommands.roomFor(command) + (kind.isCounterNamed ? roomForNames(command) : 0);
+        boolean mayHaveTickets = command.lockKind() == LockKind.SET && kind.isAcquire;
+        return mayHaveTickets ? room + TICKET_BYTES * command.keyCount() : room;
     }
 
     private static int roomForNames(LockRequest command) {

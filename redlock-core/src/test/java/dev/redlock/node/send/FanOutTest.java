@@ -1,6 +1,7 @@
 package dev.redlock.node.send;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import dev.redlock.time.TimerWheel;
@@ -17,6 +18,8 @@ import java.util.SplittableRandom;
 import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
 
 /** Commands without direct memory are reported as not sent. */
 class FanOutTest {
@@ -109,6 +112,28 @@ class FanOutTest {
         fanOut.release(new ReportedRequest("c"), CommandKind.RELEASE, 3);
         loop.runNow();
         assertEquals(List.of("c 0", "c 1"), reported, "the turn after that ends like any other");
+    }
+
+    /** The next command would be read as the rest of it. */
+    @ParameterizedTest
+    @EnumSource(value = LockKind.class, names = {"PLAIN", "SET"})
+    void nothingIsSentOfACommandThatCannotBeWritten(LockKind lock) {
+        StubRequest broken = new StubRequest("$1\r\na\r\n", 1_000) {
+            @Override
+            public LockKind lockKind() {
+                return lock;
+            }
+
+            @Override
+            public byte[] resourceBulk() {
+                if (fanOut.batch.writerIndex() > 0) {
+                    throw new IllegalStateException("thrown by a test");
+                }
+                return super.resourceBulk();
+            }
+        };
+        assertThrows(IllegalStateException.class, () -> fanOut.send(broken, CommandKind.RELEASE, 0, 3));
+        assertEquals(0, fanOut.batch.writerIndex());
     }
 
     /** A fenced set of the longest names is longer than the buffer that is used again. */

@@ -182,6 +182,58 @@ class LockScriptsTest {
         assertTrue(command.endsWith("$2\r\nNX\r\n$2\r\nPX\r\n$5\r\n30000\r\n"), command);
     }
 
+    /** The longest tickets, one for each key, behind the request for a push. */
+    @ParameterizedTest
+    @ValueSource(ints = {2, 12, 30, 64})
+    void aSetWithTicketsFitsIntoItsRoom(int count) {
+        String key = "$1\r\nn\r\n";
+        Token reservation = new Token(Token.labelOf("a".repeat(64)));
+        StubRequest.StubArguments longest = new StubRequest.StubArguments() {
+            @Override
+            public int ticket(int index) {
+                return Integer.MAX_VALUE;
+            }
+
+            @Override
+            public Token reservation() {
+                return reservation;
+            }
+
+            @Override
+            public boolean isReservationLeft() {
+                return true;
+            }
+        };
+        StubRequest set = new StubRequest(key.repeat(count), 86_400_000, "a".repeat(64)) {
+            @Override
+            public int keyCount() {
+                return count;
+            }
+
+            @Override
+            public LockKind lockKind() {
+                return LockKind.SET;
+            }
+
+            @Override
+            public byte[] counterBulk() {
+                return key.repeat(count).getBytes(StandardCharsets.US_ASCII);
+            }
+
+            @Override
+            public ScriptArguments arguments() {
+                return longest;
+            }
+        };
+        for (CommandKind kind : new CommandKind[]{CommandKind.ACQUIRE, CommandKind.ACQUIRE_FENCED}) {
+            int room = LockScripts.roomFor(set, kind);
+            ByteBuf out = Unpooled.buffer(room, room);
+            WakeUpRequest.writeTo(out);
+            LockScripts.write(out, kind, set, false);
+            assertTrue(text(out).endsWith("$10\r\n2147483647\r\n"), kind::name);
+        }
+    }
+
     private static String withName(String command, String value) {
         String plain = "$20\r\n" + TOKEN + "\r\n";
         assertTrue(command.contains(plain), command);
