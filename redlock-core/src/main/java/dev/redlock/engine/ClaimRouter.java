@@ -138,7 +138,10 @@ final class ClaimRouter implements ClaimEvents {
 
     @Override
     public void onRefusedAhead(Claim claim, int nodeIndex) {
-        keeper.loss.onNotHeld(claim, nodeIndex);
+        // The key of an unclaimed lease may be missing: the script that follows sets it.
+        if (!Unclaimed.is(claim)) {
+            keeper.loss.onNotHeld(claim, nodeIndex);
+        }
     }
 
     private void onRolledBack(Claim claim, int nodeIndex, int detail) {

@@ -5,6 +5,7 @@ import static dev.redlock.quorum.Validity.NS_PER_MS;
 import dev.redlock.node.guard.RestartGuard;
 import dev.redlock.node.send.CommandSender;
 import dev.redlock.resp.RespValue;
+import dev.redlock.time.NanoClock;
 
 /**
  * How long a primary serves its clients after one of its replicas was promoted without its knowledge, as in a partition
@@ -30,20 +31,29 @@ public final class DeposedPrimary {
     private static final long COUNT_PERIOD_MS = 1_000;
     private static final long LAG_SECONDS_MAX = 86_400;
     private static final String COMMAND = "min-replicas-*";
+    /** Somebody may change the settings of a server that runs. */
+    private static final long ASK_PERIOD_NS = 10_000 * NS_PER_MS;
 
     private final NodeOptions options;
+    private final NanoClock clock;
     private final CommandSender sender;
     private final NodeView view;
     private final Runnable onBound;
     private ReplicationInfo shown;
-    private boolean isAsked;
-    /** The server's settings; negative if it does not report them. */
+    private long askNs;
+    /** The server's settings; negative if none has reported them. */
     private long maxLagSeconds = -1;
     private long minReplicas = -1;
+    /** The connected server has reported them. */
+    private boolean isReported;
+    /** For how long the servers before the connected one may serve, milliseconds; 0 if none was limited. */
+    private long formerMs;
 
     /** Calls {@code onBound} when the server has reported another bound. */
-    DeposedPrimary(NodeOptions options, CommandSender sender, NodeView view, Runnable onBound) {
-        this.options = options;
+    DeposedPrimary(NodeContext context, CommandSender sender, NodeView view, Runnable onBound) {
+        this.options = context.options();
+        this.clock = context.clock();
+        this.askNs = clock.nanoTime();
         this.sender = sender;
         this.view = view;
         this.onBound = onBound;
@@ -75,41 +85,56 @@ public final class DeposedPrimary {
         return shown != null && shown.isHistoryShown() && !shown.wasPromoted() && !shown.isWriteLimited();
     }
 
+    /**
+     * The deposed primary has its own settings, which the promoted server need not have. So what is known of the former
+     * one counts, and the longer time of the two as soon as both are known.
+     */
     private long servedMs() {
+        long ownMs = ownMs();
+        return isReported || ownMs == 0 || formerMs == 0 ? Math.max(ownMs, formerMs) : formerMs;
+    }
+
+    /** Without the permission for CONFIG the option counts. */
+    private long ownMs() {
         if (shown == null || !shown.isWriteLimited()) {
             return 0;
         }
-        return servedMsMax(maxLagSeconds >= 0 ? maxLagSeconds * 1_000 : options.guards().replicasMaxLagMs());
+        return servedMsMax(isReported ? maxLagSeconds * 1_000 : options.guards().replicasMaxLagMs());
     }
 
-    /** The connection to the server is new, or has ended. */
-    void reset() {
-        isAsked = false;
+    /**
+     * A handshake is complete, maybe with another server, whose settings are not known yet.
+     *
+     * @param isSilent whether the last promotion still keeps the node from voting: its predecessor counts on
+     */
+    void onConnected(boolean isSilent) {
+        long ownMs = ownMs();
+        formerMs = isSilent ? Math.max(formerMs, ownMs) : ownMs;
+        isReported = false;
+        askNs = clock.nanoTime();
     }
 
     /** The server has shown its replicas, in the handshake or later. */
     void onInfo(ReplicationInfo info) {
+        long nowNs = clock.nanoTime();
         boolean isChange = shown == null || shown.isWriteLimited() != info.isWriteLimited();
         shown = info;
-        if (isChange) {
-            isAsked = false;
-        }
-        if (info.isWriteLimited() && !isAsked) {
-            isAsked = true;
-            sender.sendValue(sender.command("CONFIG", "GET", COMMAND), this::onSettings);
+        if (info.isWriteLimited() && (isChange || askNs - nowNs <= 0)
+                && sender.sendValue(sender.command("CONFIG", "GET", COMMAND), this::onSettings)) {
+            askNs = nowNs + ASK_PERIOD_NS;
         }
         report();
     }
 
-    /** Without the permission for CONFIG the option counts. */
     private void onSettings(RespValue reply) {
         if (reply == null || reply.isError() || reply.isNull()) {
             return;
         }
         long lag = numberOf(reply, "min-replicas-max-lag");
         minReplicas = numberOf(reply, "min-replicas-to-write");
-        if (lag >= 0 && lag != maxLagSeconds) {
+        if (lag >= 0 && (!isReported || lag != maxLagSeconds)) {
             maxLagSeconds = Math.min(lag, LAG_SECONDS_MAX);
+            isReported = true;
             onBound.run();
         }
         report();

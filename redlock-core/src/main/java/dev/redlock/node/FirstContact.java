@@ -31,7 +31,8 @@ import java.util.function.LongSupplier;
  * have marked it.
  *
  * <p>The node votes in DONE, and so after its mark is acknowledged. If an old node refuses the mark, it votes without:
- * no client takes it for a fresh one.
+ * no client takes it for a fresh one. A refusal may be temporary, as without enough replicas: then the mark is written
+ * later, because clients that start would wait for it in vain.
  *
  * @threading event-loop-confined
  */
@@ -79,6 +80,8 @@ final class FirstContact implements FreshGroup.Contact {
     private boolean isCheckedYoung;
     private boolean isQuarantineReported;
     private boolean isWarned;
+    /** The node votes, but could not take its mark yet. */
+    private boolean isMarkDue;
 
     FirstContact(NodeContext context, CommandSender sender, VoteGuard guard, NodeView view, LongSupplier silenceNs,
             NodeSignals listener) {
@@ -127,6 +130,7 @@ final class FirstContact implements FreshGroup.Contact {
         }
         isYoung = guard.isRestartQuarantined();
         isQuarantineReported = false;
+        isMarkDue = false;
         readDelayNs = READ_DELAY_NS_MIN;
         if (isYoung && guard.restartGuard().isSuccessor()) {
             state = State.GUARDED;
@@ -163,6 +167,7 @@ final class FirstContact implements FreshGroup.Contact {
     void stop() {
         connectionNumber++;
         state = State.IDLE;
+        isMarkDue = false;
         context.timers().stop(timer);
         context.group().freshGroup().onDisconnected();
     }
@@ -241,7 +246,7 @@ final class FirstContact implements FreshGroup.Contact {
     // ---- the mark ---------------------------------------------------------------------------------------------------
 
     private void onTimer() {
-        if (state == State.WRITING) {
+        if (state == State.WRITING || isMarkDue) {
             write();
         } else if (state == State.READING || state == State.CANDIDATE) {
             read();
@@ -258,7 +263,9 @@ final class FirstContact implements FreshGroup.Contact {
         if (state != State.READING && state != State.CANDIDATE) {
             return;
         }
-        if (reply.isError()) {
+        if (ServerReply.failureOf(reply).isTemporary()) {
+            readLater();
+        } else if (reply.isError()) {
             onRefused("read", "GET", reply);
         } else if (!reply.isNull() && reign.equals(reply.asText())) {
             onMarked();
@@ -307,6 +314,7 @@ final class FirstContact implements FreshGroup.Contact {
 
     private void startWriting() {
         state = State.WRITING;
+        isMarkDue = false;
         write();
     }
 
@@ -317,14 +325,29 @@ final class FirstContact implements FreshGroup.Contact {
     }
 
     private void onWritten(RespValue reply) {
-        if (state != State.WRITING) {
+        if (state != State.WRITING && !isMarkDue) {
             return;
         }
-        if (reply.isError()) {
+        if (ServerReply.failureOf(reply).isTemporary()) {
+            writeLater();
+        } else if (reply.isError()) {
             onRefused("written", "SET", reply);
         } else {
             onMarked();
         }
+    }
+
+    /** A node that has served its quarantine votes meanwhile. */
+    private void writeLater() {
+        if (state == State.WRITING && !guard.mayLackLocks()) {
+            finish();
+            if (state != State.DONE) {
+                // A listener has closed the client.
+                return;
+            }
+            isMarkDue = true;
+        }
+        startTimer(READ_PERIOD_NS);
     }
 
     private void onMarked() {
@@ -352,6 +375,7 @@ final class FirstContact implements FreshGroup.Contact {
 
     private void finish() {
         state = State.DONE;
+        isMarkDue = false;
         context.timers().stop(timer);
         listener.onFirstContactDecided();
     }

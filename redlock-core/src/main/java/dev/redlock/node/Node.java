@@ -100,7 +100,7 @@ public final class Node extends Voter {
                 new RestartGuard(guards.mode(), guards.maxTtlMs(), guards.drift()), guards.maxTtlMs(),
                 this::onQuarantineEnd);
         this.succession = member == null
-                ? new Succession(context, voteGuard, new DeposedPrimary(options, sender, view, this::onServiceKnown),
+                ? new Succession(context, voteGuard, new DeposedPrimary(context, sender, view, this::onServiceKnown),
                         fanOut.hasOneVoter(), this::onReclaimable)
                 : null;
         this.firstContact = new FirstContact(context, sender, voteGuard, view, this::silenceNs, events);
@@ -262,6 +262,11 @@ public final class Node extends Voter {
     /** Moves the releases that this node could not be sent to other nodes. */
     public void moveUndelivered(Function<UndeliveredRelease, Node> newNode) {
         redelivery.moveAll(release -> newNode.apply(release).redelivery);
+    }
+
+    /** The server has left its cluster: moves its releases too when they come back from its last connection. */
+    public void leaveUndelivered(Function<UndeliveredRelease, Node> newNode) {
+        redelivery.moveForGood(release -> newNode.apply(release).redelivery);
     }
 
     /** Sends the releases that an error of the cluster has stopped. */
@@ -605,6 +610,9 @@ public final class Node extends Voter {
                 runId = newRunId;
                 sender.setIdentityHash(runId.hashCode());
                 context.group().identities().onRunId(view, runId);
+            }
+            if (succession != null) {
+                succession.onConnected();
             }
             boolean isKnown = voteGuard.replicationId() != null;
             boolean isRestarted = voteGuard.onHandshake(runId, uptimeSeconds);

@@ -170,10 +170,15 @@ final class NodeConnector<C extends OpenableConnection> {
 
     private void lookUp(int number) {
         Executor threads = limit == null ? this::runOnOwnThread : limit.lookups;
+        NodeAddress asked = address;
         context.platform()
                 .transport()
-                .resolve(address, threads, context.platform().loop(),
-                        (found, failure) -> onResolved(number, found, failure));
+                .resolve(asked, threads, context.platform().loop(), (found, failure) -> {
+                    // Sentinels may have named another server since.
+                    if (asked.equals(address)) {
+                        onResolved(number, found, failure);
+                    }
+                });
     }
 
     /** A look-up that hangs delays no other node. */
@@ -247,7 +252,8 @@ final class NodeConnector<C extends OpenableConnection> {
         addresses.start(found, nowNs());
         try {
             if (address.isTls()) {
-                readTlsFiles(number);
+                // Also if an earlier look-up has found the host: the files are those of this try.
+                readTlsFiles(lookupCount);
             } else {
                 openNext();
             }

@@ -48,6 +48,11 @@ final class Succession {
         this.onReclaimable = onReclaimable;
     }
 
+    /** A handshake is complete. */
+    void onConnected() {
+        predecessor.onConnected(guard.isPromotionQuarantined());
+    }
+
     /** The server has shown its replicas, in the handshake or later. */
     void onInfo(ReplicationInfo shown) {
         predecessor.onInfo(shown);

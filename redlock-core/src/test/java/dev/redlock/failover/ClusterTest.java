@@ -813,6 +813,22 @@ class ClusterTest extends VirtualTest {
         assertTrue(spare.redis().commandCount("SET NX") > 0);
     }
 
+    /** Another server has the address now, which the client finds out when the release is on its way there. */
+    @Test
+    void aReleaseReturnsFromAServerThatIsAnotherOne() {
+        VirtualWorld.Client client = clusterWorld();
+        Lease lease = lease(client);
+        world.runMs(1);
+        node(2).crash();
+        release(lease);
+        spare.takeIdentityOf(first);
+        spare.redis().set("orders", first.redis().get("orders"), 9_000);
+        first.takeNewIdentity();
+        node(2).restart(true);
+        world.runMs(6_000);
+        assertNull(spare.redis().get("orders"), "the release is sent to the new address");
+    }
+
     @Test
     void aServerThatIsConnectedKeepsItsAddressWhateverTheMapCallsIt() {
         VirtualWorld.Client client = clusterWorld();

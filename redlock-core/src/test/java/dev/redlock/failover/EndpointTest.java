@@ -17,9 +17,15 @@ abstract class EndpointTest extends VirtualTest {
     protected FakeRedis replica;
 
     protected VirtualWorld.Client endpoint() {
+        return endpoint(FakeRedis.Kind.REDIS_7);
+    }
+
+    protected VirtualWorld.Client endpoint(FakeRedis.Kind kind) {
         world = new VirtualWorld(2);
         primary = node(0).redis();
         replica = node(1).redis();
+        primary.kind(kind);
+        replica.kind(kind);
         replica.replicate(primary);
         return client();
     }

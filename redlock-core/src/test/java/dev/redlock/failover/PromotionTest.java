@@ -277,6 +277,93 @@ class PromotionTest extends EndpointTest {
         assertNull(status(late, 0).problem());
     }
 
+    private void failOverTo(VirtualWorld.Client client) {
+        failOver();
+        node(0).breakConnections();
+        world.await("connected to the new primary", 1_000, () -> status(client, 0).state() == NodeState.QUARANTINED);
+    }
+
+    private void assertSilence(VirtualWorld.Client client, long servedMs) {
+        world.runMs(SILENCE_MS + servedMs - 1_500);
+        assertState(NodeState.QUARANTINED, client);
+        world.runMs(2_500);
+        assertState(NodeState.READY, client);
+    }
+
+    /** Somebody raises the lag of the former primary; the promoted server has a smaller one. */
+    @Test
+    void theSilenceCoversALagThatWasRaisedWhileTheClientWasConnected() {
+        VirtualWorld.Client client = endpoint();
+        primary.replicas(1, 1);
+        primary.maxLag(2);
+        replica.replicas(1, 1);
+        replica.maxLag(1);
+        world.runMs(2_000);
+        primary.maxLag(20);
+        world.runMs(11_000);
+        failOverTo(client);
+        assertSilence(client, 23_000);
+    }
+
+    @Test
+    void theSilenceCoversALagThatCouldNotBeReadAtFirst() {
+        VirtualWorld.Client client = endpoint();
+        primary.replicas(1, 1);
+        primary.maxLag(20);
+        primary.failNext("CONFIG", "BUSY Redis is busy running a script.", 1);
+        world.runMs(12_000);
+        failOverTo(client);
+        assertSilence(client, 23_000);
+    }
+
+    /** The promoted server is one that nothing limits. */
+    @Test
+    void theSilenceIsThatOfTheFormerPrimary() {
+        VirtualWorld.Client client = endpoint();
+        primary.replicas(1, 1);
+        primary.maxLag(20);
+        world.runMs(2_000);
+        failOverTo(client);
+        assertSilence(client, 23_000);
+    }
+
+    @Test
+    void aWarningAboutTheReplicasEndsWithItsReason() {
+        world = new VirtualWorld(1);
+        node(0).redis().replicas(2, 1);
+        VirtualWorld.Client client = client();
+        world.runMs(100);
+        assertTrue(problem(client).contains("min-replicas-to-write is 1 with 2 replicas"), problem(client));
+        node(0).redis().replicas(2, 2);
+        world.runMs(11_100);
+        assertNull(status(client, 0).problem());
+    }
+
+    /** Without its replica the new primary takes no writes when the silence ends, not even that of its mark. */
+    @Test
+    void aMarkThatIsRefusedForAMomentIsWrittenLater() {
+        endpoint();
+        failOver();
+        VirtualWorld.Client late = client();
+        world.runMs(SILENCE_MS - 2_000);
+        replica.failNext("SET", "NOREPLICAS Not enough good replicas to write.", 3);
+        world.await("it votes", 2_100, () -> status(late, 0).state() == NodeState.READY);
+        assertNull(replica.get(MARK));
+        world.await("the mark", 4_000, () -> replica.reign().equals(replica.get(MARK)));
+        assertState(NodeState.READY, late);
+        assertState(NodeState.READY, client());
+    }
+
+    @Test
+    void aMarkThatCannotBeReadForAMomentIsReadLater() {
+        endpoint();
+        failOver();
+        replica.set(MARK, replica.reign(), -1);
+        replica.failNext("GET", "BUSY Redis is busy running a script.", 3);
+        VirtualWorld.Client late = client();
+        world.await("the mark is read", 1_000, () -> status(late, 0).state() == NodeState.READY);
+    }
+
     @Test
     void theOptionCountsWhereTheServerDoesNotReportItsLag() {
         endpoint();

@@ -94,9 +94,10 @@ class ReclaimTest extends EndpointTest {
 
     // ---- what outlives ----------------------------------------------------------------------------------------------
 
-    @Test
-    void aLeaseOutlivesAPromotionThatLosesItsKey() {
-        VirtualWorld.Client holder = endpoint();
+    @ParameterizedTest
+    @EnumSource
+    void aLeaseOutlivesAPromotionThatLosesItsKey(FakeRedis.Kind kind) {
+        VirtualWorld.Client holder = endpoint(kind);
         VirtualWorld.Client other = client();
         Lease lease = hold(holder, extended());
         failOver();
@@ -111,6 +112,17 @@ class ReclaimTest extends EndpointTest {
         replica.replicate(primary);
         failOver();
         assertOutlives(lease, holder, other, replica);
+    }
+
+    /** Servers with conditional commands refuse the extension of a missing key at first. */
+    @ParameterizedTest
+    @EnumSource
+    void aLeaseOutlivesARestartThatLosesItsKey(FakeRedis.Kind kind) {
+        VirtualWorld.Client holder = endpoint(kind);
+        VirtualWorld.Client other = client();
+        Lease lease = hold(holder, extended());
+        restart(false);
+        assertOutlives(lease, holder, other, primary);
     }
 
     @ParameterizedTest

@@ -85,6 +85,25 @@ class SentinelTest extends VirtualTest {
         assertTrue(status(client, 0).state().isConnected(), () -> client.redlock().nodes().toString());
     }
 
+    /** Its result is that of another server, which still takes itself for the primary. */
+    @Test
+    void aLateLookupOfTheFormerPrimaryIsNotUsed() {
+        VirtualWorld.Client client = group();
+        client.transport()
+                .resolver((found, answer) -> world.after(50_000_000,
+                        () -> client.engine().execute(() -> answer.accept(found))));
+        node(0).breakConnections();
+        world.runMs(30);
+        assertEquals(0, node(0).connectionCount(), "precondition: the name of the former primary is looked up");
+        node(1).redis().role("master");
+        node(1).redis().promote();
+        sentinels.forEach(sentinel -> sentinel.switchTo("node-1"));
+        world.await("connected", 500, () -> status(client, 0).state().isConnected());
+        assertConnected(client, "node-1:1");
+        assertEquals(1, node(1).connectionCount());
+        assertEquals(0, node(0).connectionCount());
+    }
+
     // ---- the address ------------------------------------------------------------------------------------------------
 
     @Test

@@ -87,6 +87,24 @@ class ConnectFaultsTest extends VirtualTest {
         assertEquals(1, node(0).connectionCount());
     }
 
+    /** The files of TLS are read for the present try. */
+    @Test
+    void aLateLookupReplyIsUsedByTheNextTryOfANodeWithTls() {
+        world = new VirtualWorld(1);
+        VirtualWorld.Client client = client(new RedlockContext().nodes("rediss://node-0:1"));
+        client.transport()
+                .resolver((found, answer) -> world.after(13_000_000_000L,
+                        () -> client.engine().execute(() -> answer.accept(node(0).place()))));
+        world.runMs(14_000);
+        long endNs = world.nowNs() + 5_000_000_000L;
+        // The files are read on a thread, in real time.
+        Await.until("a connection", () -> {
+            world.runMs(1);
+            return node(0).openedCount() > 0 || world.nowNs() - endNs > 0;
+        });
+        assertEquals(1, node(0).openedCount());
+    }
+
     @Test
     void aDuplicateLookupReplyOpensOneConnection() {
         VirtualWorld.Client client = world(3);

@@ -141,6 +141,11 @@ public final class FakeCluster {
             }
         }
 
+        /** Is another server from now on. */
+        public void takeNewIdentity() {
+            id = String.format("%040x", 0xbcde000 + host.hashCode() * 31L + port & 0xffffffffffL);
+        }
+
         /** The servers of the cluster have another name for it. */
         public void announce(String newHost) {
             host = newHost;

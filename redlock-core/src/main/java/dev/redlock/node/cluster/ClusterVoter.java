@@ -279,7 +279,7 @@ public final class ClusterVoter extends Voter {
         for (ClusterMember member : removed) {
             member.node.close();
             context.group().identities().remove(member.node.view());
-            member.node.moveUndelivered(this::nodeFor);
+            member.node.leaveUndelivered(this::nodeFor);
         }
     }
 

@@ -152,7 +152,9 @@ public final class VoteGuard {
     /** The server was promoted, as the mark of another reign shows. */
     public void onPromotion(long silenceNs) {
         promotedNs = nowNs();
-        timers.start(promotionTimer, promotedNs + silenceNs);
+        if (!isPromotionQuarantined() || promotedNs + silenceNs - promotionTimer.deadlineNs() > 0) {
+            timers.start(promotionTimer, promotedNs + silenceNs);
+        }
     }
 
     /** A promoted server must not vote for longer than was known when the promotion was found. */

@@ -42,6 +42,8 @@ public final class ReleaseRedelivery implements UndeliveredRelease.Owner {
     private UndeliveredRelease probe;
     /** Probes since the server has last deleted a key. */
     private int probeCount;
+    /** Null while the server is one of its cluster. */
+    private Function<UndeliveredRelease, ReleaseRedelivery> successors;
 
     /** Keeps the releases of a sender. */
     public ReleaseRedelivery(CommandSender sender) {
@@ -69,9 +71,29 @@ public final class ReleaseRedelivery implements UndeliveredRelease.Owner {
 
     /** Keeps a release of another server of the cluster. */
     private void adopt(UndeliveredRelease release) {
+        if (isPassedOn(release)) {
+            return;
+        }
         release.owner = this;
         queue.add(release);
         publishCounts();
+    }
+
+    private boolean isPassedOn(UndeliveredRelease release) {
+        if (successors == null) {
+            return false;
+        }
+        successors.apply(release).adopt(release);
+        return true;
+    }
+
+    /**
+     * The server is none of its cluster any more: moves all releases to the ones that a function chooses, those that
+     * wait now, and those in flight when they have no outcome.
+     */
+    public void moveForGood(Function<UndeliveredRelease, ReleaseRedelivery> newOwner) {
+        successors = newOwner;
+        moveAll(newOwner);
     }
 
     /** Moves all releases that wait to the ones that a function chooses. */
@@ -109,7 +131,7 @@ public final class ReleaseRedelivery implements UndeliveredRelease.Owner {
     /** The server has not executed a release, and may execute it later. */
     private void onRejected(UndeliveredRelease release) {
         long nowNs = context.clock().nanoTime();
-        if (release.onRejected(nowNs) < context.limits().rejectedNsMax()) {
+        if (release.onRejected(nowNs) < context.limits().rejectedNsMax() && !isPassedOn(release)) {
             queue.putLast(release);
         }
         publishCounts();
@@ -234,8 +256,10 @@ public final class ReleaseRedelivery implements UndeliveredRelease.Owner {
     @Override
     public void onUnknown(UndeliveredRelease release) {
         onOutcome(release);
-        queue.putBack(release);
-        publishCounts();
+        if (!isPassedOn(release)) {
+            queue.putBack(release);
+            publishCounts();
+        }
     }
 
     private void publishCounts() {
