@@ -170,7 +170,8 @@ public final class RedlockContext extends LockSettings {
     }
 
     /**
-     * Runs the client on the user's event loops instead of its own. They must be Netty 4.2 loops of a known transport.
+     * Runs the client on the user's event loops instead of its own. They must be Netty 4.2 loops of a known transport,
+     * and accept any number of tasks, as they do by default: a loop that rejects one counts as ended.
      * The client reads their clock, {@link EventLoop#ticker()}, and never shuts them down.
      *
      * @param loops at least one

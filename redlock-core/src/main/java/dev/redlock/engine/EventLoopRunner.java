@@ -73,7 +73,7 @@ final class EventLoopRunner implements Runnable {
             try {
                 turnCount.setOpaque(turnCount.getPlain() + 1);
                 runOnce();
-            } catch (RuntimeException | Error e) {
+            } catch (Throwable e) {
                 Log.error("the event loop threw; it continues", e);
             }
         }

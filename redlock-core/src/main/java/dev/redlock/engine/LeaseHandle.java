@@ -152,7 +152,13 @@ public final class LeaseHandle extends LeaseView {
 
     /** Blocks until the outcome; an interrupt cancels the acquisition. */
     AcquireOutcome awaitAcquired() throws InterruptedException {
-        await(Awaited.ACQUIRED, useCount(), true);
+        try {
+            await(Awaited.ACQUIRED, useCount(), true);
+        } catch (RuntimeException | Error e) {
+            // Nobody would release the lock.
+            cancel();
+            throw e;
+        }
         if (Thread.interrupted()) {
             cancel();
             throw new InterruptedException("interrupted while acquiring \"" + key
@@ -309,6 +315,28 @@ public final class LeaseHandle extends LeaseView {
     void refuseWhileAcquiring() {
         if (state == LeaseState.ACQUIRING) {
             throw new IllegalStateException("lease of \"" + key + "\" is being acquired: wait for the outcome first");
+        }
+    }
+
+    /** The handle is as it was before the request, so that its caller can try again. */
+    @Override
+    void onNotSubmitted(int request) {
+        switch (request) {
+            case ACQUIRE -> {
+                acquireCallback = null;
+                setState(LeaseState.NOT_ACQUIRED);
+            }
+            case RELEASE -> {
+                isClosed = false;
+                releaseCallback = null;
+            }
+            case EXTEND -> {
+                extendCallback = null;
+                setExtendState(ExtendState.NONE);
+            }
+            default -> {
+                // A hold is as it was, and an acquisition goes on.
+            }
         }
     }
 

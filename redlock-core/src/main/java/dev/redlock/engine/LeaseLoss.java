@@ -91,7 +91,7 @@ final class LeaseLoss {
     void lose(Claim claim, int nodeIndex, LossCause cause) {
         try {
             lose(claim, LeaseState.LOST, ReleaseOutcome.EXPIRED, ExtendOutcome.LOST, cause, nodeIndex);
-        } catch (RuntimeException | Error e) {
+        } catch (Throwable e) {
             Log.error("the release of a lost lease threw; its keys expire with their ttl", e);
         }
     }

@@ -66,6 +66,9 @@ abstract class RequestMailbox implements Runnable {
     /** Executes one request. On the event loop. */
     abstract void execute(LeaseLoop owner, int request);
 
+    /** A request was not submitted, for want of memory. Its caller gets the error, and no outcome. */
+    abstract void onNotSubmitted(int request);
+
     /** Returns whether a callback receives an outcome; the client never runs it inside the call that passed it. */
     abstract boolean hasCallback();
 
@@ -102,12 +105,29 @@ abstract class RequestMailbox implements Runnable {
     final void submit(int request) {
         // Read once: a callback may reuse the lease on another loop.
         LeaseLoop owner = loop;
-        if (owner.isOwnThread()) {
-            submitOnLoop(owner, request);
-        } else if ((int) REQUESTED.getAndBitwiseOr(this, request) == 0) {
+        try {
+            if (owner.isOwnThread()) {
+                submitOnLoop(owner, request);
+            } else if ((int) REQUESTED.getAndBitwiseOr(this, request) == 0) {
+                submitTo(owner);
+            } else if (owner.isClosed()) {
+                LeaseRecovery.onRejected(this, takeRequests());
+            }
+        } catch (RuntimeException | Error e) {
+            withdraw(owner, request);
+            throw e;
+        }
+    }
+
+    /**
+     * There was no memory for the task of this request. Its caller may try again, so it must not look as if a task were
+     * on its way; and a request that another thread has added since needs one.
+     */
+    private void withdraw(LeaseLoop owner, int request) {
+        int left = (int) REQUESTED.getAndBitwiseAnd(this, ~request) & ~request;
+        onNotSubmitted(request);
+        if (left != 0 && !owner.isOwnThread()) {
             submitTo(owner);
-        } else if (owner.isClosed()) {
-            LeaseRecovery.onRejected(this, takeRequests());
         }
     }
 
@@ -120,7 +140,7 @@ abstract class RequestMailbox implements Runnable {
         isInCall = true;
         try {
             if (requested == 0) {
-                process(request);
+                process(useCount, request);
             } else {
                 REQUESTED.getAndBitwiseOr(this, request);
                 run();
@@ -133,7 +153,12 @@ abstract class RequestMailbox implements Runnable {
 
     final void deferToNextTurn(LeaseLoop owner, int request) {
         REQUESTED.getAndBitwiseOr(this, request);
-        owner.addToNextTurn(this);
+        try {
+            owner.addToNextTurn(this);
+        } catch (RuntimeException | Error e) {
+            REQUESTED.getAndBitwiseAnd(this, ~request);
+            throw e;
+        }
     }
 
     private void submitTo(LeaseLoop owner) {
@@ -160,10 +185,14 @@ abstract class RequestMailbox implements Runnable {
     @Override
     public final void run() {
         while (true) {
+            short use = useCount;
             // Read before the loop: a new use in between changes the requests, so the compare-and-set fails.
             int requests = requested;
             if (requests == 0) {
                 return;
+            }
+            if (use != useCount) {
+                continue;
             }
             LeaseLoop owner = loop;
             if (!owner.isOwnThread()) {
@@ -171,7 +200,7 @@ abstract class RequestMailbox implements Runnable {
                 return;
             }
             if (REQUESTED.compareAndSet(this, requests, 0)) {
-                process(requests);
+                process(use, requests);
                 return;
             }
         }
@@ -179,15 +208,15 @@ abstract class RequestMailbox implements Runnable {
 
     /**
      * If one request throws, its caller gets an outcome, and the other requests still run. A callback may reuse the
-     * lease, perhaps on another loop; the remaining requests belong to the old use.
+     * lease, perhaps on another loop; so may another thread. The remaining requests belong to the old use.
      */
-    private void process(int requests) {
-        short use = useCount;
+    private void process(short use, int requests) {
         for (int left = requests; left != 0 && useCount == use; left &= left - 1) {
             int request = Integer.lowestOneBit(left);
             try {
+                // The grant of a retained lock has changed it, on the same thread.
                 execute(loop, request);
-            } catch (RuntimeException | Error e) {
+            } catch (Throwable e) {
                 LeaseRecovery.recover(this, loop, use, request, e);
             }
         }
@@ -209,23 +238,26 @@ abstract class RequestMailbox implements Runnable {
         Thread current = Thread.currentThread();
         boolean isFirst = WAITER.compareAndSet(this, null, current);
         boolean wasInterrupted = false;
-        while (!isDone(awaited, use)) {
+        try {
+            while (!isDone(awaited, use)) {
+                if (isFirst) {
+                    LockSupport.park(this);
+                } else {
+                    LockSupport.parkNanos(this, SECOND_WAITER_PARK_NS);
+                }
+                if (isInterruptible && current.isInterrupted()) {
+                    break;
+                }
+                // park() returns immediately while the interrupt flag is set, so the flag is cleared until the end.
+                wasInterrupted |= !isInterruptible && Thread.interrupted();
+            }
+        } finally {
             if (isFirst) {
-                LockSupport.park(this);
-            } else {
-                LockSupport.parkNanos(this, SECOND_WAITER_PARK_NS);
+                waiter = null;
             }
-            if (isInterruptible && current.isInterrupted()) {
-                break;
+            if (wasInterrupted) {
+                current.interrupt();
             }
-            // park() returns immediately while the interrupt flag is set, so the flag is cleared until the end.
-            wasInterrupted |= !isInterruptible && Thread.interrupted();
-        }
-        if (isFirst) {
-            waiter = null;
-        }
-        if (wasInterrupted) {
-            current.interrupt();
         }
     }
 

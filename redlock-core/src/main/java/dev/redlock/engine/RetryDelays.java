@@ -51,7 +51,7 @@ final class RetryDelays {
             RetryPolicy policy = own == null ? defaultPolicy : own;
             int attemptCount = Math.max(1, lease.attemptCount());
             return Math.max(0, policy.delayNs(attemptCount, reason, remainingTtlMs, bits));
-        } catch (RuntimeException | Error e) {
+        } catch (Throwable e) {
             UserCallbacks.logThrown("retry policy", e);
             return DELAY_NS_MIN + (bits >>> 1) % DELAY_NS_MIN;
         }

@@ -101,6 +101,7 @@ final class Shutdown {
                 endWithoutNodes();
             } finally {
                 services.isClosed = true;
+                services.callers.close();
                 settled.complete(null);
                 if (report != null) {
                     report.complete(tally.report());
@@ -200,7 +201,7 @@ final class Shutdown {
                 while (keeper.firstHeld != null && pace.admits(keeper.firstHeld.claim)) {
                     end.accept(keeper.firstHeld);
                 }
-            } catch (RuntimeException | Error e) {
+            } catch (Throwable e) {
                 hasThrown = true;
                 UserCallbacks.logRequestThrown(e);
             }

@@ -19,7 +19,7 @@ public final class Log {
     public static void log(System.Logger.Level level, String message, Object... parameters) {
         try {
             LOG.log(level, message, parameters);
-        } catch (RuntimeException | Error e) {
+        } catch (Throwable e) {
             // A failure of the log cannot be logged.
         }
     }
@@ -28,7 +28,7 @@ public final class Log {
     public static void error(String message, Throwable thrown) {
         try {
             LOG.log(System.Logger.Level.ERROR, message, thrown);
-        } catch (RuntimeException | Error e) {
+        } catch (Throwable e) {
             // A failure of the log cannot be logged.
         }
     }
@@ -44,7 +44,7 @@ public final class Log {
             Object... parameters) {
         try {
             loop.execute(() -> log(level, message, parameters));
-        } catch (RuntimeException | Error e) {
+        } catch (Throwable e) {
             // The loop has terminated, or there is no memory for the task. The line is less important than the state.
         }
     }

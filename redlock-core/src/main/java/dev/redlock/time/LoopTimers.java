@@ -136,7 +136,7 @@ public final class LoopTimers {
             wheel.poll(nowNs);
             afterPoll.accept(nowNs);
             return null;
-        } catch (RuntimeException | Error e) {
+        } catch (Throwable e) {
             return e;
         }
     }

@@ -10,6 +10,7 @@ import dev.redlock.api.LeaseState;
 import dev.redlock.api.ReleaseOutcome;
 import dev.redlock.sim.VirtualWorld;
 import dev.redlock.testing.VirtualTest;
+import java.io.IOException;
 import java.time.Duration;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
@@ -22,6 +23,16 @@ class CallbacksThatThrowTest extends VirtualTest {
 
     private static RuntimeException bug() {
         return new IllegalStateException("a bug in a callback, thrown by a test");
+    }
+
+    /** Other languages than Java do not declare checked exceptions. */
+    @SuppressWarnings("unchecked")
+    private static <E extends Exception> void throwChecked() throws E {
+        throw (E) new IOException("a checked exception of a callback, thrown by a test");
+    }
+
+    private static IOException checked() {
+        return new IOException("a checked exception of a callback, thrown by a test");
     }
 
     /** Runs a test whose callbacks throw. The log has one line for each, with its source. */
@@ -120,6 +131,80 @@ class CallbacksThatThrowTest extends VirtualTest {
         assertEquals(2, client.redlock().counters().extendedCount(), "extended up to the limit");
         assertEquals(LeaseState.EXPIRED, lease.state(), "then expired");
         release(acquired(get(waiting)));
+        assertTheClientStillWorks(client);
+    }
+
+    @Test
+    void acquireAndReleaseCallbacksMayThrowCheckedExceptions() {
+        VirtualWorld.Client client = world(3);
+        Lease lease = client.redlock().newLease();
+        assertLogs(List.of("acquire callback", "extend callback", "release callback"), checked(), () -> {
+            client.redlock()
+                    .acquire(client.redlock().key("orders"), options(), lease,
+                            outcome -> CallbacksThatThrowTest.<RuntimeException>throwChecked());
+            world.runMs(1);
+            lease.extend(20_000, (extended, outcome) -> CallbacksThatThrowTest.<RuntimeException>throwChecked());
+            world.runMs(1);
+            lease.release((released, outcome) -> CallbacksThatThrowTest.<RuntimeException>throwChecked());
+            world.runMs(1);
+        });
+        assertEquals(LeaseState.RELEASED, lease.state(), "released");
+        assertTheClientStillWorks(client);
+    }
+
+    /** The listener of one lease must not keep the others from being told that a node has lost all keys. */
+    @Test
+    void aListenerThatThrowsACheckedExceptionHidesNoOtherLoss() {
+        VirtualWorld.Client client = world(3);
+        LeaseListener listener = new LeaseListener() {
+            @Override
+            public void onLost(Lease lease, LeaseState state) {
+                CallbacksThatThrowTest.<RuntimeException>throwChecked();
+            }
+        };
+        Lease first = acquired(
+                get(client.redlock().acquireAsync("first", options().listener(listener)).toCompletableFuture()));
+        Lease second = acquired(
+                get(client.redlock().acquireAsync("second", options().listener(listener)).toCompletableFuture()));
+        assertLogs(List.of("lease listener", "lease listener"), checked(), () -> {
+            eachNode(node -> node.redis().flushAll());
+            world.runMs(5_000);
+        });
+        assertEquals(LeaseState.LOST, first.state());
+        assertEquals(LeaseState.LOST, second.state());
+    }
+
+    /** The callbacks run in the timers of their acquisitions, on which those of all others depend. */
+    @Test
+    void timersFireAfterACallbackThatThrowsACheckedException() {
+        VirtualWorld.Client client = pollingWorld(3);
+        eachNode(node -> node.redis().set("orders", "foreign", 60_000));
+        Lease lease = client.redlock().newLease();
+        CompletableFuture<AcquireOutcome> later = acquireAsync(client, options().waitUpTo(Duration.ofMillis(900)));
+        assertLogs(List.of("acquire callback"), checked(), () -> {
+            client.redlock()
+                    .acquire(client.redlock().key("orders"), options().waitUpTo(Duration.ofMillis(300)), lease,
+                            outcome -> CallbacksThatThrowTest.<RuntimeException>throwChecked());
+            world.runMs(1_000);
+        });
+        assertEquals(LeaseState.NOT_ACQUIRED, lease.state());
+        assertEquals(AcquireOutcome.Kind.TIMED_OUT, get(later).kind());
+    }
+
+    @Test
+    void aRetryPolicyMayThrowACheckedException() {
+        VirtualWorld.Client client = pollingWorld(3);
+        eachNode(node -> node.redis().set("orders", "foreign", 200));
+        CompletableFuture<AcquireOutcome> outcome = new CompletableFuture<>();
+        exceptionsLoggedBy(() -> {
+            acquireAsync(client,
+                    options().waitUpTo(Duration.ofSeconds(2)).retryPolicy((attempts, reason, ttl, random) -> {
+                        CallbacksThatThrowTest.<RuntimeException>throwChecked();
+                        return 0;
+                    })).thenAccept(outcome::complete);
+            world.runMs(1_000);
+        });
+        release(acquired(get(outcome)));
         assertTheClientStillWorks(client);
     }
 

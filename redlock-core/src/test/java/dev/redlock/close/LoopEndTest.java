@@ -4,6 +4,7 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import com.sun.management.HotSpotDiagnosticMXBean;
 import dev.redlock.AcquireOptions;
 import dev.redlock.Redlock;
 import dev.redlock.RedlockContext;
@@ -25,20 +26,26 @@ import io.netty.channel.EventLoopGroup;
 import io.netty.channel.ManualIoEventLoop;
 import io.netty.channel.MultiThreadIoEventLoopGroup;
 import io.netty.channel.local.LocalIoHandler;
+import java.lang.management.ManagementFactory;
+import java.nio.file.Files;
+import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.EnumSet;
 import java.util.List;
 import java.util.Set;
+import java.util.UUID;
 import java.util.concurrent.Callable;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.FutureTask;
 import java.util.concurrent.TimeUnit;
 import java.util.logging.Level;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 
@@ -119,6 +126,52 @@ class LoopEndTest {
 
     private Lease held(String resource, AcquireOptions options) throws InterruptedException {
         return redlock.acquire(redlock.key(resource), options).lease();
+    }
+
+    /** The threads that wake virtual ones, as a thread dump shows them. */
+    private static int wakerCount(Path folder) throws Exception {
+        Path file = folder.resolve(UUID.randomUUID().toString());
+        Class<?> format = Class.forName("com.sun.management.HotSpotDiagnosticMXBean$ThreadDumpFormat");
+        HotSpotDiagnosticMXBean.class.getMethod("dumpThreads", String.class, format)
+                .invoke(
+                        ManagementFactory.getPlatformMXBean(HotSpotDiagnosticMXBean.class), file.toString(),
+                        format.getEnumConstants()[0]);
+        return Files.readString(file).split("VirtualCallers\\$Waker[.]run", -1).length - 1;
+    }
+
+    private static void awaitWakers(Path folder, int count) {
+        Await.until("wakers: " + count, () -> {
+            try {
+                return wakerCount(folder) == count;
+            } catch (Exception e) {
+                throw new IllegalStateException(e);
+            }
+        });
+    }
+
+    /** A virtual thread stays in memory until it ends, with all that it refers to. JDK 17 has none. */
+    @Test
+    void theEndOfTheLoopEndsTheThreadThatWakesVirtualOnes(@TempDir Path folder) throws Exception {
+        if (Runtime.version().feature() < 21) {
+            return;
+        }
+        connect(loop);
+        int others = wakerCount(folder);
+        CountDownLatch mayRun = new CountDownLatch(1);
+        loop.submit(() -> {
+            mayRun.await();
+            return null;
+        });
+        List<Thread> callers = new ArrayList<>();
+        for (String resource : List.of("a", "b")) {
+            Runnable acquire = new FutureTask<>(() -> redlock.tryAcquire(resource, TTL));
+            callers.add((Thread) Thread.class.getMethod("startVirtualThread", Runnable.class).invoke(null, acquire));
+        }
+        callers.forEach(thread -> Await.until("parked", () -> thread.getState() == Thread.State.WAITING));
+        mayRun.countDown();
+        awaitWakers(folder, others + 1);
+        End.GRACEFUL.shutDown(loop);
+        awaitWakers(folder, others);
     }
 
     @ParameterizedTest

@@ -1,5 +1,6 @@
 package dev.redlock.engine;
 
+import static java.nio.charset.StandardCharsets.UTF_8;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
@@ -7,6 +8,9 @@ import dev.redlock.testing.Await;
 import io.netty.channel.EventLoop;
 import io.netty.channel.MultiThreadIoEventLoopGroup;
 import io.netty.channel.nio.NioIoHandler;
+import java.lang.reflect.InvocationHandler;
+import java.lang.reflect.Method;
+import java.lang.reflect.Proxy;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CountDownLatch;
@@ -25,7 +29,9 @@ class VirtualCallersTest {
 
     private final MultiThreadIoEventLoopGroup group = new MultiThreadIoEventLoopGroup(1, NioIoHandler.newFactory());
     private final EventLoop loop = group.next();
-    private final VirtualCallers callers = new VirtualCallers(loop);
+    private final VirtualCallers callers = new VirtualCallers(new Forgetful().loop);
+    /** The loop has no memory for the next tasks. */
+    private volatile int tasksToLose;
     private final AtomicInteger woken = new AtomicInteger();
 
     @AfterEach
@@ -34,6 +40,85 @@ class VirtualCallersTest {
             loop.submit(callers::close).get();
         }
         assertTrue(group.shutdownGracefully(0, 10, TimeUnit.SECONDS).await(60, TimeUnit.SECONDS));
+    }
+
+    /** The loop, which may throw instead of taking a task. */
+    private final class Forgetful implements InvocationHandler {
+
+        private final EventLoop loop = (EventLoop) Proxy.newProxyInstance(VirtualCallersTest.class.getClassLoader(),
+                new Class<?>[]{EventLoop.class}, this);
+
+        @Override
+        public Object invoke(Object proxy, Method method, Object[] arguments) throws Throwable {
+            boolean isTask = method.getName().equals("execute") || method.getName().equals("schedule");
+            if (isTask && tasksToLose > 0) {
+                tasksToLose--;
+                throw new OutOfMemoryError("thrown by a test");
+            }
+            return method.invoke(VirtualCallersTest.this.loop, arguments);
+        }
+    }
+
+    /** A process of one carrier, to which a thread is pinned that waits for its wake-up. */
+    static final class Pinned {
+
+        private static final CountDownLatch PINNED = new CountDownLatch(1);
+        private static volatile Thread pinned;
+        private static volatile boolean isDone;
+
+        private Pinned() {
+        }
+
+        /** Parks in its initializer, which no thread leaves for another one. */
+        static final class Initializer {
+
+            private Initializer() {
+            }
+
+            static {
+                pinned = Thread.currentThread();
+                PINNED.countDown();
+                while (!isDone) {
+                    LockSupport.park();
+                }
+            }
+        }
+
+        private static Thread start(Runnable task) throws ReflectiveOperationException {
+            return (Thread) Thread.class.getMethod("startVirtualThread", Runnable.class).invoke(null, task);
+        }
+
+        /** Prints "woken" when both have ended. */
+        public static void main(String[] args) throws Exception {
+            MultiThreadIoEventLoopGroup group = new MultiThreadIoEventLoopGroup(1, NioIoHandler.newFactory());
+            EventLoop loop = group.next();
+            VirtualCallers callers = new VirtualCallers(loop);
+            CountDownLatch isParked = new CountDownLatch(1);
+            Thread free = start(() -> {
+                isParked.countDown();
+                while (!isDone) {
+                    LockSupport.park();
+                }
+            });
+            isParked.await();
+            Thread held = start(() -> {
+                try {
+                    Class.forName(Initializer.class.getName());
+                } catch (ClassNotFoundException e) {
+                    throw new IllegalStateException(e);
+                }
+            });
+            PINNED.await();
+            isDone = true;
+            loop.submit(() -> {
+                callers.wake(pinned);
+                callers.wake(free);
+            }).get();
+            held.join();
+            free.join();
+            System.out.println("woken");
+            System.exit(0);
+        }
     }
 
     /** A thread that waits until it is told, and woken. */
@@ -100,6 +185,40 @@ class VirtualCallersTest {
                 assertWoken(turn * count);
             }
         }
+    }
+
+    /** No carrier is free for the waker, and none will be until the loop has woken a thread itself. */
+    @Test
+    void aThreadThatIsPinnedToTheOnlyCarrierIsWoken() throws Exception {
+        if (VirtualCallers.ARE_PRESENT) {
+            Process process = new ProcessBuilder(ProcessHandle.current().info().command().orElse("java"),
+                    "-Djdk.virtualThreadScheduler.parallelism=1", "-Djdk.virtualThreadScheduler.maxPoolSize=1",
+                    "-classpath", System.getProperty("java.class.path"), Pinned.class.getName())
+                    .redirectErrorStream(true)
+                    .start();
+            try {
+                assertTrue(process.waitFor(50, TimeUnit.SECONDS), "both are woken");
+                assertEquals("woken", new String(process.getInputStream().readAllBytes(), UTF_8).strip());
+            } finally {
+                process.destroyForcibly();
+            }
+        }
+    }
+
+    /** Without memory for the task at the end of the turn or for the check, the loop wakes them itself. */
+    @ParameterizedTest
+    @ValueSource(ints = {1, 2, 3, 4})
+    void threadsAreWokenWithoutMemoryForATask(int lostTasks) throws Exception {
+        List<Sleeper> sleepers = sleepers(3, VirtualCallers.ARE_PRESENT);
+        loop.submit(() -> {
+            tasksToLose = lostTasks;
+            sleepers.forEach(Sleeper::wake);
+        }).get();
+        assertWoken(3);
+        tasksToLose = 0;
+        List<Sleeper> others = sleepers(3, VirtualCallers.ARE_PRESENT);
+        loop.submit(() -> others.forEach(Sleeper::wake)).get();
+        assertWoken(6);
     }
 
     @Test

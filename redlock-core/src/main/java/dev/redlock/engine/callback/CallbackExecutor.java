@@ -178,7 +178,7 @@ public final class CallbackExecutor {
     private void runOn(CallbackThreads own, Once task) {
         try {
             own.execute(task);
-        } catch (RuntimeException | Error e) {
+        } catch (Throwable e) {
             if (!isStartFailureLogged.getAndSet(true)) {
                 Log.error("no thread can start for the functions of stages and listeners; they run on the event loop,"
                         + " which they must not block, until a thread can start", e);
@@ -272,7 +272,7 @@ public final class CallbackExecutor {
     private boolean isTerminated() {
         try {
             return ((ExecutorService) chosen).isTerminated();
-        } catch (RuntimeException | Error e) {
+        } catch (Throwable e) {
             return false;
         }
     }

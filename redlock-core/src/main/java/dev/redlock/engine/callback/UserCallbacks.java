@@ -12,8 +12,8 @@ import dev.redlock.api.ReleaseOutcome;
 import dev.redlock.telemetry.Log;
 
 /**
- * Runs the callbacks and listeners of users. They may throw, which it logs. They may re-enter the client, so the state
- * change is complete before they run.
+ * Runs the callbacks and listeners of users. They may throw, which it logs: anything, because other languages than Java
+ * do not declare checked exceptions. They may re-enter the client, so the state change is complete before they run.
  *
  * @threading any thread
  */
@@ -25,7 +25,7 @@ public final class UserCallbacks {
     public static void run(AcquireCallback callback, AcquireOutcome outcome) {
         try {
             callback.onOutcome(outcome);
-        } catch (RuntimeException | Error e) {
+        } catch (Throwable e) {
             logThrown("acquire callback", e);
         }
     }
@@ -33,7 +33,7 @@ public final class UserCallbacks {
     public static void run(ReleaseCallback callback, Lease lease, ReleaseOutcome outcome) {
         try {
             callback.onReleased(lease, outcome);
-        } catch (RuntimeException | Error e) {
+        } catch (Throwable e) {
             logThrown("release callback", e);
         }
     }
@@ -41,7 +41,7 @@ public final class UserCallbacks {
     public static void run(ExtendCallback callback, Lease lease, ExtendOutcome outcome) {
         try {
             callback.onExtended(lease, outcome);
-        } catch (RuntimeException | Error e) {
+        } catch (Throwable e) {
             logThrown("extend callback", e);
         }
     }
@@ -50,7 +50,7 @@ public final class UserCallbacks {
         if (listener != null) {
             try {
                 listener.onLost(lease, state);
-            } catch (RuntimeException | Error e) {
+            } catch (Throwable e) {
                 logThrown("lease listener", e);
             }
         }
@@ -59,7 +59,7 @@ public final class UserCallbacks {
     static void notifyExtended(LeaseListener listener, Lease lease, int extensionCount) {
         try {
             listener.onExtended(lease, extensionCount);
-        } catch (RuntimeException | Error e) {
+        } catch (Throwable e) {
             logThrown("lease listener", e);
         }
     }

@@ -91,7 +91,7 @@ final class FlightReports {
     private void notifyListener(String report) {
         try {
             listener.accept(report);
-        } catch (RuntimeException | Error e) {
+        } catch (Throwable e) {
             UserCallbacks.logThrown("flight record listener", e);
         }
     }
