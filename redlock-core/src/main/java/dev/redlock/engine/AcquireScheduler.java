@@ -212,6 +212,7 @@ final class AcquireScheduler implements Waiters {
     void finish(PendingAcquire pending, AcquireOutcome.Kind kind,
             AcquireOutcome.Kind reason) {
         LeaseHandle lease = pending.lease;
+        WaitQueue queue = pending.queue;
         if (kind != AcquireOutcome.Kind.ACQUIRED && lease.isExtendable()) {
             keeper.extendableCount--;
         }
@@ -224,6 +225,10 @@ final class AcquireScheduler implements Waiters {
             }
             recycle(pending);
             lease.completeAcquire(kind, reason);
+        }
+        if (queue != null) {
+            // An attempt may end at once, and its callback may cancel any other acquisition, but no more this one.
+            queue.startDueFollowers();
         }
     }
 

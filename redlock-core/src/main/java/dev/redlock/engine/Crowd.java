@@ -88,13 +88,17 @@ final class Crowd implements PlainQueue.Line {
 
     // ---- waiting ----------------------------------------------------------------------------------------------------
 
-    /** Whether the coordinator has refused the last attempt, and given it a place. */
+    /**
+     * Whether the coordinator has refused the last attempt, and given it a place. A node that is none any more, or does
+     * not push any more, has no queue that others keep.
+     */
     boolean hasPlace(PendingAcquire pending) {
         if (!pending.queue.isEntered()) {
             return false;
         }
         Place place = PlainQueue.placeOf(pending);
-        return (pending.lease.refusedMask & 1L << place.node()) != 0;
+        return (pending.lease.refusedMask & 1L << place.node()) != 0
+                && place.isAt(services.coordinator.of(pending.lease.key));
     }
 
     /** The coordinator has refused an attempt: waits as its place demands. */
@@ -246,8 +250,9 @@ final class Crowd implements PlainQueue.Line {
         boolean isHead = word == HEAD || word == HEAD_OF_FREE;
         queue.place.onMessage(nodeIndex, isHead ? 0 : 1, nowNs);
         PendingAcquire pending = queue.head();
-        if (!queue.isHeadWakeable() || pending.waiting.timerStep == Waiting.TimerStep.WAKE) {
-            // An attempt is under way, or is about to start.
+        boolean isStarting = pending.hasPlace() || pending.waiting.timerStep == Waiting.TimerStep.WAKE;
+        if (!queue.isHeadWakeable() || isStarting) {
+            // An attempt is under way, or is about to start: it may have its place among the attempts already.
             return;
         }
         if (isHead) {

@@ -221,15 +221,24 @@ final class KeyChanges {
         });
     }
 
-    /** Another node may be the coordinator of a lock: those that wait elsewhere enter there soon. */
+    /**
+     * Another node may be the coordinator of a lock, or none if the first one does not push: those that wait elsewhere
+     * ask soon.
+     */
     void onNodesChanged() {
         if (queues().count == 0) {
             return;
         }
         wakeNs = services.clock.nanoTime() + scheduler.waitTimers.unregisteredNs();
         queues().forEach(queue -> {
-            int coordinator = queue.isEntered() ? services.coordinator.of(queue.key) : Coordinator.NONE;
-            if (coordinator != Coordinator.NONE && !queue.isEnteredAt(coordinator)) {
+            if (!queue.isEntered()) {
+                return;
+            }
+            int coordinator = services.coordinator.of(queue.key);
+            if (!queue.isEnteredAt(coordinator)) {
+                if (coordinator == Coordinator.NONE) {
+                    queue.leave();
+                }
                 wakeUnregistered(queue, coordinator);
             }
         });

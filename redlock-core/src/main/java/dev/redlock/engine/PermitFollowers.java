@@ -29,8 +29,9 @@ final class PermitFollowers implements PermitQueue.Followers {
     private final LoopServices services;
     private final AcquireScheduler scheduler;
     private final PermitOperation permits;
-    /** Queues with a permit that has changed: their followers start when the push has reached all queues. */
+    /** Queues whose followers start when the event is over: a push to several queues, or the end of an acquisition. */
     private final ArrayDeque<PermitQueue> due = new ArrayDeque<>();
+    private boolean isStarting;
 
     PermitFollowers(LoopServices services, AcquireScheduler scheduler, PermitOperation permits) {
         this.services = services;
@@ -40,8 +41,17 @@ final class PermitFollowers implements PermitQueue.Followers {
 
     @Override
     public void startDue() {
-        for (PermitQueue queue = due.poll(); queue != null; queue = due.poll()) {
-            start(queue);
+        if (isStarting) {
+            // An attempt has ended at once. The call that has started it goes on.
+            return;
+        }
+        isStarting = true;
+        try {
+            for (PermitQueue queue = due.poll(); queue != null; queue = due.poll()) {
+                start(queue);
+            }
+        } finally {
+            isStarting = false;
         }
     }
 
@@ -232,6 +242,6 @@ final class PermitFollowers implements PermitQueue.Followers {
     @Override
     public void onLeft(PermitQueue queue) {
         queue.hints.followerCount--;
-        start(queue);
+        due.add(queue);
     }
 }

@@ -27,7 +27,7 @@ final class PermitQueue extends WaitQueue {
         /** Starts one for the next permit of the head, which is busy. Returns false if none starts. */
         boolean handOff(PermitQueue queue);
 
-        /** One is none any more: it has left, or has become the head. */
+        /** One is none any more: it has left, or has become the head. Starts nothing yet. */
         void onLeft(PermitQueue queue);
 
         /**
@@ -36,7 +36,7 @@ final class PermitQueue extends WaitQueue {
          */
         boolean onPushed(PermitQueue queue, int nodeIndex, int number);
 
-        /** Starts followers for the permits that have changed. */
+        /** Starts followers for the permits that have changed, and in place of those that have left. */
         void startDue();
 
         /** Whether attempts and leases of this client use each permit of a semaphore. */
@@ -94,7 +94,7 @@ final class PermitQueue extends WaitQueue {
         return followers.onPushed(this, nodeIndex, number);
     }
 
-    /** Starts followers for the permits of all semaphores that have changed. */
+    @Override
     void startDueFollowers() {
         followers.startDue();
     }

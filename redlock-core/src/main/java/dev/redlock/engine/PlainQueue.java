@@ -44,8 +44,13 @@ final class PlainQueue extends WaitQueue {
     @Override
     void onEmptied() {
         if (place.isEntered()) {
-            line.leave(this);
+            leave();
         }
+    }
+
+    @Override
+    void leave() {
+        line.leave(this);
     }
 
     @Override

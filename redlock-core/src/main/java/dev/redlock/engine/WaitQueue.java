@@ -206,8 +206,12 @@ public class WaitQueue extends KeyedMap.Keyed {
         return false;
     }
 
-    /** A waiter behind the head, with an attempt in progress, has left or has become the head. */
+    /** A waiter behind the head, with an attempt in progress, has left or has become the head. Starts nothing yet. */
     void onFollowerLeft() {
+    }
+
+    /** Starts attempts of waiters behind heads, for which an event has made room. Their callbacks may change queues. */
+    void startDueFollowers() {
     }
 
     /** A release of this client has changed a key for which the queue is registered, so no push comes. */
@@ -257,6 +261,10 @@ public class WaitQueue extends KeyedMap.Keyed {
     /** Whether the coordinator has an entry of this client in the queue of all clients. */
     boolean isEntered() {
         return false;
+    }
+
+    /** Ends that entry: another client is woken. */
+    void leave() {
     }
 
     /** Whether a node has that entry. */

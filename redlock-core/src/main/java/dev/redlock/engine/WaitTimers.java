@@ -247,7 +247,7 @@ final class WaitTimers {
     private void onMissing(PendingAcquire head, int nodeIndex, long nowNs) {
         Place place = PlainQueue.placeOf(head);
         if (place.isEntered() && !place.isAt(nodeIndex)) {
-            place.onMissing();
+            place.onMissing(nodeIndex);
             wakeIfFree(head, nowNs);
             return;
         }
@@ -288,7 +288,7 @@ final class WaitTimers {
     }
 
     private static long usingMask(PendingAcquire head) {
-        return head.lease.refusedMask | PlainQueue.placeOf(head).usedMask();
+        return PlainQueue.placeOf(head).usedMask(head.lease.refusedMask);
     }
 
     /** A node has not answered a question for the key, so it may not push either. The timer of a check stays. */

@@ -62,6 +62,48 @@ class SemaphoreWaitersTest extends VirtualTest {
         release(acquired(acquire(client, permitOf(2))));
     }
 
+    /** One that starts in place of a follower that has won must not end that one again. */
+    @Test
+    void aFollowerThatEndsAtOnceEndsNoneThatHasWon() {
+        VirtualWorld.Client client = slowLinks();
+        AtomicBoolean hasThrown = new AtomicBoolean();
+        client.clockListener(() -> {
+            if (isFollowerOfOneThatEnds() && hasThrown.compareAndSet(false, true)) {
+                throw new IllegalStateException("the clock cannot be read, thrown by a test");
+            }
+        });
+        List<CompletableFuture<AcquireOutcome>> all = new ArrayList<>();
+        for (int i = 0; i < 40; i++) {
+            all.add(acquireAsync(client, permitOf(100).waitUpTo(WAIT)));
+        }
+        all.forEach(each -> each.whenComplete((outcome, thrown) -> {
+            if (outcome != null && !outcome.isAcquired()) {
+                all.forEach(other -> other.cancel(false));
+            }
+        }));
+        world.runMs(1_000);
+        assertTrue(hasThrown.get(), "precondition: a follower started when another one ended, and failed");
+        clearRecordedExceptions();
+        List<Lease> held = all.stream()
+                .filter(each -> !each.isCancelled() && each.join().isAcquired())
+                .map(each -> each.join().lease())
+                .toList();
+        assertEquals(held.size(), client.redlock().counters().heldCount(), "each lease has an owner");
+        held.forEach(Lease::releaseAsync);
+        world.runMs(100);
+        assertEquals(0, keyCount());
+        for (int i = 0; i < 3; i++) {
+            assertEquals(0, status(client, i).disconnectCount(), "the connections stay");
+        }
+    }
+
+    private static boolean isFollowerOfOneThatEnds() {
+        List<String> frames = StackWalker.getInstance()
+                .walk(all -> all.map(frame -> frame.getClassName() + "." + frame.getMethodName()).toList());
+        return frames.stream().anyMatch(frame -> frame.contains(".PermitFollowers.start"))
+                && frames.stream().anyMatch(frame -> frame.endsWith(".AcquireScheduler.finish"));
+    }
+
     private static boolean isStartingFollower() {
         List<String> frames = StackWalker.getInstance()
                 .walk(all -> all.map(frame -> frame.getClassName() + "." + frame.getMethodName()).toList());

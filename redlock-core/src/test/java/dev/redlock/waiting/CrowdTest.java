@@ -359,6 +359,40 @@ class CrowdTest extends WokenTest {
         acquired(get(busy.redlock().acquireAsync("stock", options().waitUpTo(Duration.ofMillis(100)))));
     }
 
+    /** The place and a message come in one turn of the client. */
+    @Test
+    void aMessageDoesNotStopAnAttemptThatHasItsPlace() {
+        Lease holder = crowd(1);
+        FakeNode coordinator = queueNode();
+        VirtualWorld.Client busy = client(context().inFlightMax(1));
+        CompletableFuture<AcquireOutcome> second = waiter(busy);
+        world.runMs(SETTLED_MS);
+        String[] channel = new String[1];
+        coordinator.redis().publisher((to, payload) -> {
+            channel[0] = to;
+            return coordinator.redis().publish(to, payload);
+        });
+        holder.releaseAsync();
+        Lease first = next(0, 5);
+        world.runMs(SETTLED_MS);
+        // Its replies are the last ones.
+        coordinator.delay(() -> LINK_NS + 10_000);
+        first.releaseAsync();
+        world.runUntilNs(world.nowNs() + 50_000);
+        CompletableFuture<AcquireOutcome> other = busy.redlock()
+                .acquireAsync("invoices", options())
+                .toCompletableFuture();
+        // The push has woken the waiter, and the other attempt has the only place.
+        world.runUntilNs(world.nowNs() + 190_000);
+        assertFalse(other.isDone() || second.isDone(), "precondition");
+        busy.pause();
+        coordinator.redis().publish(channel[0], "dorders");
+        world.runMs(1);
+        busy.resume();
+        world.await("the lock", 20, second::isDone);
+        acquired(second.join());
+    }
+
     @Test
     void aClosedClientLeaves() {
         Lease holder = crowd(3);
@@ -460,6 +494,68 @@ class CrowdTest extends WokenTest {
         eachNode(node -> node.redis().delete(node == coordinator ? "" : "orders"));
         world.await("the lock", 60, head::isDone);
         acquired(head.join());
+    }
+
+    /** It has refused the client long ago, and has answered since that the key is gone. */
+    @Test
+    void aHeadBelievesTheLastAnswerOfANode() {
+        Lease holder = crowd(1);
+        FakeNode coordinator = queueNode();
+        VirtualWorld.Client client = client();
+        world.runMs(20);
+        List<FakeNode> others = world.nodes().stream().filter(node -> node != coordinator).toList();
+        coordinator.delay(() -> 3_000_000);
+        others.get(1).delay(() -> 10_000_000);
+        CompletableFuture<AcquireOutcome> second = waiter(client);
+        world.runMs(SETTLED_MS);
+        eachNode(node -> node.delay(() -> LINK_NS));
+        assertEquals(2, queued());
+        // Uses up the registrations at the other nodes.
+        holder.extendAsync(TTL);
+        world.runMs(SETTLED_MS);
+        others.forEach(node -> node.redis().delete("orders"));
+        waiting.get(0).cancel(false);
+        world.await("the lock", 60, second::isDone);
+        acquired(second.join());
+    }
+
+    /** The node rejects the registration from now on: the retry policy says when the head asks. */
+    @Test
+    void aHeadThatCannotRegisterAnyMoreFollowsItsRetryPolicy() {
+        Lease holder = crowd(1, 0);
+        VirtualWorld.Client client = client();
+        CompletableFuture<AcquireOutcome> head = acquireAsync(client, options().waitUpTo(WAIT)
+                .retryPolicy((attempts, reason, ttl, random) -> 200_000_000));
+        world.runMs(SETTLED_MS);
+        node(0).redis().failNext("CLIENT CACHING", "NOPERM no permissions", Integer.MAX_VALUE);
+        holder.extendAsync(TTL);
+        world.runMs(100);
+        int before = inOrder() + attempts() + node(0).redis().commandCount("SET NX");
+        world.runMs(1_000);
+        int asked = inOrder() + attempts() + node(0).redis().commandCount("SET NX") - before;
+        assertTrue(asked <= 10, asked + " attempts in a second");
+        holder.releaseAsync();
+        world.await("the lock", 250, head::isDone);
+    }
+
+    /** The first node in the order pushes nothing after a reconnect: the queue at another one ends for all. */
+    @ParameterizedTest
+    @ValueSource(ints = {100, 1_000, 10_000})
+    void withoutACoordinatorEachWaiterIsWoken(int msLater) {
+        Lease holder = crowd(6);
+        FakeNode first = queueNode();
+        first.redis().failNext("CLIENT TRACKING", "NOPERM no permissions", Integer.MAX_VALUE);
+        first.breakConnections();
+        first.pause();
+        world.runMs(300);
+        assertEquals(6, queued() - length(first), "precondition: they have entered at the next node");
+        first.resume();
+        world.runMs(msLater);
+        eachNode(node -> node.redis().delete(QUEUE));
+        waiting.subList(0, 5).forEach(waiter -> waiter.cancel(false));
+        world.runMs(5);
+        holder.releaseAsync();
+        next(5, 50);
     }
 
     @Test

@@ -43,7 +43,7 @@ public final class Place {
     private int rank;
     private long enteredNs;
     private long usedMask;
-    private boolean isMissing;
+    private long missingMask;
     private boolean hasMessages;
     private boolean hasFollowers;
     private boolean isGivingWay;
@@ -55,7 +55,7 @@ public final class Place {
         node = NOWHERE;
         rank = 0;
         usedMask = 0;
-        isMissing = false;
+        missingMask = 0;
         hasFollowers = false;
         hasGivenWay = false;
         isGivingWay = false;
@@ -84,28 +84,34 @@ public final class Place {
         hasMessages = isSubscribed;
         enteredNs = nowNs;
         usedMask = 1L << atNode;
-        isMissing = false;
+        missingMask = 0;
         isGivingWay = false;
     }
 
     /** A node has the key of another client, as it has answered since the last refusal. */
     public void onUsed(int nodeIndex) {
         usedMask |= 1L << nodeIndex;
+        missingMask &= ~(1L << nodeIndex);
     }
 
     /** Another node than the coordinator lacks the key, as it has answered since the last refusal. */
-    public void onMissing() {
-        isMissing = true;
+    public void onMissing(int nodeIndex) {
+        missingMask |= 1L << nodeIndex;
+        usedMask &= ~(1L << nodeIndex);
     }
 
     /** Whether another node than the coordinator lacks the key. */
     public boolean isMissing() {
-        return isMissing;
+        return missingMask != 0;
     }
 
-    /** Nodes on which the lock was in use since the last refusal. */
-    public long usedMask() {
-        return usedMask;
+    /**
+     * Nodes on which the lock is in use, as far as is known.
+     *
+     * @param refusedMask those that have refused the last attempt, which may be long ago
+     */
+    public long usedMask(long refusedMask) {
+        return usedMask | refusedMask & ~missingMask;
     }
 
     /**
