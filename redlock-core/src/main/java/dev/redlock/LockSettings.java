@@ -83,9 +83,9 @@ abstract class LockSettings extends ConnectionSettings {
     }
 
     /**
-     * Appends the client name to the value of each lock, so that {@code GET} and {@code load-test locks} show who holds
-     * it. The value is the token, an at sign and the name. It is as unguessable and unique as without the name, and
-     * clients with and without names exclude each other. It costs up to 65 bytes for each key and command.
+     * Appends the client name to the value of each lock, so that {@code GET} and {@code redlock.jar locks} show who
+     * holds it. The value is the token, an at sign and the name. It is as unguessable and unique as without the name,
+     * and clients with and without names exclude each other. It costs up to 65 bytes for each key and command.
      *
      * @param isWanted default false; true needs a {@link #clientName clientName} of 1 to 64 characters that is not the
      *                 default
@@ -237,9 +237,9 @@ abstract class LockSettings extends ConnectionSettings {
     }
 
     /**
-     * Limits the resources whose waiters the nodes wake, per event loop. A node sends a push to a client when a lock
-     * that it refused to the client is released. Waiters of further resources retry after the delays of their retry
-     * policy alone.
+     * Limits the resources whose waiters the nodes wake, per event loop. A node sends a push to the clients that are
+     * registered for a lock when it is released: of a plain lock, the first two that wait. Waiters of further resources
+     * retry after the delays of their retry policy alone.
      *
      * @param count default 65 536; 0 turns wake-ups off
      */

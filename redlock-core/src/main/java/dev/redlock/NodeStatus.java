@@ -80,10 +80,11 @@ public final class NodeStatus {
     }
 
     /**
-     * Why this node does not wake the client's waiters when a lock is released: no RESP3, no permission for {@code
-     * CLIENT TRACKING}, or switched off. Waiters then retry after the delays of their retry policy.
+     * Why this node does not wake one waiter when a lock is released. Without RESP3 or the permission for {@code CLIENT
+     * TRACKING}, or if it is switched off, waiters retry after the delays of their retry policy. Without the permission
+     * for {@code SUBSCRIBE} or {@code PUBLISH} to the client's channels, the node wakes all clients at once.
      *
-     * @return the reason, a phrase; null if it wakes them
+     * @return the reason, a phrase; null if it wakes one
      */
     public String wakeUpProblem() {
         return node.wakeUpProblem();

@@ -207,8 +207,9 @@ public final class Redlock extends ScopedClient {
     /**
      * Encodes the name of a lock. Keep the key if you lock the same resource often.
      *
-     * @throws IllegalArgumentException if it is empty or too long, or contains {@code :redlock:fence} with the prefix,
-     *                                  which names fencing counters
+     * @throws IllegalArgumentException if it is empty or too long, or contains {@code :redlock:fence},
+     *                                  {@code :redlock:permit} or {@code :redlock:reservation} with the prefix, which
+     *                                  name other keys of the client
      */
     public ResourceKey key(String resource) {
         return new ResourceKey(engine.key(resource));

@@ -21,7 +21,10 @@ public final class RedlockCounters {
         this.loops = loops;
     }
 
-    /** @return locks that the client holds now: leases, and locks that {@link AcquireOptions#holdAtLeast} keeps */
+    /**
+     * @return locks that the client holds now: leases, locks that {@link AcquireOptions#holdAtLeast} keeps, and
+     *         retained locks
+     */
     public long heldCount() {
         return loops.count(ConductorCounters.HELD);
     }

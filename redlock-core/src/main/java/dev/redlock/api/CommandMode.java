@@ -10,8 +10,9 @@ public enum CommandMode {
     /**
      * Cheaper commands where they report as much as the script: release by {@code DELEX} or {@code DELIFEQ}, extension
      * by {@code SET ... IFEQ}, and the first attempt of an acquisition by {@code SET ... NX PX}. A refused {@code SET}
-     * does not report the holder's remaining ttl. Later attempts use the script, which does. An acquisition that ends
-     * with a refused {@code SET} asks the nodes by {@code PTTL}, which takes one more round trip.
+     * does not report the holder's remaining ttl. Later attempts ask one node by the script, which does, and the others
+     * by {@code SET}. An acquisition that ends with a refused {@code SET} asks the nodes by {@code PTTL}, which takes
+     * one more round trip.
      */
     AUTO,
     /** Scripts alone: every node gets the same commands. */

@@ -16,7 +16,8 @@ public interface RetryPolicy {
     /**
      * The delay before the next attempt. A refused acquisition that a node will wake
      * ({@link dev.redlock.NodeStatus#wakeUpProblem}) registers with the other nodes after this delay; its next attempt
-     * without a push follows 250 to 500 ms later, or after this delay if it is longer. Without wake-ups it is also the
+     * without a push follows 250 to 500 ms later, or after this delay if it is longer. A plain lock that waits in the
+     * queue of a node has times of its own. Without wake-ups the delay is also the
      * pause of a local queue ({@link dev.redlock.RedlockContext#localHandoffsMax RedlockContext.localHandoffsMax}):
      * then it is drawn once for a row of handoffs, with the arguments of an attempt that a node refused without a
      * remaining ttl.
