@@ -11,6 +11,7 @@ import java.lang.System.Logger.Level;
 import java.util.concurrent.CompletableFuture;
 import org.aopalliance.intercept.MethodInvocation;
 import org.springframework.aop.ProxyMethodInvocation;
+import org.springframework.aop.interceptor.ExposeInvocationInterceptor;
 import org.springframework.aop.support.AopUtils;
 
 /**
@@ -35,14 +36,17 @@ record LockedCall(LockedMethod locked, Redlock redlock, ResourceKey key, MethodI
         return redlock.acquireAsync(key, options(listener)).toCompletableFuture();
     }
 
-    /** Runs the method. The invocation of the proxy stays as it is, for other subscriptions and for retries. */
+    /**
+     * Runs the method. The invocation of the proxy stays as it is, for other subscriptions and for retries. Aspects
+     * below this one find the invocation by the thread, which may be another one than that of the caller.
+     */
     Object proceed(Lease lease) throws Throwable {
         if (!(invocation instanceof ProxyMethodInvocation proxied)) {
             locked.withLease(invocation.getArguments(), lease);
             return invocation.proceed();
         }
         Object[] arguments = locked.withLease(proxied.getArguments().clone(), lease);
-        return proxied.invocableClone(arguments).proceed();
+        return ExposeInvocationInterceptor.INSTANCE.invoke(proxied.invocableClone(arguments));
     }
 
     /**

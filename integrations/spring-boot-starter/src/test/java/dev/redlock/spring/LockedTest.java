@@ -1072,7 +1072,7 @@ class LockedTest {
 
     // ---- without Reactor --------------------------------------------------------------------------------------------
 
-    /** Runs in a process of its own, whose class path has neither Reactor nor transactions. */
+    /** Runs in a process of its own, whose class path has neither Reactor nor transactions nor AspectJ. */
     @EnableAutoConfiguration
     public static class Small {
         @Locked(name = "small", key = "#id", fallback = "busy", waitUpTo = "0")
@@ -1103,7 +1103,7 @@ class LockedTest {
                 .split(File.pathSeparator))
                 .filter(entry -> !entry.matches(
                         ".*(reactor-core|reactive-streams|spring-tx|spring-integration-core|spring-web|testcontainers"
-                                + "|docker-compose)[^/]*\\.jar"))
+                                + "|docker-compose|aspectjweaver)[^/]*\\.jar"))
                 .collect(Collectors.joining(File.pathSeparator));
         Process process = new ProcessBuilder(Path.of(System.getProperty("java.home"), "bin", "java").toString(), "-cp",
                 path, Small.class.getName(), "--redlock.nodes=" + String.join(",", nodes.addresses()),
