@@ -9,6 +9,7 @@ import dev.redlock.spring.Locked
 import java.time.Duration
 import java.util.concurrent.CopyOnWriteArrayList
 import kotlinx.coroutines.CompletableDeferred
+import kotlinx.coroutines.Deferred
 import kotlinx.coroutines.Dispatchers
 import kotlinx.coroutines.awaitCancellation
 import kotlinx.coroutines.cancelAndJoin
@@ -25,6 +26,7 @@ import org.junit.jupiter.api.Assertions.assertFalse
 import org.junit.jupiter.api.Assertions.assertThrows
 import org.junit.jupiter.api.Assertions.assertTrue
 import org.junit.jupiter.api.Test
+import org.springframework.beans.factory.BeanCreationException
 import org.springframework.boot.SpringApplication
 import org.springframework.boot.autoconfigure.EnableAutoConfiguration
 import org.springframework.context.annotation.Bean
@@ -97,15 +99,41 @@ open class Suspending(private val redlock: Redlock) {
     }
 }
 
+open class ReturnsDeferred {
+    @Locked("orders")
+    open fun ship(): Deferred<String> = CompletableDeferred("shipped")
+}
+
+open class ReturnsCompletableDeferred {
+    @Locked("orders")
+    open fun ship(): CompletableDeferred<String> = CompletableDeferred("shipped")
+}
+
+open class SuspendsForDeferred {
+    @Locked("orders")
+    open suspend fun ship(): Deferred<String> = CompletableDeferred("shipped")
+}
+
+open class SuspendsForFlows {
+    @Locked("orders")
+    open suspend fun ship(): List<Flow<String>> = listOf()
+}
+
+open class ReturnsSequence {
+    @Locked("orders")
+    open fun ship(): Sequence<String> = sequenceOf("shipped")
+}
+
 /** Methods with `@Locked` that suspend: Spring shows them to the lock as publishers. */
 class LockedSuspendTest {
 
     companion object {
         private val nodes = SocketNodes(3)
-        private val application = SpringApplication.run(
-            SuspendApplication::class.java, "--redlock.nodes=${nodes.addresses().joinToString(",")}",
+        private val arguments = arrayOf(
+            "--redlock.nodes=${nodes.addresses().joinToString(",")}",
             "--redlock.connect-timeout=20s", "--redlock.node-timeout=1s", "--redlock.default-wait=20s"
         )
+        private val application = SpringApplication.run(SuspendApplication::class.java, *arguments)
         private val bean = application.getBean(Suspending::class.java)
         private val redlock = application.getBean(Redlock::class.java)
 
@@ -165,5 +193,18 @@ class LockedSuspendTest {
         assertTrue(bean.isFreeNow("5"))
         assertEquals(listOf("held", "held"), run { flow.toList() })
         assertTrue(bean.isFreeNow("5"))
+    }
+
+    @Test
+    fun workThatOutlivesItsMethodIsAnErrorAtStartup() {
+        for (type in listOf(
+            ReturnsDeferred::class, ReturnsCompletableDeferred::class, SuspendsForDeferred::class,
+            SuspendsForFlows::class, ReturnsSequence::class
+        )) {
+            val thrown = assertThrows(BeanCreationException::class.java) {
+                SpringApplication.run(arrayOf(SuspendApplication::class.java, type.java), arguments).close()
+            }
+            assertTrue(thrown.cause!!.message!!.contains("whose work may continue"), "$type: $thrown")
+        }
     }
 }

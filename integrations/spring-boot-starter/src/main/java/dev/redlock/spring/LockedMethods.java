@@ -231,14 +231,14 @@ final class LockedMethods {
 
         LockedResult result() {
             LockedResult result = LockedResults.of(method, type);
-            if (result == null && KotlinDetector.isSuspendingFunction(method)) {
+            if (result == null && KotlinDetector.isSuspendingFunction(method) && !LockedResults.hasCoroutines()) {
                 throw invalid("it is a suspend function, which needs Reactor",
                         "add kotlinx-coroutines-reactor and kotlin-reflect");
             }
             if (result == null) {
-                throw invalid("it returns " + LockedResults.typeOf(method, type).getName()
+                throw invalid("it returns " + LockedResults.genericTypeOf(method, type)
                         + ", whose work may continue when the method has returned and the lock is free",
-                        "return a CompletableFuture, or with reactor-core a Mono or a Flux");
+                        "return a complete value or a CompletableFuture of one, or with reactor-core a Mono or a Flux");
             }
             if (locked.skipIfHeld() && !LockedResults.isWithoutValue(method, type)) {
                 throw invalid("it has skipIfHeld and a value", "use a fallback, which returns one");

@@ -5,7 +5,7 @@ import java.util.Arrays;
 import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
-import java.util.concurrent.Future;
+import java.util.stream.Stream;
 import org.springframework.core.KotlinDetector;
 import org.springframework.core.MethodParameter;
 import org.springframework.core.ReactiveAdapter;
@@ -30,10 +30,17 @@ final class LockedResults {
 
     private static final String FLOW = "kotlinx.coroutines.flow.Flow";
 
-    /** Their work continues when the method has returned. */
+    /** Spring adapts it to a Mono, but its work runs already, and continues when the Mono is cancelled. */
+    private static final Set<String> RUNNING = Set.of("kotlinx.coroutines.Deferred");
+
+    /** Spring runs those that a suspend function returns as a part of it. */
+    private static final Set<String> PUBLISHERS = Set.of("org.reactivestreams.Publisher", FLOW);
+
+    /** Their work continues, or starts, when the method has returned. */
     private static final Set<String> DEFERRED = Set.of("java.util.concurrent.Future", "java.util.concurrent.Callable",
-            "java.util.concurrent.Flow$Publisher", "org.reactivestreams.Publisher", FLOW,
-            "kotlinx.coroutines.Deferred", "io.smallrye.mutiny.Uni", "io.reactivex.rxjava3.core.SingleSource",
+            "java.util.concurrent.CompletionStage", "java.util.concurrent.Flow$Publisher",
+            "java.util.stream.BaseStream", "org.reactivestreams.Publisher", FLOW, "kotlinx.coroutines.Deferred",
+            "kotlin.sequences.Sequence", "io.smallrye.mutiny.Uni", "io.reactivex.rxjava3.core.SingleSource",
             "io.reactivex.rxjava3.core.MaybeSource", "io.reactivex.rxjava3.core.CompletableSource",
             "io.reactivex.rxjava3.core.ObservableSource",
             "org.springframework.web.context.request.async.DeferredResult",
@@ -41,14 +48,30 @@ final class LockedResults {
             "org.springframework.web.servlet.mvc.method.annotation.ResponseBodyEmitter",
             "org.springframework.web.servlet.mvc.method.annotation.StreamingResponseBody");
 
+    /** A type may contain itself, as in {@code T extends Comparable<T>}. */
+    private static final int DEPTH_MAX = 6;
+
     private LockedResults() {
+    }
+
+    static boolean hasCoroutines() {
+        return HAS_COROUTINES;
     }
 
     /** @return null if no lock can follow the result */
     static LockedResult of(Method method, Class<?> type) {
-        Class<?> result = typeOf(method, type);
+        return hasDeferredPart(genericTypeOf(method, type), DEPTH_MAX) ? null : kindOf(method, typeOf(method, type));
+    }
+
+    private static LockedResult kindOf(Method method, Class<?> result) {
+        if (isAny(RUNNING, result)) {
+            return null;
+        }
         if (KotlinDetector.isSuspendingFunction(method)) {
-            return !HAS_COROUTINES ? null : result.getName().equals(FLOW) ? LockedResult.FLUX : LockedResult.MONO;
+            boolean isValue = !isAny(DEFERRED, result) || isAny(PUBLISHERS, result);
+            return !HAS_COROUTINES || !isValue
+                    ? null
+                    : result.getName().equals(FLOW) ? LockedResult.FLUX : LockedResult.MONO;
         }
         if (result == CompletionStage.class || result == CompletableFuture.class) {
             return LockedResult.STAGE;
@@ -57,7 +80,7 @@ final class LockedResults {
         if (adapter != null) {
             return adapter.isMultiValue() ? LockedResult.FLUX : LockedResult.MONO;
         }
-        return isDeferred(result) ? null : LockedResult.VALUE;
+        return isAny(DEFERRED, result) ? null : LockedResult.VALUE;
     }
 
     static ReactiveAdapter adapter(Class<?> result) {
@@ -69,6 +92,13 @@ final class LockedResults {
         return KotlinDetector.isSuspendingFunction(method)
                 ? new MethodParameter(method, -1).getParameterType()
                 : ResolvableType.forMethodReturnType(method, type).resolve(method.getReturnType());
+    }
+
+    /** @return the same with its generics */
+    static ResolvableType genericTypeOf(Method method, Class<?> type) {
+        return KotlinDetector.isSuspendingFunction(method)
+                ? ResolvableType.forMethodParameter(new MethodParameter(method, -1))
+                : ResolvableType.forMethodReturnType(method, type);
     }
 
     /** Whether null, a stage of null or an empty publisher is the result. */
@@ -84,12 +114,24 @@ final class LockedResults {
 
     /** Whether a value, whose method declares another type, is the promise of one. */
     static boolean isPromise(Object value) {
-        return value instanceof CompletionStage<?> || value instanceof Future<?>
-                || value != null && isDeferred(value.getClass());
+        return value != null && isAny(DEFERRED, value.getClass());
     }
 
-    private static boolean isDeferred(Class<?> type) {
-        return type != null && (DEFERRED.contains(type.getName()) || isDeferred(type.getSuperclass())
-                || Arrays.stream(type.getInterfaces()).anyMatch(LockedResults::isDeferred));
+    /** Whether a value contains a promise, such as a response with a body that is written later. */
+    private static boolean hasDeferredPart(ResolvableType type, int depth) {
+        Stream<ResolvableType> parts = type.isArray()
+                ? Stream.of(type.getComponentType())
+                : Stream.of(type.getGenerics());
+        return depth > 0 && parts.anyMatch(part -> {
+            Class<?> found = part.resolve();
+            return found != null && (isAny(DEFERRED, found) || adapter(found) != null)
+                    || hasDeferredPart(part, depth - 1);
+        });
+    }
+
+    /** Whether a type, or one of its supertypes, has one of these names. */
+    private static boolean isAny(Set<String> names, Class<?> type) {
+        return type != null && (names.contains(type.getName()) || isAny(names, type.getSuperclass())
+                || Arrays.stream(type.getInterfaces()).anyMatch(one -> isAny(names, one)));
     }
 }

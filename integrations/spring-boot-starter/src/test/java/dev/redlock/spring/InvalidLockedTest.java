@@ -5,9 +5,14 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import dev.redlock.api.AcquireOutcome;
 import dev.redlock.api.Lease;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
 import java.util.concurrent.Callable;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.Future;
+import java.util.function.Supplier;
+import java.util.stream.IntStream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -16,6 +21,9 @@ import org.springframework.aot.hint.ReflectionHints;
 import org.springframework.beans.factory.BeanCreationException;
 import org.springframework.boot.autoconfigure.AutoConfigurations;
 import org.springframework.boot.test.context.runner.ApplicationContextRunner;
+import org.springframework.http.ResponseEntity;
+import org.springframework.web.context.request.async.DeferredResult;
+import reactor.core.publisher.Flux;
 import reactor.core.publisher.Mono;
 
 /** Annotations that keep an application from starting. No method is called, so there are no nodes. */
@@ -201,13 +209,67 @@ class InvalidLockedTest {
         }
     }
 
+    static class ReturnsStream {
+        @Locked("orders")
+        public IntStream ship(String id) {
+            return IntStream.empty();
+        }
+    }
+
+    static class ReturnsResponseOfFlux {
+        @Locked("orders")
+        public ResponseEntity<Flux<String>> ship(String id) {
+            return null;
+        }
+    }
+
+    static class ReturnsResponseOfDeferred {
+        @Locked("orders")
+        public ResponseEntity<? extends DeferredResult<String>> ship(String id) {
+            return null;
+        }
+    }
+
+    static class ReturnsMonoOfFlux {
+        @Locked("orders")
+        public Mono<ResponseEntity<Flux<String>>> ship(String id) {
+            return null;
+        }
+    }
+
+    static class ReturnsStageOfCallable {
+        @Locked("orders")
+        public CompletableFuture<ResponseEntity<Callable<String>>> ship(String id) {
+            return null;
+        }
+    }
+
+    static class ReturnsFutures {
+        @Locked("orders")
+        public List<Future<String>[]> ship(String id) {
+            return null;
+        }
+    }
+
+    abstract static class Generic<T> {
+        @Locked("orders")
+        public Optional<T> ship(String id) {
+            return Optional.empty();
+        }
+    }
+
+    static class ReturnsGeneric extends Generic<Mono<String>> {
+    }
+
     @ParameterizedTest
     @ValueSource(classes = {WithoutName.class, UnknownPlaceholder.class, WrongTtl.class, TtlOfNothing.class,
         NegativeWait.class, ShortHold.class, WrongExpression.class, UnknownParameter.class, UnknownPosition.class,
         UnknownFallback.class, FallbackOfAnotherType.class, SkippedAndFallback.class, SkippedValue.class,
         SkippedStage.class, TwoLeases.class, FencedReader.class, PermitsToWrite.class, TooManyPermits.class,
         WrongGroup.class, PrivateMethod.class, FinalMethod.class, StaticMethod.class, ReturnsFuture.class,
-        ReturnsCallable.class, ReturnsOwnStage.class})
+        ReturnsCallable.class, ReturnsOwnStage.class, ReturnsStream.class, ReturnsResponseOfFlux.class,
+        ReturnsResponseOfDeferred.class, ReturnsMonoOfFlux.class, ReturnsStageOfCallable.class, ReturnsFutures.class,
+        ReturnsGeneric.class})
     void theApplicationDoesNotStart(Class<?> type) {
         String expected = switch (type.getSimpleName()) {
             case "WithoutName" -> "no name";
@@ -241,6 +303,64 @@ class InvalidLockedTest {
                     .hasMessageContaining(expected);
             assertThat(new RedlockFailureAnalyzer().analyze(failure).getAction()).matches("[A-Z].*\\.");
         });
+    }
+
+    /** A node of a tree, whose type contains itself. */
+    interface Tree<T extends Tree<T>> {
+        List<T> children();
+    }
+
+    static class Complete {
+        @Locked("orders")
+        public ResponseEntity<String> response() {
+            return null;
+        }
+
+        @Locked("orders")
+        public Mono<List<String>> mono() {
+            return null;
+        }
+
+        @Locked("orders")
+        public Flux<Optional<String>> flux() {
+            return null;
+        }
+
+        @Locked("orders")
+        public Optional<String> optional() {
+            return null;
+        }
+
+        @Locked("orders")
+        public CompletableFuture<Map<String, byte[]>> stage() {
+            return null;
+        }
+
+        @Locked("orders")
+        public Supplier<Iterable<?>> supplier() {
+            return null;
+        }
+
+        @Locked("orders")
+        public <T extends Comparable<T>> List<T> sorted() {
+            return null;
+        }
+
+        @Locked("orders")
+        @SuppressWarnings("rawtypes") // as an application may have it
+        public Tree tree() {
+            return null;
+        }
+
+        @Locked("orders")
+        public Tree<?>[] trees() {
+            return null;
+        }
+    }
+
+    @Test
+    void aValueThatIsCompleteIsValid() {
+        runner.withBean(Complete.class).run(context -> assertThat(context).hasNotFailed());
     }
 
     static class Skipped {
