@@ -6,7 +6,6 @@ import dev.redlock.micrometer.RedlockMetrics;
 import java.util.LinkedHashMap;
 import java.util.Map;
 import org.springframework.boot.actuate.autoconfigure.health.ConditionalOnEnabledHealthIndicator;
-import org.springframework.boot.actuate.endpoint.SanitizingFunction;
 import org.springframework.boot.actuate.health.Health;
 import org.springframework.boot.actuate.health.HealthIndicator;
 import org.springframework.boot.autoconfigure.AutoConfiguration;
@@ -67,24 +66,6 @@ class RedlockActuatorAutoConfiguration {
             return () -> org.springframework.boot.health.contributor.Health.status(statusOf(redlock))
                     .withDetails(detailsOf(redlock))
                     .build();
-        }
-    }
-
-    /** @threading immutable */
-    @Configuration(proxyBeanMethods = false)
-    @ConditionalOnClass(SanitizingFunction.class)
-    static class Endpoints {
-        /** For the endpoints {@code env} and {@code configprops}, also if they are to show all values. */
-        @Bean
-        SanitizingFunction redlockSanitizingFunction() {
-            return data -> {
-                // Environment variables have capitals and underscores.
-                String key = data.getLowerCaseKey().replaceAll("[^a-z]", "");
-                boolean isAddress = key.startsWith("redlocknodes") || key.startsWith("redlocknextnodes");
-                boolean isSecret = key.startsWith("redlockpassword") || key.startsWith("redlocksentinelpassword")
-                        || isAddress && String.valueOf(data.getValue()).contains("@");
-                return isSecret ? data.withSanitizedValue() : data;
-            };
         }
     }
 

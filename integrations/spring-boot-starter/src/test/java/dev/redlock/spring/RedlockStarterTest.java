@@ -271,6 +271,26 @@ class RedlockStarterTest {
                 });
     }
 
+    /** The properties are there also if no client uses them. */
+    @ParameterizedTest
+    @CsvSource({"false, 0", "true, 2"})
+    void theEndpointsHidePasswordsWithoutAClientAndWithTwo(boolean isEnabled, int clientCount) {
+        ApplicationContextRunner application = new ApplicationContextRunner().withUserConfiguration(App.class)
+                .withPropertyValues("management.endpoints.web.exposure.include=*",
+                        "management.endpoint.env.show-values=always", "redlock.enabled=" + isEnabled,
+                        "redlock.nodes=redis://app:hidden@node-1:6379", "redlock.next-nodes=app:hidden@node-1:6379",
+                        "redlock.password=hidden", "redlock.sentinel-password=hidden", "redlock.client-name=shop");
+        for (int i = 0; i < clientCount; i++) {
+            application = application.withBean("client" + i, Redlock.class, () -> other("two:"));
+        }
+        application.run(context -> {
+            assertThat(context).hasNotFailed();
+            assertThat(context.getBeansOfType(Redlock.class)).hasSize(clientCount);
+            assertThat(environment(context)).contains("redlock.password", "redlock.client-name=shop")
+                    .doesNotContain("hidden");
+        });
+    }
+
     /** With a client of its own, the application starts with an address that is none. */
     @Test
     void anAddressWithoutASchemeIsShownWithoutItsPassword() {
