@@ -42,7 +42,8 @@ public suspend fun Redlock.awaitAcquire(key: ResourceKey, options: AcquireOption
 
 /**
  * Runs [block] while the lock is held. Releases the lock when the block returns, throws or is cancelled, and waits for
- * the release also in a cancelled coroutine: at most one node timeout.
+ * the release also in a cancelled coroutine: at most one node timeout. It does not wait for a release that the block
+ * itself has started and that is still in progress.
  *
  * The block is not stopped when the lease is lost. It checks [Lease.isHeld] before steps that matter.
  *
@@ -114,7 +115,15 @@ private suspend fun <T> Lease.releasedAfter(block: suspend (Lease) -> T): T =
     try {
         block(this)
     } finally {
-        awaitRelease()
+        withContext(NonCancellable) { startRelease()?.await() }
+    }
+
+/** Returns null if the block has started a release itself: that one goes on, and nothing of the block is lost. */
+private fun Lease.startRelease(): CompletionStage<ReleaseOutcome>? =
+    try {
+        releaseAsync()
+    } catch (started: IllegalStateException) {
+        null
     }
 
 /**

@@ -102,6 +102,23 @@ class CoroutinesTest {
         }
     }
 
+    /** The nodes do not answer, so the release of the block is in progress when the block ends. */
+    @Test
+    fun aBlockMayStartTheReleaseItself() = connected().use { redlock ->
+        fun <T> withRelease(block: () -> T): Result<T> = runBlocking {
+            runCatching {
+                redlock.withLock("orders/47", options) { lease ->
+                    (0..1).forEach { nodes.node(it).pause() }
+                    lease.releaseAsync()
+                    block()
+                }
+            }
+        }.also { (0..1).forEach { nodes.node(it).resume() } }
+
+        assertEquals(42, withRelease { 42 }.getOrThrow())
+        assertEquals("of the block", withRelease<Unit> { throw IOException("of the block") }.exceptionOrNull()?.message)
+    }
+
     @Test
     fun withLockSaysWhyTheLockIsMissing() = runBlocking {
         redlock.withLock("orders/44", options) {
