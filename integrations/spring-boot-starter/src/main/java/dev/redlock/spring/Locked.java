@@ -29,6 +29,9 @@ import org.springframework.core.annotation.AliasFor;
  * completes, fails or is cancelled. They need Reactor.
  * </ul>
  *
+ * <p>An asynchronous method starts the release and does not wait for it, also not with
+ * {@link dev.redlock.RedlockContext#closeWaits closeWaits}.
+ *
  * <p>The client extends the lease while the method runs. A parameter of the type {@link dev.redlock.api.Lease} gets the
  * lease of the call; callers pass null. Locks are not reentrant.
  *

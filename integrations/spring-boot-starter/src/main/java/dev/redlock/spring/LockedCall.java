@@ -50,6 +50,20 @@ record LockedCall(LockedMethod locked, Redlock redlock, ResourceKey key, MethodI
     }
 
     /**
+     * Ends the lease of an asynchronous call. It does not wait, also not with
+     * {@link dev.redlock.RedlockContext#closeWaits closeWaits}: the thread may be an event loop of the application.
+     */
+    void release(Lease lease) {
+        try {
+            lease.release((released, outcome) -> {
+                // The client counts and logs a release that fails.
+            });
+        } catch (IllegalStateException e) {
+            LOG.log(Level.DEBUG, () -> locked.where() + " has started the release of its lease itself");
+        }
+    }
+
+    /**
      * The result without the lock: that of the fallback, or null if the method is to be skipped.
      *
      * @throws dev.redlock.api.LockNotAcquiredException otherwise

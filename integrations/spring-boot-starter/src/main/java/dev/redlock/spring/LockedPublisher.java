@@ -42,9 +42,12 @@ final class LockedPublisher implements LeaseListener {
 
     private Flux<Object> flux() {
         return outcome().flatMapMany(outcome -> {
-            Lease lease = take(outcome);
-            return lease == null
-                    ? refused(outcome)
+            if (!outcome.isAcquired()) {
+                return refused(outcome);
+            }
+            Lease lease = outcome.lease();
+            return !take(lease)
+                    ? Mono.empty()
                     : Flux.from(running(lease))
                             .takeUntilOther(lost())
                             .onErrorMap(thrown -> call.failure(thrown, end()))
@@ -54,9 +57,12 @@ final class LockedPublisher implements LeaseListener {
 
     private Mono<Object> mono() {
         return outcome().flatMap(outcome -> {
-            Lease lease = take(outcome);
-            return lease == null
-                    ? Mono.from(refused(outcome))
+            if (!outcome.isAcquired()) {
+                return Mono.from(refused(outcome));
+            }
+            Lease lease = outcome.lease();
+            return !take(lease)
+                    ? Mono.empty()
                     : Mono.from(running(lease))
                             .takeUntilOther(lost())
                             .materialize()
@@ -77,16 +83,20 @@ final class LockedPublisher implements LeaseListener {
         return call.locked().onLoss() == Locked.OnLoss.INTERRUPT ? Mono.fromFuture(loss, true) : Mono.never();
     }
 
-    /** Takes the lease; a subscription that was cancelled meanwhile releases it. */
-    private synchronized Lease take(AcquireOutcome outcome) {
-        if (!outcome.isAcquired()) {
-            return null;
+    /** Takes the lease. A subscription that was cancelled meanwhile releases it, and does not run the method. */
+    private boolean take(Lease lease) {
+        synchronized (this) {
+            if (!isEnded) {
+                held = lease;
+                return true;
+            }
         }
-        held = outcome.lease();
-        if (isEnded) {
-            held.close();
-        }
-        return held;
+        call.release(lease);
+        return false;
+    }
+
+    private synchronized boolean isEnded() {
+        return isEnded;
     }
 
     private Publisher<Object> running(Lease lease) {
@@ -102,6 +112,9 @@ final class LockedPublisher implements LeaseListener {
     }
 
     private Publisher<Object> refused(AcquireOutcome outcome) {
+        if (isEnded()) {
+            return Mono.empty();
+        }
         try {
             Object result = call.notAcquired(outcome);
             return result == null ? Mono.empty() : publisher(result);
@@ -143,7 +156,7 @@ final class LockedPublisher implements LeaseListener {
             return null;
         }
         LeaseLostException lost = call.locked().lossOf(released);
-        released.close();
+        call.release(released);
         return lost;
     }
 

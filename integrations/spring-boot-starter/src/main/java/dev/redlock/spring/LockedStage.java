@@ -47,6 +47,9 @@ final class LockedStage implements LeaseListener {
     }
 
     private void onRefused(AcquireOutcome outcome) {
+        if (result.isDone()) {
+            return;
+        }
         try {
             Object value = call.notAcquired(outcome);
             if (value == null) {
@@ -61,7 +64,7 @@ final class LockedStage implements LeaseListener {
 
     private void onAcquired(Lease lease) {
         if (result.isDone()) {
-            lease.close();
+            call.release(lease);
             return;
         }
         try {
@@ -87,7 +90,7 @@ final class LockedStage implements LeaseListener {
 
     private void end(Lease lease, Object value, Throwable thrown) {
         LeaseLostException loss = call.locked().lossOf(lease);
-        lease.close();
+        call.release(lease);
         if (thrown != null) {
             complete(null, call.failure(thrown, loss));
         } else {

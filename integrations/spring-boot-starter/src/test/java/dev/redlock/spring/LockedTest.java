@@ -49,6 +49,8 @@ import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.Arguments;
 import org.junit.jupiter.params.provider.MethodSource;
+import org.reactivestreams.Publisher;
+import org.reactivestreams.Subscription;
 import org.springframework.beans.factory.DisposableBean;
 import org.springframework.beans.factory.config.BeanPostProcessor;
 import org.springframework.boot.SpringApplication;
@@ -66,8 +68,12 @@ import org.springframework.transaction.interceptor.BeanFactoryTransactionAttribu
 import org.springframework.transaction.support.AbstractPlatformTransactionManager;
 import org.springframework.transaction.support.DefaultTransactionStatus;
 import reactor.core.Disposable;
+import reactor.core.publisher.BaseSubscriber;
 import reactor.core.publisher.Flux;
+import reactor.core.publisher.Hooks;
 import reactor.core.publisher.Mono;
+import reactor.core.publisher.Operators;
+import reactor.core.scheduler.Schedulers;
 
 /** Methods with {@link Locked} in an application, on real nodes. Runs on the Spring Boot of its sibling. */
 @Timeout(60)
@@ -111,7 +117,8 @@ class LockedTest {
     private static ConfigurableApplicationContext run(RedisNodes servers, Class<?> type, String... more) {
         List<String> arguments = new ArrayList<>(List.of("--redlock.nodes=" + String.join(",", servers.addresses()),
                 "--shop.ttl=20s", "--shop.lock=placed", "--shop.group=shipping", "--redlock.restart-guard=off",
-                "--redlock.connect-timeout=20s", "--redlock.node-timeout=1s", "--redlock.default-wait=20s"));
+                "--redlock.connect-timeout=20s", "--redlock.node-timeout=${shop.node-timeout:1s}",
+                "--redlock.default-wait=20s"));
         arguments.addAll(Arrays.asList(more));
         return SpringApplication.run(type, arguments.toArray(String[]::new));
     }
@@ -271,6 +278,7 @@ class LockedTest {
         }
 
         public Mono<String> soon(String id, AcquireOutcome outcome) {
+            SEEN.add(id);
             return Mono.just("soon " + outcome.kind());
         }
 
@@ -926,6 +934,87 @@ class LockedTest {
         assertThatThrownBy(shop.flux(id, () -> Flux.concat(Mono.just(1), Mono.error(
                 new IllegalStateException("of the flux")))).collectList()::block).hasMessage("of the flux");
         assertFree(order());
+    }
+
+    /** The cancel comes between the outcome and the method. */
+    @Test
+    void aSubscriptionThatIsCancelledAtItsOutcomeStartsNothing() throws Exception {
+        Shop.SEEN.clear();
+        try (Lease lease = taken(order())) {
+            cancelAtOutcome(shop.monoWithFallback(id));
+            assertThat(lease.isHeld()).isTrue();
+        }
+        cancelAtOutcome(shop.mono(id, () -> Mono.just(Shop.SEEN.add("never"))));
+        cancelAtOutcome(shop.flux(id, () -> Flux.just(Shop.SEEN.add("never"))));
+        awaitFree(order());
+        assertThat(Shop.SEEN).isEmpty();
+    }
+
+    private static void cancelAtOutcome(Publisher<?> publisher) throws InterruptedException {
+        BaseSubscriber<Object> last = new BaseSubscriber<>() {
+        };
+        CountDownLatch passed = new CountDownLatch(1);
+        Hooks.onEachOperator("outcome", Operators.<Object, Object>lift((operator, next) -> new BaseSubscriber<>() {
+            @Override
+            protected void hookOnSubscribe(Subscription subscription) {
+                next.onSubscribe(this);
+            }
+
+            @Override
+            protected void hookOnNext(Object value) {
+                if (value instanceof AcquireOutcome) {
+                    last.cancel();
+                    next.onNext(value);
+                    passed.countDown();
+                } else {
+                    next.onNext(value);
+                }
+            }
+
+            @Override
+            protected void hookOnComplete() {
+                next.onComplete();
+            }
+
+            @Override
+            protected void hookOnError(Throwable thrown) {
+                next.onError(thrown);
+            }
+        }));
+        try {
+            publisher.subscribe(last);
+            passed.await();
+        } finally {
+            Hooks.resetOnEachOperator("outcome");
+        }
+    }
+
+    // ---- a client whose closes wait ---------------------------------------------------------------------------------
+
+    /** The thread that ends such a method may be an event loop of the application. */
+    @Test
+    void anAsynchronousMethodDoesNotWaitForItsRelease() throws Exception {
+        try (RedisNodes own = RequiredNodes.start(Source.PATH, 3);
+                ConfigurableApplicationContext waiting = run(own, App.class, "--redlock.close-waits=true",
+                        "--shop.node-timeout=20s")) {
+            Shop slow = waiting.getBean(Shop.class);
+            Redlock client = waiting.getBean(Redlock.class);
+            Supplier<String> pause = () -> {
+                List.of(0, 1).forEach(i -> own.node(i).pause());
+                return "done";
+            };
+            Mono<String> paused = Mono.fromSupplier(pause).publishOn(Schedulers.parallel());
+            for (Supplier<CompletableFuture<String>> call : List.<Supplier<CompletableFuture<String>>>of(
+                    () -> slow.mono(id, () -> paused).toFuture(),
+                    () -> slow.flux(id, paused::flux).last().toFuture(),
+                    () -> slow.stage(id, () -> CompletableFuture.supplyAsync(pause)))) {
+                assertThat(call.get().get()).isEqualTo("done");
+                assertThat(client.nodes()).as("no node counts as broken yet, which ends the wait for the release")
+                        .allMatch(node -> node.problem() == null);
+                List.of(0, 1).forEach(i -> own.node(i).resume());
+                await(() -> isFree(client, order()));
+            }
+        }
     }
 
     // ---- a lost lease -----------------------------------------------------------------------------------------------
