@@ -73,8 +73,8 @@ public final class ReactiveRedlock {
      * passed. A cancellation starts the release and does not wait for it.
      *
      * <p>If the lease is lost, the function's publisher is cancelled, and the subscriber gets a
-     * {@link LeaseLostException}. So a completion means that the lease was held to the end. The function may release
-     * the lease earlier.
+     * {@link LeaseLostException}. So a completion means that the lease was held to the end, unless the function or
+     * the close of the client released it earlier, which stops no publisher.
      *
      * @param options  their listener is not called: this method needs its place
      * @param function returns the work; called once for each subscription that has the lock

@@ -135,8 +135,13 @@ public @interface Locked {
     }
 
     /**
-     * The reactions to the loss of the lease while the method runs. A lease is lost if it has expired, if its quorum is
-     * lost, or if the client was closed.
+     * The reactions to the loss of the lease while the method runs. A lease is lost if it has expired, or if its quorum
+     * is lost.
+     *
+     * <p>A client that is closed releases the lease and stops no method. When the method has ended, the call fails as
+     * with a loss, unless the reaction is {@link #IGNORE} or the method has a parameter of the type
+     * {@link dev.redlock.api.Lease}: it may have released the lease itself. The starter closes its client after the
+     * beans with locked methods.
      *
      * @threading immutable
      */
