@@ -161,6 +161,17 @@ class AcquireBatchTest extends VirtualTest {
         assertEquals("0 MSETEX, 6 SET", counts(0), "nor later");
     }
 
+    /** It is no script, so there is none to send with it: each acquire is sent alone. */
+    @Test
+    void aServerThatAnswersAsToAScriptGetsSets() {
+        VirtualWorld.Client client = clientOfThree();
+        eachNode(node -> node.redis().failNext("MSETEX", "NOSCRIPT No matching script.", 1));
+        var outcomes = together(client, options(), names(3));
+        assertTrue(kinds(outcomes).stream().allMatch(kind -> kind == AcquireOutcome.Kind.ACQUIRED));
+        releaseAll(outcomes);
+        assertEquals(0, status(client, 0).disconnectCount());
+    }
+
     @Test
     void anErrorIsThatOfEach() {
         VirtualWorld.Client client = clientOfThree();
