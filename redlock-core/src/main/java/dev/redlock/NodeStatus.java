@@ -80,11 +80,11 @@ public final class NodeStatus {
     }
 
     /**
-     * Why this node does not wake one waiter when a lock is released. Without RESP3 or the permission for {@code CLIENT
-     * TRACKING}, or if it is switched off, waiters retry after the delays of their retry policy. Without the permission
-     * for {@code SUBSCRIBE} or {@code PUBLISH} to the client's channels, the node wakes all clients at once.
+     * Why this node wakes no waiter, or all of them, when a lock is released. Without RESP3 or the permission for
+     * {@code CLIENT TRACKING}, or if it is switched off, waiters retry after the delays of their retry policy. Without
+     * the permission for {@code SUBSCRIBE} or {@code PUBLISH} to the client's channels, the node wakes all at once.
      *
-     * @return the reason, a phrase; null if it wakes one
+     * @return the reason, a phrase; null if it wakes one at a time
      */
     public String wakeUpProblem() {
         return node.wakeUpProblem();

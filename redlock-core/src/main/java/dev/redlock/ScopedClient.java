@@ -315,8 +315,8 @@ abstract class ScopedClient extends ConnectedClient {
 
     /**
      * Acquires a lock without blocking and without allocating: with a lease, a key and options that are used again and
-     * again, and a callback that is not created for each call. If the lease was closed, and its release has not ended,
-     * this blocks for that, one node timeout at most, or throws on an event loop of the client. It waits as
+     * again, and a callback that is not created for each call. If the lease was closed and its release has not ended,
+     * this blocks until it has, one node timeout at most; on an event loop of the client it throws. It waits as
      * {@link Redlock#acquire(String, AcquireOptions)} does; {@link AcquireOptions#tryOnce} makes one attempt.
      *
      * @param key      the name to lock, encoded by {@link Redlock#key}

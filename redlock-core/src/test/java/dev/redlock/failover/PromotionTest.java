@@ -183,9 +183,7 @@ class PromotionTest extends EndpointTest {
     @Test
     void aConnectedClientWaitsTheSilenceToo() {
         VirtualWorld.Client client = endpoint();
-        failOver();
-        node(0).breakConnections();
-        world.await("connected to the new primary", 1_000, () -> status(client, 0).state() == NodeState.QUARANTINED);
+        failOverTo(client);
         world.runMs(SILENCE_MS - 1_000);
         assertState(NodeState.QUARANTINED, client);
         world.runMs(1_100);
