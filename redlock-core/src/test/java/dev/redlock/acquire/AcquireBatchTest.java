@@ -6,6 +6,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import dev.redlock.AcquireOptions;
 import dev.redlock.api.AcquireOutcome;
 import dev.redlock.api.Lease;
+import dev.redlock.api.NodeState;
 import dev.redlock.api.ReleaseOutcome;
 import dev.redlock.sim.FakeRedis;
 import dev.redlock.sim.VirtualWorld;
@@ -14,6 +15,7 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
+import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.stream.IntStream;
 import org.junit.jupiter.api.Test;
@@ -239,6 +241,24 @@ class AcquireBatchTest extends VirtualTest {
         world.settle();
         world.runMs(200);
         assertEquals("1 MSETEX, 0 SET", counts(0), "precondition");
+        assertEquals(0, keys(), "keys left");
+    }
+
+    /** Each failure ends an acquisition whose rollback must follow its acquire; the others still wait to be sent. */
+    @ParameterizedTest
+    @CsvSource({"0, NO_QUORUM", "5000, ACQUIRED"})
+    void manyAcquiresThatFailInOneTurnAllEnd(long waitMs, AcquireOutcome.Kind expected) {
+        VirtualWorld.Client client = clientOfThree();
+        eachNode(node -> node.redis().clockJump(1_000));
+        world.await("quarantined", 2_000,
+                () -> client.redlock().nodes().stream().allMatch(node -> node.state() == NodeState.QUARANTINED));
+        var outcomes = together(client, options().waitUpTo(Duration.ofMillis(waitMs)), names(2_000));
+        world.runMs(waitMs);
+        assertEquals(2_000, outcomes.stream().filter(CompletableFuture::isDone).count(), "outcomes");
+        assertEquals(Set.of(expected), Set.copyOf(kinds(outcomes)));
+        outcomes.stream().map(this::get).filter(AcquireOutcome::isAcquired).forEach(each -> each.lease().releaseAsync());
+        world.runMs(100);
+        assertEquals(0, client.engine().claimsOut());
         assertEquals(0, keys(), "keys left");
     }
 

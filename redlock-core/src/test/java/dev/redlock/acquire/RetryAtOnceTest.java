@@ -26,6 +26,7 @@ import dev.redlock.time.NanoClock;
 import io.netty.channel.local.LocalIoHandler;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.Collections;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
@@ -146,6 +147,29 @@ class RetryAtOnceTest extends VirtualTest {
         world.settle();
         long turns = client.turnCount() - turnsBefore;
         assertTrue(rounds >= ROUNDS_MAX && turns > rounds / 20, rounds + " rounds in " + turns + " turns");
+    }
+
+    /** They wait for the batch of the release. Each one that fails is rolled back after its command, if it has one. */
+    @Test
+    void manyAcquiresThatFollowAReleaseAllEnd() {
+        client = world(3);
+        Lease held = lease(client);
+        node(1).crash();
+        node(2).crash();
+        world.runMs(100);
+        List<AcquireOutcome.Kind> outcomes = new ArrayList<>();
+        client.call(() -> {
+            held.releaseAsync();
+            for (int i = 0; i < 2_000; i++) {
+                client.redlock()
+                        .acquire(client.redlock().key("orders"), options(), client.redlock().newLease(),
+                                outcome -> outcomes.add(outcome.kind()));
+            }
+        });
+        world.settle();
+        assertEquals(Collections.nCopies(2_000, AcquireOutcome.Kind.NO_QUORUM), outcomes);
+        assertEquals(0, client.engine().claimsOut());
+        assertEquals(0, node(0).redis().keys().size(), "keys");
     }
 
     @Test

@@ -197,6 +197,9 @@ final class CommandBatches {
      * Sends the acquires that follow, in order. The room for each is provided before it is taken: that may take a
      * flush, whose events send other commands, and those must find it. Those that are added meanwhile wait for the next
      * turn: a caller whose acquires fail at once, and who tries again at once, must not keep this one from its end.
+     *
+     * <p>Failures are reported at the end of the turn. A report here would roll its acquisition back, and the release
+     * would send the acquires that are left, each inside the report of the one before.
      */
     void sendFollowing() {
         for (int left = following.length(); left > 0 && following.length() > 0;) {
@@ -208,7 +211,8 @@ final class CommandBatches {
                 continue;
             }
             if (length == 1) {
-                fanOut.sendNow(next, CommandKind.ACQUIRE, 0, following.take());
+                long nodes = following.take();
+                rejectLater(next, nodes & ~fanOut.write(next, CommandKind.ACQUIRE, 0, nodes));
             } else {
                 sendAcquires(length);
             }
@@ -222,10 +226,12 @@ final class CommandBatches {
         return fanOut.nativeSets & fanOut.accepting(CommandKind.ACQUIRE);
     }
 
-    /**
-     * Sends the next acquires. All of them are written before a failure is reported: a report may end another one,
-     * whose release must follow its acquire on each node.
-     */
+    private void rejectLater(LockRequest acquire, long nodes) {
+        if (nodes != 0) {
+            fanOut.variants.rejectLater(acquire, CommandKind.ACQUIRE, 0, nodes);
+        }
+    }
+
     private void sendAcquires(int length) {
         CommandBatch commands = acquireBatcher.newBatch();
         for (int i = 0; i < length; i++) {
@@ -233,20 +239,16 @@ final class CommandBatches {
             commands.add(request, 0, following.take());
         }
         long together = together() & commands.nodes();
-        // Until the failures are reported.
+        // The batch is in use until its commands are written.
         commands.expectOutcomes(1);
         if (together != 0) {
             sendTogether(commands, together);
         }
         for (int i = 0; i < length; i++) {
+            LockRequest request = commands.request(i);
             long alone = commands.nodesOf(i) & ~together;
-            commands.removeNodes(i, fanOut.write(commands.request(i), CommandKind.ACQUIRE, 0, alone));
-        }
-        for (int i = 0; i < length; i++) {
-            long unsent = commands.nodesOf(i) & ~together;
-            if (unsent != 0) {
-                fanOut.variants.reject(commands.request(i), CommandKind.ACQUIRE, 0, unsent);
-            }
+            commands.removeNodes(i, alone);
+            rejectLater(request, alone & ~fanOut.write(request, CommandKind.ACQUIRE, 0, alone));
         }
         onOutcome(commands);
     }

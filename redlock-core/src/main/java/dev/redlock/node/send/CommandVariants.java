@@ -197,8 +197,13 @@ final class CommandVariants {
     void reject(LockRequest request, CommandKind kind, int detail, long nodes) {
         if (kind.isAcquire || kind == CommandKind.REMAINING_TTL) {
             report(request, kind, detail, nodes);
-            return;
+        } else {
+            rejectLater(request, kind, detail, nodes);
         }
+    }
+
+    /** As {@link #reject}, reported at the end of the turn. */
+    void rejectLater(LockRequest request, CommandKind kind, int detail, long nodes) {
         Rejected entry = addRejected(nodes);
         entry.request = request;
         entry.kind = kind;
