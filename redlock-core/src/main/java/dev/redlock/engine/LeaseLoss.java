@@ -21,7 +21,7 @@ final class LeaseLoss {
     private final LoopServices services;
     private final LeaseKeeper keeper;
     private final CallbackExecutor callbacks;
-    private final ShortenedLeases shortened;
+    final ShortenedLeases shortened;
 
     LeaseLoss(LoopServices services, LeaseKeeper keeper) {
         this.services = services;

@@ -38,6 +38,7 @@ final class PoolTrimmer implements LongConsumer {
         claims.trim();
         scheduler.trim();
         keeper.retention.trim();
+        keeper.loss.shortened.trim();
         services.fanOut.trim();
         for (Voter voter : services.voters) {
             voter.trim();

@@ -28,7 +28,7 @@ final class ShortenedLeases {
     private final LoopServices services;
     /** The voters with a jump: a key of a cluster may move from one master that jumps to another one. */
     private long jumpedMask;
-    private final Map<Claim, Shortened> leases = new IdentityHashMap<>();
+    private Map<Claim, Shortened> leases = new IdentityHashMap<>();
 
     // For the log: the present comparison of the nodes, and what its jumps have done.
     private int comparison;
@@ -77,6 +77,26 @@ final class ShortenedLeases {
         long timerNs = lease.isExtendable() || lease.isKept ? untilNs - leftNs / 2 : untilNs;
         services.timers.start(claim.holdTimer, earlier(claim.holdTimer.deadlineNs(), timerNs));
         return true;
+    }
+
+    /** Forgets leases that have ended: their claims are pooled, and another jump may not come for weeks. */
+    void trim() {
+        if (leases.isEmpty()) {
+            return;
+        }
+        leases.entrySet().removeIf(entry -> !isHeld(entry.getKey(), entry.getValue()));
+        if (leases.isEmpty()) {
+            // The table never shrinks.
+            leases = new IdentityHashMap<>();
+        }
+    }
+
+    private static boolean isHeld(Claim claim, Shortened shortened) {
+        return claim.phase == Claim.Phase.HELD && claim.lease.acquiredNs == shortened.acquiredNs;
+    }
+
+    int count() {
+        return leases.size();
     }
 
     private static long earlier(long oneNs, long otherNs) {

@@ -127,6 +127,11 @@ public final class TestEngine {
         return conductors[0].scheduler.queues.get(new LockKey(KeyText.ofResource("", resource, resource.length())));
     }
 
+    /** @return leases that a clock jump has shortened */
+    public int shortenedLeases() {
+        return conductors[0].keeper.loss.shortened.count();
+    }
+
     RetainedLocks retainedLocks() {
         return (RetainedLocks) conductors[0].keeper.retention;
     }

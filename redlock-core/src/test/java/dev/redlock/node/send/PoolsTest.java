@@ -52,6 +52,29 @@ class PoolsTest extends VirtualTest {
         assertEquals(ReleaseOutcome.RELEASED, release(lease(client)));
     }
 
+    @Test
+    void leasesThatAClockJumpHasShortenedAreForgottenAtTheirEnd() {
+        client = world(1);
+        int count = 2_000;
+        List<Lease> leases = new ArrayList<>();
+        for (int i = 0; i < count; i++) {
+            client.redlock()
+                    .acquireAsync("orders/" + i, options())
+                    .thenAccept(outcome -> leases.add(outcome.lease()));
+        }
+        world.settle();
+        node(0).redis().clockJump(1_000);
+        world.await("shortened", 2_000, () -> client.engine().engine().shortenedLeases() == count);
+        world.runMs(2_000);
+        assertEquals(count, client.engine().engine().shortenedLeases(), "while they are held");
+        leases.subList(1, count).forEach(Lease::releaseAsync);
+        world.runMs(2_000);
+        assertEquals(1, client.engine().engine().shortenedLeases());
+        assertEquals(ReleaseOutcome.RELEASED, release(leases.get(0)));
+        world.runMs(2_000);
+        assertEquals(0, client.engine().engine().shortenedLeases());
+    }
+
     /** The queues of waiters, and the tables in which pushes find them. */
     @Test
     void queuesShrinkAfterManyWaiters() {
