@@ -26,11 +26,14 @@ final class LossWatch {
     private static final int HELD_REPLY = 1;
     /** A reconnect makes the checks of all leases due, and a server may push without end. */
     private static final int CHECKS_PER_MS_MAX = 32;
+    /** A check without an answer has not registered: it is sent again, so seldom that a sick server is not burdened. */
+    private static final long RETRY_NS = 500 * NS_PER_MS;
 
     private final LoopServices services;
     private final LeaseKeeper keeper;
     private final KeyedMap<WatchedLease> watched = new KeyedMap<>();
     private final DeadlineTimer limitTimer = new DeadlineTimer(nowNs -> onLimitTimer());
+    private final DeadlineTimer retryTimer = new DeadlineTimer(nowNs -> onRetryTimer());
     /** The leases whose checks are due, oldest first. */
     private WatchedLease firstDue;
     private WatchedLease lastDue;
@@ -50,6 +53,8 @@ final class LossWatch {
         WatchedLease nextOfKey;
         /** The nodes whose checks are due, on the first resource of the lease. */
         long dueMask;
+        /** The nodes whose last check had no answer, on the first resource of the lease. */
+        long unansweredMask;
         WatchedLease nextDue;
         /** The lease has ended. */
         boolean isStopped;
@@ -186,11 +191,36 @@ final class LossWatch {
         services.fanOut.send(claim, CommandKind.CHECK, CommandDetail.NONE, mask);
     }
 
-    /** A key of another type has replaced the lock. Otherwise nothing is known: the next extension finds a loss. */
+    /**
+     * A key of another type has replaced the lock. Otherwise nothing is known, and the node may push no change of the
+     * key any more.
+     */
     void onNoReply(Claim claim, int nodeIndex, VoteFailure failure) {
         if (failure == VoteFailure.WRONGTYPE) {
             onReply(claim, nodeIndex, 0);
+            return;
         }
+        WatchedLease lease = watched.get(claim.key.resourceKey(0));
+        while (lease != null && lease.claim != claim) {
+            lease = lease.nextOfKey;
+        }
+        if (lease != null) {
+            lease.first.unansweredMask |= 1L << nodeIndex;
+            if (!retryTimer.isStarted()) {
+                services.timers.start(retryTimer, services.clock.nanoTime() + RETRY_NS);
+            }
+        }
+    }
+
+    /** A lost connection has its checks at the reconnect, and none before. */
+    private void onRetryTimer() {
+        watched.forEach(lease -> {
+            if (lease.unansweredMask != 0) {
+                addDueTo(lease, lease.unansweredMask);
+                lease.unansweredMask = 0;
+            }
+        });
+        checkDue();
     }
 
     void onReply(Claim claim, int nodeIndex, long value) {

@@ -70,6 +70,25 @@ class LossWatchTest extends VirtualTest {
         release(get(waiting).lease());
     }
 
+    /** Its node has pushed, and the read that registers for the next push is rejected. */
+    @ParameterizedTest
+    @ValueSource(ints = {1, 3})
+    void aCheckThatGetsAnErrorIsSentAgain(int nodeCount) {
+        VirtualWorld.Client client = world(nodeCount);
+        Lease lease = watched(client);
+        world.runMs(10);
+        eachNode(node -> {
+            node.redis().failNext("EVALSHA", "BUSY a script of another program runs", 3);
+            node.redis().set("orders", node.redis().get("orders"), TTL.toMillis());
+        });
+        world.runMs(2_000);
+        assertEquals(LeaseState.HELD, lease.state());
+        eachNode(node -> node.redis().delete("orders"));
+        world.runMs(10);
+        assertEquals(LeaseState.LOST, lease.state());
+        assertEquals(List.of(LeaseState.LOST), lost);
+    }
+
     @Test
     void withoutTheOptionTheNextExtensionFindsTheLoss() {
         VirtualWorld.Client client = slowWorld(3);
