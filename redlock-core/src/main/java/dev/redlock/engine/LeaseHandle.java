@@ -362,7 +362,11 @@ public final class LeaseHandle extends LeaseView {
 
     /** Returns whether the lock has to stay now if the lease ends. Reads the clock only with the option. */
     boolean isToBeKept(NanoClock clock) {
-        return spec.holdNsMin > 0 && keepUntilNs() - clock.nanoTime() > 0;
+        return spec.holdNsMin > 0 && isToBeKept(clock.nanoTime());
+    }
+
+    boolean isToBeKept(long nowNs) {
+        return spec.holdNsMin > 0 && keepUntilNs() - nowNs > 0;
     }
 
     long keepUntilNs() {

@@ -63,13 +63,14 @@ final class LeaseLoss {
         long acquiredNs = lease.acquiredNs;
         int number = claim.number;
         LeaseListener listener = lease.spec.listener;
-        boolean isToBeKept = lease.isToBeKept(services.clock);
+        long nowNs = nowOr(acquiredNs);
+        boolean isToBeKept = lease.isToBeKept(nowNs);
         keeper.untrack(lease);
         claim.leaveLease();
         // Before the release is sent, because another client may acquire the lock afterwards.
         lease.end(state, releaseOutcome);
         try {
-            keeper.waiters.onLost(key, waitNs, acquiredNs, services.clock.nanoTime());
+            keeper.waiters.onLost(key, waitNs, acquiredNs, nowNs);
             if (isToBeKept) {
                 keeper.releases.leaveToExpiry(claim);
             } else {
@@ -84,6 +85,15 @@ final class LeaseLoss {
             }
             callbacks.notifyLost(listener, lease, state);
             keeper.waiters.handOff(key, lockedKey);
+        }
+    }
+
+    /** The time; another one if the clock throws, because the lease has to end all the same. */
+    private long nowOr(long otherNs) {
+        try {
+            return services.clock.nanoTime();
+        } catch (Throwable e) {
+            return otherNs;
         }
     }
 
@@ -135,11 +145,26 @@ final class LeaseLoss {
             LeaseHandle next = lease.nextHeld;
             Claim claim = lease.claim;
             if (services.isNodeOf(claim, node)) {
-                revoke(claim, nodeIndex, cause, aheadNsMax);
+                revokeSafely(claim, nodeIndex, cause, aheadNsMax);
             }
             // A listener may have released the next lease: then the scan starts again, which is harmless.
             boolean isNextHeld = next == null || next.claim != null && next.claim.phase == Claim.Phase.HELD;
             lease = isNextHeld ? next : keeper.firstHeld;
+        }
+    }
+
+    /** Nothing reports the loss of the node again, so a lease that needs it ends also if its revocation throws. */
+    private void revokeSafely(Claim claim, int nodeIndex, LossCause cause, long aheadNsMax) {
+        try {
+            revoke(claim, nodeIndex, cause, aheadNsMax);
+        } catch (Throwable e) {
+            if (claim.phase == Claim.Phase.HELD) {
+                claim.removeHolder(nodeIndex);
+                if (!services.majority.isReachedBy(claim.holderMask)) {
+                    lose(claim, nodeIndex, cause);
+                }
+            }
+            Log.error("the revocation of a grant threw; a lease without a quorum has ended", e);
         }
     }
 

@@ -68,8 +68,8 @@ final class ShortenedLeases {
             return false;
         }
         shortenedCount += isSame ? 0 : 1;
-        leases.put(claim, new Shortened(lease.acquiredNs, untilNs, beforeNs));
         lease.setValidUntilNs(untilNs);
+        leases.put(claim, new Shortened(lease.acquiredNs, untilNs, beforeNs));
         if (claim.isExtending()) {
             claim.extension.validBeforeNs = earlier(claim.extension.validBeforeNs, untilNs);
         }
