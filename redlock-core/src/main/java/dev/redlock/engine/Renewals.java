@@ -44,7 +44,7 @@ final class Renewals {
         long intervalNs = lease.spec.ttlMs * NS_PER_MS / EXTEND_AFTER_DIVISOR;
         startNext(claim, nowNs, mayExtend(lease, nowNs)
                 ? spread.firstInNs(nowNs, intervalNs, keeper.heldCount())
-                : intervalNs);
+                : intervalNs, NS_PER_MS);
     }
 
     /** An extension has ended. */
@@ -65,20 +65,30 @@ final class Renewals {
     private void startNextAgain(Claim claim, long nowNs, boolean isExtended) {
         int divisor = isExtended ? EXTEND_AFTER_DIVISOR : EXTEND_AGAIN_DIVISOR;
         long intervalNs = claim.lease.spec.ttlMs * NS_PER_MS / divisor;
-        startNext(claim, nowNs, Math.max(NS_PER_MS, spread.nextInNs(nowNs, intervalNs, keeper.heldCount())));
+        // In an outage, the retries at the end of many validities must stay few.
+        long shortestInNs = isExtended ? NS_PER_MS : Math.max(NS_PER_MS, intervalNs / EXTEND_AGAIN_DIVISOR);
+        startNext(claim, nowNs, Math.max(NS_PER_MS, spread.nextInNs(nowNs, intervalNs, keeper.heldCount())),
+                shortestInNs);
     }
 
     /** A lock is kept. An extension may be due at once. */
     void startKept(Claim claim, long nowNs) {
-        startNext(claim, nowNs, Math.max(0, untilThirdNs(claim.lease, nowNs)));
+        startNext(claim, nowNs, Math.max(0, untilThirdNs(claim.lease, nowNs)), NS_PER_MS);
     }
 
-    private void startNext(Claim claim, long nowNs, long extendInNs) {
+    private void startNext(Claim claim, long nowNs, long extendInNs, long shortestInNs) {
         LeaseHandle lease = claim.lease;
         long leftNs = lease.validUntilNs - nowNs;
-        long dueInNs = isBeyondTtl(lease, nowNs) ? Math.max(extendInNs, untilThirdNs(lease, nowNs)) : extendInNs;
+        long dueInNs = isBeyondTtl(lease, nowNs)
+                ? Math.max(extendInNs, untilThirdNs(lease, nowNs))
+                : inTimeNs(extendInNs, leftNs, shortestInNs);
         boolean isExtensionFirst = mayExtend(lease, nowNs) && dueInNs < leftNs;
         startTimer(claim, nowNs + (isExtensionFirst ? dueInNs : leftNs));
+    }
+
+    /** A caller may have shortened the validity: the extension starts early enough for a second try. */
+    private static long inTimeNs(long extendInNs, long leftNs, long shortestInNs) {
+        return extendInNs > leftNs / 2 ? Math.max(shortestInNs, leftNs / EXTEND_AFTER_DIVISOR) : extendInNs;
     }
 
     /** If a caller has extended beyond the ttl, an automatic extension by the ttl would shorten the validity. */

@@ -373,6 +373,51 @@ class ExtendTest extends VirtualTest {
         assertTrue(world.nowNs() + lease.remainingValidityNs() > endNs, "and longer than before: " + lease);
     }
 
+    /** The client renews in time what its caller has shortened, and does so with some time to spare. */
+    @ParameterizedTest
+    @CsvSource({"30", "6", "3", "2"})
+    void automaticExtensionContinuesAfterAShorterOneOfTheCaller(int divisor) {
+        VirtualWorld.Client client = world(3);
+        List<String> received = new ArrayList<>();
+        Lease lease = acquired(acquire(client, options().autoExtend().listener(recordTo(received))));
+        Duration shorter = TTL.dividedBy(divisor);
+        assertEquals(ExtendOutcome.EXTENDED, extend(lease, shorter));
+        world.runMs(validityMs(shorter.toMillis()) / 2);
+        assertEquals(List.of("extended 1"), received, "in the first half of the shorter ttl");
+        world.runMs(2 * TTL.toMillis());
+        assertTrue(lease.isHeld(), lease::toString);
+        assertTrue(received.size() <= 8, () -> "each third of the ttl: " + received);
+    }
+
+    /** The retry after a tenth of the ttl would come after the end of the shorter validity. */
+    @Test
+    void aFailedExtensionOfAShortenedLeaseIsTriedAgain() {
+        VirtualWorld.Client client = world(3);
+        Lease lease = acquired(acquire(client, options().autoExtend()));
+        node(0).pause();
+        node(1).pause();
+        assertEquals(ExtendOutcome.NOT_EXTENDED, extend(lease, TTL.dividedBy(15)), "silent nodes");
+        node(0).resume();
+        node(1).resume();
+        world.runMs(2 * TTL.toMillis());
+        assertTrue(lease.isHeld(), lease::toString);
+    }
+
+    /** An outage does not meet a storm of retries at the end of the validity. */
+    @Test
+    void retriesAreFewAtTheEndOfTheValidity() {
+        VirtualWorld.Client client = world(3);
+        eachNode(node -> node.redis().startLog());
+        acquired(acquire(client, options().autoExtend()));
+        world.runMs(5);
+        node(1).crash();
+        node(2).crash();
+        world.runMs(TTL.toMillis());
+        long tries = node(0).redis().log().stream().filter(line -> line.startsWith("extend")).count();
+        assertTrue(tries >= 6 && tries <= 14, tries + " tries");
+        assertEquals(1, client.redlock().counters().expiredCount());
+    }
+
     /** The first callback of a lost lease may reuse it; the other callbacks still run. */
     @Test
     void theListenerOfALostLeaseIsNotifiedEvenIfTheLeaseIsReused() {
