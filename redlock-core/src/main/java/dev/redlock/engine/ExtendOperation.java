@@ -127,8 +127,8 @@ final class ExtendOperation {
         }
         keeper.loss.onNotHeld(claim, nodeIndex);
         vote(claim, nodeIndex, number, Vote.REFUSED);
-        if (value == SET_REPLY && claim.phase == Claim.Phase.HELD && number == claim.extension.scheduledNumber) {
-            keeper.renewals.onKeySetAgain(claim, clock.nanoTime());
+        if (value == SET_REPLY && claim.phase == Claim.Phase.HELD) {
+            keeper.renewals.onKeySetAgain(claim, nodeIndex, number, clock.nanoTime());
         }
     }
 

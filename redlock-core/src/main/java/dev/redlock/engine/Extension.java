@@ -30,6 +30,8 @@ final class Extension {
     boolean isRepair;
     /** Rounds that may still repair. */
     int repairsLeft;
+    /** Nodes for which one repair more may follow, because a repair has set their key; as a mask. */
+    private long repairAgainMask;
     /** When the next round is due by the schedule, monotonic; only if the next one, or the one in progress, repairs. */
     long scheduledNs;
     /** The number of the last round that did not repair. */
@@ -70,9 +72,27 @@ final class Extension {
             late.onSent(ttlMs);
         }
         number = number % CommandDetail.ROUND_MAX + 1;
-        scheduledNumber = isRepair ? scheduledNumber : number;
+        if (!isRepair) {
+            scheduledNumber = number;
+            repairAgainMask = 0;
+        }
         continuousMask = holderMask;
         round.reset();
+    }
+
+    /** One repair more may follow a repair that sets the key of a node. */
+    void allowRepairAgain(int nodeIndex) {
+        repairAgainMask |= 1L << nodeIndex;
+    }
+
+    /** Returns whether another round may follow one that has set the key of a node. */
+    boolean mayRepairAfter(int ofNumber, int nodeIndex) {
+        return ofNumber == scheduledNumber || ofNumber == number && (repairAgainMask & 1L << nodeIndex) != 0;
+    }
+
+    void repairAgain(int nodeIndex) {
+        repairAgainMask &= ~(1L << nodeIndex);
+        repairsLeft = 1;
     }
 
     void setValidity(long beforeNs, long afterNs) {
@@ -93,6 +113,7 @@ final class Extension {
         isInProgress = false;
         isRepair = false;
         repairsLeft = 0;
+        repairAgainMask = 0;
         scheduledNumber = 0;
         shortestTtlMs = Long.MAX_VALUE;
         late = null;

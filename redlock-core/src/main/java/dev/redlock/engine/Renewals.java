@@ -152,17 +152,23 @@ final class Renewals {
             Claim claim = lease.claim;
             boolean isLacking = (claim.askedMask & ~claim.holderMask & 1L << node.index()) != 0;
             if (isLacking && mayRepair(lease, nowNs) && keeper.extensions.isOf(claim, node)) {
-                keeper.extensions.extensionOf(claim).repairsLeft = REPAIRS;
+                Extension extension = keeper.extensions.extensionOf(claim);
+                extension.repairsLeft = REPAIRS;
+                extension.allowRepairAgain(node.index());
                 startRepair(claim, nowNs, nowNs + spread.repairInNs(count++));
             }
         }
     }
 
-    /** A node had lost the key, and has set it again: it counts as soon as an extension finds the key. */
-    void onKeySetAgain(Claim claim, long nowNs) {
+    /**
+     * A node had lost the key, and has set it again: it counts as soon as an extension finds the key. Where SET IFEQ
+     * extends, the refusal of the first repair may arrive after the start of the second one, which then sets the key.
+     */
+    void onKeySetAgain(Claim claim, int nodeIndex, int number, long nowNs) {
         Extension extension = claim.extension;
-        if (extension.repairsLeft == 0 && mayRepair(claim.lease, nowNs)) {
-            extension.repairsLeft = 1;
+        if (extension.repairsLeft == 0 && extension.mayRepairAfter(number, nodeIndex)
+                && mayRepair(claim.lease, nowNs)) {
+            extension.repairAgain(nodeIndex);
             startRepair(claim, nowNs, nowNs);
         }
     }

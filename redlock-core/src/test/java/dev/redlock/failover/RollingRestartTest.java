@@ -12,6 +12,7 @@ import dev.redlock.api.LeaseListener;
 import dev.redlock.api.LeaseState;
 import dev.redlock.api.NodeState;
 import dev.redlock.api.RestartGuardMode;
+import dev.redlock.sim.FakeRedis;
 import dev.redlock.sim.VirtualWorld;
 import dev.redlock.testing.VirtualTest;
 import java.time.Duration;
@@ -21,6 +22,7 @@ import java.util.concurrent.CompletableFuture;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.EnumSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
 /** A node that votes again gets the keys of automatically extended leases at once, so the next one may restart. */
@@ -113,6 +115,30 @@ class RollingRestartTest extends VirtualTest {
         assertTrue(lease.isHeld());
         world.runMs(10);
         assertEquals(nodeCount, java.util.stream.IntStream.range(0, nodeCount).map(i -> keys(i, 1)).sum());
+    }
+
+    /** A node with {@code SET IFEQ} answers twice before the key is set, and the other nodes have decided by then. */
+    @ParameterizedTest
+    @EnumSource
+    void aLeaseOutlivesItWithAnyKindOfServerAndOneSlowerNode(FakeRedis.Kind kind) {
+        for (long delayUs : new long[]{0, 500, 5_000, 20_000}) {
+            world = new VirtualWorld(3);
+            eachNode(node -> {
+                node.redis().kind(kind);
+                node.delay(() -> 100_000);
+            });
+            node(2).delay(() -> 100_000 + delayUs * 1_000);
+            client = client(context().maxTtl(MAX_TTL).restartGuard(RestartGuardMode.UPTIME));
+            Lease lease = hold(1, extended(MAX_TTL)).get(0);
+            for (int i = 2; i >= 0; i--) {
+                restart(i);
+                awaitReady(i);
+                world.runMs(500);
+            }
+            assertEquals(List.of(), losses, () -> "a delay of " + delayUs + " us");
+            assertTrue(lease.isHeld());
+            nothingIsLeft();
+        }
     }
 
     @ParameterizedTest
