@@ -368,6 +368,11 @@ final class Claim extends LockRequest implements ScriptArguments, ClaimView {
     }
 
     @Override
+    public boolean isKeyMissing() {
+        return extension != null && extension.unclaimedBecause != null;
+    }
+
+    @Override
     public void onMayShortenLate(int nodeIndex, int detail) {
         extension.onUnanswered(nodeIndex, detail);
     }

@@ -42,7 +42,7 @@ final class Unclaimed {
     }
 
     static boolean is(Claim claim) {
-        return claim.extension != null && claim.extension.unclaimedBecause != null;
+        return claim.isKeyMissing();
     }
 
     /** The lease has no holder any more. Returns whether it outlives that. A clock that has jumped has gone back. */

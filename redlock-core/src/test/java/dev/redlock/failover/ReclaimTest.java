@@ -9,6 +9,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import dev.redlock.AcquireOptions;
 import dev.redlock.RedlockContext;
 import dev.redlock.api.AcquireOutcome;
+import dev.redlock.api.CommandMode;
 import dev.redlock.api.ExtendOutcome;
 import dev.redlock.api.Lease;
 import dev.redlock.api.LeaseListener;
@@ -160,6 +161,61 @@ class ReclaimTest extends EndpointTest {
         world.moveName(0, 0);
         node(1).breakConnections();
         assertOutlives(lease, holder, other, primary);
+    }
+
+    /** The nulls of the conditional extensions of all leases cause a script each, and not all can be sent at once. */
+    @ParameterizedTest
+    @EnumSource
+    void leasesOutliveARestartUnderBackPressure(FakeRedis.Kind kind) {
+        endpoint(kind);
+        VirtualWorld.Client holder = client(context().nodeBackPressure(65_536, 4_096));
+        List<Lease> leases = new ArrayList<>();
+        for (int i = 0; i < 100; i++) {
+            leases.add(acquired(get(holder.redlock().acquireAsync("r" + i, extended()))));
+        }
+        restart(false);
+        awaitState(holder, NodeState.QUARANTINED, 1_000);
+        world.runMs(TTL.toMillis());
+        assertEquals(List.of(), losses);
+        assertEquals(100, leases.stream().filter(Lease::isHeld).count());
+        leases.forEach(lease -> assertNotNull(primary.get(lease.resource())));
+    }
+
+    /** The null of the first round arrives in the second one, so no script follows it. */
+    @Test
+    void aLateNullDoesNotEndALease() {
+        VirtualWorld.Client holder = endpoint(FakeRedis.Kind.VALKEY_9);
+        Lease lease = hold(holder, extended());
+        restart(false);
+        node(0).delay(() -> 1_000_000);
+        awaitState(holder, NodeState.QUARANTINED, 1_000);
+        node(0).delay(() -> 650_000_000);
+        world.runMs(6_000);
+        node(0).delay(() -> 0);
+        world.runMs(TTL.toMillis());
+        assertEquals(List.of(), losses);
+        assertTrue(lease.isHeld());
+    }
+
+    /** Without the script nothing sets the key: the lease goes on to the end of its validity, and then is lost. */
+    @ParameterizedTest
+    @EnumSource(value = FakeRedis.Kind.class, names = {"REDIS_8_4", "VALKEY_9"})
+    void aLeaseWhoseKeyNoScriptMaySetEndsWithItsValidity(FakeRedis.Kind kind) {
+        endpoint(kind);
+        VirtualWorld.Client holder = client(context().commands(CommandMode.NATIVE));
+        Lease lease = hold(holder, extended());
+        long validUntilNs = world.nowNs() + lease.remainingValidityNs();
+        for (String command : List.of("EVALSHA", "EVAL", "SCRIPT")) {
+            primary.failNext(command, "NOPERM this user has no permissions to run the command", Integer.MAX_VALUE);
+        }
+        restart(false);
+        awaitState(holder, NodeState.QUARANTINED, 1_000);
+        world.runUntilNs(validUntilNs - 1_000_000);
+        assertEquals(List.of(), losses);
+        assertTrue(lease.isHeld());
+        world.runMs(2);
+        assertEquals(List.of(LeaseState.LOST), losses);
+        assertNull(primary.get(KEY));
     }
 
     /** The clocks of two machines differ. */

@@ -39,7 +39,11 @@ final class CommandRetries {
         int detail = RequestRing.detailOf(tag);
         request.onRefusedAhead(nodeIndex);
         boolean isSent = !isExtendScriptForbidden && sendAgain(request, kind, detail, false, false);
-        if (!isSent) {
+        if (!isSent && request.isKeyMissing()) {
+            // A failed vote: nothing has shown that another client has the key.
+            request.onFailed(nodeIndex, kind, detail,
+                    isExtendScriptForbidden ? VoteFailure.NOPERM : VoteFailure.BACK_PRESSURE);
+        } else if (!isSent) {
             sender.onReply(request, tag, 0);
         }
     }
@@ -64,8 +68,10 @@ final class CommandRetries {
         CommandEncoding encoding = RequestRing.encodingOf(tag);
         if (request.lockKind() == LockKind.PLAIN && isForbiddenAfterRefusal(kind, encoding, failure)) {
             isExtendScriptForbidden = true;
-            sender.onReply(request, tag, 0);
-            return;
+            if (!request.isKeyMissing()) {
+                sender.onReply(request, tag, 0);
+                return;
+            }
         }
         boolean isUnknownScript = failure == VoteFailure.NOSCRIPT && !RequestRing.isSecondTry(tag);
         boolean isRejectedCommand = isReplacedByScript(tag, failure);
@@ -85,7 +91,10 @@ final class CommandRetries {
         return failure == VoteFailure.TRYAGAIN && sender.cluster != null;
     }
 
-    /** Where SET IFEQ extends, the script follows a refusal only. The refusal counts if the user may not run it. */
+    /**
+     * Where SET IFEQ extends, the script follows a refusal only. The refusal counts if the user may not run it, unless
+     * the key is missing as expected.
+     */
     private boolean isForbiddenAfterRefusal(CommandKind kind, CommandEncoding encoding, VoteFailure failure) {
         return kind == CommandKind.EXTEND && encoding == CommandEncoding.SCRIPT && failure == VoteFailure.NOPERM
                 && sender.capabilities().extendEncoding() == CommandEncoding.SET_IFEQ;

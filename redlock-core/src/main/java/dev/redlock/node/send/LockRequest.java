@@ -73,6 +73,11 @@ public abstract class LockRequest extends InFlightRequest implements SlotKey {
     public void onRefusedAhead(int nodeIndex) {
     }
 
+    /** Whether the node is expected to lack the key, so that a refusal does not show that another client has it. */
+    public boolean isKeyMissing() {
+        return false;
+    }
+
     /**
      * The connection was lost before the reply, and the command replaces the expiry of the key. If the node executes it
      * late, it shortens a longer expiry that a later command has set. {@link #onUnknown} follows.
