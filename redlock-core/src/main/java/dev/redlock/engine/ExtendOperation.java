@@ -87,6 +87,11 @@ final class ExtendOperation {
         return (fanOut.extendingMask(claim) & claim.askedMask & ~claim.holderMask) != 0;
     }
 
+    /** Whether enough nodes without these renew leases, and have the key of this one. */
+    boolean isQuorumWithout(Claim claim, long nodes) {
+        return services.majority.isReachedBy(fanOut.extendingMask(claim) & claim.holderMask & ~nodes);
+    }
+
     /** A batch does not report the nodes that it was sent to, so it is for claims that have asked all nodes before. */
     private void send(Claim claim, long all) {
         claim.extension.firstAskedMask = 0;

@@ -3,6 +3,7 @@ package dev.redlock.engine;
 import static dev.redlock.quorum.Validity.NS_PER_MS;
 
 import dev.redlock.node.NodeView;
+import dev.redlock.quorum.LateExtensions;
 import dev.redlock.time.NanoClock;
 import dev.redlock.time.TimerWheel;
 
@@ -135,8 +136,25 @@ final class Renewals {
         }
         startTimer(claim, lease.validUntilNs);
         if (isExtensionDue) {
-            keeper.startExtension(claim, lease.isKept ? keeper.kept.ttlMsToKeep(lease, nowNs) : lease.spec.ttlMs);
+            keeper.startExtension(claim,
+                    lease.isKept ? keeper.kept.ttlMsToKeep(lease, nowNs) : ttlMsToRenew(claim, nowNs));
         }
+    }
+
+    /**
+     * Returns the ttl of an automatic extension: usually that of the lease. A node that may execute a shorter extension
+     * late counts for no longer one. If such nodes are needed, the client asks for the longest ttl that counts, as soon
+     * as that does not shorten the validity.
+     */
+    private long ttlMsToRenew(Claim claim, long nowNs) {
+        LeaseHandle lease = claim.lease;
+        LateExtensions late = claim.extension == null ? null : claim.extension.late;
+        if (late == null || late.countedTtlMs() >= lease.spec.ttlMs
+                || keeper.extensions.isQuorumWithout(claim, late.nodes())) {
+            return lease.spec.ttlMs;
+        }
+        boolean isShortening = lease.times.terms.validUntilNs(nowNs, late.countedTtlMs()) - lease.validUntilNs < 0;
+        return isShortening ? lease.spec.ttlMs : late.countedTtlMs();
     }
 
     // ---- repairs ----------------------------------------------------------------------------------------------------

@@ -72,4 +72,14 @@ public final class LateExtensions {
     public boolean mayShorten(int nodeIndex, long ttlMs) {
         return (nodes & 1L << nodeIndex) != 0 && ttlMs > shortestLateTtlMs;
     }
+
+    /** @return the nodes that may execute a late extension, as a mask */
+    public long nodes() {
+        return nodes;
+    }
+
+    /** @return the longest ttl of an extension that counts on each of these nodes, milliseconds */
+    public long countedTtlMs() {
+        return shortestLateTtlMs;
+    }
 }

@@ -143,6 +143,66 @@ class LateCommandsTest extends VirtualTest {
         assertEquals(LeaseState.LOST, lease.state(), "only node 2 certainly keeps the key");
     }
 
+    /** Nodes 0 and 1 may still execute the shorter extension: a renewal by the whole ttl counts on node 2 alone. */
+    @ParameterizedTest
+    @EnumSource(FakeRedis.Kind.class)
+    void automaticExtensionContinuesAfterAShorterOneWithoutAReply(FakeRedis.Kind kind) {
+        for (long shorterMs : new long[]{TTL.toMillis() * 2 / 3, 2_000, 500}) {
+            VirtualWorld.Client client = world(kind);
+            Lease lease = acquired(acquire(client, options().autoExtend()));
+            world.runMs(10);
+            eachNode(node -> node.delay(() -> 5_000_000));
+            CompletableFuture<ExtendOutcome> unanswered = lease.extendAsync(Duration.ofMillis(shorterMs))
+                    .toCompletableFuture();
+            world.runMs(7);
+            node(0).breakConnections();
+            node(1).breakConnections();
+            assertEquals(ExtendOutcome.NOT_EXTENDED, get(unanswered), "node 2 alone");
+            eachNode(node -> node.delay(() -> 0));
+            for (int i = 0; i < 200; i++) {
+                world.runMs(TTL.toMillis() / 100);
+                assertTrue(lease.isHeld(), () -> lease + " after an extension by " + shorterMs + " ms");
+                assertEquals(3, keyCount());
+            }
+            release(lease);
+            nothingIsLeft();
+        }
+    }
+
+    /** A quorum renews by the whole ttl, so the node that may shorten its key costs nothing. */
+    @Test
+    void renewalsByTheWholeTtlContinueOnAQuorumOfOtherNodes() {
+        VirtualWorld.Client client = world(FakeRedis.Kind.VALKEY_9);
+        Lease lease = acquired(acquire(client, options().autoExtend()));
+        world.runMs(10);
+        get(late(1, () -> lease.extendAsync(SHORT)));
+        replaceConnection(client, 1);
+        world.runMs(TTL.toMillis());
+        assertTrue(lease.remainingValidityNs() > TTL.toNanos() / 2, lease::toString);
+        long before = client.redlock().counters().extendedCount();
+        world.runMs(TTL.toMillis());
+        assertTrue(client.redlock().counters().extendedCount() - before <= 4, "each third of the ttl");
+    }
+
+    /** A renewal by the shorter ttl waits until it would not take validity from the lease. */
+    @Test
+    void aRenewalByAShorterTtlShortensNothing() {
+        VirtualWorld.Client client = world(FakeRedis.Kind.VALKEY_9);
+        Lease lease = acquired(acquire(client, options().autoExtend()));
+        world.runMs(10);
+        get(late(1, () -> lease.extendAsync(SHORT)));
+        replaceConnection(client, 1);
+        assertEquals(ExtendOutcome.EXTENDED, extend(lease, TTL), "nodes 0 and 2");
+        long validUntilNs = world.nowNs() + lease.remainingValidityNs();
+        node(2).crash();
+        while (world.nowNs() < validUntilNs) {
+            assertTrue(world.nowNs() + lease.remainingValidityNs() >= validUntilNs, lease::toString);
+            world.runMs(100);
+        }
+        world.runMs(TTL.toMillis());
+        assertTrue(lease.isHeld(), "by nodes 0 and 1, each time by the shorter ttl");
+    }
+
     @Test
     void theNextLeaseCountsTheNodeAgain() {
         VirtualWorld.Client client = world(FakeRedis.Kind.REDIS_8_4);
