@@ -48,7 +48,8 @@ final class FencedClaims {
         this.attempts = attempts;
         boolean hasClusters = services.config.nodes().addresses().stream().anyMatch(ClusterAddress.class::isInstance);
         boolean mayLoseCounts = services.config.nodes().options().guards().mode() != RestartGuardMode.OFF;
-        this.guard = new FenceGuard(services.voters, services.majority, services.clock, hasClusters, mayLoseCounts);
+        this.guard = new FenceGuard(services.voters, services.majority, services.clock, services.loop, hasClusters,
+                mayLoseCounts);
     }
 
     /** Returns the counters of a claim whose acquire starts. */
@@ -108,6 +109,11 @@ final class FencedClaims {
         @Override
         public NodeView node(int nodeIndex) {
             return services.node(nodeIndex, claim).view();
+        }
+
+        @Override
+        public String counterText() {
+            return claim.key.counterText();
         }
 
         @Override

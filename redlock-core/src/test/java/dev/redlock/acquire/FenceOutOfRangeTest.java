@@ -1,10 +1,12 @@
 package dev.redlock.acquire;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import dev.redlock.AcquireOptions;
 import dev.redlock.RedlockContext;
+import dev.redlock.ResourceKey;
 import dev.redlock.api.AcquireOutcome;
 import dev.redlock.api.Lease;
 import dev.redlock.api.ReleaseOutcome;
@@ -22,6 +24,7 @@ import java.util.logging.LogRecord;
 import java.util.logging.Logger;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
 /**
@@ -54,6 +57,12 @@ class FenceOutOfRangeTest extends VirtualTest {
 
     private void counter(int nodeIndex, long value) {
         node(nodeIndex).redis().set(KeyText.counterName("orders"), Long.toString(value), 86_400_000);
+    }
+
+    private void counters(String resource, long... values) {
+        for (int i = 0; i < values.length; i++) {
+            node(i).redis().set(KeyText.counterName(resource), Long.toString(values[i]), 86_400_000);
+        }
     }
 
     private long counter(int nodeIndex) {
@@ -366,14 +375,79 @@ class FenceOutOfRangeTest extends VirtualTest {
         assertEquals(0, keyCount(), "rolled back");
     }
 
+    @ParameterizedTest
+    @ValueSource(strings = {"orders", "{orders}/7", "a\nb"})
+    void theWarningNamesTheCounter(String resource) {
+        nodesWithCounters(7, 7, 7);
+        counters(resource, 7, 20, END - 1_000);
+        try (LogLines log = new LogLines()) {
+            acquired(get(client.redlock().acquireAsync(resource, fenced())));
+            world.settle();
+            String counter = KeyText.counterName(resource).replace("\n", "\\n");
+            assertEquals(1, log.with(Level.WARNING, "its counter " + counter + " at ").size(),
+                    () -> log.with("").toString());
+        }
+    }
+
+    @Test
+    void theWarningNamesAllCountersOfASet() {
+        nodesWithCounters(7, 20, END - 1_000);
+        counters("stock", 7, 20, 30);
+        try (LogLines log = new LogLines()) {
+            ResourceKey set = client.redlock().keyOfAll(List.of("orders", "stock"));
+            acquired(get(client.redlock().acquireAsync(set, fenced())));
+            world.settle();
+            String counters = "its counter orders:redlock:fence:{orders}, stock:redlock:fence:{stock} at ";
+            assertEquals(1, log.with(Level.WARNING, counters).size(), () -> log.with("").toString());
+        }
+    }
+
+    /** The handler runs after the decision, so it may end the lease or the acquisition. */
+    @ParameterizedTest
+    @CsvSource({"7, 20, 2", "7, 7, 2", "7, 7, 0", "7, 20, 0"})
+    void aLogHandlerMayCloseTheLease(long first, long second, int outOfRange) {
+        nodesWithCounters(first, second, END - 1_000);
+        if (outOfRange == 0) {
+            counter(0, END - 1_000);
+            counter(2, first);
+        }
+        Lease lease = client.redlock().newLease();
+        List<Throwable> thrown = new ArrayList<>();
+        withHandler(() -> {
+            try {
+                lease.close();
+            } catch (Throwable e) {
+                thrown.add(e);
+                throw e;
+            }
+        }, () -> {
+            client.redlock().acquire(client.redlock().key("orders"), fenced(), lease, outcome -> {
+            });
+            world.runMs(100);
+        });
+        assertEquals(List.of(), thrown);
+        for (int i = 0; i < 3; i++) {
+            assertEquals(0, status(client, i).disconnectCount(), "node " + i);
+        }
+        assertFalse(lease.isHeld());
+        assertEquals(0, keyCount());
+    }
+
     /** A log handler that throws must not keep an attempt from ending. */
     @Test
     void aLogHandlerThatThrowsChangesNothing() {
         nodesWithCounters(7, 20, END - 1_000);
+        withHandler(() -> {
+            throw new IllegalStateException("the disk is full");
+        }, () -> assertEquals(21, acquiredAndReleased().fencingToken()));
+    }
+
+    /** Runs a task with a handler of each warning. */
+    private static void withHandler(Runnable onWarning, Runnable task) {
         Handler handler = new Handler() {
             @Override
             public void publish(LogRecord record) {
-                throw new IllegalStateException("the disk is full");
+                onWarning.run();
             }
 
             @Override
@@ -390,9 +464,11 @@ class FenceOutOfRangeTest extends VirtualTest {
         Level level = logger.getLevel();
         logger.setLevel(Level.WARNING);
         logger.addHandler(handler);
+        logger.setUseParentHandlers(false);
         try {
-            assertEquals(21, acquiredAndReleased().fencingToken());
+            task.run();
         } finally {
+            logger.setUseParentHandlers(true);
             logger.removeHandler(handler);
             logger.setLevel(level);
         }

@@ -131,7 +131,7 @@ public final class Fence implements FenceOrSearch {
 
     @Override
     public void onGrantRejected(int nodeIndex, long value) {
-        guard.log(round.node(nodeIndex), value);
+        guard.log(round, nodeIndex, value);
     }
 
     @Override
@@ -161,7 +161,7 @@ public final class Fence implements FenceOrSearch {
         }
         for (long leftMask = droppedMask; leftMask != 0; leftMask &= leftMask - 1) {
             int nodeIndex = Long.numberOfTrailingZeros(leftMask);
-            guard.log(round.node(nodeIndex), rule.valueOf(nodeIndex));
+            guard.log(round, nodeIndex, rule.valueOf(nodeIndex));
         }
     }
 

@@ -1,11 +1,12 @@
 package dev.redlock.engine.fence;
 
-import dev.redlock.telemetry.Log;
 import dev.redlock.node.NodeView;
 import dev.redlock.node.Voter;
 import dev.redlock.quorum.FenceRule;
 import dev.redlock.quorum.Majority;
+import dev.redlock.telemetry.Log;
 import dev.redlock.time.NanoClock;
+import java.util.concurrent.Executor;
 
 /**
  * Finds fencing counters that are out of range, so that a faulty node does not raise the counters of the others. The
@@ -26,6 +27,7 @@ public final class FenceGuard {
     private final Voter[] voters;
     private final Majority majority;
     private final NanoClock clock;
+    private final Executor loop;
     private final long[] wallUs;
     private final long[] loggedNs;
     private long loggedMask;
@@ -37,13 +39,16 @@ public final class FenceGuard {
      * @param voters        whose clocks count
      * @param majority      the quorum of the nodes
      * @param clock         the monotonic clock of the client
+     * @param loop          the event loop, which logs after the present change of state
      * @param hasClusters   whether a voter is a cluster
      * @param mayLoseCounts whether a node that votes again may have lost counts
      */
-    public FenceGuard(Voter[] voters, Majority majority, NanoClock clock, boolean hasClusters, boolean mayLoseCounts) {
+    public FenceGuard(Voter[] voters, Majority majority, NanoClock clock, Executor loop, boolean hasClusters,
+            boolean mayLoseCounts) {
         this.voters = voters;
         this.majority = majority;
         this.clock = clock;
+        this.loop = loop;
         this.hasClusters = hasClusters;
         this.mayLoseCounts = mayLoseCounts;
         this.wallUs = new long[voters.length];
@@ -84,22 +89,23 @@ public final class FenceGuard {
      * few nodes are known, as after a start during an outage: then every counter is left out, and none is known to be
      * wrong.
      */
-    void log(NodeView node, long value) {
+    void log(FencedRound round, int nodeIndex, long value) {
         long limit = clockLimit();
         if (limit == 0) {
             return;
         }
         long nowNs = clock.nanoTime();
-        int nodeIndex = node.index();
         long bit = 1L << nodeIndex;
         if ((loggedMask & bit) != 0 && nowNs - loggedNs[nodeIndex] < LOG_PERIOD_NS) {
             return;
         }
         loggedMask |= bit;
         loggedNs[nodeIndex] = nowNs;
-        Log.log(System.Logger.Level.WARNING, "node " + nodeIndex + " (" + node.name()
-                + ") granted a fenced lock with its counter at " + value + ", which is out of range: the clocks of the"
-                + " nodes allow " + limit + ", and too few other nodes have reached it. The grant does not"
-                + " count; if no other counter is as high, delete the counter on this node");
+        NodeView node = round.node(nodeIndex);
+        Log.later(loop, System.Logger.Level.WARNING, "{0}", "node " + nodeIndex + " (" + node.name()
+                + ") granted a fenced lock with its counter " + round.counterText() + " at " + value
+                + ", which is out of range: the clocks of the nodes allow " + limit + ", and too few other nodes have"
+                + " reached it. The grant does not count; if no other counter is as high, delete the counter on this"
+                + " node");
     }
 }

@@ -32,6 +32,9 @@ public interface FencedRound {
     /** @return a node, for a log line */
     NodeView node(int nodeIndex);
 
+    /** @return the key of its counter, or those of a set, for a log line: escaped and truncated */
+    String counterText();
+
     // ---- commands ---------------------------------------------------------------------------------------------------
 
     /** The grant of a node does not count, for a reason. */

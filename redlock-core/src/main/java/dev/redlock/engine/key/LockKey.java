@@ -7,6 +7,7 @@ import dev.redlock.resp.SafeText;
 import io.netty.buffer.ByteBuf;
 import java.util.Arrays;
 import java.util.List;
+import java.util.StringJoiner;
 
 /**
  * The key of a resource and of its fencing counter, each encoded once as a RESP bulk string: the key of a plain lock on
@@ -179,6 +180,15 @@ public class LockKey implements SlotKey {
     @Override
     public int hashCode() {
         return hash;
+    }
+
+    /** Returns the name of the counter, or those of a set, for messages: escaped and truncated. */
+    public String counterText() {
+        StringJoiner names = new StringJoiner(", ");
+        for (int i = 0; i < resourceCount; i++) {
+            names.add(KeyText.counterName(prefix() + resourceKey(i).resource()));
+        }
+        return SafeText.of(names.toString());
     }
 
     /** Returns the resource for messages: escaped and truncated; {@link #resource} is the name itself. */
