@@ -256,7 +256,10 @@ class AcquireBatchTest extends VirtualTest {
         world.runMs(waitMs);
         assertEquals(2_000, outcomes.stream().filter(CompletableFuture::isDone).count(), "outcomes");
         assertEquals(Set.of(expected), Set.copyOf(kinds(outcomes)));
-        outcomes.stream().map(this::get).filter(AcquireOutcome::isAcquired).forEach(each -> each.lease().releaseAsync());
+        outcomes.stream()
+                .map(this::get)
+                .filter(AcquireOutcome::isAcquired)
+                .forEach(each -> each.lease().releaseAsync());
         world.runMs(100);
         assertEquals(0, client.engine().claimsOut());
         assertEquals(0, keys(), "keys left");
