@@ -322,8 +322,8 @@ public final class Node extends Voter {
         return member == null ? succession.silenceNs() : member.silenceNs();
     }
 
-    /** The server has reported for how long its predecessor may serve. */
-    private void onServiceKnown() {
+    /** A server has reported that the predecessor of this one may serve for longer than was known. */
+    public void onServiceKnown() {
         voteGuard.onSilence(silenceNs());
         checkReclaims();
         if (state == NodeState.QUARANTINED && voteGuard.isPromotionQuarantined()) {

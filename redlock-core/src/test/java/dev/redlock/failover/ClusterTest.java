@@ -484,6 +484,19 @@ class ClusterTest extends VirtualTest {
         assertTrue(voteOfCluster(client).contains("silent"));
     }
 
+    @Test
+    void aNodeTimeoutThatIsFoundInTheSilenceProlongsIt() {
+        VirtualWorld.Client client = clusterWorld();
+        cluster.move(SLOT, first, second);
+        voteOfCluster(client);
+        world.runMs(SILENCE_MS - 5_000);
+        third.nodeTimeoutMs(100_000);
+        world.runMs(silenceMs(100_000) - SILENCE_MS + 4_000);
+        assertTrue(voteOfCluster(client).contains("silent"));
+        world.runMs(2_000);
+        assertFalse(voteOfCluster(client).contains("silent"));
+    }
+
     @ParameterizedTest
     @ValueSource(longs = {0, 99})
     void anImpossibleNodeTimeoutDoesNotCount(long nodeTimeoutMs) {
@@ -746,6 +759,23 @@ class ClusterTest extends VirtualTest {
         world.runMs(2_000);
         assertFalse(voteOfCluster(client).contains("in quarantine"));
         assertNull(promoted.problem());
+    }
+
+    /** The client reads the node timeout after the handshake in which it finds the promotion. */
+    @Test
+    void aPromotedSeedIsSilentForTheNodeTimeoutOfTheCluster() {
+        startCluster();
+        cluster.nodeTimeoutMs(100_000);
+        cluster.failOver(first, spare, true);
+        VirtualWorld.Client client = client(
+                new RedlockContext().nodes("node-0:1", "node-1:1", "redis-cluster://node-5:1"));
+        assertTrue(voteOfCluster(client).contains("in quarantine"));
+        long leftNs = client.redlock().nodes().stream().mapToLong(NodeStatus::votesAgainInNs).max().orElseThrow();
+        assertEquals(silenceMs(100_000) * 1e6, leftNs, 1.1e9, "the status shows the longer time");
+        world.runMs(silenceMs(100_000) - 1_100);
+        assertTrue(voteOfCluster(client).contains("in quarantine"));
+        world.runMs(2_000);
+        assertFalse(voteOfCluster(client).contains("in quarantine"));
     }
 
     @Test

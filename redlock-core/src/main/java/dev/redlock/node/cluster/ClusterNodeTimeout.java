@@ -23,12 +23,18 @@ final class ClusterNodeTimeout {
 
     private final NodeOptions options;
     private final List<ClusterMember> members;
+    private final Runnable onLonger;
     private long timeoutMs;
 
-    /** The timeout of servers, which are borrowed and may change. */
-    ClusterNodeTimeout(NodeOptions options, List<ClusterMember> members) {
+    /**
+     * The timeout of servers, which are borrowed and may change.
+     *
+     * @param onLonger runs when the timeout is longer than before, in {@link #update}
+     */
+    ClusterNodeTimeout(NodeOptions options, List<ClusterMember> members, Runnable onLonger) {
         this.options = options;
         this.members = members;
+        this.onLonger = onLonger;
     }
 
     long timeoutMs() {
@@ -70,11 +76,15 @@ final class ClusterNodeTimeout {
     }
 
     void update() {
+        long before = timeoutMs;
         timeoutMs = members.stream()
                 .mapToLong(member -> member.nodeTimeoutMs)
                 .filter(known -> known >= 0)
                 .max()
                 .orElse(options.clusters().nodeTimeoutMs());
+        if (timeoutMs > before) {
+            onLonger.run();
+        }
     }
 
     /** How long a slot with a new owner, and a promoted server, give no vote. */

@@ -86,7 +86,7 @@ public final class ClusterVoter extends Voter {
         this.fanOut = fanOut;
         this.connects = new ConnectLimit(context, "cluster-" + index, "the map of the cluster",
                 address.servers());
-        this.nodeTimeout = new ClusterNodeTimeout(context.options(), members);
+        this.nodeTimeout = new ClusterNodeTimeout(context.options(), members, this::prolongSilence);
         this.masters = new MasterNodes(this, context, members);
         this.unrouted = new ClusterMember(this, index, address.servers().get(0), context, fanOut).node;
         context.group().identities().remove(unrouted.view());
@@ -244,6 +244,12 @@ public final class ClusterVoter extends Voter {
     /** How long a slot with a new owner, and a promoted server, give no vote. */
     long silenceNs() {
         return nodeTimeout.silenceNs();
+    }
+
+    /** The node timeout is read after the handshake that finds a promotion, and may be read after a slot has moved. */
+    private void prolongSilence() {
+        slots.prolong(silenceNs());
+        members.forEach(member -> member.node.onServiceKnown());
     }
 
     private void addSeeds() {

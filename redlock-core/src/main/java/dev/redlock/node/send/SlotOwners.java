@@ -15,6 +15,8 @@ public final class SlotOwners {
     /** Null until a change; then the end of the silence of each slot. */
     private long[] silentUntilNs;
     private long silenceEndNs;
+    /** The longest time since {@link #silentUntilNs} exists: that of each silence. */
+    private long silenceNs;
 
     /** Every slot has no owner: its commands go to a sender that never connects, so they fail. */
     public SlotOwners(NanoClock clock, CommandSender unrouted) {
@@ -34,17 +36,29 @@ public final class SlotOwners {
         return silentUntilNs != null && silentUntilNs[slot] - clock.nanoTime() > 0;
     }
 
-    /** A slot gives no vote for a time, or for longer if it is silent already. */
+    /** A slot gives no vote for a time from now on, or for longer if another slot does. */
     public void silence(int slot, long durationNs) {
-        long nowNs = clock.nanoTime();
-        long endNs = nowNs + durationNs;
         if (silentUntilNs == null) {
             silentUntilNs = new long[KeySlot.COUNT];
-            Arrays.fill(silentUntilNs, nowNs);
-            silenceEndNs = endNs;
+            Arrays.fill(silentUntilNs, clock.nanoTime());
+            silenceNs = durationNs;
         }
-        silentUntilNs[slot] = endNs - silentUntilNs[slot] > 0 ? endNs : silentUntilNs[slot];
-        silenceEndNs = endNs - silenceEndNs > 0 ? endNs : silenceEndNs;
+        prolong(durationNs);
+        silenceEndNs = clock.nanoTime() + silenceNs;
+        silentUntilNs[slot] = silenceEndNs;
+    }
+
+    /** Slots that give no vote now give none for this time at least, from the start of their silence on. */
+    public void prolong(long durationNs) {
+        long addedNs = durationNs - silenceNs;
+        if (silentUntilNs == null || addedNs <= 0) {
+            return;
+        }
+        silenceNs = durationNs;
+        for (int slot = 0; slot < KeySlot.COUNT; slot++) {
+            silentUntilNs[slot] += isSilent(slot) ? addedNs : 0;
+        }
+        silenceEndNs += addedNs;
     }
 
     /** Frees memory that no slot needs any more. */
