@@ -843,6 +843,75 @@ class ClusterTest extends VirtualTest {
         assertTrue(spare.redis().commandCount("SET NX") > 0);
     }
 
+    /** The seed is a name of node 5 at first, and of node 2 later. Nothing listens at node 6. */
+    private VirtualWorld.Client clientOfAnotherSeed() {
+        world = new VirtualWorld(10);
+        cluster = new FakeCluster();
+        first = join(2).own(0, 5_460);
+        second = join(3).own(5_461, 10_922);
+        third = join(4).own(10_923, 16_383);
+        spare = join(5);
+        spare.demote();
+        node(6).crash();
+        VirtualWorld.Client client = client(new RedlockContext().nodes("redis-cluster://node-5:1"));
+        release(lease(client, "orders"));
+        world.runMs(20_000);
+        assertEquals(0, node(5).connectionCount(), "precondition: the client has connections to the masters only");
+        world.moveName(5, 2);
+        List.of(2, 3, 4).forEach(i -> world.moveName(i, 6));
+        return client;
+    }
+
+    @Test
+    void aClusterWhoseMastersAllMoveIsFoundBySeedsAgain() {
+        VirtualWorld.Client client = clientOfAnotherSeed();
+        List<FakeCluster.Member> masters = List.of(first, second, third);
+        for (int i = 0; i < masters.size(); i++) {
+            world.moveName(7 + i, 2 + i);
+            masters.get(i).announce("node-" + (7 + i));
+        }
+        List.of(2, 3, 4).forEach(i -> node(i).breakConnections());
+        world.runMs(5_000);
+        AcquireOutcome outcome = acquire(client, options());
+        assertTrue(outcome.voteText(0).contains("silent"), outcome.voteText(0));
+        world.runMs(SILENCE_MS);
+        for (FakeCluster.Member master : masters) {
+            release(lease(client, resourceOf(master, 1)));
+        }
+        assertEquals(3, client.redlock().nodes().size(), () -> client.redlock().nodes().toString());
+    }
+
+    /** Until then the seed is used for the map only: another connection to a master makes its slots silent. */
+    @Test
+    void aMasterThatReconnectsAfterASeedHasLedToItVotesAtOnce() {
+        VirtualWorld.Client client = clientOfAnotherSeed();
+        List.of(2, 3, 4).forEach(i -> node(i).breakConnections());
+        world.await("the seed is connected", 5_000, () -> node(2).connectionCount() > 0);
+        world.runMs(500);
+        List.of(2, 3, 4).forEach(i -> world.moveName(i, i));
+        world.runMs(5_000);
+        release(lease(client, "orders"));
+        assertEquals(1, node(2).connectionCount());
+        assertEquals(List.of("node-2:1", "node-3:1", "node-4:1"),
+                client.redlock().nodes().stream().map(NodeStatus::address).toList());
+    }
+
+    /** The client has reached it at a seed from the start, under a name that leads nowhere now. */
+    @Test
+    void aMasterWhoseSeedIsGoneIsReachedAtAnotherSeed() {
+        startCluster();
+        node(5).crash();
+        world.moveName(4, 2);
+        first.own(0, 16_383).announce("node-9");
+        VirtualWorld.Client client = client(new RedlockContext().nodes("redis-cluster://node-4:1,node-5:1"));
+        lease(client, "orders");
+        world.moveName(4, 5);
+        world.moveName(5, 2);
+        node(2).breakConnections();
+        world.runMs(30_000 + SILENCE_MS);
+        lease(client, resourceOf(first, 1));
+    }
+
     /** Another server has the address now, which the client finds out when the release is on its way there. */
     @Test
     void aReleaseReturnsFromAServerThatIsAnotherOne() {

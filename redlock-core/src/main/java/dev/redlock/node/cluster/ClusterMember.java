@@ -75,9 +75,15 @@ final class ClusterMember implements Membership {
         return node.view().address().equals(address);
     }
 
-    /** Whether it is not reachable where it was, and a map has another address for it than before. */
-    boolean hasMovedTo(NodeAddress newAddress) {
-        return mapAddress != null && !mapAddress.equals(newAddress) && !node.isConnected();
+    /**
+     * Whether it is not reachable where it was, and a map has another address for it than before, or a seed has led to
+     * it for some maps.
+     *
+     * @param twin the seed; null if there is none
+     */
+    boolean hasMovedTo(NodeAddress newAddress, ClusterMember twin) {
+        return mapAddress != null && !node.isConnected()
+                && (!mapAddress.equals(newAddress) || twin != null && twin.absentCount >= MasterNodes.ABSENT_MAX);
     }
 
     @Override

@@ -303,8 +303,11 @@ public final class ClusterVoter extends Voter {
         return members.stream().anyMatch(member -> member.isAt(server));
     }
 
-    private ClusterMember findId(String id) {
-        return members.stream().filter(member -> id.equals(member.id)).findFirst().orElse(null);
+    private ClusterMember connectedTwin(ClusterMember member, String id) {
+        return members.stream()
+                .filter(other -> other != member && id.equals(other.id) && other.node.isConnected())
+                .findFirst()
+                .orElse(null);
     }
 
     /** A server of the cluster has completed its handshake. */
@@ -313,12 +316,14 @@ public final class ClusterVoter extends Voter {
             return;
         }
         nodeTimeout.ask(member);
-        ClusterMember known = findId(id);
-        if (member.id != null && !member.id.equals(id) || known != null && known != member) {
+        ClusterMember twin = connectedTwin(member, id);
+        if (member.id != null && !member.id.equals(id) || twin != null && !member.isOwner) {
             // Another server has the address now, or two seeds are one server.
             remove(List.of(member));
         } else {
+            // If a seed leads to a master that is not reachable where it was, the next maps decide which one stays.
             member.id = id;
+            remove(twin == null ? List.of() : List.of(twin));
         }
         scheduleRefresh(!masters.isKnown() ? 0 : REFRESH_SPACING_NS);
     }

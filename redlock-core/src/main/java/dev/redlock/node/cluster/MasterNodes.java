@@ -28,7 +28,7 @@ import java.util.Set;
 final class MasterNodes {
 
     /** A server that is missing in so many maps is closed. */
-    private static final int ABSENT_MAX = 3;
+    static final int ABSENT_MAX = 3;
     /** The most servers, with those that are about to be closed. */
     static final int MEMBERS_MAX = SlotMap.MASTERS_MAX;
     /** New servers at once; the next ones follow after a pause, so that a map occupies the loop for a moment only. */
@@ -128,13 +128,18 @@ final class MasterNodes {
     /** Finds the node of each master of the map. */
     private void matchMembers(boolean isFirst) {
         Map<String, ClusterMember> byId = new HashMap<>();
+        Map<String, ClusterMember> twins = new HashMap<>();
         Map<NodeAddress, ClusterMember> seeds = new HashMap<>();
         for (ClusterMember member : members) {
+            boolean isTwin = member.id != null && byId.containsKey(member.id);
             member.isOwner = false;
             // One map may be out of date, so a master without slots stays for a while. Seeds have served their purpose.
             member.absentCount += isFirst ? ABSENT_MAX : 1;
-            if (member.id != null) {
-                byId.put(member.id, member);
+            if (isTwin && member.node.isConnected()) {
+                // A seed that has led to a master that was not reachable where it was.
+                twins.put(member.id, member);
+            } else if (member.id != null) {
+                byId.putIfAbsent(member.id, member);
             } else {
                 // It has not completed its handshake.
                 seeds.put(member.node.view().address(), member);
@@ -145,9 +150,10 @@ final class MasterNodes {
         for (int i = 0; i < nodes.length; i++) {
             String id = map.masters().get(i).id();
             ClusterMember member = byId.get(id);
-            if (member != null && member.hasMovedTo(addresses[i])) {
+            ClusterMember twin = twins.get(id);
+            if (member != null && member.hasMovedTo(addresses[i], twin)) {
                 moved.add(member);
-                member = null;
+                member = twin;
             }
             member = member == null ? seeds.remove(addresses[i]) : member;
             if (member != null) {
