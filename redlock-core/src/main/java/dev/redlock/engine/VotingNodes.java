@@ -43,8 +43,10 @@ final class VotingNodes {
         long mask = mask();
         for (int i = 0; i < services.voters.length; i++) {
             for (NodeView view : services.voters[i].views()) {
+                // A ready server without a problem that does not vote is one whose cluster has not sent its map yet.
                 boolean isInContact = view.state() == NodeState.HANDSHAKING
-                        || view.state() == NodeState.QUARANTINED && view.quarantineLeftNs() == 0;
+                        || view.state() == NodeState.QUARANTINED && view.quarantineLeftNs() == 0
+                        || view.state() == NodeState.READY && !view.isVoting();
                 mask |= isInContact && view.problem() == null ? 1L << i : 0;
             }
         }

@@ -39,6 +39,9 @@ public final class NodeView {
     private volatile String identityProblem;
     private volatile String failoverProblem;
     private volatile String evictionProblem;
+    private volatile String mapProblem;
+    /** Whether its cluster has sent no usable map yet, so that it gets no commands of locks. */
+    private volatile boolean isWithoutMap;
     private volatile long roundTripNs;
     volatile String wakeUpProblem = "not connected";
     private volatile String tlsDescription;
@@ -82,6 +85,7 @@ public final class NodeView {
         String shown = current == null ? problem : textOf(current);
         shown = shown == null ? statistics.health().problem() : shown;
         shown = shown == null ? distance.problem() : shown;
+        shown = shown == null ? mapProblem : shown;
         shown = shown == null ? identityProblem : shown;
         shown = shown == null ? refreshProblem : shown;
         shown = shown == null ? place.problem : shown;
@@ -103,7 +107,8 @@ public final class NodeView {
 
     /** @return whether the node may vote, in time, and does not answer acquires or releases with errors */
     public boolean isVoting() {
-        return state == NodeState.READY && !statistics.health().isVoteFailing() && distance.problem() == null;
+        return state == NodeState.READY && !isWithoutMap && !statistics.health().isVoteFailing()
+                && distance.problem() == null;
     }
 
     /** @return nanoseconds of the last clock sample's round trip, 0 before the first */
@@ -179,6 +184,17 @@ public final class NodeView {
         if (text != null && !text.equals(before)) {
             log(Level.WARNING, text);
         }
+    }
+
+    /**
+     * The server is one of a cluster.
+     *
+     * @param isKnown    whether the cluster has sent a usable map
+     * @param newProblem why the last map cannot be used, or what it lacks; null if nothing
+     */
+    public void setMap(boolean isKnown, String newProblem) {
+        isWithoutMap = !isKnown;
+        mapProblem = newProblem == null ? null : SafeText.of(newProblem, PROBLEM_LENGTH_MAX);
     }
 
     /** Shows and logs that no Sentinel names the server; null if one does. */

@@ -29,6 +29,7 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
+import java.util.logging.Level;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -1104,7 +1105,54 @@ class ClusterTest extends VirtualTest {
             first.redis().answer("CLUSTER SLOTS", reply);
             VirtualWorld.Client client = client(context());
             assertTrue(voteOfCluster(client).contains("not connected"));
+            VirtualWorld.Client alone = client(clusterAlone());
             world.runMs(6_000);
+            assertFalse(alone.redlock().isQuorumAvailable());
+            String problem = String.valueOf(status(alone, 0).problem());
+            assertTrue(problem.startsWith("CLUSTER SLOTS "), problem);
+            assertTrue(acquire(alone, options()).voteText(0).contains(problem), "the vote shows it too");
+            first.redis().answer("CLUSTER SLOTS", null);
+            world.runMs(6_000);
+            assertTrue(alone.redlock().isQuorumAvailable());
+            assertNull(status(alone, 0).problem());
+        }
+    }
+
+    @Test
+    void aClientThatNeverGetsAMapLogsTheReason() {
+        startCluster();
+        first.redis().answer("CLUSTER SLOTS", RespValue.array());
+        try (LogLines log = new LogLines()) {
+            client(clusterAlone());
+            world.runMs(60_000);
+            List<String> lines = log.with(Level.WARNING, "no quorum votes");
+            assertEquals(1, lines.size(), log.with("")::toString);
+            assertTrue(lines.get(0).contains("no slot has a master"), lines::toString);
+        }
+    }
+
+    @Test
+    void slotsWithoutAMasterAreReported() {
+        world = new VirtualWorld(5);
+        cluster = new FakeCluster();
+        first = join(2).own(0, 5_460);
+        second = join(3);
+        third = join(4).own(10_923, 16_383);
+        try (LogLines log = new LogLines()) {
+            VirtualWorld.Client client = client(clusterAlone());
+            world.runMs(20_000);
+            String text = "5462 slots have no master";
+            assertEquals(1, log.with(Level.WARNING, text).size(), log.with("")::toString);
+            for (NodeStatus node : client.redlock().nodes()) {
+                assertTrue(String.valueOf(node.problem()).startsWith(text), node::toString);
+            }
+            assertTrue(client.redlock().isQuorumAvailable(), "it votes for the other slots");
+            release(lease(client, resourceOf(third, 0)));
+            String vote = get(client.redlock().acquireAsync(resourceOf(second, 0), options())).voteText(0);
+            assertTrue(vote.contains(text), vote);
+            second.own(5_461, 10_922);
+            world.runMs(6_000);
+            assertEquals(List.of(), client.redlock().nodes().stream().filter(node -> node.problem() != null).toList());
         }
     }
 }

@@ -71,6 +71,8 @@ public final class ClusterVoter extends Voter {
     private int nextSource;
     private boolean isRefreshing;
     private long refreshedNs;
+    /** Why the last map cannot be used, or what it lacks; null if nothing. */
+    private String mapProblem;
     boolean isClosing;
     private volatile NodeView[] views = {};
 
@@ -293,10 +295,15 @@ public final class ClusterVoter extends Voter {
         nodeTimeout.update();
         fanOut.setMembers(index,
                 members.stream().map(member -> member.node.sender()).toArray(CommandSender[]::new));
+        showMap();
         views = members.stream()
                 .filter(member -> !masters.isKnown() || member.isOwner)
                 .map(member -> member.node.view())
                 .toArray(NodeView[]::new);
+    }
+
+    private void showMap() {
+        members.forEach(member -> member.node.view().setMap(masters.isKnown(), mapProblem));
     }
 
     private boolean hasServerAt(NodeAddress server) {
@@ -420,20 +427,25 @@ public final class ClusterVoter extends Voter {
         }
         if (reply.isError()) {
             String code = ErrorAdvice.codeOf(reply.asText());
-            onMapProblem(source, "CLUSTER SLOTS failed: " + ErrorAdvice.ofCommand(code, ""));
+            onMapProblem(source.node.view(), "CLUSTER SLOTS failed: " + ErrorAdvice.ofCommand(code, ""));
+            context.listener().onSlotMap(index);
             return;
         }
         try {
             masters.adopt(SlotMap.parse(reply), source.node.view().address());
-            context.listener().onSlotMap(index);
+            onMapProblem(unrouted.view(), masters.problem());
         } catch (IllegalArgumentException e) {
-            onMapProblem(source, "CLUSTER SLOTS has an unusable reply: " + e.getMessage());
+            onMapProblem(source.node.view(), "CLUSTER SLOTS has an unusable reply: " + e.getMessage());
         }
+        context.listener().onSlotMap(index);
     }
 
-    private void onMapProblem(ClusterMember source, String problem) {
-        source.node.view().log(Level.WARNING, problem);
-        context.listener().onSlotMap(index);
+    private void onMapProblem(NodeView source, String problem) {
+        mapProblem = problem;
+        showMap();
+        if (problem != null) {
+            source.log(Level.WARNING, problem);
+        }
     }
 
     void moveUndelivered() {

@@ -71,6 +71,15 @@ final class MasterNodes {
         return hasMoreMasters;
     }
 
+    /** What the map lacks; null if nothing. */
+    String problem() {
+        int count = map.unownedCount();
+        return count == 0
+                ? null
+                : count + " slots have no master, so the cluster does not vote for their locks: assign them, for"
+                        + " example with redis-cli --cluster fix";
+    }
+
     void stop() {
         context.timers().stop(addTimer);
     }

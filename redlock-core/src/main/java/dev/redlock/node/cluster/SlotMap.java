@@ -160,6 +160,15 @@ final class SlotMap {
         return owners[slot];
     }
 
+    /** How many slots have no master. */
+    int unownedCount() {
+        int count = 0;
+        for (short owner : owners) {
+            count += owner == NONE ? 1 : 0;
+        }
+        return count;
+    }
+
     /** Whether both maps give a slot to the same master. */
     boolean hasSameOwner(SlotMap other, int slot) {
         return owners[slot] != NONE && other.owners[slot] != NONE
