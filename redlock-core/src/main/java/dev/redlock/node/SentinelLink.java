@@ -95,7 +95,7 @@ final class SentinelLink
             return;
         }
         isAsking = true;
-        context.timers().start(timer, context.clock().nanoTime() + timeoutMs() * NS_PER_MS);
+        startTimer();
         if (connection == null) {
             connector.connect();
         } else {
@@ -115,6 +115,10 @@ final class SentinelLink
         if (open != null) {
             open.close();
         }
+    }
+
+    private void startTimer() {
+        context.timers().start(timer, context.clock().nanoTime() + timeoutMs() * NS_PER_MS);
     }
 
     private long timeoutMs() {
@@ -162,6 +166,8 @@ final class SentinelLink
     public void onConnected(SentinelConnection opened) {
         connection = opened;
         connector.onHandshake(false);
+        // A provider has a time limit of its own.
+        context.timers().stop(timer);
         authenticator.start();
     }
 
@@ -172,6 +178,7 @@ final class SentinelLink
             clear(login);
             return;
         }
+        startTimer();
         if (login != null) {
             ByteBuf auth = Authenticator.authCommand(login, false);
             clear(login);

@@ -454,6 +454,50 @@ class SentinelTest extends VirtualTest {
         }
     }
 
+    /** Each call of the provider of the Sentinels takes a time, and throws if it was interrupted. */
+    private VirtualWorld.Client groupWithSlowProvider(long delayMs) {
+        createWorld();
+        boolean[] isInterrupted = {false};
+        sentinels.forEach(sentinel -> sentinel.password("w4tch"));
+        IntStream.of(2, 3, 4).forEach(i -> node(i).crash());
+        VirtualWorld.Client client = client(context().sentinelCredentials(address -> {
+            if (isInterrupted[0]) {
+                throw new InterruptedException();
+            }
+            return Credentials.of("w4tch".toCharArray());
+        }));
+        client.transport().threadStarter(thread -> world.after(delayMs * 1_000_000, () -> {
+            isInterrupted[0] = thread.isInterrupted();
+            thread.run();
+        }));
+        IntStream.of(2, 3, 4).forEach(i -> node(i).start());
+        return client;
+    }
+
+    @Test
+    void aProviderMayTakeLongerThanAConnect() {
+        VirtualWorld.Client client = groupWithSlowProvider(5_000);
+        world.await("connected", 8_000, () -> status(client, 0).state() == NodeState.READY);
+    }
+
+    @Test
+    void aSentinelHasATimeLimitAfterTheLoginToo() {
+        VirtualWorld.Client client = groupWithSlowProvider(1_500);
+        sentinels.forEach(sentinel -> {
+            sentinel.answer("");
+            sentinel.subscribeAnswer("");
+        });
+        world.await("each Sentinel", 10_000, () -> problem(client).contains("node-4:1: no answer in 1000 ms"));
+        assertTrue(sentinels.get(2).count("SENTINEL") > 0, "the question was sent");
+    }
+
+    @Test
+    void aProviderThatNeverReturnsIsTheProblem() {
+        VirtualWorld.Client client = groupWithSlowProvider(60_000);
+        world.await("each Sentinel", 35_000, () -> problem(client).contains("node-4:1: the credentials provider has not"
+                + " returned for 10000 ms"));
+    }
+
     @Test
     void theOptionsForWhichTheAddressIsWrongNameTheFix() {
         Refusal.ofArgument("TLS options are set and no node address asks for TLS: write rediss-sentinel://s:26379/m, or"
