@@ -46,7 +46,7 @@ public final class NodeStatus {
     /**
      * The reason why it does not vote or is not connected. A node that votes has a problem if it answers with errors,
      * or later than {@link RedlockContext#nodeTimeout nodeTimeout}, if its connection could not authenticate again, or
-     * if the map of its cluster cannot be used or has slots without a master.
+     * if the map of its cluster cannot be used, or has slots without a master or with a new one.
      *
      * @return one sentence; null if there is none
      */

@@ -219,19 +219,26 @@ public final class ClientLoops {
         return nodes;
     }
 
-    /** The present problem of a node, of its first event loop that has one; null if there is none. Any thread. */
+    /**
+     * The present problem of a node, of its first event loop that has one; null if there is none. Of the masters of a
+     * cluster, one that does not vote comes first. Any thread.
+     */
     String problemOf(int nodeIndex) {
+        String found = null;
         for (Conductor conductor : conductors) {
             for (NodeView view : conductor.services.voters[nodeIndex].views()) {
                 String problem = view.problem();
-                if (problem != null) {
-                    return problem.length() <= PROBLEM_LENGTH_MAX
-                            ? problem
-                            : problem.substring(0, PROBLEM_LENGTH_MAX) + "...";
+                if (problem != null && !view.isVoting()) {
+                    return shortened(problem);
                 }
+                found = found == null ? problem : found;
             }
         }
-        return null;
+        return found == null ? null : shortened(found);
+    }
+
+    private static String shortened(String problem) {
+        return problem.length() <= PROBLEM_LENGTH_MAX ? problem : problem.substring(0, PROBLEM_LENGTH_MAX) + "...";
     }
 
     /** The rest of the quarantine of each node, the longest of its event loops; 0 if there is none. */

@@ -460,6 +460,38 @@ class ClusterTest extends VirtualTest {
         assertEquals(0, first.redis().commandCount("MOVED"), "no command met the former owner");
     }
 
+    /** A redirection starts the silence before a map shows a change. */
+    @ParameterizedTest
+    @ValueSource(booleans = {false, true})
+    void aSilenceThatARedirectionStartsIsReported(boolean isMigration) {
+        try (LogLines log = new LogLines()) {
+            VirtualWorld.Client client = clusterWorld();
+            if (isMigration) {
+                cluster.startMigration(SLOT, first, second);
+            } else {
+                cluster.move(SLOT, first, second);
+            }
+            String vote = voteOfCluster(client);
+            assertTrue(vote.contains(isMigration ? "ASK" : "MOVED"), vote);
+            voteOfCluster(client);
+            world.runMs(6_000);
+            List<String> lines = log.with("new owner");
+            assertEquals(1, lines.size(), log.with("")::toString);
+            String text = "1 slots have a new owner or are being moved";
+            assertTrue(lines.get(0).contains(text), lines::toString);
+            String problem = String.valueOf(status(client, 3).problem());
+            assertTrue(problem.startsWith(text), problem);
+            assertNull(status(client, 0).problem());
+            node(4).crash();
+            world.runMs(1_000);
+            vote = get(client.redlock().acquireAsync(resourceOf(third, 0), options())).voteText(2);
+            assertTrue(vote.startsWith("failed: not connected: connection "), vote);
+            world.runMs(SILENCE_MS);
+            assertNull(status(client, 3).problem());
+            assertEquals(1, log.with("new owner").size(), log.with("")::toString);
+        }
+    }
+
     @Test
     void theSilenceIncludesTheNodeTimeoutOfTheCluster() {
         startCluster();
@@ -1152,7 +1184,9 @@ class ClusterTest extends VirtualTest {
             assertTrue(vote.contains(text), vote);
             second.own(5_461, 10_922);
             world.runMs(6_000);
-            assertEquals(List.of(), client.redlock().nodes().stream().filter(node -> node.problem() != null).toList());
+            for (NodeStatus node : client.redlock().nodes()) {
+                assertTrue(String.valueOf(node.problem()).startsWith("5462 slots have a new owner"), node::toString);
+            }
         }
     }
 }

@@ -52,7 +52,7 @@ final class ClusterRedirects implements CommandSender.Cluster {
     @Override
     public void onMigration(SlotKey key) {
         if (voter.slots.of(key.slot()) == member.node.sender()) {
-            voter.slots.silence(key.slot(), voter.silenceNs());
+            voter.onMigration(key.slot());
         }
     }
 

@@ -19,7 +19,6 @@ import dev.redlock.resp.RespValue;
 import dev.redlock.time.DeadlineTimer;
 import dev.redlock.transport.ClusterAddress;
 import dev.redlock.transport.NodeAddress;
-import java.lang.System.Logger.Level;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.Collections;
@@ -60,6 +59,7 @@ public final class ClusterVoter extends Voter {
     final Node unrouted;
     private final Node[] owners = new Node[KeySlot.COUNT];
     final SlotOwners slots;
+    private final ClusterProblems problems = new ClusterProblems(this);
     final List<ClusterMember> members = new ArrayList<>();
     private final ClusterNodeTimeout nodeTimeout;
     private final MasterNodes masters;
@@ -71,8 +71,6 @@ public final class ClusterVoter extends Voter {
     private int nextSource;
     private boolean isRefreshing;
     private long refreshedNs;
-    /** Why the last map cannot be used, or what it lacks; null if nothing. */
-    private String mapProblem;
     boolean isClosing;
     private volatile NodeView[] views = {};
 
@@ -295,15 +293,11 @@ public final class ClusterVoter extends Voter {
         nodeTimeout.update();
         fanOut.setMembers(index,
                 members.stream().map(member -> member.node.sender()).toArray(CommandSender[]::new));
-        showMap();
+        problems.show(masters.isKnown());
         views = members.stream()
                 .filter(member -> !masters.isKnown() || member.isOwner)
                 .map(member -> member.node.view())
                 .toArray(NodeView[]::new);
-    }
-
-    private void showMap() {
-        members.forEach(member -> member.node.view().setMap(masters.isKnown(), mapProblem));
     }
 
     private boolean hasServerAt(NodeAddress server) {
@@ -345,6 +339,9 @@ public final class ClusterVoter extends Voter {
         slots.trim();
         for (int i = Math.min(HANDLED_MAX, members.size()); i > 0; i--) {
             nextChecked = nextChecked + 1 < members.size() ? nextChecked + 1 : 0;
+            if (nextChecked == 0) {
+                problems.show(masters.isKnown());
+            }
             check(members.get(nextChecked));
         }
         masters.removeAbsent();
@@ -441,11 +438,7 @@ public final class ClusterVoter extends Voter {
     }
 
     private void onMapProblem(NodeView source, String problem) {
-        mapProblem = problem;
-        showMap();
-        if (problem != null) {
-            source.log(Level.WARNING, problem);
-        }
+        problems.onMap(source, masters.isKnown(), problem);
     }
 
     void moveUndelivered() {
@@ -471,14 +464,17 @@ public final class ClusterVoter extends Voter {
         slots.set(slot, owner.sender());
         if (isSilenced) {
             slots.silence(slot, nodeTimeout.silenceNs());
+            problems.onSilence(slot);
         }
         return true;
     }
 
-    void logSilence(int slotCount) {
-        unrouted.view()
-                .log(Level.INFO, slotCount + " slots have a new owner: the cluster does not vote for them in the next "
-                        + nodeTimeout.silenceNs() / NS_PER_MS + " ms");
+    /** The owner of a slot moves keys of it, as each of its replies may show. */
+    void onMigration(int slot) {
+        if (!slots.isSilent(slot)) {
+            problems.onSilence(slot);
+        }
+        slots.silence(slot, nodeTimeout.silenceNs());
     }
 
     private long nowNs() {

@@ -113,10 +113,7 @@ final class MasterNodes {
             context.group().identities().onNodeIds(voter.index, map.nodeIds());
         }
         matchMembers(isFirst);
-        int changedCount = route();
-        if (!isFirst && changedCount > 0) {
-            voter.logSilence(changedCount);
-        }
+        route();
         removeAbsent();
         if (!addTimer.isStarted()) {
             addMasters();
@@ -255,16 +252,15 @@ final class MasterNodes {
                 .orElseThrow();
     }
 
-    /** Gives each slot of the map to the node of its master. Returns how many slots have changed. */
-    private int route() {
-        int changedCount = 0;
+    /** Gives each slot of the map to the node of its master. */
+    private void route() {
+        boolean isChanged = false;
         for (int slot = 0; slot < KeySlot.COUNT; slot++) {
-            changedCount += route(slot) ? 1 : 0;
+            isChanged |= route(slot);
         }
-        if (changedCount > 0) {
+        if (isChanged) {
             voter.moveUndelivered();
         }
-        return changedCount;
     }
 
     private boolean route(int slot) {

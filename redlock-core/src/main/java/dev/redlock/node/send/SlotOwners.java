@@ -61,6 +61,20 @@ public final class SlotOwners {
         silenceEndNs += addedNs;
     }
 
+    /** How many slots give no vote now. */
+    public int silentCount() {
+        int count = 0;
+        for (int slot = 0; silentUntilNs != null && slot < KeySlot.COUNT; slot++) {
+            count += isSilent(slot) ? 1 : 0;
+        }
+        return count;
+    }
+
+    /** Nanoseconds until the last of the slots that give no vote now gives votes again. */
+    public long silenceLeftNs() {
+        return silentUntilNs == null ? 0 : Math.max(0, silenceEndNs - clock.nanoTime());
+    }
+
     /** Frees memory that no slot needs any more. */
     public void trim() {
         if (silentUntilNs != null && silenceEndNs - clock.nanoTime() <= 0) {
