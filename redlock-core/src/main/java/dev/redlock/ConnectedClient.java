@@ -172,6 +172,21 @@ abstract class ConnectedClient implements AutoCloseable {
         return Math.max(-1, engine.loops.toleratedFailureCount());
     }
 
+    /**
+     * The counts of one node, live. For meters: with a cluster, those of {@link #nodes} end when a master does.
+     *
+     * @param index a place in {@link #nodeAddresses}
+     * @throws IndexOutOfBoundsException if there is no such node
+     */
+    public NodeCounters nodeCounters(int index) {
+        int count = engine.config().nodes().addresses().size();
+        if (index < 0 || index >= count) {
+            throw new IndexOutOfBoundsException("node index " + index + " is out of range: 0 to " + (count - 1)
+                    + " are the nodes in configured order");
+        }
+        return new NodeCounters(engine.loops, index);
+    }
+
     /** @return the client's counters, live */
     public RedlockCounters counters() {
         return counters;

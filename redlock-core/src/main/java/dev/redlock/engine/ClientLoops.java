@@ -9,6 +9,7 @@ import dev.redlock.engine.watch.ConductorCounters;
 import dev.redlock.engine.watch.FlightRecord;
 import dev.redlock.node.NodeView;
 import dev.redlock.node.Voter;
+import dev.redlock.node.send.NodeCounter;
 import dev.redlock.node.send.WaiterName;
 import dev.redlock.quorum.SeedSource;
 import dev.redlock.quorum.TokenStream;
@@ -321,6 +322,15 @@ public final class ClientLoops {
         long sum = 0;
         for (Conductor conductor : conductors) {
             sum += conductor.services.counters.read(counter);
+        }
+        return sum;
+    }
+
+    /** The sum of a count of one node over the event loops. */
+    public long count(int nodeIndex, NodeCounter counter) {
+        long sum = 0;
+        for (Conductor conductor : conductors) {
+            sum += conductor.services.voters[nodeIndex].count(counter);
         }
         return sum;
     }

@@ -148,6 +148,11 @@ public final class Node extends Voter {
     }
 
     @Override
+    public long count(NodeCounter counter) {
+        return view.count(counter);
+    }
+
+    @Override
     public long roundTripNs() {
         return view.roundTripNs();
     }

@@ -1,5 +1,6 @@
 package dev.redlock.node;
 
+import dev.redlock.node.send.NodeCounter;
 import dev.redlock.node.send.SlotKey;
 
 /**
@@ -48,6 +49,9 @@ public abstract class Voter {
 
     /** @return the visible parts of its servers; any thread */
     public abstract NodeView[] views();
+
+    /** A recent count of all its servers, also of those that a cluster had before; any thread. */
+    public abstract long count(NodeCounter counter);
 
     /** Frees memory that was not needed since the last call. To be called at regular intervals. */
     public abstract void trim();

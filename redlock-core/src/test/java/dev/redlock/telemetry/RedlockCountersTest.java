@@ -1,7 +1,10 @@
 package dev.redlock.telemetry;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertThrows;
 
+import dev.redlock.NodeCounters;
+import dev.redlock.NodeStatus;
 import dev.redlock.RedlockCounters;
 import dev.redlock.api.AcquireOutcome;
 import dev.redlock.api.CloseReport;
@@ -13,6 +16,7 @@ import dev.redlock.sim.VirtualWorld;
 import dev.redlock.testing.Refusal;
 import dev.redlock.testing.VirtualTest;
 import java.time.Duration;
+import java.util.List;
 import java.util.Map;
 import java.util.TreeMap;
 import java.util.concurrent.CompletableFuture;
@@ -64,6 +68,36 @@ class RedlockCountersTest extends VirtualTest {
     void countersStartAtZero() {
         Map<String, Long> all = everyCounter(world(3).redlock().counters());
         assertEquals(0, all.values().stream().mapToLong(Long::longValue).sum(), all::toString);
+    }
+
+    @Test
+    void countersOfANodeAreThoseOfItsStatus() {
+        VirtualWorld.Client client = world(3);
+        Lease held = lease(client);
+        assertEquals(AcquireOutcome.Kind.CONTENDED, acquire(client(), options()).kind());
+        assertEquals(AcquireOutcome.Kind.CONTENDED, acquire(client, options()).kind());
+        release(held);
+        node(1).redis().failNext("SET", "OOM no", 1);
+        release(lease(client));
+        node(2).breakConnections();
+        world.runMs(100);
+        List<String> expected = List.of("granted=2, refused=1, errors=0, disconnects=0, clockJumps=0",
+                "granted=1, refused=1, errors=1, disconnects=0, clockJumps=0",
+                "granted=2, refused=1, errors=0, disconnects=1, clockJumps=0");
+        for (int i = 0; i < 3; i++) {
+            NodeStatus status = status(client, i);
+            NodeCounters counters = client.redlock().nodeCounters(i);
+            assertEquals("NodeCounters{" + expected.get(i) + "}", counters.toString());
+            assertEquals(status.grantedCount(), counters.grantedCount());
+            assertEquals(status.refusedCount(), counters.refusedCount());
+            assertEquals(status.errorCount(), counters.errorCount());
+            assertEquals(status.disconnectCount(), counters.disconnectCount());
+        }
+        for (int index : new int[]{-1, 3}) {
+            String message = assertThrows(IndexOutOfBoundsException.class, () -> client.redlock().nodeCounters(index))
+                    .getMessage();
+            assertEquals("node index " + index + " is out of range: 0 to 2 are the nodes in configured order", message);
+        }
     }
 
     @Test

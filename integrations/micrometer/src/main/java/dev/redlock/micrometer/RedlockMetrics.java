@@ -1,5 +1,6 @@
 package dev.redlock.micrometer;
 
+import dev.redlock.NodeCounters;
 import dev.redlock.NodeStatus;
 import dev.redlock.Redlock;
 import dev.redlock.RedlockCounters;
@@ -279,20 +280,21 @@ public final class RedlockMetrics implements MeterBinder {
                     "Time since the node answers with errors; 0 while it works");
             addTime("redlock.node.round.trip", own, node.max(NodeStatus::roundTripNs),
                     "The last measured round trip, the longest of the event loops");
-            addCount("redlock.node.votes", own.and("vote", "GRANTED"), node.sum(NodeStatus::grantedCount),
+            addCount("redlock.node.votes", own.and("vote", "GRANTED"), node.count(NodeCounters::grantedCount),
                     "Votes on acquires");
-            addCount("redlock.node.votes", own.and("vote", "REFUSED"), node.sum(NodeStatus::refusedCount),
+            addCount("redlock.node.votes", own.and("vote", "REFUSED"), node.count(NodeCounters::refusedCount),
                     "Votes on acquires");
-            addCount("redlock.node.errors", own, node.sum(NodeStatus::errorCount), "Error replies to lock commands");
-            addCount("redlock.node.disconnects", own, node.sum(NodeStatus::disconnectCount), "Lost connections");
-            addCount("redlock.node.clock.jumps", own, node.sum(NodeStatus::clockJumpCount), "Jumps of its clock");
+            addCount("redlock.node.errors", own, node.count(NodeCounters::errorCount),
+                    "Error replies to lock commands");
+            addCount("redlock.node.disconnects", own, node.count(NodeCounters::disconnectCount), "Lost connections");
+            addCount("redlock.node.clock.jumps", own, node.count(NodeCounters::clockJumpCount), "Jumps of its clock");
             addGauge("redlock.node.releases.undelivered", own,
-                    node.sum(NodeStatus::undeliveredReleaseCount)::applyAsLong, "Releases that wait for the node");
-            addCount("redlock.node.releases.delivered", own, node.sum(NodeStatus::undeliveredReleaseDeliveredCount),
+                    node.sum(NodeStatus::undeliveredReleaseCount), "Releases that wait for the node");
+            addCount("redlock.node.releases.delivered", own, node.count(NodeCounters::undeliveredReleaseDeliveredCount),
                     "Undelivered releases that the node has executed since");
-            addCount("redlock.node.releases.dropped", own, node.sum(NodeStatus::undeliveredReleaseDroppedCount),
+            addCount("redlock.node.releases.dropped", own, node.count(NodeCounters::undeliveredReleaseDroppedCount),
                     "Undelivered releases that were discarded");
-            addCount("redlock.node.releases.refused", own, node.sum(NodeStatus::undeliveredReleaseRefusedCount),
+            addCount("redlock.node.releases.refused", own, node.count(NodeCounters::undeliveredReleaseRefusedCount),
                     "Undelivered releases that the node answered with an error that lasts");
         }
     }
@@ -308,7 +310,11 @@ public final class RedlockMetrics implements MeterBinder {
             return client.nodes().stream().filter(node -> node.index() == index);
         }
 
-        ToLongFunction<Redlock> sum(ToLongFunction<NodeStatus> figure) {
+        ToLongFunction<Redlock> count(ToLongFunction<NodeCounters> figure) {
+            return client -> figure.applyAsLong(client.nodeCounters(index));
+        }
+
+        ToDoubleFunction<Redlock> sum(ToLongFunction<NodeStatus> figure) {
             return client -> statuses(client).mapToLong(figure).sum();
         }
 

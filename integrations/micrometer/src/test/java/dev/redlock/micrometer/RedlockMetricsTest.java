@@ -5,16 +5,19 @@ import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import dev.redlock.NodeStatus;
 import dev.redlock.Redlock;
 import dev.redlock.RedlockContext;
 import dev.redlock.api.AcquireOutcome;
 import dev.redlock.api.CloseReport;
 import dev.redlock.api.Lease;
 import dev.redlock.api.ReleaseOutcome;
+import dev.redlock.sim.FakeCluster;
 import dev.redlock.sim.VirtualWorld;
 import dev.redlock.testing.LogLines;
 import dev.redlock.testing.Refusal;
 import dev.redlock.testing.VirtualTest;
+import io.micrometer.core.instrument.FunctionCounter;
 import io.micrometer.core.instrument.Gauge;
 import io.micrometer.core.instrument.Meter;
 import io.micrometer.core.instrument.MeterRegistry;
@@ -245,6 +248,50 @@ class RedlockMetricsTest extends VirtualTest {
                     .collect(Collectors.toSet());
             assertEquals(Set.of("redis-cluster://127.0.0.1:1,127.0.0.1:2", "127.0.0.1:3"), nodes);
         }
+    }
+
+    /** Prometheus takes a lower value for a restart, and counts all of it again. */
+    @Test
+    void noCountOfAClusterFallsWhenItsMastersChange() {
+        world = new VirtualWorld(4);
+        FakeCluster cluster = new FakeCluster();
+        FakeCluster.Member first = cluster.add(node(0).redis(), "node-0", 1).own(0, 8_191);
+        cluster.add(node(1).redis(), "node-1", 1).own(8_192, 16_383);
+        FakeCluster.Member replica = cluster.add(node(2).redis(), "node-2", 1);
+        VirtualWorld.Client client = client(new RedlockContext().nodes("redis-cluster://node-0:1", "node-3:1"));
+        new RedlockMetrics(client.redlock()).bindTo(simple);
+        for (int i = 0; i < 200; i++) {
+            release(acquired(get(client.redlock().acquireAsync("orders/" + i, options()))));
+        }
+        node(0).redis().clockJump(20_000);
+        world.runMs(3_000);
+        node(0).crash();
+        world.runMs(1_000);
+        String cluster0 = "redis-cluster://node-0:1";
+        Map<Meter.Id, Double> before = counts();
+        assertEquals(200, count("redlock.node.votes", cluster0));
+        assertEquals(1, count("redlock.node.clock.jumps", cluster0));
+        assertEquals(1, count("redlock.node.disconnects", cluster0));
+        cluster.failOver(first, replica, false);
+        for (int i = 0; i < 60; i++) {
+            world.runMs(500);
+            counts().forEach((id, value) -> assertTrue(value >= before.get(id), () -> id + " " + value));
+        }
+        assertEquals(List.of("node-1:1", "node-2:1", "node-3:1"),
+                client.redlock().nodes().stream().map(NodeStatus::address).sorted().toList());
+        assertEquals(200, count("redlock.node.votes", cluster0));
+        assertEquals(1, count("redlock.node.clock.jumps", cluster0));
+    }
+
+    private Map<Meter.Id, Double> counts() {
+        return simple.getMeters()
+                .stream()
+                .filter(FunctionCounter.class::isInstance)
+                .collect(Collectors.toMap(Meter::getId, meter -> ((FunctionCounter) meter).count()));
+    }
+
+    private double count(String name, String node) {
+        return simple.get(name).tag("node", node).functionCounters().stream().mapToDouble(FunctionCounter::count).sum();
     }
 
     @Test

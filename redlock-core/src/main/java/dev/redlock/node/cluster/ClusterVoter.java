@@ -13,6 +13,7 @@ import dev.redlock.node.send.CommandSender;
 import dev.redlock.node.send.ErrorAdvice;
 import dev.redlock.node.send.FanOut;
 import dev.redlock.node.send.KeySlot;
+import dev.redlock.node.send.NodeCounter;
 import dev.redlock.node.send.SlotKey;
 import dev.redlock.node.send.SlotOwners;
 import dev.redlock.resp.RespValue;
@@ -40,7 +41,7 @@ import java.util.function.Consumer;
  * {@link DeposedMaster} still serves clients.
  * {@code SlotSilenceSearch} visits all states of this rule.
  *
- * @threading event-loop-confined, except {@link #views} and {@link #isVoting}
+ * @threading event-loop-confined, except {@link #views}, {@link #isVoting} and {@link #count}
  */
 public final class ClusterVoter extends Voter {
 
@@ -72,7 +73,7 @@ public final class ClusterVoter extends Voter {
     private boolean isRefreshing;
     private long refreshedNs;
     boolean isClosing;
-    private volatile NodeView[] views = {};
+    private final ClusterViews views = new ClusterViews();
 
     /**
      * A cluster that is not connected yet.
@@ -189,18 +190,23 @@ public final class ClusterVoter extends Voter {
     /** The masters; the seeds until they are known. */
     @Override
     public NodeView[] views() {
-        return views;
+        return views.masters();
     }
 
     @Override
     public boolean isVoting() {
-        NodeView[] masters = views;
+        NodeView[] masters = views.masters();
         for (NodeView master : masters) {
             if (!master.isVoting()) {
                 return false;
             }
         }
         return masters.length > 0;
+    }
+
+    @Override
+    public long count(NodeCounter counter) {
+        return views.count(counter);
     }
 
     @Override
@@ -264,6 +270,7 @@ public final class ClusterVoter extends Voter {
     ClusterMember add(NodeAddress server) {
         ClusterMember member = new ClusterMember(this, index, server, context, fanOut);
         members.add(member);
+        views.onServers(members);
         return member;
     }
 
@@ -287,6 +294,7 @@ public final class ClusterVoter extends Voter {
             context.group().identities().remove(member.node.view());
             member.node.leaveUndelivered(this::nodeFor);
         }
+        views.onServers(members);
     }
 
     void publish() {
@@ -294,10 +302,10 @@ public final class ClusterVoter extends Voter {
         fanOut.setMembers(index,
                 members.stream().map(member -> member.node.sender()).toArray(CommandSender[]::new));
         problems.show(masters.isKnown());
-        views = members.stream()
+        views.onMasters(members.stream()
                 .filter(member -> !masters.isKnown() || member.isOwner)
                 .map(member -> member.node.view())
-                .toArray(NodeView[]::new);
+                .toArray(NodeView[]::new));
     }
 
     private boolean hasServerAt(NodeAddress server) {
