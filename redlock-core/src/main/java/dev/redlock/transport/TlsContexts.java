@@ -105,7 +105,8 @@ public final class TlsContexts {
     private void read(CompletableFuture<TlsContext> result) {
         try {
             result.complete(read());
-        } catch (TlsFileException | RuntimeException | Error e) {
+        } catch (Throwable e) {
+            // Later connections share this reading until it ends, so it ends whatever is thrown.
             TlsContext previous = current;
             if (previous == null) {
                 result.completeExceptionally(e);

@@ -283,11 +283,11 @@ public final class TlsFiles {
         return magic == JKS_MAGIC;
     }
 
-    /** The message of an exception of the user's may be a secret. */
+    /** The message of an exception of the user's may be a secret. Some languages throw undeclared checked ones. */
     private static char[] passwordOf(Path file, Supplier<char[]> password) throws TlsFileException {
         try {
             return password.get();
-        } catch (RuntimeException | Error e) {
+        } catch (Throwable e) {
             throw new TlsFileException("the password supplier of " + file + " threw " + e.getClass().getName());
         }
     }

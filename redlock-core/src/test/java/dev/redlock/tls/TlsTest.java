@@ -32,6 +32,7 @@ import io.netty.channel.MultiThreadIoEventLoopGroup;
 import io.netty.handler.ssl.OpenSsl;
 import io.netty.pkitesting.CertificateBuilder.Algorithm;
 import io.netty.pkitesting.X509Bundle;
+import java.io.IOException;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
 import java.net.SocketAddress;
@@ -44,6 +45,7 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.Executor;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.BiConsumer;
 import java.util.logging.Level;
 import java.util.stream.IntStream;
@@ -550,6 +552,30 @@ class TlsTest {
         assertProblem(status, "TLS cannot be used: " + file + " does not exist: check the path in TlsOptions");
         certificates.write("later.pem", certificates.authority().getCertificatePEM());
         assertReady(status);
+    }
+
+    /** It throws a checked exception, which it does not declare. */
+    @SuppressWarnings("unchecked")
+    private static <X extends Throwable> char[] passwordAfter(AtomicInteger failureCount) throws X {
+        if (failureCount.getAndDecrement() > 0) {
+            throw (X) new IOException("store-secret");
+        }
+        return PASSWORD.clone();
+    }
+
+    @Test
+    void aPasswordSupplierThatThrowsOnceFailsOneConnection() throws Exception {
+        server();
+        Path store = certificates.storeFile("once.p12", "PKCS12", PASSWORD, certificates.authority(), null);
+        AtomicInteger failureCount = new AtomicInteger(1);
+        try (LogLines log = new LogLines()) {
+            assertReady(connect(TlsOptions.defaults()
+                    .trustStore(store, () -> TlsTest.<RuntimeException>passwordAfter(failureCount))));
+            assertTrue(failureCount.get() < 0, "the supplier has thrown and is called again");
+            Await.until("logged", () -> log.with(Level.WARNING, "): TLS cannot be used: the password supplier of "
+                    + store + " threw java.io.IOException").size() == 1);
+            assertEquals(0, log.with("store-secret").size());
+        }
     }
 
     /** A password supplier that hangs occupies its own thread. */

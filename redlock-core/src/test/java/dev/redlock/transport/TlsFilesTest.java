@@ -12,9 +12,11 @@ import dev.redlock.tls.TestCertificates;
 import io.netty.pkitesting.CertificateBuilder.Algorithm;
 import io.netty.pkitesting.X509Bundle;
 import java.io.ByteArrayOutputStream;
+import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.attribute.FileTime;
+import java.security.GeneralSecurityException;
 import java.util.Arrays;
 import java.util.Base64;
 import java.util.List;
@@ -225,12 +227,25 @@ class TlsFilesTest {
         assertProblem(text + " is damaged or neither PKCS12 nor JKS: replace the file", store(text, RIGHT));
     }
 
+    /** Some languages throw checked exceptions without declaring them. */
+    @SuppressWarnings("unchecked")
+    private static <X extends Throwable> char[] throwUndeclared(Throwable thrown) throws X {
+        throw (X) thrown;
+    }
+
     @Test
-    void aPasswordSupplierThatThrowsIsReportedWithoutItsMessage() {
-        Path key = certificates.storeFile("key", "PKCS12", PASSWORD, null, client);
-        assertProblem("the password supplier of " + key + " threw java.lang.IllegalStateException", store(key, () -> {
-            throw new IllegalStateException("secret");
-        }));
+    void aPasswordSupplierThatThrowsIsReportedWithoutItsMessage() throws Exception {
+        Path store = certificates.storeFile("key", "PKCS12", PASSWORD, certificates.authority(), client);
+        String certificate = client.getCertificatePEM();
+        String key = encrypted("PBEWithHmacSHA256AndAES_256", client.getKeyPair().getPrivate().getEncoded());
+        for (Throwable thrown : List.of(new IllegalStateException("secret"), new IOException("secret"),
+                new GeneralSecurityException("secret"), new AssertionError("secret"))) {
+            Supplier<char[]> password = () -> TlsFilesTest.<RuntimeException>throwUndeclared(thrown);
+            String threw = " threw " + thrown.getClass().getName();
+            assertProblem("the password supplier of " + store + threw, trustingStore(store, password));
+            assertProblem("the password supplier of " + store + threw, store(store, password));
+            assertProblem("the password supplier of " + file("c.key") + threw, pem(certificate, key, password));
+        }
     }
 
     @Test
