@@ -39,8 +39,9 @@ public final class RespCommand {
     /**
      * Encodes a command without arguments.
      *
-     * @param words the words of the command, encoded as UTF-8
+     * @param words the words of the command, encoded as UTF-8; at least one
      * @return the command; {@link #writeTo} writes all of it
+     * @throws IllegalArgumentException if there is no word
      */
     public static RespCommand of(String... words) {
         return new Template().words(words).end();
@@ -167,8 +168,12 @@ public final class RespCommand {
          * Encodes the command.
          *
          * @return the command, ready to be written
+         * @throws IllegalArgumentException if it has neither a word nor an argument: servers do not answer it
          */
         public RespCommand end() {
+            if (wordCount == 0) {
+                throw new IllegalArgumentException("a command has no word: give at least its name");
+            }
             endPart();
             ByteBuf first = Unpooled.buffer();
             RespWriter.arrayHeader(first, --wordCount);

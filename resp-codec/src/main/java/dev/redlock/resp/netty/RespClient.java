@@ -19,7 +19,7 @@ import io.netty.channel.EventLoop;
 import java.io.IOException;
 import java.net.SocketAddress;
 import java.util.ArrayDeque;
-import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.List;
 import java.util.Objects;
 import java.util.Queue;
@@ -130,13 +130,13 @@ public final class RespClient implements AutoCloseable {
     /**
      * Sends one command.
      *
-     * @param words written as UTF-8
+     * @param words written as UTF-8; at least one
      * @return the reply
+     * @throws IllegalArgumentException if there is no word
      */
     public CompletableFuture<RespValue> send(String... words) {
-        ByteBuf out = channel.alloc().buffer();
-        write(out, List.of(words));
-        return send(out);
+        List<String> command = checked(Arrays.asList(words));
+        return send(encoded(out -> write(out, command)));
     }
 
     /**
@@ -144,11 +144,10 @@ public final class RespClient implements AutoCloseable {
      *
      * @param command see {@link RespCommand#of}
      * @return the reply
+     * @throws IllegalStateException if the command has arguments
      */
     public CompletableFuture<RespValue> send(RespCommand command) {
-        ByteBuf out = channel.alloc().buffer(command.constantLength());
-        command.writeTo(out);
-        return send(out);
+        return send(encoded(command::writeTo));
     }
 
     /**
@@ -180,18 +179,36 @@ public final class RespClient implements AutoCloseable {
      * Sends commands with nothing of other threads between them, for example {@code MULTI}, some commands and
      * {@code EXEC}. They leave in one buffer.
      *
-     * @param commands each the words of one command
+     * @param commands each the words of one command; at least one word
      * @return the replies in order
+     * @throws IllegalArgumentException if a command has no word
      */
     public List<CompletableFuture<RespValue>> sendTogether(List<List<String>> commands) {
-        ByteBuf out = channel.alloc().buffer();
-        List<Pending> pending = new ArrayList<>();
-        for (List<String> words : commands) {
-            write(out, words);
-            pending.add(new Pending(null));
-        }
-        submit(out, pending);
+        List<List<String>> all = commands.stream().map(RespClient::checked).toList();
+        ByteBuf encoded = encoded(out -> all.forEach(words -> write(out, words)));
+        List<Pending> pending = all.stream().map(words -> new Pending(null)).toList();
+        submit(encoded, pending);
         return pending.stream().map(each -> each.value).toList();
+    }
+
+    /** A server does not answer a command without words, so each later request would get the next one's reply. */
+    private static List<String> checked(List<String> words) {
+        if (words.isEmpty()) {
+            throw new IllegalArgumentException("a command has no word: give at least its name");
+        }
+        words.forEach(word -> Objects.requireNonNull(word, "a word of a command is null"));
+        return words;
+    }
+
+    private ByteBuf encoded(Consumer<ByteBuf> writer) {
+        ByteBuf out = channel.alloc().buffer();
+        try {
+            writer.accept(out);
+            return out;
+        } catch (Throwable e) {
+            out.release();
+            throw e;
+        }
     }
 
     private static void write(ByteBuf out, List<String> words) {

@@ -2,9 +2,11 @@ package dev.redlock.resp.netty;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import dev.redlock.resp.OracleComparison;
+import dev.redlock.resp.RespCommand;
 import dev.redlock.resp.RespLimits;
 import dev.redlock.resp.Wire;
 import io.netty.buffer.ByteBuf;
@@ -12,6 +14,7 @@ import io.netty.buffer.ByteBufUtil;
 import io.netty.buffer.PooledByteBufAllocator;
 import io.netty.channel.embedded.EmbeddedChannel;
 import io.netty.util.ResourceLeakDetector;
+import java.util.Arrays;
 import java.util.List;
 import java.util.Queue;
 import java.util.Random;
@@ -91,6 +94,22 @@ class BufferLeakTest {
             channel.finishAndReleaseAll();
             client.send("PING");
         }
+        assertFalse(isLeakReported(), leaks::toString);
+    }
+
+    @Test
+    void rejectedCommandsLeakNoBuffers() {
+        EmbeddedChannel channel = new EmbeddedChannel();
+        RespClient client = RespClient.attach(channel, RespLimits.defaults(), 2, push -> {
+        });
+        RespCommand withArgument = RespCommand.template("GET").argument().end();
+        for (int i = 0; i < 50; i++) {
+            assertThrows(NullPointerException.class, () -> client.send("GET", null));
+            assertThrows(NullPointerException.class,
+                    () -> client.sendTogether(List.of(List.of("MULTI"), Arrays.asList("GET", null))));
+            assertThrows(IllegalStateException.class, () -> client.send(withArgument));
+        }
+        channel.finishAndReleaseAll();
         assertFalse(isLeakReported(), leaks::toString);
     }
 }

@@ -30,12 +30,14 @@ import io.netty.channel.local.LocalServerChannel;
 import io.netty.util.ReferenceCountUtil;
 import java.io.IOException;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
 import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.function.Executable;
 
 class RespClientTest {
     private final EmbeddedChannel channel = new EmbeddedChannel();
@@ -154,6 +156,26 @@ class RespClientTest {
         assertEquals("*1\r\n$5\r\nMULTI\r\n*2\r\n$3\r\nGET\r\n$1\r\nk\r\n*1\r\n$4\r\nEXEC\r\n", sent());
         receive("+OK\r\n+QUEUED\r\n*1\r\n_\r\n");
         assertEquals(RespValue.array(RespValue.nullOf(RespType.NULL)), replies.get(2).join());
+    }
+
+    /** A server does not answer *0, so the next reply would complete this request. */
+    @Test
+    void rejectsCommandsWithoutWords() {
+        for (Executable send : List.<Executable>of(client::send, () -> client.sendTogether(List.of(List.of())),
+                () -> client.sendTogether(List.of(List.of("MULTI"), List.of())), () -> RespCommand.of(),
+                () -> RespCommand.template().end())) {
+            assertEquals("a command has no word: give at least its name",
+                    assertThrows(IllegalArgumentException.class, send).getMessage());
+        }
+        for (Executable send : List.<Executable>of(() -> client.send("GET", null),
+                () -> client.sendTogether(List.of(List.of("MULTI"), Arrays.asList("GET", null))))) {
+            assertEquals("a word of a command is null", assertThrows(NullPointerException.class, send).getMessage());
+        }
+        assertEquals("", sent());
+        CompletableFuture<RespValue> ping = client.send("PING");
+        assertEquals("*1\r\n$4\r\nPING\r\n", sent());
+        receive("+PONG\r\n");
+        assertEquals("PONG", ping.join().asText());
     }
 
     @Test
