@@ -13,7 +13,8 @@ import org.springframework.boot.context.properties.bind.Binder;
 /**
  * The properties {@code spring.data.redis.*}, which name the Redis of an application: the node of a client without
  * {@code redlock.nodes}. As Spring Boot does, Sentinels precede a cluster, a cluster precedes one server, and the URL
- * of a server replaces its host, port, user and password.
+ * of a server replaces its host, port, user and password. {@code ssl.enabled} adds TLS to each of them; without it, a
+ * bundle of certificates does.
  *
  * @threading immutable
  */
@@ -91,8 +92,12 @@ record DataRedisProperties(Binder binder) {
     }
 
     private String scheme(String kind) {
-        boolean isTls = Boolean.parseBoolean(get("ssl.enabled")) || get("ssl.bundle") != null;
-        return (isTls ? "rediss" : "redis") + kind + "://";
+        return (isTls() ? "rediss" : "redis") + kind + "://";
+    }
+
+    /** Spring's binder reads the value: other spellings of true must not send a password in clear text. */
+    private boolean isTls() {
+        return binder.bind(PREFIX + "ssl.enabled", Boolean.class).orElseGet(this::hasBundle);
     }
 
     static String bracketed(String host) {
@@ -114,7 +119,7 @@ record DataRedisProperties(Binder binder) {
     }
 
     /** A database follows the port, and is another one than that of locks; a user without a password is a password. */
-    private static Found ofUrl(String url) {
+    private Found ofUrl(String url) {
         URI uri;
         try {
             uri = URI.create(url);
@@ -128,7 +133,8 @@ record DataRedisProperties(Binder binder) {
                     + " rediss://: write redis://[user:password@]host[:port]");
         }
         String login = uri.getRawUserInfo();
-        return new Found("url", uri.getScheme() + "://" + uri.getHost() + ":"
+        String scheme = uri.getScheme().equals("rediss") ? "rediss://" : scheme("");
+        return new Found("url", scheme + uri.getHost() + ":"
                 + (uri.getPort() < 0 ? PORT_DEFAULT : uri.getPort()),
                 login == null || login.indexOf(':') >= 0 ? login : ":" + login);
     }

@@ -103,9 +103,19 @@ class NodesOfTheApplicationTest {
             host=db;port=7                                                | db:7
             host=::1                                                      | [::1]:6379
             host=db;ssl.enabled=true                                      | rediss://db:6379
+            host=db;ssl.enabled=yes                                       | rediss://db:6379
+            host=db;ssl.enabled=on                                        | rediss://db:6379
+            host=db;ssl.enabled=1                                         | rediss://db:6379
+            host=db;ssl.enabled=TRUE                                      | rediss://db:6379
+            host=db;ssl.enabled=true ;port=7                              | rediss://db:7
+            host=db;ssl.enabled=off                                       | db:6379
+            host=db;ssl.enabled=                                          | db:6379
             host=db;ssl.bundle=mine                                       | rediss://db:6379
+            host=db;ssl.enabled=no;ssl.bundle=mine                        | db:6379
             host=db;url=redis://other                                     | other:6379
             url=rediss://u:p@other:7/3;ssl.enabled=false                  | rediss://other:7
+            url=redis://u:p@other:7;ssl.enabled=yes                       | rediss://other:7
+            url=redis://u:p@other:7;ssl.bundle=mine                       | rediss://other:7
             url=redis://secret@other:7                                    | other:7
             cluster.nodes=a:1,b:2;host=db                                 | redis-cluster://a:1,b:2
             cluster.nodes[0]=a:1;cluster.nodes[1]=b:2;ssl.enabled=true    | rediss-cluster://a:1,b:2
@@ -137,6 +147,14 @@ class NodesOfTheApplicationTest {
         assertThat(context("redlock.nodes=a:1,redis-sentinel://s1:1,s2:2,[::1]:3/m,rediss-sentinel://u:p@s4/n,b:2")
                 .toString()).contains(
                         "nodes=[a:1, redis-sentinel://s1:1,s2:2,[::1]:3/m, rediss-sentinel://s4:26379/n, b:2],");
+    }
+
+    @Test
+    void aWrongValueForTlsIsRejected() {
+        assertThatThrownBy(() -> context("spring.data.redis.host=db", "spring.data.redis.ssl.enabled=tru",
+                "spring.data.redis.password=hidden"))
+                .hasMessageContaining("spring.data.redis.ssl.enabled")
+                .hasMessageNotContaining("hidden");
     }
 
     @ParameterizedTest
