@@ -75,9 +75,24 @@ public final class Redlock extends ScopedClient {
      */
     public static Redlock connect(RedlockContext context) {
         Objects.requireNonNull(context, "context is null");
-        LockEngine engine = new LockEngine(ClientLoops.create(context.conclude()));
-        engine.connect();
-        return new Redlock(engine);
+        ClientLoops loops = ClientLoops.create(context.conclude());
+        try {
+            LockEngine engine = new LockEngine(loops);
+            engine.connect();
+            return new Redlock(engine);
+        } catch (Throwable e) {
+            closeUnused(loops, e);
+            throw e;
+        }
+    }
+
+    /** Nobody else can close them. */
+    private static void closeUnused(ClientLoops loops, Throwable thrown) {
+        try {
+            loops.close(0);
+        } catch (Throwable e) {
+            thrown.addSuppressed(e);
+        }
     }
 
     // ---- blocking ---------------------------------------------------------------------------------------------------

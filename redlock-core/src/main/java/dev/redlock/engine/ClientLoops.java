@@ -64,12 +64,12 @@ public final class ClientLoops {
         this.conductors = conductors;
         this.ownThreads = ownThreads;
         this.transportDescription = transportDescription;
-        this.stallWatch = ownThreads.isEmpty() ? null : StallWatch.start(ownThreads);
         this.groups = new GroupTable(conductors.length, AcquireOutcome.Kind.values().length, conductors[0].clock());
         for (int i = 0; i < conductors.length; i++) {
             conductors[i].quorumWatch.shareWith(conductors[0].quorumWatch);
             conductors[i].services.telemetry.rare.shareGroups(groups, i);
         }
+        this.stallWatch = ownThreads.isEmpty() ? null : StallWatch.start(ownThreads);
     }
 
     /**
@@ -81,9 +81,7 @@ public final class ClientLoops {
     public static ClientLoops create(ClientConfig config) {
         NettyVersion.check();
         warnIfAnyHostNameIsAccepted(config);
-        ClientLoops loops = config.loops().given().isEmpty() ? onOwnLoops(config) : onGivenLoops(config);
-        StartLine.log(config, loops.transportDescription);
-        return loops;
+        return config.loops().given().isEmpty() ? onOwnLoops(config) : onGivenLoops(config);
     }
 
     private static void warnIfAnyHostNameIsAccepted(ClientConfig config) {
@@ -105,19 +103,25 @@ public final class ClientLoops {
                 choice.description());
     }
 
-    /** Creates loops over given transports. */
+    /** Creates loops over given transports. If one cannot be created, those before it end. */
     public static ClientLoops onOwnLoops(ClientConfig config, List<? extends IoTransport> transports,
             String description) {
         Conductor[] conductors = new Conductor[transports.size()];
         List<EventLoopRunner> threads = new ArrayList<>();
-        for (int i = 0; i < conductors.length; i++) {
-            IoTransport transport = transports.get(i);
-            EventLoopRunner thread = EventLoopRunner.start(transport.newIoHandlerFactory(),
-                    config.loops().own().idlePolicy(), "redlock-" + i);
-            threads.add(thread);
-            conductors[i] = newConductor(config, thread.loop(), transport);
+        try {
+            for (int i = 0; i < conductors.length; i++) {
+                IoTransport transport = transports.get(i);
+                EventLoopRunner thread = EventLoopRunner.start(transport.newIoHandlerFactory(),
+                        config.loops().own().idlePolicy(), "redlock-" + i);
+                threads.add(thread);
+                conductors[i] = newConductor(config, thread.loop(), transport);
+            }
+            return new ClientLoops(config, conductors, threads, description);
+        } catch (Throwable e) {
+            // Their conductors have no connection and no buffer yet.
+            threads.forEach(EventLoopRunner::shutDown);
+            throw e;
         }
-        return new ClientLoops(config, conductors, threads, description);
     }
 
     private static ClientLoops onGivenLoops(ClientConfig config) {

@@ -55,6 +55,7 @@ public final class LockEngine extends LeaseClient {
      * loops it does not wait.
      */
     public void connect() {
+        StartLine.log(config, loops.transportDescription());
         CompletableFuture<Void> settled = loops.start();
         if (!isOnLoop()) {
             loops.awaitSettled(settled);
