@@ -4,6 +4,7 @@ import dev.redlock.api.AcquireOutcome;
 import dev.redlock.api.CheckReturnValue;
 import dev.redlock.api.Lease;
 import dev.redlock.engine.AcquireSpec;
+import dev.redlock.engine.ClientConfig;
 import dev.redlock.engine.ClientLoops;
 import dev.redlock.engine.LockEngine;
 import dev.redlock.engine.key.LockKey;
@@ -69,13 +70,22 @@ public final class Redlock extends ScopedClient {
      * Connects. Waits until each node has answered or failed once, at most the connect timeout. Nodes that are down are
      * no error: they join when they come up. On a given event loop it does not wait.
      *
-     * @param context the configuration; concluded by this call
+     * @param context the configuration; concluded by this call, unless it throws
      * @throws IllegalArgumentException if the configuration contradicts itself
      * @throws IllegalStateException    if Netty is older than 4.2.2
      */
     public static Redlock connect(RedlockContext context) {
         Objects.requireNonNull(context, "context is null");
-        ClientLoops loops = ClientLoops.create(context.conclude());
+        ClientConfig config = context.conclude();
+        try {
+            return connect(ClientLoops.create(config));
+        } catch (Throwable e) {
+            context.reopen();
+            throw e;
+        }
+    }
+
+    private static Redlock connect(ClientLoops loops) {
         try {
             LockEngine engine = new LockEngine(loops);
             engine.connect();

@@ -25,11 +25,13 @@ import java.time.Duration;
 import java.util.List;
 import java.util.Objects;
 import java.util.concurrent.Executor;
+import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.function.Consumer;
 
 /**
  * The configuration of a client. Set the options that differ from their defaults and pass it to
- * {@link Redlock#connect(RedlockContext)}, which concludes it. A concluded context cannot be changed or used again.
+ * {@link Redlock#connect(RedlockContext)}, which concludes it. A concluded context cannot be changed or used again. A
+ * connect that throws leaves it open.
  *
  * <p>Each method that sets an option returns this context. It throws {@link IllegalArgumentException} for a value
  * outside the range that it names, or for a negative duration.
@@ -61,7 +63,7 @@ public final class RedlockContext extends LockSettings {
     private long slowAcquireNs = Long.MAX_VALUE;
     private Consumer<String> flightRecordListener;
     private Executor callbackExecutor;
-    private boolean isConcluded;
+    private final AtomicBoolean isConcluded = new AtomicBoolean();
 
     /** A context with every option at its default and no nodes. */
     public RedlockContext() {
@@ -281,9 +283,9 @@ public final class RedlockContext extends LockSettings {
         checkPrefix();
         checkNameInValues();
         checkThrifty();
-        isConcluded = true;
         CallbackExecutor callbacks = new CallbackExecutor(callbackExecutor, !eventLoops.isEmpty());
-        return new ClientConfig(new ClientConfig.Nodes(nodes.all(), nodes.majority(), nodeOptions(terms)),
+        ClientConfig config = new ClientConfig(
+                new ClientConfig.Nodes(nodes.all(), nodes.majority(), nodeOptions(terms)),
                 new ClientConfig.Names(keyPrefix, resourceLengthMax, isNameInValues ? clientName : null), terms,
                 new ClientConfig.Attempts(isThrifty, commandMode, retryPolicy, defaultWaitNs, spinNs, closeWaits),
                 new ClientConfig.Limits(inFlightMax, waitersMax, localHandoffsMax, autoExtendedLeasesMax,
@@ -291,6 +293,19 @@ public final class RedlockContext extends LockSettings {
                 new ClientConfig.Loops(eventLoops, new ClientConfig.OwnLoops(eventLoopCount, idlePolicy, transport),
                         closeTimeoutNs, callbacks,
                         new TelemetryOptions(flightRecorderEvents, slowAcquireNs, flightRecordListener)));
+        if (isConcluded.getAndSet(true)) {
+            throw concluded();
+        }
+        return config;
+    }
+
+    /** The caller of {@link #conclude} could not create its client. */
+    void reopen() {
+        isConcluded.set(false);
+    }
+
+    private static IllegalStateException concluded() {
+        return new IllegalStateException("this RedlockContext is concluded, a client uses it: make a new one");
     }
 
     private void checkCredentials() {
@@ -343,8 +358,8 @@ public final class RedlockContext extends LockSettings {
 
     @Override
     void checkOpen() {
-        if (isConcluded) {
-            throw new IllegalStateException("this RedlockContext is concluded, a client uses it: make a new one");
+        if (isConcluded.get()) {
+            throw concluded();
         }
     }
 

@@ -3,6 +3,8 @@ package dev.redlock;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertSame;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import dev.redlock.api.IdlePolicy;
 import dev.redlock.api.RestartGuardMode;
@@ -13,6 +15,7 @@ import dev.redlock.engine.ClientConfig;
 import dev.redlock.engine.LeaseTerms;
 import dev.redlock.resp.SafeText;
 import dev.redlock.testing.Refusal;
+import dev.redlock.transport.NettyTransport;
 import io.netty.channel.EventLoop;
 import java.time.Duration;
 import java.util.List;
@@ -26,6 +29,12 @@ import org.junit.jupiter.params.provider.MethodSource;
 
 /** Every option: null, its limits, one step outside of each limit, and after the context is concluded. */
 class RedlockContextTest {
+
+    private static final String CONCLUDED = "this RedlockContext is concluded, a client uses it: make a new one";
+    /** No operating system has both. */
+    private static final TransportKind UNAVAILABLE = NettyTransport.EPOLL.refusal(false) == null
+            ? TransportKind.KQUEUE
+            : TransportKind.EPOLL;
 
     private final RedlockContext context = new RedlockContext();
 
@@ -309,8 +318,33 @@ class RedlockContextTest {
     @MethodSource("changes")
     void aConcludedContextIsImmutable(Consumer<RedlockContext> change) {
         context.nodes("h:1").conclude();
-        Refusal.ofState("this RedlockContext is concluded, a client uses it: make a new one",
-                () -> change.accept(context));
+        Refusal.ofState(CONCLUDED, () -> change.accept(context));
+    }
+
+    @Test
+    void onlyAClientThatExistsConcludesItsContext() {
+        context.nodes("127.0.0.1:1").transport(UNAVAILABLE);
+        IllegalArgumentException thrown = assertThrows(IllegalArgumentException.class, () -> Redlock.connect(context));
+        assertTrue(thrown.getMessage().endsWith("; use AUTO or another transport"), thrown.getMessage());
+        context.transport(TransportKind.NIO);
+        try (Redlock redlock = Redlock.connect(context)) {
+            assertEquals("NIO as configured", redlock.transportDescription());
+            for (int i = 0; i < 2; i++) {
+                Refusal.ofState(CONCLUDED, () -> Redlock.connect(context));
+                Refusal.ofState(CONCLUDED, () -> context.transport(TransportKind.AUTO));
+            }
+        }
+        Refusal.ofState(CONCLUDED, () -> Redlock.connect(context));
+    }
+
+    @Test
+    void listsThatAreTooLongTogetherDoNotConclude() {
+        for (int i = 0; i < 40; i++) {
+            context.nodes("a" + i + ":1").nextNodes("b" + i + ":1");
+        }
+        for (int i = 0; i < 2; i++) {
+            Refusal.ofArgument("80 nodes are too many: at most 63", () -> context.conclude());
+        }
     }
 
     @Test
