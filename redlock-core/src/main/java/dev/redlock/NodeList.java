@@ -83,14 +83,24 @@ final class NodeList {
     private static int indexOf(VoterAddress address, List<VoterAddress> list) {
         for (int i = 0; i < list.size(); i++) {
             if (list.get(i).isSameVoter(address)) {
-                if (list.get(i).isCluster() != address.isCluster()) {
-                    throw new IllegalArgumentException("node " + address + " is a cluster in one of nodes and nextNodes"
-                            + " only: write it in the same way in both");
-                }
+                checkSame(list.get(i), address);
                 return i;
             }
         }
         return -1;
+    }
+
+    /** The node has one connection, so TLS or a password of one list alone would be lost. */
+    private static void checkSame(VoterAddress node, VoterAddress other) {
+        String difference = node.isCluster() != other.isCluster()
+                ? "is a cluster"
+                : node.isTls() != other.isTls()
+                        ? "has TLS"
+                        : node.isSameLogin(other) ? null : "has this user and password";
+        if (difference != null) {
+            throw new IllegalArgumentException("node " + other + " " + difference + " in one of nodes and nextNodes"
+                    + " only: write it in the same way in both");
+        }
     }
 
     /** An error shows little of an address, because it may contain a password; so it has the address's number. */

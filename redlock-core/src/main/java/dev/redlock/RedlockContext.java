@@ -101,7 +101,8 @@ public final class RedlockContext extends LockSettings {
      *
      * <p>A new node votes when it has been up for {@code maxTtl}, so start it before.
      *
-     * @param addresses as for {@link #nodes}; a node that stays has the address that it has there
+     * @param addresses as for {@link #nodes}; a node that stays has the address that it has there, with the same TLS,
+     *                  user and password
      * @throws IllegalArgumentException if an address is malformed or given twice, or there are too many
      */
     public RedlockContext nextNodes(String... addresses) {

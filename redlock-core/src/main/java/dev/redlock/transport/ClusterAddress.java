@@ -86,6 +86,11 @@ public final class ClusterAddress implements VoterAddress {
     }
 
     @Override
+    public NodeAddress access() {
+        return seeds.get(0);
+    }
+
+    @Override
     public boolean isTls() {
         return seeds.get(0).isTls();
     }

@@ -263,6 +263,15 @@ public final class NodeAddress implements VoterAddress {
         return List.of(this);
     }
 
+    @Override
+    public NodeAddress access() {
+        return this;
+    }
+
+    boolean isLoginOf(NodeAddress other) {
+        return Objects.equals(user, other.user) && Arrays.equals(password, other.password);
+    }
+
     /**
      * Returns the address of another server that gets the same credentials and TLS.
      *

@@ -158,6 +158,11 @@ public final class SentinelAddress implements VoterAddress {
     }
 
     @Override
+    public NodeAddress access() {
+        return server;
+    }
+
+    @Override
     public boolean isTls() {
         return server.isTls();
     }

@@ -35,6 +35,14 @@ public sealed interface VoterAddress permits NodeAddress, ClusterAddress, Sentin
         return !(other instanceof SentinelAddress) && !Collections.disjoint(servers(), other.servers());
     }
 
+    /** @return an address that has the user, the password and the TLS of all connections */
+    NodeAddress access();
+
+    /** @return whether the connections of another address have the same user and password */
+    default boolean isSameLogin(VoterAddress other) {
+        return access().isLoginOf(other.access());
+    }
+
     /** @return whether the connections are encrypted */
     boolean isTls();
 

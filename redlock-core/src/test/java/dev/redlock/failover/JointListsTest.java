@@ -17,6 +17,7 @@ import dev.redlock.api.Lease;
 import dev.redlock.api.LeaseState;
 import dev.redlock.api.ReleaseOutcome;
 import dev.redlock.sim.VirtualWorld;
+import dev.redlock.testing.Refusal;
 import dev.redlock.testing.VirtualTest;
 import java.util.List;
 import org.junit.jupiter.api.Test;
@@ -289,6 +290,33 @@ class JointListsTest extends VirtualTest {
     void aWrongNextListIsRejected(String next) {
         RedlockContext context = new RedlockContext().nodes("a:1", "b:1");
         assertThrows(IllegalArgumentException.class, () -> TestClient.conclude(context.nextNodes(next.split(","))));
+    }
+
+    /** The node has one connection: TLS or a password of one list alone would be lost. */
+    @ParameterizedTest
+    @CsvSource({"b:1, rediss://b:1, has TLS", "rediss://B:1, b:1, has TLS",
+        "b:1, rediss://:secret@b:1, has TLS",
+        "b:1, redis://:secret@b:1, has this user and password",
+        "redis://:secret@b:1, redis://:secret2@b:1, has this user and password",
+        "redis://me:secret@b:1, redis://:secret@b:1, has this user and password",
+        "redis-cluster://b:1, rediss-cluster://b:1, has TLS",
+        "redis-cluster://b:1, redis-cluster://:secret@b:1, has this user and password",
+        "redis-sentinel://b:1/p, rediss-sentinel://b:1/p, has TLS",
+        "redis-sentinel://:secret@b:1/p, redis-sentinel://b:1/p, has this user and password",
+        "b:1, redis-cluster://b:1, is a cluster"})
+    void aNodeThatStaysHasTheSameTlsAndLogin(String present, String next, String difference) {
+        RedlockContext context = new RedlockContext().nodes("a:1", present).nextNodes("c:1", next);
+        Refusal.ofArgument("node " + next.replaceFirst("//.*@", "//").replace("redis://", "") + " " + difference
+                + " in one of nodes and nextNodes only: write it in the same way in both",
+                () -> TestClient.conclude(context));
+    }
+
+    @ParameterizedTest
+    @CsvSource({"b:1, redis://b:1", "redis://me:a%62@b:1, redis://me:ab@B:1", "rediss://:p@b:1, rediss://:p@b:1/0",
+        "redis-sentinel://:p@b:1/p, 'redis-sentinel://:p@c:1,b:1/p'"})
+    void aNodeThatStaysMayBeWrittenInAnotherForm(String present, String next) {
+        RedlockContext context = new RedlockContext().nodes("a:1", present).nextNodes("d:1", next);
+        assertEquals(3, TestClient.conclude(context).nodes().addresses().size());
     }
 
     @Test
