@@ -93,14 +93,21 @@ public final class ClientLoops {
     }
 
     private static ClientLoops onOwnLoops(ClientConfig config) {
-        boolean needsUnixSockets = config.nodes()
+        NettyTransport.Choice choice = chooseTransport(config.loops().own().transport(),
+                unixSocketOf(config) != null);
+        return onOwnLoops(config, Collections.nCopies(config.loops().own().count(), choice.transport()),
+                choice.description());
+    }
+
+    /** The first address that is a Unix socket; null if there is none. */
+    private static NodeAddress unixSocketOf(ClientConfig config) {
+        return config.nodes()
                 .addresses()
                 .stream()
                 .flatMap(voter -> voter.servers().stream())
-                .anyMatch(NodeAddress::isUnixSocket);
-        NettyTransport.Choice choice = chooseTransport(config.loops().own().transport(), needsUnixSockets);
-        return onOwnLoops(config, Collections.nCopies(config.loops().own().count(), choice.transport()),
-                choice.description());
+                .filter(NodeAddress::isUnixSocket)
+                .findFirst()
+                .orElse(null);
     }
 
     /** Creates loops over given transports. If one cannot be created, those before it end. */
@@ -126,12 +133,24 @@ public final class ClientLoops {
 
     private static ClientLoops onGivenLoops(ClientConfig config) {
         List<EventLoop> loops = config.loops().given();
+        checkUnixSockets(unixSocketOf(config), loops);
         String description = NettyTransport.of(loops.get(0)).description() + " of the given event loops";
         Conductor[] conductors = new Conductor[loops.size()];
         for (int i = 0; i < conductors.length; i++) {
             conductors[i] = newConductor(config, loops.get(i), NettyTransport.of(loops.get(i)));
         }
         return new ClientLoops(config, conductors, List.of(), description);
+    }
+
+    private static void checkUnixSockets(NodeAddress needing, List<EventLoop> loops) {
+        for (int i = 0; needing != null && i < loops.size(); i++) {
+            NettyTransport transport = NettyTransport.of(loops.get(i));
+            if (transport.refusal(true) != null) {
+                throw new IllegalArgumentException("event loop " + (i + 1) + " of " + loops.size() + " runs "
+                        + transport + ", which has no Unix sockets, and " + needing
+                        + " needs them: give loops of epoll or kqueue");
+            }
+        }
     }
 
     private static NettyTransport.Choice chooseTransport(TransportKind kind, boolean needsUnixSockets) {

@@ -11,10 +11,16 @@ import dev.redlock.RedlockContext;
 import dev.redlock.ResourceKey;
 import dev.redlock.TestClient;
 import dev.redlock.testing.Refusal;
+import dev.redlock.transport.NettyTransport;
+import io.netty.channel.EventLoopGroup;
+import io.netty.channel.MultiThreadIoEventLoopGroup;
+import io.netty.channel.nio.NioIoHandler;
 import java.time.Duration;
+import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Assumptions;
 import org.junit.jupiter.api.Test;
 
 /** Invalid calls on {@link Redlock}, with addresses on which no node listens. */
@@ -166,6 +172,44 @@ class RedlockBadInputTest {
         Refusal.ofArgument(
                 "transport NIO cannot be used here: it has no Unix domain sockets; use AUTO or another transport",
                 () -> Redlock.connect(context));
+    }
+
+    /** On each loop a node has a connection of its own. */
+    @Test
+    void givenLoopsWithoutUnixSocketsAreRejected() throws InterruptedException {
+        EventLoopGroup nio = new MultiThreadIoEventLoopGroup(1, NioIoHandler.newFactory());
+        try {
+            for (String address : List.of("unix:///run/none.sock", "127.0.0.1:1")) {
+                RedlockContext context = new RedlockContext().nodes(address)
+                        .nextNodes("unix:///run/none.sock")
+                        .eventLoops(nio.next());
+                Refusal.ofArgument("event loop 1 of 1 runs NIO, which has no Unix sockets, and unix:///run/none.sock"
+                        + " needs them: give loops of epoll or kqueue", () -> Redlock.connect(context));
+            }
+        } finally {
+            nio.shutdownGracefully(0, 1, TimeUnit.SECONDS).sync();
+        }
+    }
+
+    @Test
+    void eachGivenLoopNeedsUnixSockets() throws InterruptedException {
+        NettyTransport best = NettyTransport.best(false).transport();
+        Assumptions.assumeTrue(best.refusal(true) == null, "a transport with Unix sockets");
+        EventLoopGroup good = new MultiThreadIoEventLoopGroup(1, best.newIoHandlerFactory());
+        EventLoopGroup nio = new MultiThreadIoEventLoopGroup(1, NioIoHandler.newFactory());
+        try {
+            RedlockContext context = new RedlockContext().nodes("unix:///run/none.sock")
+                    .eventLoops(good.next(), nio.next());
+            Refusal.ofArgument("event loop 2 of 2 runs NIO, which has no Unix sockets, and unix:///run/none.sock"
+                    + " needs them: give loops of epoll or kqueue", () -> Redlock.connect(context));
+            // The context is still open.
+            try (Redlock client = Redlock.connect(context.eventLoops(good.next()))) {
+                assertEquals("unix:///run/none.sock", client.nodes().get(0).address());
+            }
+        } finally {
+            good.shutdownGracefully(0, 1, TimeUnit.SECONDS).sync();
+            nio.shutdownGracefully(0, 1, TimeUnit.SECONDS).sync();
+        }
     }
 
     /** A call that may throw anything. */
