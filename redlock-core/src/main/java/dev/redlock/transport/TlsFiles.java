@@ -80,8 +80,9 @@ public final class TlsFiles {
         } catch (NoSuchFileException e) {
             throw new TlsFileException(file + " does not exist: check the path in TlsOptions");
         } catch (IOException e) {
-            throw new TlsFileException(file + " cannot be read (" + e.getClass().getSimpleName()
-                    + "): check its permissions");
+            throw new TlsFileException(file + (Files.isDirectory(file)
+                    ? " is a directory: give the path of the file in it"
+                    : " cannot be read (" + e.getClass().getSimpleName() + "): check its permissions"));
         }
         if (content.length > LENGTH_MAX) {
             throw new TlsFileException(file + " is longer than " + LENGTH_MAX + " bytes: check the path in TlsOptions");
@@ -149,13 +150,15 @@ public final class TlsFiles {
     }
 
     private KeyStore trustStore(TlsSpec.StoreFile file) throws TlsFileException {
-        KeyStore store = load(file, passwordOf(file.file(), file.password()));
+        char[] password = passwordOf(file.file(), file.password());
+        KeyStore store = load(file, password);
         try {
             for (String alias : Collections.list(store.aliases())) {
                 if (store.isCertificateEntry(alias)) {
                     return store;
                 }
             }
+            checkPassword(file, password, store);
         } catch (GeneralSecurityException e) {
             throw new TlsFileException(file + " cannot be read: " + e.getMessage());
         }
@@ -215,14 +218,18 @@ public final class TlsFiles {
             }
         }
         if (store.size() == 0) {
+            checkPassword(file, password, source);
             throw new TlsFileException(file + " has no private key: a client certificate needs its key");
         }
     }
 
-    private static void addKeyOf(KeyStore store, TlsSpec.StoreFile file, KeyStore source, String alias,
+    private void addKeyOf(KeyStore store, TlsSpec.StoreFile file, KeyStore source, String alias,
             char[] password) throws TlsFileException, GeneralSecurityException {
         Certificate[] chain = source.getCertificateChain(alias);
         try {
+            if (chain == null) {
+                checkPassword(file, password, source);
+            }
             if (!(source.getKey(alias, password) instanceof PrivateKey key) || chain == null) {
                 throw new TlsFileException(file + " has a key without certificate: add its certificate");
             }
@@ -231,7 +238,9 @@ public final class TlsFiles {
             }
             store.setKeyEntry("client", key, new char[0], chain);
         } catch (UnrecoverableKeyException e) {
-            throw new TlsFileException(file + " has a key with another password: give the key that of the file");
+            throw password == null
+                    ? noPassword(file)
+                    : new TlsFileException(file + " has a key with another password: give the key that of the file");
         }
     }
 
@@ -273,6 +282,25 @@ public final class TlsFiles {
             throw new TlsFileException(file + " cannot be read as key store (" + e.getClass().getSimpleName()
                     + "): replace the file");
         }
+    }
+
+    /** Without a password, a PKCS12 file is read and shows none of its certificates, because they are encrypted. */
+    private void checkPassword(TlsSpec.StoreFile file, char[] password, KeyStore store)
+            throws TlsFileException, GeneralSecurityException {
+        if (password != null || isJks(contentOf(file.file()))) {
+            return;
+        }
+        for (String alias : Collections.list(store.aliases())) {
+            if (store.getCertificate(alias) != null) {
+                return;
+            }
+        }
+        throw noPassword(file);
+    }
+
+    private static TlsFileException noPassword(TlsSpec.StoreFile file) {
+        return new TlsFileException("there is no password for " + file
+                + ": its supplier returned null; return the password of the file");
     }
 
     private static boolean isJks(byte[] content) {

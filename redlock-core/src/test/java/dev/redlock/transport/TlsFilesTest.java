@@ -13,10 +13,13 @@ import io.netty.pkitesting.CertificateBuilder.Algorithm;
 import io.netty.pkitesting.X509Bundle;
 import java.io.ByteArrayOutputStream;
 import java.io.IOException;
+import java.io.OutputStream;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.attribute.FileTime;
 import java.security.GeneralSecurityException;
+import java.security.KeyStore;
+import java.security.cert.X509Certificate;
 import java.util.Arrays;
 import java.util.Base64;
 import java.util.List;
@@ -182,7 +185,8 @@ class TlsFilesTest {
         Path missing = file("missing.pem");
         assertProblem(missing + " does not exist: check the path in TlsOptions", trusting(missing));
         assertProblem(missing + " does not exist: check the path in TlsOptions", store(missing, RIGHT));
-        assertProblem(folder + " cannot be read (IOException): check its permissions", trusting(folder));
+        assertProblem(folder + " is a directory: give the path of the file in it", trusting(folder));
+        assertProblem(folder + " is a directory: give the path of the file in it", store(folder, RIGHT));
         Path empty = certificates.write("empty.pem", "");
         assertProblem(empty + " has no certificate: expected PEM with BEGIN CERTIFICATE", trusting(empty));
         Path damaged = certificates.write("damaged.pem", block("CERTIFICATE", new byte[40]));
@@ -223,8 +227,49 @@ class TlsFilesTest {
                 trustingStore(key, RIGHT));
         Path trusted = certificates.storeFile("trusted", type, PASSWORD, client, null);
         assertProblem(trusted + " has no private key: a client certificate needs its key", store(trusted, RIGHT));
+        Path none = certificates.storeFile("none", type, PASSWORD, null, null);
+        assertProblem(none + " has no trusted certificate: add one with keytool -importcert -keystore " + none,
+                trustingStore(none, RIGHT));
+        assertProblem(none + " has no private key: a client certificate needs its key", store(none, RIGHT));
         Path text = certificates.write("text", "no store");
         assertProblem(text + " is damaged or neither PKCS12 nor JKS: replace the file", store(text, RIGHT));
+    }
+
+    /** The JDK reads a PKCS12 file without its password, and leaves its certificates out. */
+    @Test
+    void aStoreWithoutItsPasswordIsNotCalledEmpty() throws Exception {
+        Path p12 = certificates.storeFile("p12", "PKCS12", PASSWORD, certificates.authority(), client);
+        Path trusted = certificates.storeFile("trusted", "PKCS12", PASSWORD, certificates.authority(), null);
+        Path jks = certificates.storeFile("jks", "JKS", PASSWORD, certificates.authority(), client);
+        for (TlsSpec spec : List.of(trustingStore(p12, () -> null), store(p12, () -> null),
+                trustingStore(trusted, () -> null), store(trusted, () -> null), store(jks, () -> null))) {
+            Path file = ((TlsSpec.StoreFile) (spec.trust() == null ? spec.identity() : spec.trust())).file();
+            assertProblem("there is no password for " + file
+                    + ": its supplier returned null; return the password of the file", spec);
+        }
+        // The certificates of these are not encrypted.
+        read(trustingStore(jks, () -> null));
+        Path key = certificates.storeFile("key", "JKS", PASSWORD, null, client);
+        assertProblem(key + " has no trusted certificate: add one with keytool -importcert -keystore " + key,
+                trustingStore(key, () -> null));
+        Path open = openStore(client.getCertificate());
+        read(trustingStore(open, () -> null));
+        assertProblem(open + " has no private key: a client certificate needs its key", store(open, () -> null));
+    }
+
+    /** A PKCS12 file whose certificates are not encrypted, as that of newer JDKs. */
+    private Path openStore(X509Certificate trusted) throws Exception {
+        KeyStore store = KeyStore.getInstance("PKCS12");
+        store.load(null, null);
+        store.setCertificateEntry("trusted", trusted);
+        Path file = file("open");
+        System.setProperty("keystore.pkcs12.certProtectionAlgorithm", "NONE");
+        try (OutputStream out = Files.newOutputStream(file)) {
+            store.store(out, PASSWORD);
+        } finally {
+            System.clearProperty("keystore.pkcs12.certProtectionAlgorithm");
+        }
+        return file;
     }
 
     /** Some languages throw checked exceptions without declaring them. */
