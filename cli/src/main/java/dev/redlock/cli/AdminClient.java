@@ -84,7 +84,8 @@ public final class AdminClient implements AutoCloseable {
             found = InetAddress.getAllByName(address.host());
         } catch (UnknownHostException e) {
             // The JDK's message is a different one when its cache answers.
-            throw new UnknownHostException(address.host());
+            throw new UnknownHostException("host name look-up failed: unknown host " + address.host()
+                    + "; check the address and the DNS");
         }
         return Arrays.stream(found).<SocketAddress>map(one -> new InetSocketAddress(one, address.port())).toList();
     }

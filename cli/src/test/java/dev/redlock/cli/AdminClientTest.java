@@ -110,6 +110,15 @@ class AdminClientTest {
         assertEquals("cannot connect to " + address + ": Connection refused", refused.getMessage());
     }
 
+    @Test
+    void anUnknownHostHasAReasonAndAFix() {
+        // RFC 6761: names under .invalid never exist.
+        IOException unknown = assertThrows(IOException.class,
+                () -> AdminClient.connect(NodeAddress.parse("no-such-host.invalid:1"), LONG));
+        assertEquals("cannot connect to no-such-host.invalid:1: host name look-up failed: unknown host"
+                + " no-such-host.invalid; check the address and the DNS", unknown.getMessage());
+    }
+
     /** A node that reads nothing does not hold up a client that sends more than the buffers of the sockets. */
     @Test
     void theAddressesOfANameAreTriedInTurn() throws IOException {
