@@ -8,6 +8,7 @@ import dev.redlock.api.Lease;
 import dev.redlock.api.NodeState;
 import dev.redlock.api.ReleaseOutcome;
 import dev.redlock.api.TransportKind;
+import dev.redlock.engine.key.KeyText;
 import dev.redlock.resp.RespType;
 import dev.redlock.resp.RespValue;
 import dev.redlock.resp.SafeText;
@@ -21,6 +22,7 @@ import java.util.List;
 import java.util.Locale;
 import java.util.Map;
 import java.util.concurrent.Callable;
+import picocli.CommandLine;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Model.CommandSpec;
@@ -42,6 +44,10 @@ import picocli.CommandLine.Spec;
 final class NodesCommand implements Callable<Integer> {
 
     private static final Duration TTL = Duration.ofSeconds(5);
+    /** The longest that a client may have. */
+    private static final Duration TIMEOUT_MAX = Duration.ofMinutes(1);
+    /** The longest name that a client may have. */
+    private static final int KEY_BYTES_MAX = 16_384;
     private static final double NS_PER_MS = 1e6;
     private static final long POLL_MS = 2;
 
@@ -64,12 +70,17 @@ final class NodesCommand implements Callable<Integer> {
 
     @Override
     public Integer call() throws IOException, InterruptedException {
-        List<VoterAddress> addresses = servers.check(spec.commandLine());
+        CommandLine line = spec.commandLine();
+        List<VoterAddress> addresses = servers.check(line);
+        Options.requireAtMost(line, "--timeout", servers.timeout(), TIMEOUT_MAX);
         if (key != null) {
-            LocksOptions.requireKey(spec.commandLine(), key);
+            LocksOptions.requireKey(line, key);
+            Options.requireParsed(line, "--lock", () -> KeyText.ofResource("", key, KEY_BYTES_MAX));
         }
-        RedlockContext context = new RedlockContext().nodes(servers.texts())
-                .transport(TransportKind.NIO)
+        RedlockContext context = new RedlockContext();
+        Options.requireParsed(line, "--nodes", () -> context.nodes(servers.texts()));
+        context.transport(TransportKind.NIO)
+                .resourceLengthMax(KEY_BYTES_MAX)
                 .connectTimeout(servers.timeout())
                 .nodeTimeout(servers.timeout());
         if (addresses.stream().anyMatch(VoterAddress::isTls)) {

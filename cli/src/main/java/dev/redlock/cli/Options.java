@@ -84,6 +84,11 @@ public final class Options {
                 + ": expected at least " + DurationConverter.text(min));
     }
 
+    static void requireAtMost(CommandLine line, String option, Duration value, Duration max) {
+        require(line, value.compareTo(max) <= 0, option + " is " + DurationConverter.text(value)
+                + ": expected at most " + DurationConverter.text(max));
+    }
+
     /**
      * A value as it is typed.
      *

@@ -12,6 +12,8 @@ import java.util.Map;
 import java.util.Set;
 import java.util.TreeMap;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
 import picocli.CommandLine;
 
 class ProgramTest {
@@ -91,6 +93,38 @@ class ProgramTest {
         assertEquals("", err.toString());
         assertEquals(2, Main.run(new PrintWriter(out, true), new PrintWriter(err, true)));
         assertTrue(err.toString().startsWith("a command is missing: write locks or nodes"), err::toString);
+    }
+
+    // ---- wrong use --------------------------------------------------------------------------------------------------
+
+    @ParameterizedTest
+    @CsvSource(delimiter = '|', value = {
+        "nodes --timeout 61s --nodes 127.0.0.1:1|--timeout is 61s: expected at most 1m",
+        "nodes --timeout 2h --nodes 127.0.0.1:1|--timeout is 2h: expected at most 1m",
+        "nodes --lock a:redlock:fence --nodes 127.0.0.1:1|--lock: resource \"a:redlock:fence\" contains",
+        "nodes --nodes redis-sentinel://a:1,b:1/p,redis-sentinel://b:1/p|--nodes: node address redis-sentinel://b:1/p"
+                + " is given twice"})
+    void wrongOptionsOfNodesReportTheRule(String args, String message) {
+        assertRejected(message, args.split(" "));
+    }
+
+    @Test
+    void aKeyHasTheLengthThatAClientMayAllow() {
+        assertRejected("16385 bytes long with its prefix: at most 16384 are allowed", "nodes", "--lock",
+                "k".repeat(16_385), "--nodes", "127.0.0.1:1");
+        StringWriter out = new StringWriter();
+        assertEquals(ExitCodes.NO_NODES, Main.run(new PrintWriter(out, true), new PrintWriter(out, true), "nodes",
+                "--timeout", "1m", "--lock", "k".repeat(16_384), "--nodes", "127.0.0.1:1"), out::toString);
+        assertTrue(out.toString().contains("Connection refused"), out::toString);
+    }
+
+    private static void assertRejected(String message, String... args) {
+        StringWriter out = new StringWriter();
+        StringWriter err = new StringWriter();
+        assertEquals(2, Main.run(new PrintWriter(out, true), new PrintWriter(err, true), args), err::toString);
+        assertTrue(err.toString().contains(message), err::toString);
+        assertTrue(err.toString().lines().count() <= 3, err::toString);
+        assertEquals("", out.toString());
     }
 
     @Test
