@@ -7,6 +7,7 @@ import dev.redlock.node.send.ErrorAdvice;
 import dev.redlock.resp.RespValue;
 import dev.redlock.resp.SafeText;
 import dev.redlock.transport.NodeAddress;
+import dev.redlock.transport.VoterAddress;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
@@ -35,26 +36,53 @@ final class LockNode implements AutoCloseable {
     private static final long TTL_OF_NO_KEY = -2;
     private static final int PROBLEM_LENGTH_MAX = 200;
 
-    private final NodeAddress address;
+    private final VoterAddress configured;
+    private final Duration timeout;
+    private final ClientTls files;
+    /** Null if no Sentinel names one. */
+    private NodeAddress server;
     private AdminClient client;
     private String problem;
 
-    private LockNode(NodeAddress address) {
-        this.address = address;
+    private LockNode(VoterAddress configured, Duration timeout, ClientTls files) {
+        this.configured = configured;
+        this.timeout = timeout;
+        this.files = files;
     }
 
-    static LockNode connect(NodeAddress address, Duration timeout, ClientTls files) {
-        LockNode node = new LockNode(address);
+    /** Connects to a server, or to the primary that Sentinels name now. */
+    static LockNode connect(VoterAddress configured, Duration timeout, ClientTls files) {
+        LockNode node = new LockNode(configured, timeout, files);
         try {
-            node.client = AdminClient.connect(address, timeout, files);
+            node.server = SentinelQuestion.serverOf(configured, timeout, files);
+            node.client = AdminClient.connect(node.server, timeout, files);
         } catch (IOException e) {
-            node.problem = SafeText.of(e.getMessage().replace("cannot connect to " + address, "cannot connect"));
+            node.problem = SafeText.of(e.getMessage().replace("cannot connect to " + node.server, "cannot connect"));
         }
         return node;
     }
 
-    NodeAddress address() {
-        return address;
+    /** Connects again if the node has a problem, or if its Sentinels name another primary. */
+    LockNode renewed() {
+        if (isUp() && !isReplaced()) {
+            return this;
+        }
+        close();
+        return connect(configured, timeout, files);
+    }
+
+    private boolean isReplaced() {
+        try {
+            return !SentinelQuestion.serverOf(configured, timeout, files).equals(server);
+        } catch (IOException e) {
+            // The server still answers.
+            return false;
+        }
+    }
+
+    /** The server; if no Sentinel names one, the Sentinels. */
+    VoterAddress address() {
+        return server == null ? configured : server;
     }
 
     boolean isUp() {

@@ -3,7 +3,7 @@ package dev.redlock.cli;
 import dev.redlock.engine.key.KeyText;
 import dev.redlock.engine.LockValue;
 import dev.redlock.engine.key.PermitKey;
-import dev.redlock.transport.NodeAddress;
+import dev.redlock.transport.VoterAddress;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -25,35 +25,28 @@ import java.util.stream.IntStream;
  */
 final class LockNodes implements AutoCloseable {
 
-    private final Function<NodeAddress, LockNode> connector;
     private final ExecutorService threads;
     private List<LockNode> nodes;
 
-    private LockNodes(List<NodeAddress> addresses, ExecutorService threads, Function<NodeAddress, LockNode> connector) {
-        this.connector = connector;
+    private LockNodes(ExecutorService threads, List<LockNode> nodes) {
         this.threads = threads;
-        this.nodes = onAll(threads, addresses, connector);
+        this.nodes = nodes;
     }
 
     /** Connects to all nodes. A node that is down is one with a problem. */
-    static LockNodes connect(List<NodeAddress> addresses, Duration timeout, ClientTls files) {
+    static LockNodes connect(List<? extends VoterAddress> addresses, Duration timeout, ClientTls files) {
         ExecutorService threads = Executors.newFixedThreadPool(addresses.size(), task -> {
             Thread thread = new Thread(task, "locks");
             thread.setDaemon(true);
             return thread;
         });
-        return new LockNodes(addresses, threads, address -> LockNode.connect(address, timeout, files));
+        return new LockNodes(threads,
+                onAll(threads, addresses, address -> LockNode.connect(address, timeout, files)));
     }
 
-    /** Connects again to the nodes that have a problem. */
+    /** Connects again to the nodes that have a problem, and to the new primaries that Sentinels name. */
     void reconnect() {
-        nodes = onAll(threads, nodes, node -> {
-            if (node.isUp()) {
-                return node;
-            }
-            node.close();
-            return connector.apply(node.address());
-        });
+        nodes = onAll(threads, nodes, LockNode::renewed);
     }
 
     /** Runs a task for each node at the same time; the task gets the index of the node. */
@@ -61,7 +54,7 @@ final class LockNodes implements AutoCloseable {
         return onAll(threads, IntStream.range(0, nodes.size()).boxed().toList(), task::apply);
     }
 
-    private static <S, T> List<T> onAll(ExecutorService threads, List<S> sources, Function<S, T> task) {
+    private static <S, T> List<T> onAll(ExecutorService threads, List<? extends S> sources, Function<S, T> task) {
         List<CompletableFuture<T>> results = new ArrayList<>();
         for (S source : sources) {
             results.add(CompletableFuture.supplyAsync(() -> task.apply(source), threads));

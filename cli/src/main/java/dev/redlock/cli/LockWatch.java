@@ -17,7 +17,7 @@ import java.util.TreeSet;
  */
 final class LockWatch {
 
-    /** A node that is down may make a refresh wait, so not each one tries to connect. */
+    /** A node or a Sentinel that is down may make a refresh wait, so not each one tries to connect. */
     static final int RECONNECT_INTERVAL = 5;
     /** Waiters leave their marks again and again, with pauses in between. */
     static final int MARK_REFRESHES = 5;

@@ -1,11 +1,9 @@
 package dev.redlock.cli;
 
-import dev.redlock.transport.NodeAddress;
 import dev.redlock.transport.VoterAddress;
 import java.io.IOException;
 import java.io.PrintWriter;
 import java.io.StringWriter;
-import java.util.ArrayList;
 import java.util.List;
 import picocli.CommandLine;
 import picocli.CommandLine.Mixin;
@@ -45,10 +43,7 @@ final class LocksOptions {
     }
 
     static LockNodes connect(CommandLine line, ServerOptions servers) throws IOException {
-        List<NodeAddress> addresses = new ArrayList<>();
-        for (VoterAddress node : servers.check(line)) {
-            addresses.add(servers.serverOf(node));
-        }
+        List<VoterAddress> addresses = servers.check(line);
         LockNodes nodes = LockNodes.connect(addresses, servers.timeout(), servers.tlsFiles());
         if (nodes.upCount() == 0) {
             StringWriter problems = new StringWriter();

@@ -77,6 +77,11 @@ public final class SentinelQuestion {
         return SentinelAddress.isSentinel(text) ? SentinelAddress.parse(text) : NodeAddress.parse(text);
     }
 
+    /** The server of a node now: asks its Sentinels, if it has some. */
+    static NodeAddress serverOf(VoterAddress node, Duration timeout, ClientTls files) throws IOException {
+        return node instanceof SentinelAddress group ? primaryOf(group, timeout, files) : (NodeAddress) node;
+    }
+
     /**
      * Asks for the primary.
      *

@@ -1,7 +1,6 @@
 package dev.redlock.cli;
 
 import dev.redlock.transport.NodeAddress;
-import dev.redlock.transport.SentinelAddress;
 import dev.redlock.transport.VoterAddress;
 import java.io.IOException;
 import java.time.Duration;
@@ -86,9 +85,7 @@ final class ServerOptions {
 
     /** The server of a node now. */
     NodeAddress serverOf(VoterAddress node) throws IOException {
-        return node instanceof SentinelAddress group
-                ? SentinelQuestion.primaryOf(group, timeout, tlsFiles.files())
-                : (NodeAddress) node;
+        return SentinelQuestion.serverOf(node, timeout, tlsFiles.files());
     }
 
     Duration timeout() {

@@ -127,6 +127,26 @@ class ProgramTest {
         assertEquals("", out.toString());
     }
 
+    // ---- Sentinels --------------------------------------------------------------------------------------------------
+
+    @Test
+    void sentinelsWithoutAnAnswerAreANodeWithAProblem() {
+        String group = "redis-sentinel://127.0.0.1:1/orders";
+        try (FakeServer server = new FakeServer().reply("SCAN", "*2\r\n$1\r\n0\r\n*0\r\n")) {
+            StringWriter out = new StringWriter();
+            StringWriter err = new StringWriter();
+            assertEquals(0, Main.run(new PrintWriter(out, true), new PrintWriter(err, true), "locks", "list",
+                    "--nodes", group + "," + server.address(), "--timeout", "30s"), err::toString);
+            assertEquals(List.of("no answer from " + group + ": no Sentinel names the primary of " + group
+                    + ": 127.0.0.1:1: cannot connect to 127.0.0.1:1: Connection refused",
+                    "No keys on 1 of 2 nodes."), out.toString().lines().toList());
+        }
+        StringWriter err = new StringWriter();
+        assertEquals(ExitCodes.NO_NODES, Main.run(new PrintWriter(err, true), new PrintWriter(err, true), "locks",
+                "list", "--nodes", group));
+        assertEquals(1, err.toString().lines().count(), err::toString);
+    }
+
     @Test
     void jsonIsEscaped() {
         assertEquals(

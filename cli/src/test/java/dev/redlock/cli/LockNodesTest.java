@@ -1,0 +1,66 @@
+package dev.redlock.cli;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertNull;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import dev.redlock.transport.SentinelAddress;
+import java.time.Duration;
+import java.util.List;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+
+/** The nodes of the commands about locks, behind a Sentinel that says what a test wants. */
+@Timeout(60)
+class LockNodesTest {
+
+    private static final String MASTER = "$11\r\nrole:master\r\n";
+    private static final String NO_KEYS = "*2\r\n$1\r\n0\r\n*0\r\n";
+
+    private static String naming(FakeServer primary) {
+        return "*2\r\n$9\r\n127.0.0.1\r\n$" + Integer.toString(primary.port()).length() + "\r\n" + primary.port()
+                + "\r\n";
+    }
+
+    private static FakeServer master() {
+        return new FakeServer().reply("INFO", MASTER).reply("SCAN", NO_KEYS);
+    }
+
+    private static LockNode only(LockNodes nodes) {
+        return nodes.nodes().get(0);
+    }
+
+    @Test
+    void aReconnectFollowsTheSentinels() {
+        try (FakeServer sentinel = new FakeServer(); FakeServer first = master(); FakeServer second = master()) {
+            sentinel.reply("SENTINEL", naming(first));
+            String group = "redis-sentinel://" + sentinel.address() + "/orders";
+            try (LockNodes nodes = LockNodes.connect(List.of(SentinelAddress.parse(group)), Duration.ofSeconds(30),
+                    ClientTls.DEFAULTS)) {
+                assertEquals(first.address(), only(nodes).address().toString());
+                nodes.reconnect();
+                assertEquals(first.address(), only(nodes).address().toString());
+                // The former primary still answers.
+                sentinel.reply("SENTINEL", naming(second));
+                nodes.reconnect();
+                assertNull(only(nodes).problem());
+                assertEquals(second.address(), only(nodes).address().toString());
+                sentinel.reply("SENTINEL", "*-1\r\n");
+                nodes.reconnect();
+                assertTrue(only(nodes).isUp(), "without a word of the Sentinels, the server that answers stays");
+                second.stop();
+                nodes.list("", 10, Duration.ofSeconds(30));
+                assertFalse(only(nodes).isUp());
+                nodes.reconnect();
+                assertEquals(group, only(nodes).address().toString());
+                assertEquals("no Sentinel names the primary of " + group + ": " + sentinel.address()
+                        + ": it knows no primary orders", only(nodes).problem());
+                sentinel.reply("SENTINEL", naming(first));
+                nodes.reconnect();
+                assertNull(only(nodes).problem());
+                assertEquals(first.address(), only(nodes).address().toString());
+            }
+        }
+    }
+}
