@@ -1,11 +1,13 @@
 package dev.redlock.jmh;
 
 import java.io.IOException;
+import java.io.PrintStream;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.Collection;
 import java.util.Locale;
 import java.util.stream.Collectors;
+import org.openjdk.jmh.Main;
 import org.openjdk.jmh.profile.GCProfiler;
 import org.openjdk.jmh.results.Result;
 import org.openjdk.jmh.results.RunResult;
@@ -18,37 +20,71 @@ import org.openjdk.jmh.runner.options.OptionsBuilder;
 
 /**
  * Runs all benchmarks, or those that match, and writes {@code jmh-result.json} and {@code jmh-result.md}. Takes the
- * options of JMH; the allocation profiler is always on. A benchmark that throws fails the run.
+ * options of JMH; {@code -rff} and {@code -rf} name another file and format in place of the first. The allocation
+ * profiler is always on. A benchmark that throws fails the run.
  *
  * @threading caller-confined
  */
 public final class Suite {
 
+    /** The exit code for a wrong option, as that of the other programs. */
+    static final int WRONG_OPTION = 2;
+
     private Suite() {
     }
 
     /**
-     * Runs the benchmarks.
+     * Runs the benchmarks, or prints what {@code -h}, {@code -l}, {@code -lp}, {@code -lprof} or {@code -lrf} asks for.
+     * Ends the JVM with exit code 2 if an option is wrong.
      *
      * @param args as JMH takes them
-     * @throws IOException                if the table cannot be written
-     * @throws RunnerException            if a benchmark fails
-     * @throws CommandLineOptionException if an option is wrong
+     * @throws IOException     if the table cannot be written
+     * @throws RunnerException if a benchmark fails
      */
-    public static void main(String[] args) throws IOException, RunnerException, CommandLineOptionException {
-        Collection<RunResult> results = new Runner(new OptionsBuilder().parent(new CommandLineOptions(args))
+    public static void main(String[] args) throws IOException, RunnerException {
+        int exitCode = run(System.err, args);
+        if (exitCode != 0) {
+            System.exit(exitCode);
+        }
+    }
+
+    static int run(PrintStream err, String... args) throws IOException, RunnerException {
+        CommandLineOptions options;
+        try {
+            options = new CommandLineOptions(args);
+        } catch (CommandLineOptionException e) {
+            err.println("Suite: " + e.getMessage() + "; -h lists the options");
+            return WRONG_OPTION;
+        }
+        if (options.shouldHelp() || options.shouldList() || options.shouldListWithParams()
+                || options.shouldListProfilers() || options.shouldListResultFormats()) {
+            Main.main(args);
+            return 0;
+        }
+        String table = tableOf(measure(options));
+        Files.writeString(Path.of("jmh-result.md"), table);
+        System.out.println(table);
+        return 0;
+    }
+
+    static Collection<RunResult> measure(CommandLineOptions options) throws RunnerException {
+        ResultFormatType format = options.getResultFormat().orElse(ResultFormatType.JSON);
+        return new Runner(new OptionsBuilder().parent(options)
                 .addProfiler(GCProfiler.class)
                 .shouldFailOnError(true)
-                .resultFormat(ResultFormatType.JSON)
-                .result("jmh-result.json")
+                .resultFormat(format)
+                .result(options.getResult().orElse("jmh-result." + format.name().toLowerCase(Locale.ROOT)))
                 .build()).run();
+    }
+
+    /** Each row has its unit, which depends on the mode. */
+    static String tableOf(Collection<RunResult> results) {
         StringBuilder table = new StringBuilder(
-                "| benchmark | parameters | ns/op | error | B/op |\n|---|---|---|---|---|\n");
+                "| benchmark | parameters | score | error | unit | B/op |\n|---|---|---|---|---|---|\n");
         for (RunResult result : results) {
             appendRow(table, result);
         }
-        Files.writeString(Path.of("jmh-result.md"), table);
-        System.out.println(table);
+        return table.toString();
     }
 
     private static void appendRow(StringBuilder table, RunResult run) {
@@ -62,7 +98,13 @@ public final class Suite {
         Result<?> time = run.getPrimaryResult();
         // The median: the mean would include JMH's own allocation at the end of a run.
         Result<?> bytes = run.getSecondaryResults().get("gc.alloc.rate.norm");
-        table.append(String.format(Locale.ROOT, "| %s | %s | %.1f | %.1f | %.3f |%n", name, parameters, time.getScore(),
-                time.getScoreError(), bytes == null ? Double.NaN : bytes.getStatistics().getPercentile(50)));
+        table.append(String.format(Locale.ROOT, "| %s | %s | %s | %s | %s | %.3f |%n", name, parameters,
+                number(time.getScore()), number(time.getScoreError()), time.getScoreUnit(),
+                bytes == null ? Double.NaN : bytes.getStatistics().getPercentile(50)));
+    }
+
+    /** Operations in a nanosecond are a small fraction. */
+    private static String number(double value) {
+        return String.format(Locale.ROOT, value != 0 && Math.abs(value) < 1 ? "%.3g" : "%.1f", value);
     }
 }
