@@ -105,7 +105,7 @@ public final class Election implements AutoCloseable {
         private boolean endAfterLoss(LeaseState state) {
             boolean isFirst = hasEnded.compareAndSet(false, true);
             if (isFirst) {
-                callbacks().execute(() -> end.complete(state));
+                callbacks().executeAfterLoss(this, () -> end.complete(state));
             }
             return isFirst;
         }
@@ -130,7 +130,7 @@ public final class Election implements AutoCloseable {
 
     /** When the function for the last term has returned: a candidate whose function is stuck does not lead again. */
     private void joinInOrder() {
-        callbacks().executeInOrder(this, this::join);
+        callbacks().executeLong(this, this::join);
     }
 
     private CallbackExecutor callbacks() {
@@ -153,7 +153,7 @@ public final class Election implements AutoCloseable {
             onLost(lease, lease.state());
             return;
         }
-        callbacks().executeInOrder(this, () -> startTerm(elected));
+        callbacks().executeLong(this, () -> startTerm(elected));
     }
 
     private void startTerm(Term elected) {

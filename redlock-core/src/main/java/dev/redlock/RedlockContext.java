@@ -218,13 +218,14 @@ public final class RedlockContext extends LockSettings {
      * release and extension, and retry policies stay on the event loop.
      *
      * <p>The executor has to accept a function without waiting, and to run each one. If it rejects one, or was shut
-     * down with functions in its queue, threads of the client run them. So they do if a loss waits for a second or two:
-     * a pool whose threads are all blocked does not hide it.
+     * down with functions in its queue, threads of the client run them. A loss that waits for a second or two runs on
+     * another thread, also without an executor: threads that are all blocked do not hide it. At most 16 such threads
+     * start each second.
      *
      * @param executor default: daemon threads of the client, up to 16 for stages and as many for listeners, that start
-     *                 when they are needed; with {@link #eventLoops(EventLoop...)}, the event loop. {@code
-     *                 Runnable::run} means the event loop too, which saves the change of the thread: then no function
-     * may block
+     *                 when they are needed, and one for each function of an election that blocks; with
+     *                 {@link #eventLoops(EventLoop...)}, the event loop. {@code Runnable::run} means the event loop
+     *                 too, which saves the change of the thread: then no function may block
      */
     public RedlockContext callbackExecutor(Executor executor) {
         return with(() -> callbackExecutor = Objects.requireNonNull(executor, "callback executor is null"));

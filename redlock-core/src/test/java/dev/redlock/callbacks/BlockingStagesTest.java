@@ -16,6 +16,7 @@ import dev.redlock.api.RestartGuardMode;
 import dev.redlock.sim.FakeNode;
 import dev.redlock.sim.SocketNodes;
 import dev.redlock.testing.Await;
+import dev.redlock.testing.LogLines;
 import java.net.URL;
 import java.net.URLClassLoader;
 import java.time.Duration;
@@ -25,6 +26,8 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 import java.util.function.BiConsumer;
+import java.util.function.Consumer;
+import java.util.logging.Level;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -194,6 +197,73 @@ class BlockingStagesTest {
         assertOthersLock();
         unblocked.countDown();
         blocking.forEach(CompletableFuture::join);
+    }
+
+    /** A candidate whose function does not start would hold its lock without leading. */
+    @Test
+    void manyCandidatesLeadInsideTheirFunctions() throws Exception {
+        CountDownLatch started = new CountDownLatch(MANY);
+        for (int i = 0; i < MANY; i++) {
+            redlock.elect("r" + i, OPTIONS, term -> {
+                started.countDown();
+                block();
+            });
+        }
+        assertTrue(started.await(30, TimeUnit.SECONDS), () -> started.getCount() + " do not lead");
+        CompletableFuture<LeaseState> lost = new CompletableFuture<>();
+        acquireAndLose("lost", lost::complete);
+        assertEquals(LeaseState.EXPIRED, lost.get(30, TimeUnit.SECONDS));
+    }
+
+    private void acquireAndLose(String resource, Consumer<LeaseState> onLost) throws InterruptedException {
+        AcquireOptions options = AcquireOptions.ofTtl(Duration.ofMillis(200))
+                .tryOnce()
+                .listener((lease, state) -> onLost.accept(state));
+        boolean isAcquired;
+        do {
+            // An attempt may take longer than the ttl.
+            isAcquired = redlock.tryAcquire(resource, options).isAcquired();
+        } while (!isAcquired);
+    }
+
+    @Test
+    void aLossIsHeardWhileAllThreadsOfListenersBlock() throws Exception {
+        int count = 20;
+        CountDownLatch heard = new CountDownLatch(count);
+        try (LogLines log = new LogLines()) {
+            for (int i = 0; i < count; i++) {
+                acquireAndLose("r" + i, state -> {
+                    heard.countDown();
+                    block();
+                });
+            }
+            assertTrue(heard.await(30, TimeUnit.SECONDS), () -> heard.getCount() + " are not heard");
+            assertEquals(1, log.with(Level.WARNING, "all 16 redlock-listener threads are busy").size());
+        }
+    }
+
+    @Test
+    void theEndOfATermIsHeardWhileAllThreadsOfStagesBlock() throws Exception {
+        CompletableFuture<LeaseState> ended = new CompletableFuture<>();
+        CountDownLatch leads = new CountDownLatch(1);
+        AcquireOptions options = AcquireOptions.ofTtl(Duration.ofMillis(200)).autoExtend(Duration.ofSeconds(5));
+        redlock.elect("leader", options, term -> {
+            term.ended().thenAccept(ended::complete);
+            leads.countDown();
+            block();
+        });
+        assertTrue(leads.await(30, TimeUnit.SECONDS));
+        CountDownLatch started = new CountDownLatch(16);
+        whileNothingCompletes(redlock, () -> {
+            for (int i = 0; i < MANY; i++) {
+                redlock.acquireAsync("r" + i, OPTIONS).thenRun(() -> {
+                    started.countDown();
+                    block();
+                });
+            }
+        });
+        assertTrue(started.await(30, TimeUnit.SECONDS));
+        assertEquals(LeaseState.EXPIRED, ended.get(30, TimeUnit.SECONDS));
     }
 
     @Test

@@ -16,7 +16,7 @@ import java.util.concurrent.atomic.AtomicBoolean;
  * Runs the functions of users that may take time: of completion stages, tasks, listeners and elections. The change of
  * the state that causes one is complete before. There are three ways:
  * <ul>
- * <li>on threads of the client, those of listeners apart from all others;
+ * <li>on threads of the client, those of listeners apart from all others, and those of elections without a limit;
  * <li>by an executor of the user, whose failures lead to the threads of the client;
  * <li>on the event loop, inside the call: the default on loops of the user.
  * </ul>
@@ -28,12 +28,16 @@ import java.util.concurrent.atomic.AtomicBoolean;
 public final class CallbackExecutor {
 
     private static final long SECOND_NS = 1_000_000_000;
+    /** Bounds the threads that start if very many losses wait. */
+    private static final int EXTRA_PER_SECOND_MAX = 16;
 
     /** Null for threads of the client. */
     private final Executor chosen;
     private final boolean isInline;
     private final CallbackThreads threads;
     private final CallbackThreads listenerThreads;
+    /** Without a limit: for the functions of elections, and for losses that all other threads leave waiting. */
+    private final CallbackThreads extraThreads = new CallbackThreads("redlock-extra", Integer.MAX_VALUE);
     /** The events that wait, by their owner. */
     private final ConcurrentHashMap<Object, Lane> lanes = new ConcurrentHashMap<>();
     /** The tasks that an executor service of the user has accepted and not started. */
@@ -96,8 +100,9 @@ public final class CallbackExecutor {
         private final Object owner;
         private final ConcurrentLinkedQueue<Runnable> events = new ConcurrentLinkedQueue<>();
         private final Once task = new Once(this, pending);
-        /** When its loss came; -1 without one. */
+        /** When its first loss came, or went to the threads of the client; -1 without one. */
         private volatile int lossSecond = -1;
+        private volatile boolean isOnOwnThreads = chosen == null;
 
         Lane(Object owner) {
             this.owner = owner;
@@ -191,10 +196,20 @@ public final class CallbackExecutor {
 
     /** Runs a function after the earlier ones of its owner. */
     public void executeInOrder(Object owner, Runnable function) {
-        executeInOrder(owner, function, false);
+        executeInOrder(owner, function, false, listenerThreads);
     }
 
-    private void executeInOrder(Object owner, Runnable event, boolean isLoss) {
+    /** Runs a function after the earlier ones of its owner. It may block: others do not wait for its thread. */
+    public void executeLong(Object owner, Runnable function) {
+        executeInOrder(owner, function, false, extraThreads);
+    }
+
+    /** Runs a function that hears of a loss, after the earlier ones of its owner. */
+    public void executeAfterLoss(Object owner, Runnable function) {
+        executeInOrder(owner, function, true, listenerThreads);
+    }
+
+    private void executeInOrder(Object owner, Runnable event, boolean isLoss, CallbackThreads own) {
         if (isInline) {
             runSafely(event);
             return;
@@ -209,13 +224,13 @@ public final class CallbackExecutor {
             return;
         }
         if (lane == fresh) {
-            submit(lane.task, listenerThreads);
+            submit(lane.task, own);
         }
     }
 
     private Lane withEvent(Lane lane, Runnable event, boolean isLoss) {
         lane.events.add(event);
-        if (isLoss) {
+        if (isLoss && lane.lossSecond < 0) {
             lane.lossSecond = secondCount;
         }
         return lane;
@@ -231,33 +246,43 @@ public final class CallbackExecutor {
 
     /** Notifies in the order of the lease's functions, on any thread. */
     public void notifyLostInOrder(LeaseListener listener, Lease lease, LeaseState state) {
-        executeInOrder(lease, () -> UserCallbacks.notifyLost(listener, lease, state), true);
+        executeAfterLoss(lease, () -> UserCallbacks.notifyLost(listener, lease, state));
     }
 
     public void notifyExtended(LeaseListener listener, Lease lease, int extensionCount) {
         if (isInline) {
             UserCallbacks.notifyExtended(listener, lease, extensionCount);
         } else {
-            executeInOrder(lease, () -> UserCallbacks.notifyExtended(listener, lease, extensionCount), false);
+            executeInOrder(lease, () -> UserCallbacks.notifyExtended(listener, lease, extensionCount));
         }
     }
 
-    // ---- what an executor of the user does not run ------------------------------------------------------------------
+    // ---- functions that wait for too long ---------------------------------------------------------------------------
 
     /**
-     * A loop calls it at least each second. A loss that waits for a busy executor for a second or two runs on a thread
-     * of the client. So do the functions that the executor has dropped at its end.
+     * A loop calls it at least each second. A loss that waits for a second or two runs on another thread: one that a
+     * busy executor leaves waiting, on a thread of the client, and one that all of these leave waiting, on an extra
+     * thread. So do the functions that the executor has dropped at its end.
      */
     public void poll(long nowNs) {
-        if (chosen == null || secondCount != 0 && nowNs - secondNs < SECOND_NS) {
+        if (isInline || secondCount != 0 && nowNs - secondNs < SECOND_NS) {
             return;
         }
         int second = secondCount + 1;
         secondNs = nowNs;
         secondCount = second;
+        threads.logIfStuck();
+        listenerThreads.logIfStuck();
+        int extraCount = 0;
         for (Lane lane : lanes.values()) {
-            if (lane.lossSecond >= 0 && second - lane.lossSecond > 1 && !lane.task.get()) {
+            boolean isLate = lane.lossSecond >= 0 && second - lane.lossSecond > 1 && !lane.task.get();
+            if (isLate && !lane.isOnOwnThreads) {
+                lane.isOnOwnThreads = true;
+                lane.lossSecond = second;
                 runOn(listenerThreads, lane.task);
+            } else if (isLate && extraCount < EXTRA_PER_SECOND_MAX) {
+                extraCount++;
+                runOn(extraThreads, lane.task);
             }
         }
         runDropped();
@@ -284,5 +309,6 @@ public final class CallbackExecutor {
         }
         threads.close();
         listenerThreads.close();
+        extraThreads.close();
     }
 }

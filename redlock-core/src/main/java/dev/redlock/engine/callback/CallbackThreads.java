@@ -1,5 +1,6 @@
 package dev.redlock.engine.callback;
 
+import dev.redlock.telemetry.Log;
 import dev.redlock.time.NanoClock;
 import java.util.concurrent.ConcurrentLinkedDeque;
 import java.util.concurrent.ConcurrentLinkedQueue;
@@ -13,7 +14,7 @@ import java.util.function.Function;
 
 /**
  * Threads of a client for the functions of its user, as many as are needed up to a limit. A thread ends when it has
- * been idle for a time, or when the client is closed.
+ * been idle for a time, or when the client is closed. It is logged once if all threads are busy and tasks wait.
  *
  * <p>To wake a thread for each task would cost more than most tasks. So while a thread is active, new tasks are left to
  * it, and a second one stands by: each millisecond it looks whether tasks wait that did so at its last look, since the
@@ -26,7 +27,7 @@ import java.util.function.Function;
  */
 final class CallbackThreads implements Executor {
 
-    /** So many functions may block at a time; further ones wait. */
+    /** So many functions may block at a time where there is a limit; further ones wait. */
     static final int THREADS_MAX = 16;
     private static final long IDLE_NS = TimeUnit.SECONDS.toNanos(10);
     private static final long LOOK_NS = TimeUnit.MILLISECONDS.toNanos(1);
@@ -34,6 +35,8 @@ final class CallbackThreads implements Executor {
     private static final int QUIET_LOOKS = 20;
 
     private final NanoClock clock = NanoClock.system();
+    private final String name;
+    private final int threadsMax;
     private final Function<Runnable, Thread> factory;
     /** That of the client's creator. The event loop may have another one. */
     private final ClassLoader loader = Thread.currentThread().getContextClassLoader();
@@ -46,14 +49,26 @@ final class CallbackThreads implements Executor {
     private final AtomicLong addedCount = new AtomicLong();
     private final AtomicLong takenCount = new AtomicLong();
     private volatile boolean isClosed;
+    /** The value of {@link #addedCount} at the last call of {@link #logIfStuck}. */
+    private volatile long addedCountBefore;
+    private volatile boolean isStuckLogged;
 
+    /** With a limit of {@link #THREADS_MAX}. */
     CallbackThreads(String name) {
+        this(name, THREADS_MAX);
+    }
+
+    CallbackThreads(String name, int threadsMax) {
+        this.name = name;
+        this.threadsMax = threadsMax;
         // Without the values of inheritable thread locals: they would be those of one caller.
         this.factory = worker -> new Thread(null, worker, name + "-" + startedCount.getAndIncrement(), 0, false);
     }
 
     /** With threads from a factory. */
     CallbackThreads(Function<Runnable, Thread> factory) {
+        this.name = "factory";
+        this.threadsMax = THREADS_MAX;
         this.factory = factory;
     }
 
@@ -115,7 +130,7 @@ final class CallbackThreads implements Executor {
             return true;
         }
         int before = count.get();
-        while (before < THREADS_MAX) {
+        while (before < threadsMax) {
             if (count.compareAndSet(before, before + 1)) {
                 start(isActive);
                 return true;
@@ -138,6 +153,19 @@ final class CallbackThreads implements Executor {
             if (!isStarted) {
                 count.getAndDecrement();
             }
+        }
+    }
+
+    /** Logs once if all threads are busy, and a task waits that waited at the last call too. */
+    void logIfStuck() {
+        long addedBefore = addedCountBefore;
+        addedCountBefore = addedCount.get();
+        boolean isStuck = count.get() >= threadsMax && !tasks.isEmpty() && takenCount.get() - addedBefore < 0;
+        if (isStuck && !isStuckLogged) {
+            isStuckLogged = true;
+            Log.log(System.Logger.Level.WARNING, "all {0} {1} threads are busy, and further functions have waited for a"
+                    + " second: do not block in the functions of stages and listeners, or set callbackExecutor",
+                    threadsMax, name);
         }
     }
 

@@ -6,7 +6,8 @@
  * <li>Callbacks run on the event loop, at once, through {@link dev.redlock.engine.callback.UserCallbacks}, which logs
  * what they throw.
  * <li>Functions of stages and listeners run through a {@link dev.redlock.engine.callback.CallbackExecutor}: by default
- * on {@link dev.redlock.engine.callback.CallbackThreads} of the client, because they may block.
+ * on {@link dev.redlock.engine.callback.CallbackThreads} of the client, because they may block. Blocked threads delay
+ * neither elections nor, for more than two seconds, losses.
  * <li>A {@link dev.redlock.engine.callback.DependentStage} knows when nobody wants its value: then a lock
  * that it would get is released.
  * </ul>
