@@ -35,7 +35,8 @@ final class LockedTask implements LeaseListener {
             LockedTask task = new LockedTask();
             return AcquireMono.of(() -> acquire.apply(options.listener(task))).map(task::with);
         });
-        return Flux.usingWhen(acquired, task -> task.run(function), LockedTask::release,
+        // A release at the completion is a part of the task: usingWhen would wrap its failure.
+        return Flux.usingWhen(acquired, task -> task.run(function), task -> Mono.empty(),
                 (task, thrown) -> task.release(), LockedTask::release);
     }
 
@@ -48,14 +49,28 @@ final class LockedTask implements LeaseListener {
     private <T> Flux<T> run(Function<? super Lease, ? extends Publisher<? extends T>> function) {
         Publisher<? extends T> publisher = Objects.requireNonNull(function.apply(lease),
                 "the function returned null instead of a publisher");
-        return Flux.<T>from(publisher).takeUntilOther(loss.asMono()).concatWith(Flux.defer(this::requireHeld));
+        return Flux.<T>from(publisher).takeUntilOther(loss.asMono()).concatWith(Flux.defer(this::releaseHeld));
     }
 
-    /** A publisher that ends together with its lease may be faster than the listener. */
-    private <T> Flux<T> requireHeld() {
+    /**
+     * A publisher that ends together with its lease may be faster than the listener. If nodes have lost the lock, the
+     * client hears of it with the release.
+     */
+    private <T> Flux<T> releaseHeld() {
+        if (isLost()) {
+            return lost();
+        }
+        return release().flatMapMany(outcome -> outcome == ReleaseOutcome.EXPIRED ? lost() : Flux.empty());
+    }
+
+    private boolean isLost() {
         LeaseState state = lease.state();
-        boolean isLost = state == LeaseState.EXPIRED || state == LeaseState.LOST;
-        return isLost ? Flux.error(new ReactiveRedlock.LeaseLostException(lease.resource(), state)) : Flux.empty();
+        return state == LeaseState.EXPIRED || state == LeaseState.LOST;
+    }
+
+    private <T> Flux<T> lost() {
+        LeaseState state = isLost() ? lease.state() : LeaseState.LOST;
+        return Flux.error(new ReactiveRedlock.LeaseLostException(lease.resource(), state));
     }
 
     @Override

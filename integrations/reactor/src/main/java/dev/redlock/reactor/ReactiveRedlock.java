@@ -73,8 +73,9 @@ public final class ReactiveRedlock {
      * passed. A cancellation starts the release and does not wait for it.
      *
      * <p>If the lease is lost, the function's publisher is cancelled, and the subscriber gets a
-     * {@link LeaseLostException}. So a completion means that the lease was held to the end, unless the function or
-     * the close of the client released it earlier, which stops no publisher.
+     * {@link LeaseLostException}, also if the release at the end finds the lock lost. So a completion means that the
+     * lease was held to the end, unless too few nodes answer the release, or the function or the close of the client
+     * released it earlier, which stops no publisher.
      *
      * @param options  their listener is not called: this method needs its place
      * @param function returns the work; called once for each subscription that has the lock

@@ -381,6 +381,27 @@ class ReactiveRedlockTest {
         }))).expectErrorSatisfies(thrown -> assertLost(thrown, LeaseState.EXPIRED)).verify(LIMIT);
     }
 
+    /** The client hears of it when it releases the lock. */
+    @Test
+    void aReleaseThatFindsTheLockLostFails() {
+        StepVerifier.create(withLock(lease -> Mono.fromCallable(() -> {
+            deleteKeys();
+            return 1;
+        }))).expectErrorSatisfies(thrown -> assertLost(thrown, LeaseState.LOST)).verify(LIMIT);
+        StepVerifier.create(withLockMany(lease -> Flux.just(1, 2).doOnComplete(this::deleteKeys)))
+                .expectNext(1, 2)
+                .expectErrorSatisfies(thrown -> assertLost(thrown, LeaseState.LOST))
+                .verify(LIMIT);
+        StepVerifier.create(withLock(lease -> Mono.error(() -> {
+            deleteKeys();
+            return new IOException("of the work");
+        }))).expectErrorMessage("of the work").verify(LIMIT);
+    }
+
+    private void deleteKeys() {
+        clients.nodes.nodes().forEach(node -> node.call("DEL", name));
+    }
+
     @Test
     void automaticExtensionsKeepTheLock() {
         AcquireOptions extended = AcquireOptions.ofTtl(Duration.ofMillis(300)).autoExtend();
