@@ -161,7 +161,8 @@ abstract class ScopedClient extends ConnectedClient {
      *                 null, count as a stage that has failed
      * @param <T>      the type of the task's value
      * @return completed after the release: with the outcome of the acquisition and the value, or with the failure of
-     *         the task. Dependent stages run where the task is called
+     *         the task. A lost lock is no failure: {@link RunOutcome} has it. Dependent stages run where the task is
+     *         called
      */
     @CheckReturnValue
     public <T> CompletionStage<RunOutcome<T>> runAsync(String resource, AcquireOptions options,
@@ -177,9 +178,9 @@ abstract class ScopedClient extends ConnectedClient {
      *
      * @param task see {@link #runAsync runAsync}
      * @param <T>  the type of the task's value
-     * @return completed after the release: with the value of the task, with its failure, or with a
-     *         {@link LockNotAcquiredException}. A function of the stage gets a failure as the cause of a
-     *         {@link java.util.concurrent.CompletionException}
+     * @return completed after the release: with the value of the task, also if the lock was lost before its end; with
+     *         its failure, or with a {@link LockNotAcquiredException}. A function of the stage gets a failure as the
+     *         cause of a {@link java.util.concurrent.CompletionException}
      */
     @CheckReturnValue
     public <T> CompletionStage<T> runOrThrowAsync(String resource, AcquireOptions options,

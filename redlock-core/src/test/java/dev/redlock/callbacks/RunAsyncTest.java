@@ -12,6 +12,7 @@ import dev.redlock.api.AcquireOutcome;
 import dev.redlock.api.Lease;
 import dev.redlock.api.LeaseState;
 import dev.redlock.api.LockNotAcquiredException;
+import dev.redlock.api.ReleaseOutcome;
 import dev.redlock.api.RunOutcome;
 import dev.redlock.sim.VirtualWorld;
 import dev.redlock.testing.Await;
@@ -75,8 +76,36 @@ class RunAsyncTest extends VirtualTest {
         RunOutcome<String> outcome = get(result);
         assertEquals("shipped", outcome.value());
         assertTrue(outcome.hasRun());
-        assertEquals(LeaseState.RELEASED, outcome.acquired().lease().state(), "held to the end");
+        assertEquals(LeaseState.RELEASED, outcome.acquired().lease().state());
+        assertEquals(ReleaseOutcome.RELEASED, get(outcome.acquired().lease().releaseAsync()), "held to the end");
         assertReleased("complete");
+    }
+
+    @Test
+    void theResultHasALossThatTheReleaseFinds() {
+        CompletableFuture<RunOutcome<String>> result = started();
+        eachNode(node -> node.redis().delete("orders"));
+        task.complete("shipped");
+        RunOutcome<String> outcome = get(result);
+        Lease ended = outcome.acquired().lease();
+        assertEquals("shipped", outcome.value());
+        assertEquals(LeaseState.RELEASED, ended.state(), "the client has noticed no loss during the task");
+        assertEquals(ReleaseOutcome.EXPIRED, get(ended.releaseAsync()));
+    }
+
+    /** As at the end of a blocking call, which does not wait for the release. */
+    @Test
+    void aLeaseThatIsClosedHasTheOutcomeOfItsRelease() {
+        client = world(3);
+        Lease held = lease(client);
+        held.close();
+        assertEquals(LeaseState.RELEASING, held.state());
+        assertEquals(ReleaseOutcome.RELEASED, get(held.releaseAsync()));
+        Lease lost = lease(client);
+        eachNode(node -> node.redis().delete("orders"));
+        lost.close();
+        assertEquals(ReleaseOutcome.EXPIRED, get(lost.releaseAsync()));
+        assertEquals(ReleaseOutcome.EXPIRED, get(lost.releaseAsync()));
     }
 
     @Test
