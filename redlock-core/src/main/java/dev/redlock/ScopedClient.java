@@ -317,7 +317,8 @@ abstract class ScopedClient extends ConnectedClient {
     /**
      * Acquires a lock without blocking and without allocating: with a lease, a key and options that are used again and
      * again, and a callback that is not created for each call. If the lease was closed and its release has not ended,
-     * this blocks until it has, one node timeout at most; on an event loop of the client it throws. It waits as
+     * this blocks until it has, one node timeout at most; on an event loop of the client it throws. So it does for a
+     * moment if the lease has just expired, and the event loop has not ended it. It waits as
      * {@link Redlock#acquire(String, AcquireOptions)} does; {@link AcquireOptions#tryOnce} makes one attempt.
      *
      * @param key      the name to lock, encoded by {@link Redlock#key}

@@ -19,6 +19,7 @@ import java.time.Duration;
 import java.util.Objects;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
+import java.util.concurrent.locks.LockSupport;
 
 /**
  * Implements a lease and the outcome of its acquisition in one object. A lock costs one allocation, or none if the
@@ -33,6 +34,8 @@ import java.util.concurrent.CompletionStage;
  */
 public final class LeaseHandle extends LeaseView {
 
+    /** Time that a caller sleeps between two looks whether the event loop has ended an expired lease. */
+    private static final long EXPIRY_PARK_NS = 100_000;
     static final VarHandle STATE;
     private static final VarHandle EXTEND_STATE;
     private static final VarHandle VALID_UNTIL;
@@ -121,12 +124,11 @@ public final class LeaseHandle extends LeaseView {
 
     private void takeHandle() {
         awaitClosed();
-        LeaseState before = state;
+        LeaseState before = state == LeaseState.HELD ? awaitExpired() : state;
         boolean isFree = before == LeaseState.IDLE || before.isFinal();
         if (!isFree || releaseCallback != null || extendState != ExtendState.NONE
                 || !STATE.compareAndSet(this, before, LeaseState.ACQUIRING)) {
-            throw new IllegalStateException("lease of \"" + key + "\" is in use, its state is " + before
-                    + ": release it and wait for the outcome before it is used again");
+            throw new IllegalStateException(inUseText(before));
         }
         isClosed = false;
         countUse();
@@ -134,6 +136,14 @@ public final class LeaseHandle extends LeaseView {
         VALID_UNTIL.setRelease(this, 0L);
         RELEASE_OUTCOME.setRelease(this, null);
         resetResult();
+    }
+
+    private String inUseText(LeaseState before) {
+        return isExpiring()
+                ? "lease of \"" + key + "\" has expired, and the event loop is about to end it: use it again in a later"
+                        + " task of the loop"
+                : "lease of \"" + key + "\" is in use, its state is " + before
+                        + ": release it and wait for the outcome before it is used again";
     }
 
     void resetResult() {
@@ -254,6 +264,23 @@ public final class LeaseHandle extends LeaseView {
         if (isClosed && isToBeReleased() && !client.isOnLoop()) {
             await(Awaited.RELEASED, useCount(), false);
         }
+    }
+
+    /** The event loop ends a lease soon after its validity, which {@link #state()} shows at once: this waits for it. */
+    private LeaseState awaitExpired() {
+        boolean wasInterrupted = false;
+        while (isExpiring() && !loop().isClosed() && !client.isOnLoop()) {
+            LockSupport.parkNanos(this, EXPIRY_PARK_NS);
+            wasInterrupted |= Thread.interrupted();
+        }
+        if (wasInterrupted) {
+            Thread.currentThread().interrupt();
+        }
+        return state;
+    }
+
+    private boolean isExpiring() {
+        return state() == LeaseState.EXPIRED && storedState() == LeaseState.HELD;
     }
 
     // ---- extending --------------------------------------------------------------------------------------------------

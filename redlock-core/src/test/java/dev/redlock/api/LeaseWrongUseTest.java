@@ -6,6 +6,8 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import dev.redlock.sim.VirtualWorld;
+import dev.redlock.testing.Await;
+import dev.redlock.testing.BlockedCall;
 import dev.redlock.testing.Refusal;
 import dev.redlock.testing.VirtualTest;
 import java.time.Duration;
@@ -39,6 +41,32 @@ class LeaseWrongUseTest extends VirtualTest {
         refusedAsInUse(LeaseState.HELD);
         assertTrue(lease.isHeld(), "it stays what it was");
         assertEquals("orders", lease.resource());
+    }
+
+    /** Its state is final by the clock, while the event loop still has to end it. */
+    @Test
+    void aLeaseThatHasExpiredCanBeUsedAgain() throws InterruptedException {
+        client.pause();
+        world.runMs(TTL.toMillis());
+        assertEquals(LeaseState.EXPIRED, lease.state());
+        CompletableFuture<AcquireOutcome> outcome = new CompletableFuture<>();
+        Runnable acquisition = () -> client.redlock()
+                .acquire(client.redlock().key("other"), options(), lease, outcome::complete);
+        Refusal.ofState("lease of \"orders\" has expired, and the event loop is about to end it: use it again in a"
+                + " later task of the loop", acquisition::run);
+        BlockedCall<Void> acquiring = new BlockedCall<>(() -> {
+            acquisition.run();
+            return null;
+        });
+        acquiring.awaitBlocked(Thread.State.TIMED_WAITING);
+        client.resume();
+        Await.until("acquired", () -> {
+            world.runMs(1);
+            return acquiring.isDone() && outcome.isDone();
+        });
+        acquiring.result();
+        assertTrue(outcome.join().isAcquired());
+        assertEquals("other", lease.resource());
     }
 
     @Test
