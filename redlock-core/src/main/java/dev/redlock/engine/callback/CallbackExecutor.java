@@ -113,6 +113,10 @@ public final class CallbackExecutor {
             do {
                 for (Runnable event = events.poll(); event != null; event = events.poll()) {
                     runSafely(event);
+                    if (!events.isEmpty()) {
+                        // The flag that this event has left is not for the next one.
+                        Thread.interrupted();
+                    }
                 }
             } while (lanes.computeIfPresent(owner, (any, lane) -> events.isEmpty() ? null : lane) != null);
         }

@@ -220,6 +220,8 @@ final class CallbackThreads implements Executor {
                     if (!tasks.isEmpty()) {
                         prepareStandby();
                     }
+                    // The task before may have left the flag.
+                    Thread.interrupted();
                     task.run();
                 }
                 activeCount.getAndDecrement();

@@ -1,6 +1,7 @@
 package dev.redlock.engine.callback;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
@@ -112,6 +113,43 @@ class CallbackThreadsTest {
         assertTrue(count > 2, () -> count + " threads");
         threads.close();
         Await.until("the threads have ended", () -> threads.count() == 0);
+    }
+
+    /** It would end the wait of a task that is another's. */
+    @Test
+    void anInterruptThatATaskLeavesIsNotThatOfTheNextOne() {
+        CallbackThreads threads = new CallbackThreads("test");
+        AtomicInteger sameThreadCount = new AtomicInteger();
+        AtomicInteger interruptedCount = new AtomicInteger();
+        Await.until("a thread runs two tasks", () -> {
+            CountDownLatch done = new CountDownLatch(1);
+            threads.execute(() -> {
+                Thread first = Thread.currentThread();
+                threads.execute(() -> {
+                    interruptedCount.addAndGet(Thread.currentThread().isInterrupted() ? 1 : 0);
+                    sameThreadCount.addAndGet(Thread.currentThread() == first ? 1 : 0);
+                    done.countDown();
+                });
+                first.interrupt();
+            });
+            Await.until("both have run", () -> done.getCount() == 0);
+            return sameThreadCount.get() > 0;
+        });
+        assertEquals(0, interruptedCount.get());
+        threads.close();
+    }
+
+    @Test
+    void anInterruptThatAnEventLeavesIsNotThatOfTheNextOne() throws Exception {
+        CallbackThreads threads = new CallbackThreads("test");
+        CallbackExecutor executor = new CallbackExecutor(null, false, threads, threads);
+        CompletableFuture<Boolean> isInterrupted = new CompletableFuture<>();
+        executor.executeInOrder(this, () -> {
+            executor.executeInOrder(this, () -> isInterrupted.complete(Thread.currentThread().isInterrupted()));
+            Thread.currentThread().interrupt();
+        });
+        assertFalse(isInterrupted.get());
+        threads.close();
     }
 
     /** A task is executed or refused, never both. */
