@@ -25,6 +25,9 @@ import java.util.concurrent.atomic.AtomicReference;
 abstract class ConnectedClient implements AutoCloseable {
 
     final LockEngine engine;
+    private static final String PLAIN_INSTEAD = "use asReadWriteLock or asSemaphore, or options without forReading(),"
+            + " forWriting() and forPermitOf()";
+
     private final List<NodeStatus> nodes;
     private final RedlockCounters counters;
     /** Null until they are asked for. */
@@ -52,14 +55,15 @@ abstract class ConnectedClient implements AutoCloseable {
      *
      * @param options  how; the wait budget is that of each method of the view
      * @throws IllegalArgumentException if the resource or the ttl is out of range, or the options are for reading,
-     *                                  writing or a permit
+     *                                  writing or a permit, or have {@link AcquireOptions#retain} with what it excludes
      */
     public RedlockLock asLock(String resource, AcquireOptions options) {
         AcquireSpec spec = AcquireOptions.specOf(options);
         engine.check(spec);
-        spec.checkPlain("asLock", "use asReadWriteLock or asSemaphore, or options without forReading(), forWriting()"
-                + " and forPermitOf()");
-        return new RedlockLock(engine, engine.key(resource), spec);
+        spec.checkPlain("asLock", PLAIN_INSTEAD);
+        LockKey key = engine.key(resource);
+        engine.checkRetained(spec, key);
+        return new RedlockLock(engine, key, spec);
     }
 
     /**
@@ -70,13 +74,15 @@ abstract class ConnectedClient implements AutoCloseable {
      * @param resources the names to lock, 1 to 64
      * @param options   how; the wait budget is that of each method of the view
      * @throws IllegalArgumentException as {@link Redlock#acquireAll}, and if the options are for reading, writing or a
-     *                                  permit
+     *                                  permit, also for one resource
      */
     public RedlockLock asLockOfAll(Collection<String> resources, AcquireOptions options) {
         AcquireSpec spec = AcquireOptions.specOf(options);
         engine.check(spec);
+        // The key of one resource is plain, so the key alone would not exclude other kinds.
+        spec.checkPlain("asLockOfAll", PLAIN_INSTEAD);
         LockKey key = engine.keyOfAll(resources);
-        spec.check(key);
+        engine.checkRetained(spec, key);
         return new RedlockLock(engine, key, spec);
     }
 
@@ -86,12 +92,13 @@ abstract class ConnectedClient implements AutoCloseable {
      *
      * @param options  how; the wait budget is that of each method of the view
      * @throws IllegalArgumentException if the resource or the ttl is out of range, or the options are for reading,
-     *                                  writing or a permit
+     *                                  writing or a permit, or have {@link AcquireOptions#retain}
      */
     public RedlockReadWriteLock asReadWriteLock(String resource, AcquireOptions options) {
         AcquireSpec spec = AcquireOptions.specOf(options);
         engine.check(spec);
         spec.checkPlain("asReadWriteLock", "leave that out, the view has both locks");
+        spec.checkNotRetained("asReadWriteLock");
         return new RedlockReadWriteLock(engine, engine.key(resource), options.forReader().spec,
                 options.forWriting().spec);
     }
@@ -104,11 +111,13 @@ abstract class ConnectedClient implements AutoCloseable {
      * @param permitCount its permits, as in {@link AcquireOptions#forPermitOf}
      * @param options     how; the wait budget is that of each method of the view
      * @throws IllegalArgumentException if the resource, the number of permits or the ttl is out of range, or the
-     *                                  options have {@link AcquireOptions#fenced}, or are for reading, writing or a
-     *                                  permit
+     *                                  options have {@link AcquireOptions#fenced} or {@link AcquireOptions#retain}, or
+     *                                  are for reading, writing or a permit
      */
     public RedlockSemaphore asSemaphore(String resource, int permitCount, AcquireOptions options) {
-        AcquireOptions.specOf(options).checkPlain("asSemaphore", "leave that out, the view has its number of permits");
+        AcquireSpec given = AcquireOptions.specOf(options);
+        given.checkPlain("asSemaphore", "leave that out, the view has its number of permits");
+        given.checkNotRetained("asSemaphore");
         AcquireSpec spec = options.forPermitOf(permitCount).spec;
         engine.check(spec);
         LockKey key = engine.key(resource);

@@ -200,10 +200,12 @@ abstract class ScopedClient extends ConnectedClient {
      *                  may work as long as {@link Election.Term#isHeld}, unless that executor is the event loop: the
      *                  candidate joins again after it has returned
      * @throws IllegalArgumentException if the resource or the ttl is out of range, or the options are for reading,
-     *                                  writing or a permit
+     *                                  writing or a permit, or have {@link AcquireOptions#retain}
      */
     public Election elect(String resource, AcquireOptions options, Consumer<? super Election.Term> onElected) {
-        AcquireOptions.specOf(options).checkPlain("elect", "leave that out, a leader is alone");
+        AcquireSpec spec = AcquireOptions.specOf(options);
+        spec.checkPlain("elect", "leave that out, a leader is alone");
+        spec.checkNotRetained("elect");
         Objects.requireNonNull(onElected, "function for the terms is null");
         Election election = new Election(this, engine.key(resource), options, onElected);
         elections.add(election);

@@ -108,6 +108,18 @@ public final class AcquireSpec {
     }
 
     /**
+     * Rejects options for a retained lock, which a view does not have.
+     *
+     * @throws IllegalArgumentException if they are
+     */
+    public void checkNotRetained(String view) {
+        if (retainNsMax > 0) {
+            throw new IllegalArgumentException(view + " was called with options with retain(), which is for plain"
+                    + " locks: leave retain() out");
+        }
+    }
+
+    /**
      * Rejects options that contradict each other or the resources.
      *
      * @param key the plain key of the resource, or that of a set

@@ -158,6 +158,18 @@ public final class LockEngine extends LeaseClient {
         terms.timesOf(spec);
     }
 
+    /**
+     * Rejects options for retained locks that no acquisition of a view could use.
+     *
+     * @param key the plain key of the resource, or that of a set
+     * @throws IllegalArgumentException if they have {@code retain} together with what it excludes
+     */
+    public void checkRetained(AcquireSpec spec, LockKey key) {
+        if (spec.retainNsMax > 0) {
+            RetainedOptions.check(spec, key, config, hasClusters);
+        }
+    }
+
     /** A resource always maps to the same event loop, whose local queue serves all its waiters. */
     Conductor conductorOf(LockKey key) {
         if (conductors.length == 1) {

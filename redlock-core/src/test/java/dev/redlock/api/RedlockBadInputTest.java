@@ -240,5 +240,24 @@ class RedlockBadInputTest {
                 + " locks", () -> redlock.asReadWriteLock("r", OPTIONS.forWriting()));
         Refusal.ofArgument("asSemaphore was called with options for a permit of 2: leave that out, the view has its"
                 + " number of permits", () -> redlock.asSemaphore("r", 3, OPTIONS.forPermitOf(2)));
+        Refusal.ofArgument("asLockOfAll was called with options for writing: use asReadWriteLock or asSemaphore, or"
+                + " options without forReading(), forWriting() and forPermitOf()",
+                () -> redlock.asLockOfAll(List.of("r"), OPTIONS.forWriting()));
+    }
+
+    /** Else each use of the view would throw. */
+    @Test
+    void aViewRejectsOptionsThatNoUseOfItAccepts() {
+        AcquireOptions retained = OPTIONS.retain(Duration.ofSeconds(1));
+        String instead = " was called with options with retain(), which is for plain locks: leave retain() out";
+        Refusal.ofArgument("asSemaphore" + instead, () -> redlock.asSemaphore("r", 4, retained));
+        Refusal.ofArgument("asReadWriteLock" + instead, () -> redlock.asReadWriteLock("r", retained));
+        Refusal.ofArgument("elect" + instead, () -> redlock.elect("r", retained, term -> {
+        }));
+        Refusal.ofArgument("options for \"r\" have retain() together with fenced(): leave one of them out",
+                () -> redlock.asLock("r", retained.fenced()));
+        assertThrows(IllegalArgumentException.class, () -> redlock.asLockOfAll(List.of("a", "b"), retained));
+        redlock.asLock("r", retained);
+        redlock.asLockOfAll(List.of("r"), retained);
     }
 }

@@ -222,7 +222,11 @@ public abstract class SetContract extends ReadWriteContract {
         awaitNone(names);
         assertThrows(IllegalMonitorStateException.class, view::unlock);
         assertRejected("0 resources are out of range", () -> client.asLockOfAll(List.of(), ONCE));
-        assertRejected("resources [", () -> client.asLockOfAll(names, ONCE.forReading()));
+        for (AcquireOptions other : List.of(ONCE.forReading(), ONCE.forWriting(), ONCE.forPermitOf(4))) {
+            assertRejected("asLockOfAll was called with options for ", () -> client.asLockOfAll(names, other));
+            assertRejected("asLockOfAll was called with options for ",
+                    () -> client.asLockOfAll(names.subList(0, 1), other));
+        }
         assertThrows(NullPointerException.class, () -> client.asLockOfAll(names, null));
     }
 
