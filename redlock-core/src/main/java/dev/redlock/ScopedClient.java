@@ -201,6 +201,7 @@ abstract class ScopedClient extends ConnectedClient {
      *                  candidate joins again after it has returned
      * @throws IllegalArgumentException if the resource or the ttl is out of range, or the options are for reading,
      *                                  writing or a permit, or have {@link AcquireOptions#retain}
+     * @throws IllegalStateException    if the client is closed
      */
     public Election elect(String resource, AcquireOptions options, Consumer<? super Election.Term> onElected) {
         AcquireSpec spec = AcquireOptions.specOf(options);
@@ -208,6 +209,10 @@ abstract class ScopedClient extends ConnectedClient {
         spec.checkNotRetained("elect");
         Objects.requireNonNull(onElected, "function for the terms is null");
         Election election = new Election(this, engine.key(resource), options, onElected);
+        if (engine.loops.isClosing()) {
+            throw new IllegalStateException("\"" + resource
+                    + "\" gets no candidate: the client is closed, connect again");
+        }
         elections.add(election);
         try {
             election.join();

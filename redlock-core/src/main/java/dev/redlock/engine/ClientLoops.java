@@ -407,6 +407,11 @@ public final class ClientLoops {
 
     // ---- closing ----------------------------------------------------------------------------------------------------
 
+    /** @return true from the start of the close on */
+    public boolean isClosing() {
+        return closing.get() != null;
+    }
+
     /** Starts to close every conductor, once; the client's own loops end after the report. */
     public CompletableFuture<CloseReport> close(long timeoutNs) {
         CompletableFuture<CloseReport> report = new CompletableFuture<>();

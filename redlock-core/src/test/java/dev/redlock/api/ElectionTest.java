@@ -13,6 +13,7 @@ import dev.redlock.TestClient;
 import dev.redlock.sim.VirtualWorld;
 import dev.redlock.testing.Await;
 import dev.redlock.testing.BlockedCall;
+import dev.redlock.testing.Refusal;
 import dev.redlock.testing.VirtualTest;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -181,9 +182,11 @@ class ElectionTest extends VirtualTest {
         close(leading);
         assertEquals(List.of("one leads", "one RELEASED"), events);
         assertEquals(0, keyCount(), "released");
-        elect(leading, "late");
+        Refusal.ofState("\"orders\" gets no candidate: the client is closed, connect again",
+                () -> elect(leading, "late"));
         world.runMs(2_000);
         assertEquals(2, events.size(), "a closed client has no candidates");
+        assertEquals(1, TestClient.electionCount(leading.redlock()), "none is added");
     }
 
     @Test
