@@ -17,8 +17,9 @@ import org.junit.jupiter.api.extension.ParameterResolver;
  *     void ordersAreShippedOnce(Redlock redlock, RedlockNodes nodes) {
  * </pre>
  *
- * <p>Each test has nodes of its own. Those of a constructor or of a method before all tests are for the class. For
- * another number of nodes, make a field {@code new RedlockExtension(5)} with the annotation {@code RegisterExtension}.
+ * <p>Each test has nodes of its own. Those of a constructor or of a method before all tests are for the class. The
+ * client of a test is closed after it, also if the nodes are for the class. For another number of nodes, make a field
+ * {@code new RedlockExtension(5)} with the annotation {@code RegisterExtension}.
  *
  * @threading any thread
  */
@@ -88,8 +89,11 @@ public final class RedlockExtension implements ParameterResolver, AfterEachCallb
 
     private static void closeNodesOf(ExtensionContext context) {
         ExtensionContext.Store store = context.getStore(NAMESPACE);
-        // Newer versions of JUnit close what the store has, and a client that is closed again logs its report again.
-        store.remove(Redlock.class);
+        Redlock client = store.remove(Redlock.class, Redlock.class);
+        if (client != null) {
+            // The nodes may be those of the class, which go on.
+            client.close();
+        }
         RedlockNodes own = store.remove(RedlockNodes.class, RedlockNodes.class);
         if (own != null) {
             own.close();

@@ -54,5 +54,11 @@ class RedlockExtensionTest {
             assertTrue(redlock.isQuorumAvailable());
             assertNotSame(null, redlock);
         }
+
+        /** The client of a test is closed at its end, with its locks. */
+        @RepeatedTest(2)
+        void aLockThatATestLeavesIsFreeInTheNextOne(Redlock redlock) throws InterruptedException {
+            assertTrue(redlock.tryAcquire("orders", Duration.ofSeconds(30)).isAcquired());
+        }
     }
 }
