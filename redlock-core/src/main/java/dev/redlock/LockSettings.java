@@ -37,7 +37,8 @@ abstract class LockSettings extends ConnectionSettings {
     int retainedLeasesMax = 16_384;
     Drift drift = Drift.DEFAULT;
     boolean isThrifty;
-    boolean closeWaits;
+    /** Null if it is not set. */
+    Boolean closeWaits;
     RetryPolicy retryPolicy = RetryPolicy.jittered(Duration.ofMillis(5), Duration.ofMillis(50));
 
     /**

@@ -119,6 +119,11 @@ public final class RedlockContext extends LockSettings {
         return credentials != null;
     }
 
+    /** @return whether {@link #closeWaits} is set, also to false, for code that sets its own in a context without */
+    public boolean hasCloseWaits() {
+        return closeWaits != null;
+    }
+
     /** The TLS of the nodes that use it; null if none does. */
     private TlsContexts tlsContexts() {
         if (nodes.all().stream().noneMatch(VoterAddress::isTls)) {
@@ -289,7 +294,8 @@ public final class RedlockContext extends LockSettings {
         ClientConfig config = new ClientConfig(
                 new ClientConfig.Nodes(nodes.all(), nodes.majority(), nodeOptions(terms)),
                 new ClientConfig.Names(keyPrefix, resourceLengthMax, isNameInValues ? clientName : null), terms,
-                new ClientConfig.Attempts(isThrifty, commandMode, retryPolicy, defaultWaitNs, spinNs, closeWaits),
+                new ClientConfig.Attempts(isThrifty, commandMode, retryPolicy, defaultWaitNs, spinNs,
+                        Boolean.TRUE.equals(closeWaits)),
                 new ClientConfig.Limits(inFlightMax, waitersMax, localHandoffsMax, autoExtendedLeasesMax,
                         wakeUpKeysMax(), retainedLeasesMax),
                 new ClientConfig.Loops(eventLoops, new ClientConfig.OwnLoops(eventLoopCount, idlePolicy, transport),

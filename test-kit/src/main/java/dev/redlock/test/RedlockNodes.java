@@ -107,7 +107,8 @@ public final class RedlockNodes implements AutoCloseable {
 
     /**
      * The configuration of a client that follows {@link #advance}: these nodes, an event loop with their clock, and a
-     * node timeout of 500 ms, so that a busy machine fails no vote. Add the options of the application.
+     * node timeout of 500 ms, so that a busy machine fails no vote. The close of a lease waits for its release, by
+     * {@link RedlockContext#closeWaits}, so that a test finds the lock free. Add the options of the application.
      *
      * @return a new context, for {@link #connect(RedlockContext)}
      */
@@ -117,11 +118,13 @@ public final class RedlockNodes implements AutoCloseable {
 
     /**
      * Makes the client of a context follow {@link #advance}, and {@link #expire} know its key prefix. A closed lease is
-     * released when its close returns, so that a test finds the lock free, from any client.
+     * released when its close returns, so that a test finds the lock free, from any client, unless the context has its
+     * own choice.
      */
     RedlockContext configure(RedlockContext context) {
         contexts.add(context);
-        return context.eventLoops(clientLoop).closeWaits(true);
+        context.eventLoops(clientLoop);
+        return context.hasCloseWaits() ? context : context.closeWaits(true);
     }
 
     /** @return a client with default options; see {@link #connect(RedlockContext)} */
@@ -132,7 +135,8 @@ public final class RedlockNodes implements AutoCloseable {
     /**
      * Connects a client, and waits until all nodes vote that have not failed, paused or restarted.
      *
-     * @param context of {@link #context}, or any other without nodes: it gets the nodes and the event loop from here
+     * @param context of {@link #context}, or any other without nodes: it gets the nodes and the event loop from here,
+     *                and {@code closeWaits(true)} unless it has that option
      * @return the client, which {@link #close} closes too
      * @throws IllegalArgumentException if the context has other nodes
      */

@@ -11,6 +11,7 @@ import dev.redlock.Redlock;
 import dev.redlock.RedlockContext;
 import dev.redlock.api.AcquireOutcome;
 import dev.redlock.api.Lease;
+import dev.redlock.api.LeaseState;
 import dev.redlock.api.NodeState;
 import dev.redlock.api.RestartGuardMode;
 import java.io.BufferedReader;
@@ -46,6 +47,26 @@ class RedlockNodesTest {
         try (RedlockNodes single = RedlockNodes.start(1)) {
             assertTrue(single.connect().tryAcquire("orders", MINUTE).isAcquired(), "also a single one");
         }
+    }
+
+    /** Else a test cannot show what its application does. */
+    @Test
+    void theChoiceOfAContextForTheCloseOfLeasesStays() throws InterruptedException {
+        Duration tooLong = Duration.ofSeconds(20);
+        Redlock redlock = nodes.connect(new RedlockContext().nodeTimeout(tooLong).closeWaits(false));
+        Lease lease = redlock.tryAcquire("orders", MINUTE).lease();
+        for (int i = 0; i < 3; i++) {
+            nodes.pause(i);
+        }
+        lease.close();
+        assertEquals(LeaseState.RELEASING, lease.state(), "the close has not waited");
+        for (int i = 0; i < 3; i++) {
+            nodes.resume(i);
+        }
+        Redlock other = nodes.connect(new RedlockContext().nodeTimeout(tooLong));
+        Lease waitedFor = other.tryAcquire("orders", MINUTE, MINUTE).lease();
+        waitedFor.close();
+        assertEquals(LeaseState.RELEASED, waitedFor.state(), "without a choice");
     }
 
     @Test
