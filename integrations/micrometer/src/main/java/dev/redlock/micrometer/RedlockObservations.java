@@ -40,9 +40,10 @@ import java.util.function.Function;
  * are {@code attempts} and {@code votes} of an acquisition. A lock that another client holds is no error.
  *
  * <p>Not recorded are the hold of a lease that is never released, and an acquisition whose stage the caller gives up.
- * Handlers run on threads of the caller and of {@code RedlockContext.callbackExecutor}, never on an event loop of the
- * client. One that throws changes no lock: the first exception is logged. With a registry that is
- * {@linkplain ObservationRegistry#isNoop a no-op}, the methods are those of the client.
+ * Handlers run on threads of the caller and of {@code RedlockContext.callbackExecutor}, by default not on an event loop
+ * of the client. With {@code RedlockContext.eventLoops(EventLoop...)}, set that executor, or handlers run on these
+ * loops, which they must not block. One that throws changes no lock: the first exception is logged. With a registry
+ * that is {@linkplain ObservationRegistry#isNoop a no-op}, the methods are those of the client.
  *
  * @threading any thread
  */
