@@ -148,7 +148,7 @@ class BlockingStagesTest {
     @Test
     void aListener() throws Exception {
         assertStopsNothing((client, blocking) -> client.acquireAsync("r",
-                AcquireOptions.ofTtl(Duration.ofMillis(200)).tryOnce().listener((lease, state) -> blocking.run())));
+                AcquireOptions.ofTtl(Duration.ofSeconds(2)).tryOnce().listener((lease, state) -> blocking.run())));
     }
 
     @Test
@@ -189,10 +189,7 @@ class BlockingStagesTest {
         });
         assertTrue(started.await(30, TimeUnit.SECONDS));
         CompletableFuture<LeaseState> lost = new CompletableFuture<>();
-        redlock.tryAcquire("lost",
-                AcquireOptions.ofTtl(Duration.ofMillis(200))
-                        .tryOnce()
-                        .listener((lease, state) -> lost.complete(state)));
+        acquireAndLose("lost", lost::complete);
         assertEquals(LeaseState.EXPIRED, lost.get(30, TimeUnit.SECONDS));
         assertOthersLock();
         unblocked.countDown();
