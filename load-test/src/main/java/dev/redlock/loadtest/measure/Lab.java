@@ -299,6 +299,7 @@ public final class Lab implements AutoCloseable {
     public static LoadPlan contestPlan(Duration ttl, boolean isFenced) {
         return LoadPlan.closed(RIVALS)
                 .resources(CONTESTED)
+                .amongClients()
                 .hold(RIVAL_HOLD)
                 .duration(RIVALRY)
                 .ttl(ttl)

@@ -33,6 +33,7 @@ public final class LoadPlan implements Cloneable {
     /** A foreign cycle follows so many local ones in a row whose release had the outcome below; 0 without the rule. */
     int foreignAfter;
     ReleaseOutcome foreignAfterOutcome;
+    boolean isAmongClients;
     boolean isWaitingByClient;
     boolean isFenced;
     Duration hold = Duration.ZERO;
@@ -122,6 +123,14 @@ public final class LoadPlan implements Cloneable {
     /** Whether the last client and the others lock the same resources in turn. */
     boolean isMixed() {
         return foreignShare > 0 || foreignAfter > 0;
+    }
+
+    /**
+     * Checks exclusion between clients: a rig with several sessions rejects the plan if a resource has cycles of one
+     * session only. Default off.
+     */
+    public LoadPlan amongClients() {
+        return with(plan -> plan.isAmongClients = true);
     }
 
     /** The time to hold a lock before the release. Default: not at all. */

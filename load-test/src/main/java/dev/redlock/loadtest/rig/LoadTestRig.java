@@ -11,9 +11,11 @@ import dev.redlock.loadtest.result.Span;
 import dev.redlock.loadtest.result.Tally;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.HashSet;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicLong;
@@ -102,6 +104,9 @@ public final class LoadTestRig {
         this.auditor = auditor;
         this.time = time;
         this.costMeter = costMeter;
+        if (plan.isAmongClients && sessions.size() > 1) {
+            requireRivals();
+        }
         this.ended = new CountDownLatch(plan.loop == LoopKind.OPEN ? 1 : plan.inFlight);
         boolean isSeries = plan.interval().compareTo(plan.duration) < 0;
         this.acquireRecorder = new LatencyRecorder(SeriesResult.ACQUIRE, isSeries);
@@ -117,6 +122,32 @@ public final class LoadTestRig {
         if (plan.isMixed()) {
             recorders.addAll(List.of(localRecorder, foreignRecorder));
         }
+    }
+
+    private void requireRivals() {
+        for (int k = 0; k < plan.resources; k++) {
+            Set<Integer> places = new HashSet<>();
+            for (int i = k; i < plan.inFlight; i += plan.resources) {
+                places.add(place(i, sessions.size()));
+            }
+            if (places.size() < 2) {
+                throw new IllegalArgumentException("resource " + k + " of " + plan.resources + " has cycles of one of "
+                        + sessions.size() + " clients: expected several");
+            }
+        }
+    }
+
+    /**
+     * Returns the place of a cycle's session. The sessions take turns, and skip one after each common multiple of the
+     * numbers of sessions and of resources: otherwise a resource would have cycles of a part of the sessions only.
+     */
+    private int place(int cycle, int sessionCount) {
+        long multiple = (long) sessionCount / commonDivisor(sessionCount, plan.resources) * plan.resources;
+        return (int) ((cycle + cycle / multiple) % sessionCount);
+    }
+
+    private static int commonDivisor(int one, int other) {
+        return other == 0 ? one : commonDivisor(other, one % other);
     }
 
     /** Collects the slow cycles of the run, which has not started; null for none. */
@@ -182,7 +213,7 @@ public final class LoadTestRig {
                 own.add(resources.get(k));
             }
             int locals = sessions.size() - (plan.isMixed() ? 1 : 0);
-            LoadCycle cycle = new LoadCycle(this, i, sessions.get(i % locals), own, hot);
+            LoadCycle cycle = new LoadCycle(this, i, sessions.get(place(i, locals)), own, hot);
             if (plan.isMixed()) {
                 cycle.shareWith(sessions.get(locals), own);
             }

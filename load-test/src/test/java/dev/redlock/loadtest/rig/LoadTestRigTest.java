@@ -7,7 +7,12 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import dev.redlock.api.AcquireOutcome;
 import dev.redlock.api.ReleaseOutcome;
+import dev.redlock.loadtest.driver.LockHandle;
+import dev.redlock.loadtest.driver.LockListener;
+import dev.redlock.loadtest.driver.LockSession;
+import dev.redlock.loadtest.driver.LockSpec;
 import dev.redlock.loadtest.driver.RedlockDriver;
+import dev.redlock.loadtest.measure.Lab;
 import dev.redlock.loadtest.result.Interval;
 import dev.redlock.loadtest.result.IntervalLog;
 import dev.redlock.loadtest.result.LoopKind;
@@ -19,6 +24,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.TimeUnit;
+import java.util.stream.Stream;
 import org.HdrHistogram.Histogram;
 import org.junit.jupiter.api.Test;
 
@@ -91,6 +97,78 @@ class LoadTestRigTest {
         assertTrue(result.tally().overlaps() > 0, "the model client grants everything");
         assertTrue(result.failures().get(0).contains("entered while holder"), result.failures()::toString);
         assertTrue(result.failures().toString().contains("more overlaps"), result.failures()::toString);
+    }
+
+    /** Each session excludes its own cycles only, as a client would that ignores the others. */
+    @Test
+    void theExclusionCheckFindsClientsThatIgnoreEachOther() throws InterruptedException {
+        LoadPlan plan = Lab.contestPlan(Duration.ofSeconds(30), false);
+        List<LockSession> sessions = List.of(new ModelSession(time), new ModelSession(time));
+        assertEquals(Lab.RIVAL_CLIENTS, sessions.size());
+        LoadResult result = run(plan, sessions);
+        assertTrue(result.tally().overlaps() > 100, result.tally()::toString);
+    }
+
+    @Test
+    void anExclusionCheckInWhichAResourceHasOneClientIsRejected() {
+        List<LockSession> sessions = List.of(new ModelSession(time), new ModelSession(time));
+        LoadPlan plan = LoadPlan.closed(3).resources(2).amongClients();
+        refused("resource 1 of 2 has cycles of one of 2 clients: expected several",
+                () -> new LoadTestRig(plan, sessions, new MutualExclusionAuditor(), time, null));
+    }
+
+    @Test
+    void theCyclesOfEachResourceAreSharedByAsManyClientsAsPossible() throws InterruptedException {
+        for (int clients : new int[]{1, 2, 3, 4, 6, 64}) {
+            for (int resources : new int[]{1, 2, 3, 4, 6, 8}) {
+                for (int cycles : new int[]{resources, 2 * resources, 64, 96}) {
+                    assertShared(clients, resources, cycles);
+                }
+            }
+        }
+    }
+
+    private void assertShared(int clients, int resources, int cycles) throws InterruptedException {
+        List<NamingSession> sessions = Stream.generate(NamingSession::new).limit(clients).toList();
+        LoadPlan plan = LoadPlan.closed(cycles).resources(resources).duration(Duration.ofMillis(1));
+        String title = clients + " clients, " + resources + " resources, " + cycles + " cycles";
+        run(plan, List.copyOf(sessions));
+        for (NamingSession session : sessions) {
+            int count = session.names.size();
+            assertTrue(count == cycles / clients || count == (cycles + clients - 1) / clients, title + ": " + count);
+        }
+        for (int i = 0; i < resources; i++) {
+            String name = plan.names.apply(i);
+            int own = (cycles - i + resources - 1) / resources;
+            assertEquals(Math.min(clients, own),
+                    sessions.stream().filter(session -> session.names.contains(name)).count(), title);
+        }
+    }
+
+    /** Records the names of its handles, and is closed. */
+    private static final class NamingSession implements LockSession {
+        private final List<String> names = new ArrayList<>();
+
+        @Override
+        public LockHandle handle(LockSpec spec, LockListener listener) {
+            names.add(spec.resource());
+            return new LockHandle() {
+                @Override
+                public void acquire() {
+                    listener.onAcquire(AcquireOutcome.Kind.CLOSED, 0);
+                }
+
+                @Override
+                public void release() {
+                    throw new AssertionError("nothing is held");
+                }
+            };
+        }
+
+        @Override
+        public void close() {
+            // Nothing is open.
+        }
     }
 
     @Test
@@ -318,9 +396,7 @@ class LoadTestRigTest {
     }
 
     private LoadResult runMixed(LoadPlan plan, ModelSession local, ModelSession foreign) throws InterruptedException {
-        return new LoadTestRig(plan, List.of(local, foreign), new MutualExclusionAuditor(), time, null).run(
-                (elapsedNs, isMeasuring) -> {
-                });
+        return run(plan, List.of(local, foreign));
     }
 
     @Test
@@ -385,6 +461,12 @@ class LoadTestRigTest {
     private LoadResult run(LoadPlan plan, ModelSession client) throws InterruptedException {
         return rig(plan, client).run((elapsedNs, isMeasuring) -> {
         });
+    }
+
+    private LoadResult run(LoadPlan plan, List<LockSession> clients) throws InterruptedException {
+        return new LoadTestRig(plan, clients, new MutualExclusionAuditor(), time, null).run(
+                (elapsedNs, isMeasuring) -> {
+                });
     }
 
     private static OperationResult operation(LoadResult result, String name) {
