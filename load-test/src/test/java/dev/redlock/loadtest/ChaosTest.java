@@ -293,6 +293,20 @@ class ChaosTest {
         }
     }
 
+    @Test
+    void anInterruptedRunDoesNotSayThatWorkersLockAsBefore() throws Exception {
+        RequiredNodes.start(new RedisNodesContext().count(1)).close();
+        try (ChildProgram program = ChildProgram.start("chaos", "--duration", "60s", "--nodes", "3", "--workers", "1",
+                "--ttl", "500ms", "--fenced", "none")) {
+            program.awaitOut("seed ");
+            program.signal("INT");
+            assertEquals(130, program.awaitExit(), program::err);
+            String text = program.out();
+            assertTrue(text.contains("cut short: whether the workers lock as before was not checked"), text);
+            assertFalse(text.contains("locking as before"), text);
+        }
+    }
+
     private static boolean hasNetem() throws Exception {
         Process tc = new ProcessBuilder("unshare", "--net", "tc", "qdisc", "add", "dev", "lo", "root", "netem", "delay",
                 "1ms").start();

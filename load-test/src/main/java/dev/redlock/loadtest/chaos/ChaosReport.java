@@ -107,9 +107,9 @@ final class ChaosReport {
         failures.forEach(failure -> out.println("FAIL: " + failure));
         if (failures.isEmpty()) {
             out.printf(
-                    "PASS: no two valid sections overlapped%s, fencing tokens rise, no key outlived its ttl "
-                            + "(seed %d%s)%n",
-                    audit.acceptedCount() > 0 ? ", except after steps of clocks" : "", options.seed,
+                    "PASS: no two valid sections overlapped%s%s, no key outlived its ttl (seed %d%s)%n",
+                    audit.acceptedCount() > 0 ? ", except after steps of clocks" : "",
+                    audit.fencedCount() > 0 ? ", fencing tokens rise" : "", options.seed,
                     isCancelled ? ", cut short" : "");
         } else {
             out.println("FAIL: seed " + options.seed);

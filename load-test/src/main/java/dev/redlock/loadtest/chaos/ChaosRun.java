@@ -229,15 +229,20 @@ final class ChaosRun implements AutoCloseable {
         long seen = Files.size(records);
         int wanted = options.workers * options.threads;
         while (deadlineNs - System.nanoTime() > 0) {
+            if (awaitCancelled(0)) {
+                out.printf("%9.3f s  cut short: whether the workers lock as before was not checked%n", sinceStart());
+                return true;
+            }
             long entered = SectionFile.readFrom(records, seen)
                     .stream()
                     .filter(record -> record.isStart())
                     .count();
-            if (entered >= wanted || awaitCancelled(20)) {
+            if (entered >= wanted) {
                 out.printf("%9.3f s  locking as before, %d ms after the end of the plan%n", sinceStart(),
                         TimeUnit.NANOSECONDS.toMillis(System.nanoTime() - timeNs));
                 return true;
             }
+            awaitCancelled(20);
         }
         return false;
     }

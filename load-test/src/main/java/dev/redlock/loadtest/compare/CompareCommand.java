@@ -292,7 +292,7 @@ public final class CompareCommand extends LabCommand {
         String versions = drivers.stream().map(LockDriver::version).distinct().collect(Collectors.joining(", "));
         List<String> conclusions = new ArrayList<>(List.of(versions));
         conclusions.addAll(consensusOptions.skipped());
-        conclusions.addAll(pass(result, "every call succeeded, and no two holders overlapped in " + lab.exclusion()));
+        conclusions.addAll(pass(result, outcome(result, lab.exclusion())));
         return conclusions;
     }
 

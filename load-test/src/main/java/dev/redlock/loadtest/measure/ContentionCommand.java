@@ -158,8 +158,7 @@ public final class ContentionCommand extends LabCommand {
     @Override
     protected List<String> conclusions(RunResult result) {
         List<String> conclusions = new ArrayList<>(consensusOptions.skipped());
-        conclusions.addAll(pass(result, String.format(Locale.ROOT, "no two holders overlapped in %,d holdings",
-                result.exclusion().holdings())));
+        conclusions.addAll(pass(result, outcome(result, result.sharedHoldings())));
         return conclusions;
     }
 

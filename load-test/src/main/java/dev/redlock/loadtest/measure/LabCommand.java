@@ -177,6 +177,13 @@ public abstract class LabCommand extends RunCommand {
         return result.verdict() == Verdict.PASS ? List.of("PASS: " + words) : List.of();
     }
 
+    /** The outcomes of the calls, and overlaps if exclusion was checked: in words, empty if it was not. */
+    protected static String outcome(RunResult result, String exclusion) {
+        return exclusion.isEmpty()
+                ? result.calls()
+                : result.calls() + "; no two holders overlapped in " + exclusion;
+    }
+
     /** @threading caller-confined */
     @FunctionalInterface
     interface Turn {

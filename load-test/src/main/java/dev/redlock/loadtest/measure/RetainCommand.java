@@ -109,7 +109,7 @@ public final class RetainCommand extends LabCommand {
 
     @Override
     protected List<String> conclusions(RunResult result) {
-        List<String> conclusions = new ArrayList<>(pass(result, "every call succeeded"));
+        List<String> conclusions = new ArrayList<>(pass(result, result.calls()));
         Rows rows = new Rows(result);
         for (String load : rows.loads()) {
             for (String driver : rows.drivers().subList(1, rows.drivers().size())) {

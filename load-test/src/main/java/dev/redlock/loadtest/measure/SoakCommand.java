@@ -90,7 +90,8 @@ public final class SoakCommand extends LabCommand {
         if (isTooShort) {
             lines.add("too short to see a trend: " + Trend.SAMPLES_MIN + " settled readings are needed");
         }
-        lines.addAll(pass(result, "no two holders overlapped" + (isTooShort ? "" : ", and nothing keeps growing")));
+        lines.addAll(pass(result, outcome(result, result.sharedHoldings())
+                + (isTooShort ? "" : "; nothing keeps growing")));
         return lines;
     }
 

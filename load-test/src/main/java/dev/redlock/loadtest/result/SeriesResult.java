@@ -24,6 +24,11 @@ public record SeriesResult(SeriesSpec spec, Span span, Tally tally, Map<String, 
     /** From the acquire's call (or intended time) to the release's outcome. */
     public static final String CYCLE = "cycle";
 
+    /** Whether its cycles shared resources, so that two holders could overlap. */
+    public boolean sharesResources() {
+        return figures.containsKey("jainIndex");
+    }
+
     /** The same series with other figures and another cost. */
     public SeriesResult with(Map<String, Double> otherFigures, ClientCost otherCost) {
         return new SeriesResult(spec, span, tally, operations, otherCost, otherFigures, counters, samples, marks,

@@ -1,18 +1,37 @@
 package dev.redlock.loadtest.chaos;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import dev.redlock.loadtest.Await;
 import dev.redlock.trial.nodes.RedisNode;
 import dev.redlock.trial.nodes.RedisNodes;
 import dev.redlock.trial.nodes.RedisNodesContext;
 import dev.redlock.trial.nodes.RequiredNodes;
+import java.io.PrintWriter;
+import java.io.StringWriter;
 import java.util.List;
 import org.junit.jupiter.api.Test;
 import picocli.CommandLine;
 
 /** What the report of a run reads from the nodes. */
 class ChaosReportTest {
+    @Test
+    void onlyTokensThatWereCheckedAreSaidToRise() {
+        String claim = ", fencing tokens rise";
+        assertTrue(report("all", 5).contains("PASS: no two valid sections overlapped" + claim), report("all", 5));
+        assertTrue(report("none", 0).contains("PASS: no two valid sections overlapped, no key"), report("none", 0));
+    }
+
+    private static String report(String fenced, long fence) {
+        ChaosOptions options = new ChaosOptions();
+        new CommandLine(options).setCaseInsensitiveEnumValuesAllowed(true).parseArgs("--fenced", fenced);
+        SectionRecord section = new SectionRecord(SectionRecord.Kind.ENTER, 1, 0, 1, 10, 100, fence);
+        SectionAudit audit = SectionAudit.of(List.of(section), 0, 200, new ClockSteps());
+        StringWriter text = new StringWriter();
+        new ChaosReport(options, new WorkerTally(), audit).print(new PrintWriter(text), 0, false);
+        return text.toString();
+    }
 
     /** The owner of a slot has changed while the key was there. */
     @Test
