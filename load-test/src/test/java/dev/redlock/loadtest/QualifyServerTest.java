@@ -4,6 +4,8 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import dev.redlock.loadtest.docs.DocPages;
+import dev.redlock.trial.nodes.RedisNodesContext;
+import dev.redlock.trial.nodes.RequiredNodes;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
@@ -16,6 +18,8 @@ import java.util.stream.Stream;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
 
 /** The script that qualifies a server, with a Maven and a Java that only say what they were called for. */
 class QualifyServerTest {
@@ -46,7 +50,7 @@ class QualifyServerTest {
 
     private record Run(int code, List<String> lines) {
         String end() {
-            return String.join("\n", lines.subList(Math.max(0, lines.size() - 4), lines.size()));
+            return String.join("\n", lines.subList(Math.max(0, lines.size() - 5), lines.size()));
         }
     }
 
@@ -64,29 +68,50 @@ class QualifyServerTest {
     @Test
     void eachPartRunsWithTheGivenServer() throws Exception {
         Run run = run(server.toString(), "7");
-        assertEquals("candidate v9\ncontract tests: passed\nfailure scenarios: passed\nrandom faults for 7 s: passed",
-                run.end());
+        assertEquals("candidate v9\nstart: passed\ncontract tests: passed\nfailure scenarios: passed\n"
+                + "random faults for 7 s: passed", run.end());
         assertEquals(0, run.code());
         assertEquals(2, run.lines().stream().filter("candidate v9"::equals).count(), "the tests find the server");
         assertTrue(run.lines().stream().anyMatch(line -> line.contains("chaos --duration 7s")), run::end);
+        List<String> calls = run.lines().stream().filter(line -> line.matches("(mvn|java) .*")).toList();
+        assertEquals(4, calls.size(), calls::toString);
+        assertTrue(calls.stream().allMatch(call -> call.contains("-Dredlock.nodes.folder=/")), calls::toString);
+        assertTrue(calls.get(1).contains("-Dredlock.requireServers=true"), calls::toString);
     }
 
     @Test
     void aFailedPartFailsTheRunAndTheOthersStillRun() throws Exception {
         program("mvn", "exit 1");
         Run run = run(server.toString());
-        assertEquals("candidate v9\ncontract tests: FAILED\nfailure scenarios: passed\nrandom faults for 60 s: passed",
-                run.end());
+        assertEquals("candidate v9\nstart: passed\ncontract tests: FAILED\nfailure scenarios: passed\n"
+                + "random faults for 60 s: passed", run.end());
         assertEquals(1, run.code());
     }
 
     @Test
     void aScenarioThatCannotBePlayedHereIsNoFailure() throws Exception {
-        program("java", "[ \"$3\" != scenarios ] || exit 4");
+        program("java", "[ \"$4\" != scenarios ] || exit 4");
         Run run = run(server.toString());
         assertTrue(run.end().contains("failure scenarios: passed, except for what cannot be played on this machine"),
                 run::end);
         assertEquals(0, run.code());
+    }
+
+    /** Another server on PATH, or the embedded one, must not run in its place. */
+    @ParameterizedTest
+    @CsvSource({"echo 'candidate v9', candidate v9", "exit 1, ''",
+        "echo 'Redis server v=9.0.0'; exit 1, Redis server v=9.0.0"})
+    void aServerThatDoesNotStartFailsTheRun(String body, String version) throws Exception {
+        RequiredNodes.start(new RedisNodesContext().count(1)).close();
+        program("server", body);
+        program("java", "only=$1; shift 3; exec '" + Path.of(System.getProperty("java.home"), "bin", "java")
+                + "' \"$only\" -cp '"
+                + System.getProperty("surefire.test.class.path", System.getProperty("java.class.path"))
+                + "' dev.redlock.loadtest.Main \"$@\"");
+        Run run = run(server.toString());
+        assertEquals(1, run.code(), run::end);
+        assertTrue(run.end().endsWith(version + "\nstart: FAILED"), run::end);
+        assertTrue(run.lines().stream().noneMatch(line -> line.startsWith("mvn")), run::end);
     }
 
     @Test

@@ -172,7 +172,9 @@ public final class RedisNodes implements AutoCloseable {
     private static NodeProcess.Launcher launcher(Source source, RedisNodesContext context, Path folder)
             throws SourceRefusedException {
         return switch (source) {
-            case PATH -> ServerFiles.onPath(System.getenv().getOrDefault("PATH", ""));
+            case PATH -> ServerFiles.onPath(context.serverFolder == null
+                    ? System.getenv().getOrDefault("PATH", "")
+                    : context.serverFolder);
             case EMBEDDED -> ServerFiles.embedded(folder);
             case CONTAINER -> containers(context);
             case GIVEN -> throw new IllegalArgumentException("given addresses are not launched");

@@ -39,6 +39,8 @@ public final class RedisNodesContext {
     NodeTls issued;
     ClientTls clientTls = ClientTls.DEFAULTS;
     Duration readyTimeout = Duration.ofSeconds(20);
+    /** The only folder with servers; null for those of PATH and all other sources. */
+    String serverFolder = System.getProperty(ServerFiles.FOLDER_PROPERTY);
     final String image = System.getProperty(ContainerProcess.IMAGE_PROPERTY, ContainerProcess.IMAGE_DEFAULT);
 
     /** The number of nodes: 1 to 63, default 3, or as many as addresses are given. */
@@ -50,7 +52,10 @@ public final class RedisNodesContext {
         return this;
     }
 
-    /** Forces one source; no other is tried. Default: the first that works, in the order of {@link Source}. */
+    /**
+     * Forces one source; no other is tried. Default: the first that works, in the order of {@link Source}; with
+     * {@code -Dredlock.nodes.folder=FOLDER}, the server in this folder alone.
+     */
     public RedisNodesContext source(Source only) {
         source = only;
         return this;
@@ -158,7 +163,7 @@ public final class RedisNodesContext {
     }
 
     Optional<Source> source() {
-        return Optional.ofNullable(source);
+        return Optional.ofNullable(source == null && serverFolder != null ? Source.PATH : source);
     }
 
     NodePlace place(int index) {

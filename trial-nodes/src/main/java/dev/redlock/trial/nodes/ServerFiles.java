@@ -17,6 +17,9 @@ import redis.embedded.RedisServer;
  * @threading any thread
  */
 final class ServerFiles {
+    /** A folder that takes the place of PATH and of the embedded server. */
+    static final String FOLDER_PROPERTY = "redlock.nodes.folder";
+
     private static final List<String> NAMES = List.of("redis-server", "valkey-server", "redis-server.exe");
     private static final Pattern VERSION = Pattern.compile("(Redis|Valkey) server v=([0-9.]+)",
             Pattern.CASE_INSENSITIVE);

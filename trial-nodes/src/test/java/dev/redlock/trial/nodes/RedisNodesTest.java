@@ -50,6 +50,24 @@ class RedisNodesTest {
         }
     }
 
+    /** No other server runs in its place. */
+    @Test
+    void aFolderWithServersTakesThePlaceOfAllSources(@TempDir Path folder) throws IOException {
+        RequiredNodes.start(Source.PATH, 1).close();
+        RedisNodesContext context = new RedisNodesContext().count(1);
+        context.serverFolder = folder.toString();
+        assertEquals("no nodes available: server on PATH: no redis-server or valkey-server on PATH", refusal(context));
+        Path server = folder.resolve("redis-server");
+        Files.writeString(server, "#!/bin/sh\necho 'candidate v9'\n");
+        assertTrue(server.toFile().setExecutable(true));
+        assertEquals("no nodes available: server on PATH: redis-server --version printed: candidate v9",
+                refusal(context));
+    }
+
+    private static String refusal(RedisNodesContext context) {
+        return assertThrows(NodesUnavailableException.class, () -> RedisNodes.start(context)).getMessage();
+    }
+
     @ParameterizedTest
     @EnumSource(mode = EnumSource.Mode.EXCLUDE, names = "GIVEN")
     void killedNodeRefusesConnectionsAndRestartsEmptyOnItsAddress(Source source) {
