@@ -26,9 +26,10 @@ public final class CostMeter {
 
     private final OperatingSystemMXBean system = ManagementFactory.getPlatformMXBean(OperatingSystemMXBean.class);
     private final ThreadMXBean threads = ManagementFactory.getPlatformMXBean(ThreadMXBean.class);
-    private final LongSupplier rigCpuNs;
+    private final LongSupplier pacerCpuNs;
     private final Scope scope;
     private Map<Long, Long> bytesBefore = Map.of();
+    private Map<Long, Long> rigCpuBefore = Map.of();
     private Reading before;
 
     /**
@@ -44,39 +45,46 @@ public final class CostMeter {
     private record Reading(long ns, long processNs, long rigNs, long loopNs, long serverNs, long machineNs) {
     }
 
-    /** By the CPU time so far of the rig's threads, the current one apart; a null scope is for nothing else. */
-    public CostMeter(LongSupplier rigCpuNs, Scope scope) {
-        this.rigCpuNs = rigCpuNs;
+    /** By the CPU time so far of the rig's pacer, which may have ended; a null scope is for nothing else. */
+    public CostMeter(LongSupplier pacerCpuNs, Scope scope) {
+        this.pacerCpuNs = pacerCpuNs;
         this.scope = scope;
     }
 
     /** Begins the recorded time. */
     public void begin() {
         bytesBefore = bytesByThread();
+        rigCpuBefore = rigCpuByThread();
         before = read();
     }
 
     /** @return the resources used since its begin */
     public Usage end() {
         Reading after = read();
-        long bytes = 0;
-        for (Map.Entry<Long, Long> thread : bytesByThread().entrySet()) {
-            bytes += thread.getValue() - bytesBefore.getOrDefault(thread.getKey(), 0L);
-        }
+        long rigNs = after.rigNs - before.rigNs + growth(rigCpuBefore, rigCpuByThread());
+        long bytes = growth(bytesBefore, bytesByThread());
         long ns = after.ns - before.ns;
         long processNs = after.processNs - before.processNs;
         long serverNs = after.serverNs - before.serverNs;
         double otherCores = scope == null
                 ? 0
                 : (double) (after.machineNs - before.machineNs - processNs - serverNs) / ns;
-        return new Usage(ns, processNs - (after.rigNs - before.rigNs), after.loopNs - before.loopNs, serverNs,
+        return new Usage(ns, processNs - rigNs, after.loopNs - before.loopNs, serverNs,
                 otherCores, bytes);
+    }
+
+    /** Of the threads that live at the end. */
+    private static long growth(Map<Long, Long> before, Map<Long, Long> after) {
+        return after.entrySet()
+                .stream()
+                .mapToLong(thread -> thread.getValue() - before.getOrDefault(thread.getKey(), 0L))
+                .sum();
     }
 
     private Reading read() {
         long ownNs = Math.max(0, threads.getCurrentThreadCpuTime());
         boolean isScoped = scope != null;
-        return new Reading(System.nanoTime(), system.getProcessCpuTime(), rigCpuNs.getAsLong() + ownNs,
+        return new Reading(System.nanoTime(), system.getProcessCpuTime(), pacerCpuNs.getAsLong() + ownNs,
                 isScoped ? loopNs() : 0, isScoped ? mainThreadsNs(scope.serverPids) : 0, isScoped ? machineNs() : 0);
     }
 
@@ -125,12 +133,27 @@ public final class CostMeter {
         ThreadInfo[] infos = threads.getThreadInfo(ids);
         Map<Long, Long> byThread = new HashMap<>();
         for (int i = 0; i < ids.length; i++) {
-            boolean isRig = infos[i] == null || ids[i] == Thread.currentThread().getId()
-                    || RIG_THREADS.stream().anyMatch(infos[i].getThreadName()::startsWith);
+            boolean isRig = infos[i] == null || ids[i] == Thread.currentThread().getId() || isRig(infos[i]);
             if (!isRig && bytes[i] >= 0) {
                 byThread.put(ids[i], bytes[i]);
             }
         }
         return byThread;
+    }
+
+    /** The CPU time so far of the rig's threads. The reading has those of the pacer and of the current thread. */
+    private Map<Long, Long> rigCpuByThread() {
+        Map<Long, Long> byThread = new HashMap<>();
+        for (ThreadInfo info : threads.getThreadInfo(threads.getAllThreadIds())) {
+            if (info != null && isRig(info) && !info.getThreadName().equals(Pacer.THREAD)
+                    && info.getThreadId() != Thread.currentThread().getId()) {
+                byThread.put(info.getThreadId(), Math.max(0, threads.getThreadCpuTime(info.getThreadId())));
+            }
+        }
+        return byThread;
+    }
+
+    private static boolean isRig(ThreadInfo thread) {
+        return RIG_THREADS.stream().anyMatch(thread.getThreadName()::startsWith);
     }
 }

@@ -10,13 +10,14 @@ import java.util.concurrent.locks.LockSupport;
  * @threading any thread
  */
 public final class Pacer {
+    static final String THREAD = "load-pacer";
     private static final long SPIN_NS_MAX = 60_000;
     /** The pacer takes at most this share of a core from the client and the servers; then it calls a little late. */
     private static final int SPIN_SHARE_OF_PERIOD = 5;
 
     private final Target target;
     private final long spinNs;
-    private final Thread thread = new Thread(this::run, "load-pacer");
+    private final Thread thread = new Thread(this::run, THREAD);
     private volatile boolean isStopping;
     private volatile long endedCpuNs;
 

@@ -27,6 +27,15 @@ class CostMeterTest {
         assertTrue(measured("client", CostMeterTest::burn).cpuUsPerCycle() >= CPU_NS / 1e3 * 0.9);
     }
 
+    /** Each hold and each retry of the rig runs there. */
+    @Test
+    void cpuTimeOfTheRigsThreadsDoesNotCount() throws InterruptedException {
+        for (String thread : new String[]{"load-later", "load-stalls", "progressbar"}) {
+            double us = measured(thread, CostMeterTest::burn).cpuUsPerCycle();
+            assertTrue(us < CPU_NS / 1e3 / 2, thread + ": " + us + " us");
+        }
+    }
+
     @Test
     void cpuTimeOfTheRigIsSubtracted() throws InterruptedException {
         long[] rigNs = {0};
