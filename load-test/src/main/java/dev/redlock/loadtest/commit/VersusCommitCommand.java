@@ -121,6 +121,12 @@ public final class VersusCommitCommand implements Callable<Integer> {
                 && modes.stream().allMatch(mode -> mode.matches("[A-Z]+/[0-9]+")) && FORMS.containsAll(forms),
                 "--turns and --starts are at least 1, --seconds and --warmup more than 0, --commands like AUTO/64, and "
                         + "--callers of " + FORMS.stream().sorted().toList());
+        for (int count : nodeCounts) {
+            Options.requireRange(spec.commandLine(), "--nodes", count, 1, RedisNodesContext.COUNT_MAX);
+        }
+        for (int count : inFlightCounts) {
+            Options.requireRange(spec.commandLine(), "--in-flight", count, 1, ClosedLoop.LANES_MAX);
+        }
         Map<String, String> classPaths = new LinkedHashMap<>(given);
         try (CommitBuild build = given.isEmpty() ? new CommitBuild(Path.of("")) : null) {
             if (build != null) {

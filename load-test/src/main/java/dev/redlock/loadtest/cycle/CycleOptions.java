@@ -1,5 +1,6 @@
 package dev.redlock.loadtest.cycle;
 
+import dev.redlock.RedlockContext;
 import dev.redlock.api.IdlePolicy;
 import dev.redlock.cli.Options;
 import dev.redlock.cli.SentinelQuestion;
@@ -13,6 +14,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Locale;
 import java.util.stream.IntStream;
+import picocli.CommandLine;
 import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Option;
 import picocli.CommandLine.Spec;
@@ -26,6 +28,8 @@ final class CycleOptions {
 
     private static final int CLUSTER_NODE_TIMEOUT_MS = 15_000;
     private static final int IN_FLIGHT_MAX = 16_384;
+    /** The bounds of {@link RedlockContext}. */
+    private static final int RELEASE_BATCH_MAX = 64;
     private static final double SECONDS_MIN = 0.1;
     private static final int SECONDS_MAX = 3_600;
     private static final double RATE_MAX = 1_000_000;
@@ -122,6 +126,11 @@ final class CycleOptions {
                 "--warmup is " + warmupSeconds + ": expected 0 to " + SECONDS_MAX + " seconds");
         require(seconds >= SECONDS_MIN && seconds <= SECONDS_MAX,
                 "--seconds is " + seconds + ": expected " + SECONDS_MIN + " to " + SECONDS_MAX);
+    }
+
+    /** Throws picocli's error for a batch of releases that no client takes. */
+    static void checkReleaseBatch(CommandLine line, int count) {
+        Options.requireRange(line, "--release-batch", count, 1, RELEASE_BATCH_MAX);
     }
 
     /** Throws picocli's error unless the condition holds. */

@@ -7,6 +7,7 @@ import dev.redlock.api.CommandMode;
 import dev.redlock.api.RestartGuardMode;
 import dev.redlock.api.TransportKind;
 import dev.redlock.cli.ExitCodes;
+import dev.redlock.cli.Options;
 import dev.redlock.loadtest.cli.BuildVersion;
 import dev.redlock.loadtest.driver.ApiForm;
 import dev.redlock.loadtest.driver.LockSession;
@@ -21,6 +22,7 @@ import java.util.List;
 import java.util.concurrent.Callable;
 import java.util.function.IntFunction;
 import java.util.stream.IntStream;
+import picocli.CommandLine;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Model.CommandSpec;
@@ -46,6 +48,9 @@ public final class CyclesCommand implements Callable<Integer> {
 
     private static final String LOOP_NAME_PREFIX = "redlock-";
     private static final int CONNECT_LIMIT_MS = 10_000;
+    private static final int LOOPS_MAX = 64;
+    private static final int SPIN_US_MAX = 10_000;
+    private static final int FLIGHT_RECORDER_MAX = 1 << 20;
 
     @Mixin
     private CycleOptions options;
@@ -100,6 +105,7 @@ public final class CyclesCommand implements Callable<Integer> {
     @Override
     public Integer call() throws IOException, InterruptedException {
         options.check();
+        checkClient(spec.commandLine());
         options.require(!options.isOpen() || !isBlocking, "--rate and --blocking exclude each other: leave one out");
         options.require(!options.isInProcess() || !isFenced && transport == TransportKind.AUTO,
                 "--in-process has no fencing counters and no choice of transport: leave --fenced and --transport out");
@@ -108,6 +114,16 @@ public final class CyclesCommand implements Callable<Integer> {
             return measure();
         } finally {
             options.endNodes();
+        }
+    }
+
+    /** The bounds of {@link RedlockContext}: nodes do not start for a client that is rejected. */
+    private void checkClient(CommandLine line) {
+        CycleOptions.checkReleaseBatch(line, releaseBatchMax);
+        Options.requireRange(line, "--loops", loops, 1, LOOPS_MAX);
+        Options.requireRange(line, "--spin-us", spinMicroseconds, 0, SPIN_US_MAX);
+        if (flightRecorderEvents != null) {
+            Options.requireRange(line, "--flight-recorder", flightRecorderEvents, 0, FLIGHT_RECORDER_MAX);
         }
     }
 

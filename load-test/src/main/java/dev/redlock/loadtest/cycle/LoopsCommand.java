@@ -113,6 +113,7 @@ public final class LoopsCommand implements Callable<Integer> {
         inRange("--in-process", nodeCount, 1, NODES_MAX);
         inRange("--loops", loops, 1, LOOPS_MAX);
         inRange("--in-flight", inFlight, 1, IN_FLIGHT_MAX);
+        CycleOptions.checkReleaseBatch(spec.commandLine(), releaseBatchMax);
         inRange("--warmup", warmupSeconds, 0, 3_600);
         inRange("--seconds", seconds, 0.1, 3_600);
         inRange("--repetitions", repetitions, 1, 1_000);

@@ -24,6 +24,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
 /** The comparison with a commit, in a short form, on real nodes. */
@@ -140,6 +141,16 @@ class VersusCommitTest {
         assertEquals(2,
                 Program.commandLine(new VersusCommitCommand()).setErr(new PrintWriter(err, true)).execute(option));
         assertTrue(err.toString().startsWith("--turns and --starts"), err::toString);
+    }
+
+    @ParameterizedTest
+    @CsvSource({"--nodes, 0, 63", "--nodes, 64, 63", "--in-flight, 0, 8192", "--in-flight, 9000, 8192"})
+    void countsOutOfRangeAreRejectedBeforeTheBuild(String option, int value, int most) {
+        StringWriter err = new StringWriter();
+        assertEquals(2, Program.commandLine(new VersusCommitCommand())
+                .setErr(new PrintWriter(err, true))
+                .execute("--commit=none", option + "=1," + value), err::toString);
+        assertTrue(err.toString().startsWith(option + " is " + value + ": expected 1 to " + most), err::toString);
     }
 
     /**

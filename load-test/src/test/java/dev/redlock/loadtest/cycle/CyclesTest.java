@@ -255,6 +255,24 @@ class CyclesTest {
         assertTrue(err.toString().startsWith("--") || err.toString().startsWith("give "), err::toString);
     }
 
+    @ParameterizedTest
+    @CsvSource({"--loops, 0, 1 to 64", "--loops, 65, 1 to 64", "--release-batch, 0, 1 to 64",
+        "--flight-recorder, -1, 0 to 1048576", "--spin-us, -1, 0 to 10000"})
+    void cyclesRejectOptionsOutOfRange(String option, String value, String range) {
+        StringWriter err = new StringWriter();
+        CommandLine line = Program.commandLine(new CyclesCommand()).setErr(new PrintWriter(err, true));
+        assertEquals(2, line.execute("--in-process=3", option + "=" + value), err::toString);
+        assertTrue(err.toString().startsWith(option + " is " + value + ": expected " + range), err::toString);
+    }
+
+    @Test
+    void loopsRejectABatchOutOfRange() {
+        StringWriter err = new StringWriter();
+        CommandLine line = Program.commandLine(new LoopsCommand()).setErr(new PrintWriter(err, true));
+        assertEquals(2, line.execute("--release-batch=0"), err::toString);
+        assertTrue(err.toString().startsWith("--release-batch is 0: expected 1 to 64"), err::toString);
+    }
+
     @Test
     void yardstickRejectsInProcessNodes() {
         StringWriter err = new StringWriter();
