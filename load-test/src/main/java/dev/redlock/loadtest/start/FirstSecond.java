@@ -7,6 +7,7 @@ import dev.redlock.api.RestartGuardMode;
 import java.time.Duration;
 import java.util.Arrays;
 import java.util.concurrent.atomic.AtomicInteger;
+import java.util.concurrent.atomic.AtomicReference;
 import java.util.concurrent.locks.LockSupport;
 
 /**
@@ -30,6 +31,7 @@ public final class FirstSecond {
     private final int rate;
     private final long[] latenciesNs;
     private final AtomicInteger next = new AtomicInteger();
+    private final AtomicReference<RuntimeException> failure = new AtomicReference<>();
     private final long beginNs = System.nanoTime();
 
     private FirstSecond(Redlock redlock, int rate) {
@@ -43,16 +45,21 @@ public final class FirstSecond {
         long startNs = Long.parseLong(args[0]);
         RedlockContext context = new RedlockContext().nodes(args[3].split(","))
                 .restartGuard(RestartGuardMode.OFF);
+        System.out.println(FIGURES + (mainNs - startNs) / NS_PER_MS + " "
+                + measure(context, startNs, Integer.parseInt(args[1]), Integer.parseInt(args[2])));
+    }
+
+    /** Throws IllegalStateException if a request has no lock. */
+    static String measure(RedlockContext context, long startNs, int rate, int threadCount)
+            throws InterruptedException {
         try (Redlock redlock = Redlock.connect(context)) {
             long connectedNs = System.nanoTime();
             redlock.acquire("first", TTL).lease().close();
             long lockedNs = System.nanoTime();
-            FirstSecond second = new FirstSecond(redlock, Integer.parseInt(args[1]));
-            second.run(Integer.parseInt(args[2]));
-            System.out
-                    .println(FIGURES + (mainNs - startNs) / NS_PER_MS + " " + (connectedNs - startNs) / NS_PER_MS + " "
-                            + (lockedNs - connectedNs) / NS_PER_MS + " " + second.us(0.5) + " " + second.us(0.9) + " "
-                            + second.us(0.99) + " " + second.us(1));
+            FirstSecond second = new FirstSecond(redlock, rate);
+            second.run(threadCount);
+            return (connectedNs - startNs) / NS_PER_MS + " " + (lockedNs - connectedNs) / NS_PER_MS + " "
+                    + second.us(0.5) + " " + second.us(0.9) + " " + second.us(0.99) + " " + second.us(1);
         }
     }
 
@@ -65,7 +72,13 @@ public final class FirstSecond {
         for (Thread thread : threads) {
             thread.join();
         }
+        if (failure.get() != null) {
+            throw new IllegalStateException("a request failed: " + failure.get().getMessage(), failure.get());
+        }
         Arrays.sort(latenciesNs);
+        if (latenciesNs[0] == 0) {
+            throw new IllegalStateException("a request has not ended");
+        }
     }
 
     private void serve() {
@@ -80,6 +93,8 @@ public final class FirstSecond {
                 latenciesNs[request] = System.nanoTime() - intendedNs;
                 lease.close();
             }
+        } catch (RuntimeException e) {
+            failure.set(e);
         } catch (InterruptedException e) {
             Thread.currentThread().interrupt();
         }

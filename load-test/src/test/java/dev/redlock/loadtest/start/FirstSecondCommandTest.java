@@ -1,14 +1,19 @@
 package dev.redlock.loadtest.start;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
+import dev.redlock.RedlockContext;
+import dev.redlock.api.RestartGuardMode;
 import dev.redlock.cli.Program;
+import dev.redlock.trial.nodes.RedisNodes;
 import dev.redlock.trial.nodes.RedisNodesContext;
 import dev.redlock.trial.nodes.RequiredNodes;
 import java.io.PrintWriter;
 import java.io.StringWriter;
+import java.time.Duration;
 import org.junit.jupiter.api.Test;
 import picocli.CommandLine;
 
@@ -32,6 +37,20 @@ class FirstSecondCommandTest {
         assertTrue(out.toString().matches("(?s).*\\| COLD \\|(" + cell + "){7}\\s*"), out::toString);
         assertTrue(out.toString().contains("1 nodes, 50 requests in the first second on 2 threads, 2 processes"),
                 out::toString);
+    }
+
+    /** A lock that another client has: the request does not count as one of 0 us. */
+    @Test
+    void aRequestWithoutItsLockFailsTheTurn() {
+        try (RedisNodes nodes = RequiredNodes.start(new RedisNodesContext().count(1))) {
+            nodes.node(0).call("SET", "request-7", "held");
+            RedlockContext context = new RedlockContext().nodes(nodes.addresses())
+                    .restartGuard(RestartGuardMode.OFF)
+                    .defaultWait(Duration.ofMillis(50));
+            Exception failure = assertThrows(IllegalStateException.class,
+                    () -> FirstSecond.measure(context, System.nanoTime(), 20, 2));
+            assertTrue(failure.getMessage().startsWith("a request failed: "), failure::getMessage);
+        }
     }
 
     @Test
