@@ -143,11 +143,13 @@ final class ChildProgram implements AutoCloseable {
 
     /** Folders of servers that the program should have removed. */
     List<Path> leftovers() throws IOException {
+        return folders("(redlock-nodes|redlock-chaos|consensus-servers)-.*");
+    }
+
+    /** Those in its temporary folder whose name matches. */
+    List<Path> folders(String name) throws IOException {
         try (Stream<Path> files = Files.list(folder)) {
-            return files.filter(file -> file.getFileName()
-                    .toString()
-                    .matches("(redlock-nodes|redlock-chaos|consensus-servers)-.*"))
-                    .toList();
+            return files.filter(file -> file.getFileName().toString().matches(name)).toList();
         }
     }
 

@@ -104,6 +104,24 @@ class MainTest {
         }
     }
 
+    /** Its folder has an owner, so that the next program removes it. */
+    @Test
+    void interruptedFirstSecondLeavesAFolderThatTheNextProgramRemoves() throws Exception {
+        RequiredNodes.start(new RedisNodesContext().count(1)).close();
+        try (ChildProgram program = ChildProgram.start("first-second", "--nodes", "1", "--forms", "COLD",
+                "--rounds", "1000")) {
+            Await.until("a process prints into the folder", () -> program.folders("first-second-.*")
+                    .stream()
+                    .anyMatch(folder -> Files.exists(folder.resolve("printed"))));
+            program.signal("INT");
+            assertEquals(130, program.awaitExit(), program::err);
+            Path left = program.folders("first-second-.*").get(0);
+            Path next = TemporaryFolders.create(left.getParent(), "redlock-nodes-");
+            assertEquals(List.of(), program.folders("first-second-.*"));
+            TemporaryFolders.delete(next);
+        }
+    }
+
     @Test
     void killedJvmLeavesNoServerBehind() throws Exception {
         RequiredNodes.start(new RedisNodesContext().count(1)).close();

@@ -9,7 +9,10 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.regex.Pattern;
 import java.util.stream.Stream;
+import java.util.zip.ZipEntry;
+import java.util.zip.ZipInputStream;
 import javax.tools.ToolProvider;
 
 /**
@@ -24,6 +27,9 @@ final class CommitBuild implements AutoCloseable {
     private static final String DRIVER = "load-test/src/main/java/" + CommitDriver.class.getName().replace('.', '/')
             + ".java";
 
+    /** Files of the modules that are compiled. */
+    private static final Pattern SOURCES = Pattern.compile("(resp-codec|redlock-core)/src/main/.*[^/]");
+
     private final Path root;
     private final Path folder = TemporaryFolders.create("versus-commit-");
 
@@ -34,15 +40,24 @@ final class CommitBuild implements AutoCloseable {
         root = Path.of(git(inside, "rev-parse", "--show-toplevel"));
     }
 
-    /** Compiles a commit in a worktree of its own; returns the class path. */
+    /** Compiles a copy of a commit; returns the class path. A worktree would stay in the repository after a signal. */
     String commit(String revision) throws IOException {
-        Path worktree = folder.resolve("worktree");
-        git(root, "worktree", "add", "--detach", worktree.toString(), revision);
-        try {
-            return compile(worktree, "commit");
-        } finally {
-            git(root, "worktree", "remove", "--force", worktree.toString());
+        Path tree = Files.createDirectory(folder.resolve("tree"));
+        Path messages = folder.resolve("messages");
+        List<String> command = List.of("git", "-C", root.toString(), "archive", "--format=zip", revision);
+        Process git = new ProcessBuilder(command).redirectError(messages.toFile()).start();
+        try (ZipInputStream files = new ZipInputStream(git.getInputStream())) {
+            for (ZipEntry file = files.getNextEntry(); file != null; file = files.getNextEntry()) {
+                if (SOURCES.matcher(file.getName()).matches()) {
+                    Path copy = tree.resolve(file.getName());
+                    Files.createDirectories(copy.getParent());
+                    Files.copy(files, copy);
+                }
+            }
+            git.getInputStream().readAllBytes();
         }
+        requireSuccess(command, git, Files.readString(messages).strip());
+        return compile(tree, "commit");
     }
 
     /** Compiles the working tree as it is; returns the class path. */
@@ -96,10 +111,14 @@ final class CommitBuild implements AutoCloseable {
         command.addAll(List.of(words));
         Process git = new ProcessBuilder(command).redirectErrorStream(true).start();
         String said = new String(git.getInputStream().readAllBytes(), StandardCharsets.UTF_8).strip();
+        requireSuccess(command, git, said);
+        return said;
+    }
+
+    private static void requireSuccess(List<String> command, Process git, String said) {
         if (git.onExit().join().exitValue() != 0) {
             throw new IllegalStateException(String.join(" ", command) + ": " + said);
         }
-        return said;
     }
 
     /** Removes the classes. */

@@ -4,6 +4,7 @@ import dev.redlock.Redlock;
 import dev.redlock.RedlockContext;
 import dev.redlock.api.Lease;
 import dev.redlock.api.RestartGuardMode;
+import java.io.IOException;
 import java.time.Duration;
 import java.util.Arrays;
 import java.util.concurrent.atomic.AtomicInteger;
@@ -16,11 +17,15 @@ import java.util.concurrent.locks.LockSupport;
  *
  * <pre>FirstSecond START_NS RATE THREADS ADDRESS,ADDRESS,...</pre>
  *
+ * It ends with its standard input, so with its parent.
+ *
  * @threading any thread, each with requests of its own
  */
 public final class FirstSecond {
     /** The start of its line: the JVM prints warnings of its own before and after. */
     static final String FIGURES = "figures ";
+    /** The exit code of a process whose standard input has ended. */
+    static final int END_OF_INPUT = 143;
 
     private static final Duration TTL = Duration.ofSeconds(10);
     private static final double NS_PER_MS = 1e6;
@@ -43,10 +48,30 @@ public final class FirstSecond {
     public static void main(String[] args) throws InterruptedException {
         long mainNs = System.nanoTime();
         long startNs = Long.parseLong(args[0]);
+        endWithInput();
         RedlockContext context = new RedlockContext().nodes(args[3].split(","))
                 .restartGuard(RestartGuardMode.OFF);
         System.out.println(FIGURES + (mainNs - startNs) / NS_PER_MS + " "
                 + measure(context, startNs, Integer.parseInt(args[1]), Integer.parseInt(args[2])));
+    }
+
+    /** Ends this process with its parent. The first lambda of a process takes longer than this class. */
+    private static void endWithInput() {
+        Thread watch = new Thread("end-of-input") {
+            @Override
+            public void run() {
+                try {
+                    while (System.in.read() >= 0) {
+                        continue;
+                    }
+                } catch (IOException e) {
+                    // The parent has ended, which is the end of input too.
+                }
+                Runtime.getRuntime().halt(END_OF_INPUT);
+            }
+        };
+        watch.setDaemon(true);
+        watch.start();
     }
 
     /** Throws IllegalStateException if a request has no lock. */

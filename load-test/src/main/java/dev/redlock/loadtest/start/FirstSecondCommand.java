@@ -6,6 +6,7 @@ import dev.redlock.loadtest.cli.BuildVersion;
 import dev.redlock.loadtest.cli.ChildJvm;
 import dev.redlock.trial.nodes.RedisNodes;
 import dev.redlock.trial.nodes.RedisNodesContext;
+import dev.redlock.trial.nodes.TemporaryFolders;
 import java.io.IOException;
 import java.io.PrintWriter;
 import java.nio.charset.StandardCharsets;
@@ -123,14 +124,14 @@ public final class FirstSecondCommand implements Callable<Integer> {
         }
         Options.require(line, !used.isEmpty(), "--forms leaves none: AOT needs JDK " + AOT_CACHE_JDK + ", this is "
                 + Runtime.version().feature());
-        Path folder = Files.createTempDirectory("first-second-");
+        Path folder = TemporaryFolders.create("first-second-");
         try (RedisNodes nodes = RedisNodes.start(new RedisNodesContext().count(nodeCount))) {
             return measure(used, folder, String.join(",", nodes.addresses()));
         } catch (IllegalStateException e) {
             line.getOut().println("FAIL: " + e.getMessage());
             return ExitCodes.FAILED;
         } finally {
-            delete(folder);
+            TemporaryFolders.delete(folder);
         }
     }
 
@@ -200,14 +201,5 @@ public final class FirstSecondCommand implements Callable<Integer> {
                     + (Files.readString(messages, StandardCharsets.UTF_8) + text).strip());
         }
         return Arrays.stream(words).mapToDouble(Double::parseDouble).toArray();
-    }
-
-    private static void delete(Path folder) throws IOException {
-        try (var files = Files.list(folder)) {
-            for (Path file : files.toList()) {
-                Files.delete(file);
-            }
-        }
-        Files.delete(folder);
     }
 }

@@ -193,10 +193,25 @@ class VersusCommitTest {
         }
     }
 
+    @Test
+    void anUnknownCommitIsReported() throws IOException {
+        repository(false);
+        try (CommitBuild build = new CommitBuild(folder)) {
+            Exception failure = assertThrows(IllegalStateException.class, () -> build.commit("nowhere"));
+            assertTrue(failure.getMessage().matches("git .*archive.* nowhere: fatal: .*nowhere.*"),
+                    failure::getMessage);
+        }
+    }
+
     @ParameterizedTest
     @ValueSource(booleans = {false, true})
-    void buildsACommitAndLeavesNoWorktree(boolean isFlat) throws IOException {
+    void buildsACommitWithoutAWorktree(boolean isFlat) throws IOException {
         repository(isFlat);
+        Path checkedOut = folder.resolve("checked-out");
+        Path hook = folder.resolve(".git/hooks/post-checkout");
+        Files.createDirectories(hook.getParent());
+        Files.writeString(hook, "#!/bin/sh\ntouch '" + checkedOut + "'\n");
+        assertTrue(hook.toFile().setExecutable(true));
         Path broken = folder.resolve("redlock-core/src/main/java/dev/redlock/Redlock.java");
         Files.writeString(broken, "no class");
         Path classes;
@@ -205,7 +220,7 @@ class VersusCommitTest {
             classes = Path.of(classPath.substring(0, classPath.indexOf(File.pathSeparator)));
             assertTrue(Files.exists(classes.resolve("dev/redlock/Redlock.class")));
             assertTrue(Files.exists(classes.resolve("dev/redlock/node/send/acquire.lua")));
-            assertEquals(1, CommitBuild.git(folder, "worktree", "list").lines().count());
+            assertFalse(Files.exists(checkedOut), "a signal would leave a worktree in the repository");
             assertEquals(0, run(classPath, "--in-flight=8", "--turns=1", "--starts=1"), out::toString);
             Exception failure = assertThrows(IllegalStateException.class, build::workingTree);
             assertTrue(failure.getMessage().contains("Redlock.java:1: error"), failure::getMessage);

@@ -8,12 +8,14 @@ import static org.junit.jupiter.api.Assumptions.assumeTrue;
 import dev.redlock.RedlockContext;
 import dev.redlock.api.RestartGuardMode;
 import dev.redlock.cli.Program;
+import dev.redlock.loadtest.cli.ChildJvm;
 import dev.redlock.trial.nodes.RedisNodes;
 import dev.redlock.trial.nodes.RedisNodesContext;
 import dev.redlock.trial.nodes.RequiredNodes;
 import java.io.PrintWriter;
 import java.io.StringWriter;
 import java.time.Duration;
+import java.util.List;
 import org.junit.jupiter.api.Test;
 import picocli.CommandLine;
 
@@ -50,6 +52,21 @@ class FirstSecondCommandTest {
             Exception failure = assertThrows(IllegalStateException.class,
                     () -> FirstSecond.measure(context, System.nanoTime(), 20, 2));
             assertTrue(failure.getMessage().startsWith("a request failed: "), failure::getMessage);
+        }
+    }
+
+    /** The process waits for a lock, for much longer. */
+    @Test
+    void aProcessEndsWithItsStandardInput() throws Exception {
+        try (RedisNodes nodes = RequiredNodes.start(new RedisNodesContext().count(1))) {
+            nodes.node(0).call("SET", "first", "held");
+            Process process = new ProcessBuilder(ChildJvm.command(List.of(), System.getProperty(
+                    "surefire.test.class.path", System.getProperty("java.class.path")), FirstSecond.class.getName(),
+                    List.of(Long.toString(System.nanoTime()), "1", "1", nodes.addresses()[0])))
+                    .redirectError(ProcessBuilder.Redirect.DISCARD)
+                    .start();
+            process.getOutputStream().close();
+            assertEquals(FirstSecond.END_OF_INPUT, process.waitFor());
         }
     }
 

@@ -24,7 +24,7 @@ import java.util.stream.Stream;
 public final class TemporaryFolders {
     static final String LOCK = "owner.lock";
     private static final Pattern OURS = Pattern
-            .compile("(redlock-nodes|redlock-chaos|consensus-servers|versus-commit)-.*");
+            .compile("(redlock-nodes|redlock-chaos|consensus-servers|versus-commit|first-second)-.*");
     /** A second channel to such a file would release its lock when it is closed. */
     private static final Map<Path, FileChannel> OWN = new HashMap<>();
 
