@@ -51,7 +51,7 @@ import java.util.function.Consumer;
 final class Handshake {
 
     /** It is shorter than a token and so no lock's value: an existing key of this name is not changed. */
-    private static final String PROBE_VALUE = "redlock:probe";
+    static final String PROBE_VALUE = "redlock:probe";
     private static final String NO_MEMORY = "no memory";
     private static final long UNKNOWN = -1;
 

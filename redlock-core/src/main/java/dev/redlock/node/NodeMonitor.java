@@ -8,8 +8,8 @@ import dev.redlock.resp.RespValue;
 import dev.redlock.time.DeadlineTimer;
 
 /**
- * Watches a connection after its handshake: it finds requests without a reply and lost rights, samples the node's
- * clock, and reads the role of a single master, which may become a replica.
+ * Watches a connection after its handshake: it finds requests without a reply, lost rights and the end of
+ * errors, samples the node's clock, and reads the role of a single master, which may become a replica.
  *
  * @threading event-loop-confined
  */
@@ -25,6 +25,7 @@ final class NodeMonitor {
     private final CommandSender sender;
     private final NodeSignals listener;
     private final RightsWatch rights;
+    private final WriteWatch writes;
     private final long unansweredTimeoutNs;
     private final long samplePeriodNs;
     private final DeadlineTimer timer = new DeadlineTimer(this::onTimer);
@@ -42,6 +43,7 @@ final class NodeMonitor {
         this.sender = sender;
         this.listener = listener;
         this.rights = new RightsWatch(sender, context, listener::onRejected);
+        this.writes = new WriteWatch(sender, context);
         this.unansweredTimeoutNs = context.options().timeouts().unansweredTimeoutMs() * NS_PER_MS;
         this.samplePeriodNs = (clockSampleMs > 0 ? clockSampleMs : UNWATCHED_SAMPLE_MS) * NS_PER_MS;
     }
@@ -94,6 +96,7 @@ final class NodeMonitor {
         startTimer(nowNs);
         sender.onTick(nowNs);
         rights.onTick(nowNs);
+        writes.onTick(nowNs);
         listener.onTick(nowNs);
     }
 

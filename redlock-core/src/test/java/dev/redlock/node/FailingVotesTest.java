@@ -313,6 +313,47 @@ class FailingVotesTest extends VirtualTest {
         }
     }
 
+    /** A program that is out of service for lack of a quorum gets no work, so it sends no acquire. */
+    @ParameterizedTest
+    @CsvSource({"OOM x, 2000", "MISCONF x, 2000", "NOPERM x, 61000", "ERR x, 61000"})
+    void theProblemEndsWithoutAnotherAcquire(String error, int untilMs) {
+        VirtualWorld.Client client = world(3);
+        eachNode(node -> node.redis().failNext("SET", error, ALWAYS));
+        for (int i = 0; i < 20; i++) {
+            acquire(client, options());
+        }
+        assertFalse(client.redlock().isQuorumAvailable());
+        eachNode(node -> node.redis().clearErrors());
+        world.runMs(untilMs);
+        assertTrue(client.redlock().isQuorumAvailable(), () -> problem(client));
+        assertNull(status(client, 0).problem());
+    }
+
+    @Test
+    void theProblemLastsWithoutAnotherAcquireWhileTheNodeRefusesWrites() {
+        VirtualWorld.Client client = world(3);
+        eachNode(node -> node.redis().failNext("SET", "OOM x", ALWAYS));
+        for (int i = 0; i < 20; i++) {
+            acquire(client, options());
+        }
+        for (int i = 0; i < 120; i++) {
+            world.runMs(1_000);
+            assertFalse(client.redlock().isQuorumAvailable(), "after " + i + " s");
+        }
+    }
+
+    /** A write that works proves nothing about a script that the server rejects. */
+    @Test
+    void aWriteDoesNotEndTheProblemOfAScript() {
+        VirtualWorld.Client client = world(3);
+        node(0).redis().failNext("acquire_fenced", "NOPERM x", ALWAYS);
+        for (int i = 0; i < 20; i++) {
+            release(acquired(acquire(client, options().fenced())));
+        }
+        world.runMs(50_000);
+        assertTrue(problem(client).contains("NOPERM"), problem(client));
+    }
+
     @Test
     void theProblemShowsTheLatestOfSeveralErrors() {
         VirtualWorld.Client client = world(3);

@@ -349,10 +349,23 @@ public final class CommandSender implements PushReader.Listener {
     /** Called regularly while the node is connected. */
     public void onTick(long nowNs) {
         if (isSuspicious) {
-            String change = health.forgetReleases(nowNs);
-            isSuspicious = health.isSuspicious();
-            logHealth(change);
+            onHealthChange(health.forget(nowNs));
         }
+    }
+
+    /** Whether acquires fail. */
+    public boolean isAcquireFailing() {
+        return isSuspicious && health.isAcquireFailing();
+    }
+
+    /** The node has answered whether it accepts a write: the first word of its error, or null. */
+    public void onWriteAnswer(String errorCode) {
+        onHealthChange(health.onWriteAnswer(errorCode, nowNs()));
+    }
+
+    private void onHealthChange(String change) {
+        isSuspicious = health.isSuspicious();
+        logHealth(change);
     }
 
     /** Whether releases fail, maybe for lack of a right. */

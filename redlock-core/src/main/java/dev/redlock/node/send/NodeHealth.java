@@ -16,8 +16,11 @@ import java.util.Set;
  *
  * <p>A release that fails leaves a lock behind. So the first error of a release is shown. It is over when a key has
  * been deleted, if the error may be about rights ten seconds later: another key or script may work meanwhile. A release
- * that finds no key of its own deletes none, so it proves nothing. Without an error for a minute, there is no proof of
- * a problem either.
+ * that finds no key of its own deletes none, so it proves nothing.
+ *
+ * <p>While acquires fail because of the state of the server, the node is asked for a write, and its reply counts too:
+ * a client without a quorum may get no work, and so send no acquire. Without an error of acquires or of releases for a
+ * minute, there is no proof of a problem either.
  *
  * @threading event-loop-confined, except {@link #problem}, {@link #failing} and {@link #isVoteFailing}
  */
@@ -30,6 +33,7 @@ public final class NodeHealth {
     static final long RELEASE_ERROR_NS = 10 * SECOND_NS;
     private static final String ACQUIRES = "acquires";
     private static final String RELEASES = "releases";
+    private static final int ACQUIRES_INDEX = 0;
     private static final int RELEASES_INDEX = 1;
     /** The first words of errors about missing rights and unknown commands, also of those in a script. */
     private static final Set<String> RIGHTS_CODES = Set.of("NOPERM", "ERR");
@@ -155,6 +159,10 @@ public final class NodeHealth {
         if (kind.errorCount == 0 || kind.isUnproven(isRefusal, nowNs)) {
             return null;
         }
+        return recovered(kind, nowNs);
+    }
+
+    private String recovered(ErrorRun kind, long nowNs) {
         Failing ended = kind.failing;
         int errorCount = kind.errorCount;
         end(kind, nowNs);
@@ -187,14 +195,41 @@ public final class NodeHealth {
         return kinds[RELEASES_INDEX].isForbidden();
     }
 
-    /** Forgets old errors of releases; returns a sentence if there were any, else null. */
-    String forgetReleases(long nowNs) {
-        ErrorRun releases = kinds[RELEASES_INDEX];
-        if (releases.failing == null || nowNs - releases.lastNs < RELAPSE_NS) {
+    /** Whether acquires fail. */
+    boolean isAcquireFailing() {
+        return kinds[ACQUIRES_INDEX].failing != null;
+    }
+
+    /**
+     * The node was asked for a write: a sentence if it has recovered, else null. Errors about rights or about one
+     * command prove nothing, because the script of an acquire may fail where the write works, and the reverse.
+     *
+     * @param errorCode the first word of the reply; null if it is no error
+     */
+    String onWriteAnswer(String errorCode, long nowNs) {
+        ErrorRun acquires = kinds[ACQUIRES_INDEX];
+        if (acquires.failing == null) {
             return null;
         }
-        end(releases, nowNs);
-        return "no release has failed for " + RELAPSE_NS / SECOND_NS + " s";
+        if (errorCode == null) {
+            return VoteFailure.ofCode(acquires.failing.errorCode).isTemporary() ? recovered(acquires, nowNs) : null;
+        }
+        if (VoteFailure.ofCode(errorCode).isTemporary()) {
+            acquires.lastNs = nowNs;
+        }
+        return null;
+    }
+
+    /** Forgets old errors of acquires or of releases; returns a sentence if there were any, else null. */
+    String forget(long nowNs) {
+        for (int i = ACQUIRES_INDEX; i <= RELEASES_INDEX; i++) {
+            ErrorRun kind = kinds[i];
+            if (kind.failing != null && nowNs - kind.lastNs >= RELAPSE_NS) {
+                end(kind, nowNs);
+                return "no error of " + kind.commands + " for " + RELAPSE_NS / SECOND_NS + " s";
+            }
+        }
+        return null;
     }
 
     private boolean hasErrors() {
