@@ -46,7 +46,6 @@ import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicReference;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
-import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
 /**
@@ -805,8 +804,8 @@ public abstract class LockContract extends SetContract {
 
     /** Values that only a person or another program can have written. */
     @ParameterizedTest
-    @CsvSource({"-5, FENCE", "many, error reply"})
-    void aCounterThatIsNoCountGrantsNothingAndHasItsReason(String value, String reason) throws InterruptedException {
+    @ValueSource(strings = {"-5", "many"})
+    void aCounterThatIsNoCountGrantsNothingAndHasItsReason(String value) throws InterruptedException {
         Redlock client = client();
         for (int i = 0; i < voterCount(); i++) {
             assertTrue(node(i).setIfAbsent(counter(), value, 60_000), "counter " + i);
@@ -814,7 +813,7 @@ public abstract class LockContract extends SetContract {
         AcquireOutcome outcome = client.acquire(client.key(resource),
                 AcquireOptions.ofTtl(LONG).tryOnce().fenced());
         assertEquals(AcquireOutcome.Kind.NO_QUORUM, outcome.kind(), outcome::toString);
-        assertTrue(outcome.toString().contains("failed: " + reason), outcome::toString);
+        assertTrue(outcome.toString().contains("failed: FENCE"), outcome::toString);
         awaitNoKeyForGood(client);
         for (int i = 0; i < voterCount(); i++) {
             assertEquals(value, node(i).get(counter()), "counter " + i);

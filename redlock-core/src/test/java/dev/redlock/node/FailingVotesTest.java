@@ -19,6 +19,7 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.ValueSource;
 
 /** A connected node that returns only errors is reported as failing. */
 @Tag("long")
@@ -352,6 +353,21 @@ class FailingVotesTest extends VirtualTest {
         }
         world.runMs(50_000);
         assertTrue(problem(client).contains("NOPERM"), problem(client));
+    }
+
+    /** An error about the counter of one lock says nothing about other locks. */
+    @ParameterizedTest
+    @ValueSource(strings = {"-5", "abc"})
+    void aBrokenCounterOfOneLockIsNoProblemOfTheNodes(String counter) {
+        VirtualWorld.Client client = world(3);
+        eachNode(node -> node.redis().set("orders:redlock:fence:{orders}", counter, -1));
+        try (LogLines log = new LogLines()) {
+            AcquireOutcome outcome = acquire(client, options().fenced().waitUpTo(Duration.ofSeconds(3)));
+            assertEquals(AcquireOutcome.Kind.NO_QUORUM, outcome.lastReason());
+            assertTrue(outcome.advice().contains("fencing counter"), outcome::advice);
+            assertTrue(client.redlock().isQuorumAvailable(), () -> problem(client));
+            assertEquals(List.of(), log.with("no quorum"));
+        }
     }
 
     @Test

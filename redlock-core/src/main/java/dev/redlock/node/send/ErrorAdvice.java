@@ -49,7 +49,7 @@ public final class ErrorAdvice {
                     + " what is missing"),
             entry("WRONGTYPE", "the key has another type than a lock; delete it if no other program uses it, or choose"
                     + " another name or RedlockContext.keyPrefix"),
-            entry("FENCE", "the fencing counter is negative or has reached its limit, so another program has written"
+            entry("FENCE", "the fencing counter is no count or has reached its limit, so another program has written"
                     + " its key; choose another name for the resource"),
             entry("NOSCRIPT", "the server has lost its scripts; the client sends them again"),
             entry("ERR", "the server rejects the command; if it is renamed or disabled, allow it"));

@@ -11,6 +11,7 @@ import java.util.Set;
  * <li>A kind fails at its tenth error in a row, or at its second error if the first is at least a second old.
  * <li>It has recovered at its first grant or extension. A refusal counts if the last error is a second old, because a
  * script may refuse without a write.
+ * <li>An error about the counter of one lock is no error of acquires.
  * <li>If it fails again within a minute, it must fail for ten seconds, so that an unstable node does not fill the log.
  * </ul>
  *
@@ -39,6 +40,8 @@ public final class NodeHealth {
     private static final Set<String> RIGHTS_CODES = Set.of("NOPERM", "ERR");
     /** A key of another program: it says nothing about other locks. */
     private static final String OTHER_TYPE = "WRONGTYPE";
+    /** Errors about the counter of one lock. The outcome of its acquire has them. */
+    private static final Set<String> OF_ONE_COUNTER = Set.of(OTHER_TYPE, "FENCE");
 
     /**
      * A kind of command that fails.
@@ -127,7 +130,7 @@ public final class NodeHealth {
 
     /** The node replied with an error: the problem if the kind of command fails from this error on, else null. */
     String onError(CommandKind command, String errorCode, long nowNs) {
-        if (command.isOptional()) {
+        if (command.isOptional() || command.isAcquire && command.hasCounter && OF_ONE_COUNTER.contains(errorCode)) {
             return null;
         }
         ErrorRun kind = kindOf(command);

@@ -61,7 +61,7 @@ public enum VoteFailure {
     NOREPLICAS("NOREPLICAS"),
     /** The key is not a string. */
     WRONGTYPE("WRONGTYPE"),
-    /** The fencing counter has reached its maximum, or is negative. One that is not a number is an {@link #ERROR}. */
+    /** The fencing counter has reached its maximum, is negative, or is no number. */
     FENCE("FENCE"),
     /** The script is not cached, and there was no second try. */
     NOSCRIPT("NOSCRIPT"),
@@ -74,6 +74,9 @@ public enum VoteFailure {
     private static final String SCRIPT_ERROR = "ERR Error running script";
     /** The error of a command that a script returns: {@code @user_script: 1: -OOM command not allowed}. */
     private static final String SCRIPT_PLACE = "@user_script:";
+    /** The errors of {@code INCR}, which only counters get. */
+    private static final String NO_COUNT = "ERR value is not an integer";
+    private static final String COUNT_OVERFLOW = "ERR increment or decrement would overflow";
     private static final String SCRIPT_NOPERM = "ERR The user executing the script can't";
     private static final int SCRIPT_ERROR_LENGTH_MAX = 256;
     private static final int CODE_LENGTH_MAX = 20;
@@ -133,7 +136,9 @@ public enum VoteFailure {
                 || startsWith(buf, index, length, SCRIPT_PLACE)
                         ? ofScriptError(buf.toString(index, Math.min(length, SCRIPT_ERROR_LENGTH_MAX),
                                 StandardCharsets.ISO_8859_1))
-                        : ERROR;
+                        : startsWith(buf, index, length, NO_COUNT) || startsWith(buf, index, length, COUNT_OVERFLOW)
+                                ? FENCE
+                                : ERROR;
     }
 
     /** The kind of an error reply with a code as its first word. */
@@ -174,7 +179,7 @@ public enum VoteFailure {
                 return VALUES[i];
             }
         }
-        return ERROR;
+        return error.startsWith(NO_COUNT) || error.startsWith(COUNT_OVERFLOW) ? FENCE : ERROR;
     }
 
     /**
