@@ -3,9 +3,11 @@ package dev.redlock.loadtest.lock;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import dev.redlock.AcquireOptions;
 import dev.redlock.NodeStatus;
 import dev.redlock.Redlock;
 import dev.redlock.RedlockContext;
+import dev.redlock.api.AcquireOutcome;
 import dev.redlock.api.Lease;
 import dev.redlock.api.NodeState;
 import dev.redlock.api.ReleaseOutcome;
@@ -20,6 +22,7 @@ import dev.redlock.trial.nodes.Source;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
+import java.util.List;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -158,6 +161,25 @@ class RejectedReleaseOnNodesTest {
             assertEquals(0, status.undeliveredReleaseCount() + status.undeliveredReleaseRefusedCount()
                     + status.undeliveredReleaseDroppedCount(), status::toString);
             assertTrue(redlock.tryAcquire("orders", TTL).isAcquired());
+        }
+    }
+
+    /** The error is that of the vote: no other holder refuses, and a waiter has nothing to wait for. */
+    @ParameterizedTest
+    @EnumSource(value = Cause.class, names = {"NOREPLICAS", "MISCONF"})
+    void aReaderAndAWriterReportTheError(Cause cause, @TempDir Path folder) throws Exception {
+        RedisNodesContext servers = new RedisNodesContext().source(Source.PATH)
+                .count(1)
+                .config("enable-protected-configs yes");
+        AcquireOptions once = AcquireOptions.ofTtl(TTL).tryOnce();
+        try (RedisNodes nodes = RequiredNodes.start(servers); Redlock redlock = connect(nodes)) {
+            cause.start(nodes.node(0), folder);
+            for (AcquireOptions options : List.of(once.forReading(), once.forWriting(), once.forWriting().fenced())) {
+                AcquireOutcome outcome = redlock.acquire("orders", options);
+                assertEquals(AcquireOutcome.Kind.NO_QUORUM, outcome.kind(), outcome::toString);
+                assertTrue(outcome.voteText(0).contains(cause.name()), outcome.voteText(0));
+            }
+            cause.end(nodes.node(0));
         }
     }
 
