@@ -80,6 +80,23 @@ class ForeignKeyTest extends VirtualTest {
         assertEquals(1, askedCount());
     }
 
+    /** A sorted set of a lock always expires, so this one is of another program, whatever its scores are. */
+    @ParameterizedTest
+    @MethodSource("kinds")
+    void aSortedSetThatNeverExpiresStays(CommandMode mode, AcquireOptions kind) {
+        world(3);
+        client = client(context().commands(mode));
+        eachNode(node -> node.redis().setForeignSet("orders", "player", 7));
+        for (AcquireOptions options : List.of(kind, kind.waitUpTo(Duration.ofSeconds(2)))) {
+            AcquireOutcome refused = acquire(client, options);
+            assertTrue(refused.advice().contains("a key with the name of the lock never expires"), refused::advice);
+        }
+        eachNode(node -> {
+            assertEquals(1, node.redis().entryCount("orders"));
+            assertEquals(-1, node.redis().pttl("orders"));
+        });
+    }
+
     @Test
     void aKeyOfReadersIsNotNamed() {
         world(3);

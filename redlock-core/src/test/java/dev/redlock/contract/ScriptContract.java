@@ -879,6 +879,16 @@ public final class ScriptContract {
         assertTrue(bench.number("acquire_write", "k", "w " + ttlMs + " i") < 0);
     }
 
+    /** The sorted set of another program: it never expires, and its scores look as if they were expired entries. */
+    private static void foreignSetStays(Bench bench, Runnable command) {
+        bench.with();
+        bench.server.call("ZADD", "k", "7", "player");
+        command.run();
+        assertEquals("7", bench.server.call("ZSCORE", "k", "player").asText(), "the score");
+        bench.assertEntries(1);
+        assertEquals(-1, bench.server.call("PTTL", "k").asLong(), "it never expires");
+    }
+
     private static void acquireRead(Bench bench) {
         bench.with();
         reader(bench, "r", MINUTE_MS);
@@ -900,6 +910,21 @@ public final class ScriptContract {
         bench.assertKey("k", "writer 60000");
         bench.with("k writer");
         bench.assertReply(NEVER, "acquire_read", "k", "r 60000");
+        foreignSetStays(bench, () -> bench.assertReply(NEVER, "acquire_read", "k", "r 60000"));
+        bench.with();
+        reader(bench, "r", MINUTE_MS);
+        reader(bench, "s", 20);
+        bench.pass(30);
+        reader(bench, "t", 30_000);
+        assertEquals("WRONGTYPE 60000", bench.key("k"), "it expires with the last reader");
+        // The key of a removed reservation outlives the last reader, and ends with it.
+        bench.with();
+        reader(bench, "r", 20);
+        reservation(bench, MINUTE_MS);
+        bench.assertReply("-1", "release_write", "k", "i");
+        bench.pass(30);
+        reader(bench, "s", 30_000);
+        assertEquals("WRONGTYPE 30000", bench.key("k"), "it expires with the last reader");
         bench.with();
         reader(bench, "r", MINUTE_MS);
         reservation(bench, 20);
@@ -919,6 +944,7 @@ public final class ScriptContract {
         bench.assertKey("k", "w 60000");
         bench.with("k writer");
         bench.assertReply(NEVER, script, keys, "v" + ttls + "i");
+        foreignSetStays(bench, () -> bench.assertReply(NEVER, script, keys, "v" + ttls + "i"));
         bench.with();
         reader(bench, "r", 30_000);
         bench.assertRefused(30_000, script, keys, "w" + ttls + "-");
@@ -1009,6 +1035,7 @@ public final class ScriptContract {
         bench.passToMiddleOfSecond();
         bench.assertReply("2", "extend_read", "k", "r 500");
         bench.assertReply("1", "check_read", "k", "r");
+        foreignSetStays(bench, () -> bench.assertReply("0", "extend_read", "k", "r 90000"));
         bench.with("k writer 60000");
         bench.assertReply("0", "extend_read", "k", "r 90000");
         bench.assertKey("k", "writer 60000");

@@ -73,8 +73,13 @@ final class FakeReadWrite {
         return entries != null && entries.getOrDefault(token, 0L) > redis.wallMs();
     }
 
+    /** The key of readers always expires. */
+    private boolean isForeign() {
+        return redis.find(key) != null && redis.pttl(key) == -1;
+    }
+
     private long acquireRead(String token) {
-        Map<String, Long> entries = pruned();
+        Map<String, Long> entries = isForeign() ? null : pruned();
         if (entries == null) {
             return redis.refusal(key);
         }
@@ -91,7 +96,8 @@ final class FakeReadWrite {
     private long extendRead(String token) {
         Map<String, Long> entries = redis.entries(key);
         redis.read(key);
-        if (entries == null || !isHeld(entries, token) && isReserved(entries)) {
+        if (entries == null || !isHeld(entries, token) && isReserved(entries)
+                || !isHeld(entries, token) && isForeign()) {
             return 0;
         }
         boolean isHeld = isHeld(entries, token);
@@ -125,7 +131,7 @@ final class FakeReadWrite {
     }
 
     private long acquireWrite(String token) {
-        Map<String, Long> entries = pruned();
+        Map<String, Long> entries = isForeign() ? null : pruned();
         if (entries == null) {
             return redis.refusal(key);
         }

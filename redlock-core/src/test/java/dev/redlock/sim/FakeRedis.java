@@ -659,6 +659,11 @@ public final class FakeRedis {
         setEntries(key, Map.of(token, wallMs() + ttlMs), wallMs() + ttlMs);
     }
 
+    /** Replaces a key by a sorted set of another program, which never expires. */
+    public void setForeignSet(String key, String member, long score) {
+        setEntries(key, Map.of(member, score), -1);
+    }
+
     /** The value of a sorted set, for commands that read a key as a string. */
     static final String SORTED_SET = "(a sorted set)";
     /** A value for {@link #set}: the key of another program. */

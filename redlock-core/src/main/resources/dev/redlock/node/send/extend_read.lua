@@ -4,7 +4,7 @@
 -- ARGV[1] token   ARGV[2] ttl in ms
 -- reply   1   renewed: the entry expires after ttl or later
 --         2   repaired: the entry was missing and is added again
---         0   refused: a writer holds the lock or waits for it
+--         0   refused: a writer holds the lock or waits for it, or the key never expires, so it is of another program
 local time = redis.call('TIME')
 local now = time[1] * 1000 + math.floor(time[2] / 1000)
 local score = redis.pcall('ZSCORE', KEYS[1], ARGV[1])
@@ -14,6 +14,9 @@ end
 local untilMs = score and tonumber(score) or 0
 local isHeld = untilMs > now
 if not isHeld then
+  if redis.call('PTTL', KEYS[1]) == -1 then
+    return 0
+  end
   local first = redis.call('ZRANGE', KEYS[1], 0, 0, 'WITHSCORES')
   if first[2] and tonumber(first[2]) < -now then
     return 0
