@@ -91,6 +91,7 @@ final class LoopServices {
         this.loopTimers = new LoopTimers(clock, loop, trim,
                 thrown -> Log.error("a timer threw; the client continues", thrown), config.attempts().isThrifty());
         this.timers = loopTimers.wheel();
+        telemetry.rare.useTimers(timers);
         this.voters = new Voter[config.nodes().addresses().size()];
         SharedVotes sharedVotes = new SharedVotes(voters.length);
         this.majority = config.nodes().majority().withShared(sharedVotes);

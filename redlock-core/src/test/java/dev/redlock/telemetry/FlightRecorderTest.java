@@ -392,6 +392,47 @@ class FlightRecorderTest extends VirtualTest {
         assertTrue(reports.get(1).contains("; 9 reports were left out before this one\n"), reports.get(1));
     }
 
+    /** A slow acquisition a moment before does not hide a loss. */
+    @Test
+    void aLossIsReportedBesideASlowAcquisition() {
+        world = new VirtualWorld(3);
+        VirtualWorld.Client client = slowLinks(
+                context().slowAcquireThreshold(Duration.ZERO).flightRecordListener(reports::add));
+        world.runMs(3_000);
+        Lease lost = acquired(get(client.redlock().acquireAsync("lost", options()).toCompletableFuture()));
+        eachNode(node -> node.redis().clockJump(3_600_000));
+        world.await("lost", 2_000, () -> {
+            AcquireOutcome slow = get(client.redlock().acquireAsync("slow", options()).toCompletableFuture());
+            if (slow.isAcquired()) {
+                release(slow.lease());
+            }
+            return lost.state() == LeaseState.LOST;
+        });
+        world.runMs(1_500);
+        assertTrue(reports.stream().anyMatch(report -> report.startsWith("flight record of lost: a lease is lost")),
+                reports::toString);
+    }
+
+    @Test
+    void lossesThatAreLeftOutFollowInOneLine() {
+        world = new VirtualWorld(3);
+        VirtualWorld.Client client = slowLinks(context().flightRecordListener(reports::add));
+        world.runMs(3_000);
+        for (String resource : List.of("a", "b", "c")) {
+            acquired(get(client.redlock().acquireAsync(resource, options()).toCompletableFuture()));
+        }
+        eachNode(node -> node.redis().clockJump(3_600_000));
+        world.await("a report", 2_000, () -> !reports.isEmpty());
+        world.runMs(500);
+        assertEquals(1, reports.size(), reports::toString);
+        world.runMs(2_000);
+        assertEquals(2, reports.size(), reports::toString);
+        assertTrue(reports.get(1)
+                .matches("flight record: 2 more leases were lost within a second; the last one is of"
+                        + " [abc]: .*clock.*\n"),
+                reports.get(1));
+    }
+
     /** Each acquisition takes 200 us. */
     @Test
     void theThresholdIsSlowAndAReportIsDueAfterASecond() {

@@ -21,6 +21,7 @@ import dev.redlock.telemetry.RetentionEndedEvent;
 import dev.redlock.telemetry.SharedStarts;
 import dev.redlock.telemetry.WakeupEvent;
 import dev.redlock.time.NanoClock;
+import dev.redlock.time.TimerWheel;
 import java.util.Arrays;
 import java.util.concurrent.Executor;
 
@@ -63,6 +64,11 @@ public final class RareEvents {
     /** The groups of the client, which its event loops share; this one has an index. Before the start. */
     public void shareGroups(GroupTable table, int loopIndex) {
         groups = new LoopGroups(table, loopIndex, executor);
+    }
+
+    /** Sets the timers of the event loop. Before the start. */
+    public void useTimers(TimerWheel timers) {
+        reports.useTimers(timers);
     }
 
     // ---- for the client ---------------------------------------------------------------------------------------------
