@@ -84,7 +84,7 @@ final class AcquireOperation implements FencedClaims.Attempts {
             scheduler.reservations.prepare(pending, claim, t1Ns);
         }
         claim.validUntilNs = t1Ns + lease.times.validityNs;
-        if (lease.waitNs <= 0) {
+        if (lease.waitNs <= 0 && !pending.isStarted()) {
             pending.start(t1Ns, telemetry.onAcquireStarted(t1Ns));
         }
         if (isThrifty || pending.plan() != PendingAcquire.Plan.UNCONTENDED) {

@@ -149,7 +149,12 @@ final class PermitOperation {
             return;
         }
         if (pending.lease.waitNs <= 0) {
-            pending.deadlineNs = services.clock.nanoTime() + TRY_TIMEOUTS * pending.lease.times.nodeTimeoutNs;
+            long nowNs = services.clock.nanoTime();
+            pending.deadlineNs = nowNs + TRY_TIMEOUTS * pending.lease.times.nodeTimeoutNs;
+            if (!pending.isStarted()) {
+                // A search may precede its attempts, or end it.
+                pending.start(nowNs, services.telemetry.onAcquireStarted(nowNs));
+            }
         }
         PermitKey.Permit permit = queue == null
                 ? unusedPermit((PermitKey) pending.lease.key)

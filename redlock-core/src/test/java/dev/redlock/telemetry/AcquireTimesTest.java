@@ -99,6 +99,18 @@ class AcquireTimesTest extends VirtualTest {
         release(lease);
     }
 
+    /** This client uses all permits, so a search precedes its end, and no attempt. */
+    @Test
+    void anAcquisitionOfAPermitWithoutAnAttemptHasItsDuration() {
+        VirtualWorld.Client client = slowWorld(3);
+        AcquireTimes times = client.redlock().acquireTimes();
+        Lease held = acquired(acquire(client, options().forPermitOf(1)));
+        assertEquals(AcquireOutcome.Kind.CONTENDED, acquire(client, options().forPermitOf(1)).kind());
+        assertEquals(1, times.count(AcquireOutcome.Kind.CONTENDED));
+        assertTrue(times.totalNs(AcquireOutcome.Kind.CONTENDED) >= 2 * LINK_NS, times::toString);
+        release(held);
+    }
+
     @Test
     void aRejectedAcquisitionCountsWithoutDuration() {
         world = new VirtualWorld(3);

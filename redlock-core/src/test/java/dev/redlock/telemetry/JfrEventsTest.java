@@ -99,6 +99,16 @@ class JfrEventsTest extends VirtualTest {
     }
 
     @Test
+    void anAcquireOfAPermitWithoutAnAttemptIsAnEvent() {
+        VirtualWorld.Client client = world(3);
+        Lease held = acquired(acquire(client, options().forPermitOf(1)));
+        Recording recording = record(Duration.ZERO);
+        acquire(client, options().forPermitOf(1));
+        assertEquals("CONTENDED", only(recording, "Acquire").getString("outcome"));
+        release(held);
+    }
+
+    @Test
     void aRejectedAcquireIsAnEventToo() {
         world = new VirtualWorld(3);
         VirtualWorld.Client client = client(context().autoExtendedLeasesMax(0));
