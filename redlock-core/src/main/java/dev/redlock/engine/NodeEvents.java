@@ -44,8 +44,8 @@ final class NodeEvents implements NodeListener {
     }
 
     @Override
-    public void onStateChange(NodeView node, NodeState state) {
-        services.telemetry.rare.onNodeState(node, state);
+    public void onStateChange(NodeView node, NodeState before, NodeState state) {
+        services.telemetry.rare.onNodeState(node, before, state);
         quorumWatch.onChange();
         if (state != NodeState.READY) {
             keeper.retention.onNodeLost();

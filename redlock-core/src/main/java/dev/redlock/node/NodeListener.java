@@ -11,7 +11,7 @@ import io.netty.buffer.ByteBuf;
 public interface NodeListener {
 
     /** The node has another state. */
-    void onStateChange(NodeView node, NodeState state);
+    void onStateChange(NodeView node, NodeState before, NodeState state);
 
     /** The node answers a kind of command with errors from now on, or no longer. */
     void onHealthChange(NodeView node);

@@ -144,8 +144,9 @@ public final class NodeView {
             if (newState != NodeState.QUARANTINED) {
                 quarantine = null;
             }
+            NodeState before = state;
             state = newState;
-            listener.onStateChange(this, newState);
+            listener.onStateChange(this, before, newState);
         }
     }
 

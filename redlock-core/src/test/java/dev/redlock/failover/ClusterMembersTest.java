@@ -3,12 +3,14 @@ package dev.redlock.failover;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import dev.redlock.NodeStatus;
 import dev.redlock.RedlockContext;
 import dev.redlock.resp.RespValue;
 import dev.redlock.sim.FakeCluster;
 import dev.redlock.sim.VirtualWorld;
 import dev.redlock.testing.LogLines;
 import dev.redlock.testing.VirtualTest;
+import java.util.List;
 import java.util.function.IntFunction;
 import org.junit.jupiter.api.Test;
 
@@ -67,6 +69,23 @@ class ClusterMembersTest extends VirtualTest {
         world.runMs(10);
         for (int i = 0; i < 300; i++) {
             release(acquired(get(client.redlock().acquireAsync("r" + i, options()))));
+        }
+    }
+
+    @Test
+    void theFlightRecorderNamesTheServerAndItsOldState() {
+        startCluster(3);
+        VirtualWorld.Client client = client();
+        world.runMs(1_000);
+        List<String> lines = client.redlock()
+                .flightRecord()
+                .lines()
+                .filter(line -> line.matches(".* [A-Z]+ -> [A-Z]+.*"))
+                .toList();
+        assertTrue(lines.stream().noneMatch(line -> line.matches(".* (\\w+) -> \\1\\b.*")), lines::toString);
+        for (NodeStatus server : client.redlock().nodes()) {
+            assertTrue(lines.stream().anyMatch(line -> line.contains(server.address() + "  QUARANTINED -> READY")),
+                    () -> server.address() + ": " + lines);
         }
     }
 

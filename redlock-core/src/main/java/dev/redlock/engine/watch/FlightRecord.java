@@ -131,8 +131,9 @@ public final class FlightRecord {
         long timeNs = events.timeNs(index);
         out.append(String.format(Locale.ROOT, "%12.3f ms  ", (timeNs - nowNs) / 1e6));
         if (kind == FlightEvent.NODE_STATE) {
-            out.append(node(index)).append("  ");
-            appendNodeState(out, index);
+            appendNodeState(out, index, events.subject(index) instanceof RareEvents.ServerState server
+                    ? server
+                    : new RareEvents.ServerState(node(index), (String) events.subject(index)));
         } else {
             appendLock(out, index);
             appendEvent(out, kind, index);
@@ -201,10 +202,11 @@ public final class FlightRecord {
         }
     }
 
-    private void appendNodeState(StringBuilder out, int index) {
-        out.append(NodeState.values()[(int) events.value(index)] + " -> " + NodeState.values()[events.detail(index)]);
-        if (events.subject(index) instanceof String problem) {
-            out.append(": ").append(SafeText.of(problem, PROBLEM_LENGTH_MAX));
+    private void appendNodeState(StringBuilder out, int index, RareEvents.ServerState server) {
+        NodeState before = NodeState.values()[(int) events.value(index)];
+        out.append(server.name() + "  " + before + " -> " + NodeState.values()[events.detail(index)]);
+        if (server.problem() != null) {
+            out.append(": ").append(SafeText.of(server.problem(), PROBLEM_LENGTH_MAX));
         }
     }
 

@@ -22,7 +22,6 @@ import dev.redlock.telemetry.SharedStarts;
 import dev.redlock.telemetry.WakeupEvent;
 import dev.redlock.time.NanoClock;
 import dev.redlock.time.TimerWheel;
-import java.util.Arrays;
 import java.util.concurrent.Executor;
 
 /**
@@ -34,6 +33,15 @@ import java.util.concurrent.Executor;
  */
 public final class RareEvents {
 
+    /**
+     * What an event has of one server of a cluster.
+     *
+     * @param problem null if there is none
+     * @threading immutable
+     */
+    record ServerState(String name, String problem) {
+    }
+
     /** Null without JFR. */
     final SharedStarts<AcquireEvent> acquireStarts = Jfr.IS_PRESENT ? new SharedStarts<>(AcquireEvent::new) : null;
     final SharedStarts<ReleaseEvent> releaseStarts = Jfr.IS_PRESENT ? new SharedStarts<>(ReleaseEvent::new) : null;
@@ -43,7 +51,6 @@ public final class RareEvents {
     private final ConductorCounters counters;
     private final NanoClock clock;
     private final String[] addresses;
-    private final NodeState[] nodeStates;
     private final FlightReports reports;
     private final Executor executor;
     /** Set before the client connects. */
@@ -55,8 +62,6 @@ public final class RareEvents {
         this.counters = counters;
         this.clock = clock;
         this.addresses = setup.addresses().toArray(String[]::new);
-        this.nodeStates = new NodeState[addresses.length];
-        Arrays.fill(nodeStates, NodeState.WAITING);
         this.reports = new FlightReports(executor, this::flightRecord, setup);
         this.executor = executor;
     }
@@ -312,12 +317,11 @@ public final class RareEvents {
 
     // ---- nodes ------------------------------------------------------------------------------------------------------
 
-    /** A node has another state. */
-    public void onNodeState(NodeView node, NodeState state) {
-        NodeState before = nodeStates[node.index()];
-        nodeStates[node.index()] = state;
+    /** A node has another state. The servers of a cluster share an index, so the event has the name of one of them. */
+    public void onNodeState(NodeView node, NodeState before, NodeState state) {
+        String problem = state == NodeState.READY ? null : node.problem();
         record(FlightEvent.NODE_STATE, 0, node.index(), state.ordinal(), before.ordinal(),
-                state == NodeState.READY ? null : node.problem());
+                node.name().equals(addresses[node.index()]) ? problem : new ServerState(node.name(), problem));
         if (Jfr.IS_PRESENT && Jfr.NODE_STATE.isEnabled()) {
             commit(node, before, state);
         }
@@ -326,7 +330,7 @@ public final class RareEvents {
     private void commit(NodeView node, NodeState before, NodeState state) {
         try {
             NodeStateEvent event = new NodeStateEvent();
-            event.node = addresses[node.index()];
+            event.node = node.name();
             event.oldState = before.name();
             event.newState = state.name();
             event.reason = state == NodeState.READY ? null : node.problem();
