@@ -2,8 +2,10 @@ package dev.redlock.spring;
 
 import dev.redlock.NodeStatus;
 import dev.redlock.Redlock;
+import dev.redlock.api.NodeState;
 import dev.redlock.micrometer.RedlockMetrics;
 import java.util.LinkedHashMap;
+import java.util.List;
 import java.util.Map;
 import org.springframework.boot.actuate.autoconfigure.health.ConditionalOnEnabledHealthIndicator;
 import org.springframework.boot.actuate.health.Health;
@@ -31,16 +33,29 @@ class RedlockActuatorAutoConfiguration {
 
     /** @return the failures that are tolerated, the transport, and the state of each node with its problem */
     private static Map<String, Object> detailsOf(Redlock redlock) {
-        Map<String, Object> nodes = new LinkedHashMap<>();
-        for (NodeStatus node : redlock.nodes()) {
-            nodes.put(node.address(), node.problem() == null ? node.state() : node.state() + ": " + node.problem());
-        }
+        Map<String, Object> nodes = statesOf(redlock.nodes());
         Map<String, Object> details = new LinkedHashMap<>();
         details.put("degraded", redlock.isDegraded());
         details.put("toleratedFailures", redlock.toleratedFailureCount());
         details.put("nodes", nodes);
         details.put("transport", redlock.transportDescription());
         return details;
+    }
+
+    /** Each event loop has a connection to each node: that with a problem is shown, else one that does not vote. */
+    static Map<String, Object> statesOf(List<NodeStatus> views) {
+        Map<String, Object> nodes = new LinkedHashMap<>();
+        for (NodeStatus node : views) {
+            String problem = node.problem();
+            NodeState state = node.state();
+            Object shown = nodes.get(node.address());
+            if (problem != null && !(shown instanceof String)) {
+                nodes.put(node.address(), state + ": " + problem);
+            } else if (shown == null || shown == NodeState.READY) {
+                nodes.put(node.address(), state);
+            }
+        }
+        return nodes;
     }
 
     /** @threading immutable */

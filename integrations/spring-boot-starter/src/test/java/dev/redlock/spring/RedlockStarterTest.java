@@ -219,6 +219,28 @@ class RedlockStarterTest {
         }
     }
 
+    /** The first event loop has the locks of this resource, so it alone sees the errors of a node. */
+    @Test
+    void theHealthShowsTheProblemOfEachEventLoop() throws Exception {
+        try (RedisNodes own = RequiredNodes.start(Source.PATH, 3);
+                ConfigurableApplicationContext application = SpringApplication.run(App.class,
+                        "--redlock.nodes=" + String.join(",", own.addresses()), "--redlock.restart-guard=off",
+                        "--redlock.event-loops=2")) {
+            Redlock redlock = application.getBean(Redlock.class);
+            await(() -> details(application).contains("degraded=false"));
+            own.node(0).call("CONFIG", "SET", "min-replicas-to-write", "1");
+            await(() -> {
+                AcquireOutcome outcome = redlock.acquireAsync("stock", AcquireOptions.ofTtl(TTL).tryOnce())
+                        .toCompletableFuture()
+                        .join();
+                outcome.lease().releaseAsync().toCompletableFuture().join();
+                return redlock.nodes().stream().anyMatch(node -> node.problem() != null);
+            });
+            assertThat(redlock.nodes()).filteredOn(node -> node.problem() != null).hasSize(1);
+            assertThat(details(application)).contains("NOREPLICAS");
+        }
+    }
+
     private static String details(ApplicationContext context) {
         return invoke(context.getBean("redlockHealthIndicator"), "health").toString();
     }
