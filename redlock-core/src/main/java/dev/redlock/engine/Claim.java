@@ -401,7 +401,7 @@ final class Claim extends LockRequest implements ScriptArguments, ClaimView {
             // Also after the decision: one more holder is worth a message.
             case EXTEND, EXTEND_MANY -> phase == Phase.HELD && detail == extension.number;
             case CHECK -> phase == Phase.HELD;
-            case WAITING, PLACE, KEY_TYPE -> false;
+            case WAITING, PLACE, MARK, KEY_TYPE -> false;
             default -> true;
         };
     }

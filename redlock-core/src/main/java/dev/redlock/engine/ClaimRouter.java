@@ -61,7 +61,7 @@ final class ClaimRouter implements ClaimEvents {
             case KEY_TYPE -> scheduler.holderQuery.onType(claim, nodeIndex, detail, value);
             case CHECK -> keeper.lossWatch.onReply(claim, nodeIndex, value);
             default -> {
-                // SHORTEN: without effect on a node, its key expires later.
+                // SHORTEN: without effect on a node, its key expires later. MARK: another waiter has left one.
             }
         }
     }
@@ -110,8 +110,8 @@ final class ClaimRouter implements ClaimEvents {
             case EXTEND, EXTEND_MANY -> keeper.extensions.onNoReply(claim, nodeIndex, detail, vote, failure);
             case CHECK -> keeper.lossWatch.onNoReply(claim, nodeIndex, failure);
             case KEY_TYPE -> scheduler.holderQuery.onNoType(claim, nodeIndex, detail);
-            case WAITING, PLACE, LEAVE_QUEUE, SHORTEN -> {
-                // The next release asks again, an entry ends with its turn, and the key expires with its ttl.
+            case WAITING, PLACE, MARK, LEAVE_QUEUE, SHORTEN -> {
+                // The next release or refusal asks again, an entry ends with its turn, and the key expires.
             }
             case RELEASE, RELEASE_FENCED, RELEASE_MANY, RELEASE_MANY_FENCED ->
                 onNotReleased(claim, nodeIndex, kind, detail, vote, failure);

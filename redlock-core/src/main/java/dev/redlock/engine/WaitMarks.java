@@ -55,7 +55,7 @@ final class WaitMarks {
         triedNs.put(key, nowNs);
         Claim claim = commands.take(key.markKey(), MARK_MS);
         services.tokens.next(claim.token, nowNs);
-        commands.send(claim, CommandKind.ACQUIRE, 1L << coordinator);
+        commands.send(claim, CommandKind.MARK, 1L << coordinator);
     }
 
     /** Asks a node for the mark or the reservation; {@link #isLeft} reads the answer. */

@@ -16,6 +16,7 @@ import java.util.HashSet;
 import java.util.List;
 import java.util.Set;
 import java.util.concurrent.CompletableFuture;
+import java.util.stream.IntStream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
@@ -40,6 +41,32 @@ class PermitSearchTest extends PermitsTest {
         List<Integer> asked = askedPermits(node(0));
         asked.forEach(number -> assertTrue(number >= 0 && number < count, asked::toString));
         return asked.subList(1, asked.size());
+    }
+
+    /** The coordinator of a waiter gets marks too, which look like attempts there. */
+    @Test
+    void aMarkIsNoVote() {
+        VirtualWorld.Client client = fullWorld(1);
+        eachNode(node -> node.redis().startLog());
+        long before = votes(client);
+        assertEquals(AcquireOutcome.Kind.TIMED_OUT,
+                get(acquireAsync(client, permitOf(1).waitUpTo(Duration.ofSeconds(5)))).kind());
+        world.runMs(100);
+        long marks = world.nodes()
+                .stream()
+                .flatMap(node -> node.redis().log().stream())
+                .filter(line -> line.startsWith("acquire ") && line.contains(":waiting"))
+                .count();
+        assertTrue(marks > 0, "marks");
+        int attempts = world.nodes().stream().mapToInt(node -> askedPermits(node).size()).sum();
+        assertEquals(attempts, votes(client) - before);
+    }
+
+    private long votes(VirtualWorld.Client client) {
+        return IntStream.range(0, 3)
+                .mapToObj(i -> status(client, i))
+                .mapToLong(node -> node.grantedCount() + node.refusedCount() + node.errorCount())
+                .sum();
     }
 
     // ---- replies ----------------------------------------------------------------------------------------------------

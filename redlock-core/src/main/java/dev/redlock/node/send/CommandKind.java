@@ -39,6 +39,8 @@ public enum CommandKind {
     CHECK("check", 0, Trait.REGISTERS),
     /** Read the remaining ttl of the holder's key with {@code PTTL}, not by script. For every connected node. */
     REMAINING_TTL(CommandEncoding.PTTL, Trait.REGISTERS, Trait.IS_OPTIONAL),
+    /** Set the mark of a waiter if it is absent: a key that is no lock. For every connected node. */
+    MARK(CommandEncoding.PLAIN_SET, Trait.IS_OPTIONAL),
     /** Remove the client from the queue. For every connected node. */
     LEAVE_QUEUE("leave_queue", 2, Trait.NAMES_COUNTER, Trait.IS_OPTIONAL),
     /** Read the place of the client in the queue, from 0, with {@code ZRANK}, not by script: -1 without an entry. */
