@@ -57,7 +57,7 @@ final class GroupMeters {
         if (lock.tryLock()) {
             try {
                 addNew(groups);
-            } catch (RuntimeException | Error e) {
+            } catch (Throwable e) {
                 warn(e);
             } finally {
                 lock.unlock();
@@ -137,7 +137,7 @@ final class GroupMeters {
         try {
             LOG.log(System.Logger.Level.WARNING, "the registry has not taken all meters of the groups of locks: unbind"
                     + " RedlockMetrics from it, and bind it again when it is repaired", thrown);
-        } catch (RuntimeException | Error e) {
+        } catch (Throwable e) {
             // A failure of the log cannot be logged.
         }
     }

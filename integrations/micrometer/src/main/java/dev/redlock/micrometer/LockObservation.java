@@ -95,7 +95,7 @@ final class LockObservation {
     private Observation.Scope open(Observation.Scope before) {
         try {
             return observation.openScope();
-        } catch (RuntimeException | Error e) {
+        } catch (Throwable e) {
             registry.setCurrentObservationScope(before);
             failures.accept(e);
             return Observation.Scope.NOOP;
@@ -105,7 +105,7 @@ final class LockObservation {
     private void close(Observation.Scope scope, Observation.Scope before) {
         try {
             scope.close();
-        } catch (RuntimeException | Error e) {
+        } catch (Throwable e) {
             registry.setCurrentObservationScope(before);
             failures.accept(e);
         }
@@ -114,7 +114,7 @@ final class LockObservation {
     private void guarded(Runnable call) {
         try {
             call.run();
-        } catch (RuntimeException | Error e) {
+        } catch (Throwable e) {
             failures.accept(e);
         }
     }

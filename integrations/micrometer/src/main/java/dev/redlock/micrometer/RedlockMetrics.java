@@ -87,7 +87,7 @@ public final class RedlockMetrics implements MeterBinder {
         Binding binding = new Binding(redlock, registry, tags);
         try {
             binding.addAll();
-        } catch (RuntimeException | Error e) {
+        } catch (Throwable e) {
             binding.removeAll();
             throw e;
         }
@@ -160,7 +160,7 @@ public final class RedlockMetrics implements MeterBinder {
         private static void warn(String message, Object... parameters) {
             try {
                 LOG.log(System.Logger.Level.WARNING, message, parameters);
-            } catch (RuntimeException | Error e) {
+            } catch (Throwable e) {
                 // A failure of the log cannot be logged.
             }
         }

@@ -171,7 +171,7 @@ public final class RedlockObservations {
         CompletionStage<AcquireOutcome> acquisition;
         try {
             acquisition = redlock.acquireAsync(resource, options);
-        } catch (RuntimeException | Error e) {
+        } catch (Throwable e) {
             fail(acquire, e);
             throw e;
         }
@@ -238,7 +238,7 @@ public final class RedlockObservations {
                 LOG.log(System.Logger.Level.ERROR, "an observation of the locks of \"" + group
                         + "\" failed, which changes no lock: repair the handler, later failures are not logged",
                         thrown);
-            } catch (RuntimeException | Error e) {
+            } catch (Throwable e) {
                 // A failure of the log cannot be logged.
             }
         }
@@ -296,7 +296,7 @@ public final class RedlockObservations {
                     fail(thrown, lease, ended);
                 }
             });
-        } catch (RuntimeException | Error e) {
+        } catch (Throwable e) {
             fail(e, lease, ended);
         }
     }

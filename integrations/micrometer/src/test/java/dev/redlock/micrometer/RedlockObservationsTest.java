@@ -53,6 +53,8 @@ import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 
 /** The observations of locks on model nodes, with a registry that checks the order of its calls. */
 @Timeout(60)
@@ -451,10 +453,24 @@ class RedlockObservationsTest {
     private static final class ThrowingHandler implements ObservationHandler<Observation.Context> {
 
         private final Set<String> thrown = ConcurrentHashMap.newKeySet();
+        private final boolean isChecked;
+
+        ThrowingHandler(boolean isChecked) {
+            this.isChecked = isChecked;
+        }
 
         private void fail(String where) {
             thrown.add(where);
+            if (isChecked) {
+                throwUndeclared(new IOException("in " + where));
+            }
             throw new IllegalStateException("in " + where);
+        }
+
+        /** As languages without checked exceptions do. */
+        @SuppressWarnings("unchecked")
+        private static <X extends Throwable> void throwUndeclared(Throwable thrown) throws X {
+            throw (X) thrown;
         }
 
         @Override
@@ -483,10 +499,11 @@ class RedlockObservationsTest {
         }
     }
 
-    @Test
-    void aHandlerThatThrowsHarmsNoLockAndIsLoggedOnce() throws Exception {
+    @ParameterizedTest
+    @ValueSource(booleans = {false, true})
+    void aHandlerThatThrowsHarmsNoLockAndIsLoggedOnce(boolean isChecked) throws Exception {
         ObservationRegistry hostile = ObservationRegistry.create();
-        ThrowingHandler handler = new ThrowingHandler();
+        ThrowingHandler handler = new ThrowingHandler(isChecked);
         hostile.observationConfig().observationHandler(handler);
         RedlockObservations locks = new RedlockObservations(redlock, hostile, "orders");
         try (LogLines log = new LogLines()) {
