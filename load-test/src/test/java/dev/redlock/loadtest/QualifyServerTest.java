@@ -78,6 +78,20 @@ class QualifyServerTest {
         assertTrue(calls.stream().allMatch(call -> call.contains("-Dredlock.nodes.folder=/")), calls::toString);
     }
 
+    /** The errors of Valkey and of Redis 7, and of a server with TLS, which lacks a certificate. */
+    @ParameterizedTest
+    @CsvSource({"# Failed finding TLS support., true", "\">>> 'tls-port 1'\", true",
+        "# Failed to configure TLS., false"})
+    void onlyAServerWithoutTlsSkipsTheTestsOfTls(String error, boolean isSkipping) throws Exception {
+        program("server", "[ \"$1\" = --version ] && echo 'candidate v9' && exit\ncat <<'END'\n" + error
+                + "\nEND\nexit 1");
+        Run run = run(server.toString());
+        List<String> tests = run.lines().stream().filter(line -> line.startsWith("mvn ")).toList();
+        assertEquals(1, tests.size(), run::end);
+        assertTrue(tests.get(0).contains("-Dredlock.requireServers=true"), run::end);
+        assertEquals(isSkipping, tests.get(0).contains("-Dredlock.withoutTls=true"), run::end);
+    }
+
     /** As those of TLS, for a server that was built without it. */
     @Test
     void skippedTestsAreCounted() throws Exception {

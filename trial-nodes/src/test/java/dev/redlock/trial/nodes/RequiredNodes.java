@@ -5,7 +5,8 @@ import org.junit.jupiter.api.Assumptions;
 /**
  * Nodes for a test, or a skipped test where this machine has no such server. With {@code -Dredlock.requireServers=true}
  * nothing is skipped: a missing server fails the test. Containers have a switch of their own,
- * {@code -Dredlock.requireContainers=true}, because a Docker engine cannot be had everywhere.
+ * {@code -Dredlock.requireContainers=true}, because a Docker engine cannot be had everywhere. A server that was built
+ * without TLS skips the tests of TLS with {@code -Dredlock.withoutTls=true}.
  */
 public final class RequiredNodes {
     private RequiredNodes() {
@@ -27,6 +28,9 @@ public final class RequiredNodes {
     }
 
     private static boolean isRequired(RedisNodesContext context) {
+        if (context.tls && Boolean.getBoolean("redlock.withoutTls")) {
+            return false;
+        }
         boolean isContainer = context.source().filter(Source.CONTAINER::equals).isPresent();
         return Boolean.getBoolean(isContainer ? "redlock.requireContainers" : "redlock.requireServers");
     }
