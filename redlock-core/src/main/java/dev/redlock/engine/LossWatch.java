@@ -214,10 +214,12 @@ final class LossWatch {
 
     /** A lost connection has its checks at the reconnect, and none before. */
     private void onRetryTimer() {
-        watched.forEach(lease -> {
-            if (lease.unansweredMask != 0) {
-                addDueTo(lease, lease.unansweredMask);
-                lease.unansweredMask = 0;
+        watched.forEach(firstOfKey -> {
+            for (WatchedLease lease = firstOfKey; lease != null; lease = lease.nextOfKey) {
+                if (lease.unansweredMask != 0) {
+                    addDueTo(lease, lease.unansweredMask);
+                    lease.unansweredMask = 0;
+                }
             }
         });
         checkDue();

@@ -209,6 +209,21 @@ class LossWatchTest extends VirtualTest {
         assertEquals(LeaseState.LOST, again.state());
     }
 
+    /** Both were not read, and only the earlier one has no key. */
+    @Test
+    void aLockThatIsAcquiredAgainIsWatchedAlthoughItsCheckGetsAnError() {
+        VirtualWorld.Client client = slowWorld(3);
+        watched(client);
+        world.runMs(10);
+        eachNode(node -> node.redis().failNext("EVALSHA", "BUSY a script of another program runs", 8));
+        Lease again = watchedAgain(client, options());
+        world.runMs(2_500);
+        assertEquals(LeaseState.HELD, again.state());
+        eachNode(node -> node.redis().delete("orders"));
+        world.runMs(10);
+        assertEquals(LeaseState.LOST, again.state());
+    }
+
     @Test
     void aResourceThatIsAcquiredAgainEndsTheEarlierLeaseOfItsSet() {
         VirtualWorld.Client client = slowWorld(3);

@@ -88,8 +88,13 @@ final class FlightReports {
         }
         lastLeftOutKey = key;
         lastLeftOutCause = cause;
-        if (!leftOutTimer.isStarted()) {
-            timers.start(leftOutTimer, losses.reportedNs + PERIOD_NS);
+        try {
+            if (!leftOutTimer.isStarted()) {
+                timers.start(leftOutTimer, losses.reportedNs + PERIOD_NS);
+            }
+        } catch (RuntimeException | Error e) {
+            // As in report. The timer fires with the next one.
+            RareEvents.drop(e);
         }
     }
 

@@ -58,7 +58,7 @@ public final class SlotOwners {
         for (int slot = 0; slot < KeySlot.COUNT; slot++) {
             silentUntilNs[slot] += isSilent(slot) ? addedNs : 0;
         }
-        silenceEndNs += addedNs;
+        silenceEndNs += silenceLeftNs() > 0 ? addedNs : 0;
     }
 
     /** How many slots give no vote now. */
