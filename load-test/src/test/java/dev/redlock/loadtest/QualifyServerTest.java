@@ -98,8 +98,10 @@ class QualifyServerTest {
         program("mvn", "echo '[INFO] Tests run: 95, Failures: 0, Errors: 0, Skipped: 1, Time elapsed: 1 s'; "
                 + "echo '[WARNING] Tests run: 905, Failures: 0, Errors: 0, Skipped: 7'");
         Run run = run(server.toString());
-        assertTrue(run.end().contains("\ncontract tests: passed, 7 skipped: load-test/target/surefire-reports has the"
-                + " reasons\n"), run::end);
+        assertTrue(run.end()
+                .contains("\ncontract tests: passed, 7 skipped: load-test/target/surefire-reports has the"
+                        + " reasons\n"),
+                run::end);
         assertEquals(0, run.code());
     }
 
