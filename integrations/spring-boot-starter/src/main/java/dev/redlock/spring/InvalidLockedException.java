@@ -1,6 +1,7 @@
 package dev.redlock.spring;
 
 import java.lang.reflect.Method;
+import java.lang.reflect.Proxy;
 import java.util.Arrays;
 import java.util.stream.Collectors;
 
@@ -25,8 +26,10 @@ final class InvalidLockedException extends IllegalStateException {
         return action;
     }
 
+    /** The name of the class of a proxy has no meaning for a reader, so that of the interface stands for it. */
     static String nameOf(Method method, Class<?> targetClass) {
-        return targetClass.getName() + "." + method.getName() + Arrays.stream(method.getParameterTypes())
+        Class<?> type = Proxy.isProxyClass(targetClass) ? method.getDeclaringClass() : targetClass;
+        return type.getName() + "." + method.getName() + Arrays.stream(method.getParameterTypes())
                 .map(Class::getSimpleName)
                 .collect(Collectors.joining(", ", "(", ")"));
     }

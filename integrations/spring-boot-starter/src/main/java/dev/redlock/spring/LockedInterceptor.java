@@ -34,8 +34,15 @@ final class LockedInterceptor implements MethodInterceptor {
                 ? invocation.getMethod().getDeclaringClass()
                 : AopUtils.getTargetClass(target);
         LockedMethod locked = methods.find(invocation.getMethod(), targetClass);
+        if (locked == null && target != null) {
+            // A target that is itself a proxy, such as a repository, has annotations that its own target lacks.
+            targetClass = target.getClass();
+            locked = methods.find(invocation.getMethod(), targetClass);
+        }
         if (locked == null) {
-            return invocation.proceed();
+            throw new IllegalStateException(InvalidLockedException.nameOf(invocation.getMethod(), targetClass)
+                    + " is not called, because it would run without its lock: its proxy expects @Locked on this method,"
+                    + " so annotate it, or the method of its interface");
         }
         if (locked.leaseIndex() >= 0 && invocation.getArguments()[locked.leaseIndex()] != null) {
             throw new IllegalArgumentException(locked.where()

@@ -16,6 +16,7 @@ import dev.redlock.trial.nodes.Source;
 import java.io.File;
 import java.lang.annotation.Retention;
 import java.lang.annotation.RetentionPolicy;
+import java.lang.reflect.InvocationHandler;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -42,6 +43,7 @@ import java.util.function.Function;
 import java.util.function.Supplier;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
+import org.aopalliance.intercept.MethodInterceptor;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
@@ -51,7 +53,10 @@ import org.junit.jupiter.params.provider.Arguments;
 import org.junit.jupiter.params.provider.MethodSource;
 import org.reactivestreams.Publisher;
 import org.reactivestreams.Subscription;
+import org.springframework.aop.ProxyMethodInvocation;
+import org.springframework.aop.framework.ProxyFactory;
 import org.springframework.beans.factory.DisposableBean;
+import org.springframework.beans.factory.FactoryBean;
 import org.springframework.beans.factory.config.BeanPostProcessor;
 import org.springframework.boot.SpringApplication;
 import org.springframework.boot.autoconfigure.EnableAutoConfiguration;
@@ -439,6 +444,47 @@ class LockedTest {
         @Bean
         Closing closing() {
             return new Closing();
+        }
+    }
+
+    interface Orders {
+        @Locked(name = "orders", key = "#id", waitUpTo = "0", fallback = "later")
+        void save(String id, Runnable work);
+
+        default void later(String id, Runnable work) {
+            Shop.SEEN.add("later");
+        }
+    }
+
+    /** As the repositories of Spring Data: a proxy, whose target does not implement the interface. */
+    static class OrdersFactory implements FactoryBean<Orders> {
+        @Override
+        public Orders getObject() {
+            ProxyFactory proxy = new ProxyFactory(new Plain());
+            proxy.addInterface(Orders.class);
+            proxy.addAdvice((MethodInterceptor) call -> {
+                if (call.getMethod().isDefault()) {
+                    return InvocationHandler.invokeDefault(((ProxyMethodInvocation) call).getProxy(), call.getMethod(),
+                            call.getArguments());
+                }
+                ((Runnable) call.getArguments()[1]).run();
+                return null;
+            });
+            return (Orders) proxy.getProxy();
+        }
+
+        @Override
+        public Class<?> getObjectType() {
+            return Orders.class;
+        }
+    }
+
+    @Configuration(proxyBeanMethods = false)
+    @EnableAutoConfiguration
+    static class StoreApp {
+        @Bean
+        OrdersFactory orders() {
+            return new OrdersFactory();
         }
     }
 
@@ -1147,6 +1193,34 @@ class LockedTest {
             assertThatThrownBy(() -> off.getBean(Shop.class).ship(id, () -> Shop.SEEN.add("never")))
                     .hasMessageContaining("Shop.ship(String, Supplier) needs one bean of the type Redlock");
         }
+        try (ConfigurableApplicationContext off = run(StoreApp.class, "--redlock.enabled=false")) {
+            assertThatThrownBy(() -> off.getBean(Orders.class).save(id, () -> Shop.SEEN.add("never")))
+                    .hasMessageContaining("Orders.save(String, Runnable) needs one bean of the type Redlock");
+        }
+    }
+
+    @Test
+    void aProxyWhoseTargetHasNoAnnotationRunsUnderTheLockOfItsInterface() throws Exception {
+        try (ConfigurableApplicationContext proxied = run(StoreApp.class)) {
+            Orders orders = proxied.getBean(Orders.class);
+            Shop.SEEN.clear();
+            orders.save(id, expectHeld(order()));
+            try (Lease lease = proxied.getBean(Redlock.class).acquire(order(), TTL).lease()) {
+                orders.save(id, () -> Shop.SEEN.add("never"));
+                assertThat(lease.isHeld()).isTrue();
+            }
+            assertThat(Shop.SEEN).containsExactly(order(), "later");
+        }
+    }
+
+    @Test
+    void anInterceptorWithoutALockedMethodDoesNotProceed() {
+        LockedMethods methods = application.getBean(LockedMethods.class);
+        ProxyFactory proxy = new ProxyFactory(List.of());
+        proxy.addAdvice(new LockedInterceptor(methods, application.getBeanFactory()));
+        List<?> list = (List<?>) proxy.getProxy();
+        assertThatThrownBy(list::isEmpty).isInstanceOf(IllegalStateException.class)
+                .hasMessageContaining(".isEmpty() is not called, because it would run without its lock");
     }
 
     @Test
