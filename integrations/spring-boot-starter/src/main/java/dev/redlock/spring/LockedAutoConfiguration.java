@@ -2,6 +2,7 @@ package dev.redlock.spring;
 
 import dev.redlock.Redlock;
 import org.springframework.aop.config.AopConfigUtils;
+import org.springframework.aop.framework.autoproxy.AutoProxyUtils;
 import org.springframework.beans.factory.SmartInitializingSingleton;
 import org.springframework.beans.factory.config.BeanDefinition;
 import org.springframework.beans.factory.config.ConfigurableListableBeanFactory;
@@ -54,12 +55,22 @@ class LockedAutoConfiguration {
         return () -> {
             for (String client : beans.getBeanNamesForType(Redlock.class, false, false)) {
                 for (String name : beans.getBeanDefinitionNames()) {
-                    Class<?> type = beans.getType(name, false);
-                    if (type != null && !redlockLockedMethods.isEmpty(type)) {
+                    if (hasLocked(redlockLockedMethods, beans.getType(name, false))
+                            || hasLocked(redlockLockedMethods, targetClass(beans, name))) {
                         beans.registerDependentBean(client, name);
                     }
                 }
             }
         };
+    }
+
+    private static boolean hasLocked(LockedMethods methods, Class<?> type) {
+        return type != null && !methods.isEmpty(type);
+    }
+
+    /** @return the class behind the proxy, which may have only the interfaces of the class; null without a proxy */
+    private static Class<?> targetClass(ConfigurableListableBeanFactory beans, String name) {
+        return (Class<?>) beans.getMergedBeanDefinition(name)
+                .getAttribute(AutoProxyUtils.ORIGINAL_TARGET_CLASS_ATTRIBUTE);
     }
 }

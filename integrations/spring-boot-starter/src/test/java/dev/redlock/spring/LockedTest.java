@@ -17,6 +17,7 @@ import java.io.File;
 import java.lang.annotation.Retention;
 import java.lang.annotation.RetentionPolicy;
 import java.lang.reflect.InvocationHandler;
+import java.lang.reflect.Proxy;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -51,6 +52,7 @@ import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.Arguments;
 import org.junit.jupiter.params.provider.MethodSource;
+import org.junit.jupiter.params.provider.ValueSource;
 import org.reactivestreams.Publisher;
 import org.reactivestreams.Subscription;
 import org.springframework.aop.ProxyMethodInvocation;
@@ -420,21 +422,26 @@ class LockedTest {
         }
     }
 
-    /** A job that its bean awaits when the application closes. */
-    static class Closing implements DisposableBean {
-        static final CompletableFuture<Void> JOB = new CompletableFuture<>();
-        static volatile Boolean wasHeld;
+    interface Job {
+        CompletableFuture<Void> run(CountDownLatch running);
+    }
 
+    /** A job that its bean awaits when the application closes. */
+    static class Closing implements Job, DisposableBean {
+        static volatile Boolean wasHeld;
+        private final CompletableFuture<Void> job = new CompletableFuture<>();
+
+        @Override
         @Locked("closing")
         public CompletableFuture<Void> run(CountDownLatch running) {
             running.countDown();
-            return JOB;
+            return job;
         }
 
         @Override
         public void destroy() {
             wasHeld = isHeld("closing");
-            JOB.complete(null);
+            job.complete(null);
         }
     }
 
@@ -1172,12 +1179,18 @@ class LockedTest {
         }
     }
 
-    @Test
-    void theClientOutlivesTheBean() throws Exception {
+    /** The proxy of the bean is a subclass, or another implementation of its interface, without the annotation. */
+    @ParameterizedTest
+    @ValueSource(booleans = {true, false})
+    void theClientOutlivesTheBean(boolean isSubclass) throws Exception {
         CompletableFuture<Void> result;
-        try (ConfigurableApplicationContext closing = run(ClosingApp.class)) {
+        Closing.wasHeld = null;
+        try (ConfigurableApplicationContext closing = run(ClosingApp.class,
+                "--spring.aop.proxy-target-class=" + isSubclass)) {
             CountDownLatch running = new CountDownLatch(1);
-            result = closing.getBean(Closing.class).run(running);
+            Job job = closing.getBean(Job.class);
+            assertThat(Proxy.isProxyClass(job.getClass())).isEqualTo(!isSubclass);
+            result = job.run(running);
             running.await();
         }
         assertThat(Closing.wasHeld).isTrue();
