@@ -9,6 +9,7 @@ import dev.redlock.api.LeaseListener;
 import java.lang.System.Logger;
 import java.lang.System.Logger.Level;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionException;
 import org.aopalliance.intercept.MethodInvocation;
 import org.springframework.aop.ProxyMethodInvocation;
 import org.springframework.aop.interceptor.ExposeInvocationInterceptor;
@@ -96,10 +97,15 @@ record LockedCall(LockedMethod locked, Redlock redlock, ResourceKey key, MethodI
         return more;
     }
 
-    /** The failure of a method whose lease may have been lost too. */
+    /**
+     * The failure of a method whose lease may have been lost too. CompletableFuture.get removes the wrapper of a
+     * failure, so the cause gets the loss.
+     */
     Throwable failure(Throwable thrown, LeaseLostException loss) {
-        if (loss != null && loss != thrown && thrown.getCause() != loss) {
-            thrown.addSuppressed(loss);
+        boolean isWrapper = thrown instanceof CompletionException && thrown.getCause() != null;
+        Throwable own = isWrapper ? thrown.getCause() : thrown;
+        if (loss != null && loss != own && own.getCause() != loss) {
+            own.addSuppressed(loss);
         }
         return thrown;
     }

@@ -331,6 +331,12 @@ class LockedTest {
             return work.apply(lease);
         }
 
+        @Locked(name = "orders", key = "#id", watchLoss = true)
+        public CompletableFuture<String> lostLater(String id, Function<Lease, CompletableFuture<String>> work,
+                Lease lease) {
+            return work.apply(lease);
+        }
+
         @Locked(name = "orders", key = "#id", watchLoss = true, onLoss = Locked.OnLoss.IGNORE)
         public String lostIgnored(String id, Function<Lease, String> work, Lease lease) {
             return work.apply(lease);
@@ -1096,6 +1102,29 @@ class LockedTest {
                         .hasOnlyElementsOfType(LeaseLostException.class)
                         .hasSize(1));
         assertThat(shop.lostIgnored(id, this::loseAndReturn, null)).isEqualTo("done");
+    }
+
+    /** A stage may wrap the failure in a CompletionException, which {@link CompletableFuture#get} removes. */
+    @Test
+    void aLossIsInTheFailureOfTheStage() {
+        for (Function<Exception, CompletableFuture<String>> failing : List
+                .<Function<Exception, CompletableFuture<String>>>of(CompletableFuture::failedFuture,
+                        own -> CompletableFuture.failedFuture(new CompletionException(own)))) {
+            IllegalStateException own = new IllegalStateException("of the method");
+            CompletableFuture<String> result = shop.lostLater(id, lease -> {
+                loseAndReturn(lease);
+                return failing.apply(own);
+            }, null);
+            assertThatThrownBy(result::get).hasCause(own);
+            assertThat(own.getSuppressed()).hasOnlyElementsOfType(LeaseLostException.class).hasSize(1);
+        }
+        CompletableFuture<String> lost = shop.lostLater(id, lease -> {
+            loseAndReturn(lease);
+            return CompletableFuture.failedFuture(new CompletionException("without a cause", null));
+        }, null);
+        assertThatThrownBy(lost::get).cause()
+                .satisfies(e -> assertThat(e.getSuppressed()).hasOnlyElementsOfType(LeaseLostException.class)
+                        .hasSize(1));
     }
 
     @Test
