@@ -130,7 +130,7 @@ final class LockedResults {
     }
 
     /** Whether a type, or one of its supertypes, has one of these names. */
-    private static boolean isAny(Set<String> names, Class<?> type) {
+    static boolean isAny(Set<String> names, Class<?> type) {
         return type != null && (names.contains(type.getName()) || isAny(names, type.getSuperclass())
                 || Arrays.stream(type.getInterfaces()).anyMatch(one -> isAny(names, one)));
     }

@@ -5,6 +5,7 @@ import dev.redlock.RedlockContext;
 import java.lang.System.Logger;
 import java.lang.System.Logger.Level;
 import java.util.List;
+import java.util.Set;
 import java.util.concurrent.Executor;
 import org.springframework.beans.factory.ListableBeanFactory;
 import org.springframework.beans.factory.ObjectProvider;
@@ -30,6 +31,10 @@ class RedlockAutoConfiguration {
 
     private static final Logger LOG = System.getLogger("dev.redlock");
     private static final int CLIENT_NAME_LENGTH_MAX = 64;
+
+    /** Names, because redlock-core-shaded renames Netty. */
+    private static final Set<String> EVENT_LOOPS = Set.of("io.netty.channel.EventLoopGroup",
+            "dev.redlock.shaded.io.netty.channel.EventLoopGroup");
 
     @Bean
     @ConditionalOnMissingBean({RedlockContext.class, Redlock.class})
@@ -102,13 +107,18 @@ class RedlockAutoConfiguration {
         return Redlock.connect(context);
     }
 
-    /** The jobs of an executor may hold locks, so it is destroyed before each client, and may wait for its jobs. */
+    /**
+     * The jobs of an executor may hold locks, so it is destroyed before each client, and may wait for its jobs. Event
+     * loops are executors too, but the client may run on them and then needs them for its close.
+     */
     @Bean
     SmartInitializingSingleton redlockOutlivesExecutors(ConfigurableListableBeanFactory beans) {
         return () -> {
             for (String client : beans.getBeanNamesForType(Redlock.class, false, false)) {
                 for (String executor : beans.getBeanNamesForType(Executor.class, false, false)) {
-                    beans.registerDependentBean(client, executor);
+                    if (!LockedResults.isAny(EVENT_LOOPS, beans.getType(executor, false))) {
+                        beans.registerDependentBean(client, executor);
+                    }
                 }
             }
         };

@@ -7,12 +7,16 @@ import dev.redlock.AcquireOptions;
 import dev.redlock.Redlock;
 import dev.redlock.RedlockContext;
 import dev.redlock.api.AcquireOutcome;
+import dev.redlock.api.ReleaseOutcome;
 import dev.redlock.api.RestartGuardMode;
 import dev.redlock.trial.nodes.RedisNodes;
 import dev.redlock.trial.nodes.RequiredNodes;
 import dev.redlock.trial.nodes.Source;
 import io.micrometer.core.instrument.Gauge;
 import io.micrometer.core.instrument.MeterRegistry;
+import io.netty.channel.EventLoopGroup;
+import io.netty.channel.MultiThreadIoEventLoopGroup;
+import io.netty.channel.nio.NioIoHandler;
 import java.io.File;
 import java.io.InputStream;
 import java.lang.reflect.Method;
@@ -421,6 +425,33 @@ class RedlockStarterTest {
             assertThat(other.tryAcquire("job", TTL).isAcquired()).isTrue();
         }
         assertThat(seen).containsExactly("destroyed: ACQUIRED");
+    }
+
+    /** The client runs on event loops of the application, which are executors. */
+    @Configuration(proxyBeanMethods = false)
+    static class OwnLoops {
+        @Bean
+        EventLoopGroup loops() {
+            return new MultiThreadIoEventLoopGroup(1, NioIoHandler.newFactory());
+        }
+
+        @Bean
+        RedlockContextCustomizer onLoops(EventLoopGroup loops) {
+            return context -> context.eventLoops(loops.next());
+        }
+    }
+
+    @Test
+    void closeReleasesOnEventLoopsOfTheApplication() {
+        AtomicReference<Redlock> closed = new AtomicReference<>();
+        AtomicReference<EventLoopGroup> loops = new AtomicReference<>();
+        runner("redlock.close-waits=true").withUserConfiguration(OwnLoops.class).run(context -> {
+            closed.set(context.getBean(Redlock.class));
+            loops.set(context.getBean(EventLoopGroup.class));
+            assertThat(closed.get().acquire("loops", Duration.ofSeconds(60)).isAcquired()).isTrue();
+        });
+        assertThat(closed.get().counters().releaseCount(ReleaseOutcome.RELEASED)).isOne();
+        assertThat(loops.get().isShuttingDown()).isTrue();
     }
 
     /** Two jobs that work for some time after the close of the application has begun. */
