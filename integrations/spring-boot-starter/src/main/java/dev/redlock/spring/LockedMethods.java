@@ -10,9 +10,12 @@ import java.util.Arrays;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.function.Function;
+import java.util.stream.Collectors;
 import org.springframework.aop.support.AopUtils;
 import org.springframework.beans.factory.config.ConfigurableBeanFactory;
 import org.springframework.boot.convert.DurationStyle;
+import org.springframework.core.BridgeMethodResolver;
 import org.springframework.core.KotlinDetector;
 import org.springframework.core.MethodIntrospector;
 import org.springframework.core.annotation.AnnotatedElementUtils;
@@ -45,7 +48,7 @@ final class LockedMethods {
             return null;
         }
         LockedMethod locked = found.get(AopUtils.getMostSpecificMethod(method, targetClass));
-        return locked == null ? found.get(method) : locked;
+        return locked == null ? found.get(BridgeMethodResolver.findBridgedMethod(method)) : locked;
     }
 
     LockedKey keys() {
@@ -68,7 +71,9 @@ final class LockedMethods {
 
     private Map<Method, LockedMethod> read(Class<?> type) {
         Locked ofClass = AnnotatedElementUtils.findMergedAnnotation(type, Locked.class);
-        return MethodIntrospector.selectMethods(type, (Method method) -> {
+        Map<Method, LockedMethod> found = MethodIntrospector.selectMethods(type, (Method declared) -> {
+            // A bridge stands for a method with other types, or for that of a superclass that is not public.
+            Method method = BridgeMethodResolver.findBridgedMethod(declared);
             Locked locked = AnnotatedElementUtils.findMergedAnnotation(method, Locked.class);
             if (locked == null) {
                 boolean isCovered = ofClass != null && Modifier.isPublic(method.getModifiers())
@@ -79,6 +84,10 @@ final class LockedMethods {
             }
             return locked == null ? null : read(locked, method, type);
         });
+        return found.values()
+                .stream()
+                .collect(Collectors.toMap(LockedMethod::method, Function.identity(),
+                        (one, same) -> one));
     }
 
     private LockedMethod read(Locked locked, Method method, Class<?> type) {

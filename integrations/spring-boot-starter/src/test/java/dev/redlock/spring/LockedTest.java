@@ -147,6 +147,11 @@ class LockedTest {
         }
 
         @Bean
+        Inheriting inheriting() {
+            return new Inheriting();
+        }
+
+        @Bean
         Described described() {
             return new DescribedService();
         }
@@ -405,6 +410,22 @@ class LockedTest {
         }
     }
 
+    /** Of this package: javac makes a bridge of each public method in a public subclass. */
+    abstract static class NotPublic {
+        public void covered(Runnable work) {
+            work.run();
+        }
+
+        @Locked(name = "part", waitUpTo = "0")
+        public void part(Runnable work) {
+            work.run();
+        }
+    }
+
+    @Locked(name = "whole", waitUpTo = "0")
+    public static class Inheriting extends NotPublic {
+    }
+
     interface Described {
         @Locked(name = "described", key = "#id", waitUpTo = "0")
         void run(String id, Runnable work);
@@ -460,7 +481,12 @@ class LockedTest {
         }
     }
 
-    interface Orders {
+    interface Store<T> {
+        void save(T id, Runnable work);
+    }
+
+    interface Orders extends Store<String> {
+        @Override
         @Locked(name = "orders", key = "#id", waitUpTo = "0", fallback = "later")
         void save(String id, Runnable work);
 
@@ -476,7 +502,7 @@ class LockedTest {
             ProxyFactory proxy = new ProxyFactory(new Plain());
             proxy.addInterface(Orders.class);
             proxy.addAdvice((MethodInterceptor) call -> {
-                if (call.getMethod().isDefault()) {
+                if (call.getMethod().getName().equals("later")) {
                     return InvocationHandler.invokeDefault(((ProxyMethodInvocation) call).getProxy(), call.getMethod(),
                             call.getArguments());
                 }
@@ -730,6 +756,15 @@ class LockedTest {
             Shop.SEEN.add("free");
         });
         assertThat(Shop.SEEN).containsExactly("whole", "part", "free");
+    }
+
+    @Test
+    void methodsOfASuperclassThatIsNotPublicHaveTheirLocks() {
+        Inheriting inheriting = application.getBean(Inheriting.class);
+        Shop.SEEN.clear();
+        inheriting.covered(expectHeld("whole"));
+        inheriting.part(expectHeld("part"));
+        assertThat(Shop.SEEN).containsExactly("whole", "part");
     }
 
     @Test
@@ -1245,13 +1280,15 @@ class LockedTest {
     void aProxyWhoseTargetHasNoAnnotationRunsUnderTheLockOfItsInterface() throws Exception {
         try (ConfigurableApplicationContext proxied = run(StoreApp.class)) {
             Orders orders = proxied.getBean(Orders.class);
+            Store<String> store = orders;
             Shop.SEEN.clear();
             orders.save(id, expectHeld(order()));
+            store.save(id, expectHeld(order()));
             try (Lease lease = proxied.getBean(Redlock.class).acquire(order(), TTL).lease()) {
                 orders.save(id, () -> Shop.SEEN.add("never"));
                 assertThat(lease.isHeld()).isTrue();
             }
-            assertThat(Shop.SEEN).containsExactly(order(), "later");
+            assertThat(Shop.SEEN).containsExactly(order(), order(), "later");
         }
     }
 
