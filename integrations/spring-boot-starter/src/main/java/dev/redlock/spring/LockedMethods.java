@@ -6,6 +6,7 @@ import dev.redlock.api.Lease;
 import java.lang.reflect.Method;
 import java.lang.reflect.Modifier;
 import java.time.Duration;
+import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Map;
@@ -76,10 +77,8 @@ final class LockedMethods {
             Method method = BridgeMethodResolver.findBridgedMethod(declared);
             Locked locked = AnnotatedElementUtils.findMergedAnnotation(method, Locked.class);
             if (locked == null) {
-                boolean isCovered = ofClass != null && Modifier.isPublic(method.getModifiers())
-                        && !Modifier.isStatic(method.getModifiers()) && !method.isSynthetic()
-                        && ReflectionUtils.findMethod(Object.class, method.getName(),
-                                method.getParameterTypes()) == null;
+                boolean isCovered = ofClass != null && isPublic(method)
+                        && !isFallback(method, ofClass.fallback(), type);
                 locked = isCovered ? ofClass : null;
             }
             return locked == null ? null : read(locked, method, type);
@@ -88,6 +87,26 @@ final class LockedMethods {
                 .stream()
                 .collect(Collectors.toMap(LockedMethod::method, Function.identity(),
                         (one, same) -> one));
+    }
+
+    private static boolean isPublic(Method method) {
+        return Modifier.isPublic(method.getModifiers()) && !Modifier.isStatic(method.getModifiers())
+                && !method.isSynthetic()
+                && ReflectionUtils.findMethod(Object.class, method.getName(), method.getParameterTypes()) == null;
+    }
+
+    /** Whether other methods of the class have this one as their fallback, which runs without their lock. */
+    private static boolean isFallback(Method method, String name, Class<?> type) {
+        if (!method.getName().equals(name)) {
+            return false;
+        }
+        List<Class<?>> parameters = List.of(method.getParameterTypes());
+        List<Class<?>> withoutOutcome = new ArrayList<>(parameters);
+        withoutOutcome.remove(AcquireOutcome.class);
+        return Arrays.stream(ReflectionUtils.getUniqueDeclaredMethods(type))
+                .filter(other -> isPublic(other) && !other.getName().equals(name))
+                .map(other -> List.of(other.getParameterTypes()))
+                .anyMatch(types -> types.equals(parameters) || types.equals(withoutOutcome));
     }
 
     private LockedMethod read(Locked locked, Method method, Class<?> type) {

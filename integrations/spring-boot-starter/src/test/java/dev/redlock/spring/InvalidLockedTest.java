@@ -109,6 +109,19 @@ class InvalidLockedTest {
         }
     }
 
+    /** This one would run without a lock if its name made it a fallback. */
+    @Locked(name = "orders", fallback = "ship")
+    static class FallbackOfNoMethod {
+        public void load(int id) {
+        }
+
+        public void ship(int id, AcquireOutcome outcome) {
+        }
+
+        public void ship(Object id) {
+        }
+    }
+
     static class SkippedAndFallback {
         @Locked(name = "orders", fallback = "busy", skipIfHeld = true)
         public void ship(String id) {
@@ -264,12 +277,12 @@ class InvalidLockedTest {
     @ParameterizedTest
     @ValueSource(classes = {WithoutName.class, UnknownPlaceholder.class, WrongTtl.class, TtlOfNothing.class,
         NegativeWait.class, ShortHold.class, WrongExpression.class, UnknownParameter.class, UnknownPosition.class,
-        UnknownFallback.class, FallbackOfAnotherType.class, SkippedAndFallback.class, SkippedValue.class,
-        SkippedStage.class, TwoLeases.class, FencedReader.class, PermitsToWrite.class, TooManyPermits.class,
-        WrongGroup.class, PrivateMethod.class, FinalMethod.class, StaticMethod.class, ReturnsFuture.class,
-        ReturnsCallable.class, ReturnsOwnStage.class, ReturnsStream.class, ReturnsResponseOfFlux.class,
-        ReturnsResponseOfDeferred.class, ReturnsMonoOfFlux.class, ReturnsStageOfCallable.class, ReturnsFutures.class,
-        ReturnsGeneric.class})
+        UnknownFallback.class, FallbackOfAnotherType.class, FallbackOfNoMethod.class, SkippedAndFallback.class,
+        SkippedValue.class, SkippedStage.class, TwoLeases.class, FencedReader.class, PermitsToWrite.class,
+        TooManyPermits.class, WrongGroup.class, PrivateMethod.class, FinalMethod.class, StaticMethod.class,
+        ReturnsFuture.class, ReturnsCallable.class, ReturnsOwnStage.class, ReturnsStream.class,
+        ReturnsResponseOfFlux.class, ReturnsResponseOfDeferred.class, ReturnsMonoOfFlux.class,
+        ReturnsStageOfCallable.class, ReturnsFutures.class, ReturnsGeneric.class})
     void theApplicationDoesNotStart(Class<?> type) {
         String expected = switch (type.getSimpleName()) {
             case "WithoutName" -> "no name";
@@ -282,6 +295,7 @@ class InvalidLockedTest {
             case "UnknownParameter" -> "#idd, which is no parameter: the parameters are [id]";
             case "UnknownPosition" -> "#p1, which is no parameter";
             case "UnknownFallback" -> "fallback \"busy\" is no other method of the class with the same parameters";
+            case "FallbackOfNoMethod" -> "ship(Object): the fallback \"ship\" is no other method";
             case "FallbackOfAnotherType" -> "fallback \"busy\" returns java.lang.String, which is no";
             case "SkippedAndFallback" -> "skipIfHeld and a fallback";
             case "SkippedValue", "SkippedStage" -> "skipIfHeld and a value";

@@ -147,6 +147,11 @@ class LockedTest {
         }
 
         @Bean
+        Counter counter() {
+            return new Counter();
+        }
+
+        @Bean
         Inheriting inheriting() {
             return new Inheriting();
         }
@@ -407,6 +412,18 @@ class LockedTest {
         @Locked(name = "part", waitUpTo = "0")
         public void part(Runnable work) {
             work.run();
+        }
+    }
+
+    @Locked(name = "counter", waitUpTo = "0", fallback = "busy")
+    static class Counter {
+        public String count(String id, Runnable work) {
+            work.run();
+            return id;
+        }
+
+        public String busy(String id, Runnable work, AcquireOutcome outcome) {
+            return id + " is " + outcome.kind();
         }
     }
 
@@ -756,6 +773,16 @@ class LockedTest {
             Shop.SEEN.add("free");
         });
         assertThat(Shop.SEEN).containsExactly("whole", "part", "free");
+    }
+
+    @Test
+    void theClassHasAFallbackForItsOtherPublicMethods() throws Exception {
+        Counter counter = application.getBean(Counter.class);
+        assertThat(counter.count(id, expectHeld("counter"))).isEqualTo(id);
+        try (Lease lease = application.getBean(Redlock.class).acquire("counter", TTL).lease()) {
+            assertThat(counter.count(id, () -> Shop.SEEN.add("never"))).isEqualTo(id + " is CONTENDED");
+            assertThat(lease.isHeld()).isTrue();
+        }
     }
 
     @Test
