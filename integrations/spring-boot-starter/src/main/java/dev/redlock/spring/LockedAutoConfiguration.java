@@ -1,6 +1,9 @@
 package dev.redlock.spring;
 
 import dev.redlock.Redlock;
+import java.util.List;
+import java.util.Objects;
+import java.util.stream.Stream;
 import org.springframework.aop.config.AopConfigUtils;
 import org.springframework.aop.framework.autoproxy.AutoProxyUtils;
 import org.springframework.beans.factory.SmartInitializingSingleton;
@@ -48,29 +51,49 @@ class LockedAutoConfiguration {
                 environment.getProperty("redlock.locked.order", Integer.class, LockedAdvisor.ORDER_DEFAULT));
     }
 
-    /** A bean ends, and waits for its jobs, while it has its locks. */
+    /**
+     * A bean ends, and waits for its jobs, while it has its locks. Each of its methods has to keep within the limits of
+     * the client, which are known once the client exists.
+     */
     @Bean
     static SmartInitializingSingleton redlockOutlivesLocked(ConfigurableListableBeanFactory beans,
             LockedMethods redlockLockedMethods) {
         return () -> {
-            for (String client : beans.getBeanNamesForType(Redlock.class, false, false)) {
-                for (String name : beans.getBeanDefinitionNames()) {
-                    if (hasLocked(redlockLockedMethods, beans.getType(name, false))
-                            || hasLocked(redlockLockedMethods, targetClass(beans, name))) {
-                        beans.registerDependentBean(client, name);
-                    }
+            String[] clients = beans.getBeanNamesForType(Redlock.class, false, false);
+            if (clients.length == 0) {
+                return;
+            }
+            Redlock used = usedOf(clients, beans);
+            for (String name : beans.getBeanDefinitionNames()) {
+                List<LockedMethod> locked = Stream.of(beans.getType(name, false), targetClass(beans, name))
+                        .filter(Objects::nonNull)
+                        .flatMap(type -> redlockLockedMethods.all(type).stream())
+                        .toList();
+                if (!locked.isEmpty()) {
+                    Stream.of(clients).forEach(client -> beans.registerDependentBean(client, name));
+                }
+                if (used != null) {
+                    locked.forEach(method -> method.check(used));
                 }
             }
         };
-    }
-
-    private static boolean hasLocked(LockedMethods methods, Class<?> type) {
-        return type != null && !methods.isEmpty(type);
     }
 
     /** @return the class behind the proxy, which may have only the interfaces of the class; null without a proxy */
     private static Class<?> targetClass(ConfigurableListableBeanFactory beans, String name) {
         return (Class<?>) beans.getMergedBeanDefinition(name)
                 .getAttribute(AutoProxyUtils.ORIGINAL_TARGET_CLASS_ATTRIBUTE);
+    }
+
+    /** @return the client of the methods; null if there is none yet, or not one alone */
+    private static Redlock usedOf(String[] clients, ConfigurableListableBeanFactory beans) {
+        List<String> used = clients.length == 1
+                ? List.of(clients)
+                : Stream.of(clients)
+                        .filter(name -> beans.containsBeanDefinition(name)
+                                && beans.getMergedBeanDefinition(name).isPrimary())
+                        .toList();
+        // A client that is created at its first use is not created here.
+        return used.size() == 1 && beans.getSingleton(used.get(0)) instanceof Redlock client ? client : null;
     }
 }

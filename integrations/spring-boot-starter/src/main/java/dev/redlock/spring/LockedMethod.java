@@ -1,9 +1,11 @@
 package dev.redlock.spring;
 
 import dev.redlock.AcquireOptions;
+import dev.redlock.Redlock;
 import dev.redlock.api.Lease;
 import dev.redlock.api.LeaseState;
 import java.lang.reflect.Method;
+import java.time.Duration;
 
 /**
  * A method with a valid {@link Locked}.
@@ -12,6 +14,7 @@ import java.lang.reflect.Method;
  * @param where        names it in messages
  * @param name         the resource, or its first part
  * @param key          the expression of the second part; empty for none
+ * @param ttl          that of the options
  * @param options      without a listener
  * @param result       how the lock follows the result
  * @param onLoss       the reaction to a loss
@@ -21,8 +24,23 @@ import java.lang.reflect.Method;
  * @param outcomeIndex the parameter of the fallback that gets the outcome; -1 for none
  * @threading immutable
  */
-record LockedMethod(Method method, String where, String name, String key, AcquireOptions options, LockedResult result,
-        Locked.OnLoss onLoss, int leaseIndex, boolean isSkipped, Method fallback, int outcomeIndex) {
+record LockedMethod(Method method, String where, String name, String key, Duration ttl, AcquireOptions options,
+        LockedResult result, Locked.OnLoss onLoss, int leaseIndex, boolean isSkipped, Method fallback,
+        int outcomeIndex) {
+
+    /**
+     * Checks the name and the ttl against the limits of the client.
+     *
+     * @throws InvalidLockedException if each call would fail with an IllegalArgumentException
+     */
+    void check(Redlock client) {
+        try {
+            client.asLock(name, AcquireOptions.ofTtl(ttl));
+        } catch (IllegalArgumentException e) {
+            throw new InvalidLockedException(where, e.getMessage(),
+                    "correct the annotation or redlock.locked.ttl, or raise redlock.max-ttl", e);
+        }
+    }
 
     /** Returns the arguments of a call, the lease among them. */
     Object[] withLease(Object[] arguments, Lease lease) {

@@ -8,6 +8,7 @@ import java.lang.reflect.Modifier;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Arrays;
+import java.util.Collection;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
@@ -56,8 +57,9 @@ final class LockedMethods {
         return keys;
     }
 
-    boolean isEmpty(Class<?> targetClass) {
-        return of(targetClass).isEmpty();
+    /** @return the locked methods of a class */
+    Collection<LockedMethod> all(Class<?> targetClass) {
+        return of(targetClass).values();
     }
 
     private Map<Method, LockedMethod> of(Class<?> targetClass) {
@@ -126,7 +128,7 @@ final class LockedMethods {
                 : Arrays.asList(fallback.getParameterTypes())
                         .indexOf(AcquireOutcome.class);
         boolean hasOutcome = fallback != null && fallback.getParameterCount() > method.getParameterCount();
-        return new LockedMethod(method, reading.where, name, locked.key(), reading.options(), result,
+        return new LockedMethod(method, reading.where, name, locked.key(), reading.ttl(), reading.options(), result,
                 locked.onLoss(), reading.leaseIndex(), locked.skipIfHeld(), fallback, hasOutcome ? outcomeIndex : -1);
     }
 
@@ -197,15 +199,20 @@ final class LockedMethods {
             }
         }
 
-        AcquireOptions options() {
+        Duration ttl() {
             Duration ttl = duration("ttl", locked.ttl());
+            if (ttl == null) {
+                throw invalid("it has no ttl", "write for example ttl = \"10s\"");
+            }
+            return ttl;
+        }
+
+        AcquireOptions options() {
+            Duration ttl = ttl();
             Duration wait = duration("waitUpTo", locked.waitUpTo());
             Duration holdAtMost = duration("holdAtMost", locked.holdAtMost());
             Duration holdAtLeast = duration("holdAtLeast", locked.holdAtLeast());
             String group = resolved("group", locked.group());
-            if (ttl == null) {
-                throw invalid("it has no ttl", "write for example ttl = \"10s\"");
-            }
             if (holdAtMost != null && holdAtMost.compareTo(ttl) < 0) {
                 throw invalid("holdAtMost " + holdAtMost.toMillis() + " ms is shorter than the ttl " + ttl.toMillis()
                         + " ms", "use a shorter ttl, or the ttl for a lease that is not extended");

@@ -3,8 +3,11 @@ package dev.redlock.spring;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import dev.redlock.Redlock;
+import dev.redlock.RedlockContext;
 import dev.redlock.api.AcquireOutcome;
 import dev.redlock.api.Lease;
+import java.time.Duration;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
@@ -317,6 +320,56 @@ class InvalidLockedTest {
                     .hasMessageContaining(expected);
             assertThat(new RedlockFailureAnalyzer().analyze(failure).getAction()).matches("[A-Z].*\\.");
         });
+    }
+
+    static class LongerThanOfTheClient {
+        @Locked(name = "orders", ttl = "5m")
+        public void ship(String id) {
+        }
+    }
+
+    static class OfTheProperty {
+        @Locked(name = "orders", key = "#id", mode = Locked.Mode.READ)
+        public void ship(String id) {
+        }
+    }
+
+    /** No server listens there. */
+    private static Redlock client(Duration maxTtl) {
+        return Redlock.connect(new RedlockContext().nodes("127.0.0.1:1").maxTtl(maxTtl));
+    }
+
+    @ParameterizedTest
+    @ValueSource(classes = {LongerThanOfTheClient.class, OfTheProperty.class})
+    void theApplicationDoesNotStartWithATtlThatTheClientRejects(Class<?> type) {
+        ApplicationContextRunner longer = runner.withBean(type).withPropertyValues("redlock.locked.ttl=5m");
+        longer.withBean("client", Redlock.class, () -> client(Duration.ofMinutes(1))).run(context -> {
+            assertThat(context).hasFailed();
+            Throwable failure = context.getStartupFailure();
+            assertThat(failure).isInstanceOf(InvalidLockedException.class)
+                    .hasMessageStartingWith("@Locked on " + type.getName() + ".ship(String): ttl 300000 ms is longer"
+                            + " than maxTtl 60000 ms");
+            assertThat(new RedlockFailureAnalyzer().analyze(failure).getAction()).contains("raise redlock.max-ttl");
+        });
+        longer.withBean("client", Redlock.class, () -> client(Duration.ofMinutes(5)))
+                .run(context -> assertThat(context).hasNotFailed());
+    }
+
+    /** The methods use the primary client, and a client that is created at the first call is not created to check. */
+    @Test
+    void theTtlIsComparedWithTheClientOfTheMethods() {
+        ApplicationContextRunner longer = runner.withBean(LongerThanOfTheClient.class);
+        longer.withBean("other", Redlock.class, () -> client(Duration.ofMinutes(1)))
+                .withBean("client", Redlock.class, () -> client(Duration.ofMinutes(5)),
+                        definition -> definition.setPrimary(true))
+                .run(context -> assertThat(context).hasNotFailed());
+        longer.withBean("other", Redlock.class, () -> client(Duration.ofMinutes(5)))
+                .withBean("client", Redlock.class, () -> client(Duration.ofMinutes(1)),
+                        definition -> definition.setPrimary(true))
+                .run(context -> assertThat(context).hasFailed());
+        longer.withBean("client", Redlock.class, () -> {
+            throw new AssertionError("created");
+        }, definition -> definition.setLazyInit(true)).run(context -> assertThat(context).hasNotFailed());
     }
 
     /** A node of a tree, whose type contains itself. */
