@@ -54,7 +54,9 @@ class RedlockAutoConfiguration {
         customizers.orderedStream().forEach(customizer -> customizer.customize(context));
         if (hasNodes) {
             LOG.log(Level.INFO, "redlock.nodes names the nodes");
-        } else if (!context.hasNodes()) {
+        } else if (context.hasNodes()) {
+            LOG.log(Level.INFO, "a RedlockContextCustomizer names the nodes");
+        } else {
             takeNodes(ofNodes, details, new DataRedisProperties(binder), context);
         }
         return context;

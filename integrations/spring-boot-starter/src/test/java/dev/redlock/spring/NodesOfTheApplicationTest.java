@@ -143,6 +143,17 @@ class NodesOfTheApplicationTest {
     }
 
     @Test
+    void nodesOfACustomizerAloneAreLogged() {
+        LINES.clear();
+        DefaultListableBeanFactory beans = new DefaultListableBeanFactory();
+        beans.registerSingleton("customizer", (RedlockContextCustomizer) context -> context.nodes("a:1"));
+        RedlockContext context = new RedlockAutoConfiguration().redlockContext(new StandardEnvironment(),
+                beans.getBeanProvider(RedlockContextCustomizer.class), beans);
+        assertThat(context.toString()).contains("nodes=[a:1],");
+        assertThat(LINES).containsExactly("a RedlockContextCustomizer names the nodes");
+    }
+
+    @Test
     void commasWithinAnAddressWithSentinelsAreNoSeparators() {
         assertThat(context("redlock.nodes=a:1,redis-sentinel://s1:1,s2:2,[::1]:3/m,rediss-sentinel://u:p@s4/n,b:2")
                 .toString()).contains(
