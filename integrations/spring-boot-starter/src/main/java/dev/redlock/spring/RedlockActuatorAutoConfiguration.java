@@ -4,26 +4,35 @@ import dev.redlock.NodeStatus;
 import dev.redlock.Redlock;
 import dev.redlock.api.NodeState;
 import dev.redlock.micrometer.RedlockMetrics;
+import io.micrometer.core.instrument.Tags;
+import io.micrometer.core.instrument.binder.MeterBinder;
+import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import org.springframework.beans.factory.config.ConfigurableListableBeanFactory;
 import org.springframework.boot.actuate.autoconfigure.health.ConditionalOnEnabledHealthIndicator;
+import org.springframework.boot.actuate.health.CompositeHealthContributor;
 import org.springframework.boot.actuate.health.Health;
 import org.springframework.boot.actuate.health.HealthIndicator;
 import org.springframework.boot.autoconfigure.AutoConfiguration;
+import org.springframework.boot.autoconfigure.condition.ConditionalOnBean;
 import org.springframework.boot.autoconfigure.condition.ConditionalOnClass;
 import org.springframework.boot.autoconfigure.condition.ConditionalOnMissingBean;
 import org.springframework.boot.autoconfigure.condition.ConditionalOnSingleCandidate;
 import org.springframework.context.annotation.Bean;
+import org.springframework.context.annotation.Conditional;
 import org.springframework.context.annotation.Configuration;
 
 /**
- * The health and the meters of the client. Spring Boot binds the meters to the registries of the application.
+ * The health and the meters of the client, or of each of several clients under the name of its bean. Spring Boot binds
+ * the meters to the registries of the application. In each configuration, the bean for several clients comes first, so
+ * that a primary client does not replace it.
  *
  * @threading immutable
  */
 @AutoConfiguration(after = RedlockAutoConfiguration.class)
-@ConditionalOnSingleCandidate(Redlock.class)
+@ConditionalOnBean(Redlock.class)
 class RedlockActuatorAutoConfiguration {
 
     /** No status of its own for a missing node: Spring Boot leaves such a status out of that of the application. */
@@ -64,8 +73,20 @@ class RedlockActuatorAutoConfiguration {
     @ConditionalOnEnabledHealthIndicator("redlock")
     static class Boot3Health {
         @Bean
-        @ConditionalOnMissingBean(name = "redlockHealthIndicator")
+        @Conditional(OnSeveralClients.class)
+        @ConditionalOnMissingBean(name = {"redlockHealthContributor", "redlockHealthIndicator"})
+        CompositeHealthContributor redlockHealthContributor(ConfigurableListableBeanFactory beans) {
+            return CompositeHealthContributor.fromMap(OnSeveralClients.clientsOf(beans), Boot3Health::healthOf);
+        }
+
+        @Bean
+        @ConditionalOnSingleCandidate(Redlock.class)
+        @ConditionalOnMissingBean(name = {"redlockHealthContributor", "redlockHealthIndicator"})
         HealthIndicator redlockHealthIndicator(Redlock redlock) {
+            return healthOf(redlock);
+        }
+
+        private static HealthIndicator healthOf(Redlock redlock) {
             return () -> Health.status(statusOf(redlock)).withDetails(detailsOf(redlock)).build();
         }
     }
@@ -76,8 +97,22 @@ class RedlockActuatorAutoConfiguration {
     @org.springframework.boot.health.autoconfigure.contributor.ConditionalOnEnabledHealthIndicator("redlock")
     static class Boot4Health {
         @Bean
-        @ConditionalOnMissingBean(name = "redlockHealthIndicator")
+        @Conditional(OnSeveralClients.class)
+        @ConditionalOnMissingBean(name = {"redlockHealthContributor", "redlockHealthIndicator"})
+        org.springframework.boot.health.contributor.CompositeHealthContributor redlockHealthContributor(
+                ConfigurableListableBeanFactory beans) {
+            return org.springframework.boot.health.contributor.CompositeHealthContributor
+                    .fromMap(OnSeveralClients.clientsOf(beans), Boot4Health::healthOf);
+        }
+
+        @Bean
+        @ConditionalOnSingleCandidate(Redlock.class)
+        @ConditionalOnMissingBean(name = {"redlockHealthContributor", "redlockHealthIndicator"})
         org.springframework.boot.health.contributor.HealthIndicator redlockHealthIndicator(Redlock redlock) {
+            return healthOf(redlock);
+        }
+
+        private static org.springframework.boot.health.contributor.HealthIndicator healthOf(Redlock redlock) {
             return () -> org.springframework.boot.health.contributor.Health.status(statusOf(redlock))
                     .withDetails(detailsOf(redlock))
                     .build();
@@ -89,7 +124,18 @@ class RedlockActuatorAutoConfiguration {
     @ConditionalOnClass(name = "io.micrometer.core.instrument.binder.MeterBinder")
     static class Metrics {
         @Bean
-        @ConditionalOnMissingBean
+        @Conditional(OnSeveralClients.class)
+        @ConditionalOnMissingBean(RedlockMetrics.class)
+        MeterBinder redlockMetricsOfClients(ConfigurableListableBeanFactory beans) {
+            List<RedlockMetrics> all = new ArrayList<>();
+            OnSeveralClients.clientsOf(beans)
+                    .forEach((name, client) -> all.add(new RedlockMetrics(client, Tags.of("client", name))));
+            return registry -> all.forEach(metrics -> metrics.bindTo(registry));
+        }
+
+        @Bean
+        @ConditionalOnSingleCandidate(Redlock.class)
+        @ConditionalOnMissingBean(value = RedlockMetrics.class, name = "redlockMetricsOfClients")
         RedlockMetrics redlockMetrics(Redlock redlock) {
             return new RedlockMetrics(redlock);
         }

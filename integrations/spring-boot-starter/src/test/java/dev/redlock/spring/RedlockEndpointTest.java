@@ -339,4 +339,20 @@ class RedlockEndpointTest {
             lease.close();
         });
     }
+
+    /** The endpoint shows one client. No server listens there. */
+    @ParameterizedTest
+    @CsvSource(delimiter = '|', textBlock = """
+            true  | INFO the endpoint redlock shows only the primary one of the clients [orders, stock]
+            false | INFO there is no endpoint redlock, mark the client that it shows as @Primary: none is, of \
+            [orders, stock]
+            """)
+    void severalClientsAreLogged(boolean isPrimary, String line) {
+        LINES.clear();
+        runner(EXPOSED).withBean("orders", Redlock.class, () -> Redlock.connect("127.0.0.1:1"),
+                definition -> definition.setPrimary(isPrimary))
+                .withBean("stock", Redlock.class, () -> Redlock.connect("127.0.0.1:1"))
+                .run(context -> assertThat(context.getBeansOfType(RedlockEndpoint.class)).hasSize(isPrimary ? 1 : 0));
+        assertThat(LINES).contains(line);
+    }
 }

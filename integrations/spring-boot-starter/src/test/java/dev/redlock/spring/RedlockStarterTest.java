@@ -9,6 +9,7 @@ import dev.redlock.RedlockContext;
 import dev.redlock.api.AcquireOutcome;
 import dev.redlock.api.ReleaseOutcome;
 import dev.redlock.api.RestartGuardMode;
+import dev.redlock.micrometer.RedlockMetrics;
 import dev.redlock.trial.nodes.RedisNodes;
 import dev.redlock.trial.nodes.RequiredNodes;
 import dev.redlock.trial.nodes.Source;
@@ -220,6 +221,41 @@ class RedlockStarterTest {
                     "toleratedFailures=-1");
             own.node(1).start();
             await(() -> health(application).equals("UP"));
+        }
+    }
+
+    /** Two clients, of which one has no server. The other one may be primary. */
+    @ParameterizedTest
+    @ValueSource(booleans = {false, true})
+    void theHealthAndTheMetersAreThoseOfEachClient(boolean isPrimary) {
+        runner("management.endpoints.web.exposure.include=*").withBean("orders", Redlock.class, () -> other("two:"),
+                definition -> definition.setPrimary(isPrimary))
+                .withBean("stock", Redlock.class, () -> Redlock.connect("127.0.0.1:1"))
+                .run(context -> {
+                    assertThat(context).hasNotFailed().doesNotHaveBean("redlockHealthIndicator");
+                    await(() -> health(context, "redlock", "orders").equals("UP"));
+                    assertThat(health(context, "redlock", "stock")).isEqualTo("DOWN");
+                    assertThat(health(context, "redlock")).isEqualTo("DOWN");
+                    assertThat(health(context)).isEqualTo("DOWN");
+                    MeterRegistry registry = context.getBean(MeterRegistry.class);
+                    assertThat(registry.get("redlock.failures.tolerated").tag("client", "orders").gauge().value())
+                            .isOne();
+                    assertThat(registry.get("redlock.failures.tolerated").tag("client", "stock").gauge().value())
+                            .isEqualTo(-1);
+                    assertThat(context.getBeanNamesForType(RedlockEndpoint.class)).hasSize(isPrimary ? 1 : 0);
+                });
+    }
+
+    @Test
+    void ownMetersAndAnOwnHealthReplaceThoseOfSeveralClients() {
+        try (Redlock measured = other("four:")) {
+            runner().withBean("orders", Redlock.class, () -> other("two:"))
+                    .withBean("stock", Redlock.class, () -> other("three:"))
+                    .withBean("redlockHealthIndicator", String.class, () -> "own")
+                    .withBean(RedlockMetrics.class, () -> new RedlockMetrics(measured))
+                    .run(context -> assertThat(context).hasNotFailed()
+                            .doesNotHaveBean("redlockHealthContributor")
+                            .doesNotHaveBean("redlockMetricsOfClients"));
         }
     }
 
