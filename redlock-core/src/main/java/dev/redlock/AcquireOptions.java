@@ -211,8 +211,8 @@ public final class AcquireOptions {
 
     /**
      * Retains the lock after its release: the next acquisition of the resource by this client, with the same ttl and
-     * retention, gets it on its own thread, without the nodes. For resources that mostly one process locks, again and
-     * again.
+     * retention, gets it without the nodes; a blocking one on its own thread. For resources that mostly one process
+     * locks, again and again.
      *
      * <p><b>If the process dies while it retains a lock, others wait until the ttl has passed,</b> though nobody held
      * it.

@@ -153,7 +153,7 @@ abstract class ConnectedClient implements AutoCloseable {
     /**
      * Whether a quorum of the nodes votes now, so that a lock that nobody holds can be acquired. For health checks: it
      * reads what the client knows and sends nothing. A node votes if it is {@link NodeState#READY} and does not answer
-     * acquires with errors; a cluster, if all its masters do. The client finds a node that hangs within two seconds.
+     * acquires with errors; a cluster, if all its masters do. The client finds a node that hangs within four seconds.
      *
      * @return false also while the client connects, and after it was closed. Allocates nothing
      */

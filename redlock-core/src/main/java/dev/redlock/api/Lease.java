@@ -52,8 +52,9 @@ public interface Lease extends AutoCloseable {
     long fencingToken();
 
     /**
-     * Releases the lock and waits until a quorum has answered, at most one node timeout. An interrupt does not end the
-     * wait and stays set. A second release, or one after expiry, is no error.
+     * Releases the lock and waits until a quorum has answered, at most one node timeout, or two with
+     * {@link dev.redlock.AcquireOptions#retain retain}. An interrupt does not end the wait and stays set. A second
+     * release, or one after expiry, is no error.
      *
      * @throws IllegalStateException on an event loop of the client, whatever the state of the lease; or while it is
      *                               being acquired
