@@ -48,4 +48,13 @@ public final class Log {
             // The loop has terminated, or there is no memory for the task. The line is less important than the state.
         }
     }
+
+    /** As {@link #error} in a separate task, for code in the middle of a change of state. */
+    public static void errorLater(Executor loop, String message, Throwable thrown) {
+        try {
+            loop.execute(() -> error(message, thrown));
+        } catch (Throwable e) {
+            // As above.
+        }
+    }
 }

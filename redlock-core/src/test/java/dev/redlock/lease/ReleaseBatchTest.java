@@ -344,6 +344,50 @@ class ReleaseBatchTest extends VirtualTest {
         assertEquals(0, keysLeft(0) + keysLeft(1) + keysLeft(2));
     }
 
+    /** A node gets the second rollback only, and asks for the script when the first one has all its outcomes. */
+    @Test
+    void anUnknownFencedBatchScriptIsSentAfterTheFirstReleaseHasEnded() {
+        world = new VirtualWorld(3);
+        VirtualWorld.Client client = client(context().thriftyQuorums(true));
+        String first = "orders/0";
+        int late = nodeWithoutKey(client, first);
+        String second = IntStream.range(1, 20)
+                .mapToObj(i -> "orders/" + i)
+                .filter(name -> nodeWithoutKey(client, name) != late)
+                .findFirst()
+                .orElseThrow();
+        for (int i = 0; i < 3; i++) {
+            String counter = Long.toString(Long.parseLong(AHEAD) + i);
+            node(i).redis().set(KeyText.counterName(first), counter, -1);
+            node(i).redis().set(KeyText.counterName(second), counter, -1);
+        }
+        // Shorter than the delay after which a thrifty attempt asks the other nodes.
+        eachNode(node -> node.delay(() -> 400_000));
+        List<CompletableFuture<AcquireOutcome>> outcomes = new ArrayList<>();
+        client.engine().execute(() -> {
+            for (String name : List.of(first, second)) {
+                outcomes.add(client.redlock().acquireAsync(name, options().fenced()).toCompletableFuture());
+            }
+        });
+        world.await("both raise their counters", 100, () -> client.redlock().counters().raisedCount() == 2);
+        node(late).redis().flushScripts();
+        node(late).delay(() -> 50_000_000);
+        client.engine().execute(() -> outcomes.forEach(outcome -> outcome.cancel(true)));
+        world.runMs(200);
+        assertEquals(null, status(client, late).problem());
+        assertEquals(0, status(client, late).disconnectCount());
+        assertEquals(1, count(late, "release_many_fenced"), "of the second one alone");
+        assertEquals(0, keysLeft());
+    }
+
+    /** The node that a fenced attempt does not ask. */
+    private int nodeWithoutKey(VirtualWorld.Client client, String name) {
+        Lease lease = acquired(get(client.redlock().acquireAsync(name, options().fenced())));
+        int without = IntStream.range(0, 3).filter(i -> keysLeft(i) == 0).findFirst().orElseThrow();
+        release(lease);
+        return without;
+    }
+
     @Test
     void anUnknownBatchScriptIsSentInFull() {
         VirtualWorld.Client client = world(3);

@@ -130,7 +130,8 @@ final class CommandBatch extends InFlightRequest {
             RespWriter.bulkInteger(out, requests[Long.numberOfTrailingZeros(left)].arguments().highestFence());
         }
         if (isFenced) {
-            RespWriter.bulkInteger(out, requests[0].arguments().counterTtlMs());
+            // The same for all. One that is not for this node may be in its pool already.
+            RespWriter.bulkInteger(out, CommandBatches.firstOf(this, mask).arguments().counterTtlMs());
         }
         for (long left = isExtension ? mask : 0; left != 0; left &= left - 1) {
             RespWriter.bulkInteger(out, requests[Long.numberOfTrailingZeros(left)].ttlMs);

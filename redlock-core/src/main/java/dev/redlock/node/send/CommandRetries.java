@@ -238,53 +238,56 @@ final class CommandRetries {
         sender.logHealth(problem);
     }
 
-    /** Sends a command by script to this node alone; false if there is no memory for it. */
+    /** Sends a command by script to this node alone; false if it cannot be written. */
     private boolean sendScript(LockRequest request, CommandKind kind, int detail, boolean isSecondTry,
             boolean isAsking) {
         int scriptLength = isSecondTry ? ScriptSources.source(request.lockKind(), kind).length : 0;
-        ByteBuf out = fanOut.batch.buffers.take(LockScripts.roomFor(request, kind) + scriptLength + ASKING_BYTES);
-        if (out == null) {
+        boolean isRegistering = kind.mayRegister && request.isWakeUpWanted && sender.isPushing;
+        int room = LockScripts.roomFor(request, kind) + scriptLength + ASKING_BYTES;
+        ByteBuf command = fanOut.batch.buffers.take(room, out -> {
+            if (isRegistering) {
+                WakeUpRequest.writeTo(out);
+            } else if (isAsking) {
+                ASKING.writeTo(out);
+            }
+            LockScripts.write(out, kind, request, isSecondTry);
+        });
+        if (command == null) {
             return false;
         }
-        boolean isRegistering = kind.mayRegister && request.isWakeUpWanted && sender.isPushing;
-        if (isRegistering) {
-            WakeUpRequest.writeTo(out);
-        } else if (isAsking) {
-            ASKING.writeTo(out);
-        }
-        LockScripts.write(out, kind, request, isSecondTry);
         int tag = RequestRing.tag(kind, CommandEncoding.SCRIPT, detail, isSecondTry);
-        return isAsking ? sender.writeAsking(request, tag, out) : sender.write(request, tag, out, isRegistering);
+        return isAsking
+                ? sender.writeAsking(request, tag, command)
+                : sender.write(request, tag, command, isRegistering);
     }
 
-    /** Sends a release to this node alone; false if there is no memory for it. */
+    /** Sends a release to this node alone; false if it cannot be written. */
     boolean send(UndeliveredRelease release, boolean isEval, boolean isAsking) {
         CommandEncoding encoding = release.lockKind == LockKind.PLAIN
                 ? sender.capabilities().releaseEncoding()
                 : CommandEncoding.SCRIPT;
-        ByteBuf out = fanOut.batch.buffers.take(LockScripts.roomFor(release, isEval) + ASKING_BYTES);
-        if (out == null) {
+        ByteBuf command = fanOut.batch.buffers.take(LockScripts.roomFor(release, isEval) + ASKING_BYTES, out -> {
+            if (isAsking) {
+                ASKING.writeTo(out);
+            }
+            if (encoding == CommandEncoding.SCRIPT) {
+                LockScripts.writeRelease(out, release, isEval);
+            } else {
+                NativeCommands.writeRelease(out, encoding, release.resourceBulk, release.token);
+            }
+        });
+        if (command == null) {
             return false;
-        }
-        if (isAsking) {
-            ASKING.writeTo(out);
-        }
-        if (encoding == CommandEncoding.SCRIPT) {
-            LockScripts.writeRelease(out, release, isEval);
-        } else {
-            NativeCommands.writeRelease(out, encoding, release.resourceBulk, release.token);
         }
         int tag = RequestRing.tag(CommandKind.RELEASE, encoding, 0, isEval);
-        return isAsking ? sender.writeAsking(release, tag, out) : sender.write(release, tag, out, false);
+        return isAsking ? sender.writeAsking(release, tag, command) : sender.write(release, tag, command, false);
     }
 
-    /** Sends the script of a batch to this node alone; false if there is no memory for it. */
+    /** Sends the script of a batch to this node alone; false if it cannot be written. */
     private boolean sendScript(CommandBatch commands) {
-        ByteBuf out = fanOut.batch.buffers.take(commands.room(true));
-        if (out == null) {
-            return false;
-        }
-        commands.writeTo(out, commands.requestsOf(nodeIndex), true);
-        return sender.write(commands, RequestRing.tag(commands.kind, CommandEncoding.SCRIPT, 0, true), out, false);
+        ByteBuf command = fanOut.batch.buffers.take(commands.room(true),
+                out -> commands.writeTo(out, commands.requestsOf(nodeIndex), true));
+        return command != null && sender.write(commands,
+                RequestRing.tag(commands.kind, CommandEncoding.SCRIPT, 0, true), command, false);
     }
 }

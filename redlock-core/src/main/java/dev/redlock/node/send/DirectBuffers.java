@@ -5,6 +5,7 @@ import dev.redlock.time.NanoClock;
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.ByteBufAllocator;
 import java.util.concurrent.Executor;
+import java.util.function.Consumer;
 
 /**
  * Allocates direct memory for one event loop. Direct memory belongs to the whole process and may be used up by others.
@@ -45,6 +46,25 @@ public final class DirectBuffers {
     /** A buffer for one message with an initial capacity, owned by the caller; null if there is no memory. */
     ByteBuf take(int capacity) {
         return take(allocator, capacity, false);
+    }
+
+    /**
+     * A buffer with one command, owned by the caller; null if there is no memory, or if the writer throws. An exception
+     * here would keep the outcome from the request that the command is for.
+     */
+    ByteBuf take(int capacity, Consumer<ByteBuf> writer) {
+        ByteBuf buffer = take(capacity);
+        if (buffer == null) {
+            return null;
+        }
+        try {
+            writer.accept(buffer);
+            return buffer;
+        } catch (RuntimeException | Error e) {
+            buffer.release();
+            Log.errorLater(loop, "a command is not sent, because writing it threw", e);
+            return null;
+        }
     }
 
     /** A buffer of fixed capacity that is reused for as long as the client lives; null if there is no memory. */

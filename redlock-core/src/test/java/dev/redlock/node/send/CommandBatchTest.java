@@ -1,7 +1,11 @@
 package dev.redlock.node.send;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import io.netty.buffer.ByteBuf;
+import io.netty.buffer.Unpooled;
+import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
 import java.util.List;
 import org.junit.jupiter.api.Test;
@@ -51,6 +55,23 @@ class CommandBatchTest {
     void aFailureOfANodeConcernsItsRequests() {
         batch().onFailed(0, VoteFailure.OOM);
         assertEquals(List.of("a 0", "c 0"), failed);
+    }
+
+    /** The first release may have all its outcomes, and then its arguments are those of another lock, or none. */
+    @Test
+    void aNodeGetsTheCounterTtlOfItsOwnRequests() {
+        CommandBatch batch = new CommandBatch(CommandKind.RELEASE_MANY_FENCED);
+        batch.add(new StubRequest("$1\r\na\r\n", 30_000) {
+            @Override
+            public ScriptArguments arguments() {
+                throw new AssertionError("node 1 has no part in it");
+            }
+        }, 0, 0b01);
+        batch.add(new StubRequest("$1\r\nb\r\n", 30_000), 0, 0b10);
+        ByteBuf out = Unpooled.buffer();
+        batch.writeTo(out, batch.requestsOf(1), true);
+        String command = out.toString(StandardCharsets.ISO_8859_1);
+        assertTrue(command.endsWith("$16\r\n9007199254740991\r\n$8\r\n86400000\r\n"), command);
     }
 
     @Test

@@ -6,7 +6,10 @@ import static org.junit.jupiter.api.Assertions.assertNull;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import dev.redlock.sim.ScarceAllocator;
+import dev.redlock.testing.LogLines;
 import io.netty.buffer.ByteBuf;
+import java.util.ArrayList;
+import java.util.List;
 import java.util.concurrent.RejectedExecutionException;
 import org.junit.jupiter.api.Test;
 
@@ -74,6 +77,30 @@ class DirectBuffersTest {
         take();
         take();
         assertEquals(3, allocator.askedCount(), "the allocator was asked");
+    }
+
+    /** As if the command needed more memory than there is, or its request were in its pool already. */
+    @Test
+    void aCommandThatCannotBeWrittenLeavesNoBuffer() {
+        List<Runnable> tasks = new ArrayList<>();
+        DirectBuffers taking = new DirectBuffers(tasks::add, allocator, () -> nowNs);
+        List<ByteBuf> written = new ArrayList<>();
+        assertNull(taking.take(64, buffer -> {
+            written.add(buffer.writeByte('*'));
+            throw new IllegalStateException("thrown by a test");
+        }));
+        assertNull(taking.take(64, buffer -> {
+            written.add(buffer.writeByte('*'));
+            throw new OutOfMemoryError("thrown by a test");
+        }));
+        assertEquals(List.of(0, 0), written.stream().map(ByteBuf::refCnt).toList());
+        try (LogLines log = new LogLines()) {
+            tasks.forEach(Runnable::run);
+            assertEquals(2, log.with("a command is not sent, because writing it threw").size());
+        }
+        ByteBuf buffer = taking.take(64, out -> out.writeByte('*'));
+        assertEquals('*', buffer.readByte());
+        buffer.release();
     }
 
     private void take() {
