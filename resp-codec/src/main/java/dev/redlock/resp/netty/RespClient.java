@@ -41,6 +41,7 @@ import java.util.function.Consumer;
 public final class RespClient implements AutoCloseable {
     /** A sensible bound for the requests that await a reply. */
     public static final int IN_FLIGHT_MAX_DEFAULT = 16 * 1024;
+    private static final String NO_COMMAND = "command is null: give one encoded command";
 
     private final Channel channel;
     private final EventLoop eventLoop;
@@ -122,7 +123,9 @@ public final class RespClient implements AutoCloseable {
             Consumer<RespValue> pushListener) {
         RespClient client = new RespClient(channel, inFlightMax, pushListener);
         Link link = client.new Link();
-        channel.pipeline().addLast(new RespInboundHandler(new ReplyRouter(link), limits, link), new ErrorHandler(link));
+        channel.pipeline()
+                .addLast(new RespInboundHandler(new ReplyRouter(link), limits, link),
+                        client.new ErrorHandler());
         channel.closeFuture().addListener(closed -> client.onClosed());
         return client;
     }
@@ -155,10 +158,11 @@ public final class RespClient implements AutoCloseable {
      *
      * @param command exactly one command; transferred
      * @return the reply
+     * @throws NullPointerException if the command is null
      */
     public CompletableFuture<RespValue> send(ByteBuf command) {
         Pending pending = new Pending(null);
-        submit(command, List.of(pending));
+        submit(Objects.requireNonNull(command, NO_COMMAND), List.of(pending));
         return pending.value;
     }
 
@@ -168,8 +172,10 @@ public final class RespClient implements AutoCloseable {
      * @param command exactly one command; transferred
      * @param visitor called on the event loop for this reply alone; if it throws, the connection closes
      * @return completes with null after the visitor's {@link RespVisitor#onReplyEnd()}
+     * @throws NullPointerException if the command or the visitor is null
      */
     public CompletableFuture<RespValue> send(ByteBuf command, RespVisitor visitor) {
+        Objects.requireNonNull(command, NO_COMMAND);
         Pending pending = new Pending(Objects.requireNonNull(visitor, "visitor"));
         submit(command, List.of(pending));
         return pending.value;
@@ -240,8 +246,14 @@ public final class RespClient implements AutoCloseable {
             return;
         }
         inFlight.addAll(pending);
-        channel.write(out).addListener(ChannelFutureListener.CLOSE_ON_FAILURE);
-        planFlush();
+        try {
+            channel.write(out).addListener(ChannelFutureListener.CLOSE_ON_FAILURE);
+            planFlush();
+        } catch (Throwable e) {
+            // The server may never get these commands: then each later reply would complete the wrong request.
+            onError(e);
+            channel.close();
+        }
     }
 
     /** The flush runs behind all the commands that are queued at this moment, and takes them along. */
@@ -270,6 +282,12 @@ public final class RespClient implements AutoCloseable {
         IOException e = closed();
         for (Pending pending = inFlight.poll(); pending != null; pending = inFlight.poll()) {
             pending.value.completeExceptionally(e);
+        }
+    }
+
+    private void onError(Throwable e) {
+        if (cause == null) {
+            cause = e;
         }
     }
 
@@ -343,12 +361,6 @@ public final class RespClient implements AutoCloseable {
         public void onVisitorError(RuntimeException e) {
             onError(e);
         }
-
-        private void onError(Throwable e) {
-            if (cause == null) {
-                cause = e;
-            }
-        }
     }
 
     /**
@@ -356,16 +368,10 @@ public final class RespClient implements AutoCloseable {
      *
      * @threading event-loop-confined
      */
-    private static final class ErrorHandler extends ChannelInboundHandlerAdapter {
-        private final Link link;
-
-        private ErrorHandler(Link link) {
-            this.link = link;
-        }
-
+    private final class ErrorHandler extends ChannelInboundHandlerAdapter {
         @Override
         public void exceptionCaught(ChannelHandlerContext ctx, Throwable e) {
-            link.onError(e);
+            onError(e);
             ctx.close();
         }
     }

@@ -17,6 +17,7 @@ import io.netty.bootstrap.Bootstrap;
 import io.netty.bootstrap.ServerBootstrap;
 import io.netty.buffer.ByteBuf;
 import io.netty.channel.ChannelException;
+import io.netty.channel.ChannelFuture;
 import io.netty.channel.ChannelHandler;
 import io.netty.channel.ChannelHandlerContext;
 import io.netty.channel.ChannelInboundHandlerAdapter;
@@ -176,6 +177,39 @@ class RespClientTest {
         assertEquals("*1\r\n$4\r\nPING\r\n", sent());
         receive("+PONG\r\n");
         assertEquals("PONG", ping.join().asText());
+    }
+
+    @Test
+    void rejectsACommandThatIsNull() {
+        ByteBuf none = null;
+        for (Executable send : List.<Executable>of(() -> client.send(none),
+                () -> client.send(none, new EventLog()))) {
+            assertEquals("command is null: give one encoded command",
+                    assertThrows(NullPointerException.class, send).getMessage());
+        }
+        CompletableFuture<RespValue> ping = client.send("PING");
+        assertEquals("*1\r\n$4\r\nPING\r\n", sent());
+        receive("+PONG\r\n");
+        assertEquals("PONG", ping.join().asText());
+    }
+
+    /** The bytes may be queued or not, so no later reply has a known request. */
+    @Test
+    void closesIfACommandCannotBeWritten() {
+        IllegalStateException thrown = new IllegalStateException("thrown by a test");
+        EmbeddedChannel failing = new EmbeddedChannel() {
+            @Override
+            public ChannelFuture write(Object message) {
+                ReferenceCountUtil.release(message);
+                throw thrown;
+            }
+        };
+        RespClient failed = RespClient.attach(failing, RespLimits.defaults(), 4, pushes::add);
+        CompletableFuture<RespValue> ping = failed.send("PING");
+        assertEquals(IOException.class, causeOf(ping).getClass());
+        assertSame(thrown, causeOf(ping).getCause());
+        assertFalse(failing.isOpen());
+        assertEquals(IOException.class, causeOf(failed.send("PING")).getClass());
     }
 
     @Test
