@@ -56,13 +56,18 @@ public final class RespClient implements AutoCloseable {
     private boolean isClosed;
 
     private RespClient(Channel channel, int inFlightMax, Consumer<RespValue> pushListener) {
-        if (inFlightMax < 1) {
-            throw new IllegalArgumentException("inFlightMax is " + inFlightMax + "; it must be at least 1");
-        }
         this.channel = channel;
         this.eventLoop = channel.eventLoop();
         this.inFlightMax = inFlightMax;
-        this.pushListener = Objects.requireNonNull(pushListener, "pushListener");
+        this.pushListener = pushListener;
+    }
+
+    private static void check(RespLimits limits, int inFlightMax, Consumer<RespValue> pushListener) {
+        Objects.requireNonNull(limits, "limits is null: give RespLimits.defaults() or others");
+        if (inFlightMax < 1) {
+            throw new IllegalArgumentException("inFlightMax is " + inFlightMax + "; it must be at least 1");
+        }
+        Objects.requireNonNull(pushListener, "pushListener is null: give one, which may do nothing");
     }
 
     /**
@@ -73,10 +78,15 @@ public final class RespClient implements AutoCloseable {
      * @param limits       what to accept at most
      * @param inFlightMax  how many requests may await a reply; at least 1
      * @param pushListener gets every push
-     * @return the client, or the error of the connection attempt
+     * @return the client, or the error of the connection attempt. If its future is complete before, as after a timeout,
+     *         the connection closes
+     * @throws NullPointerException     if an argument is null
+     * @throws IllegalArgumentException if inFlightMax is less than 1
      */
     public static CompletionStage<RespClient> connect(Bootstrap bootstrap, SocketAddress address, RespLimits limits,
             int inFlightMax, Consumer<RespValue> pushListener) {
+        Objects.requireNonNull(address, "address is null: give the one that the server listens on");
+        check(limits, inFlightMax, pushListener);
         CompletableFuture<RespClient> client = new CompletableFuture<>();
         ChannelFuture connected = bootstrap.clone().handler(new ChannelInboundHandlerAdapter()).register();
         Channel channel = connected.channel();
@@ -85,16 +95,34 @@ public final class RespClient implements AutoCloseable {
             client.completeExceptionally(connected.cause());
             return client;
         }
-        RespClient attached = attach(channel, limits, inFlightMax, pushListener);
-        channel.eventLoop().execute(() -> channel.connect(address).addListener((ChannelFutureListener) future -> {
-            if (future.isSuccess()) {
-                client.complete(attached);
-            } else {
-                channel.close();
-                client.completeExceptionally(future.cause());
-            }
-        }));
+        try {
+            RespClient attached = attach(channel, limits, inFlightMax, pushListener);
+            channel.eventLoop().execute(() -> connect(attached, address, client));
+        } catch (Throwable e) {
+            closeFailed(channel, client, e);
+        }
         return client;
+    }
+
+    private static void connect(RespClient attached, SocketAddress address, CompletableFuture<RespClient> client) {
+        Channel channel = attached.channel;
+        try {
+            channel.connect(address).addListener((ChannelFutureListener) future -> {
+                if (!future.isSuccess()) {
+                    closeFailed(channel, client, future.cause());
+                } else if (!client.complete(attached)) {
+                    // The caller has given up, and has no other reference to the connection.
+                    channel.close();
+                }
+            });
+        } catch (Throwable e) {
+            closeFailed(channel, client, e);
+        }
+    }
+
+    private static void closeFailed(Channel channel, CompletableFuture<RespClient> client, Throwable cause) {
+        channel.close();
+        client.completeExceptionally(cause);
     }
 
     /**
@@ -121,6 +149,7 @@ public final class RespClient implements AutoCloseable {
      */
     public static RespClient attach(Channel channel, RespLimits limits, int inFlightMax,
             Consumer<RespValue> pushListener) {
+        check(limits, inFlightMax, pushListener);
         RespClient client = new RespClient(channel, inFlightMax, pushListener);
         Link link = client.new Link();
         channel.pipeline()

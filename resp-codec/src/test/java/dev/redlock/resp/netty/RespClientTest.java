@@ -16,7 +16,9 @@ import dev.redlock.resp.Wire;
 import io.netty.bootstrap.Bootstrap;
 import io.netty.bootstrap.ServerBootstrap;
 import io.netty.buffer.ByteBuf;
+import io.netty.channel.Channel;
 import io.netty.channel.ChannelException;
+import io.netty.channel.ChannelFactory;
 import io.netty.channel.ChannelFuture;
 import io.netty.channel.ChannelHandler;
 import io.netty.channel.ChannelHandlerContext;
@@ -30,12 +32,15 @@ import io.netty.channel.local.LocalIoHandler;
 import io.netty.channel.local.LocalServerChannel;
 import io.netty.util.ReferenceCountUtil;
 import java.io.IOException;
+import java.net.SocketAddress;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
+import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.function.Executable;
@@ -79,9 +84,103 @@ class RespClientTest {
     }
 
     @Test
+    void connectChecksItsArgumentsBeforeItMakesAChannel() {
+        AtomicInteger made = new AtomicInteger();
+        Bootstrap bootstrap = new Bootstrap().group(channel.eventLoop()).channelFactory(() -> {
+            made.incrementAndGet();
+            return new EmbeddedChannel();
+        });
+        LocalAddress address = new LocalAddress("nowhere");
+        RespLimits limits = RespLimits.defaults();
+        assertEquals("address is null: give the one that the server listens on", assertThrows(
+                NullPointerException.class, () -> RespClient.connect(bootstrap, null)).getMessage());
+        assertEquals("limits is null: give RespLimits.defaults() or others", assertThrows(
+                NullPointerException.class, () -> RespClient.connect(bootstrap, address, null, 4, pushes::add))
+                .getMessage());
+        assertEquals("inFlightMax is 0; it must be at least 1", assertThrows(IllegalArgumentException.class,
+                () -> RespClient.connect(bootstrap, address, limits, 0, pushes::add)).getMessage());
+        assertEquals("pushListener is null: give one, which may do nothing", assertThrows(
+                NullPointerException.class, () -> RespClient.connect(bootstrap, address, limits, 4, null))
+                .getMessage());
+        assertEquals(0, made.get(), "channels");
+    }
+
+    @Test
     void connectsWithDefaultLimits() throws Exception {
-        EventLoopGroup group = new MultiThreadIoEventLoopGroup(1, LocalIoHandler.newFactory());
+        try (LocalServer server = new LocalServer(LocalChannel::new);
+                RespClient connected = RespClient.connect(server.bootstrap, server.address)
+                        .toCompletableFuture()
+                        .join()) {
+            assertEquals("PONG", connected.send("PING").get(10, TimeUnit.SECONDS).asText());
+        }
+    }
+
+    @Test
+    void connectClosesAConnectionThatTheCallerHasGivenUp() throws Exception {
+        try (LocalServer server = new LocalServer(LocalChannel::new)) {
+            CountDownLatch isGivenUp = new CountDownLatch(1);
+            server.group.execute(() -> awaitOrFail(isGivenUp));
+            CompletableFuture<RespClient> client = RespClient.connect(server.bootstrap, server.address)
+                    .toCompletableFuture();
+            client.cancel(true);
+            isGivenUp.countDown();
+            assertTrue(server.made.get(0).closeFuture().await(10, TimeUnit.SECONDS), "closed");
+        }
+    }
+
+    @Test
+    void connectClosesAChannelThatGetsNoClient() throws Exception {
+        IllegalStateException thrown = new IllegalStateException("thrown by a test");
+        CountDownLatch isClosed = new CountDownLatch(1);
+        try (LocalServer server = new LocalServer(() -> new LocalChannel() {
+            @Override
+            public ChannelFuture closeFuture() {
+                super.closeFuture().addListener(closed -> isClosed.countDown());
+                throw thrown;
+            }
+        })) {
+            assertSame(thrown, causeOf(RespClient.connect(server.bootstrap, server.address).toCompletableFuture()));
+            assertTrue(isClosed.await(10, TimeUnit.SECONDS), "closed");
+        }
+    }
+
+    @Test
+    void connectClosesAChannelThatThrows() throws Exception {
+        IllegalStateException thrown = new IllegalStateException("thrown by a test");
+        try (LocalServer server = new LocalServer(() -> new LocalChannel() {
+            @Override
+            public ChannelFuture connect(SocketAddress remote) {
+                throw thrown;
+            }
+        })) {
+            CompletableFuture<RespClient> client = RespClient.connect(server.bootstrap, server.address)
+                    .toCompletableFuture();
+            assertSame(thrown, causeOf(client.orTimeout(10, TimeUnit.SECONDS)));
+            assertTrue(server.made.get(0).closeFuture().await(10, TimeUnit.SECONDS), "closed");
+        }
+    }
+
+    private static void awaitOrFail(CountDownLatch latch) {
         try {
+            assertTrue(latch.await(10, TimeUnit.SECONDS));
+        } catch (InterruptedException e) {
+            throw new AssertionError(e);
+        }
+    }
+
+    /** Answers each read of one connection with PONG. Its event loop has the channels of clients too. */
+    private static final class LocalServer implements AutoCloseable {
+        private final EventLoopGroup group = new MultiThreadIoEventLoopGroup(1, LocalIoHandler.newFactory());
+        private final LocalAddress address = new LocalAddress(RespClientTest.class);
+        private final List<Channel> made = new ArrayList<>();
+        private final Bootstrap bootstrap;
+
+        private LocalServer(ChannelFactory<LocalChannel> channels) {
+            bootstrap = new Bootstrap().group(group).channelFactory(() -> {
+                LocalChannel channel = channels.newChannel();
+                made.add(channel);
+                return channel;
+            });
             ChannelHandler answersPong = new ChannelInboundHandlerAdapter() {
                 @Override
                 public void channelRead(ChannelHandlerContext ctx, Object request) {
@@ -89,18 +188,16 @@ class RespClientTest {
                     ctx.writeAndFlush(ctx.alloc().buffer().writeBytes(Wire.bytes("+PONG\r\n")));
                 }
             };
-            LocalAddress address = new LocalAddress("server of RespClientTest");
             new ServerBootstrap().group(group)
                     .channel(LocalServerChannel.class)
                     .childHandler(answersPong)
                     .bind(address)
-                    .sync();
-            Bootstrap bootstrap = new Bootstrap().group(group).channel(LocalChannel.class);
-            try (RespClient connected = RespClient.connect(bootstrap, address).toCompletableFuture().join()) {
-                assertEquals("PONG", connected.send("PING").get(10, TimeUnit.SECONDS).asText());
-            }
-        } finally {
-            group.shutdownGracefully(0, 1, TimeUnit.SECONDS).sync();
+                    .syncUninterruptibly();
+        }
+
+        @Override
+        public void close() {
+            group.shutdownGracefully(0, 1, TimeUnit.SECONDS).syncUninterruptibly();
         }
     }
 
