@@ -78,7 +78,11 @@ final class FirstContact implements FreshGroup.Contact {
     private boolean isYoung;
     /** In the check that is in progress. */
     private boolean isCheckedYoung;
+    /** Whether the delay in the present state was reported. */
+    private boolean isReported;
     private boolean isQuarantineReported;
+    /** Why the mark cannot be read or written now, as reported. */
+    private String refusal;
     private boolean isWarned;
     /** The node votes, but could not take its mark yet. */
     private boolean isMarkDue;
@@ -99,8 +103,14 @@ final class FirstContact implements FreshGroup.Contact {
 
     /** Whether the decision whether the node votes early is a matter of milliseconds. */
     boolean isPending() {
-        return state == State.READING || state == State.WRITING
-                || state == State.CANDIDATE && !isQuarantineReported;
+        return (isUndecided() || state == State.CANDIDATE) && !isReported;
+    }
+
+    /**
+     * Whether the node must not vote although no guard objects: its mark may show a promotion, or is not acknowledged.
+     */
+    boolean isUndecided() {
+        return state == State.READING || state == State.WRITING;
     }
 
     /** Whether this contact has kept the node in quarantine for longer than a moment. */
@@ -108,8 +118,11 @@ final class FirstContact implements FreshGroup.Contact {
         return isQuarantineReported;
     }
 
-    /** Why the node is not admitted early; null if it may be, or the mode admits none. */
+    /** Why the node is not admitted early, as reported; null if it may be, or the mode admits none. */
     String objection() {
+        if (isUndecided()) {
+            return refusal;
+        }
         String problem = state == State.CANDIDATE && !guard.isPromotionQuarantined()
                 ? context.group().freshGroup().problem()
                 : null;
@@ -129,6 +142,7 @@ final class FirstContact implements FreshGroup.Contact {
             return;
         }
         isYoung = guard.isRestartQuarantined();
+        isReported = false;
         isQuarantineReported = false;
         isMarkDue = false;
         readDelayNs = READ_DELAY_NS_MIN;
@@ -197,7 +211,7 @@ final class FirstContact implements FreshGroup.Contact {
 
     @Override
     public void onGroupRuledOut() {
-        if (state == State.CANDIDATE && !isQuarantineReported) {
+        if (state == State.CANDIDATE && !isReported) {
             reportQuarantine();
         }
     }
@@ -264,7 +278,7 @@ final class FirstContact implements FreshGroup.Contact {
             return;
         }
         if (ServerReply.failureOf(reply).isTemporary()) {
-            readLater();
+            readLater(reply);
         } else if (reply.isError()) {
             onRefused("read", "GET", reply);
         } else if (!reply.isNull() && reign.equals(reply.asText())) {
@@ -293,6 +307,7 @@ final class FirstContact implements FreshGroup.Contact {
             startWriting();
         } else if (state == State.READING) {
             state = State.CANDIDATE;
+            isReported = false;
             startTimer(readDelayNs);
             if (context.group().freshGroup().isRuledOut()) {
                 reportQuarantine();
@@ -300,20 +315,25 @@ final class FirstContact implements FreshGroup.Contact {
                 context.group().freshGroup().onCandidate();
             }
         } else {
-            readLater();
+            readLater(mark);
         }
     }
 
-    private void readLater() {
+    private void readLater(RespValue reply) {
         readDelayNs = Math.min(2 * readDelayNs, READ_PERIOD_NS);
         startTimer(readDelayNs);
-        if (readDelayNs > READ_PERIOD_NS / 2 && !isQuarantineReported) {
-            reportQuarantine();
+        if (readDelayNs > READ_PERIOD_NS / 2) {
+            if (state == State.READING) {
+                reportRefusal("read", reply);
+            } else if (!isReported) {
+                reportQuarantine();
+            }
         }
     }
 
     private void startWriting() {
         state = State.WRITING;
+        isReported = false;
         isMarkDue = false;
         write();
     }
@@ -329,7 +349,7 @@ final class FirstContact implements FreshGroup.Contact {
             return;
         }
         if (ServerReply.failureOf(reply).isTemporary()) {
-            writeLater();
+            writeLater(reply);
         } else if (reply.isError()) {
             onRefused("written", "SET", reply);
         } else {
@@ -338,7 +358,7 @@ final class FirstContact implements FreshGroup.Contact {
     }
 
     /** A node that has served its quarantine votes meanwhile. */
-    private void writeLater() {
+    private void writeLater(RespValue error) {
         if (state == State.WRITING && !guard.mayLackLocks()) {
             finish();
             if (state != State.DONE) {
@@ -348,6 +368,18 @@ final class FirstContact implements FreshGroup.Contact {
             isMarkDue = true;
         }
         startTimer(READ_PERIOD_NS);
+        if (state == State.WRITING) {
+            reportRefusal("written", error);
+        }
+    }
+
+    private void reportRefusal(String what, RespValue error) {
+        String code = ErrorAdvice.codeOf(error.asText());
+        String text = "its mark cannot be " + what + ": " + code + "; " + ErrorAdvice.of(code);
+        if (!isReported || !text.equals(refusal)) {
+            refusal = text;
+            reportQuarantine();
+        }
     }
 
     private void onMarked() {
@@ -381,6 +413,7 @@ final class FirstContact implements FreshGroup.Contact {
     }
 
     private void reportQuarantine() {
+        isReported = true;
         isQuarantineReported = true;
         listener.onFirstContactDecided();
     }

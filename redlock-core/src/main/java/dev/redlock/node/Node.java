@@ -364,7 +364,7 @@ public final class Node extends Voter {
         if (firstContact.isPending()) {
             return;
         }
-        if (!voteGuard.mayLackLocks()) {
+        if (!firstContact.isUndecided() && !voteGuard.mayLackLocks()) {
             stopReclaims();
             updateGate();
             NodeState before = state;
@@ -374,10 +374,9 @@ public final class Node extends Voter {
                 return;
             }
         }
-        Quarantine objection = voteGuard.objection();
+        Quarantine objection = objection();
         if (objection != null) {
-            String also = firstContact.objection();
-            view.reportQuarantine(also == null ? objection : objection.and(also));
+            view.reportQuarantine(objection);
             context.listener().onQuarantined(view);
             return;
         }
@@ -386,6 +385,16 @@ public final class Node extends Voter {
             // Else the reason why the last connections ended remains visible until this one has lasted.
             view.clearProblem();
         }
+    }
+
+    /** Why the node may not vote now; null if it may. */
+    private Quarantine objection() {
+        Quarantine objection = voteGuard.objection();
+        String also = firstContact.objection();
+        if (objection != null) {
+            return also == null ? objection : objection.and(also);
+        }
+        return firstContact.isUndecided() ? Quarantine.untilEvent(also) : null;
     }
 
     private void onQuarantineEnd() {

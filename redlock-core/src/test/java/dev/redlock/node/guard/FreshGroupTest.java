@@ -364,6 +364,83 @@ class FreshGroupTest extends VirtualTest {
         }
     }
 
+    /** Else the nodes would be silent about their problem, and the client about the missing quorum. */
+    @Test
+    void aYoungNodeThatRefusesMarksForAMomentShowsWhy() {
+        freshWorld(3);
+        eachNode(node -> node.redis().failNext("SET", "NOREPLICAS Not enough good replicas to write.", 1_000));
+        try (LogLines log = new LogLines()) {
+            VirtualWorld.Client client = client();
+            world.runMs(5_000);
+            assertStates(client, all(3, NodeState.QUARANTINED));
+            assertProblem("in quarantine for another 57 s: restart guard: ", client);
+            assertProblem("; its mark cannot be written: NOREPLICAS; the server has fewer replicas than"
+                    + " min-replicas-to-write; connect them, or lower the setting", client);
+            assertEquals(1, log.with(Level.WARNING, "no quorum votes").size());
+            String advice = acquire(client, options()).advice();
+            assertTrue(advice.contains("a quorum may vote in 56"), advice);
+        }
+    }
+
+    /** Four refusals are two of probes, and two of marks. */
+    @Test
+    void aMarkThatIsAcceptedLaterEndsTheQuarantine() {
+        freshWorld(3);
+        node(0).redis().failNext("SET", "OOM command not allowed when used memory > 'maxmemory'.", 4);
+        VirtualWorld.Client client = client();
+        assertStates(client, NodeState.QUARANTINED, NodeState.READY, NodeState.READY);
+        assertProblem("its mark cannot be written: OOM; ", client);
+        world.runMs(1_001);
+        assertStates(client, NodeState.QUARANTINED, NodeState.READY, NodeState.READY);
+        world.runMs(1_001);
+        assertStates(client, all(3, NodeState.READY));
+        assertEquals(null, status(client, 0).problem());
+        assertMarked(0);
+    }
+
+    /** The problem of its quarantine is replaced by a later one. */
+    @Test
+    void aYoungNodeShowsTheLastRefusalOfItsMark() {
+        freshWorld(3);
+        node(0).redis().failNext("SET", "NOREPLICAS Not enough good replicas to write.", 4);
+        node(0).redis().failNext("SET", "MISCONF Errors writing to the AOF file", 1);
+        VirtualWorld.Client client = client();
+        assertProblem("its mark cannot be written: NOREPLICAS; ", client);
+        world.runMs(2_010);
+        assertProblem("its mark cannot be written: MISCONF; ", client);
+    }
+
+    /** The mark may be that of another server, and show a promotion. */
+    @ParameterizedTest
+    @CsvSource({"0, in quarantine for another 59 s: ", "86400, its mark"})
+    void aNodeWhoseMarkCannotBeReadForAMomentShowsWhyAndDoesNotVote(long uptimeSeconds, String problem) {
+        freshWorld(3);
+        eachNode(node -> node.redis().uptime(uptimeSeconds));
+        eachNode(node -> node.redis().failNext("GET", "BUSY Redis is busy running a script.", 10));
+        VirtualWorld.Client client = client();
+        assertEquals(null, status(client, 0).problem());
+        world.runMs(3_000);
+        assertStates(client, all(3, NodeState.QUARANTINED));
+        assertProblem(problem, client);
+        assertProblem("its mark cannot be read: BUSY; a script or a function blocks the server", client);
+        assertFalse(acquire(client, options()).isAcquired());
+        world.await("all vote", 4_000, () -> isReady(client));
+        assertEquals(null, status(client, 0).problem());
+        assertMarked(0);
+    }
+
+    @Test
+    void aNodeThatRefusesMarksVotesAfterItsQuarantineAndTheNextRefusal() {
+        freshWorld(3);
+        eachNode(node -> node.redis().failNext("SET", "NOREPLICAS Not enough good replicas to write.", 1_000));
+        VirtualWorld.Client client = client();
+        world.await("the quarantine has ended", GUARD_MS + 100,
+                () -> status(client, 0).problem().startsWith("its mark cannot be written: NOREPLICAS"));
+        assertStates(client, all(3, NodeState.QUARANTINED));
+        world.await("all vote", 1_001, () -> isReady(client));
+        assertEquals(null, status(client, 0).problem());
+    }
+
     @Test
     void noResourceHasTheNameOfTheMark() {
         VirtualWorld.Client client = world(3);
