@@ -8,7 +8,6 @@ import dev.redlock.resp.RespValue;
 import dev.redlock.time.DeadlineTimer;
 import dev.redlock.transport.Login;
 import io.netty.buffer.ByteBuf;
-import java.util.concurrent.RejectedExecutionException;
 
 /**
  * Gets the login of each connection to one node, from the node's address or from the user's provider, and authenticates
@@ -113,7 +112,7 @@ final class Authenticator {
     private void ask(Use newUse) {
         use = newUse;
         context.timers().start(timeoutTimer, nowNs() + PROVIDER_TIMEOUT_MS * NS_PER_MS);
-        if (call == null) {
+        if (call == null || call.isUnreported) {
             startCall();
         }
     }
@@ -130,6 +129,10 @@ final class Authenticator {
     }
 
     private void onReturned(Call ended, Login login, String problem) {
+        if (call != ended) {
+            clear(login);
+            return;
+        }
         call = null;
         if (use == Use.NONE) {
             clear(login);
@@ -163,6 +166,10 @@ final class Authenticator {
     }
 
     private void onTimeout() {
+        if (call != null && call.isUnreported) {
+            fail("there was no memory for the result of the credentials provider");
+            return;
+        }
         if (call != null) {
             call.interrupt();
         }
@@ -244,6 +251,8 @@ final class Authenticator {
         private final String address = view.address().toString();
         private final Thread thread = context.platform().transport().newThread("redlock-credentials-" + address, this);
         private boolean isInterrupted;
+        /** It has ended, and the event loop will not hear of it. */
+        private volatile boolean isUnreported;
 
         void start() {
             thread.start();
@@ -257,28 +266,34 @@ final class Authenticator {
         @Override
         public void run() {
             Login login = null;
-            String problem;
             try {
-                login = source.login(address);
-                String rule = login == null ? null : login.problem();
-                problem = login == null
-                        ? "the credentials provider returned null; return Credentials, or throw an exception"
-                        : rule == null ? null : "the credentials provider returned wrong Credentials: " + rule;
+                String problem;
+                try {
+                    login = source.login(address);
+                    problem = problemOf(login);
+                } catch (Throwable e) {
+                    // Its message may contain a secret.
+                    problem = "the credentials provider threw " + e.getClass().getName()
+                            + "; its message is not shown because it may contain a secret, so log it in the provider";
+                }
+                report(login, problem);
             } catch (Throwable e) {
-                // Its message may contain a secret.
-                problem = "the credentials provider threw " + e.getClass().getName()
-                        + "; its message is not shown because it may contain a secret, so log it in the provider";
+                // The loop has ended, and nobody needs the login; or there is no memory for the report.
+                clear(login);
+                isUnreported = true;
             }
-            report(login, problem);
+        }
+
+        private static String problemOf(Login login) {
+            if (login == null) {
+                return "the credentials provider returned null; return Credentials, or throw an exception";
+            }
+            String rule = login.problem();
+            return rule == null ? null : "the credentials provider returned wrong Credentials: " + rule;
         }
 
         private void report(Login login, String problem) {
-            try {
-                context.platform().loop().execute(() -> onReturned(this, login, problem));
-            } catch (RejectedExecutionException e) {
-                // The loop has ended: nobody needs the login.
-                clear(login);
-            }
+            context.platform().loop().execute(() -> onReturned(this, login, problem));
         }
     }
 }
