@@ -76,7 +76,8 @@ public final class Election implements AutoCloseable {
 
         /**
          * The end of the term. Its functions run once: after a loss by {@link RedlockContext#callbackExecutor}, or on
-         * the thread that resigns or closes, before this candidate releases the lock.
+         * the thread that resigns or closes, before this candidate releases the lock. After a loss the candidate joins
+         * again when they have returned, so a function that blocks keeps it out of the election.
          *
          * @return completed with {@link LeaseState#LOST}, {@link LeaseState#EXPIRED}, or {@link LeaseState#RELEASED} if
          *         this candidate has resigned or was closed
@@ -102,12 +103,19 @@ public final class Election implements AutoCloseable {
             return isFirst;
         }
 
-        private boolean endAfterLoss(LeaseState state) {
-            boolean isFirst = hasEnded.compareAndSet(false, true);
-            if (isFirst) {
-                callbacks().executeAfterLoss(this, () -> end.complete(state));
+        private void endAfterLoss(LeaseState state) {
+            if (hasEnded.compareAndSet(false, true)) {
+                callbacks().executeAfterLoss(this, () -> completeAndJoin(state));
             }
-            return isFirst;
+        }
+
+        /** In this order, because a function may stop what the next term would start. */
+        private void completeAndJoin(LeaseState state) {
+            try {
+                end.complete(state);
+            } finally {
+                joinInOrder();
+            }
         }
     }
 
@@ -174,8 +182,8 @@ public final class Election implements AutoCloseable {
 
     private void onLost(Lease lease, LeaseState state) {
         Term last = term;
-        if (last != null && last.lease == lease && last.endAfterLoss(state)) {
-            joinInOrder();
+        if (last != null && last.lease == lease) {
+            last.endAfterLoss(state);
         }
     }
 

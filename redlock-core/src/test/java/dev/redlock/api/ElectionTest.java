@@ -20,7 +20,10 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.BooleanSupplier;
+import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 
 /** Candidates join, lead, lose and join again, and each term has one end. */
@@ -28,8 +31,16 @@ class ElectionTest extends VirtualTest {
 
     private static final AcquireOptions OPTIONS = AcquireOptions.ofTtl(TTL);
 
-    private final List<String> events = new ArrayList<>();
+    private List<String> events = new ArrayList<>();
     private final List<Election.Term> terms = new ArrayList<>();
+    /** Functions on threads of their own that have not returned. */
+    private final AtomicInteger runningCount = new AtomicInteger();
+    private final CountDownLatch unblocked = new CountDownLatch(1);
+
+    @AfterEach
+    void unblock() {
+        unblocked.countDown();
+    }
 
     private Election elect(VirtualWorld.Client client, String name) {
         return client.redlock().elect("orders", OPTIONS, term -> {
@@ -49,6 +60,53 @@ class ElectionTest extends VirtualTest {
 
     private void await(int eventCount) {
         world.await("event " + eventCount + " of " + events, 120_000, () -> events.size() >= eventCount);
+    }
+
+    /** An executor with a thread for each function. */
+    private void executeOnThread(Runnable function) {
+        runningCount.incrementAndGet();
+        Thread thread = new Thread(() -> {
+            try {
+                function.run();
+            } finally {
+                runningCount.decrementAndGet();
+            }
+        }, "function");
+        thread.setDaemon(true);
+        thread.start();
+    }
+
+    private VirtualWorld.Client clientWithThreads() {
+        world = new VirtualWorld(3);
+        return client(context().callbackExecutor(this::executeOnThread));
+    }
+
+    /** Joins with a function of the first end that blocks, and waits until the candidate leads. */
+    private Election electBlocking(VirtualWorld.Client client) {
+        List<String> seen = new CopyOnWriteArrayList<>();
+        Election election = client.redlock().elect("orders", OPTIONS, term -> {
+            boolean isFirst = seen.isEmpty();
+            term.ended().thenAccept(how -> {
+                seen.add("end starts");
+                if (isFirst) {
+                    awaitUnblocked();
+                }
+                seen.add("end returns");
+            });
+            terms.add(term);
+            seen.add("leads");
+        });
+        events = seen;
+        awaitReal("it leads", () -> seen.size() == 1);
+        return election;
+    }
+
+    private void awaitUnblocked() {
+        try {
+            unblocked.await();
+        } catch (InterruptedException e) {
+            throw new AssertionError(e);
+        }
     }
 
     /** A resignation waits for a second of real time. */
@@ -130,6 +188,22 @@ class ElectionTest extends VirtualTest {
         assertTrue(terms.get(1).isHeld());
         assertTrue(terms.get(1).fencingToken() > terms.get(0).fencingToken());
         assertEquals("LOST", terms.get(0).ended().toCompletableFuture().join().name(), "also for who asks late");
+    }
+
+    /** Otherwise the function that stops the work of the last term stops that of the next one. */
+    @Test
+    void theNextTermStartsAfterTheFunctionsOfTheLastEnd() {
+        VirtualWorld.Client client = clientWithThreads();
+        electBlocking(client);
+        eachNode(node -> node.redis().delete("orders"));
+        awaitReal("the function blocks", () -> events.size() >= 2 && runningCount.get() == 1);
+        world.runMs(8_000);
+        Await.until("no other function runs", () -> runningCount.get() == 1);
+        assertEquals(List.of("leads", "end starts"), events);
+        assertEquals(0, keyCount(), "it has not joined again");
+        unblocked.countDown();
+        awaitReal("it leads again", () -> events.size() == 4);
+        assertEquals(List.of("end returns", "leads"), events.subList(2, 4));
     }
 
     @Test
