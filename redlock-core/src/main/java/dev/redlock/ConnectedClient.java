@@ -14,6 +14,7 @@ import java.util.List;
 import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicReference;
 
@@ -267,7 +268,9 @@ abstract class ConnectedClient implements AutoCloseable {
 
     /**
      * Ends pending acquisitions as {@link AcquireOutcome.Kind#CLOSED}, releases held leases, and closes the
-     * connections.
+     * connections. Terms of elections end before that. If another thread runs the functions of
+     * {@link Election.Term#ended}, this call waits for them first, for the timeout at most; then it logs their
+     * resources.
      *
      * @param timeout time that the releases may take
      * @return the released and the unreleased resources
@@ -284,6 +287,20 @@ abstract class ConnectedClient implements AutoCloseable {
 
     private CompletableFuture<CloseReport> closeLoops(long timeoutNs) {
         elections.forEach(Election::end);
+        CompletableFuture<?>[] functions = elections.stream()
+                .map(Election::functionsElsewhere)
+                .toArray(CompletableFuture<?>[]::new);
+        CompletableFuture<Void> ended = CompletableFuture.allOf(functions);
+        if (ended.isDone()) {
+            return closeAfterTerms(timeoutNs);
+        }
+        // A function may wait for the thread that closes, so the wait has an end.
+        return ended.completeOnTimeout(null, timeoutNs, TimeUnit.NANOSECONDS)
+                .thenComposeAsync(any -> closeAfterTerms(timeoutNs), engine.callbacks()::executeElsewhere);
+    }
+
+    private CompletableFuture<CloseReport> closeAfterTerms(long timeoutNs) {
+        elections.forEach(Election::logIfFunctionsRun);
         CompletableFuture<CloseReport> report = engine.loops.close(timeoutNs);
         // Those that have joined meanwhile.
         report.thenRun(() -> elections.forEach(Election::end));

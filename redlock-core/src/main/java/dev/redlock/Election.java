@@ -9,6 +9,7 @@ import dev.redlock.engine.callback.CallbackExecutor;
 import dev.redlock.engine.LeaseHandle;
 import dev.redlock.engine.key.LockKey;
 import dev.redlock.engine.callback.LoopListener;
+import dev.redlock.telemetry.Log;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.TimeUnit;
@@ -59,6 +60,10 @@ public final class Election implements AutoCloseable {
         private final Lease lease;
         private final CompletableFuture<LeaseState> end = new CompletableFuture<>();
         private final AtomicBoolean hasEnded = new AtomicBoolean();
+        /** Completed when the functions have returned, after which the lock may be released. */
+        private final CompletableFuture<Void> functions = new CompletableFuture<>();
+        /** The thread that runs them; null if none does, and after a loss. */
+        private volatile Thread functionThread;
 
         Term(Lease lease) {
             this.lease = lease;
@@ -94,17 +99,25 @@ public final class Election implements AutoCloseable {
             }
         }
 
-        /** This candidate gives the lock back. */
+        /** This candidate gives the lock back. Returns false if the term has ended, or another thread ends it. */
         private boolean end() {
-            boolean isFirst = hasEnded.compareAndSet(false, true);
-            if (isFirst) {
-                end.complete(LeaseState.RELEASED);
+            if (!hasEnded.compareAndSet(false, true)) {
+                return false;
             }
-            return isFirst;
+            functionThread = Thread.currentThread();
+            try {
+                end.complete(LeaseState.RELEASED);
+            } finally {
+                functionThread = null;
+                functions.complete(null);
+            }
+            return true;
         }
 
         private void endAfterLoss(LeaseState state) {
             if (hasEnded.compareAndSet(false, true)) {
+                // There is no lock to keep for them.
+                functions.complete(null);
                 callbacks().executeAfterLoss(this, () -> completeAndJoin(state));
             }
         }
@@ -189,20 +202,58 @@ public final class Election implements AutoCloseable {
 
     /** Ends the term, whose lock the client then releases, and the election. */
     void end() {
+        endTerm();
+    }
+
+    /** Returns the last term, which has ended; null if there was none. */
+    private Term endTerm() {
         isClosed = true;
         Term last = term;
         if (last != null) {
             last.end();
         }
+        return last;
+    }
+
+    /**
+     * The functions of a term that another thread ends, which run before the lock is released. A function that closes
+     * the client does not wait for itself.
+     *
+     * @return completed if there are none
+     */
+    CompletableFuture<Void> functionsElsewhere() {
+        Term last = term;
+        return last == null || !last.hasEnded.get() || last.functionThread == Thread.currentThread()
+                ? CompletableFuture.completedFuture(null)
+                : last.functions;
+    }
+
+    /** The client releases the lock now. */
+    void logIfFunctionsRun() {
+        if (!functionsElsewhere().isDone()) {
+            Log.log(System.Logger.Level.WARNING, "the client closes and releases \"{0}\" before the functions of its"
+                    + " last term have returned: another candidate may lead during them; let them return within the"
+                    + " close timeout", key);
+        }
     }
 
     /**
      * Leaves the election. A term ends first; then the lock is released as by {@link Lease#close()}, which does not
-     * wait unless the client has {@link RedlockContext#closeWaits closeWaits}. Closing twice is no error.
+     * wait unless the client has {@link RedlockContext#closeWaits closeWaits}. If another thread runs the functions of
+     * {@link Term#ended} at this moment, this call returns at once, and that thread releases the lock after them.
+     * Closing twice is no error.
      */
     @Override
     public void close() {
-        end();
+        Term last = endTerm();
+        if (last == null || last.functions.isDone()) {
+            leave();
+        } else {
+            last.functions.thenRun(this::leave);
+        }
+    }
+
+    private void leave() {
         client.elections.remove(this);
         candidate.close();
     }

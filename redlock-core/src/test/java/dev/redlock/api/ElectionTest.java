@@ -13,6 +13,7 @@ import dev.redlock.TestClient;
 import dev.redlock.sim.VirtualWorld;
 import dev.redlock.testing.Await;
 import dev.redlock.testing.BlockedCall;
+import dev.redlock.testing.LogLines;
 import dev.redlock.testing.Refusal;
 import dev.redlock.testing.VirtualTest;
 import java.time.Duration;
@@ -23,6 +24,7 @@ import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.BooleanSupplier;
+import java.util.logging.Level;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 
@@ -324,6 +326,87 @@ class ElectionTest extends VirtualTest {
         world.runMs(5_000);
         assertEquals(List.of("elected", "ended RELEASED"), events);
         assertEquals(0, keyCount());
+    }
+
+    /** Starts to end the term on another thread, which then runs the function. */
+    private BlockedCall<Void> whileTheFunctionBlocks(Runnable end) {
+        BlockedCall<Void> call = call(end);
+        Await.until("the function blocks", () -> events.size() == 2);
+        return call;
+    }
+
+    private static BlockedCall<Void> call(Runnable task) {
+        return new BlockedCall<>(() -> {
+            task.run();
+            return null;
+        });
+    }
+
+    @Test
+    void aCloseDuringAResignationLeavesTheReleaseToIt() throws InterruptedException {
+        VirtualWorld.Client client = clientWithThreads();
+        Election election = electBlocking(client);
+        BlockedCall<Void> resignation = whileTheFunctionBlocks(last()::resign);
+        call(election::close).result();
+        election.close();
+        world.runMs(100);
+        assertEquals(3, keyCount(), "the function has not returned");
+        unblocked.countDown();
+        resignation.result();
+        world.runMs(5_000);
+        assertEquals(List.of("leads", "end starts", "end returns"), events);
+        assertEquals(0, keyCount());
+        assertEquals(0, TestClient.electionCount(client.redlock()));
+    }
+
+    @Test
+    void aSecondCloseOfTheClientWaitsForTheFunctionsOfTheFirst() throws InterruptedException {
+        world = new VirtualWorld(3);
+        VirtualWorld.Client client = client(context().closeTimeout(Duration.ofMinutes(10)));
+        electBlocking(client);
+        BlockedCall<Void> first = whileTheFunctionBlocks(client.redlock()::close);
+        BlockedCall<Void> second = call(client.redlock()::close).awaitBlocked();
+        client.redlock().close();
+        world.runMs(100);
+        assertEquals(3, keyCount(), "the function has not returned");
+        unblocked.countDown();
+        awaitReal("both return", () -> first.isDone() && second.isDone());
+        assertEquals(0, keyCount());
+    }
+
+    /** A function may wait for the thread that closes. */
+    @Test
+    void theWaitForTheFunctionsOfAnotherThreadIsBounded() throws InterruptedException {
+        VirtualWorld.Client client = world(3);
+        electBlocking(client);
+        BlockedCall<Void> resignation = whileTheFunctionBlocks(last()::resign);
+        try (LogLines log = new LogLines()) {
+            BlockedCall<CloseReport> closing = new BlockedCall<>(
+                    () -> client.redlock().closeWithin(Duration.ofMillis(1)));
+            awaitReal("closed", closing::isDone);
+            assertEquals(1, closing.result().releasedCount());
+            assertEquals(1, log.with(Level.WARNING, "releases \"orders\" before the functions").size());
+        }
+        unblocked.countDown();
+        resignation.result();
+    }
+
+    /** It would wait for its own end. */
+    @Test
+    void aFunctionThatClosesTheClientDoesNotWaitForItself() throws InterruptedException {
+        VirtualWorld.Client client = world(3);
+        Election election = client.redlock().elect("orders", OPTIONS, term -> {
+            term.ended().thenRun(() -> {
+                client.redlock().close();
+                events.add("closed");
+            });
+            events.add("leads");
+        });
+        await(1);
+        BlockedCall<Void> closing = call(election::close);
+        awaitReal("closed", closing::isDone);
+        closing.result();
+        assertEquals(List.of("leads", "closed"), events);
     }
 
     @Test

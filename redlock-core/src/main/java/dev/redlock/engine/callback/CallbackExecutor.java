@@ -208,6 +208,15 @@ public final class CallbackExecutor {
         executeInOrder(owner, function, false, extraThreads);
     }
 
+    /**
+     * Runs a function on another thread, always one of the client. It may block.
+     *
+     * @throws RuntimeException or Error if no thread can start; then the function does not run
+     */
+    public void executeElsewhere(Runnable function) {
+        extraThreads.execute(() -> runSafely(function));
+    }
+
     /** Runs a function that hears of a loss, after the earlier ones of its owner. */
     public void executeAfterLoss(Object owner, Runnable function) {
         executeInOrder(owner, function, true, listenerThreads);
