@@ -12,6 +12,7 @@ import dev.redlock.engine.callback.LoopListener;
 import dev.redlock.telemetry.Log;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
+import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.function.Consumer;
@@ -25,7 +26,7 @@ import java.util.function.Consumer;
 public final class Election implements AutoCloseable {
 
     /** Lets other candidates lead after a resignation, and the client recover after an overload. */
-    private static final int REJOIN_DELAY_S = 1;
+    private static final long REJOIN_DELAY_NS = TimeUnit.SECONDS.toNanos(1);
 
     private final ConnectedClient client;
     private final LockKey key;
@@ -145,8 +146,13 @@ public final class Election implements AutoCloseable {
         }
     }
 
+    /** On the event loop: the work of the application may occupy the common pool of the JVM for long. */
     private void joinLater() {
-        CompletableFuture.delayedExecutor(REJOIN_DELAY_S, TimeUnit.SECONDS).execute(this::joinInOrder);
+        try {
+            client.engine.schedule(key, this::joinInOrder, REJOIN_DELAY_NS);
+        } catch (RejectedExecutionException e) {
+            // The loop has ended, and with it the client.
+        }
     }
 
     /** When the function for the last term has returned: a candidate whose function is stuck does not lead again. */

@@ -5,7 +5,6 @@ import dev.redlock.api.ExtendOutcome;
 import dev.redlock.api.LeaseState;
 import dev.redlock.api.ReleaseOutcome;
 import dev.redlock.engine.callback.UserCallbacks;
-import java.util.concurrent.CompletableFuture;
 
 /**
  * Gives callers of requests an outcome if the request threw, or if the event loop has ended before it.
@@ -87,16 +86,20 @@ final class LeaseRecovery {
         }
     }
 
-    /** Completes requests on another thread, because this thread may be inside the call that passed the callback. */
+    /**
+     * Completes requests on another thread, because this thread may be inside the call that passed the callback. The
+     * thread is one of the client: tasks of the application may occupy the common pool of the JVM.
+     */
     static void completeElsewhere(RequestMailbox lease, int requests) {
         if (requests == 0) {
             return;
         }
+        LeaseHandle handle = (LeaseHandle) lease;
         try {
-            CompletableFuture.runAsync(() -> completeWithoutLoop((LeaseHandle) lease, requests));
+            handle.client.callbacks.executeElsewhere(() -> completeWithoutLoop(handle, requests));
         } catch (RuntimeException | Error e) {
             // No other thread is available.
-            completeWithoutLoop((LeaseHandle) lease, requests);
+            completeWithoutLoop(handle, requests);
         }
     }
 

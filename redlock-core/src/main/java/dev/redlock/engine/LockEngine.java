@@ -13,6 +13,7 @@ import java.util.Collection;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
+import java.util.concurrent.TimeUnit;
 
 /**
  * The client behind the public API: passes each acquisition to the conductor of its resource. {@link ClientLoops} has
@@ -177,6 +178,15 @@ public final class LockEngine extends LeaseClient {
         }
         int spread = key.resourceKey(0).hashCode() * 0x9E3779B9;
         return conductors[(spread >>> 1) % conductors.length];
+    }
+
+    /**
+     * Runs a task on the event loop of a key after a delay, unless the loop ends before.
+     *
+     * @throws java.util.concurrent.RejectedExecutionException if the loop has ended
+     */
+    public void schedule(LockKey key, Runnable task, long delayNs) {
+        conductorOf(key).services.loop.schedule(task, delayNs, TimeUnit.NANOSECONDS);
     }
 
     /** @return a lease that has not been used */
