@@ -95,8 +95,12 @@ public final class Election implements AutoCloseable {
         /** Ends the term. The candidate joins the election again a second later. */
         public void resign() {
             if (end()) {
-                lease.releaseAsync();
-                joinLater();
+                try {
+                    lease.releaseAsync();
+                } finally {
+                    // Without memory for the release, the next attempt releases.
+                    joinLater();
+                }
             }
         }
 
@@ -134,6 +138,11 @@ public final class Election implements AutoCloseable {
     }
 
     void join() {
+        LeaseHandle last = candidate;
+        if (last != null && last.state() == LeaseState.HELD) {
+            // Its release threw.
+            last.close();
+        }
         if (isClosed) {
             return;
         }
@@ -152,12 +161,26 @@ public final class Election implements AutoCloseable {
             client.engine.schedule(key, this::joinInOrder, REJOIN_DELAY_NS);
         } catch (RejectedExecutionException e) {
             // The loop has ended, and with it the client.
+        } catch (RuntimeException | Error e) {
+            // No memory for the task. The thread that delays only tries this again.
+            CompletableFuture.delayedExecutor(REJOIN_DELAY_NS, TimeUnit.NANOSECONDS, Runnable::run)
+                    .execute(this::joinLater);
         }
     }
 
     /** When the function for the last term has returned: a candidate whose function is stuck does not lead again. */
     private void joinInOrder() {
-        callbacks().executeLong(this, this::join);
+        callbacks().executeLong(this, this::joinOrRetry);
+    }
+
+    /** No other event would lead to an attempt. */
+    private void joinOrRetry() {
+        try {
+            join();
+        } catch (Throwable e) {
+            joinLater();
+            Log.error("the candidate for \"" + key + "\" could not join its election; it tries again in a second", e);
+        }
     }
 
     private CallbackExecutor callbacks() {
@@ -171,7 +194,19 @@ public final class Election implements AutoCloseable {
             }
             return;
         }
-        Lease lease = outcome.lease();
+        boolean isStarted = false;
+        try {
+            start(outcome.lease());
+            isStarted = true;
+        } finally {
+            if (!isStarted) {
+                // Nobody has seen the term; the next attempt releases the lock.
+                joinLater();
+            }
+        }
+    }
+
+    private void start(Lease lease) {
         Term elected = new Term(lease);
         term = elected;
         if (isClosed || lease.state() != LeaseState.HELD) {
@@ -261,6 +296,15 @@ public final class Election implements AutoCloseable {
 
     private void leave() {
         client.elections.remove(this);
-        candidate.close();
+        boolean isClosing = false;
+        try {
+            candidate.close();
+            isClosing = true;
+        } finally {
+            if (!isClosing) {
+                // It releases the lock, and does not join.
+                joinLater();
+            }
+        }
     }
 }

@@ -216,7 +216,7 @@ abstract class ScopedClient extends ConnectedClient {
         elections.add(election);
         try {
             election.join();
-        } catch (RuntimeException e) {
+        } catch (RuntimeException | Error e) {
             elections.remove(election);
             throw e;
         }
