@@ -47,7 +47,7 @@ class LockView implements Lock {
     }
 
     /**
-     * Acquires the lock without a time limit. An interrupt does not end the wait and stays set.
+     * Acquires the lock without a time limit. An interrupt does not end the wait and stays set, also if this throws.
      *
      * @throws IllegalStateException if the client is closed, if this thread holds a lease that was lost, or on the
      *                               client's event loop
@@ -56,16 +56,19 @@ class LockView implements Lock {
     public void lock() {
         refuseOnLoop("lock()");
         boolean wasInterrupted = false;
-        while (true) {
-            try {
-                lockInterruptibly();
-                break;
-            } catch (InterruptedException e) {
-                wasInterrupted = true;
+        try {
+            while (true) {
+                try {
+                    lockInterruptibly();
+                    return;
+                } catch (InterruptedException e) {
+                    wasInterrupted = true;
+                }
             }
-        }
-        if (wasInterrupted) {
-            Thread.currentThread().interrupt();
+        } finally {
+            if (wasInterrupted) {
+                Thread.currentThread().interrupt();
+            }
         }
     }
 

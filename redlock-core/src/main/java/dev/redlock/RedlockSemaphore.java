@@ -57,22 +57,25 @@ public final class RedlockSemaphore {
     }
 
     /**
-     * Takes a permit without a time limit. An interrupt does not end the wait and stays set.
+     * Takes a permit without a time limit. An interrupt does not end the wait and stays set, also if this throws.
      *
      * @throws IllegalStateException as {@link #acquire}
      */
     public void acquireUninterruptibly() {
         boolean wasInterrupted = false;
-        while (true) {
-            try {
-                acquire();
-                break;
-            } catch (InterruptedException e) {
-                wasInterrupted = true;
+        try {
+            while (true) {
+                try {
+                    acquire();
+                    return;
+                } catch (InterruptedException e) {
+                    wasInterrupted = true;
+                }
             }
-        }
-        if (wasInterrupted) {
-            Thread.currentThread().interrupt();
+        } finally {
+            if (wasInterrupted) {
+                Thread.currentThread().interrupt();
+            }
         }
     }
 

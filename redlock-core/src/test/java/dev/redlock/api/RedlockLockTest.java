@@ -10,6 +10,7 @@ import dev.redlock.Redlock;
 import dev.redlock.RedlockContext;
 import dev.redlock.RedlockLock;
 import dev.redlock.RedlockReadWriteLock;
+import dev.redlock.RedlockSemaphore;
 import dev.redlock.TestClient;
 import dev.redlock.sim.LiveNodes;
 import dev.redlock.testing.Await;
@@ -29,6 +30,7 @@ import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.function.Executable;
 
 /** The {@link java.util.concurrent.locks.Lock} view: the contract of that interface, and every wrong use of it. */
 @Timeout(value = 60, unit = TimeUnit.SECONDS)
@@ -227,6 +229,33 @@ class RedlockLockTest {
         held.release();
         assertTrue(waiting.get(), "the interrupt stays set");
         assertTrue(isIn.get(), "and finally it got the lock");
+    }
+
+    @Test
+    void anInterruptStaysSetIfTheWaitEndsWithAnException() throws Exception {
+        AcquireOptions permit = AcquireOptions.ofTtl(Duration.ofSeconds(20)).forPermitOf(1);
+        assertTrue(client().tryAcquire("orders", Duration.ofSeconds(20)).isAcquired());
+        assertTrue(client().acquire("permits", permit).isAcquired());
+        RedlockSemaphore semaphore = redlock.asSemaphore("permits", 1, OPTIONS);
+        List<Running<Boolean>> waits = List.of(interruptedAfterFailure(view::lock),
+                interruptedAfterFailure(semaphore::acquireUninterruptibly));
+        for (Running<Boolean> wait : waits) {
+            wait.awaitParked();
+            wait.thread().interrupt();
+            Await.until("it has seen the interrupt", () -> !wait.thread().isInterrupted());
+            wait.awaitParked();
+        }
+        redlock.close();
+        for (Running<Boolean> wait : waits) {
+            assertTrue(wait.get(), "the interrupt stays set");
+        }
+    }
+
+    private static Running<Boolean> interruptedAfterFailure(Executable call) {
+        return started(() -> {
+            assertThrows(LockNotAcquiredException.class, call);
+            return Thread.interrupted();
+        });
     }
 
     @Test
