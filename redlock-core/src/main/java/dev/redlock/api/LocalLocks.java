@@ -39,7 +39,7 @@ public record LocalLocks(List<Held> held, List<Waiting> waiting, int heldCount, 
      *
      * @param resource      its name, without the prefix; those of a set in brackets
      * @param kind          its kind
-     * @param ageNs         nanoseconds since it was acquired
+     * @param ageNs         nanoseconds since it was acquired; for a retained lock, since the client acquired it
      * @param remainingNs   nanoseconds of validity that remain, unless it is extended
      * @param fencingToken  its fencing token; 0 if it is not fenced
      * @param thread        the name of the thread that holds it through a {@code Lock} view; null for another lease,

@@ -50,28 +50,35 @@ final class LocalLocksReader {
     }
 
     private LocalLocks read(LeaseKeeper keeper, WaitQueues queues) {
-        return new LocalLocks(held(keeper.firstHeld), waiting(queues), keeper.heldCount(), queues.count, true);
+        return new LocalLocks(held(keeper), waiting(queues), keeper.heldCount(), queues.count, true);
     }
 
     /** The list starts with the youngest. */
-    private List<LocalLocks.Held> held(LeaseHandle youngest) {
-        LeaseHandle lease = youngest;
+    private List<LocalLocks.Held> held(LeaseKeeper keeper) {
+        LeaseHandle lease = keeper.firstHeld;
         while (lease != null && lease.nextHeld != null) {
             lease = lease.nextHeld;
         }
         List<LocalLocks.Held> held = new ArrayList<>();
         for (; lease != null && held.size() < countMax; lease = lease.previousHeld) {
-            held.add(held(lease, lease.key, lease.spec));
+            held.add(held(lease, keeper.retention.holderOf(lease.claim)));
         }
         return held;
     }
 
-    private LocalLocks.Held held(LeaseHandle lease, LockKey key, AcquireSpec spec) {
+    /**
+     * Shows a lease.
+     *
+     * @param local has its lock, which the client retains; null if no other lease has
+     */
+    private LocalLocks.Held held(LeaseHandle lease, LeaseHandle local) {
+        LockKey key = lease.key;
         LockKind kind = key.kind;
         LocalHolds holds = kind.hasReaders ? engine.sharedHolds : engine.exclusiveHolds;
-        String thread = holds.threadOf(kind.hasReaders ? key.resourceKey(0) : key, lease);
+        String thread = holds.threadOf(kind.hasReaders ? key.resourceKey(0) : key,
+                local == null ? lease : local);
         return new LocalLocks.Held(key.resource(), kindOf(kind), Math.max(0, nowNs - lease.acquiredNs),
-                Math.max(0, lease.validUntilNs - nowNs), spec.isFenced ? lease.fencingToken : 0, thread);
+                Math.max(0, lease.validUntilNs - nowNs), lease.spec.isFenced ? lease.fencingToken : 0, thread);
     }
 
     private List<LocalLocks.Waiting> waiting(WaitQueues queues) {

@@ -282,6 +282,11 @@ final class RetainedLease extends KeyedMap.Keyed implements LeaseLoop {
         return (int) before & STATE_MASK;
     }
 
+    boolean isHeldLocally() {
+        int state = state();
+        return state >= HELD && state <= BOUND;
+    }
+
     /** The holder; if the lock had one. */
     LeaseHandle holder() {
         return holder;

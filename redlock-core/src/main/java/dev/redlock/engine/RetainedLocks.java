@@ -258,6 +258,12 @@ final class RetainedLocks extends Retention {
         return entry != null && entry.state() == RetainedLease.FREE;
     }
 
+    @Override
+    LeaseHandle holderOf(Claim claim) {
+        RetainedLease entry = of(claim);
+        return entry != null && entry.isHeldLocally() ? entry.holder() : null;
+    }
+
     private RetainedLease of(Claim claim) {
         RetainedLease entry = count == 0 ? null : byName.get(claim.key);
         return entry != null && entry.claim == claim ? entry : null;

@@ -43,6 +43,9 @@ abstract class Retention {
      */
     abstract boolean retain(LeaseHandle lease);
 
+    /** Returns the lease that has the lock of a claim locally; null if none has. */
+    abstract LeaseHandle holderOf(Claim claim);
+
     /**
      * A node pushes that a key has changed.
      *

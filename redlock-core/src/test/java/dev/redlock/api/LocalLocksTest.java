@@ -156,6 +156,32 @@ class LocalLocksTest {
         Await.until("they are unlocked", () -> of(client).heldCount() == 0);
     }
 
+    /** The lease that keeps the lock has no caller. */
+    @Test
+    void aLockViewShowsTheThreadThatGotARetainedLock() throws InterruptedException {
+        Redlock client = client();
+        Lock lock = client.asLock("a", OPTIONS.retain(TTL));
+        CountDownLatch isHeld = new CountDownLatch(1);
+        CountDownLatch end = new CountDownLatch(1);
+        lockIn(new Thread(() -> {
+            lock.lock();
+            while (client.counters().localGrantCount() == 0) {
+                lock.unlock();
+                lock.lock();
+            }
+            isHeld.countDown();
+            try {
+                end.await();
+            } catch (InterruptedException e) {
+                Thread.currentThread().interrupt();
+            }
+            lock.unlock();
+        }, "worker"), isHeld);
+        assertEquals(List.of("worker"), of(client).held().stream().map(LocalLocks.Held::thread).toList());
+        end.countDown();
+        Await.until("no thread has it", () -> of(client).held().stream().allMatch(held -> held.thread() == null));
+    }
+
     @Test
     void waitersAreShownByLockTheLongestWaitFirst() throws InterruptedException {
         Redlock client = client();
