@@ -56,7 +56,7 @@ public interface AcquireOutcome {
 
     /**
      * Advice for this outcome: that of its kind, or that of {@link #lastReason} if the wait budget ended. If too few
-     * nodes vote because of quarantines, it has the time after which a quorum may vote.
+     * nodes vote because of quarantines, it has the time after which a quorum may vote, if that is known.
      *
      * @return one sentence on what to do. Allocates.
      */

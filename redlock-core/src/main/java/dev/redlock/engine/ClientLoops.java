@@ -48,6 +48,7 @@ public final class ClientLoops {
 
     /** A message that names all nodes shows so much of the problem of each. */
     private static final int PROBLEM_LENGTH_MAX = 200;
+    private static final long UNKNOWN_NS = Long.MAX_VALUE;
 
     final ClientConfig config;
     final Conductor[] conductors;
@@ -265,19 +266,28 @@ public final class ClientLoops {
         return problem.length() <= PROBLEM_LENGTH_MAX ? problem : problem.substring(0, PROBLEM_LENGTH_MAX) + "...";
     }
 
-    /** The rest of the quarantine of each node, the longest of its event loops; 0 if there is none. */
-    private long[] quarantineLeftNs() {
+    /** The time until each node votes, the longest of its event loops; 0 if it does, {@link #UNKNOWN_NS} if unknown. */
+    private long[] untilVoteNs() {
         long[] leftNs = new long[config.nodes().addresses().size()];
         for (NodeView node : nodes()) {
-            leftNs[node.index()] = Math.max(leftNs[node.index()], node.quarantineLeftNs());
+            leftNs[node.index()] = Math.max(leftNs[node.index()], untilVoteNs(node));
         }
         return leftNs;
     }
 
-    /** Advice if a quorum was out of reach because of a number of nodes in quarantine. */
+    /** Nobody knows when a node votes that is down, or whose quarantine an event ends. */
+    private static long untilVoteNs(NodeView node) {
+        long leftNs = node.quarantineLeftNs();
+        return leftNs == 0 && !node.isVoting() ? UNKNOWN_NS : leftNs;
+    }
+
+    /** Advice if a quorum was out of reach because of a number of nodes in quarantine; null if no time is known. */
     String quarantineAdvice(int count) {
-        long[] leftNs = quarantineLeftNs();
+        long[] leftNs = untilVoteNs();
         long quorumNs = quorumAfterNs(leftNs);
+        if (quorumNs == UNKNOWN_NS) {
+            return null;
+        }
         return "too few nodes vote: " + count + " of " + leftNs.length + " were in quarantine, and "
                 + (quorumNs == 0
                         ? "a quorum may vote now: try again"
@@ -288,9 +298,9 @@ public final class ClientLoops {
     /** The shortest of these times after which a quorum votes. */
     private long quorumAfterNs(long[] leftNs) {
         return Arrays.stream(leftNs)
-                .filter(ns -> config.nodes().majority().isReachedBy(maskOf(leftNs, ns)))
+                .filter(ns -> ns < UNKNOWN_NS && config.nodes().majority().isReachedBy(maskOf(leftNs, ns)))
                 .min()
-                .orElse(Long.MAX_VALUE);
+                .orElse(UNKNOWN_NS);
     }
 
     /** The nodes that vote after a time. */

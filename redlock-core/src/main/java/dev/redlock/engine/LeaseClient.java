@@ -44,7 +44,7 @@ public abstract class LeaseClient {
         return !config.nodes().majority().isPreventedBy(nodes);
     }
 
-    /** Advice if a quorum was out of reach because of a number of nodes in quarantine. */
+    /** Advice if a quorum was out of reach because of a number of nodes in quarantine; null if no time is known. */
     abstract String quarantineAdvice(int count);
 
     /** @return true on one of the client's event loops */

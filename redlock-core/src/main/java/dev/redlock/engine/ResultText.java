@@ -102,9 +102,10 @@ final class ResultText {
             VoteFailure failure = VoteFailure.of(result.failures[Long.numberOfTrailingZeros(mask)]);
             quarantinedMask |= failure == VoteFailure.QUARANTINED ? Long.lowestOneBit(mask) : 0;
         }
-        return result.client.isQuorumWithout(quarantinedMask)
-                ? AcquireOutcome.Kind.NO_QUORUM.advice() + errorAdvice(result)
+        String advice = result.client.isQuorumWithout(quarantinedMask)
+                ? null
                 : result.client.quarantineAdvice(Long.bitCount(quarantinedMask));
+        return advice == null ? AcquireOutcome.Kind.NO_QUORUM.advice() + errorAdvice(result) : advice;
     }
 
     /** The advice about the first node that has answered with an error; empty if none has. */

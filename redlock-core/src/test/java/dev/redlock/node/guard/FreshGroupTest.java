@@ -516,6 +516,21 @@ class FreshGroupTest extends VirtualTest {
                 + " longer, or see RedlockContext.restartGuard", acquire(client, options()).advice());
     }
 
+    /** A node that is down is no vote in the advice, and no time is known without enough others. */
+    @Test
+    void theAdviceCountsNoNodeThatIsDown() {
+        freshWorld(3);
+        node(1).redis().uptime(30);
+        node(2).crash();
+        VirtualWorld.Client client = client(context().restartGuard(RestartGuardMode.UPTIME));
+        AcquireOutcome outcome = acquire(client, options());
+        assertEquals("too few nodes vote: 2 of 3 were in quarantine, and a quorum may vote in 61592 ms: wait for"
+                + " longer, or see RedlockContext.restartGuard", outcome.advice());
+        node(1).crash();
+        world.runMs(2_000);
+        assertEquals(AcquireOutcome.Kind.NO_QUORUM.advice(), outcome.advice());
+    }
+
     @Test
     void anAcquireWaitsForTheEndOfTheQuarantineIfItsBudgetIsLonger() {
         freshWorld(3);
