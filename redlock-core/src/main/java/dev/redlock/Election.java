@@ -32,6 +32,8 @@ public final class Election implements AutoCloseable {
     private final LockKey key;
     private final AcquireSpec spec;
     private final Consumer<? super Term> onElected;
+    /** Used on the event loop. */
+    private final RepeatLog failures;
     private volatile LeaseHandle candidate;
     private volatile Term term;
     private volatile boolean isClosed;
@@ -49,6 +51,7 @@ public final class Election implements AutoCloseable {
         this.key = key;
         this.spec = (fenced.spec.extensionCountMax == 0 ? fenced.autoExtend() : fenced).spec;
         this.onElected = onElected;
+        this.failures = new RepeatLog("the candidate", key, client.engine.nowNs());
     }
 
     /**
@@ -191,6 +194,7 @@ public final class Election implements AutoCloseable {
         if (!outcome.isAcquired()) {
             if (outcome.kind() != AcquireOutcome.Kind.CLOSED) {
                 joinLater();
+                failures.onFailed(outcome, client.engine.nowNs());
             }
             return;
         }
@@ -207,6 +211,7 @@ public final class Election implements AutoCloseable {
     }
 
     private void start(Lease lease) {
+        failures.onAcquired();
         Term elected = new Term(lease);
         term = elected;
         if (isClosed || lease.state() != LeaseState.HELD) {

@@ -28,6 +28,9 @@ class LockView implements Lock {
     /** Wait budget of one acquisition of {@link #lock}, which acquires again when it has passed. */
     static final long PATIENCE_NS = TimeUnit.DAYS.toNanos(1);
 
+    /** Failing of an acquisition without a time limit that is not logged yet. */
+    private static final long FAILING_NS_MAX = TimeUnit.SECONDS.toNanos(10);
+
     private final LockEngine engine;
     final LocalHolds holds;
     final LockKey key;
@@ -169,6 +172,7 @@ class LockView implements Lock {
     }
 
     private boolean acquireForever(LocalHolds.Hold hold) throws InterruptedException {
+        RepeatLog failures = null;
         while (true) {
             AcquireOutcome outcome = engine.acquireBlocking(key, spec, PATIENCE_NS);
             if (outcome.isAcquired()) {
@@ -178,8 +182,15 @@ class LockView implements Lock {
             if (outcome.kind() == AcquireOutcome.Kind.CLOSED) {
                 throw new LockNotAcquiredException("\"" + key + "\" cannot be locked: the client is closed", outcome);
             }
+            failures = failures == null ? failuresFrom(engine, key) : failures;
+            failures.onFailed(outcome, engine.nowNs());
             LockSupport.parkNanos(this, OVERLOADED_PARK_NS);
         }
+    }
+
+    /** For the first failure of an acquisition without a time limit. A short overload is not logged. */
+    static RepeatLog failuresFrom(LockEngine engine, LockKey key) {
+        return new RepeatLog("a thread that waits without a time limit", key, engine.nowNs() + FAILING_NS_MAX);
     }
 
     /** Acquires the lock inside the local lock, which is unlocked again without success. */

@@ -51,7 +51,14 @@ public final class RedlockSemaphore {
      */
     public void acquire() throws InterruptedException {
         refuseOnLoop("acquire()");
-        while (!isTaken(engine.acquireBlocking(key, spec, LockView.PATIENCE_NS))) {
+        RepeatLog failures = null;
+        while (true) {
+            AcquireOutcome outcome = engine.acquireBlocking(key, spec, LockView.PATIENCE_NS);
+            if (isTaken(outcome)) {
+                return;
+            }
+            failures = failures == null ? LockView.failuresFrom(engine, key) : failures;
+            failures.onFailed(outcome, engine.nowNs());
             LockSupport.parkNanos(this, LockView.OVERLOADED_PARK_NS);
         }
     }
