@@ -28,6 +28,9 @@ public final class Election implements AutoCloseable {
     /** Lets other candidates lead after a resignation, and the client recover after an overload. */
     private static final long REJOIN_DELAY_NS = TimeUnit.SECONDS.toNanos(1);
 
+    /** A function that has run for this long after the end of its term is logged. */
+    private static final int FUNCTION_S_MAX = 10;
+
     private final ConnectedClient client;
     private final LockKey key;
     private final AcquireSpec spec;
@@ -86,7 +89,8 @@ public final class Election implements AutoCloseable {
         /**
          * The end of the term. Its functions run once: after a loss by {@link RedlockContext#callbackExecutor}, or on
          * the thread that resigns or closes, before this candidate releases the lock. After a loss the candidate joins
-         * again when they have returned, so a function that blocks keeps it out of the election.
+         * again when they have returned, so a function that blocks keeps it out of the election. The client logs that
+         * after ten seconds.
          *
          * @return completed with {@link LeaseState#LOST}, {@link LeaseState#EXPIRED}, or {@link LeaseState#RELEASED} if
          *         this candidate has resigned or was closed
@@ -104,6 +108,7 @@ public final class Election implements AutoCloseable {
                     // Without memory for the release, the next attempt releases.
                     joinLater();
                 }
+                watchFunctions(lease);
             }
         }
 
@@ -127,6 +132,7 @@ public final class Election implements AutoCloseable {
                 // There is no lock to keep for them.
                 functions.complete(null);
                 callbacks().executeAfterLoss(this, () -> completeAndJoin(state));
+                watchFunctions(lease);
             }
         }
 
@@ -168,6 +174,23 @@ public final class Election implements AutoCloseable {
             // No memory for the task. The thread that delays only tries this again.
             CompletableFuture.delayedExecutor(REJOIN_DELAY_NS, TimeUnit.NANOSECONDS, Runnable::run)
                     .execute(this::joinLater);
+        }
+    }
+
+    /** A candidate that its functions keep out of the election would look like one that waits. */
+    private void watchFunctions(Lease last) {
+        try {
+            client.engine.schedule(key, () -> logIfOut(last), TimeUnit.SECONDS.toNanos(FUNCTION_S_MAX));
+        } catch (RuntimeException | Error e) {
+            // The loop has ended, or there is no memory for the task. The line is less important than the election.
+        }
+    }
+
+    private void logIfOut(Lease last) {
+        if (candidate == last && !isClosed) {
+            Log.log(System.Logger.Level.WARNING, "the candidate for \"{0}\" has not joined its election again: a"
+                    + " function of its last term has not returned {1} s after the end of the term", key,
+                    FUNCTION_S_MAX);
         }
     }
 

@@ -203,6 +203,10 @@ class ElectionTest extends VirtualTest {
         Await.until("no other function runs", () -> runningCount.get() == 1);
         assertEquals(List.of("leads", "end starts"), events);
         assertEquals(0, keyCount(), "it has not joined again");
+        try (LogLines log = new LogLines()) {
+            world.runMs(60_000);
+            assertEquals(1, log.with(Level.WARNING, "the candidate for \"orders\" has not joined").size());
+        }
         unblocked.countDown();
         awaitReal("it leads again", () -> events.size() == 4);
         assertEquals(List.of("end returns", "leads"), events.subList(2, 4));
@@ -358,6 +362,28 @@ class ElectionTest extends VirtualTest {
         assertEquals(List.of("leads", "end starts", "end returns"), events);
         assertEquals(0, keyCount());
         assertEquals(0, TestClient.electionCount(client.redlock()));
+    }
+
+    /** The candidate joins again when both functions have returned. */
+    @Test
+    void aFunctionThatBlocksAfterAResignationIsLogged() throws InterruptedException {
+        VirtualWorld.Client client = clientWithThreads();
+        client.redlock().elect("orders", OPTIONS, term -> {
+            terms.add(term);
+            awaitUnblocked();
+        });
+        awaitReal("it leads", () -> terms.size() == 1);
+        try (LogLines log = new LogLines()) {
+            call(last()::resign).result();
+            world.runMs(60_000);
+            assertEquals(1, log.with(Level.WARNING, "the candidate for \"orders\" has not joined").size());
+            unblocked.countDown();
+            awaitReal("it leads again", () -> terms.size() == 2);
+            eachNode(node -> node.redis().delete("orders"));
+            awaitReal("it leads for the third time", () -> terms.size() == 3);
+            world.runMs(60_000);
+            assertEquals(1, log.with("has not joined").size(), "not for functions that return");
+        }
     }
 
     @Test
