@@ -113,6 +113,31 @@ class LateCommandsTest extends VirtualTest {
         assertEquals(ExtendOutcome.EXTENDED, extend(lease, SHORT), "which is not shorter than this one");
     }
 
+    /** Node 1 executes the second extension last, which is shorter than the one that was late first. */
+    @ParameterizedTest
+    @EnumSource(FakeRedis.Kind.class)
+    void aShorterExtensionAfterALateOneMattersToo(FakeRedis.Kind kind) {
+        VirtualWorld.Client client = world(kind);
+        node(2).crash();
+        world.runMs(10);
+        Lease lease = lease(client);
+        assertEquals(ExtendOutcome.NOT_EXTENDED, get(late(1, () -> lease.extendAsync(TTL))), "one reply");
+        replaceConnection(client, 1);
+        assertEquals(ExtendOutcome.NOT_EXTENDED, get(late(1, () -> lease.extendAsync(SHORT))), "one reply");
+        replaceConnection(client, 1);
+        boolean isScript = kind == FakeRedis.Kind.REDIS_7;
+        assertEquals(isScript ? ExtendOutcome.EXTENDED : ExtendOutcome.NOT_EXTENDED, extend(lease, TTL),
+                "only a script cannot shorten the key late");
+        assertEquals(ExtendOutcome.EXTENDED, extend(lease, SHORT), "no shorter extension is late");
+        assertEquals(isScript ? ExtendOutcome.EXTENDED : ExtendOutcome.NOT_EXTENDED, extend(lease, TTL));
+        node(2).start();
+        VirtualWorld.Client other = client();
+        world.runMs(LATE_MS + SHORT.toMillis());
+        AcquireOutcome outcome = acquire(other, options());
+        assertFalse(outcome.isAcquired() && lease.isHeld(), "two holders: " + lease + " and " + outcome);
+        assertEquals(isScript, lease.isHeld(), lease::toString);
+    }
+
     /** The reply to the shorter one was counted, so only the longer one before it can be late. */
     @Test
     void anExtensionWithAReplyIsNotLate() {
@@ -217,13 +242,16 @@ class LateCommandsTest extends VirtualTest {
         assertEquals(ExtendOutcome.EXTENDED, extend(next, TTL), "it has another token");
     }
 
-    @Test
-    void aShorterTtlShortensTheValidityAndNotTheKeys() {
-        VirtualWorld.Client client = world(FakeRedis.Kind.REDIS_7);
+    /** A script leaves a longer expiry; a conditional set replaces it. */
+    @ParameterizedTest
+    @EnumSource(FakeRedis.Kind.class)
+    void aShorterTtlShortensTheValidityAndNotTheKeysOfAScript(FakeRedis.Kind kind) {
+        VirtualWorld.Client client = world(kind);
         Lease lease = lease(client);
         assertEquals(ExtendOutcome.EXTENDED, extend(lease, SHORT));
         world.runMs(1);
-        eachNode(node -> assertTrue(node.redis().pttl("orders") > 9_000, "the longer expiry remains"));
+        long leftMs = (kind == FakeRedis.Kind.REDIS_7 ? TTL : SHORT).toMillis();
+        eachNode(node -> assertEquals(leftMs, node.redis().pttl("orders"), 10));
         assertTrue(lease.remainingValidityNs() < SHORT.toNanos(), lease::toString);
         world.runMs(SHORT.toMillis());
         assertEquals(LeaseState.EXPIRED, lease.state(), "it ends with the shorter ttl");

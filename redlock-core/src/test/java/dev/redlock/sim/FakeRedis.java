@@ -378,7 +378,7 @@ public final class FakeRedis {
         hasEffectReplication = false;
     }
 
-    /** Sets whether an extension to a shorter ttl shortens the key. */
+    /** Sets whether the script of an extension to a shorter ttl shortens the key, as a conditional SET does. */
     public void shortening(boolean isWanted) {
         mayShorten = isWanted;
     }
@@ -1410,9 +1410,9 @@ public final class FakeRedis {
         }
         boolean isOurs = words.get(4).equals(find(words.get(1)));
         if (isOurs) {
-            renew(words.get(1), words.get(2), Long.parseLong(words.get(6)));
+            // It replaces the expiry, also with an earlier one.
             onExtension(words.get(1));
-            tracking.onChanged(words.get(1));
+            set(words.get(1), words.get(2), Long.parseLong(words.get(6)));
         }
         note(session, "extend", words.get(1), words.get(2), isOurs ? 1 : 0);
         return isOurs ? OK : bulkOrNull(session, null);

@@ -95,7 +95,7 @@ public final class SimPlan {
     Set<Fault> faults;
     boolean isTidy;
     boolean isLateExecuted;
-    /** An extension to a shorter ttl shortens the key on the node, which the real scripts never do. */
+    /** The script of an extension to a shorter ttl shortens the key on the node, which the real one never does. */
     boolean isShorteningOnNodes;
     /** Together with {@link Fault#CLOCK_RATE}, at most what the drift rate allows between two samples. */
     int smallStepMsMax = 8;
@@ -440,7 +440,7 @@ public final class SimPlan {
                 + (isFenced ? ", fenced" : "")
                 + (retainTenths > 0 ? ", retains " + retainTenths + " of 10, at most " + retainedMax : "")
                 + ", active expiry within " + activeExpiryMsMax + " ms, tracks " + trackedKeysMax + " keys"
-                + (isLateExecuted ? ", late execution" : "") + (isShorteningOnNodes ? "" : ", nodes only lengthen")
+                + (isLateExecuted ? ", late execution" : "") + (isShorteningOnNodes ? ", scripts shorten" : "")
                 + ", undeliveredReleasesMax " + undeliveredReleasesMax
                 + ", localHandoffsMax " + localHandoffsMax + ", named " + Integer.toBinaryString(namedClients)
                 + ", thrifty " + Integer.toBinaryString(thriftyClients)

@@ -313,7 +313,9 @@ class SimulationTest {
             plan.extendTenths = 8;
         };
         assertEquals(0, overlaps(late.andThen(plan -> plan.isShorteningOnNodes = false), Fault.LATE_REQUESTS),
-                "where nodes only lengthen");
+                "where scripts only lengthen");
+        assertEquals(0, overlaps(late.andThen(plan -> plan.kinds.add(FakeRedis.Kind.VALKEY_9)), Fault.LATE_REQUESTS),
+                "where an extension replaces the expiry, and the client knows");
         assertTrue(isOverlapFound(late.andThen(plan -> plan.isShorteningOnNodes = true), Fault.LATE_REQUESTS),
                 "where an old extension shortens what a later one has granted");
     }

@@ -8,8 +8,8 @@ import java.util.List;
 public final class StepRuns {
     /** The names of the runs: random ones, and those that look for one kind of mistake. */
     public static final List<String> NAMES = List.of("random", "restarts", "clock rates", "four nodes", "slow network",
-            "fenced", "pauses", "readers and writers", "late", "jumps", "lost keys", "thrifty", "small steps",
-            "slow turns", "sets", "reboots", "fresh group", "joint lists",
+            "fenced", "pauses", "readers and writers", "late", "late sets", "jumps", "lost keys", "thrifty",
+            "small steps", "slow turns", "sets", "reboots", "fresh group", "joint lists",
             "clusters");
 
     private StepRuns() {
@@ -36,6 +36,7 @@ public final class StepRuns {
                 plan.extendTenths = 8;
                 yield plan;
             }
+            case "late sets" -> lateSets(seed);
             case "jumps" -> {
                 SimPlan plan = SimPlan.only(seed, Fault.CLOCK_FORWARD, Fault.PAUSE_CLIENT);
                 plan.extendTenths = 6;
@@ -87,6 +88,17 @@ public final class StepRuns {
             case "fresh group" -> freshGroup(seed);
             default -> HistoryRuns.plan(name, seed);
         };
+    }
+
+    /** One server that replaces a longer expiry. */
+    private static SimPlan lateSets(long seed) {
+        SimPlan plan = SimPlan.only(seed, Fault.LATE_REQUESTS);
+        plan.nodeCount = 1;
+        plan.kinds.add(FakeRedis.Kind.VALKEY_9);
+        plan.resourceCount = 5;
+        plan.ttlMsMin = 300;
+        plan.extendTenths = 8;
+        return plan;
     }
 
     private static SimPlan freshGroup(long seed) {

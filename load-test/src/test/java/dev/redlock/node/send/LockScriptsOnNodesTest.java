@@ -239,6 +239,8 @@ class LockScriptsOnNodesTest {
             assertNull(redis.call("SET", "ours", "other", "IFEQ", "other", "PX", "90000"), "somebody else's");
             assertEquals("OK", redis.call("SET", "ours", "token", "IFEQ", "token", "PX", "90000"));
             assertTrue((long) redis.call("PTTL", "ours") > 60_000, "extended");
+            assertEquals("OK", redis.call("SET", "ours", "token", "IFEQ", "token", "PX", "30000"));
+            assertTrue((long) redis.call("PTTL", "ours") <= 30_000, "unlike a script, it replaces a longer expiry");
         }
         if (dialect.releaseEncoding() != CommandEncoding.SCRIPT) {
             assertEquals(0L, release(redis, dialect, "other"), "somebody else's");
