@@ -152,6 +152,24 @@ class ClockJumpTest extends VirtualTest {
         assertTrue(lease.isHeld(), "two of three grants still count: " + lease);
     }
 
+    /** The key of the first node ends earlier by the first jump, which the shorter jump of the other one leaves. */
+    @ParameterizedTest
+    @ValueSource(ints = {0, 1})
+    void aShorterJumpOfAnotherNodeDoesNotProlongALease(int first) {
+        VirtualWorld.Client client = world(3);
+        node(2).crash();
+        world.runMs(10);
+        Lease lease = lease(client);
+        node(first).redis().clockJump(6_000);
+        world.await("the first jump", 1_300, () -> status(client, first).clockJumpCount() == 1);
+        long endNs = world.nowNs() + lease.remainingValidityNs();
+        node(1 - first).redis().clockJump(1_000);
+        world.await("the second jump", 1_300, () -> status(client, 1 - first).clockJumpCount() == 1);
+        assertTrue(lease.isHeld(), "the keys exist: " + lease);
+        assertTrue(world.nowNs() + lease.remainingValidityNs() <= endNs, "it ends later: " + lease);
+        assertTrue(lease.remainingValidity().toMillis() <= node(first).redis().pttl("orders"), lease::toString);
+    }
+
     @Test
     void aListenerMayReleaseTheNextLease() {
         VirtualWorld.Client client = world(1);
