@@ -170,6 +170,31 @@ class ClockJumpTest extends VirtualTest {
         assertTrue(lease.remainingValidity().toMillis() <= node(first).redis().pttl("orders"), lease::toString);
     }
 
+    /** The sample proves only that the clock has jumped by 3 to 5 s. */
+    @Test
+    void aJumpInASampleThatIsReadLateCountsInFull() {
+        VirtualWorld.Client client = world(3);
+        world.runMs(3_000);
+        node(2).crash();
+        world.runMs(10);
+        Lease lease = lease(client);
+        world.runMs(10);
+        node(0).redis().clockJump(5_000);
+        boolean[] isSampled = {false};
+        node(0).timeListener(link -> {
+            if (!isSampled[0]) {
+                isSampled[0] = true;
+                client.pause();
+                world.after(2_000_000_000L, client::resume);
+            }
+            return () -> {
+            };
+        });
+        world.await("the jump is detected", 4_000, () -> status(client, 0).clockJumpCount() == 1);
+        assertTrue(isSampled[0] && lease.isHeld(), "the keys exist: " + lease);
+        assertTrue(lease.remainingValidity().toMillis() <= node(0).redis().pttl("orders"), lease::toString);
+    }
+
     @Test
     void aListenerMayReleaseTheNextLease() {
         VirtualWorld.Client client = world(1);

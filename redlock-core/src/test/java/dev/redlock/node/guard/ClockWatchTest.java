@@ -188,4 +188,39 @@ class ClockWatchTest {
         long nodeNs = EPOCH_NS + sentNs + random.nextLong(delayNs + 1);
         assertTrue(watched.onSample(sentNs, receivedNs, random.nextBoolean() ? nodeNs + stepNs : nodeNs - stepNs));
     }
+
+    /** The node may have read its clock at any moment of each round trip. */
+    @Property(tries = 500)
+    void theBoundsOfAJumpIncludeIt(@ForAll long seed,
+            @ForAll @LongRange(min = -3_600_000, max = 3_600_000) long stepMs) {
+        SplittableRandom random = new SplittableRandom(seed);
+        ClockWatch watched = new ClockWatch(Drift.DEFAULT);
+        long atNs = 0;
+        for (int i = random.nextInt(3); i >= 0; i--) {
+            long delayNs = random.nextLong(2 * SECOND);
+            watched.onSample(atNs, atNs + delayNs, EPOCH_NS + atNs + random.nextLong(delayNs + 1));
+            atNs += delayNs + random.nextLong(SECOND);
+        }
+        long delayNs = random.nextLong(2 * SECOND);
+        long nodeNs = EPOCH_NS + atNs + random.nextLong(delayNs + 1) + stepMs * MS;
+        if (watched.onSample(atNs, atNs + delayNs, nodeNs)) {
+            String bounds = stepMs + " ms: from " + watched.jumpNsMin() + " to " + watched.jumpNsMax() + " ns, a key "
+                    + watched.keyJumpNsMax();
+            assertTrue(watched.jumpNsMin() <= stepMs * MS && stepMs * MS <= watched.jumpNsMax(), bounds);
+            long keyMin = stepMs > 0 ? watched.jumpNsMax() : 0;
+            assertTrue(keyMin <= watched.keyJumpNsMax(), bounds);
+        }
+    }
+
+    /** A second of drift is 10 ms, and the constant counts once more. */
+    @Test
+    void aKeyMayExpireEarlierThanByTheJump() {
+        sample(0, 0);
+        assertTrue(sample(SECOND, 5 * SECOND));
+        assertEquals(5 * SECOND, watch.jumpNsMin());
+        assertEquals(5 * SECOND, watch.jumpNsMax());
+        assertEquals(5 * SECOND + 12 * MS, watch.keyJumpNsMax());
+        assertTrue(sample(2 * SECOND, 0));
+        assertEquals(0, watch.keyJumpNsMax(), "back");
+    }
 }
