@@ -152,6 +152,21 @@ class ClockJumpTest extends VirtualTest {
         assertTrue(lease.isHeld(), "two of three grants still count: " + lease);
     }
 
+    /** The client does not wait for the end that the lease had before the jump. */
+    @Test
+    void theEndOfAShortenedLeaseIsReportedInTime() {
+        VirtualWorld.Client client = world(3);
+        node(2).crash();
+        world.runMs(10);
+        List<LeaseState> received = new ArrayList<>();
+        Lease lease = acquired(acquire(client, options().listener((lost, state) -> received.add(state))));
+        node(0).redis().clockJump(5_000);
+        world.await("the jump is detected", 1_300, () -> status(client, 0).clockJumpCount() == 1);
+        assertTrue(lease.isHeld(), "the keys exist: " + lease);
+        world.runMs(lease.remainingValidity().toMillis() + 1);
+        assertEquals(List.of(LeaseState.EXPIRED), received);
+    }
+
     /** The key of the first node ends earlier by the first jump, which the shorter jump of the other one leaves. */
     @ParameterizedTest
     @ValueSource(ints = {0, 1})
