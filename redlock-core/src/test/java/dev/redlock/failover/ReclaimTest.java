@@ -433,6 +433,37 @@ class ReclaimTest extends EndpointTest {
         assertTrue(tookMs >= 4_000 + SERVICE_MS && tookMs < 4_000 + SERVICE_MS + 300, tookMs + " ms");
     }
 
+    /** The restarted server may follow a primary that was deposed just before the restart. */
+    @Test
+    void nothingIsReclaimedAfterARestartWhileAFormerPrimaryMayServe() {
+        VirtualWorld.Client holder = endpoint();
+        primary.replicas(1, 1);
+        primary.maxLag(1);
+        world.runMs(2_100);
+        Lease lease = hold(holder, extended());
+        long sinceMs = nowMs();
+        restart(false);
+        world.await("reclaimed", 12_000, () -> primary.get(KEY) != null || !lease.isHeld());
+        assertTrue(lease.isHeld());
+        assertTrue(nowMs() - sinceMs >= 4_000 + SERVICE_MS, nowMs() - sinceMs + " ms");
+    }
+
+    /** A promotion after the restart has a former primary of its own. */
+    @Test
+    void nothingIsReclaimedAfterARestartAndAPromotionWhileTheFormerPrimaryMayServe() {
+        VirtualWorld.Client holder = endpoint();
+        Lease lease = hold(holder, extended());
+        restart(true);
+        awaitState(holder, NodeState.QUARANTINED, 1_000);
+        world.runMs(2_000);
+        long sinceMs = nowMs();
+        promoteInPlace();
+        assertNull(primary.get(KEY));
+        world.await("reclaimed", 12_000, () -> primary.get(KEY) != null || !lease.isHeld());
+        assertTrue(lease.isHeld());
+        assertTrue(nowMs() - sinceMs >= SERVICE_MS, nowMs() - sinceMs + " ms");
+    }
+
     /** The service is longer than the validity. */
     @Test
     void aLeaseThatCannotWaitIsLostAtTheEndOfItsValidity() {
