@@ -65,11 +65,17 @@ final class LeaseLoss {
         LeaseListener listener = lease.spec.listener;
         long nowNs = nowOr(acquiredNs);
         boolean isToBeKept = lease.isToBeKept(nowNs);
+        // Another thread may be about to submit its release: the request of that one completes it.
+        boolean isReleaseTaken = lease.storedState() == LeaseState.RELEASING;
         keeper.untrack(lease);
         claim.leaveLease();
         // Before the release is sent, because another client may acquire the lock afterwards.
         lease.end(state, releaseOutcome);
         try {
+            if (isReleaseTaken) {
+                // It waited for answers of the nodes, or for the pace of the close.
+                lease.completeReleaseLater();
+            }
             keeper.waiters.onLost(key, waitNs, acquiredNs, nowNs);
             if (isToBeKept) {
                 keeper.releases.leaveToExpiry(claim);

@@ -425,8 +425,6 @@ final class RetainedLocks extends Retention {
         int before = detach(entry, RetentionEnd.NODE_LOST);
         if (before >= RetainedLease.HELD) {
             giveClaim(entry, entry.holder());
-        } else if (before == RetainedLease.PREPARING) {
-            entry.lease.completeReleaseLater();
         } else if (wasRetained) {
             // No caller has it, so its loss concerns nobody.
             entry.lease.isKept = true;
@@ -471,8 +469,6 @@ final class RetainedLocks extends Retention {
         int before = detach(entry, RetentionEnd.CLOSED);
         if (before >= RetainedLease.HELD) {
             giveClaim(entry, entry.holder());
-        } else if (before == RetainedLease.PREPARING && services.loop.isShuttingDown()) {
-            entry.lease.completeReleaseLater();
         }
     }
 

@@ -1316,6 +1316,29 @@ class RetainTest extends VirtualTest {
         assertEquals(ReleaseOutcome.RELEASED, get(released));
     }
 
+    /** A node without room for the release delays it. */
+    @Test
+    void aLeaseThatEndsWhileItsReleaseWaitsForTheCloseCompletesTheRelease() {
+        world = new VirtualWorld(3);
+        client = client(context().nodeBackPressure(16, 4096));
+        world.runMs(2_000);
+        node(0).pause();
+        Duration ttl = Duration.ofSeconds(1);
+        Lease lease = acquired(acquire(client, AcquireOptions.ofTtl(ttl).tryOnce().retain(ttl)));
+        for (int i = 0; i < 20; i++) {
+            acquired(get(client.redlock().acquireAsync("other/" + i, options())));
+        }
+        CompletableFuture<ReleaseOutcome> released = lease.releaseAsync().toCompletableFuture();
+        CompletableFuture<CloseReport> report = client.engine().close(Duration.ofSeconds(10));
+        world.runMs(900);
+        assertEquals(LeaseState.RELEASING, lease.state(), "its release waits for a node");
+        world.runMs(200);
+        assertEquals(LeaseState.EXPIRED, lease.state());
+        assertEquals(ReleaseOutcome.EXPIRED, get(released));
+        world.await("close", 10_000, report::isDone);
+        node(0).resume();
+    }
+
     /** The price: nobody held the lock. */
     @Test
     void aCrashCostsTheOthersTheTtl() {
