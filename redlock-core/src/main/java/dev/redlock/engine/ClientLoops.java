@@ -422,22 +422,49 @@ public final class ClientLoops {
         return closing.get() != null;
     }
 
-    /** Starts to close every conductor, once; the client's own loops end after the report. */
+    /**
+     * Starts to close every conductor, once; the client's own loops end after the report.
+     *
+     * <p>If a given event loop throws, the others close, and a later call tries again.
+     */
     public CompletableFuture<CloseReport> close(long timeoutNs) {
         CompletableFuture<CloseReport> report = new CompletableFuture<>();
-        if (!closing.compareAndSet(null, report)) {
-            return closing.get();
+        CompletableFuture<CloseReport> before = closing.compareAndExchange(null, report);
+        if (before != null) {
+            return before;
         }
         List<CompletableFuture<CloseReport>> parts = new ArrayList<>();
-        for (Conductor conductor : conductors) {
-            CompletableFuture<CloseReport> part = new CompletableFuture<>();
-            parts.add(part);
-            conductor.shutdown.start(timeoutNs, part);
+        try {
+            startAll(timeoutNs, parts);
+        } catch (Throwable e) {
+            closing.set(null);
+            report.completeExceptionally(e);
+            throw e;
         }
         CompletableFuture.allOf(parts.toArray(new CompletableFuture<?>[0]))
                 .thenRun(() -> report.complete(sumOf(parts)));
         report.thenRun(this::endThreads);
         return report;
+    }
+
+    private void startAll(long timeoutNs, List<CompletableFuture<CloseReport>> parts) {
+        Throwable thrown = null;
+        for (Conductor conductor : conductors) {
+            CompletableFuture<CloseReport> part = new CompletableFuture<>();
+            parts.add(part);
+            try {
+                conductor.shutdown.start(timeoutNs, part);
+            } catch (Throwable e) {
+                thrown = e;
+            }
+        }
+        if (thrown instanceof Error error) {
+            throw error;
+        }
+        if (thrown != null) {
+            throw new IllegalStateException("a given event loop threw when the client started to close there: close the"
+                    + " client again", thrown);
+        }
     }
 
     private void endThreads() {
@@ -460,8 +487,13 @@ public final class ClientLoops {
     }
 
     private static CloseReport sumOf(List<CompletableFuture<CloseReport>> parts) {
-        List<CloseReport> reports = parts.stream().map(CompletableFuture::join).toList();
-        return new CloseReport(reports.stream().mapToInt(CloseReport::releasedCount).sum(),
-                reports.stream().flatMap(one -> one.unreleased().stream()).toList());
+        try {
+            List<CloseReport> reports = parts.stream().map(CompletableFuture::join).toList();
+            return new CloseReport(reports.stream().mapToInt(CloseReport::releasedCount).sum(),
+                    reports.stream().flatMap(one -> one.unreleased().stream()).toList());
+        } catch (Throwable e) {
+            Log.error("the report of a close threw; it shows no resources", e);
+            return Shutdown.UNKNOWN;
+        }
     }
 }

@@ -84,8 +84,11 @@ final class QuorumWatch {
         }
     }
 
-    /** A node may vote now, or may not vote any more. */
+    /** A node may vote now, or may not vote any more. A client that closes logs neither. */
     void onChange() {
+        if (services.isClosing) {
+            return;
+        }
         boolean wasAvailable = isAvailable;
         isAvailable = nodes.areQuorum();
         if (wasAvailable && !isAvailable) {

@@ -10,6 +10,7 @@ import dev.redlock.time.DeadlineTimer;
 import io.netty.channel.EventLoop;
 import io.netty.util.concurrent.Future;
 import io.netty.util.concurrent.FutureListener;
+import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.TimeUnit;
@@ -29,6 +30,8 @@ final class Shutdown {
 
     /** 100 years: the sentinel never fires, but the loop cancels it. */
     private static final long SENTINEL_DELAY_DAYS = 36_500;
+    /** The last resort. It is not clean, because leases may not have been released. */
+    static final CloseReport UNKNOWN = new CloseReport(0, List.of("unknown: the report of the close threw"));
 
     private final LoopServices services;
     private final AcquireScheduler scheduler;
@@ -37,7 +40,7 @@ final class Shutdown {
     private final EventLoop loop;
     private final DeadlineTimer timer = new DeadlineTimer(this::onTimeout);
     private final ReleasePace pace;
-    private final DeadlineTimer releaseTimer = new DeadlineTimer(this::releaseHeld);
+    private final DeadlineTimer releaseTimer = new DeadlineTimer(this::onReleaseTimer);
     private final NextTurn nextTurn;
     private final ClaimPool claims;
     private final CompletableFuture<Void> settled;
@@ -101,11 +104,11 @@ final class Shutdown {
                 endWithoutNodes();
             } finally {
                 services.isClosed = true;
-                services.callers.close();
                 settled.complete(null);
                 if (report != null) {
-                    report.complete(tally.report());
+                    complete(report);
                 }
+                services.callers.close();
             }
             logEndOfLoop(lostCount);
         }
@@ -117,9 +120,7 @@ final class Shutdown {
             tally.record(lease, lease.resource(), ReleaseOutcome.UNKNOWN);
         }
         endAll(AcquireOutcome.Kind.CLOSED, lease -> keeper.loss.loseWithoutNodes(lease.claim));
-        for (Voter voter : services.voters) {
-            voter.end();
-        }
+        forEachVoter(Voter::end);
         services.fanOut.close();
     }
 
@@ -132,18 +133,21 @@ final class Shutdown {
 
     // ---- closing in order -------------------------------------------------------------------------------------------
 
-    /** Starts to close, from any thread. The report completes even if the loop ends before. */
+    /**
+     * Starts to close, from any thread. The report completes even if the loop ends before. If the loop throws otherwise
+     * than by a rejection, the close has not started, and may be started again.
+     */
     void start(long timeoutNs, CompletableFuture<CloseReport> newReport) {
         try {
             loop.execute(() -> close(timeoutNs, newReport));
         } catch (RejectedExecutionException e) {
             // A given event loop has ended before the client, with its connections and timers.
             loop.terminationFuture().addListener(future -> services.fanOut.free());
-            newReport.complete(tally.report());
+            complete(newReport);
             return;
         }
         // A loop that ends now may have accepted the task silently.
-        FutureListener<Object> onTerminated = terminated -> newReport.complete(tally.report());
+        FutureListener<Object> onTerminated = terminated -> complete(newReport);
         Future<?> termination = loop.terminationFuture();
         termination.addListener(onTerminated);
         newReport.whenComplete((done, failure) -> termination.removeListener(onTerminated));
@@ -152,16 +156,48 @@ final class Shutdown {
     /** Ends pending acquisitions and releases held leases; closes the nodes after the last reply or the timeout. */
     void close(long timeoutNs, CompletableFuture<CloseReport> newReport) {
         if (services.isClosed) {
-            newReport.complete(tally.report());
+            complete(newReport);
+            return;
+        }
+        if (report != null) {
+            // Another event loop of the client did not start to close before.
+            report.thenAccept(newReport::complete);
             return;
         }
         report = newReport;
         services.isClosing = true;
-        long nowNs = services.clock.nanoTime();
-        long limitNs = Math.min(timeoutNs, Long.MAX_VALUE / 4);
-        pace.start(nowNs, limitNs);
-        services.timers.start(timer, nowNs + limitNs);
-        releaseHeld(nowNs);
+        try {
+            long nowNs = services.clock.nanoTime();
+            long limitNs = Math.min(timeoutNs, Long.MAX_VALUE / 4);
+            pace.start(nowNs, limitNs);
+            services.timers.start(timer, nowNs + limitNs);
+            releaseHeld(nowNs);
+        } catch (Throwable e) {
+            closeAfterFailure(e);
+        }
+    }
+
+    /** Nothing else would end this close: releases all leases now, and does not wait for the replies. */
+    private void closeAfterFailure(Throwable thrown) {
+        try {
+            pace.end();
+            endAll(AcquireOutcome.Kind.CLOSED, keeper.releases::release);
+        } catch (Throwable e) {
+            Log.error("a lease was not released when the client closed; its keys expire with their ttl", e);
+        } finally {
+            // After the releases, which a task sends.
+            executeOrRun(this::closeNodes);
+        }
+        Log.error("the close of the client threw; it closes without waiting for the replies to its releases", thrown);
+    }
+
+    /** Without memory for the task, it runs now. */
+    private void executeOrRun(Runnable task) {
+        try {
+            services.executeUnlessEnding(task);
+        } catch (Throwable e) {
+            task.run();
+        }
     }
 
     /** Releases held leases, some in this turn. A lease that waits for its release is held like any other. */
@@ -172,10 +208,16 @@ final class Shutdown {
             services.timers.start(releaseTimer, pace.nextTurnNs());
             return;
         }
-        for (Voter voter : services.voters) {
-            voter.drain();
-        }
+        forEachVoter(Voter::drain);
         closeNodesIfQuiet();
+    }
+
+    private void onReleaseTimer(long nowNs) {
+        try {
+            releaseHeld(nowNs);
+        } catch (Throwable e) {
+            closeAfterFailure(e);
+        }
     }
 
     private void onTimeout(long nowNs) {
@@ -183,9 +225,24 @@ final class Shutdown {
             closeNodes();
             return;
         }
-        // The loop is late: the releases have to leave before the connections close.
-        services.timers.start(timer, nowNs);
-        releaseHeld(nowNs);
+        try {
+            // The loop is late: the releases have to leave before the connections close.
+            services.timers.start(timer, nowNs);
+            releaseHeld(nowNs);
+        } catch (Throwable e) {
+            closeAfterFailure(e);
+        }
+    }
+
+    /** If the end of one voter throws, the others still follow. */
+    private void forEachVoter(Consumer<Voter> end) {
+        for (Voter voter : services.voters) {
+            try {
+                end.accept(voter);
+            } catch (Throwable e) {
+                Log.error("the end of a node threw; the client continues to close", e);
+            }
+        }
     }
 
     /** Ends all acquisitions, and the leases of this turn. If the end of one throws, the others still follow. */
@@ -223,11 +280,9 @@ final class Shutdown {
 
     private void closeNodes() {
         services.timers.stop(timer);
-        for (Voter voter : services.voters) {
-            voter.close();
-        }
+        forEachVoter(Voter::close);
         // After the events of the closed channels, which complete the pending requests.
-        services.executeUnlessEnding(this::end);
+        executeOrRun(this::end);
     }
 
     private void end() {
@@ -236,18 +291,32 @@ final class Shutdown {
         }
         try {
             services.fanOut.close();
-        } catch (RuntimeException | Error e) {
+        } catch (Throwable e) {
             // An allocator may throw when it gets its memory back. The caller of the close still gets a report.
             Log.error("buffers were not released when the client closed", e);
         }
         services.isClosed = true;
         Future<?> watched = loopEndSentinel;
         loopEndSentinel = null;
-        if (watched != null) {
-            watched.cancel(false);
+        try {
+            if (watched != null) {
+                watched.cancel(false);
+            }
+            services.closeTimers();
+        } finally {
+            complete(report);
+            services.callers.close();
         }
-        report.complete(tally.report());
-        services.closeTimers();
-        services.callers.close();
+    }
+
+    /** Its caller waits for it, also if there is no memory for the report. */
+    private void complete(CompletableFuture<CloseReport> waiting) {
+        CloseReport result = UNKNOWN;
+        try {
+            result = tally.report();
+        } catch (Throwable e) {
+            Log.error("the report of a close threw; it shows no resources", e);
+        }
+        waiting.complete(result);
     }
 }

@@ -238,10 +238,13 @@ public final class Node extends Voter {
         redelivery.stopProbing();
         nodeClock.stop();
         authenticator.close();
-        setState(NodeState.CLOSED);
-        connector.close();
-        if (connection != null) {
-            connection.close();
+        try {
+            setState(NodeState.CLOSED);
+        } finally {
+            connector.close();
+            if (connection != null) {
+                connection.close();
+            }
         }
     }
 

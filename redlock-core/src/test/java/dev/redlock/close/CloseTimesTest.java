@@ -20,6 +20,7 @@ import java.util.concurrent.CompletableFuture;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
+import org.junit.jupiter.params.provider.ValueSource;
 
 /** A close waits for the replies to its releases, for a limited time, and continues after an exception. */
 class CloseTimesTest extends VirtualTest {
@@ -167,7 +168,7 @@ class CloseTimesTest extends VirtualTest {
         Lease lease = acquired(get(client.redlock().acquireAsync("r" + failingRead, options())));
         int[] reads = {0};
         client.clockListener(() -> {
-            if (isEndingAll() && ++reads[0] == failingRead) {
+            if (isIn(".Shutdown.endAll") && ++reads[0] == failingRead) {
                 throw new OutOfMemoryError("thrown by a test");
             }
         });
@@ -183,11 +184,54 @@ class CloseTimesTest extends VirtualTest {
     }
 
     /** Buffers survive what the clock throws there: AllocationFaultsTest. */
-    private static boolean isEndingAll() {
+    private static boolean isIn(String method) {
         List<String> frames = StackWalker.getInstance()
                 .walk(all -> all.map(frame -> frame.getClassName() + "." + frame.getMethodName()).toList());
-        return frames.stream().anyMatch(frame -> frame.endsWith(".Shutdown.endAll"))
+        return frames.stream().anyMatch(frame -> frame.contains(method))
                 && frames.stream().noneMatch(frame -> frame.contains(".DirectBuffers."));
+    }
+
+    /** A node hangs, so the close ends by its timeout. The lease is renewed until then. */
+    @ParameterizedTest
+    @ValueSource(booleans = {false, true})
+    void whatThrowsDuringACloseDoesNotKeepAClientFromClosing(boolean isBusy) {
+        world = new VirtualWorld(3);
+        int failingRead = 0;
+        boolean hasThrown;
+        do {
+            failingRead++;
+            hasThrown = closesWithAHangingNode(failingRead, isBusy);
+        } while (hasThrown);
+        assertTrue(failingRead > 1, "the clock was read");
+        clearRecordedExceptions();
+    }
+
+    private boolean closesWithAHangingNode(int failingRead, boolean isBusy) {
+        VirtualWorld.Client client = client(context().flightRecorderEvents(0).nodeBackPressure(16, 4096));
+        world.runMs(2_000);
+        Lease lease = acquired(get(client.redlock().acquireAsync("r" + failingRead, options().autoExtend())));
+        node(0).pause();
+        for (int i = 0; isBusy && i < 20; i++) {
+            acquired(get(client.redlock().acquireAsync("r" + failingRead + "/" + i, options())));
+        }
+        int[] reads = {0};
+        client.clockListener(() -> {
+            if (isIn(".Shutdown.") && ++reads[0] == failingRead) {
+                throw new OutOfMemoryError("thrown by a test");
+            }
+        });
+        try (LogLines log = new LogLines()) {
+            CompletableFuture<CloseReport> closed = client.engine().close(Duration.ofMillis(1_500));
+            world.runMs(1_600);
+            boolean hasThrown = reads[0] >= failingRead;
+            assertTrue(closed.isDone(), () -> "read " + failingRead);
+            assertFalse(lease.isHeld(), () -> "read " + failingRead);
+            assertEquals(hasThrown ? 1 : 0, log.with(" threw").size(), () -> "read " + failingRead);
+            node(0).resume();
+            client.clockListener(() -> {
+            });
+            return hasThrown;
+        }
     }
 
     @Test

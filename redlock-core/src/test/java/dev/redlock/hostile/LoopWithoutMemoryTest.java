@@ -9,6 +9,7 @@ import dev.redlock.AcquireOptions;
 import dev.redlock.Redlock;
 import dev.redlock.RedlockContext;
 import dev.redlock.TestClient;
+import dev.redlock.api.CloseReport;
 import dev.redlock.api.ExtendOutcome;
 import dev.redlock.api.Lease;
 import dev.redlock.api.LeaseState;
@@ -23,6 +24,7 @@ import io.netty.channel.MultiThreadIoEventLoopGroup;
 import io.netty.channel.SingleThreadIoEventLoop;
 import io.netty.channel.local.LocalIoHandler;
 import java.time.Duration;
+import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.Executor;
 import java.util.concurrent.TimeUnit;
@@ -107,6 +109,15 @@ class LoopWithoutMemoryTest {
         assertNoMemory(() -> lease.release((released, how) -> outcome.complete(how)));
         lease.release((released, how) -> outcome.complete(how));
         assertEquals(ReleaseOutcome.RELEASED, outcome.get(60, TimeUnit.SECONDS));
+    }
+
+    @Test
+    void theNextCloseOfTheClientStarts() throws Exception {
+        Lease lease = held();
+        assertNoMemory(() -> redlock.closeWithin(Duration.ofSeconds(30)));
+        assertTrue(lease.isHeld(), "nothing has happened");
+        assertEquals(new CloseReport(1, List.of()), redlock.closeWithin(Duration.ofSeconds(30)));
+        assertFalse(lease.isHeld());
     }
 
     @Test
