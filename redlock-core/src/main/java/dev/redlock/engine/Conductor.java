@@ -15,8 +15,8 @@ import java.util.concurrent.CompletableFuture;
  * <li>{@link Shutdown} ends acquisitions, leases and nodes.
  * </ul>
  *
- * @threading event-loop-confined, except {@link #execute(Runnable)}, {@link #isOwnThread}, {@link #isClosed},
- *            {@link #start} and the methods for the client
+ * @threading event-loop-confined, except {@link #execute(Runnable)}, {@link #addUnsubmitted},
+ *            {@link #isOwnThread}, {@link #isClosed}, {@link #start} and the methods for the client
  */
 final class Conductor implements LeaseLoop {
 
@@ -124,6 +124,11 @@ final class Conductor implements LeaseLoop {
     @Override
     public void addToNextTurn(RequestMailbox lease) {
         nextTurn.add(lease);
+    }
+
+    @Override
+    public void addUnsubmitted(RequestMailbox lease) {
+        services.unsubmitted.add(lease);
     }
 
     // ---- the loop ---------------------------------------------------------------------------------------------------

@@ -353,16 +353,12 @@ public final class LeaseHandle extends LeaseView {
                 acquireCallback = null;
                 setState(LeaseState.NOT_ACQUIRED);
             }
-            case RELEASE -> {
-                isClosed = false;
-                releaseCallback = null;
-            }
             case EXTEND -> {
                 extendCallback = null;
                 setExtendState(ExtendState.NONE);
             }
             default -> {
-                // A hold is as it was, and an acquisition goes on.
+                // A hold is as it was.
             }
         }
     }

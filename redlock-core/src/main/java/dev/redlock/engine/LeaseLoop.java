@@ -7,7 +7,8 @@ import java.util.concurrent.locks.LockSupport;
  * The event loop of a lease, which executes the requests of its callers.
  *
  * @threading event-loop-confined, except {@link #clock}, {@link #isOwnThread}, {@link #isClosed},
- *            {@link #grant}, {@link #retainAgain}, {@link #bind} and {@link #execute(Runnable)}
+ *            {@link #grant}, {@link #retainAgain}, {@link #bind}, {@link #addUnsubmitted} and
+ *            {@link #execute(Runnable)}
  */
 interface LeaseLoop {
 
@@ -35,6 +36,9 @@ interface LeaseLoop {
 
     /** Executes the requests of a lease in the next turn. */
     void addToNextTurn(RequestMailbox lease);
+
+    /** Executes the requests of a lease soon, although there is no memory for a task. On any thread. */
+    void addUnsubmitted(RequestMailbox lease);
 
     // ---- requests ---------------------------------------------------------------------------------------------------
 

@@ -66,6 +66,7 @@ final class LoopServices {
     final Coordinator coordinator;
     final ThriftyQuorum thriftyQuorum;
     final VirtualCallers callers;
+    final UnsubmittedRequests unsubmitted = new UnsubmittedRequests();
     /** The client closes, or the loop ends: nothing new starts. */
     volatile boolean isClosing;
     /**

@@ -4,8 +4,9 @@ import dev.redlock.node.Voter;
 import java.util.function.LongConsumer;
 
 /**
- * Shrinks the pools of one event loop, once a second at most, so that the memory of an outage is free again. The timers
- * of the loop drive it: an idle client has timers too, because it watches its nodes.
+ * Shrinks the pools of one event loop, once a second at most, so that the memory of an outage is free again, and
+ * executes the {@link UnsubmittedRequests}. The timers of the loop drive it: an idle client has timers too, because it
+ * watches its nodes.
  *
  * @threading event-loop-confined
  */
@@ -30,6 +31,7 @@ final class PoolTrimmer implements LongConsumer {
 
     @Override
     public void accept(long nowNs) {
+        services.unsubmitted.run();
         if (nowNs - trimmedNs < PERIOD_NS) {
             return;
         }

@@ -28,12 +28,15 @@ abstract class RequestMailbox implements Runnable {
     /** Changes the shortest hold, before a release that follows it. */
     static final int HOLD = 1 << 4;
     static final int RELEASE = 1 << 5;
+    /** Requests that always run: their callers may have no handle any more, so nobody would submit them again. */
+    private static final int ENDING = CANCEL | RELEASE;
 
     /** Time that a second blocked thread sleeps between two polls. */
     private static final long SECOND_WAITER_PARK_NS = 100_000;
     private static final VarHandle WAITER;
     private static final VarHandle REQUESTED;
     private static final VarHandle LOOP;
+    private static final VarHandle NEXT_UNSUBMITTED;
 
     static {
         try {
@@ -41,6 +44,7 @@ abstract class RequestMailbox implements Runnable {
             WAITER = lookup.findVarHandle(RequestMailbox.class, "waiter", Thread.class);
             REQUESTED = lookup.findVarHandle(RequestMailbox.class, "requested", int.class);
             LOOP = lookup.findVarHandle(RequestMailbox.class, "loop", LeaseLoop.class);
+            NEXT_UNSUBMITTED = lookup.findVarHandle(RequestMailbox.class, "nextUnsubmitted", RequestMailbox.class);
         } catch (ReflectiveOperationException e) {
             throw new ExceptionInInitializerError(e);
         }
@@ -58,6 +62,8 @@ abstract class RequestMailbox implements Runnable {
     private volatile Thread waiter;
     private volatile int requested;
     private volatile LeaseLoop loop;
+    /** Null unless it is one of {@link UnsubmittedRequests}; itself at the end of them. */
+    private volatile RequestMailbox nextUnsubmitted;
     /** A request of this lease runs inside its call. Written by the event loop. */
     private boolean isInCall;
     /** Counts uses, so that a request of one use never runs for the next. A racy read is off by one at most. */
@@ -66,7 +72,7 @@ abstract class RequestMailbox implements Runnable {
     /** Executes one request. On the event loop. */
     abstract void execute(LeaseLoop owner, int request);
 
-    /** A request was not submitted, for want of memory. Its caller gets the error, and no outcome. */
+    /** A request that may fail was not submitted, for want of memory. Its caller gets the error, and no outcome. */
     abstract void onNotSubmitted(int request);
 
     /** Returns whether a callback receives an outcome; the client never runs it inside the call that passed it. */
@@ -113,9 +119,21 @@ abstract class RequestMailbox implements Runnable {
             } else if (owner.isClosed()) {
                 LeaseRecovery.onRejected(this, takeRequests());
             }
-        } catch (RuntimeException | Error e) {
-            withdraw(owner, request);
-            throw e;
+        } catch (Throwable e) {
+            if ((request & ENDING) == 0) {
+                withdraw(owner, request);
+                throw e;
+            }
+            submitLater();
+        }
+    }
+
+    /** The loop has no memory for a task: it executes the requests after it has polled its timers. */
+    private void submitLater() {
+        LeaseLoop owner = loop;
+        owner.addUnsubmitted(this);
+        if (owner.isClosed()) {
+            LeaseRecovery.onRejected(this, takeRequests());
         }
     }
 
@@ -127,7 +145,11 @@ abstract class RequestMailbox implements Runnable {
         int left = (int) REQUESTED.getAndBitwiseAnd(this, ~request) & ~request;
         onNotSubmitted(request);
         if (left != 0 && !owner.isOwnThread()) {
-            submitTo(owner);
+            try {
+                submitTo(owner);
+            } catch (Throwable e) {
+                submitLater();
+            }
         }
     }
 
@@ -156,8 +178,11 @@ abstract class RequestMailbox implements Runnable {
         try {
             owner.addToNextTurn(this);
         } catch (RuntimeException | Error e) {
-            REQUESTED.getAndBitwiseAnd(this, ~request);
-            throw e;
+            if ((request & ENDING) == 0) {
+                REQUESTED.getAndBitwiseAnd(this, ~request);
+                throw e;
+            }
+            submitLater();
         }
     }
 
@@ -204,6 +229,32 @@ abstract class RequestMailbox implements Runnable {
                 return;
             }
         }
+    }
+
+    /** Executes requests that no task has, on the event loop. */
+    final void runUnsubmitted() {
+        try {
+            run();
+        } catch (Throwable e) {
+            // The lease has a new use on another loop, which has no memory either.
+            submitLater();
+        }
+    }
+
+    /** Returns false if it is one of the unsubmitted requests already. */
+    final boolean enterUnsubmitted() {
+        return NEXT_UNSUBMITTED.compareAndSet(this, null, this);
+    }
+
+    final void linkUnsubmitted(RequestMailbox next) {
+        nextUnsubmitted = next == null ? this : next;
+    }
+
+    /** Its requests from now on need an entry of their own. Returns the next one; null at the end. */
+    final RequestMailbox leaveUnsubmitted() {
+        RequestMailbox next = nextUnsubmitted;
+        nextUnsubmitted = null;
+        return next == this ? null : next;
     }
 
     /**

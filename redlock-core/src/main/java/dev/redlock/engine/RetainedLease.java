@@ -389,6 +389,11 @@ final class RetainedLease extends KeyedMap.Keyed implements LeaseLoop {
     }
 
     @Override
+    public void addUnsubmitted(RequestMailbox local) {
+        loop.addUnsubmitted(local);
+    }
+
+    @Override
     public void abortAfterFailure(LeaseHandle local) {
         loop.abortAfterFailure(local);
     }

@@ -112,6 +112,7 @@ final class Shutdown {
             }
             logEndOfLoop(lostCount);
         }
+        services.unsubmitted.run();
         nextTurn.completeElsewhere();
     }
 
@@ -305,6 +306,7 @@ final class Shutdown {
             services.closeTimers();
         } finally {
             complete(report);
+            services.unsubmitted.run();
             services.callers.close();
         }
     }

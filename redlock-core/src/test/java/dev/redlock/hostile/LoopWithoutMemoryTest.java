@@ -2,13 +2,16 @@ package dev.redlock.hostile;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertNull;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import dev.redlock.AcquireOptions;
 import dev.redlock.Redlock;
 import dev.redlock.RedlockContext;
+import dev.redlock.RedlockLock;
 import dev.redlock.TestClient;
+import dev.redlock.api.AcquireOutcome;
 import dev.redlock.api.CloseReport;
 import dev.redlock.api.ExtendOutcome;
 import dev.redlock.api.Lease;
@@ -26,7 +29,9 @@ import io.netty.channel.local.LocalIoHandler;
 import java.time.Duration;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ExecutionException;
 import java.util.concurrent.Executor;
+import java.util.concurrent.FutureTask;
 import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
@@ -34,11 +39,16 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.function.Executable;
 
-/** The event loop has no memory for the task of a request: the caller gets the error, and the next try works. */
+/**
+ * The event loop has no memory for the task of a request. A release and a cancellation run without one; the caller of
+ * another request gets the error, and the next try works.
+ */
 @Timeout(value = 60, unit = TimeUnit.SECONDS)
 class LoopWithoutMemoryTest {
 
     private static final AcquireOptions OPTIONS = AcquireOptions.ofTtl(Duration.ofSeconds(30)).tryOnce();
+    private static final AcquireOptions EXTENDED = OPTIONS.autoExtend();
+    private static final Duration AN_HOUR = Duration.ofHours(1);
 
     private final EventLoopGroup group = new MultiThreadIoEventLoopGroup(1, LocalIoHandler.newFactory()) {
         @Override
@@ -84,31 +94,106 @@ class LoopWithoutMemoryTest {
         return redlock.acquire(redlock.key("orders"), OPTIONS).lease();
     }
 
-    @Test
-    void theNextReleaseIsSubmitted() throws Exception {
-        Lease lease = held();
-        assertNoMemory(lease::release);
-        assertTrue(lease.isHeld(), "nothing has happened");
-        assertEquals(ReleaseOutcome.RELEASED, lease.release());
+    private void failNextTask() {
+        hungry = Thread.currentThread();
+    }
+
+    private void assertTaskFailed() {
+        assertNull(hungry, "the loop had no memory for a task");
+    }
+
+    private void awaitNoneHeld() {
+        Await.until("released", () -> redlock.counters().heldCount() == 0);
     }
 
     @Test
-    void theNextCloseIsSubmitted() throws Exception {
+    void aReleaseIsExecutedWithoutATask() throws Exception {
         Lease lease = held();
-        assertNoMemory(lease::close);
-        assertTrue(lease.isHeld(), "nothing has happened");
+        failNextTask();
+        assertEquals(ReleaseOutcome.RELEASED, lease.release());
+        assertTaskFailed();
+    }
+
+    @Test
+    void aCloseIsExecutedWithoutATask() throws Exception {
+        Lease lease = held();
+        failNextTask();
         lease.close();
+        assertTaskFailed();
         Await.until("released", () -> lease.state() == LeaseState.RELEASED);
         assertEquals(0, redlock.counters().heldCount());
     }
 
     @Test
-    void theNextReleaseWithACallbackIsSubmitted() throws Exception {
+    void aReleaseWithACallbackIsExecutedWithoutATask() throws Exception {
         Lease lease = held();
         CompletableFuture<ReleaseOutcome> outcome = new CompletableFuture<>();
-        assertNoMemory(() -> lease.release((released, how) -> outcome.complete(how)));
+        failNextTask();
         lease.release((released, how) -> outcome.complete(how));
+        assertTaskFailed();
         assertEquals(ReleaseOutcome.RELEASED, outcome.get(60, TimeUnit.SECONDS));
+    }
+
+    /** The view has no lease any more that it could release again. */
+    @Test
+    void unlockReleasesTheLock() throws Exception {
+        RedlockLock view = redlock.asLock("orders", EXTENDED);
+        view.lock();
+        failNextTask();
+        view.unlock();
+        assertTaskFailed();
+        awaitNoneHeld();
+        assertTrue(view.tryLock());
+        view.unlock();
+    }
+
+    @Test
+    void theEndOfATaskReleasesItsLock() throws Exception {
+        redlock.runOrThrow("orders", EXTENDED, lease -> failNextTask());
+        assertTaskFailed();
+        awaitNoneHeld();
+    }
+
+    @Test
+    void anInterruptEndsAnAcquisition() throws Exception {
+        Lease holder = held();
+        FutureTask<AcquireOutcome> call = new FutureTask<>(() -> redlock.acquire("orders", EXTENDED.waitUpTo(AN_HOUR)));
+        Thread caller = new Thread(call);
+        caller.start();
+        Await.until("parked", () -> caller.getState() == Thread.State.WAITING);
+        hungry = caller;
+        caller.interrupt();
+        ExecutionException thrown = assertThrows(ExecutionException.class, () -> call.get(60, TimeUnit.SECONDS));
+        assertEquals(InterruptedException.class, thrown.getCause().getClass());
+        assertEndsWithoutTheLock(holder);
+    }
+
+    @Test
+    void aCancelledStageEndsItsAcquisition() throws Exception {
+        Lease holder = held();
+        CompletableFuture<AcquireOutcome> stage = redlock.acquireAsync("orders", EXTENDED.waitUpTo(AN_HOUR))
+                .toCompletableFuture();
+        Await.until("waits", this::isAwaited);
+        failNextTask();
+        assertTrue(stage.cancel(false));
+        assertEndsWithoutTheLock(holder);
+    }
+
+    private boolean isAwaited() {
+        try {
+            return !redlock.localLocks(1).waiting().isEmpty();
+        } catch (InterruptedException e) {
+            throw new IllegalStateException(e);
+        }
+    }
+
+    private void assertEndsWithoutTheLock(Lease holder) throws InterruptedException {
+        assertTaskFailed();
+        Await.until("cancelled", () -> !isAwaited());
+        assertEquals(ReleaseOutcome.RELEASED, holder.release());
+        Lease next = held();
+        assertEquals(ReleaseOutcome.RELEASED, next.release());
+        assertEquals(0, redlock.counters().heldCount());
     }
 
     @Test
