@@ -42,11 +42,19 @@ final class LocalLocksReader {
                     part.completeExceptionally(e);
                 }
             });
+            if (conductor.isClosed()) {
+                // A loop of the client itself accepts tasks silently after its end.
+                completeEmpty(part);
+            }
         } catch (RejectedExecutionException e) {
-            // A loop that has ended holds nothing.
-            part.complete(new LocalLocks(List.of(), List.of(), 0, 0, true));
+            completeEmpty(part);
         }
         return part;
+    }
+
+    /** A loop that has ended holds nothing. */
+    private static void completeEmpty(CompletableFuture<LocalLocks> part) {
+        part.complete(new LocalLocks(List.of(), List.of(), 0, 0, true));
     }
 
     private LocalLocks read(LeaseKeeper keeper, WaitQueues queues) {

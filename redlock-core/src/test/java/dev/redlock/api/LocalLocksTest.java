@@ -250,4 +250,15 @@ class LocalLocksTest {
         client.close();
         assertEquals(0, of(client).heldCount());
     }
+
+    /** Its loops accept tasks after their end, and run none. */
+    @Test
+    void aClosedClientWithLoopsOfItsOwnAnswersAtOnce() throws InterruptedException {
+        Redlock client = TestClient.unreachable();
+        client.close();
+        assertEquals(new LocalLocks(List.of(), List.of(), 0, 0, true), of(client));
+        assertEquals(List.of("the client is closed"),
+                client.inspect("a").nodes().stream().map(LockInspection.Entry::problem).distinct().toList());
+        assertEquals(ReleaseOutcome.UNKNOWN, client.breakLock("a", "0".repeat(16)));
+    }
 }
