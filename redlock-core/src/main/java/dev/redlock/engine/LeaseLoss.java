@@ -82,6 +82,11 @@ final class LeaseLoss {
             } else {
                 keeper.releases.abandon(claim);
             }
+            if (services.isClosing && cause != LossCause.LOOP_ENDED && !lease.isKept) {
+                // The close has not released it yet. A release of an expired lease has this outcome too.
+                keeper.releases.count(lease, key.resource(),
+                        state == LeaseState.EXPIRED ? ReleaseOutcome.EXPIRED : ReleaseOutcome.UNKNOWN);
+            }
         } finally {
             if (!lease.isKept) {
                 services.telemetry.rare.onLeaseLost(acquiredNs, key, number, state, cause, nodeIndex);

@@ -198,6 +198,11 @@ final class ReleaseOperation {
         }
     }
 
+    /** Counts the end of a lease that the closing client has not released. */
+    void count(Object owner, String resource, ReleaseOutcome outcome) {
+        tally.record(owner, resource, outcome);
+    }
+
     void end(Claim claim, ReleaseOutcome outcome) {
         LeaseHandle lease = claim.lease;
         timers.stop(claim.roundTimer);

@@ -106,6 +106,36 @@ class CloseTimesTest extends VirtualTest {
         node(0).resume();
     }
 
+    /** A node that does not read delays the releases. */
+    @ParameterizedTest
+    @ValueSource(booleans = {false, true})
+    void aLeaseThatEndsBeforeItsReleaseIsInTheReport(boolean isLost) {
+        world = new VirtualWorld(3);
+        VirtualWorld.Client client = client(context().nodeBackPressure(16, 4096));
+        world.runMs(2_000);
+        AcquireOptions options = AcquireOptions.ofTtl(Duration.ofSeconds(isLost ? 10 : 1)).tryOnce();
+        Lease first = acquired(get(client.redlock().acquireAsync("first", options)));
+        node(0).pause();
+        for (int i = 0; i < 20; i++) {
+            acquired(get(client.redlock().acquireAsync("orders/" + i, options())));
+        }
+        CompletableFuture<CloseReport> closed = client.engine().close(TIMEOUT);
+        world.runMs(100);
+        assertTrue(first.isHeld(), "its release waits");
+        if (isLost) {
+            node(1).crash();
+            node(2).crash();
+            node(1).restart(false);
+            node(2).restart(false);
+        }
+        world.await("the end of the lease", 1_000, () -> !first.isHeld());
+        world.await("the close", TIMEOUT.toMillis(), closed::isDone);
+        CloseReport report = closed.join();
+        assertEquals(21, report.releasedCount() + report.unreleased().size(), report::toString);
+        assertEquals(isLost, report.unreleased().contains("first"));
+        node(0).resume();
+    }
+
     /** Its caller waits for one node timeout, as always. */
     @Test
     void aReleaseThatHasStartedCountsToo() {
