@@ -254,6 +254,10 @@ final class Claim extends LockRequest implements ScriptArguments, ClaimView {
         return extension != null && extension.isInProgress;
     }
 
+    private boolean hasUsedExtension() {
+        return extension != null && extension.isUsed;
+    }
+
     /** What the claim needs if others compete. It stays with a claim that is pooled. */
     Contention contention() {
         if (contention == null) {
@@ -394,6 +398,8 @@ final class Claim extends LockRequest implements ScriptArguments, ClaimView {
     public boolean isSecondTryWanted(CommandKind kind, int detail) {
         return switch (kind) {
             case ACQUIRE, ACQUIRE_FENCED, ACQUIRE_IN_ORDER, ACQUIRE_FENCED_IN_ORDER -> phase == Phase.ACQUIRING;
+            // Also for a held lock: its release follows on the same connection. An extension has changed the ttl.
+            case ACQUIRE_MANY -> phase == Phase.ACQUIRING || phase == Phase.HELD && !hasUsedExtension();
             case RAISE -> phase == Phase.RAISING;
             // Some kinds read it by a script: for a search, a query, or a registration, which has no owner.
             case REMAINING_TTL -> key.kind.isTtlReadByScript()

@@ -218,8 +218,96 @@ class AcquireBatchTest extends VirtualTest {
         released.forEach(outcome -> assertEquals(ReleaseOutcome.RELEASED, get(outcome)));
         world.runMs(100);
         assertEquals(1, keys(), "that of the other client");
+        assertEquals(0, status(client, 0).refusedCount(), "the refusal of a batch is that of no key");
         other.releaseAsync();
         world.runMs(20);
+    }
+
+    /**
+     * Another client holds orders/0. Node 2 refuses the batch when the others have granted the other three acquires.
+     */
+    private List<CompletableFuture<AcquireOutcome>> togetherWithASlowNode(VirtualWorld.Client client) {
+        acquired(get(client().redlock().acquireAsync("orders/0", options())));
+        node(0).delay(() -> 150_000);
+        node(1).delay(() -> 250_000);
+        node(2).delay(() -> 750_000);
+        // The client has measured the round trips.
+        world.runMs(1_500);
+        var outcomes = together(client, options(), names(4));
+        runUs(1_100);
+        outcomes.stream().skip(1).forEach(outcome -> acquired(get(outcome)));
+        assertEquals(0, status(client, 2).grantedCount(), "precondition, its reply is not here yet");
+        return outcomes;
+    }
+
+    @Test
+    void aHeldLockGetsItsKeyOnTheSlowestNodeToo() {
+        VirtualWorld.Client client = clientOfThree();
+        long refusedCount = status(client, 2).refusedCount();
+        var outcomes = togetherWithASlowNode(client);
+        world.runMs(10);
+        assertEquals(4, node(2).redis().keys().size(), "with that of the other client");
+        assertEquals(3, status(client, 2).grantedCount());
+        assertEquals(refusedCount, status(client, 2).refusedCount(), "the refusal of a batch is that of no key");
+        outcomes.stream()
+                .skip(1)
+                .forEach(outcome -> assertEquals(ReleaseOutcome.RELEASED, release(get(outcome).lease())));
+        world.runMs(10);
+        assertEquals(3, keys(), "those of the other client");
+    }
+
+    /** Node 2 gets its keys 1150 us after the acquires of the locks, and replies after another 750 us. */
+    @ParameterizedTest
+    @ValueSource(ints = {0, 399, 400, 401, 1_149, 1_150, 1_151, 1_900})
+    void aReleaseFollowsTheAcquireOnTheSlowestNode(int releasedAfterUs) {
+        VirtualWorld.Client client = clientOfThree();
+        var outcomes = togetherWithASlowNode(client);
+        runUs(releasedAfterUs);
+        outcomes.stream().skip(1).forEach(outcome -> get(outcome).lease().releaseAsync());
+        world.runMs(10);
+        assertEquals(3, keys(), "those of the other client");
+    }
+
+    /** A refusal by a node would show that another client wants the lock. */
+    @Test
+    void aLockThatNoNodeHasRefusedIsAcquiredAgainInOneRoundTrip() {
+        VirtualWorld.Client client = clientOfThree();
+        AcquireOptions waiting = options().waitUpTo(Duration.ofMillis(500));
+        acquired(get(client().redlock().acquireAsync("orders/0", options())));
+        node(0).delay(() -> 150_000);
+        node(1).delay(() -> 250_000);
+        node(2).delay(() -> 750_000);
+        world.runMs(1_500);
+        List<CompletableFuture<AcquireOutcome>> outcomes = new ArrayList<>();
+        client.engine()
+                .execute(() -> IntStream.range(0, 4)
+                        .forEach(i -> outcomes.add(client.redlock()
+                                .acquireAsync("orders/" + i, i == 0 ? options() : waiting)
+                                .toCompletableFuture())));
+        world.runMs(10);
+        acquired(get(outcomes.get(1))).releaseAsync();
+        var again = client.redlock().acquireAsync("orders/1", waiting).toCompletableFuture();
+        long startNs = world.nowNs();
+        acquired(get(again));
+        assertEquals(500, (world.nowNs() - startNs) / 1_000, "us, the round trip of the second node");
+        world.runMs(10);
+    }
+
+    /** Its ttl is that of the extension, which has set the key. */
+    @Test
+    void anExtendedLockIsNotSentAgain() {
+        VirtualWorld.Client client = clientOfThree();
+        var outcomes = togetherWithASlowNode(client);
+        int before = node(2).redis().commandCount("SET NX");
+        get(outcomes.get(1)).lease().extendAsync(Duration.ofSeconds(20));
+        world.runMs(10);
+        assertEquals(2, node(2).redis().commandCount("SET NX") - before, "orders/2 and orders/3");
+        assertTrue(node(2).redis().pttl("orders/1") > 19_000, "by the extension");
+        outcomes.stream()
+                .skip(1)
+                .forEach(outcome -> assertEquals(ReleaseOutcome.RELEASED, release(get(outcome).lease())));
+        world.runMs(10);
+        assertEquals(3, keys(), "those of the other client");
     }
 
     /** The report of the first one ends the others: their releases follow their acquires on each node. */

@@ -173,17 +173,17 @@ final class CommandRetries {
     }
 
     /**
-     * The node has executed nothing of a batch: each acquire is sent alone. One that is decided is not sent, because
-     * its release may have left.
+     * The node has executed nothing of a batch: each acquire is sent alone, also for a lock that the other nodes have
+     * granted. One whose release may have left is not sent. It is no refusal: the node may have refused another key.
      */
     void sendEachAcquire(CommandBatch commands) {
         for (long left = commands.requestsOf(nodeIndex); left != 0; left &= left - 1) {
             int i = Long.numberOfTrailingZeros(left);
             LockRequest request = commands.request(i);
-            if (request.isSecondTryWanted(commands.single, commands.detail(i))) {
+            if (request.isSecondTryWanted(commands.kind, commands.detail(i))) {
                 fanOut.sendAlone(request, commands.single, commands.detail(i), 1L << nodeIndex);
             } else {
-                sender.onReply(request, CommandSender.singleTag(commands, i, false), LockRequest.REFUSED_TTL_UNKNOWN);
+                request.onFailed(nodeIndex, commands.single, commands.detail(i), VoteFailure.NONE);
             }
         }
         fanOut.onBatchOutcome(commands);

@@ -89,8 +89,9 @@ public abstract class LockRequest extends InFlightRequest implements SlotKey {
     public abstract void onUnknown(int nodeIndex, CommandKind kind, int detail);
 
     /**
-     * Whether the client may send the same command again now, because the node does not have the script. It may not
-     * after a release of this token, which the second try would overtake.
+     * Whether the client may send the same command again now, because the node does not have the script or, for {@link
+     * CommandKind#ACQUIRE_MANY}, has executed nothing of a batch. It may not after a release of this token: the second
+     * try would set the key after it.
      */
     public abstract boolean isSecondTryWanted(CommandKind kind, int detail);
 }
