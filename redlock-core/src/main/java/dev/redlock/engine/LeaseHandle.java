@@ -41,6 +41,7 @@ public final class LeaseHandle extends LeaseView {
     private static final VarHandle VALID_UNTIL;
     static final VarHandle RELEASE_OUTCOME;
     private static final VarHandle RELEASE_CALLBACK;
+    private static final VarHandle CANCELLED_USE;
 
     static {
         try {
@@ -50,6 +51,7 @@ public final class LeaseHandle extends LeaseView {
             VALID_UNTIL = lookup.findVarHandle(LeaseView.class, "validUntilNs", long.class);
             RELEASE_OUTCOME = lookup.findVarHandle(LeaseHandle.class, "releaseOutcome", ReleaseOutcome.class);
             RELEASE_CALLBACK = lookup.findVarHandle(LeaseHandle.class, "releaseCallback", ReleaseCallback.class);
+            CANCELLED_USE = lookup.findVarHandle(LeaseHandle.class, "cancelledUse", short.class);
         } catch (ReflectiveOperationException e) {
             throw new ExceptionInInitializerError(e);
         }
@@ -83,7 +85,7 @@ public final class LeaseHandle extends LeaseView {
     long extendTtlMs;
     long holdUntilNs;
     AcquireCallback acquireCallback;
-    short cancelledUse;
+    volatile short cancelledUse;
 
     // The state of the event loop.
     Claim claim;
@@ -130,7 +132,7 @@ public final class LeaseHandle extends LeaseView {
                 || !STATE.compareAndSet(this, before, LeaseState.ACQUIRING)) {
             throw new IllegalStateException(inUseText(before));
         }
-        isClosed = false;
+        closedUse = useCount();
         countUse();
         // isHeld() must not combine the validity of the previous lease with the state of the next one.
         VALID_UNTIL.setRelease(this, 0L);
@@ -162,15 +164,16 @@ public final class LeaseHandle extends LeaseView {
 
     /** Blocks until the outcome; an interrupt cancels the acquisition. */
     AcquireOutcome awaitAcquired() throws InterruptedException {
+        short use = useCount();
         try {
-            await(Awaited.ACQUIRED, useCount(), true);
+            await(Awaited.ACQUIRED, use, true);
         } catch (RuntimeException | Error e) {
             // Nobody would release the lock.
-            cancel();
+            cancel(use);
             throw e;
         }
         if (Thread.interrupted()) {
-            cancel();
+            cancel(use);
             throw new InterruptedException("interrupted while acquiring \"" + key
                     + "\": it waits no longer, and an attempt in progress is rolled back");
         }
@@ -191,12 +194,25 @@ public final class LeaseHandle extends LeaseView {
         return this;
     }
 
-    /** A handle that another thread reserves for its first acquisition has no loop yet: this call precedes it. */
     void cancel() {
-        if (loop() != null) {
-            cancelledUse = useCount();
-            submit(CANCEL);
+        cancel(useCount());
+    }
+
+    /**
+     * Cancels one use of the handle. A handle that another thread reserves for its first acquisition has no loop yet:
+     * this call precedes it.
+     */
+    void cancel(short use) {
+        boolean isStored = false;
+        while (!isStored) {
+            // Read before the use: a late call must not replace the cancellation of a later use.
+            short before = cancelledUse;
+            if (loop() == null || use != useCount()) {
+                return;
+            }
+            isStored = CANCELLED_USE.compareAndSet(this, before, use);
         }
+        submit(CANCEL);
     }
 
     // ---- releasing --------------------------------------------------------------------------------------------------
@@ -247,11 +263,12 @@ public final class LeaseHandle extends LeaseView {
 
     @Override
     public void close() {
+        // Read before the state: the lease may end now, and its handle be used again.
         short use = useCount();
         if (state == LeaseState.ACQUIRING) {
-            cancel();
+            cancel(use);
         } else if (isToBeReleased() && !(spec.retainNsMax > 0 && loop().retainAgain(this))) {
-            isClosed = true;
+            closedUse = use;
             submit(RELEASE);
             if (client.closeWaits && !client.isOnLoop()) {
                 await(Awaited.RELEASED, use, false);
@@ -261,7 +278,7 @@ public final class LeaseHandle extends LeaseView {
 
     /** A lease that was closed can be used again as soon as its release is decided: this waits for that. */
     private void awaitClosed() {
-        if (isClosed && isToBeReleased() && !client.isOnLoop()) {
+        if (closedUse == useCount() && isToBeReleased() && !client.isOnLoop()) {
             await(Awaited.RELEASED, useCount(), false);
         }
     }
@@ -495,6 +512,7 @@ public final class LeaseHandle extends LeaseView {
     /** A lease without a caller, for the claim of one that its holder has released. */
     LeaseHandle withoutCaller(LeaseLoop owner, AcquireSpec newSpec) {
         LeaseHandle other = new LeaseHandle(client);
+        other.countUse();
         other.startUse(owner);
         other.key = key;
         other.spec = newSpec;

@@ -19,8 +19,8 @@ abstract class LeaseView extends RequestMailbox implements AcquireOutcome, Lease
     final LeaseClient client;
     volatile LeaseState state = LeaseState.IDLE;
     volatile long validUntilNs;
-    /** The holder has closed it: the event loop releases it, now or soon. Cleared by the next use. */
-    volatile boolean isClosed;
+    /** The use that its holder has closed: the event loop releases it, now or soon. Replaced by the next use. */
+    volatile short closedUse;
     LockKey key;
     AcquireSpec spec;
     /** The token of a fenced lease. */
@@ -132,7 +132,11 @@ abstract class LeaseView extends RequestMailbox implements AcquireOutcome, Lease
         if (!isOver || now != LeaseState.HELD) {
             return now;
         }
-        return isClosed ? LeaseState.RELEASING : LeaseState.EXPIRED;
+        return isClosed() ? LeaseState.RELEASING : LeaseState.EXPIRED;
+    }
+
+    final boolean isClosed() {
+        return closedUse == useCount();
     }
 
     /** The state as the event loop has stored it. */
@@ -147,7 +151,7 @@ abstract class LeaseView extends RequestMailbox implements AcquireOutcome, Lease
 
     @Override
     public final long remainingValidityNs() {
-        while (state == LeaseState.HELD && !isClosed) {
+        while (state == LeaseState.HELD && !isClosed()) {
             long untilNs = validUntilNs;
             long leftNs = Math.max(0, untilNs - loop().clock().nanoTime());
             // Both are read again: a lost lease must not look held, and the state must belong to the same use.

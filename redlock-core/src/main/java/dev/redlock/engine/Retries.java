@@ -230,15 +230,18 @@ final class Retries {
                 && services.coordinator.of(pending.lease.key) != Coordinator.NONE;
     }
 
+    /** Cancels an acquisition, unless the request is one of an earlier use of the handle. */
     void cancel(LeaseHandle lease) {
+        if (lease.cancelledUse != lease.useCount()) {
+            return;
+        }
         if (lease.pending != null) {
             abort(lease.pending, AcquireOutcome.Kind.CANCELLED);
         } else if (lease.storedState() == LeaseState.HELD) {
             // Its caller has not used the lock.
             scheduler.keeper.retention.onEnded(lease.claim);
             scheduler.releases.releaseNow(lease);
-        } else if (lease.storedState() == LeaseState.ACQUIRING && lease.spec.retainNsMax > 0
-                && lease.cancelledUse == lease.useCount()) {
+        } else if (lease.storedState() == LeaseState.ACQUIRING && lease.spec.retainNsMax > 0) {
             // Its caller has not submitted it yet, and may get a retained lock.
             lease.deferToNextTurn(lease.loop(), RequestMailbox.CANCEL);
         }
