@@ -103,8 +103,8 @@ public final class AcquireOptions {
     }
 
     /**
-     * Extends the lease automatically, each time a third of the ttl has passed, for a limited time. The lease expires
-     * at most one ttl after the limit.
+     * Extends the lease automatically, each time a third of the ttl has passed and a last time just before the limit.
+     * The lease expires at most one ttl after the limit.
      *
      * @param holdMax time from the acquisition after which no extension starts
      */

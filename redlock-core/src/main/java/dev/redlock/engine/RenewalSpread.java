@@ -56,7 +56,24 @@ final class RenewalSpread {
      * @return nanoseconds from now on, 0 to the interval
      */
     long nextInNs(long nowNs, long intervalNs, int heldCount) {
-        return inNs(nowNs, intervalNs, Math.min(intervalNs / LATER_DIVISOR, rangeNs(heldCount)));
+        return inNs(nowNs, intervalNs, laterRangeNs(intervalNs, heldCount));
+    }
+
+    /** Returns by how many nanoseconds later extensions may be earlier, beside their grouping. */
+    long laterRangeNs(long intervalNs, int heldCount) {
+        return Math.min(intervalNs / LATER_DIVISOR, rangeNs(heldCount));
+    }
+
+    /**
+     * Returns when to extend a lease for the last time.
+     *
+     * @param nowNs     monotonic now
+     * @param limitInNs nanoseconds until the last extension if there are no other leases
+     * @param rangeNs   nanoseconds that it may be earlier
+     * @return nanoseconds from now on, 0 to the limit
+     */
+    long lastInNs(long nowNs, long limitInNs, long rangeNs) {
+        return inNs(nowNs, limitInNs, Math.min(limitInNs, rangeNs));
     }
 
     /**

@@ -26,6 +26,10 @@ final class Renewals {
     private static final int REPAIRS = 2;
     /** The client retries a failed automatic extension after a tenth of the ttl. */
     private static final int EXTEND_AGAIN_DIVISOR = 10;
+    /** The last extension has to prolong the validity by a hundredth of the ttl, and by its spread. */
+    private static final int GAIN_DIVISOR = 100;
+    /** Timers may be late, and no extension starts after the longest hold. */
+    private static final long BEFORE_LIMIT_NS = 2 * NS_PER_MS;
 
     private final LeaseKeeper keeper;
     private final TimerWheel timers;
@@ -83,8 +87,24 @@ final class Renewals {
         long dueInNs = isBeyondTtl(lease, nowNs)
                 ? Math.max(extendInNs, untilThirdNs(lease, nowNs))
                 : inTimeNs(extendInNs, leftNs, shortestInNs);
-        boolean isExtensionFirst = mayExtend(lease, nowNs) && dueInNs < leftNs;
-        startTimer(claim, nowNs + (isExtensionFirst ? dueInNs : leftNs));
+        if (!mayExtend(lease, nowNs)) {
+            startTimer(claim, nowNs + leftNs);
+            return;
+        }
+        long extensionInNs = lease.isKept ? dueInNs : beforeLimitNs(lease, nowNs, dueInNs, shortestInNs);
+        startTimer(claim, nowNs + Math.min(extensionInNs, leftNs));
+    }
+
+    /** An extension that would be due after the longest hold is due just before its end, if the lease gains by it. */
+    private long beforeLimitNs(LeaseHandle lease, long nowNs, long dueInNs, long shortestInNs) {
+        long limitInNs = lease.spec.holdNsMax - (nowNs - lease.acquiredNs) - BEFORE_LIMIT_NS;
+        if (dueInNs <= limitInNs || limitInNs < shortestInNs) {
+            return dueInNs;
+        }
+        long ttlNs = lease.spec.ttlMs * NS_PER_MS;
+        long rangeNs = spread.laterRangeNs(ttlNs / EXTEND_AFTER_DIVISOR, keeper.heldCount());
+        long gainNs = nowNs + limitInNs + lease.times.validityNs - lease.validUntilNs;
+        return gainNs < ttlNs / GAIN_DIVISOR + rangeNs ? dueInNs : spread.lastInNs(nowNs, limitInNs, rangeNs);
     }
 
     /** A caller may have shortened the validity: the extension starts early enough for a second try. */

@@ -341,12 +341,16 @@ class ExtendTest extends VirtualTest {
                 .autoExtend(99, Duration.ofMillis(2_500))
                 .listener(recordTo(received))));
         world.runMs(10_000);
-        assertEquals(List.of("extended 1", "extended 2", "EXPIRED"), received, "no extension starts after 2.5 s");
+        assertEquals(List.of("extended 1", "extended 2", "extended 3", "EXPIRED"), received,
+                "after 1 s, 2 s, and just before 2.5 s");
     }
 
-    /** The longest hold starts at the acquisition, whatever the value of the clock; at its end no extension starts. */
+    /**
+     * The longest hold starts at the acquisition, whatever the value of the clock. The last extension starts just
+     * before its end, unless the one before has started less than a hundredth of the ttl earlier.
+     */
     @ParameterizedTest
-    @CsvSource({"0, 0", "999, 0", "1000, 0", "1001, 1", "2000, 1", "2001, 2"})
+    @CsvSource({"0, 0", "30, 0", "40, 1", "999, 1", "1000, 1", "1030, 1", "1040, 2", "2000, 2", "2040, 3"})
     void theLongestHoldStartsAtTheAcquisition(long holdMsMax, int extensions) {
         VirtualWorld.Client client = world(3);
         world.runMs(7_000);
@@ -354,6 +358,34 @@ class ExtendTest extends VirtualTest {
         world.runMs(10_000);
         assertEquals(extensions, client.redlock().counters().extendedCount(), "one after each second");
         assertEquals(0, client.engine().heldCount(), "then it ends");
+    }
+
+    @ParameterizedTest
+    @CsvSource({"300, 100", "300, 50", "3000, 999", "3000, 1000", "3000, 3700"})
+    void aLeaseIsHeldForItsTtlAfterTheLongestHold(long ttlMs, long holdMsMax) {
+        VirtualWorld.Client client = world(3);
+        long startNs = world.nowNs();
+        acquired(acquire(client, AcquireOptions.ofTtl(Duration.ofMillis(ttlMs))
+                .tryOnce()
+                .autoExtend(Duration.ofMillis(holdMsMax))));
+        long untilNs = startNs + Duration.ofMillis(holdMsMax).toNanos();
+        long validityNs = Duration.ofMillis(validityMs(ttlMs)).toNanos();
+        world.runUntilNs(untilNs - 3_000_000 + validityNs);
+        assertEquals(1, client.engine().heldCount());
+        world.runUntilNs(untilNs + validityNs + 3_000_000);
+        assertEquals(0, client.engine().heldCount(), "no extension starts after the longest hold");
+    }
+
+    /** By its caller, for longer than the last extension would give it. */
+    @Test
+    void aLeaseThatIsExtendedByHandGetsNoLastExtension() {
+        VirtualWorld.Client client = world(3);
+        Lease lease = acquired(acquire(client, AcquireOptions.ofTtl(SHORT).tryOnce().autoExtend(SHORT)));
+        assertEquals(ExtendOutcome.EXTENDED, extend(lease, Duration.ofSeconds(8)));
+        long untilNs = world.nowNs() + lease.remainingValidityNs();
+        world.runMs(7_000);
+        assertEquals(untilNs, world.nowNs() + lease.remainingValidityNs());
+        assertEquals(1, client.redlock().counters().extendedCount());
     }
 
     /** The caller has extended to a minute: an automatic extension by ten seconds must not shorten that. */

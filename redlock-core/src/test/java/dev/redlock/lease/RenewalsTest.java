@@ -42,7 +42,11 @@ class RenewalsTest extends VirtualTest {
 
     /** Acquires all of them in one turn of the loop. */
     private List<Lease> hold(VirtualWorld.Client client, int count) {
-        AcquireOptions options = AcquireOptions.ofTtl(LONG).tryOnce().autoExtend().listener(listener);
+        return hold(client, count, AcquireOptions.ofTtl(LONG).autoExtend());
+    }
+
+    private List<Lease> hold(VirtualWorld.Client client, int count, AcquireOptions extended) {
+        AcquireOptions options = extended.tryOnce().listener(listener);
         List<CompletableFuture<AcquireOutcome>> outcomes = new ArrayList<>();
         client.engine().execute(() -> {
             for (int i = 0; i < count; i++) {
@@ -72,6 +76,18 @@ class RenewalsTest extends VirtualTest {
             int most = Arrays.stream(counts).max().orElseThrow();
             assertTrue(most < 100, () -> "of 2000 in one part: " + Arrays.toString(counts));
         }
+    }
+
+    /** Also the last ones before the longest hold are spread. */
+    @Test
+    void leasesThatEndTogetherAreNotExtendedTogether() {
+        VirtualWorld.Client client = world(3);
+        List<Lease> leases = hold(client, 2_000, AcquireOptions.ofTtl(LONG).autoExtend(Duration.ofSeconds(25)));
+        world.runMs(29_000);
+        leases.forEach(lease -> assertTrue(lease.remainingValidityNs() > 24_000_000_000L, lease::toString));
+        int most = Arrays.stream(extensions).max().orElseThrow();
+        assertTrue(most < 400, () -> "of 2000 in one part: " + Arrays.toString(extensions));
+        assertEquals(0, sum(extensions, 5 * PARTS / 2, extensions.length), "after the longest hold");
     }
 
     @Test
