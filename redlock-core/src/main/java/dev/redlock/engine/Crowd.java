@@ -105,9 +105,16 @@ final class Crowd implements PlainQueue.Line {
     void awaitTurn(PendingAcquire pending, long nowNs) {
         Place place = PlainQueue.placeOf(pending);
         pending.planNext(PendingAcquire.Plan.COORDINATOR_FIRST);
-        if (place.role() == Place.Role.HEAD) {
+        boolean isFree = pending.lease.shortestRemainingTtlMs() == 0;
+        if (isFree && place.role() == Place.Role.HEAD && place.isPreceded()
+                && pending.queue.isRegisteredAt(place.node())) {
+            // No message wakes those that precede. The push of the next grant ends the pause.
+            place.leaveToOthers();
+            scheduler.waitTimers.startTimer(pending, Waiting.TimerStep.ATTEMPT,
+                    nowNs + Place.leftNs(retryDelays.random()));
+        } else if (place.role() == Place.Role.HEAD) {
             lead(pending, nowNs);
-        } else if (pending.lease.shortestRemainingTtlMs() == 0) {
+        } else if (isFree) {
             look(pending, nowNs, Place.freeLookNs(retryDelays.random()));
         } else {
             look(pending, nowNs, place.firstLookNs(retryDelays.random()));
@@ -226,6 +233,7 @@ final class Crowd implements PlainQueue.Line {
     public boolean onPushed(PlainQueue queue, long nowNs) {
         PendingAcquire head = queue.head();
         Place.Role role = queue.place.role();
+        queue.place.onPushed();
         if (role == Place.Role.DEPUTY && head.waiting.timerStep == Waiting.TimerStep.LOOK) {
             look(head, nowNs, Place.pushedLookNs());
         }

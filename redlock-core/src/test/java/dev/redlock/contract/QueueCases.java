@@ -320,6 +320,16 @@ final class QueueCases {
         with("", "x", "y");
         assertGranted(false, "b", "c");
         assertQueue();
+        // One without a channel is no client without a connection.
+        with("", "!x", "!y", "b");
+        assertPlace(2, 0, "b", "c");
+        assertQueue("!x", "!y", "b");
+        assertNoted("!x");
+        bench.pass(LATE_MS);
+        assertPlace(1, 0, "b", "c");
+        assertQueue("!y", "b");
+        bench.pass(LATE_MS);
+        assertGranted(false, "b", "c");
         with("", IntStream.range(0, 31).mapToObj(i -> i == 30 ? "b" : "x" + i).toArray(String[]::new));
         assertGranted(false, "b", "c");
     }
@@ -446,5 +456,18 @@ final class QueueCases {
         assertLeft("b");
         assertNoted("a");
         bench.assertKey("k", "nothing");
+        assertMessages("a Hk");
+        // A head without a channel could not be woken: a note of it would be wrong later.
+        with("", "!a", "b", "d");
+        assertLeft("b");
+        assertMessages("d Dk");
+        assertQueue("!a", "d");
+        bench.assertKey(NOTE, "nothing");
+        with("", "a", "!b", "d", "e");
+        assertLeft("d");
+        assertMessages();
+        assertLeft("a");
+        assertMessages("e Dk");
+        assertQueue("!b", "e");
     }
 }

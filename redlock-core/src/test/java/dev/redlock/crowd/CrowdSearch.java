@@ -122,7 +122,13 @@ final class CrowdSearch extends EndlessSearch {
         /** Wrong: a registered deputy that becomes the head does not read the lock, and does not know the ttl. */
         NEW_HEAD_DOES_NOT_LOOK,
         /** Wrong: the answer to a look counts though a message has come meanwhile. */
-        LOOK_OUTLIVES_MESSAGE
+        LOOK_OUTLIVES_MESSAGE,
+        /** Wrong: without messages, a client does not check those that precede it. */
+        PRECEDED_ENTERS,
+        /** Wrong: without messages, a client checks those that precede it as soon as it finds the lock free. */
+        CHECKED_AT_ONCE,
+        /** Wrong: without messages, a deputy that gives up beside a free lock checks the head, which is not woken. */
+        LEAVER_DROPS_UNTOLD
     }
 
     /** What may go wrong. */
@@ -153,7 +159,9 @@ final class CrowdSearch extends EndlessSearch {
         /** What a client knows of others when it comes back. */
         RETURNS,
         /** The expiry of the queue. */
-        EXPIRY
+        EXPIRY,
+        /** The coordinator sends no messages: each client that waits is registered, and checks. */
+        NO_MESSAGES
     }
 
     /**
@@ -228,6 +236,8 @@ final class CrowdSearch extends EndlessSearch {
     private static final int PRECEDED = 17;
     // Part.EXPIRY: the ticks since its last enter.
     private static final int ENTER_AGE = 18;
+    // Part.NO_MESSAGES: the lock was free beside others when the last attempt was refused, and no push has come since.
+    private static final int IS_CHECK_DUE = 19;
     private static final int[] CLIENT_BITS = {2, 4, 2, 3, 2, 1, 1, 3, 1, 3, 2, 2, 1, 1, 1};
 
     private static final byte AWAY = 0;
@@ -274,9 +284,12 @@ final class CrowdSearch extends EndlessSearch {
     /** Added if the lock is free. */
     private static final byte AT_ONCE = 2;
 
-    /** The head was woken in this tick, or before. */
+    /** The head was woken in this tick. Each further tick adds one. */
     private static final byte WOKEN = 1;
+    /** A message takes less than a tick. */
     private static final byte SILENT = 2;
+    /** Without messages: longer than a client leaves a free lock to others. */
+    private static final byte SILENT_UNTOLD = WOKEN + RECHECK_TICKS + 1;
 
     private static final byte IN_ORDER = 0;
     private static final byte LATE = 1;
@@ -293,6 +306,8 @@ final class CrowdSearch extends EndlessSearch {
     private final int clientCount;
     private final int deputyCount;
     private final int queueTicks;
+    private final boolean hasMessages;
+    private final byte silentFrom;
 
     CrowdSearch(Rule rule, Scope scope) {
         super(HEAD_BITS, scope.clientCount, clientBits(scope.part));
@@ -304,12 +319,17 @@ final class CrowdSearch extends EndlessSearch {
             case DEPUTY_NOT_TOLD -> 2;
             default -> 1;
         };
+        this.hasMessages = scope.part != Part.NO_MESSAGES;
+        this.silentFrom = hasMessages ? SILENT : SILENT_UNTOLD;
         this.queueTicks = rule == Rule.QUEUE_EXPIRES_SOON ? SHORT_QUEUE_TICKS : QUEUE_TICKS;
     }
 
     private static int[] clientBits(Part part) {
         int returns = part == Part.RETURNS ? 1 : 0;
-        return bits(CLIENT_BITS, 1, 2 * returns, returns, 2 * returns, part == Part.EXPIRY ? 3 : 0);
+        int untold = part == Part.NO_MESSAGES ? 1 : 0;
+        int[] bits = bits(CLIENT_BITS, 1, 2 * returns, returns, 2 * returns, part == Part.EXPIRY ? 3 : 0, untold);
+        bits[SUSPICION] += untold;
+        return bits;
     }
 
     @Override
@@ -372,7 +392,8 @@ final class CrowdSearch extends EndlessSearch {
         for (int c = 0; c < clientCount; c++) {
             decrement(next, node(c) + TIMER);
             endTurn(next, node(c));
-            next[node(c) + SUSPICION] = next[node(c) + SUSPICION] == NONE ? NONE : SILENT;
+            byte suspicion = next[node(c) + SUSPICION];
+            next[node(c) + SUSPICION] = suspicion == NONE ? NONE : (byte) Math.min(silentFrom, suspicion + 1);
         }
         if (isUnfinished(state)) {
             next[FREE_TICKS]++;
@@ -474,7 +495,7 @@ final class CrowdSearch extends EndlessSearch {
                 wokenCount += c == by ? 0 : 1;
             }
         }
-        if (wokenCount > 1 + deputyCount && next[FAULTS_LEFT] == scope.faultCount) {
+        if (wokenCount > 1 + deputyCount && hasMessages && next[FAULTS_LEFT] == scope.faultCount) {
             violate("a change of the lock wakes " + wokenCount + " clients");
         }
     }
@@ -495,6 +516,7 @@ final class CrowdSearch extends EndlessSearch {
         next[client + IS_EXCUSED] = 0;
         next[client + IS_PASSED] = 0;
         next[client + IS_TTL_UNKNOWN] = 0;
+        next[client + IS_CHECK_DUE] = 0;
     }
 
     // ---- the queue --------------------------------------------------------------------------------------------------
@@ -547,7 +569,7 @@ final class CrowdSearch extends EndlessSearch {
      * are dropped.
      */
     private void promote(byte[] next, int self, int from) {
-        for (int place = from; place <= deputyCount; place++) {
+        for (int place = from; place <= deputyCount && hasMessages; place++) {
             int c = entryAt(next, place);
             while (c != NOBODY && c != self && !isConnected(next, node(c)) && rule != Rule.DEAD_ENTRIES_STAY) {
                 removeEntry(next, node(c));
@@ -621,7 +643,7 @@ final class CrowdSearch extends EndlessSearch {
     /** Wakes the head, and drops those that are dead or were woken and did nothing. */
     private void checkHead(byte[] next, int first, int c) {
         boolean isSilent = rule == Rule.DROPPED_AT_ONCE
-                || next[node(first) + SUSPICION] == SILENT && rule != Rule.SILENT_HEAD_STAYS;
+                || next[node(first) + SUSPICION] == silentFrom && rule != Rule.SILENT_HEAD_STAYS;
         if (isSilent) {
             removeEntry(next, node(first));
             next[node(first) + IS_PASSED] = 1;
@@ -713,6 +735,7 @@ final class CrowdSearch extends EndlessSearch {
         if (link == HANGING) {
             byte[] next = state.clone();
             next[client + LINK] = CONNECTED;
+            excuseUntold(next);
             visit(next, c, "goes on");
             return;
         }
@@ -729,6 +752,13 @@ final class CrowdSearch extends EndlessSearch {
         }
         if (state[client + COMMAND] == NONE) {
             act(state, c);
+        }
+    }
+
+    /** Without messages, a client that goes on may check by an answer from before others took and released the lock. */
+    private void excuseUntold(byte[] next) {
+        for (int c = 0; c < clientCount && !hasMessages; c++) {
+            next[node(c) + IS_EXCUSED] |= (byte) (next[node(c) + PHASE] == WAITING ? 1 : 0);
         }
     }
 
@@ -752,7 +782,8 @@ final class CrowdSearch extends EndlessSearch {
             int place = placeOf(next, c);
             removeEntry(next, client);
             int first = entryAt(next, 0);
-            boolean isCheck = place > 0 && place <= deputyCount && next[LOCK] == FREE && first != NOBODY;
+            boolean isWoken = hasMessages || rule == Rule.LEAVER_DROPS_UNTOLD;
+            boolean isCheck = place > 0 && place <= deputyCount && next[LOCK] == FREE && first != NOBODY && isWoken;
             if (rule == Rule.LEAVES_SILENTLY) {
                 return;
             }
@@ -774,9 +805,11 @@ final class CrowdSearch extends EndlessSearch {
         byte role = next[client + ROLE];
         boolean isHead = role == HEAD && (rule != Rule.NO_WATCH_AFTER_REFUSAL || mode == FIRST);
         boolean isCheckedDeputy = role == DEPUTY && mode == CHECK && !isFree;
-        if (isHead || isCheckedDeputy || rule == Rule.ALL_WATCH) {
+        boolean isLeftToOthers = !hasMessages && role != HEAD && isFree && next[client + IS_REGISTERED] == 1;
+        next[client + IS_CHECK_DUE] = (byte) (isLeftToOthers ? 1 : 0);
+        if (isHead || isCheckedDeputy || rule == Rule.ALL_WATCH || !hasMessages && !isLeftToOthers) {
             next[client + COMMAND] = WATCH;
-        } else if (mode == CHECK && isFree) {
+        } else if (isFree && (mode == CHECK || isLeftToOthers)) {
             next[client + TIMER] = RECHECK_TICKS;
         } else {
             next[client + TIMER] = ticksOfNewPlace(role);
@@ -810,11 +843,12 @@ final class CrowdSearch extends EndlessSearch {
         boolean isRegistering = rule != Rule.DEPUTY_NOT_TOLD || placeOf(next, c) < deputyCount;
         next[client + IS_REGISTERED] |= (byte) (isRegistering ? 1 : 0);
         next[client + IS_TTL_UNKNOWN] = 0;
-        if (next[client + ROLE] != HEAD && !isEntered) {
+        boolean isPlaceRead = next[client + ROLE] != HEAD && hasMessages;
+        if (isPlaceRead && !isEntered) {
             next[client + COMMAND] = ENTER;
             return;
         }
-        if (next[client + ROLE] != HEAD) {
+        if (isPlaceRead) {
             next[client + ROLE] = roleAt(placeOf(next, c));
         }
         read(next, client);
@@ -824,10 +858,21 @@ final class CrowdSearch extends EndlessSearch {
     private void read(byte[] next, int client) {
         byte role = next[client + ROLE];
         if (next[LOCK] == FREE && rule != Rule.WATCH_WITHOUT_READING) {
-            next[client + COMMAND] = role == HEAD ? ENTER : CHECK;
+            next[client + COMMAND] = attemptOf(next, client);
         } else {
-            next[client + TIMER] = (byte) (isSleeper(role) ? SLEEP_TICKS : NEXT_TICKS);
+            next[client + TIMER] = (byte) (isSleeper(role) && hasMessages ? SLEEP_TICKS : NEXT_TICKS);
         }
+    }
+
+    private byte attemptOf(byte[] state, int client) {
+        boolean isCheckDue = hasMessages || state[client + IS_CHECK_DUE] == 1 && rule != Rule.PRECEDED_ENTERS
+                || rule == Rule.CHECKED_AT_ONCE;
+        return state[client + ROLE] != HEAD && isCheckDue ? CHECK : ENTER;
+    }
+
+    /** Without messages each client waits as the head does. */
+    private boolean isWaitingAsHead(byte role) {
+        return role == HEAD || !hasMessages;
     }
 
     /** The look of a sleeper. If one of those before it has left the queue, the lock changes hands. */
@@ -859,11 +904,12 @@ final class CrowdSearch extends EndlessSearch {
         next[client + IS_INVALIDATED] = 0;
         // A command under way is executed later than the change.
         if (next[client + PHASE] == WAITING && next[client + COMMAND] == NONE) {
+            next[client + IS_CHECK_DUE] = 0;
             if (rule == Rule.PUSH_IS_GRANT) {
                 stopWaiting(next, client);
                 next[client + PHASE] = HOLDING;
-            } else if (next[client + ROLE] == HEAD) {
-                next[client + COMMAND] = ENTER;
+            } else if (isWaitingAsHead(next[client + ROLE])) {
+                next[client + COMMAND] = attemptOf(next, client);
             } else if (next[client + ROLE] == DEPUTY) {
                 next[client + TIMER] = (byte) Math.min(next[client + TIMER], DELAY_TICKS);
             }
@@ -936,7 +982,9 @@ final class CrowdSearch extends EndlessSearch {
         int client = node(c);
         byte role = next[client + ROLE];
         byte look = role == DEPUTY ? WATCH : PLACE;
-        next[client + COMMAND] = role == HEAD ? ENTER : isRefreshing(next, client) ? CHECK : look;
+        next[client + COMMAND] = isWaitingAsHead(role)
+                ? attemptOf(next, client)
+                : isRefreshing(next, client) ? CHECK : look;
         visit(next, c, TIMER_FIRES);
     }
 
@@ -947,6 +995,8 @@ final class CrowdSearch extends EndlessSearch {
     /** A client that knows of nobody else sends a plain command, to all nodes. */
     private void arrive(byte[] next, int c) {
         int client = node(c);
+        // An entry that is left from an earlier wait has another score.
+        next[client + IS_EXCUSED] = hasMessages ? 0 : next[client + IS_ENTERED];
         boolean isTold = scope.part == Part.RETURNS && next[client + TOLD] != NONE;
         if (isTold && rule != Rule.RETURN_PRECEDES || rule == Rule.ENTER_ALWAYS) {
             if (!isTold) {
@@ -1125,8 +1175,8 @@ final class CrowdSearch extends EndlessSearch {
                 next[client + PHASE] = AWAY;
             }
             boolean isTtlKnown = next[client + IS_REGISTERED] == 1 && next[client + IS_TTL_UNKNOWN] == 0;
-            if (isTtlKnown && !isSleeper(next[client + ROLE])) {
-                int ticks = next[client + ROLE] == HEAD ? DELAY_TICKS : 2 * DELAY_TICKS;
+            if (isTtlKnown && (!isSleeper(next[client + ROLE]) || !hasMessages)) {
+                int ticks = !hasMessages ? 0 : next[client + ROLE] == HEAD ? DELAY_TICKS : 2 * DELAY_TICKS;
                 next[client + TIMER] = (byte) Math.min(next[client + TIMER], ticks);
             }
         }
@@ -1143,7 +1193,7 @@ final class CrowdSearch extends EndlessSearch {
             } else {
                 next[client + COMMAND] = isFirst ? FIRST : ENTER;
             }
-        } else if (state[client + IS_ENTERED] == 1 && rule != Rule.STRAY_MESSAGE_IGNORED) {
+        } else if (state[client + IS_ENTERED] == 1 && hasMessages && rule != Rule.STRAY_MESSAGE_IGNORED) {
             // It gave up meanwhile, or the command was lost.
             next[client + COMMAND] = LEAVE;
         }
@@ -1169,6 +1219,7 @@ final class CrowdSearch extends EndlessSearch {
                 state[client + TIMER] = 0;
             }
             if (phase != WAITING) {
+                state[client + IS_CHECK_DUE] = 0;
                 state[client + ROLE] = SLEEPER;
                 state[client + IS_EXCUSED] = 0;
                 state[client + ENTER_AGE] = 0;

@@ -35,6 +35,10 @@ class CrowdSearchTest {
         return new Scope(3, 1, EnumSet.of(fault), boundTicks, Part.NONE);
     }
 
+    private static Scope withoutMessages(Set<Fault> faults, int boundTicks) {
+        return new Scope(3, faults.size(), faults, boundTicks, Part.NO_MESSAGES);
+    }
+
     private static void assertProtocol(String name, Scope scope, long stateCount) {
         assertClean(name, new CrowdSearch(Rule.PRODUCT, scope), stateCount);
     }
@@ -129,6 +133,30 @@ class CrowdSearchTest {
                 withFaults(3, 1, EnumSet.of(Fault.HANG), 5, Part.EXPIRY), 4_598_275);
     }
 
+    /** A head that leaves need not tell the next one, which asks again soon. The bounds are the least ones. */
+    @Test
+    void withoutMessagesTheNextOneAsksSoon() {
+        assertEnds("no messages, 4 ticks", new CrowdSearch(Rule.PRODUCT, withoutMessages(NO_FAULT, 4)), 34_476);
+        assertFound("no messages, 3 ticks", new CrowdSearch(Rule.PRODUCT, withoutMessages(NO_FAULT, 3)), SLEEPS);
+    }
+
+    @ParameterizedTest
+    @CsvSource({
+        "DEATH, 8, 47703", "DISCONNECT, 8, 200075", "LOST_PUSH, 8, 229955", "NO_QUORUM, 4, 83586",
+        "SILENT_EXPIRY, 4, 79571", "QUEUE_LOST, 4, 216413", "FAILOVER, 4, 101824", "CLOCK_SET_BACK, 4, 258863"
+    })
+    void withoutMessagesAFaultDelaysTheOthersOnce(Fault fault, int boundTicks, long stateCount) {
+        assertProtocol("no messages, " + fault, withoutMessages(EnumSet.of(fault), boundTicks), stateCount);
+        assertFound("no messages, " + fault + ", " + (boundTicks - 1) + " ticks",
+                new CrowdSearch(Rule.PRODUCT, withoutMessages(EnumSet.of(fault), boundTicks - 1)), SLEEPS);
+    }
+
+    @Test
+    @Tag("exhaustive")
+    void withoutMessagesAClientThatHangsDelaysTheOthersOnce() {
+        assertProtocol("no messages, HANG", withoutMessages(EnumSet.of(Fault.HANG), 8), 977_642);
+    }
+
     // ---- wrong rules ------------------------------------------------------------------------------------------------
 
     /** What a search is to find, and in which scope. */
@@ -179,6 +207,8 @@ class CrowdSearchTest {
             case LOST_ENTRY_STAYS -> new Violation(SLEEPS, with(Fault.QUEUE_LOST, 6));
             case NEW_HEAD_DOES_NOT_LOOK -> new Violation(SLEEPS, with(Fault.SILENT_EXPIRY, 1));
             case LOOK_OUTLIVES_MESSAGE -> new Violation(SLEEPS, with(Fault.DEATH, 3));
+            case PRECEDED_ENTERS -> new Violation(SLEEPS, withoutMessages(EnumSet.of(Fault.DEATH), 14));
+            case CHECKED_AT_ONCE, LEAVER_DROPS_UNTOLD -> new Violation(PRECEDES, withoutMessages(NO_FAULT, 4));
             case PRODUCT -> throw new AssertionError("it has none");
         };
     }

@@ -31,6 +31,10 @@
  * PUBLISH} returns 0 for a client without a connection: its entry is removed, and the next one is told. The release of
  * a lock is a release as ever, and knows no queue.
  *
+ * <p>A coordinator without channels sends no messages, and drops nobody for a lost connection. There each client that
+ * waits watches. After an invalidation it enters, also if others precede. If the lock is free and it is registered, it
+ * asks again after 20 to 30 ms, by a check. An invalidation before that is one of a grant: then it enters instead.
+ *
  * <h2>Steps of a client</h2>
  *
  * <ol>
@@ -76,6 +80,9 @@
  * comes back without knowing of the others precedes them twice at most: {@code RETURN_PRECEDES}.
  * <li>Nor does one that passes the others wake or end an entry, or pass them after its turn: {@code PASS_DROPS_HEAD},
  * {@code PASS_FORGETS}, {@code NEVER_GIVES_WAY}, {@code aClientThatPassesOthersLeavesNobodyBehind}.
+ * <li>The same without messages, with ticks of 15 ms: a fault costs 120 ms once. A client that lives has time after
+ * each release, though an older check has noted it: {@code withoutMessagesAFaultDelaysTheOthersOnce}, {@code
+ * PRECEDED_ENTERS}, {@code CHECKED_AT_ONCE}, {@code LEAVER_DROPS_UNTOLD}.
  * <li>A sleeper watches over all those before it, and costs one short question as long as they are served: {@code
  * PLACE_ONLY}, {@code STUCK_PLACE_UNREAD}, {@code LOST_ENTRY_STAYS}. What a client knows is not older than its place:
  * {@code LOOK_OUTLIVES_MESSAGE}, {@code NEW_HEAD_DOES_NOT_LOOK}.

@@ -207,6 +207,28 @@ class ClusterTest extends VirtualTest {
         lease(other, "orders");
     }
 
+    /** A cluster sends no messages to clients that wait. */
+    @ParameterizedTest
+    @ValueSource(booleans = {true, false})
+    void aWaiterThatDiesLeavesTheLockToTheNextOne(boolean isAlone) {
+        startCluster();
+        VirtualWorld.Client owner = client(isAlone ? clusterAlone() : context());
+        VirtualWorld.Client dead = client(isAlone ? clusterAlone() : context());
+        VirtualWorld.Client next = client(isAlone ? clusterAlone() : context());
+        world.nodes().forEach(node -> node.delay(() -> LINK_NS));
+        world.runMs(2_000);
+        Lease lease = lease(owner, "orders");
+        acquireAsync(dead, options().waitUpTo(Duration.ofSeconds(60)));
+        world.runMs(5);
+        CompletableFuture<AcquireOutcome> waiting = acquireAsync(next, options().waitUpTo(Duration.ofSeconds(60)));
+        world.runMs(300);
+        dead.kill();
+        world.runMs(10);
+        lease.releaseAsync();
+        world.await("the lock", 200, waiting::isDone);
+        acquired(waiting.join());
+    }
+
     @ParameterizedTest
     @EnumSource(FakeRedis.Kind.class)
     void fencingCountersAreInTheSlotOfTheLock(FakeRedis.Kind kind) {

@@ -42,6 +42,8 @@ public final class FakeNode {
     private final Set<Link> heldBackLinks = new LinkedHashSet<>();
     private final List<Runnable> backlog = new ArrayList<>();
     private LongSupplier delayNs = () -> 0;
+    private Predicate<String> isFar = client -> false;
+    private long farNs;
     private Predicate<String> isCutOff = client -> false;
     private TimeListener timeListener = client -> () -> {
     };
@@ -230,6 +232,12 @@ public final class FakeNode {
         delayNs = newDelayNs;
     }
 
+    /** Delays each chunk of some clients, in each direction, by so much more than those of others. */
+    public void delay(Predicate<String> client, long moreNs) {
+        isFar = client;
+        farNs = moreNs;
+    }
+
     /** Cuts off clients, on old and new connections, until the next call. */
     public void cutOff(Predicate<String> client) {
         isCutOff = client;
@@ -387,8 +395,12 @@ public final class FakeNode {
                 return;
             }
             long now = timeline.nowNs();
-            arrivesAtNodeNs = Math.max(arrivesAtNodeNs, now + delayNs.getAsLong());
+            arrivesAtNodeNs = Math.max(arrivesAtNodeNs, now + ownDelayNs());
             travel(toNode, arrivesAtNodeNs - now, () -> arrive(bytes));
+        }
+
+        private long ownDelayNs() {
+            return delayNs.getAsLong() + (isFar.test(client) ? farNs : 0);
         }
 
         private void listen(ByteBuf bytes) {
@@ -512,7 +524,7 @@ public final class FakeNode {
                 return;
             }
             long now = timeline.nowNs();
-            arrivesAtClientNs = Math.max(arrivesAtClientNs, now + delayNs.getAsLong());
+            arrivesAtClientNs = Math.max(arrivesAtClientNs, now + ownDelayNs());
             travel(toClient, arrivesAtClientNs - now, () -> {
                 if (!isEnded && !isDisconnected && !isMute) {
                     channel.writeAndFlush(bytes);

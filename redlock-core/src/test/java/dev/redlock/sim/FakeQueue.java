@@ -156,7 +156,7 @@ final class FakeQueue {
         int index = waiting.indexOf(client);
         if (index == 0 || index == 1) {
             waiting.remove(index);
-            if (index == 1 && isFree()) {
+            if (index == 1 && isFree() && !waiting.get(0).startsWith("!")) {
                 check();
             } else {
                 tell(index, isFree() ? FREE_WORDS : HELD_WORDS);

@@ -657,13 +657,79 @@ class CrowdTest extends WokenTest {
         }
     }
 
+    private Lease crowdWithoutTheChannel(int nodeCount, int count) {
+        VirtualWorld.Client owner = slowWorld(nodeCount);
+        eachNode(node -> node.redis().failNext("SUBSCRIBE", "NOPERM no permission", 100));
+        Lease holder = lease(owner);
+        addWaiters(count);
+        return holder;
+    }
+
+    /** No message finds it dead: the next one checks. It asks a few times meanwhile, and not all the time. */
+    @ParameterizedTest
+    @CsvSource({"3, 2", "3, 3", "1, 2", "1, 8"})
+    void withoutTheChannelAHeadThatIsDeadIsPassed(int nodeCount, int count) {
+        Lease holder = crowdWithoutTheChannel(nodeCount, count);
+        clients.get(0).kill();
+        world.runMs(1);
+        int before = inOrder();
+        holder.releaseAsync();
+        next(1, 150);
+        int asked = inOrder() - before;
+        assertTrue(asked <= 9 * (count - 1), asked + " attempts");
+    }
+
+    @ParameterizedTest
+    @ValueSource(ints = {2, 4, 8})
+    void withoutTheChannelARunOfDeadClientsIsPassed(int dead) {
+        Lease holder = crowdWithoutTheChannel(3, dead + 1);
+        clients.subList(0, dead).forEach(VirtualWorld.Client::kill);
+        world.runMs(1);
+        holder.releaseAsync();
+        next(dead, 150L * dead);
+    }
+
+    @Test
+    void withoutTheChannelAHeadThatHangsIsPassedAndGetsItsTurnLater() {
+        Lease holder = crowdWithoutTheChannel(3, 3);
+        clients.get(0).pause();
+        holder.releaseAsync();
+        Lease second = next(1, 150);
+        clients.get(0).resume();
+        world.runMs(SETTLED_MS);
+        assertFalse(waiting.get(2).isDone());
+        second.releaseAsync();
+        next(0, 5);
+    }
+
+    /** Its client lives, and has lost the connection on which the entry was to end. */
+    @Test
+    void withoutTheChannelAnEntryThatIsLeftIsPassed() {
+        Lease holder = crowdWithoutTheChannel(3, 2);
+        queueNode().breakConnections(clients.get(0)::isNamed);
+        waiting.get(0).cancel(false);
+        world.runMs(500);
+        assertEquals(2, queued(), "precondition: its entry has stayed");
+        holder.releaseAsync();
+        next(1, 150);
+    }
+
+    /** The head leaves the free lock at the moment of the release. */
+    @Test
+    void withoutTheChannelTheOthersFollowAHeadThatLeaves() {
+        Lease holder = crowdWithoutTheChannel(3, 3);
+        eachNode(node -> node.delay(clients.get(0)::isNamed, 5_000_000));
+        holder.releaseAsync();
+        world.runMs(2);
+        waiting.get(0).cancel(false);
+        next(1, 40).releaseAsync();
+        next(2, 5);
+    }
+
     /** A node that sends no messages: all are woken, and served in their order. */
     @Test
     void withoutTheChannelTheOrderIsKept() {
-        VirtualWorld.Client owner = slowWorld(3);
-        eachNode(node -> node.redis().failNext("SUBSCRIBE", "NOPERM no permission", 100));
-        Lease holder = lease(owner);
-        addWaiters(5);
+        Lease holder = crowdWithoutTheChannel(3, 5);
         assertEquals(5, queued());
         holder.releaseAsync();
         for (int i = 0; i < 5; i++) {

@@ -32,6 +32,11 @@ public final class Place {
     private static final long LOOK_NS_MIN = 250 * NS_PER_MS;
     /** Beside a free lock. A check drops a head that has not entered for 40 ms. */
     private static final long FREE_NS_MIN = 50 * NS_PER_MS;
+    /**
+     * How long a waiter without messages leaves a free lock to those that precede it. Shorter than those 40 ms: if the
+     * head leaves, the next one asks before a check drops it.
+     */
+    private static final long LEFT_NS_MIN = 20 * NS_PER_MS;
     /** How long the head waits for the coordinator alone. */
     private static final long ALONE_NS_MIN = 25 * NS_PER_MS;
     /** How long after a push the deputy looks whether the head has the lock. */
@@ -45,6 +50,7 @@ public final class Place {
     private long usedMask;
     private long missingMask;
     private boolean hasMessages;
+    private boolean isCheckDue;
     private boolean hasFollowers;
     private boolean isGivingWay;
     private boolean hasGivenWay;
@@ -82,6 +88,7 @@ public final class Place {
         node = atNode;
         rank = newRank;
         hasMessages = isSubscribed;
+        isCheckDue = false;
         enteredNs = nowNs;
         usedMask = 1L << atNode;
         missingMask = 0;
@@ -112,6 +119,16 @@ public final class Place {
      */
     public long usedMask(long refusedMask) {
         return usedMask | refusedMask & ~missingMask;
+    }
+
+    /** The waiter leaves the free lock to the clients that precede. If they do not take it, the next attempt checks. */
+    public void leaveToOthers() {
+        isCheckDue = true;
+    }
+
+    /** The lock has changed hands: those that precede get time again. */
+    public void onPushed() {
+        isCheckDue = false;
     }
 
     /**
@@ -187,7 +204,7 @@ public final class Place {
         if (!isEntered() || isGivingWay) {
             return QueueReply.FIRST;
         }
-        return role() == Role.HEAD ? QueueReply.ENTER : QueueReply.CHECK;
+        return isPreceded() && (hasMessages || isCheckDue) ? QueueReply.CHECK : QueueReply.ENTER;
     }
 
     // ---- times ------------------------------------------------------------------------------------------------------
@@ -215,6 +232,11 @@ public final class Place {
     /** Returns how long a waiter that has found the lock free waits before it looks again. */
     public static long freeLookNs(RandomGenerator random) {
         return drawn(FREE_NS_MIN, random);
+    }
+
+    /** Returns how long a waiter without messages leaves a free lock to the clients that precede. */
+    public static long leftNs(RandomGenerator random) {
+        return drawn(LEFT_NS_MIN, random);
     }
 
     /** Returns how long a waiter leaves the lock to the head after a push, or after the end of the holder's ttl. */

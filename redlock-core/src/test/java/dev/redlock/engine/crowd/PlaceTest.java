@@ -60,6 +60,22 @@ class PlaceTest {
         }
     }
 
+    /** Those that precede get time to take a free lock, each time that it is free. */
+    @Test
+    void withoutMessagesAnAttemptChecksAfterAPause() {
+        for (int rank = 0; rank < 4; rank++) {
+            byte expected = rank == 0 ? QueueReply.ENTER : QueueReply.CHECK;
+            place.onRefused(NODE, rank, false, 0);
+            place.leaveToOthers();
+            assertEquals(expected, place.mode());
+            place.onPushed();
+            assertEquals(QueueReply.ENTER, place.mode(), "another client has had the lock");
+            place.leaveToOthers();
+            place.onRefused(NODE, rank, false, 0);
+            assertEquals(QueueReply.ENTER, place.mode(), "it has to find the lock free again");
+        }
+    }
+
     @Test
     void aMessageChangesTheRole() {
         refuse(5);
@@ -135,6 +151,7 @@ class PlaceTest {
             assertBetween(70, 105, place.firstLookNs(random));
             assertBetween(250, 375, place.nextLookNs(random));
             assertBetween(50, 75, Place.freeLookNs(random));
+            assertBetween(20, 30, Place.leftNs(random));
             refuse(8);
             assertBetween(3 * 250, 3 * 375, place.firstLookNs(random));
             assertBetween(3 * 250, 3 * 375, place.nextLookNs(random));
