@@ -19,6 +19,7 @@ final class QueueCases {
     private static final String CHANNEL = "redlock:wake:";
     private static final String QUEUE = "c:queue";
     private static final String NOTE = "c:silent";
+    private static final String SLOW = "c:slow:a";
     private static final String LEAVE = "leave_queue";
     private static final long MINUTE_MS = 60_000;
     private static final long TTL_MAX = (1L << 32) - 1;
@@ -43,6 +44,7 @@ final class QueueCases {
         cases.entriesWithoutAConnectionAreDropped();
         cases.checksWakeTheHead();
         cases.silentHeadsAreDropped();
+        cases.headsThatComeBackGetMoreTime();
         cases.headsThatEnterAreNotSilent();
         cases.checksPassEntriesWithoutAConnection();
         cases.refusalsHaveTheTtl();
@@ -275,6 +277,47 @@ final class QueueCases {
         assertMessages("a Hk", "d Dk", "d hk");
     }
 
+    private void headsThatComeBackGetMoreTime() {
+        live("a", "b");
+        for (String mode : List.of("e", "c", "f")) {
+            with("", "b");
+            assertPlace(1, 0, "a", mode);
+            bench.assertKey(SLOW, mode.equals("f") ? "nothing" : "1 60000");
+        }
+        with("k other 60000", "b");
+        assertPlace(1, MINUTE_MS, "a", "p");
+        bench.assertKey(SLOW, "nothing");
+        with("k other 60000", "a", "b");
+        assertPlace(0, MINUTE_MS, "a", "e");
+        assertPlace(0, MINUTE_MS, "a", "c");
+        bench.assertKey(SLOW, "nothing");
+        with("c:slow:a 0 60000", "b");
+        assertPlace(1, 0, "a", "e");
+        bench.assertKey(SLOW, "0 60000");
+        with("c:slow:a 1 60000", "a", "b");
+        noteHead(350);
+        assertPlace(1, 0, "b", "c");
+        assertQueue("a", "b");
+        bench.assertKey(SLOW, "1 60000");
+        with("c:slow:a 1 30000", "a", "b");
+        noteHead(410);
+        assertGranted(false, "b", "c");
+        bench.assertKey(SLOW, "0 10000");
+        bench.assertKey(NOTE, "nothing");
+        with("c:slow:a 0 30000", "a", "b");
+        noteHead(350);
+        assertGranted(false, "b", "c");
+        bench.assertKey(SLOW, "0 30000");
+        with("c:slow:b 1 60000", "a", "b");
+        noteHead(410);
+        assertGranted(false, "b", "c");
+        bench.assertKey(SLOW, "nothing");
+    }
+
+    private void noteHead(long ageMs) {
+        bench.server.call("SET", NOTE, "a 1000", "PX", Long.toString(10_000 - ageMs));
+    }
+
     private void headsThatEnterAreNotSilent() {
         live("a", "b");
         with("", "a", "b");
@@ -457,6 +500,17 @@ final class QueueCases {
         assertNoted("a");
         bench.assertKey("k", "nothing");
         assertMessages("a Hk");
+        with("c:slow:a 1 30000", "a", "b", "d");
+        noteHead(350);
+        assertLeft("b");
+        assertQueue("a", "d");
+        assertMessages("a Hk", "d Dk");
+        with("c:slow:a 1 30000", "a", "b");
+        noteHead(410);
+        assertLeft("b");
+        assertQueue();
+        bench.assertKey(SLOW, "0 10000");
+        bench.assertKey(NOTE, "nothing");
         // A head without a channel could not be woken: a note of it would be wrong later.
         with("", "!a", "b", "d");
         assertLeft("b");

@@ -43,7 +43,7 @@ public final class FakeNode {
     private final List<Runnable> backlog = new ArrayList<>();
     private LongSupplier delayNs = () -> 0;
     private Predicate<String> isFar = client -> false;
-    private long farNs;
+    private LongSupplier farNs = () -> 0;
     private Predicate<String> isCutOff = client -> false;
     private TimeListener timeListener = client -> () -> {
     };
@@ -233,7 +233,7 @@ public final class FakeNode {
     }
 
     /** Delays each chunk of some clients, in each direction, by so much more than those of others. */
-    public void delay(Predicate<String> client, long moreNs) {
+    public void delay(Predicate<String> client, LongSupplier moreNs) {
         isFar = client;
         farNs = moreNs;
     }
@@ -400,7 +400,7 @@ public final class FakeNode {
         }
 
         private long ownDelayNs() {
-            return delayNs.getAsLong() + (isFar.test(client) ? farNs : 0);
+            return delayNs.getAsLong() + (isFar.test(client) ? farNs.getAsLong() : 0);
         }
 
         private void listen(ByteBuf bytes) {

@@ -14,11 +14,13 @@ final class FakeQueue {
 
     private static final String QUEUE_NAME = ":queue";
     private static final String NOTE_NAME = ":silent";
+    private static final String SLOW_MARK = ":slow:";
     private static final String CHANNEL = "redlock:wake:";
     private static final int READ_MAX = 10;
     private static final long EXPIRY_MS = 60_000;
     private static final long NOTE_MS = 10_000;
     private static final long SILENT_MS = 40;
+    private static final long SLOW_MS = 400;
     private static final long PLACE_UNKNOWN = 1_048_574;
     private static final long TTL_MS_MAX = (1L << 32) - 1;
     private static final String HELD_WORDS = "hd";
@@ -26,6 +28,7 @@ final class FakeQueue {
 
     private final FakeRedis redis;
     private final String key;
+    private final String counter;
     private final String queue;
     private final String note;
     private final String client;
@@ -36,6 +39,7 @@ final class FakeQueue {
     FakeQueue(FakeRedis redis, String key, String counter, String client) {
         this.redis = redis;
         this.key = key;
+        this.counter = counter;
         this.queue = counter + QUEUE_NAME;
         this.note = counter + NOTE_NAME;
         this.client = client;
@@ -44,7 +48,8 @@ final class FakeQueue {
 
     /** Whether a key is a queue, or a note of one, and so no lock. */
     static boolean isOfQueue(String key) {
-        return key.contains(FakeRedis.COUNTER_MARK) && (key.endsWith(QUEUE_NAME) || key.endsWith(NOTE_NAME));
+        return key.contains(FakeRedis.COUNTER_MARK)
+                && (key.endsWith(QUEUE_NAME) || key.endsWith(NOTE_NAME) || key.contains(SLOW_MARK));
     }
 
     /** The members in their order: by score, then by name. */
@@ -105,10 +110,23 @@ final class FakeQueue {
         return waiting.isEmpty() ? "" : waiting.get(0) + " " + redis.entries(queue).get(waiting.get(0));
     }
 
+    private String slowNote(String member) {
+        return counter + SLOW_MARK + member;
+    }
+
     private void check() {
         String noted = redis.find(note);
-        if (headEntry().equals(noted) && redis.pttl(note) <= NOTE_MS - SILENT_MS) {
-            drop(0);
+        if (headEntry().equals(noted)) {
+            String slow = slowNote(waiting.get(0));
+            if (redis.pttl(note) <= NOTE_MS - SLOW_MS) {
+                if (redis.find(slow) != null) {
+                    redis.set(slow, "0", NOTE_MS);
+                }
+            }
+            if (redis.pttl(note) <= NOTE_MS - SILENT_MS && !"1".equals(redis.find(slow))) {
+                redis.delete(note);
+                drop(0);
+            }
         }
         tell(0, FREE_WORDS);
         if (isOtherFirst() && !headEntry().equals(noted)) {
@@ -141,6 +159,10 @@ final class FakeQueue {
         long place = PLACE_UNKNOWN;
         Map<String, Long> entries = redis.isQueueDenied() ? null : redis.entries(queue);
         if (entries != null) {
+            boolean isBack = (mode.equals("e") || mode.equals("c")) && !entries.containsKey(client);
+            if (isBack && redis.find(slowNote(client)) == null) {
+                redis.set(slowNote(client), "1", EXPIRY_MS);
+            }
             entries.merge(client, redis.wallUs() - waitedUs, mode.equals("f") ? (old, score) -> score : Math::min);
             redis.setEntries(queue, entries, redis.wallMs() + EXPIRY_MS);
             place = Math.min(ordered(entries).indexOf(client), PLACE_UNKNOWN);

@@ -12,6 +12,7 @@ import dev.redlock.sim.VirtualWorld;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.SplittableRandom;
 import java.util.concurrent.CompletableFuture;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -27,6 +28,9 @@ class CrowdTest extends WokenTest {
 
     private final List<VirtualWorld.Client> clients = new ArrayList<>();
     private final List<CompletableFuture<AcquireOutcome>> waiting = new ArrayList<>();
+    /** Clients that take the lock again and again, and how often they had it. */
+    private boolean isLocking = true;
+    private int servedCount;
 
     /** A lock that is held, and clients that wait for it, one after another. */
     private Lease crowd(int count) {
@@ -402,6 +406,70 @@ class CrowdTest extends WokenTest {
         next(1, 5);
     }
 
+    /** A check drops it before it can answer. Its next attempt shows that it lives: it gets more time. */
+    @ParameterizedTest
+    @CsvSource({"25, 1", "40, 1", "80, 1", "80, 3", "125, 1", "125, 3"})
+    void aFarClientGetsTheLockBesideNearOnes(long msEachWay, int nearCount) {
+        slowWorld(3);
+        VirtualWorld.Client far = farClient(msEachWay);
+        for (int i = 0; i < nearCount; i++) {
+            keepLocking(client(context().nodeTimeout(Duration.ofSeconds(1))));
+        }
+        world.runMs(100);
+        for (int i = 0; i < 20; i++) {
+            CompletableFuture<AcquireOutcome> theirs = acquireAsync(far, options().waitUpTo(WAIT));
+            world.await("lock " + i + " of the far client", 5_000, theirs::isDone);
+            acquired(theirs.join()).releaseAsync();
+            world.runMs(500);
+        }
+        assertTrue(servedCount > 1_000, servedCount + " locks of the near clients");
+        isLocking = false;
+        world.runMs(1_000);
+    }
+
+    /** A client that is slower still costs the others the longer time once in 10 s. */
+    @Test
+    void aClientThatIsSlowerThanThatHardlyDelaysTheOthers() {
+        slowWorld(3);
+        VirtualWorld.Client far = farClient(300);
+        keepLocking(client(context().nodeTimeout(Duration.ofSeconds(1))));
+        world.runMs(100);
+        CompletableFuture<AcquireOutcome> theirs = acquireAsync(far, options().waitUpTo(Duration.ofSeconds(30)));
+        int slowSeconds = 0;
+        for (int second = 0; second < 20; second++) {
+            int before = servedCount;
+            world.runMs(1_000);
+            slowSeconds += servedCount - before < 30 ? 1 : 0;
+        }
+        assertTrue(slowSeconds <= 2, slowSeconds + " seconds with few locks");
+        isLocking = false;
+        world.await("the end", 60_000, theirs::isDone);
+        world.runMs(1_000);
+    }
+
+    private VirtualWorld.Client farClient(long msEachWay) {
+        VirtualWorld.Client far = client(context().nodeTimeout(Duration.ofSeconds(1)));
+        world.runMs(1_200);
+        // No two ways take equally long: an entry that a client sets again has another time.
+        SplittableRandom random = new SplittableRandom(msEachWay);
+        eachNode(node -> node.delay(far::isNamed, () -> msEachWay * 1_000_000 + random.nextLong(1_000_000)));
+        world.runMs(3_000);
+        return far;
+    }
+
+    private void keepLocking(VirtualWorld.Client client) {
+        if (!isLocking) {
+            return;
+        }
+        acquireAsync(client, options().waitUpTo(WAIT)).thenAccept(outcome -> world.after(5_000_000, () -> {
+            if (outcome.isAcquired()) {
+                servedCount++;
+                outcome.lease().releaseAsync();
+            }
+            keepLocking(client);
+        }));
+    }
+
     // ---- nodes ------------------------------------------------------------------------------------------------------
 
     /** The time that each has waited is part of its entry, so another node gives the same order. */
@@ -718,7 +786,7 @@ class CrowdTest extends WokenTest {
     @Test
     void withoutTheChannelTheOthersFollowAHeadThatLeaves() {
         Lease holder = crowdWithoutTheChannel(3, 3);
-        eachNode(node -> node.delay(clients.get(0)::isNamed, 5_000_000));
+        eachNode(node -> node.delay(clients.get(0)::isNamed, () -> 5_000_000));
         holder.releaseAsync();
         world.runMs(2);
         waiting.get(0).cancel(false);

@@ -16,7 +16,8 @@
  * acquire_in_order   to the coordinator. Granted, if the lock is free and nobody precedes: the entry of the client
  *                    ends, and the next two get a message. Refused: the client has an entry, and the reply has its
  *                    place and the ttl of the lock. As a check beside a free lock, it also wakes the head; or drops
- *                    it, if an earlier check has woken it for 40 ms without effect
+ *                    it, if an earlier check has woken it for 40 ms without effect. A client that enters after that
+ *                    lives and is slow, so it gets 400 ms for the next minute
  * ZRANK, PTTL        a look: the place and the lock. With CLIENT CACHING before PTTL it registers, too
  * leave_queue        the last waiter of a client has given up. The next one gets its message
  * release            as of any lock. It knows no queue, so a lock that nobody waits for costs nothing more

@@ -5,7 +5,8 @@
 -- ARGV[4] name of the client   ARGV[5] time that it has waited, in us
 -- ARGV[6] f if it starts to wait: its entry gets the new score; e if it waits: the entry keeps the lesser score;
 --         c as e, and if the lock is free, the script first wakes the head, or drops it if a check at least 40 ms ago
---         has woken it and it has not entered since; p if its turn is not over: it gets a free lock though others wait
+--         has woken it and it has not entered since: 400 ms ago for a client that came back after that; p if its turn
+--         is not over: it gets a free lock though others wait
 -- reply   1                   granted: the key now holds the token and expires after ttl
 --         2                   the same, and other clients wait
 --         -(n * 2^20 + place + 1)

@@ -13,6 +13,9 @@
     if type(added) == 'number' then
       redis.pcall('PEXPIRE', queue, 60000)
     end
+    if added == 1 and (mode == 'e' or mode == 'c') then
+      redis.pcall('SET', counter .. ':slow:' .. client, 1, 'NX', 'PX', 60000)
+    end
   end
   local place = redis.pcall('ZRANK', queue, client)
   if type(place) ~= 'number' or place > 1048574 then
