@@ -89,8 +89,8 @@ final class Crowd implements PlainQueue.Line {
     // ---- waiting ----------------------------------------------------------------------------------------------------
 
     /**
-     * Whether the coordinator has refused the last attempt, and given it a place. A node that is none any more, or does
-     * not push any more, has no queue that others keep.
+     * Whether the coordinator has refused the last attempt, and given it a place at which it can wait. A node that is
+     * none any more, or does not push any more, has no queue that others keep. A head that may not register polls.
      */
     boolean hasPlace(PendingAcquire pending) {
         if (!pending.queue.isEntered()) {
@@ -98,6 +98,7 @@ final class Crowd implements PlainQueue.Line {
         }
         Place place = PlainQueue.placeOf(pending);
         return (pending.lease.refusedMask & 1L << place.node()) != 0
+                && (place.role() != Place.Role.HEAD || scheduler.registrations.isAllowed(pending.queue))
                 && place.isAt(services.coordinator.of(pending.lease.key));
     }
 

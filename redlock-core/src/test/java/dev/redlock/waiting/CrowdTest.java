@@ -14,6 +14,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.SplittableRandom;
 import java.util.concurrent.CompletableFuture;
+import java.util.stream.IntStream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
@@ -604,6 +605,62 @@ class CrowdTest extends WokenTest {
         assertTrue(asked <= 10, asked + " attempts in a second");
         holder.releaseAsync();
         world.await("the lock", 250, head::isDone);
+    }
+
+    /** Both attempts ask in order before either of them registers. */
+    @ParameterizedTest
+    @ValueSource(ints = {1, 3})
+    void aHeadBeyondTheLimitOfRegistrationsFollowsItsRetryPolicy(int nodeCount) {
+        VirtualWorld.Client owner = slowWorld(nodeCount);
+        List<String> resources = IntStream.range(0, 8).mapToObj(i -> "orders" + i).toList();
+        List<Lease> holders = resources.stream()
+                .map(each -> acquired(get(owner.redlock().acquireAsync(each, options()))))
+                .toList();
+        VirtualWorld.Client client = client(context().wakeUpKeysMax(1));
+        List<CompletableFuture<AcquireOutcome>> heads = new ArrayList<>();
+        client.call(() -> resources.forEach(each -> heads.add(client.redlock()
+                .acquireAsync(each, options().waitUpTo(WAIT)
+                        .retryPolicy((attempts, reason, ttl, random) -> 200_000_000))
+                .toCompletableFuture())));
+        world.runMs(SETTLED_MS);
+        int before = asked();
+        world.runMs(1_000);
+        int asked = (asked() - before) / nodeCount;
+        assertTrue(asked <= 60, asked + " attempts of seven heads in a second");
+        holders.forEach(Lease::releaseAsync);
+        heads.forEach(head -> world.await("a lock", 250, head::isDone));
+        heads.forEach(head -> acquired(head.join()));
+    }
+
+    /** The message that makes a client the head comes while it may not register. */
+    @Test
+    void aNewHeadBeyondTheLimitOfRegistrationsFollowsItsRetryPolicy() {
+        VirtualWorld.Client owner = slowWorld(1);
+        Lease holder = lease(owner);
+        acquired(get(owner.redlock().acquireAsync("invoices", options())));
+        addWaiters(2);
+        VirtualWorld.Client client = client(context().wakeUpKeysMax(1));
+        CompletableFuture<AcquireOutcome> late = acquireAsync(client, options().waitUpTo(WAIT)
+                .retryPolicy((attempts, reason, ttl, random) -> 200_000_000));
+        world.runMs(10);
+        client.call(() -> client.redlock().acquireAsync("invoices", options().waitUpTo(WAIT)));
+        world.runMs(SETTLED_MS);
+        holder.releaseAsync();
+        next(0, 5).releaseAsync();
+        Lease last = next(1, 5);
+        world.runMs(SETTLED_MS);
+        int before = asked();
+        world.runMs(1_000);
+        int asked = asked() - before;
+        assertTrue(asked <= 10, asked + " attempts in a second");
+        last.releaseAsync();
+        world.await("the lock", 250, late::isDone);
+        acquired(late.join());
+    }
+
+    private int asked() {
+        return inOrder() + attempts()
+                + world.nodes().stream().mapToInt(node -> node.redis().commandCount("SET NX")).sum();
     }
 
     /** The first node in the order pushes nothing after a reconnect: the queue at another one ends for all. */
