@@ -10,6 +10,7 @@ import dev.redlock.resp.RespValue;
 import dev.redlock.time.DeadlineTimer;
 import io.netty.buffer.ByteBuf;
 import java.lang.System.Logger.Level;
+import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.function.Consumer;
 import java.util.function.LongSupplier;
 
@@ -76,13 +77,9 @@ final class FirstContact implements FreshGroup.Contact {
     private long readDelayNs;
     /** The restart guard had an objection when the handshake was complete. */
     private boolean isYoung;
-    /** In the check that is in progress. */
-    private boolean isCheckedYoung;
-    /** Whether the delay in the present state was reported. */
-    private boolean isReported;
+    /** The reported delay in the present state: why the mark cannot be read or written, else empty; null for none. */
+    private String reported;
     private boolean isQuarantineReported;
-    /** Why the mark cannot be read or written now, as reported. */
-    private String refusal;
     private boolean isWarned;
     /** The node votes, but could not take its mark yet. */
     private boolean isMarkDue;
@@ -103,7 +100,7 @@ final class FirstContact implements FreshGroup.Contact {
 
     /** Whether the decision whether the node votes early is a matter of milliseconds. */
     boolean isPending() {
-        return (isUndecided() || state == State.CANDIDATE) && !isReported;
+        return (isUndecided() || state == State.CANDIDATE) && reported == null;
     }
 
     /**
@@ -121,7 +118,7 @@ final class FirstContact implements FreshGroup.Contact {
     /** Why the node is not admitted early, as reported; null if it may be, or the mode admits none. */
     String objection() {
         if (isUndecided()) {
-            return refusal;
+            return reported;
         }
         String problem = state == State.CANDIDATE && !guard.isPromotionQuarantined()
                 ? context.group().freshGroup().problem()
@@ -142,7 +139,7 @@ final class FirstContact implements FreshGroup.Contact {
             return;
         }
         isYoung = guard.isRestartQuarantined();
-        isReported = false;
+        reported = null;
         isQuarantineReported = false;
         isMarkDue = false;
         readDelayNs = READ_DELAY_NS_MIN;
@@ -211,7 +208,7 @@ final class FirstContact implements FreshGroup.Contact {
 
     @Override
     public void onGroupRuledOut() {
-        if (state == State.CANDIDATE && !isReported) {
+        if (state == State.CANDIDATE && reported == null) {
             reportQuarantine();
         }
     }
@@ -225,15 +222,17 @@ final class FirstContact implements FreshGroup.Contact {
 
     @Override
     public void check(int number) {
-        boolean isSent = send(sender.command("INFO", "server"), reply -> isCheckedYoung = isYoung(reply))
-                && send(sender.command("INFO", "keyspace"), reply -> onChecked(number, isEmpty(reply)));
+        AtomicBoolean isYoungNow = new AtomicBoolean();
+        boolean isSent = send(sender.command("INFO", "server"), reply -> isYoungNow.setPlain(isYoung(reply)))
+                && send(sender.command("INFO", "keyspace"),
+                        reply -> onChecked(number, isYoungNow.getPlain(), isEmpty(reply)));
         if (!isSent) {
             context.group().freshGroup().onChecked(number, "there is no memory for the check");
         }
     }
 
-    private void onChecked(int number, boolean isEmpty) {
-        String problem = isCheckedYoung
+    private void onChecked(int number, boolean isYoungNow, boolean isEmpty) {
+        String problem = isYoungNow
                 ? isEmpty ? null : "node " + view.index() + " has keys"
                 : "node " + view.index() + OLD;
         context.group().freshGroup().onChecked(number, problem);
@@ -307,7 +306,7 @@ final class FirstContact implements FreshGroup.Contact {
             startWriting();
         } else if (state == State.READING) {
             state = State.CANDIDATE;
-            isReported = false;
+            reported = null;
             startTimer(readDelayNs);
             if (context.group().freshGroup().isRuledOut()) {
                 reportQuarantine();
@@ -325,7 +324,7 @@ final class FirstContact implements FreshGroup.Contact {
         if (readDelayNs > READ_PERIOD_NS / 2) {
             if (state == State.READING) {
                 reportRefusal("read", reply);
-            } else if (!isReported) {
+            } else if (reported == null) {
                 reportQuarantine();
             }
         }
@@ -333,7 +332,7 @@ final class FirstContact implements FreshGroup.Contact {
 
     private void startWriting() {
         state = State.WRITING;
-        isReported = false;
+        reported = null;
         isMarkDue = false;
         write();
     }
@@ -376,8 +375,8 @@ final class FirstContact implements FreshGroup.Contact {
     private void reportRefusal(String what, RespValue error) {
         String code = ErrorAdvice.codeOf(error.asText());
         String text = "its mark cannot be " + what + ": " + code + "; " + ErrorAdvice.of(code);
-        if (!isReported || !text.equals(refusal)) {
-            refusal = text;
+        if (!text.equals(reported)) {
+            reported = text;
             reportQuarantine();
         }
     }
@@ -413,7 +412,7 @@ final class FirstContact implements FreshGroup.Contact {
     }
 
     private void reportQuarantine() {
-        isReported = true;
+        reported = reported == null ? "" : reported;
         isQuarantineReported = true;
         listener.onFirstContactDecided();
     }

@@ -98,15 +98,15 @@ class ElectionFaultsTest {
         return count;
     }
 
-    /** The second task is that of the next attempt. */
+    /** The first task is that of the release, which follows later; the second one is that of the next attempt. */
     @ParameterizedTest
     @ValueSource(ints = {1, 2})
-    void aResignationThatThrowsReleasesAndJoinsLater(int count) {
+    void aResignationWithoutMemoryReleasesAndJoinsLater(int count) {
         connect(null);
         elect();
         awaitTerm(1);
         refusals.set(count);
-        assertSame(thrown, assertThrows(OutOfMemoryError.class, terms.get(0)::resign));
+        terms.get(0).resign();
         awaitTerm(2);
         assertTrue(terms.get(1).fencingToken() > terms.get(0).fencingToken());
     }
@@ -131,12 +131,12 @@ class ElectionFaultsTest {
     }
 
     @Test
-    void aCloseThatThrowsReleasesLater() {
+    void aCloseWithoutMemoryReleasesLater() {
         connect(null);
         Election election = elect();
         awaitTerm(1);
         refusals.set(1);
-        assertSame(thrown, assertThrows(OutOfMemoryError.class, election::close));
+        election.close();
         Await.until("released", () -> keyCount() == 0);
         assertEquals(1, terms.size());
     }

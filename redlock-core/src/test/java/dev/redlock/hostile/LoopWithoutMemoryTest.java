@@ -160,6 +160,8 @@ class LoopWithoutMemoryTest {
         FutureTask<AcquireOutcome> call = new FutureTask<>(() -> redlock.acquire("orders", EXTENDED.waitUpTo(AN_HOUR)));
         Thread caller = new Thread(call);
         caller.start();
+        // Until then, the cancellation would join the task of the acquisition.
+        Await.until("waits", this::isAwaited);
         Await.until("parked", () -> caller.getState() == Thread.State.WAITING);
         hungry = caller;
         caller.interrupt();

@@ -131,7 +131,7 @@ final class CommandBatch extends InFlightRequest {
         }
         if (isFenced) {
             // The same for all. One that is not for this node may be in its pool already.
-            RespWriter.bulkInteger(out, CommandBatches.firstOf(this, mask).arguments().counterTtlMs());
+            RespWriter.bulkInteger(out, requests[Long.numberOfTrailingZeros(mask)].arguments().counterTtlMs());
         }
         for (long left = isExtension ? mask : 0; left != 0; left &= left - 1) {
             RespWriter.bulkInteger(out, requests[Long.numberOfTrailingZeros(left)].ttlMs);
