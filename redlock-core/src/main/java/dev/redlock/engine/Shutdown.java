@@ -129,6 +129,9 @@ final class Shutdown {
         if (lostCount > 0) {
             Log.log(System.Logger.Level.WARNING, "the event loop was shut down before the client was closed:"
                     + " {0} leases are lost, their keys expire with their ttl; close the client first", lostCount);
+        } else {
+            Log.log(System.Logger.Level.INFO, "the event loop was shut down before the client was closed: requests on it"
+                    + " get the outcome CLOSED; close the client first");
         }
     }
 

@@ -46,6 +46,8 @@ public final class Node extends Voter {
 
     /** The delay after a rejection that only a person can end: wrong password, a replica, a duplicate. */
     private static final long REJECTED_DELAY_MS = 5_000;
+    private static final String LOOP_ENDED = "its event loop was shut down before the client was closed: close the"
+            + " client first";
 
     private final NodeContext context;
     /** Null unless the voter is a cluster. */
@@ -251,6 +253,8 @@ public final class Node extends Voter {
     @Override
     public void end() {
         NodeConnection ended = connection;
+        // A node that was down has a problem that nothing will end.
+        view.showProblem(LOOP_ENDED);
         close();
         connection = null;
         sender.detach();
@@ -802,9 +806,7 @@ public final class Node extends Voter {
         @Override
         public void onDisconnected(NodeConnection closed) {
             if (closed == connection) {
-                String reason = closeReason == null
-                        ? "the server closed the connection" + closed.hintAtEnd(view.address())
-                        : closeReason;
+                String reason = closeReason == null ? endReason(closed) : closeReason;
                 detach();
                 if (state == NodeState.DRAINING || state == NodeState.CLOSED) {
                     setState(NodeState.CLOSED);
@@ -814,6 +816,12 @@ public final class Node extends Voter {
                 }
             }
             closed.failAll();
+        }
+
+        private String endReason(NodeConnection closed) {
+            return context.platform().loop().isShuttingDown()
+                    ? LOOP_ENDED
+                    : "the server closed the connection" + closed.hintAtEnd(view.address());
         }
 
         @Override

@@ -382,7 +382,7 @@ class LoopEndTest {
         held("s", OPTIONS);
         try (LogLines log = new LogLines()) {
             end.shutDown(loop);
-            Await.until("logged", () -> !log.with("event loop").isEmpty());
+            Await.until("logged", () -> !log.with(Level.WARNING, "event loop").isEmpty());
             assertEquals(
                     List.of("the event loop was shut down before the client was closed: 2 leases are lost, their keys"
                             + " expire with their ttl; close the client first"),
@@ -392,14 +392,30 @@ class LoopEndTest {
 
     @ParameterizedTest
     @EnumSource
-    void theEndOfTheLoopIsNotLoggedWithoutLeases(End end) throws Exception {
+    void theEndOfTheLoopIsNoWarningWithoutLeases(End end) throws Exception {
         connect(loop);
         held("r", OPTIONS).release();
         try (LogLines log = new LogLines()) {
             end.shutDown(loop);
+            String line = "the event loop was shut down before the client was closed: requests on it get the outcome"
+                    + " CLOSED; close the client first";
+            Await.until("logged", () -> log.with(Level.INFO, "event loop").contains(line));
             Await.until("ended", loop::isTerminated);
-            assertEquals(List.of(), log.with("event loop"));
+            assertEquals(List.of(), log.with(Level.WARNING, ""));
+            assertEquals(List.of(), log.with("the server closed"));
         }
+    }
+
+    /** The connections end with the loop, and nothing connects them again. */
+    @ParameterizedTest
+    @EnumSource
+    void theNodesShowThatTheLoopHasEnded(End end) {
+        connect(loop);
+        end.shutDown(loop);
+        Await.until("ended", loop::isTerminated);
+        assertEquals("its event loop was shut down before the client was closed: close the client first",
+                redlock.nodes().get(0).problem());
+        assertFalse(redlock.isQuorumAvailable());
     }
 
     /** No node has replied yet. */
