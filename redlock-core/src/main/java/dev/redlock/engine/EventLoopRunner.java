@@ -6,6 +6,8 @@ import dev.redlock.time.NanoClock;
 import io.netty.channel.IoHandlerFactory;
 import io.netty.channel.ManualIoEventLoop;
 import io.netty.util.concurrent.FastThreadLocalThread;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionException;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicLong;
 
@@ -16,7 +18,7 @@ import java.util.concurrent.atomic.AtomicLong;
  *
  * @threading any thread
  */
-final class EventLoopRunner implements Runnable {
+final class EventLoopRunner {
 
     /** About the time from the wake-up of a caller to its next call. */
     static final long BACK_OFF_NS = TimeUnit.MICROSECONDS.toNanos(50);
@@ -33,19 +35,40 @@ final class EventLoopRunner implements Runnable {
     private boolean isIdle;
     private long idleSinceNs;
 
-    private EventLoopRunner(IoHandlerFactory factory, IdlePolicy idlePolicy, String name) {
+    private EventLoopRunner(IoHandlerFactory factory, IdlePolicy idlePolicy) {
         this.idlePolicy = idlePolicy;
-        // Netty pools objects only on threads of this class.
-        this.thread = new FastThreadLocalThread(this, name);
-        this.thread.setDaemon(true);
+        this.thread = Thread.currentThread();
         this.loop = new ManualIoEventLoop(thread, factory);
     }
 
-    /** Starts a loop that runs until its shutdown. */
+    /**
+     * Starts a loop that runs until its shutdown. Its thread creates it, because only the thread of a loop can give its
+     * descriptors back: one that cannot start leaves none open.
+     */
     static EventLoopRunner start(IoHandlerFactory factory, IdlePolicy idlePolicy, String name) {
-        EventLoopRunner started = new EventLoopRunner(factory, idlePolicy, name);
-        started.thread.start();
-        return started;
+        CompletableFuture<EventLoopRunner> created = new CompletableFuture<>();
+        // Netty pools objects only on threads of this class.
+        Thread thread = new FastThreadLocalThread(() -> {
+            EventLoopRunner runner;
+            try {
+                runner = new EventLoopRunner(factory, idlePolicy);
+            } catch (Throwable e) {
+                created.completeExceptionally(e);
+                return;
+            }
+            created.complete(runner);
+            runner.run();
+        }, name);
+        thread.setDaemon(true);
+        thread.start();
+        try {
+            return created.join();
+        } catch (CompletionException e) {
+            if (e.getCause() instanceof Error error) {
+                throw error;
+            }
+            throw (RuntimeException) e.getCause();
+        }
     }
 
     ManualIoEventLoop loop() {
@@ -67,8 +90,7 @@ final class EventLoopRunner implements Runnable {
         return thread.getName();
     }
 
-    @Override
-    public void run() {
+    private void run() {
         while (!loop.isTerminated()) {
             try {
                 turnCount.setOpaque(turnCount.getPlain() + 1);

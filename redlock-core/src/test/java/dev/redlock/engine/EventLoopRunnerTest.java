@@ -2,6 +2,8 @@ package dev.redlock.engine;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertSame;
+import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import dev.redlock.api.IdlePolicy;
@@ -10,10 +12,13 @@ import io.netty.channel.IoHandle;
 import io.netty.channel.IoHandler;
 import io.netty.channel.IoHandlerContext;
 import io.netty.channel.IoRegistration;
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.Semaphore;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicReference;
 import java.util.logging.Handler;
 import java.util.logging.Level;
 import java.util.logging.LogRecord;
@@ -37,11 +42,40 @@ class EventLoopRunnerTest {
 
     @AfterEach
     void shutDown() {
-        thread.shutDown();
+        if (thread != null) {
+            thread.shutDown();
+        }
     }
 
     private void start(IdlePolicy policy) {
         thread = EventLoopRunner.start(executor -> events, policy, "test-loop");
+    }
+
+    /** A thread that cannot start, for lack of memory, has opened nothing. */
+    @Test
+    void theThreadOfTheLoopOpensItsDescriptors() {
+        CompletableFuture<String> opened = new CompletableFuture<>();
+        thread = EventLoopRunner.start(executor -> {
+            opened.complete(Thread.currentThread().getName());
+            return events;
+        }, IdlePolicy.BLOCK, "test-loop");
+        assertEquals("test-loop", opened.join());
+    }
+
+    @Test
+    void aLoopThatCannotOpenItsDescriptorsThrowsAndEndsItsThread() {
+        AtomicReference<Thread> opening = new AtomicReference<>();
+        for (Throwable failure : List.of(new OutOfMemoryError("thrown by a test"),
+                new IllegalStateException("too many open files, thrown by a test"))) {
+            assertSame(failure, assertThrows(failure.getClass(), () -> EventLoopRunner.start(executor -> {
+                opening.set(Thread.currentThread());
+                if (failure instanceof Error error) {
+                    throw error;
+                }
+                throw (RuntimeException) failure;
+            }, IdlePolicy.BLOCK, "test-loop")));
+            Await.until("ended", () -> !opening.get().isAlive());
+        }
     }
 
     /**
