@@ -104,7 +104,7 @@ final class LoopServices {
                 config.nodes().options(), listener, new NodeContext.Group(
                         new SharedIdentities(sharedVotes,
                                 config.nodes().addresses().stream().map(VoterAddress::toString).toList()),
-                        new FreshGroup(), ownClockWatch(config.nodes().options().guards())));
+                        new FreshGroup(majority.hasListOfOne()), ownClockWatch(config.nodes().options().guards())));
         for (int i = 0; i < voters.length; i++) {
             voters[i] = newVoter(i, config.nodes().addresses().get(i), context);
         }

@@ -141,6 +141,11 @@ public final class Majority {
         return second != 0;
     }
 
+    /** @return whether one node is a whole list, and so a majority of it */
+    public boolean hasListOfOne() {
+        return Long.bitCount(first) == 1 || Long.bitCount(second) == 1;
+    }
+
     /** @return the nodes of both lists together, as a mask */
     public long all() {
         return all;

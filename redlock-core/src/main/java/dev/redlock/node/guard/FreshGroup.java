@@ -40,11 +40,22 @@ public final class FreshGroup {
         void check(int number);
     }
 
+    private final boolean isImpossible;
     private final List<Contact> contacts = new ArrayList<>();
     /** The replies of an earlier check do not count. */
     private int checkNumber;
     private int freshCount;
     private String problem;
+
+    /**
+     * A group without nodes.
+     *
+     * @param hasListOfOne whether a list of nodes has one node, which alone decides for the clients of that list: an
+     *                     empty restart of it is no different from its first start, whatever the other nodes are
+     */
+    public FreshGroup(boolean hasListOfOne) {
+        this.isImpossible = hasListOfOne;
+    }
 
     /** Each node of the event loop adds itself. */
     public void add(Contact contact) {
@@ -86,9 +97,9 @@ public final class FreshGroup {
         contacts.forEach(Contact::onGroupRuledOut);
     }
 
-    /** Why the nodes are no fresh group, a main clause; null for a single node, which is no group. */
+    /** Why the nodes are no fresh group, a main clause; null if a list has one node. */
     public String problem() {
-        if (contacts.size() == 1) {
+        if (isImpossible) {
             return null;
         }
         return problem != null
@@ -100,8 +111,8 @@ public final class FreshGroup {
                         .orElse("they are being checked");
     }
 
-    /** An empty restart of a single node is no different from its first start. */
+    /** Whether no node votes early as part of a fresh group. */
     public boolean isRuledOut() {
-        return contacts.size() == 1 || contacts.stream().anyMatch(Contact::isRulingOutGroup);
+        return isImpossible || contacts.stream().anyMatch(Contact::isRulingOutGroup);
     }
 }

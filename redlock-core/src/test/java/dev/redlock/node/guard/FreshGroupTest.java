@@ -7,6 +7,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import dev.redlock.AcquireOptions;
 import dev.redlock.NodeStatus;
+import dev.redlock.RedlockContext;
 import dev.redlock.api.AcquireOutcome;
 import dev.redlock.api.Lease;
 import dev.redlock.api.NodeState;
@@ -146,6 +147,30 @@ class FreshGroupTest extends VirtualTest {
     }
 
     // ---- no fresh group ---------------------------------------------------------------------------------------------
+
+    /** The clients of the list with one node need its vote alone, so the restart of that node is a majority's. */
+    @ParameterizedTest
+    @ValueSource(booleans = {false, true})
+    void aLoneNodeOfOneOfTwoListsIsGuardedByItsUptime(boolean isNext) {
+        world = new VirtualWorld(4);
+        VirtualWorld.Client old = client(new RedlockContext().nodes("node-0:1"));
+        Lease held = acquired(acquire(old, AcquireOptions.ofTtl(Duration.ofSeconds(60)).tryOnce()));
+        restartEmpty(0);
+        for (int i = 1; i < 4; i++) {
+            node(i).redis().uptime(0);
+        }
+        world.runMs(3_000);
+        String[] others = {"node-1:1", "node-2:1", "node-3:1"};
+        VirtualWorld.Client both = client(isNext
+                ? new RedlockContext().nodes(others).nextNodes("node-0:1")
+                : new RedlockContext().nodes("node-0:1").nextNodes(others));
+        assertStates(both, all(4, NodeState.QUARANTINED));
+        assertEquals(AcquireOutcome.Kind.NO_QUORUM, acquire(both, options()).kind());
+        assertTrue(held.isHeld());
+        world.await("the end of the quarantine", GUARD_MS, () -> isReady(both));
+        assertFalse(held.isHeld());
+        lease(both);
+    }
 
     /** The case that the guard exists for. */
     @Test
