@@ -109,7 +109,9 @@ public final class DeposedPrimary {
      */
     void onConnected(boolean isSilent) {
         long ownMs = ownMs();
-        formerMs = isSilent ? Math.max(formerMs, ownMs) : ownMs;
+        // Without a report, the option may be shorter than the time that an earlier connection has read.
+        boolean isOwnGuessed = !isReported && ownMs > 0;
+        formerMs = isSilent || isOwnGuessed ? Math.max(formerMs, ownMs) : ownMs;
         isReported = false;
         askNs = clock.nanoTime();
     }
@@ -128,6 +130,9 @@ public final class DeposedPrimary {
 
     private void onSettings(RespValue reply) {
         if (reply == null || reply.isError() || reply.isNull()) {
+            if (reply != null && ServerReply.failureOf(reply).isTemporary()) {
+                askNs = clock.nanoTime();
+            }
             return;
         }
         long lag = numberOf(reply, "min-replicas-max-lag");

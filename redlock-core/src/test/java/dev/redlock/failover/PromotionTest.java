@@ -309,7 +309,22 @@ class PromotionTest extends EndpointTest {
         primary.replicas(1, 1);
         primary.maxLag(20);
         primary.failNext("CONFIG", "BUSY Redis is busy running a script.", 1);
-        world.runMs(12_000);
+        world.runMs(2_500);
+        failOverTo(client);
+        assertSilence(client, 23_000);
+    }
+
+    /** An earlier connection has read it, and the failover comes before the last one has. */
+    @Test
+    void theSilenceCoversALagThatTheLastConnectionHasNotRead() {
+        VirtualWorld.Client client = endpoint();
+        primary.replicas(1, 1);
+        primary.maxLag(20);
+        world.runMs(2_000);
+        primary.failNext("CONFIG", "BUSY Redis is busy running a script.", 1);
+        node(0).breakConnections();
+        world.runMs(900);
+        assertState(NodeState.READY, client);
         failOverTo(client);
         assertSilence(client, 23_000);
     }
