@@ -7,7 +7,8 @@ import java.util.List;
  * is read, so it gives no right to the resource.
  *
  * @param nodes  the answers of the nodes, in configured order
- * @param heldBy the id of the value that a quorum of nodes has; null if no value has a quorum
+ * @param heldBy the id of the value that a quorum of nodes has, or a quorum of either of two lists; null if no value
+ *               has a quorum
  * @threading immutable
  */
 public record LockInspection(List<Entry> nodes, String heldBy) {

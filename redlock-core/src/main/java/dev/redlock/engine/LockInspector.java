@@ -178,7 +178,9 @@ public final class LockInspector {
         String heldBy = null;
         for (int i = 0; i < entries.size(); i++) {
             String id = entries.get(i).id();
-            if (id != null && majority.isReachedBy(holders.merge(id, 1L << i, (one, other) -> one | other))) {
+            // The holder may be a client that knows one of two lists.
+            if (id != null
+                    && majority.isReachedInEitherListBy(holders.merge(id, 1L << i, (one, other) -> one | other))) {
                 heldBy = id;
             }
         }
@@ -200,7 +202,7 @@ public final class LockInspector {
         for (int i = 0; i < deleted.size(); i++) {
             silentMask |= deleted.get(i) == null ? 1L << i : 0;
         }
-        if (engine.config().nodes().majority().isReachedBy(silentMask)) {
+        if (engine.config().nodes().majority().isReachedInEitherListBy(silentMask)) {
             return ReleaseOutcome.UNKNOWN;
         }
         return deleted.contains(true) ? ReleaseOutcome.RELEASED : ReleaseOutcome.EXPIRED;

@@ -82,6 +82,18 @@ public final class Majority {
     }
 
     /**
+     * Whether a set of nodes is enough for a client of one of the lists, which does not know the other.
+     *
+     * @param nodes the nodes, as a mask
+     * @return true if they are a majority of a list
+     */
+    public boolean isReachedInEitherListBy(long nodes) {
+        long counted = counted(nodes);
+        return Long.bitCount(counted & first) >= firstSize
+                || second != 0 && Long.bitCount(counted & second) >= secondSize;
+    }
+
+    /**
      * The failures that a set of nodes tolerates: any so many of them may leave, and the others are still enough.
      *
      * @param nodes the nodes, as a mask

@@ -15,11 +15,15 @@ import dev.redlock.api.CommandMode;
 import dev.redlock.api.ExtendOutcome;
 import dev.redlock.api.Lease;
 import dev.redlock.api.LeaseState;
+import dev.redlock.api.LockInspection;
 import dev.redlock.api.ReleaseOutcome;
 import dev.redlock.sim.VirtualWorld;
+import dev.redlock.testing.Await;
+import dev.redlock.testing.BlockedCall;
 import dev.redlock.testing.Refusal;
 import dev.redlock.testing.VirtualTest;
 import java.util.List;
+import java.util.concurrent.Callable;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
@@ -261,6 +265,47 @@ class JointListsTest extends VirtualTest {
         Lease lease = lease(client);
         assertEquals(4, keyCount(), "both others of each list");
         release(lease);
+    }
+
+    // ---- the holder of a lock ---------------------------------------------------------------------------------------
+
+    private <T> T blocking(Callable<T> call) throws InterruptedException {
+        BlockedCall<T> caller = new BlockedCall<>(call);
+        Await.until("returned", () -> {
+            world.runMs(1);
+            return caller.isDone();
+        });
+        return caller.result();
+    }
+
+    /** The holder may be a client of one list. */
+    @ParameterizedTest
+    @ValueSource(booleans = {false, true})
+    void theHolderHasAMajorityOfEitherList(boolean isNext) throws InterruptedException {
+        VirtualWorld.Client both = jointWorld();
+        Lease held = lease(clientOf(isNext ? NEXT : OLD));
+        world.runMs(1);
+        LockInspection inspection = blocking(() -> both.redlock().inspect("orders"));
+        assertNotNull(inspection.heldBy());
+        assertEquals(inspection.nodes().get(2).id(), inspection.heldBy());
+        assertEquals(ReleaseOutcome.RELEASED, blocking(() -> both.redlock().breakLock("orders", inspection.heldBy())));
+        assertNull(blocking(() -> both.redlock().inspect("orders")).heldBy());
+        assertEquals(ExtendOutcome.LOST, extend(held, TTL));
+    }
+
+    @ParameterizedTest
+    @CsvSource({"0, 1, UNKNOWN", "3, 4, UNKNOWN", "1, 2, UNKNOWN", "0, 3, RELEASED", "1, 4, RELEASED"})
+    void aLockIsBrokenIfNoMajorityOfEitherListIsSilent(int one, int other, ReleaseOutcome expected)
+            throws InterruptedException {
+        VirtualWorld.Client both = jointWorld();
+        Lease held = lease(both);
+        world.runMs(1);
+        String id = blocking(() -> both.redlock().inspect("orders")).heldBy();
+        for (int i : new int[]{one, other}) {
+            node(i).cutOff(both::isNamed);
+        }
+        assertEquals(expected, blocking(() -> both.redlock().breakLock("orders", id)));
+        release(held);
     }
 
     @Test
