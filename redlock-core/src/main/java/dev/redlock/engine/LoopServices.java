@@ -102,7 +102,7 @@ final class LoopServices {
         NodeContext context = new NodeContext(
                 new NodeContext.Platform(loop, setup.transport(), setup.random(), arrivals, waiterName), clock, timers,
                 config.nodes().options(), listener, new NodeContext.Group(
-                        new SharedIdentities(sharedVotes,
+                        new SharedIdentities(sharedVotes, majority,
                                 config.nodes().addresses().stream().map(VoterAddress::toString).toList()),
                         new FreshGroup(majority.hasListOfOne()), ownClockWatch(config.nodes().options().guards())));
         for (int i = 0; i < voters.length; i++) {

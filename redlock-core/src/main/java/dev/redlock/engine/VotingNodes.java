@@ -58,7 +58,7 @@ final class VotingNodes {
         return services.majority.spareOf(mask());
     }
 
-    /** Those of a set of nodes that do not vote, with their problems. */
+    /** Those of a set of nodes that do not vote, or have one vote together, with their problems. */
     String describe(long nodes) {
         StringBuilder text = new StringBuilder();
         int count = 0;
@@ -66,7 +66,7 @@ final class VotingNodes {
         for (long left = nodes; left != 0; left &= left - 1) {
             for (NodeView view : services.voters[Long.numberOfTrailingZeros(left)].views()) {
                 isQuarantined |= view.state() == NodeState.QUARANTINED && view.quarantineLeftNs() > 0;
-                if (!view.isVoting() && count++ < NODES_MAX) {
+                if ((!view.isVoting() || view.hasSharedIdentity()) && count++ < NODES_MAX) {
                     text.append("; ").append(view);
                 }
             }

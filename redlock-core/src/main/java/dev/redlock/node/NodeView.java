@@ -111,6 +111,11 @@ public final class NodeView {
                 && distance.problem() == null;
     }
 
+    /** @return whether the node has one vote together with another one */
+    public boolean hasSharedIdentity() {
+        return identityProblem != null;
+    }
+
     /** @return nanoseconds of the last clock sample's round trip, 0 before the first */
     public long roundTripNs() {
         return roundTripNs;

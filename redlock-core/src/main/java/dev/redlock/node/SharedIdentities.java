@@ -1,5 +1,6 @@
 package dev.redlock.node;
 
+import dev.redlock.quorum.Majority;
 import dev.redlock.quorum.SharedVotes;
 import java.util.Arrays;
 import java.util.HashMap;
@@ -20,6 +21,7 @@ import java.util.Set;
 public final class SharedIdentities {
 
     private final SharedVotes votes;
+    private final Majority majority;
     private final String[] names;
     /** The {@code run_id} of each server; null before its first handshake. */
     private final Map<NodeView, String> runIds = new LinkedHashMap<>();
@@ -27,8 +29,9 @@ public final class SharedIdentities {
     private final Map<Integer, Set<String>> idsOfClusters = new LinkedHashMap<>();
 
     /** No servers yet. */
-    public SharedIdentities(SharedVotes votes, List<String> names) {
+    public SharedIdentities(SharedVotes votes, Majority majority, List<String> names) {
         this.votes = votes;
+        this.majority = majority;
         this.names = names.toArray(String[]::new);
     }
 
@@ -94,7 +97,10 @@ public final class SharedIdentities {
                     .append(names[other])
                     .append(')');
         }
-        return text + ", so they have one vote together: configure each server once, or find the one that copies the"
-                + " identity of the other";
+        text.append(", so they have one vote together: ");
+        return majority.hasTwoOfOneList(others | 1L << voter)
+                ? text + "configure each server once, or find the one that copies the identity of the other"
+                : text + "nodes and nextNodes name one server by two addresses; write it in the same way in both, or,"
+                        + " to change only its address, roll out the new one without nextNodes";
     }
 }

@@ -158,6 +158,16 @@ public final class Majority {
         return Long.bitCount(first) == 1 || Long.bitCount(second) == 1;
     }
 
+    /**
+     * Whether some nodes are in one list.
+     *
+     * @param nodes the nodes, as a mask
+     * @return true if two of them are in the same list
+     */
+    public boolean hasTwoOfOneList(long nodes) {
+        return Long.bitCount(nodes & first) > 1 || Long.bitCount(nodes & second) > 1;
+    }
+
     /** @return the nodes of both lists together, as a mask */
     public long all() {
         return all;

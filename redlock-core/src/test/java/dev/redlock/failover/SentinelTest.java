@@ -9,6 +9,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import dev.redlock.AcquireOptions;
 import dev.redlock.Credentials;
 import dev.redlock.CredentialsProvider;
+import dev.redlock.NodeStatus;
 import dev.redlock.RedlockContext;
 import dev.redlock.TestClient;
 import dev.redlock.TlsOptions;
@@ -563,6 +564,25 @@ class SentinelTest extends VirtualTest {
         world.runMs(2_000);
         release(lease(client));
         assertEquals(2, client.redlock().nodes().size());
+    }
+
+    /** Each node votes, but one server has one vote. */
+    @Test
+    void onePrimaryInBothListsUnderTwoAddressesShowsTheWayOut() {
+        createWorld();
+        try (LogLines log = new LogLines()) {
+            VirtualWorld.Client client = client(new RedlockContext().nodes("node-0:1").nextNodes(ADDRESS));
+            world.runMs(2_000);
+            assertEquals(AcquireOutcome.Kind.NO_QUORUM, acquire(client, options()).kind());
+            for (NodeStatus node : client.redlock().nodes()) {
+                assertTrue(node.problem().contains("nodes and nextNodes name one server by two addresses"),
+                        node.problem());
+                assertTrue(node.problem().contains("without nextNodes"), node.problem());
+            }
+            List<String> lines = log.with(Level.WARNING, "no quorum votes");
+            assertEquals(1, lines.size());
+            assertTrue(lines.get(0).contains("name one server by two addresses"), lines.get(0));
+        }
     }
 
     @Test
