@@ -151,6 +151,9 @@ abstract class ConnectionSettings {
      * and reconnects. A shorter time finds dead peers sooner, a longer one lets paused peers return without a
      * reconnect. A lock never waits for it.
      *
+     * <p>All clients of clusters, and of nodes that fail over, need the same value: after a failover, no client gets a
+     * lock while a request of another one may wait at the former primary, and each takes its own value for that.
+     *
      * @param timeout default two seconds, 100 ms to ten minutes
      */
     public RedlockContext unansweredTimeout(Duration timeout) {
@@ -181,7 +184,8 @@ abstract class ConnectionSettings {
     /**
      * Sets the time between two comparisons of each node's clock with the local one. The clock allowance (see
      * {@link RedlockContext#drift drift}) covers the steps that stay unseen between two samples: 22 ms by default.
-     * Short ttls need a shorter time.
+     * Short ttls need a shorter time. All clients of clusters, and of nodes that fail over, need the same value, as for
+     * {@link #unansweredTimeout unansweredTimeout}.
      *
      * @param interval default one second, up to a minute; zero switches the clock watch off
      */

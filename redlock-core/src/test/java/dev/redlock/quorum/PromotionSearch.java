@@ -64,6 +64,8 @@ final class PromotionSearch extends StateSearch {
         JUMP_BEFORE_RESTART_IGNORED,
         /** Wrong: one client has a shorter longest ttl than the lease of the other one. */
         SHORTER_MAX_TTL,
+        /** Wrong: one client closes connections at once, and takes its own time for that of the other one. */
+        SHORTER_UNANSWERED_TIMEOUT,
         /** Wrong: a client that finds the same server restarted does not wait. */
         NO_WAIT_AFTER_RESTART;
 
@@ -72,8 +74,13 @@ final class PromotionSearch extends StateSearch {
                 case SHORTER_MAX_TTL -> client == 0 ? SILENCE : 1 + SERVED_MAX;
                 case NO_SILENCE -> 0;
                 case WITHOUT_SERVICE -> TTL;
-                default -> SILENCE;
+                default -> (byte) (TTL + served(client));
             };
+        }
+
+        /** For how long a client takes a deposed primary to serve. */
+        private byte served(int client) {
+            return (byte) (this == SHORTER_UNANSWERED_TIMEOUT && client == 1 ? 0 : SERVED_MAX);
         }
 
         private byte silenceAtFirstContact(int client) {
@@ -404,7 +411,7 @@ final class PromotionSearch extends StateSearch {
                 || rule == Rule.RECLAIM_AFTER_END && state[ENDED + client] == 1;
         boolean isFree = isOwn || state[KEYS + server] == 0;
         boolean isServiceOver = isRestarted(state, client)
-                || state[SILENCES + client] <= rule.silence(client) - SERVED_MAX;
+                || state[SILENCES + client] <= rule.silence(client) - rule.served(client);
         if (isValid && isFree && (isServiceOver || rule == Rule.RECLAIM_AT_ONCE)) {
             hold(state, client, server);
         }
