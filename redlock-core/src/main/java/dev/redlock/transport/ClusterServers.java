@@ -74,10 +74,20 @@ public final class ClusterServers {
             seedAddresses.add(address);
         }
         String problem = rules.isDefault() ? problemOf(server, host, address) : ruleProblem(host, address);
-        return problem == null
-                ? null
-                : introduction + " names this server, and the client does not connect to it: " + problem
-                        + "; if it belongs to your servers, allow it with RedlockContext.clusterServers";
+        if (problem == null) {
+            return null;
+        }
+        String fix = isOwnMachine(address)
+                ? "; it is each client's own machine: give the servers an address that all clients reach"
+                        + " (cluster-announce-ip of a cluster; sentinel monitor and replica-announce-ip with Sentinels)"
+                : "; if it belongs to your servers, allow it with RedlockContext.clusterServers";
+        return introduction + " names this server, and the client does not connect to it: " + problem + fix;
+    }
+
+    /** Whether the address leads each client to another machine, which no rule should allow. */
+    private boolean isOwnMachine(InetAddress address) {
+        boolean isLocal = address != null && (address.isLoopbackAddress() || address.isAnyLocalAddress());
+        return isLocal && seedAddresses.stream().noneMatch(ClusterServers::isLoopback);
     }
 
     private String ruleProblem(String host, InetAddress address) {

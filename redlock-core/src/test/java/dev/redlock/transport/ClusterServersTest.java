@@ -18,6 +18,8 @@ import org.junit.jupiter.params.provider.ValueSource;
 
 class ClusterServersTest {
 
+    private static final List<String> OWN = List.of("127.0.0.1", "::1", "0.0.0.0", "::");
+
     private static ClusterServers servers(ServerRules rules, String... seeds) {
         return new ClusterServers("the map of the cluster", rules,
                 List.of(seeds).stream().map(NodeAddress::parse).toList());
@@ -51,9 +53,32 @@ class ClusterServersTest {
         for (String seed : List.of("10.1.2.3:6379", "redis-1.example.com:6379", "203.0.113.7:6379")) {
             for (String host : List.of(bracketed, "evil.example.org", "example.com", "notexample.com")) {
                 String refusal = refusal(servers(ServerRules.DEFAULT, seed), host + ":6379", ip);
-                assertTrue(refusal.contains("allow it with RedlockContext.clusterServers"), refusal);
+                assertTrue(refusal.contains(OWN.contains(ip)
+                        ? "announce-ip"
+                        : "allow it with RedlockContext.clusterServers"), refusal);
             }
         }
+    }
+
+    /** Allowed, it would lead each client to another server. */
+    @Test
+    void noRuleIsRecommendedForTheMachineOfTheClient() {
+        for (ServerRules rules : List.of(ServerRules.DEFAULT, ServerRules.parse("10.0.0.0/8"))) {
+            for (String ip : OWN) {
+                String host = ip.indexOf(':') < 0 ? ip : "[" + ip + "]";
+                String refusal = refusal(servers(rules, "10.1.2.3:6379"), host + ":6379", ip);
+                assertTrue(refusal.contains("announce-ip"), refusal);
+                assertFalse(refusal.contains("clusterServers"), refusal);
+            }
+        }
+    }
+
+    @Test
+    void besideALocalSeedARuleIsRecommended() {
+        ClusterServers servers = servers(ServerRules.DEFAULT, "localhost:7000");
+        assertNull(refusal(servers, "localhost:7000", "127.0.0.1"));
+        String refusal = refusal(servers, "127.0.0.1:700", "127.0.0.1");
+        assertTrue(refusal.contains("allow it with RedlockContext.clusterServers"), refusal);
     }
 
     @Test
