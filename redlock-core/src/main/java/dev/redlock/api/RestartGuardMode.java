@@ -25,6 +25,13 @@ public enum RestartGuardMode {
      * so each client waits when it meets a promoted server.
      */
     UPTIME,
-    /** No guard, also after a promotion. For nodes that lose nothing ({@code appendfsync always}), and for tests. */
+    /**
+     * No guard, also after the promotion of a server that is no member of a cluster. For nodes that lose nothing
+     * ({@code appendfsync always}), and for tests.
+     *
+     * <p>In a cluster, servers that have restarted vote at once. The silence of slots with a new owner and of promoted
+     * masters remains: a client cannot distinguish the kinds of change, and replicas lack writes that masters have on
+     * disk.
+     */
     OFF
 }

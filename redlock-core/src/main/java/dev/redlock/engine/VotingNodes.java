@@ -1,6 +1,7 @@
 package dev.redlock.engine;
 
 import dev.redlock.api.NodeState;
+import dev.redlock.api.RestartGuardMode;
 import dev.redlock.telemetry.Log;
 import dev.redlock.node.NodeView;
 
@@ -72,10 +73,12 @@ final class VotingNodes {
             }
         }
         text.append(count > NODES_MAX ? "; and " + (count - NODES_MAX) + " more" : "");
-        return isQuarantined
-                ? text + "; a node in quarantine may have lost locks: wait, or see RedlockContext.restartGuard, which"
-                        + " is " + services.config.nodes().options().guards().mode()
-                : text.toString();
+        if (!isQuarantined) {
+            return text.toString();
+        }
+        RestartGuardMode mode = services.config.nodes().options().guards().mode();
+        return text + "; a node in quarantine may have lost locks: wait"
+                + (mode == RestartGuardMode.OFF ? "" : ", or see RedlockContext.restartGuard, which is " + mode);
     }
 
     /** The nodes are changing their states, and a log handler may re-enter the client. */

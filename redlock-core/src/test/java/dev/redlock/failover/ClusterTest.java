@@ -207,6 +207,31 @@ class ClusterTest extends VirtualTest {
         lease(other, "orders");
     }
 
+    /** The promoted replica may lack locks, whatever the nodes keep in a restart. */
+    @ParameterizedTest
+    @EnumSource(RestartGuardMode.class)
+    void noModeOfTheRestartGuardEndsTheSilence(RestartGuardMode mode) {
+        startCluster();
+        VirtualWorld.Client client = client(clusterAlone().restartGuard(mode));
+        Lease held = lease(client, "orders");
+        node(2).crash();
+        cluster.failOver(first, spare, false);
+        try (LogLines log = new LogLines()) {
+            long startMs = nowMs();
+            world.await("the line", 20_000, () -> !log.with(Level.WARNING, "no quorum votes").isEmpty());
+            world.await("the new master", 20_000, () -> client.redlock()
+                    .nodes()
+                    .stream()
+                    .anyMatch(node -> node.address().equals("node-5:1") && node.state() == NodeState.QUARANTINED));
+            world.runMs(SILENCE_MS - (nowMs() - startMs) - 1_000);
+            assertFalse(held.isHeld());
+            assertFalse(acquire(client, options()).isAcquired());
+            world.runMs(25_000);
+            lease(client, "orders");
+            assertEquals(List.of(), log.with(Level.WARNING, "which is OFF"), "no advice to change it");
+        }
+    }
+
     /** A cluster sends no messages to clients that wait. */
     @ParameterizedTest
     @ValueSource(booleans = {true, false})
