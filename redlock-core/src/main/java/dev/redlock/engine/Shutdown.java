@@ -130,8 +130,9 @@ final class Shutdown {
             Log.log(System.Logger.Level.WARNING, "the event loop was shut down before the client was closed:"
                     + " {0} leases are lost, their keys expire with their ttl; close the client first", lostCount);
         } else {
-            Log.log(System.Logger.Level.INFO, "the event loop was shut down before the client was closed: requests on it"
-                    + " get the outcome CLOSED; close the client first");
+            Log.log(System.Logger.Level.INFO,
+                    "the event loop was shut down before the client was closed: requests on it"
+                            + " get the outcome CLOSED; close the client first");
         }
     }
 
