@@ -38,7 +38,7 @@ import org.springframework.core.annotation.AliasFor;
  * <p>The method is reached through a proxy of Spring, around its transaction. So a call from the same object takes no
  * lock. On a class, the annotation applies to its public methods, except the {@link #fallback}. As a meta-annotation it
  * can pass its attributes on with {@link AliasFor}. The application does not start if the annotation is invalid, or if
- * its method is private, static or final.
+ * its method is private, static or final, or package-private in a superclass of another package.
  *
  * <p>Durations are texts like {@code 10s}, {@code 500ms} or {@code PT10S}. They, the name and the group may contain
  * <code>${...}</code>.

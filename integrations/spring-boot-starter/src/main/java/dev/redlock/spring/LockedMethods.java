@@ -165,9 +165,23 @@ final class LockedMethods {
                 throw invalid("no proxy can lock a final method",
                         "remove final; in Kotlin, open the method or use the plugin kotlin-spring");
             }
+            if (isPackagePrivate(modifiers) && !isInPackageOf(method.getDeclaringClass())) {
+                throw invalid("no proxy can lock a package-private method of a class in another package",
+                        "make it protected or public");
+            }
             if (locked.skipIfHeld() && !locked.fallback().isEmpty()) {
                 throw invalid("it has skipIfHeld and a fallback", "remove one of them");
             }
+        }
+
+        private static boolean isPackagePrivate(int modifiers) {
+            return !Modifier.isPublic(modifiers) && !Modifier.isProtected(modifiers) && !Modifier.isPrivate(modifiers);
+        }
+
+        /** The proxy is in the package of the type. Another class loader has other packages of the same names. */
+        private boolean isInPackageOf(Class<?> declaring) {
+            return declaring.getClassLoader() == type.getClassLoader()
+                    && declaring.getPackageName().equals(type.getPackageName());
         }
 
         String resolved(String attribute, String text) {

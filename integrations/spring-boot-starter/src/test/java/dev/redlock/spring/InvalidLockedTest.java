@@ -7,6 +7,8 @@ import dev.redlock.Redlock;
 import dev.redlock.RedlockContext;
 import dev.redlock.api.AcquireOutcome;
 import dev.redlock.api.Lease;
+import dev.redlock.spring.inherited.PackagePrivateJob;
+import dev.redlock.spring.inherited.ProtectedJob;
 import java.time.Duration;
 import java.util.List;
 import java.util.Map;
@@ -201,6 +203,9 @@ class InvalidLockedTest {
         }
     }
 
+    static class InheritsPackagePrivate extends PackagePrivateJob {
+    }
+
     static class ReturnsFuture {
         @Locked("orders")
         public Future<String> ship(String id) {
@@ -283,7 +288,8 @@ class InvalidLockedTest {
         UnknownFallback.class, FallbackOfAnotherType.class, FallbackOfNoMethod.class, SkippedAndFallback.class,
         SkippedValue.class, SkippedStage.class, TwoLeases.class, FencedReader.class, PermitsToWrite.class,
         TooManyPermits.class, WrongGroup.class, PrivateMethod.class, FinalMethod.class, StaticMethod.class,
-        ReturnsFuture.class, ReturnsCallable.class, ReturnsOwnStage.class, ReturnsStream.class,
+        InheritsPackagePrivate.class, ReturnsFuture.class, ReturnsCallable.class, ReturnsOwnStage.class,
+        ReturnsStream.class,
         ReturnsResponseOfFlux.class, ReturnsResponseOfDeferred.class, ReturnsMonoOfFlux.class,
         ReturnsStageOfCallable.class, ReturnsFutures.class, ReturnsGeneric.class})
     void theApplicationDoesNotStart(Class<?> type) {
@@ -309,6 +315,7 @@ class InvalidLockedTest {
             case "WrongGroup" -> "group \"all orders\" has a blank";
             case "PrivateMethod", "StaticMethod" -> "private or static";
             case "FinalMethod" -> "final method";
+            case "InheritsPackagePrivate" -> "package-private method of a class in another package";
             default -> "whose work may continue";
         };
         runner.withBean(type).run(context -> {
@@ -428,6 +435,24 @@ class InvalidLockedTest {
     @Test
     void aValueThatIsCompleteIsValid() {
         runner.withBean(Complete.class).run(context -> assertThat(context).hasNotFailed());
+    }
+
+    static class InheritsProtected extends ProtectedJob {
+    }
+
+    static class PackagePrivate {
+        @Locked("orders")
+        void ship(String id) {
+        }
+    }
+
+    static class InheritsOfItsPackage extends PackagePrivate {
+    }
+
+    @ParameterizedTest
+    @ValueSource(classes = {InheritsProtected.class, PackagePrivate.class, InheritsOfItsPackage.class})
+    void aMethodThatTheProxyOverridesIsValid(Class<?> type) {
+        runner.withBean(type).run(context -> assertThat(context).hasNotFailed());
     }
 
     static class Skipped {
