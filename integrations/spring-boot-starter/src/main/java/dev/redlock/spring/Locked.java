@@ -40,6 +40,11 @@ import org.springframework.core.annotation.AliasFor;
  * can pass its attributes on with {@link AliasFor}. The application does not start if the annotation is invalid, or if
  * its method is private, static or final, or package-private in a superclass of another package.
  *
+ * <p>Spring calls the methods of a bean's life cycle on the object itself, so without a lock. The application does not
+ * start if a method with {@code @PostConstruct} or {@code @PreDestroy}, {@code afterPropertiesSet} or {@code destroy}
+ * has the annotation itself. For work at the start, lock a method that handles {@code ApplicationReadyEvent}. A bean
+ * that a {@code BeanPostProcessor} needs gets no proxy; the starter logs that.
+ *
  * <p>Durations are texts like {@code 10s}, {@code 500ms} or {@code PT10S}. They, the name and the group may contain
  * <code>${...}</code>.
  *

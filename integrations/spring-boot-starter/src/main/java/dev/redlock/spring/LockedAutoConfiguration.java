@@ -1,11 +1,15 @@
 package dev.redlock.spring;
 
 import dev.redlock.Redlock;
+import java.lang.System.Logger;
+import java.lang.System.Logger.Level;
 import java.util.List;
 import java.util.Objects;
 import java.util.stream.Stream;
 import org.springframework.aop.config.AopConfigUtils;
 import org.springframework.aop.framework.autoproxy.AutoProxyUtils;
+import org.springframework.aop.support.AopUtils;
+import org.springframework.beans.factory.FactoryBean;
 import org.springframework.beans.factory.SmartInitializingSingleton;
 import org.springframework.beans.factory.config.BeanDefinition;
 import org.springframework.beans.factory.config.ConfigurableListableBeanFactory;
@@ -28,6 +32,8 @@ import org.springframework.core.type.AnnotationMetadata;
 @Import(LockedAutoConfiguration.Proxies.class)
 @Role(BeanDefinition.ROLE_INFRASTRUCTURE)
 class LockedAutoConfiguration {
+
+    private static final Logger LOG = System.getLogger("dev.redlock");
 
     /** @threading immutable */
     static final class Proxies implements ImportBeanDefinitionRegistrar {
@@ -53,7 +59,7 @@ class LockedAutoConfiguration {
 
     /**
      * A bean ends, and waits for its jobs, while it has its locks. Each of its methods has to keep within the limits of
-     * the client, which are known once the client exists.
+     * the client, which are known once the client exists. A bean that was created before the proxies is logged.
      */
     @Bean
     static SmartInitializingSingleton redlockOutlivesLocked(ConfigurableListableBeanFactory beans,
@@ -70,6 +76,7 @@ class LockedAutoConfiguration {
                         .flatMap(type -> redlockLockedMethods.all(type).stream())
                         .toList();
                 if (!locked.isEmpty()) {
+                    warnWithoutProxy(name, beans.getSingleton(name));
                     Stream.of(clients).forEach(client -> beans.registerDependentBean(client, name));
                 }
                 if (used != null) {
@@ -77,6 +84,15 @@ class LockedAutoConfiguration {
                 }
             }
         };
+    }
+
+    /** A failure would also stop a test whose bean is a mock. The object of a factory has a proxy of its own. */
+    private static void warnWithoutProxy(String name, Object bean) {
+        if (bean != null && !(bean instanceof FactoryBean) && !AopUtils.isAopProxy(bean)) {
+            LOG.log(Level.WARNING, "the bean \"{0}\" has no proxy, so its methods with @Locked run without their locks;"
+                    + " it was created too early, if a BeanPostProcessor needs it: let that use an ObjectProvider of"
+                    + " the bean", name);
+        }
     }
 
     /** @return the class behind the proxy, which may have only the interfaces of the class; null without a proxy */

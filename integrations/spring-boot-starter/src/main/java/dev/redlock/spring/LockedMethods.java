@@ -15,6 +15,8 @@ import java.util.concurrent.ConcurrentHashMap;
 import java.util.function.Function;
 import java.util.stream.Collectors;
 import org.springframework.aop.support.AopUtils;
+import org.springframework.beans.factory.DisposableBean;
+import org.springframework.beans.factory.InitializingBean;
 import org.springframework.beans.factory.config.ConfigurableBeanFactory;
 import org.springframework.boot.convert.DurationStyle;
 import org.springframework.core.BridgeMethodResolver;
@@ -22,6 +24,8 @@ import org.springframework.core.KotlinDetector;
 import org.springframework.core.MethodIntrospector;
 import org.springframework.core.annotation.AnnotatedElementUtils;
 import org.springframework.core.annotation.AnnotationUtils;
+import org.springframework.core.annotation.MergedAnnotations;
+import org.springframework.core.annotation.MergedAnnotations.SearchStrategy;
 import org.springframework.util.ClassUtils;
 import org.springframework.util.ReflectionUtils;
 
@@ -32,6 +36,9 @@ import org.springframework.util.ReflectionUtils;
  */
 final class LockedMethods {
 
+    /** By name: an application may lack their jars. Spring 6 also calls methods with the older two. */
+    private static final List<String> LIFE_CYCLE = List.of("jakarta.annotation.PostConstruct",
+            "jakarta.annotation.PreDestroy", "javax.annotation.PostConstruct", "javax.annotation.PreDestroy");
     private static final String CONTINUATION = "kotlin.coroutines.Continuation";
 
     private final Map<Class<?>, Map<Method, LockedMethod>> classes = new ConcurrentHashMap<>();
@@ -169,9 +176,25 @@ final class LockedMethods {
                 throw invalid("no proxy can lock a package-private method of a class in another package",
                         "make it protected or public");
             }
+            if (AnnotatedElementUtils.hasAnnotation(method, Locked.class) && isOfLifeCycle()) {
+                throw invalid("Spring calls it on the object itself when the bean starts or ends, so without the lock",
+                        "lock in a method that handles ApplicationReadyEvent, or use Redlock.run");
+            }
             if (locked.skipIfHeld() && !locked.fallback().isEmpty()) {
                 throw invalid("it has skipIfHeld and a fallback", "remove one of them");
             }
+        }
+
+        private boolean isOfLifeCycle() {
+            MergedAnnotations annotations = MergedAnnotations.from(method, SearchStrategy.TYPE_HIERARCHY);
+            return LIFE_CYCLE.stream().anyMatch(annotations::isPresent)
+                    || isOf(InitializingBean.class, "afterPropertiesSet")
+                    || isOf(DisposableBean.class, "destroy");
+        }
+
+        private boolean isOf(Class<?> lifeCycle, String name) {
+            return lifeCycle.isAssignableFrom(type) && method.getName().equals(name)
+                    && method.getParameterCount() == 0;
         }
 
         private static boolean isPackagePrivate(int modifiers) {

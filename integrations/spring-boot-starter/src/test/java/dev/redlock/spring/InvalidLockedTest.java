@@ -9,14 +9,21 @@ import dev.redlock.api.AcquireOutcome;
 import dev.redlock.api.Lease;
 import dev.redlock.spring.inherited.PackagePrivateJob;
 import dev.redlock.spring.inherited.ProtectedJob;
+import jakarta.annotation.PostConstruct;
+import jakarta.annotation.PreDestroy;
+import java.text.MessageFormat;
 import java.time.Duration;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.concurrent.Callable;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.Future;
 import java.util.function.Supplier;
+import java.util.logging.Handler;
+import java.util.logging.LogRecord;
+import java.util.logging.Logger;
 import java.util.stream.IntStream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
@@ -24,8 +31,15 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 import org.springframework.aot.hint.ReflectionHints;
 import org.springframework.beans.factory.BeanCreationException;
+import org.springframework.beans.factory.DisposableBean;
+import org.springframework.beans.factory.FactoryBean;
+import org.springframework.beans.factory.InitializingBean;
+import org.springframework.beans.factory.config.BeanPostProcessor;
 import org.springframework.boot.autoconfigure.AutoConfigurations;
 import org.springframework.boot.test.context.runner.ApplicationContextRunner;
+import org.springframework.context.annotation.Bean;
+import org.springframework.context.annotation.Configuration;
+import org.springframework.core.PriorityOrdered;
 import org.springframework.http.ResponseEntity;
 import org.springframework.web.context.request.async.DeferredResult;
 import reactor.core.publisher.Flux;
@@ -206,6 +220,28 @@ class InvalidLockedTest {
     static class InheritsPackagePrivate extends PackagePrivateJob {
     }
 
+    static class Initializes {
+        @PostConstruct
+        @Locked("orders")
+        public void ship() {
+        }
+    }
+
+    static class Destroys {
+        @PreDestroy
+        @Locked("orders")
+        public void ship() {
+        }
+    }
+
+    /** Spring finds the method of the superclass and calls the one that overrides it. */
+    static class InitializesToo extends Initializes {
+        @Override
+        @Locked("orders")
+        public void ship() {
+        }
+    }
+
     static class ReturnsFuture {
         @Locked("orders")
         public Future<String> ship(String id) {
@@ -288,8 +324,8 @@ class InvalidLockedTest {
         UnknownFallback.class, FallbackOfAnotherType.class, FallbackOfNoMethod.class, SkippedAndFallback.class,
         SkippedValue.class, SkippedStage.class, TwoLeases.class, FencedReader.class, PermitsToWrite.class,
         TooManyPermits.class, WrongGroup.class, PrivateMethod.class, FinalMethod.class, StaticMethod.class,
-        InheritsPackagePrivate.class, ReturnsFuture.class, ReturnsCallable.class, ReturnsOwnStage.class,
-        ReturnsStream.class,
+        InheritsPackagePrivate.class, Initializes.class, Destroys.class, InitializesToo.class, ReturnsFuture.class,
+        ReturnsCallable.class, ReturnsOwnStage.class, ReturnsStream.class,
         ReturnsResponseOfFlux.class, ReturnsResponseOfDeferred.class, ReturnsMonoOfFlux.class,
         ReturnsStageOfCallable.class, ReturnsFutures.class, ReturnsGeneric.class})
     void theApplicationDoesNotStart(Class<?> type) {
@@ -315,6 +351,7 @@ class InvalidLockedTest {
             case "WrongGroup" -> "group \"all orders\" has a blank";
             case "PrivateMethod", "StaticMethod" -> "private or static";
             case "FinalMethod" -> "final method";
+            case "Initializes", "Destroys", "InitializesToo" -> "Spring calls it on the object itself";
             case "InheritsPackagePrivate" -> "package-private method of a class in another package";
             default -> "whose work may continue";
         };
@@ -327,6 +364,152 @@ class InvalidLockedTest {
                     .hasMessageContaining(expected);
             assertThat(new RedlockFailureAnalyzer().analyze(failure).getAction()).matches("[A-Z].*\\.");
         });
+    }
+
+    static class Starting implements InitializingBean {
+        @Override
+        @Locked("orders")
+        public void afterPropertiesSet() {
+        }
+    }
+
+    static class Ending implements DisposableBean {
+        @Override
+        @Locked("orders")
+        public void destroy() {
+        }
+    }
+
+    @ParameterizedTest
+    @ValueSource(classes = {Starting.class, Ending.class})
+    void theApplicationDoesNotStartWithALockedMethodOfTheLifeCycle(Class<?> type) {
+        runner.withBean(type).run(context -> {
+            assertThat(context).hasFailed();
+            assertThat(context.getStartupFailure()).cause()
+                    .isInstanceOf(InvalidLockedException.class)
+                    .hasMessageStartingWith("@Locked on " + type.getName() + ".")
+                    .hasMessageContaining("Spring calls it on the object itself");
+        });
+    }
+
+    @Locked("orders")
+    static class LockedClass implements InitializingBean {
+        @Override
+        public void afterPropertiesSet() {
+        }
+
+        @PostConstruct
+        public void start() {
+        }
+
+        public void ship(String id) {
+        }
+    }
+
+    /** Methods with these names that Spring does not call. */
+    static class NoLifeCycle {
+        @Locked("orders")
+        public void afterPropertiesSet() {
+        }
+
+        @Locked("orders")
+        public void destroy() {
+        }
+    }
+
+    static class DestroysOne implements DisposableBean {
+        @Override
+        public void destroy() {
+        }
+
+        @Locked("orders")
+        public void destroy(String id) {
+        }
+    }
+
+    @ParameterizedTest
+    @ValueSource(classes = {LockedClass.class, NoLifeCycle.class, DestroysOne.class})
+    void anAnnotationForOtherMethodsThanThoseOfTheLifeCycleIsValid(Class<?> type) {
+        runner.withBean(type).run(context -> assertThat(context).hasNotFailed());
+    }
+
+    /** Created before the proxies. */
+    static class NeedsABean implements BeanPostProcessor, PriorityOrdered {
+        @Override
+        public int getOrder() {
+            return 0;
+        }
+    }
+
+    @Configuration(proxyBeanMethods = false)
+    static class EarlyBean {
+        @Bean
+        static PackagePrivate early() {
+            return new PackagePrivate();
+        }
+
+        @Bean
+        static NeedsABean needsABean(PackagePrivate early) {
+            return new NeedsABean();
+        }
+
+        @Bean
+        static Complete inTime() {
+            return new Complete();
+        }
+
+        /** Its object has the proxy. */
+        @Bean
+        static ProductFactory product() {
+            return new ProductFactory();
+        }
+    }
+
+    static class ProductFactory implements FactoryBean<Skipped> {
+        @Override
+        public Skipped getObject() {
+            return new Skipped();
+        }
+
+        @Override
+        public Class<?> getObjectType() {
+            return Skipped.class;
+        }
+    }
+
+    @Test
+    void aBeanThatIsTooEarlyForAProxyIsLogged() {
+        List<String> lines = new CopyOnWriteArrayList<>();
+        Logger log = Logger.getLogger("dev.redlock");
+        Handler handler = new Handler() {
+            @Override
+            public void publish(LogRecord line) {
+                lines.add(line.getLevel() + " " + MessageFormat.format(line.getMessage(), line.getParameters()));
+            }
+
+            @Override
+            public void flush() {
+                // Nothing is buffered.
+            }
+
+            @Override
+            public void close() {
+                // There is nothing to close.
+            }
+        };
+        log.addHandler(handler);
+        try {
+            runner.withBean("client", Redlock.class, () -> client(Duration.ofMinutes(1)))
+                    .withUserConfiguration(EarlyBean.class)
+                    .run(context -> assertThat(context).hasNotFailed());
+        } finally {
+            log.removeHandler(handler);
+        }
+        assertThat(lines).filteredOn(line -> line.contains("has no proxy"))
+                .singleElement()
+                .asString()
+                .startsWith("WARNING the bean \"early\" has no proxy, so its methods with @Locked run without their"
+                        + " locks");
     }
 
     static class LongerThanOfTheClient {
