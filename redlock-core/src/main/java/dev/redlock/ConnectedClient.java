@@ -268,9 +268,9 @@ abstract class ConnectedClient implements AutoCloseable {
 
     /**
      * Ends pending acquisitions as {@link AcquireOutcome.Kind#CLOSED}, releases held leases, and closes the
-     * connections. Terms of elections end before that. If another thread runs the functions of
-     * {@link Election.Term#ended}, this call waits for them first, for the timeout at most; then it logs their
-     * resources.
+     * connections. Terms of elections end before that: this thread runs the functions of {@link Election.Term#ended}.
+     * The timeout does not limit them, and until they have returned, all leases of the client stay held. If another
+     * thread runs them, this call waits for them first, for the timeout at most; then it logs their resources.
      *
      * @param timeout time that the releases may take
      * @return the released and the unreleased resources

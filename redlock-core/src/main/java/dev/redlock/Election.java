@@ -88,9 +88,9 @@ public final class Election implements AutoCloseable {
 
         /**
          * The end of the term. Its functions run once: after a loss by {@link RedlockContext#callbackExecutor}, or on
-         * the thread that resigns or closes, before this candidate releases the lock. After a loss the candidate joins
-         * again when they have returned, so a function that blocks keeps it out of the election. The client logs that
-         * after ten seconds.
+         * the thread that resigns or closes, before this candidate releases the lock, so a function that blocks keeps
+         * the lock from all other candidates. After a loss the candidate joins again when they have returned, so a
+         * function that blocks keeps it out of the election. The client logs both after ten seconds.
          *
          * @return completed with {@link LeaseState#LOST}, {@link LeaseState#EXPIRED}, or {@link LeaseState#RELEASED} if
          *         this candidate has resigned or was closed
@@ -118,6 +118,7 @@ public final class Election implements AutoCloseable {
                 return false;
             }
             functionThread = Thread.currentThread();
+            watchLock(this);
             try {
                 end.complete(LeaseState.RELEASED);
             } finally {
@@ -179,8 +180,17 @@ public final class Election implements AutoCloseable {
 
     /** A candidate that its functions keep out of the election would look like one that waits. */
     private void watchFunctions(Lease last) {
+        watch(() -> logIfOut(last));
+    }
+
+    /** The lock of a term that has ended would look like that of a leader. */
+    private void watchLock(Term ended) {
+        watch(() -> logIfKept(ended));
+    }
+
+    private void watch(Runnable check) {
         try {
-            client.engine.schedule(key, () -> logIfOut(last), TimeUnit.SECONDS.toNanos(FUNCTION_S_MAX));
+            client.engine.schedule(key, check, TimeUnit.SECONDS.toNanos(FUNCTION_S_MAX));
         } catch (RuntimeException | Error e) {
             // The loop has ended, or there is no memory for the task. The line is less important than the election.
         }
@@ -191,6 +201,19 @@ public final class Election implements AutoCloseable {
             Log.log(System.Logger.Level.WARNING, "the candidate for \"{0}\" has not joined its election again: a"
                     + " function of its last term has not returned {1} s after the end of the term", key,
                     FUNCTION_S_MAX);
+        }
+    }
+
+    private void logIfKept(Term ended) {
+        if (ended.functions.isDone()) {
+            return;
+        }
+        if (ended.lease.state() == LeaseState.HELD) {
+            Log.log(System.Logger.Level.WARNING, "the term of \"{0}\" has ended, and its lock is still held, so no"
+                    + " other candidate can lead: a function of Term.ended has not returned {1} s after the end of the"
+                    + " term", key, FUNCTION_S_MAX);
+        } else {
+            logIfOut(ended.lease);
         }
     }
 

@@ -27,6 +27,8 @@ import java.util.function.BooleanSupplier;
 import java.util.logging.Level;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 
 /** Candidates join, lead, lose and join again, and each term has one end. */
 class ElectionTest extends VirtualTest {
@@ -376,6 +378,7 @@ class ElectionTest extends VirtualTest {
         try (LogLines log = new LogLines()) {
             call(last()::resign).result();
             world.runMs(60_000);
+            assertEquals(0, log.with("still held").size(), "no function has kept it");
             assertEquals(1, log.with(Level.WARNING, "the candidate for \"orders\" has not joined").size());
             unblocked.countDown();
             awaitReal("it leads again", () -> terms.size() == 2);
@@ -384,6 +387,44 @@ class ElectionTest extends VirtualTest {
             world.runMs(60_000);
             assertEquals(1, log.with("has not joined").size(), "not for functions that return");
         }
+    }
+
+    /** Until it returns, no candidate of any client leads. */
+    @ParameterizedTest
+    @ValueSource(strings = {"resign", "close", "close the client"})
+    void aFunctionThatKeepsTheLockOfAnEndedTermIsLogged(String end) throws InterruptedException {
+        VirtualWorld.Client client = clientWithThreads();
+        Election election = electBlocking(client);
+        BlockedCall<Void> ending = whileTheFunctionBlocks(switch (end) {
+            case "resign" -> last()::resign;
+            case "close" -> election::close;
+            default -> client.redlock()::close;
+        });
+        try (LogLines log = new LogLines()) {
+            world.runMs(60_000);
+            assertEquals(1, log.with(Level.WARNING, "\"orders\" has ended, and its lock is still held").size());
+            assertEquals(3, keyCount());
+        }
+        unblocked.countDown();
+        awaitReal("ended", ending::isDone);
+        ending.result();
+    }
+
+    /** There is no lock that it could keep. */
+    @Test
+    void aFunctionThatOutlivesTheLockOfAnEndedTermKeepsItsCandidateOut() throws InterruptedException {
+        VirtualWorld.Client client = clientWithThreads();
+        electBlocking(client);
+        BlockedCall<Void> resignation = whileTheFunctionBlocks(last()::resign);
+        eachNode(node -> node.redis().delete("orders"));
+        try (LogLines log = new LogLines()) {
+            world.runMs(60_000);
+            assertEquals(0, log.with("still held").size());
+            assertEquals(1, log.with(Level.WARNING, "the candidate for \"orders\" has not joined").size());
+        }
+        unblocked.countDown();
+        resignation.result();
+        awaitReal("it leads again", () -> events.size() == 4);
     }
 
     @Test

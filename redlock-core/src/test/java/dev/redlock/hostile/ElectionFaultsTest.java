@@ -98,9 +98,12 @@ class ElectionFaultsTest {
         return count;
     }
 
-    /** The first task is that of the release, which follows later; the second one is that of the next attempt. */
+    /**
+     * The first task watches the functions, the second one is that of the release, which follows later, and the third
+     * one is that of the next attempt.
+     */
     @ParameterizedTest
-    @ValueSource(ints = {1, 2})
+    @ValueSource(ints = {1, 2, 3})
     void aResignationWithoutMemoryReleasesAndJoinsLater(int count) {
         connect(null);
         elect();
@@ -135,7 +138,8 @@ class ElectionFaultsTest {
         connect(null);
         Election election = elect();
         awaitTerm(1);
-        refusals.set(1);
+        // That which watches the functions, and that of the release.
+        refusals.set(2);
         election.close();
         Await.until("released", () -> keyCount() == 0);
         assertEquals(1, terms.size());
