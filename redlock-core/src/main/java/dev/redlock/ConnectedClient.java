@@ -37,6 +37,8 @@ abstract class ConnectedClient implements AutoCloseable {
     private final ConcurrentHashMap<String, LockGroup> groups = new ConcurrentHashMap<>();
     private final AtomicBoolean isReportLogged = new AtomicBoolean();
     final Set<Election> elections = ConcurrentHashMap.newKeySet();
+    /** Set before the last terms end. */
+    private volatile boolean isElectionClosed;
 
     ConnectedClient(LockEngine engine) {
         this.engine = engine;
@@ -300,11 +302,19 @@ abstract class ConnectedClient implements AutoCloseable {
     }
 
     private CompletableFuture<CloseReport> closeAfterTerms(long timeoutNs) {
+        isElectionClosed = true;
+        // Those that have joined meanwhile: no term ends after its lock is released.
+        elections.forEach(Election::end);
         elections.forEach(Election::logIfFunctionsRun);
-        CompletableFuture<CloseReport> report = engine.loops.close(timeoutNs);
-        // Those that have joined meanwhile.
-        report.thenRun(() -> elections.forEach(Election::end));
-        return report;
+        return engine.loops.close(timeoutNs);
+    }
+
+    /** A candidate that was added before this call either finds the close here, or the close finds it and ends it. */
+    final void checkElects(String resource) {
+        if (isElectionClosed || engine.loops.isClosing()) {
+            throw new IllegalStateException("\"" + resource
+                    + "\" gets no candidate: the client is closed, connect again");
+        }
     }
 
     private static void logUnreleased(CloseReport report) {

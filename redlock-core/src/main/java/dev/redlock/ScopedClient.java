@@ -209,12 +209,9 @@ abstract class ScopedClient extends ConnectedClient {
         spec.checkNotRetained("elect");
         Objects.requireNonNull(onElected, "function for the terms is null");
         Election election = new Election(this, engine.key(resource), options, onElected);
-        if (engine.loops.isClosing()) {
-            throw new IllegalStateException("\"" + resource
-                    + "\" gets no candidate: the client is closed, connect again");
-        }
         elections.add(election);
         try {
+            checkElects(resource);
             election.join();
         } catch (RuntimeException | Error e) {
             elections.remove(election);

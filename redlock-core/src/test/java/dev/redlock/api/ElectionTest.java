@@ -442,6 +442,35 @@ class ElectionTest extends VirtualTest {
         assertEquals(0, keyCount());
     }
 
+    /** The close waits for the functions of another candidate meanwhile. */
+    @Test
+    void aCandidateThatJoinsDuringACloseEndsBeforeItsLockIsReleased() throws InterruptedException {
+        world = new VirtualWorld(3);
+        VirtualWorld.Client client = client(context().closeTimeout(Duration.ofMinutes(10)));
+        electBlocking(client);
+        BlockedCall<Void> resignation = whileTheFunctionBlocks(last()::resign);
+        BlockedCall<Void> closing = call(client.redlock()::close).awaitBlocked();
+        CountDownLatch leading = new CountDownLatch(1);
+        List<String> seen = new CopyOnWriteArrayList<>();
+        client.redlock().elect("late", OPTIONS, term -> {
+            term.ended().thenRun(() -> {
+                seen.add(client.redlock().counters().heldCount() == 0 ? "free" : "held");
+                Refusal.ofState("\"later\" gets no candidate: the client is closed, connect again",
+                        () -> client.redlock().elect("later", OPTIONS, terms::add));
+                seen.add("refused");
+            });
+            leading.countDown();
+        });
+        awaitReal("it leads", () -> leading.getCount() == 0);
+        unblocked.countDown();
+        resignation.result();
+        awaitReal("closed", closing::isDone);
+        closing.result();
+        assertEquals(List.of("held", "refused"), seen);
+        assertEquals(0, keyCount());
+        assertEquals(2, TestClient.electionCount(client.redlock()), "none is added");
+    }
+
     /** A function may wait for the thread that closes. */
     @Test
     void theWaitForTheFunctionsOfAnotherThreadIsBounded() throws InterruptedException {
