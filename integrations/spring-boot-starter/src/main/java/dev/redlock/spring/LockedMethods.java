@@ -20,6 +20,7 @@ import org.springframework.beans.factory.InitializingBean;
 import org.springframework.beans.factory.config.ConfigurableBeanFactory;
 import org.springframework.boot.convert.DurationStyle;
 import org.springframework.core.BridgeMethodResolver;
+import org.springframework.core.DecoratingProxy;
 import org.springframework.core.KotlinDetector;
 import org.springframework.core.MethodIntrospector;
 import org.springframework.core.annotation.AnnotatedElementUtils;
@@ -100,8 +101,13 @@ final class LockedMethods {
 
     private static boolean isPublic(Method method) {
         return Modifier.isPublic(method.getModifiers()) && !Modifier.isStatic(method.getModifiers())
-                && !method.isSynthetic()
+                && !method.isSynthetic() && !isOfProxy(method.getDeclaringClass())
                 && ReflectionUtils.findMethod(Object.class, method.getName(), method.getParameterTypes()) == null;
+    }
+
+    /** Whether Spring adds this interface to its proxies of interfaces. */
+    private static boolean isOfProxy(Class<?> type) {
+        return type == DecoratingProxy.class || type.getName().startsWith("org.springframework.aop.");
     }
 
     /** Whether other methods of the class have this one as their fallback, which runs without their lock. */

@@ -56,6 +56,7 @@ import org.junit.jupiter.params.provider.ValueSource;
 import org.reactivestreams.Publisher;
 import org.reactivestreams.Subscription;
 import org.springframework.aop.ProxyMethodInvocation;
+import org.springframework.aop.framework.Advised;
 import org.springframework.aop.framework.ProxyFactory;
 import org.springframework.beans.factory.DisposableBean;
 import org.springframework.beans.factory.FactoryBean;
@@ -541,6 +542,20 @@ class LockedTest {
         @Bean
         OrdersFactory orders() {
             return new OrdersFactory();
+        }
+    }
+
+    @Locked(name = "report", key = "#p0", skipIfHeld = true)
+    interface Report {
+        void write(String id, Runnable work);
+    }
+
+    @Configuration(proxyBeanMethods = false)
+    @EnableAutoConfiguration
+    static class ReportApp {
+        @Bean
+        Report report() {
+            return (id, work) -> work.run();
         }
     }
 
@@ -1317,6 +1332,21 @@ class LockedTest {
             }
             assertThat(Shop.SEEN).containsExactly(order(), order(), "later");
         }
+    }
+
+    /** The type of such a bean also has the methods of Spring, which have a value. */
+    @Test
+    void theAnnotationOfAnInterfaceIsNotForTheMethodsOfItsProxy() throws Exception {
+        Shop.SEEN.clear();
+        try (ConfigurableApplicationContext proxied = run(ReportApp.class)) {
+            Report report = proxied.getBean(Report.class);
+            assertThat(Proxy.isProxyClass(report.getClass())).isTrue();
+            report.write(id, expectHeld("report/" + id));
+            assertThat(((Advised) report).getTargetSource().getTarget()).isInstanceOf(Report.class);
+            assertThat(proxied.getBean(LockedMethods.class).all(report.getClass())).singleElement()
+                    .satisfies(method -> assertThat(method.where()).endsWith("Report.write(String, Runnable)"));
+        }
+        assertThat(Shop.SEEN).containsExactly("report/" + id);
     }
 
     @Test
