@@ -21,18 +21,25 @@ import reactor.core.publisher.Operators;
 final class AcquireMono extends Mono<Lease> {
 
     private final Supplier<CompletionStage<AcquireOutcome>> start;
+    private final CompletableFuture<Void> isDue;
 
-    private AcquireMono(Supplier<CompletionStage<AcquireOutcome>> start) {
+    private AcquireMono(Supplier<CompletionStage<AcquireOutcome>> start, CompletableFuture<Void> isDue) {
         this.start = start;
+        this.isDue = isDue;
     }
 
     static Mono<Lease> of(Supplier<CompletionStage<AcquireOutcome>> start) {
-        return onAssembly(new AcquireMono(start));
+        return of(start, CompletableFuture.completedFuture(null));
+    }
+
+    /** @param isDue completed when the acquisition may start; a request before that waits for it */
+    static Mono<Lease> of(Supplier<CompletionStage<AcquireOutcome>> start, CompletableFuture<Void> isDue) {
+        return onAssembly(new AcquireMono(start, isDue));
     }
 
     @Override
     public void subscribe(CoreSubscriber<? super Lease> actual) {
-        actual.onSubscribe(new Acquisition(actual, start));
+        actual.onSubscribe(new Acquisition(actual, start, isDue));
     }
 
     /**
@@ -41,7 +48,7 @@ final class AcquireMono extends Mono<Lease> {
      * @threading immutable
      */
     private enum State {
-        /** The subscriber has requested nothing. */
+        /** The subscriber has requested nothing, or its request is not due. */
         IDLE,
         /** The acquisition is in progress. */
         ACQUIRING,
@@ -62,17 +69,26 @@ final class AcquireMono extends Mono<Lease> {
 
         private final transient CoreSubscriber<? super Lease> actual;
         private final transient Supplier<CompletionStage<AcquireOutcome>> start;
+        private final transient CompletableFuture<Void> isDue;
         private transient volatile CompletableFuture<AcquireOutcome> stage;
 
-        Acquisition(CoreSubscriber<? super Lease> actual, Supplier<CompletionStage<AcquireOutcome>> start) {
+        Acquisition(CoreSubscriber<? super Lease> actual, Supplier<CompletionStage<AcquireOutcome>> start,
+                CompletableFuture<Void> isDue) {
             super(State.IDLE);
             this.actual = actual;
             this.start = start;
+            this.isDue = isDue;
         }
 
         @Override
         public void request(long n) {
-            if (!Operators.validate(n) || !compareAndSet(State.IDLE, State.ACQUIRING)) {
+            if (Operators.validate(n)) {
+                isDue.thenRun(this::acquire);
+            }
+        }
+
+        private void acquire() {
+            if (!compareAndSet(State.IDLE, State.ACQUIRING)) {
                 return;
             }
             CompletableFuture<AcquireOutcome> started;

@@ -7,6 +7,7 @@ import dev.redlock.api.LeaseListener;
 import dev.redlock.api.LeaseState;
 import dev.redlock.api.ReleaseOutcome;
 import java.util.Objects;
+import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 import java.util.function.Function;
 import org.reactivestreams.Publisher;
@@ -31,13 +32,17 @@ final class LockedTask implements LeaseListener {
     /** Takes a lock for each subscriber, and releases it at the end of the publisher. */
     static <T> Flux<T> publisher(Function<AcquireOptions, CompletionStage<AcquireOutcome>> acquire,
             AcquireOptions options, Function<? super Lease, ? extends Publisher<? extends T>> function) {
-        Mono<LockedTask> acquired = Mono.defer(() -> {
+        return Flux.defer(() -> {
             LockedTask task = new LockedTask();
-            return AcquireMono.of(() -> acquire.apply(options.listener(task))).map(task::with);
+            CompletableFuture<Void> isRequested = new CompletableFuture<>();
+            Mono<LockedTask> acquired = AcquireMono.of(() -> acquire.apply(options.listener(task)), isRequested)
+                    .map(task::with);
+            // A release at the completion is a part of the task: usingWhen would wrap its failure. And it requests its
+            // resource when it is subscribed to.
+            return Flux.<T, LockedTask>usingWhen(acquired, held -> held.run(function), held -> Mono.empty(),
+                    (held, thrown) -> held.release(), LockedTask::release)
+                    .doOnRequest(count -> isRequested.complete(null));
         });
-        // A release at the completion is a part of the task: usingWhen would wrap its failure.
-        return Flux.usingWhen(acquired, task -> task.run(function), task -> Mono.empty(),
-                (task, thrown) -> task.release(), LockedTask::release);
     }
 
     private LockedTask with(Lease acquired) {

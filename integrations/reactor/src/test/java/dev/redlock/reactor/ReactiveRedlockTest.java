@@ -113,33 +113,40 @@ class ReactiveRedlockTest {
 
     @Test
     void nothingIsAcquiredBeforeTheRequest() {
-        long before = redlock.counters().acquiredCount();
-        StepVerifier.create(locks.acquire(name, LONG), 0)
-                .expectSubscription()
-                .then(() -> {
-                    assertEquals(0, redlock.counters().waitingCount());
-                    assertEquals(before, redlock.counters().acquiredCount());
-                })
-                .thenRequest(1)
-                .consumeNextWith(Lease::release)
-                .expectComplete()
-                .verify(LIMIT);
-        assertEquals(before + 1, redlock.counters().acquiredCount());
+        List<Publisher<?>> publishers = List.of(locks.acquire(name, LONG).doOnNext(Lease::release),
+                withLock(lease -> Mono.just(1)), withLockMany(lease -> Mono.just(1)));
+        for (Publisher<?> publisher : publishers) {
+            long before = redlock.counters().acquiredCount();
+            StepVerifier.create(publisher, 0)
+                    .expectSubscription()
+                    .then(() -> assertNothingSince(before))
+                    .thenRequest(1)
+                    .expectNextCount(1)
+                    .expectComplete()
+                    .verify(LIMIT);
+            assertEquals(before + 1, redlock.counters().acquiredCount());
+        }
+    }
+
+    private static void assertNothingSince(long acquiredCount) {
+        assertEquals(0, redlock.counters().waitingCount());
+        assertEquals(acquiredCount, redlock.counters().acquiredCount());
     }
 
     @Test
     void aSubscriptionThatIsCancelledBeforeItsRequestStaysSilent() {
-        long before = redlock.counters().acquiredCount();
-        BaseSubscriber<Lease> subscriber = new BaseSubscriber<>() {
-            @Override
-            protected void hookOnSubscribe(Subscription subscription) {
-                subscription.cancel();
-                subscription.request(1);
-            }
-        };
-        locks.acquire(name, LONG).subscribe(subscriber);
-        assertEquals(0, redlock.counters().waitingCount());
-        assertEquals(before, redlock.counters().acquiredCount());
+        for (Publisher<?> publisher : List.of(locks.acquire(name, LONG), withLock(lease -> Mono.just(1)),
+                withLockMany(lease -> Mono.just(1)))) {
+            long before = redlock.counters().acquiredCount();
+            publisher.subscribe(new BaseSubscriber<Object>() {
+                @Override
+                protected void hookOnSubscribe(Subscription subscription) {
+                    subscription.cancel();
+                    subscription.request(1);
+                }
+            });
+            assertNothingSince(before);
+        }
     }
 
     @Test
