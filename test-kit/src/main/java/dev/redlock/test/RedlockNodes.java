@@ -61,7 +61,7 @@ public final class RedlockNodes implements AutoCloseable {
     private final int count;
     private final SocketNodes nodes;
     private final String[] addresses;
-    private boolean isClosed;
+    private volatile boolean isClosed;
 
     private RedlockNodes(int count) {
         this.count = count;
@@ -113,6 +113,7 @@ public final class RedlockNodes implements AutoCloseable {
      * @return a new context, for {@link #connect(RedlockContext)}
      */
     public RedlockContext context() {
+        checkOpen();
         return configure(new RedlockContext().nodes(addresses()).nodeTimeout(NODE_TIMEOUT));
     }
 
@@ -141,6 +142,7 @@ public final class RedlockNodes implements AutoCloseable {
      * @throws IllegalArgumentException if the context has other nodes
      */
     public Redlock connect(RedlockContext context) {
+        checkOpen();
         if (!context.hasNodes()) {
             configure(context.nodes(addresses()));
         } else if (contexts.stream().noneMatch(own -> own == context)) {
@@ -233,6 +235,7 @@ public final class RedlockNodes implements AutoCloseable {
      * @throws IllegalArgumentException if no node has a key of the lock; the message names the locks that are held
      */
     public boolean expire(String name) {
+        checkOpen();
         Objects.requireNonNull(name, "name is null: give the name of a resource");
         Set<String> keyNames = new TreeSet<>(List.of(name));
         contexts.forEach(context -> keyNames.add(context.keyPrefix() + name));
@@ -282,6 +285,7 @@ public final class RedlockNodes implements AutoCloseable {
      * @throws IllegalArgumentException if it is negative
      */
     public synchronized void advance(Duration duration) {
+        checkOpen();
         long leftNs = duration.toNanos();
         if (leftNs < 0) {
             throw new IllegalArgumentException("duration is " + duration + ": time moves forward only");
@@ -315,8 +319,17 @@ public final class RedlockNodes implements AutoCloseable {
     }
 
     private void onNode(int index, NodeTask task) {
+        checkOpen();
         Objects.checkIndex(index, count);
         runOn(nodeLoop, () -> task.run(nodes.node(index)));
+    }
+
+    /** Without the lock of {@link #close}, which may wait for a function that calls the nodes. */
+    private void checkOpen() {
+        if (isClosed) {
+            throw new IllegalStateException("the nodes " + Arrays.toString(addresses)
+                    + " are closed: start others with RedlockNodes.start");
+        }
     }
 
     private static void runOn(EventLoop loop, Runnable task) {
@@ -336,7 +349,10 @@ public final class RedlockNodes implements AutoCloseable {
         void run(FakeNode node);
     }
 
-    /** Closes the clients from {@code connect}, and ends the nodes. Closing twice is no error. */
+    /**
+     * Closes the clients from {@code connect}, and ends the nodes. Closing twice is no error. Afterwards, each method
+     * for a client, a fault or the time throws an {@link IllegalStateException}.
+     */
     @Override
     public void close() {
         synchronized (clients) {
@@ -351,9 +367,7 @@ public final class RedlockNodes implements AutoCloseable {
     }
 
     boolean isClosed() {
-        synchronized (clients) {
-            return isClosed;
-        }
+        return isClosed;
     }
 
     @Override

@@ -20,9 +20,12 @@ import java.io.InputStreamReader;
 import java.net.Socket;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
+import java.util.Arrays;
+import java.util.List;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.function.Executable;
 
 /** The kit beyond what real servers can do: moved time, nodes at once, wrong use. */
 @Timeout(60)
@@ -126,6 +129,22 @@ class RedlockNodesTest {
         assertThrows(IndexOutOfBoundsException.class, () -> nodes.fail(3));
         nodes.close();
         nodes.close();
+    }
+
+    @Test
+    void closedNodesAreNamed() {
+        RedlockContext context = nodes.context();
+        nodes.close();
+        for (Executable call : List.<Executable>of(nodes::context, nodes::connect, () -> nodes.connect(context),
+                () -> nodes.connect(new RedlockContext()), () -> nodes.fail(0), () -> nodes.pause(0),
+                () -> nodes.resume(0), () -> nodes.restart(0), () -> nodes.expire("orders"),
+                () -> nodes.advance(MINUTE), () -> nodes.advance(Duration.ZERO))) {
+            IllegalStateException e = assertThrows(IllegalStateException.class, call);
+            assertEquals("the nodes " + Arrays.toString(nodes.addresses())
+                    + " are closed: start others with RedlockNodes.start", e.getMessage());
+        }
+        assertEquals(3, nodes.count());
+        assertEquals("RedlockNodes" + Arrays.toString(nodes.addresses()), nodes.toString());
     }
 
     @Test
