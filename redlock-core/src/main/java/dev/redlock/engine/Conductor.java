@@ -1,8 +1,10 @@
 package dev.redlock.engine;
 
 import dev.redlock.node.Voter;
+import dev.redlock.telemetry.Log;
 import dev.redlock.time.NanoClock;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.TimeUnit;
 
 /**
  * Wires the parts of one event loop together, and passes them the requests of leases. {@link ClaimRouter} passes them
@@ -19,6 +21,8 @@ import java.util.concurrent.CompletableFuture;
  *            {@link #isOwnThread}, {@link #isClosed}, {@link #start} and the methods for the client
  */
 final class Conductor implements LeaseLoop {
+
+    private static final long OPEN_AGAIN_MS = 100;
 
     final LoopServices services;
     final ClaimPool claims;
@@ -75,10 +79,25 @@ final class Conductor implements LeaseLoop {
             shutdown.onLoopEnding();
             return;
         }
-        shutdown.watchLoop();
-        quorumWatch.start();
-        for (Voter voter : services.voters) {
-            voter.open();
+        try {
+            shutdown.watchLoop();
+            quorumWatch.start();
+        } finally {
+            for (Voter voter : services.voters) {
+                open(voter);
+            }
+        }
+    }
+
+    /** A node whose start throws, as without memory, must not keep the others from connecting. */
+    private void open(Voter voter) {
+        try {
+            if (!services.isClosing) {
+                voter.open();
+            }
+        } catch (RuntimeException | Error e) {
+            services.loop.schedule(() -> open(voter), OPEN_AGAIN_MS, TimeUnit.MILLISECONDS);
+            Log.error("a node could not be opened; the client tries again", e);
         }
     }
 

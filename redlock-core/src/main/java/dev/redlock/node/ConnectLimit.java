@@ -38,7 +38,7 @@ public final class ConnectLimit {
     final ClusterServers servers;
     private final Set<Runnable> running = new HashSet<>();
     private final Queue<Runnable> waiting = new ArrayDeque<>();
-    private final DeadlineTimer timer = new DeadlineTimer(nowNs -> startNext());
+    private final DeadlineTimer timer = new DeadlineTimer(this::startNext);
     private int startedCount;
     private long periodStartNs;
     private boolean isClosed;
@@ -78,7 +78,7 @@ public final class ConnectLimit {
     void enter(Runnable start) {
         if (!isClosed) {
             waiting.add(start);
-            startNext();
+            startNext(context.clock().nanoTime());
         }
     }
 
@@ -97,20 +97,21 @@ public final class ConnectLimit {
         drop(lookups);
     }
 
-    private void startNext() {
-        long nowNs = context.clock().nanoTime();
+    private void startNext(long nowNs) {
         if (startedCount == 0 || nowNs - periodStartNs >= PERIOD_NS) {
             periodStartNs = nowNs;
             startedCount = 0;
         }
-        while (!waiting.isEmpty() && hasRoom()) {
-            startedCount++;
-            Runnable next = waiting.remove();
-            running.add(next);
-            next.run();
-        }
-        if (!waiting.isEmpty() && !timer.isStarted()) {
-            context.timers().start(timer, nowNs + PERIOD_NS);
+        try {
+            while (!waiting.isEmpty() && hasRoom()) {
+                startedCount++;
+                running.add(waiting.element());
+                waiting.remove().run();
+            }
+        } finally {
+            if (!waiting.isEmpty() && !timer.isStarted()) {
+                context.timers().start(timer, nowNs + PERIOD_NS);
+            }
         }
     }
 

@@ -66,7 +66,7 @@ public final class Node extends Voter {
     private final NodeClock nodeClock;
     private final NodeMonitor monitor;
     private final Events events = new Events();
-    private final DeadlineTimer handshakeTimer = new DeadlineTimer(nowNs -> onHandshakeTimeout());
+    private final DeadlineTimer handshakeTimer = new DeadlineTimer(this::onHandshakeTimeout);
     private NodeState state = NodeState.WAITING;
     private NodeConnection connection;
     /** Identifies the process of the server; null before the first handshake. */
@@ -196,7 +196,9 @@ public final class Node extends Voter {
 
     @Override
     public void open() {
-        connector.connect();
+        if (!connector.isTrying()) {
+            connector.connect();
+        }
     }
 
     @Override
@@ -363,8 +365,16 @@ public final class Node extends Voter {
         return ServerReply.problemOfRole(role, connector.hasDirectory());
     }
 
-    private void onHandshakeTimeout() {
+    private void onHandshakeTimeout(long nowNs) {
+        // Started first: a close that throws is tried again.
+        startHandshakeTimer(nowNs, 0);
         disconnect("the handshake took longer than " + context.options().timeouts().handshakeTimeoutMs() + " ms");
+    }
+
+    private void startHandshakeTimer(long nowNs, long loginMs) {
+        context.timers()
+                .start(handshakeTimer,
+                        nowNs + (loginMs + context.options().timeouts().handshakeTimeoutMs()) * NS_PER_MS);
     }
 
     private void startVoting() {
@@ -453,19 +463,25 @@ public final class Node extends Voter {
     /** The server is reachable but cannot be used until a person changes something. */
     private void reject(String reason, long delayMsMin) {
         NodeConnection rejected = connection;
-        detach();
-        rejected.close();
-        connectAgain(Level.WARNING, reason + connector.place(), delayMsMin);
+        try {
+            detach();
+            rejected.close();
+        } finally {
+            connectAgain(Level.WARNING, reason, true, delayMsMin);
+        }
     }
 
     /** Closes the connection; {@link Events#onDisconnected} follows and reports the first reason. */
     private void disconnect(String reason) {
-        if (closeReason == null) {
-            closeReason = reason;
-            view.showProblem(reason);
-        }
-        if (connection != null) {
-            connection.close();
+        try {
+            if (closeReason == null) {
+                closeReason = reason;
+                view.showProblem(reason);
+            }
+        } finally {
+            if (connection != null) {
+                connection.close();
+            }
         }
     }
 
@@ -484,14 +500,24 @@ public final class Node extends Voter {
         closeReason = null;
     }
 
-    private void connectAgain(Level level, String reason, long delayMsMin) {
-        if (isConnected()) {
-            reconnectDelay.onConnectionLost(nowNs());
+    /** A report that throws, as without memory, must not cost the node its next try, nor hide that it is down. */
+    private void connectAgain(Level level, String reason, boolean isPlaceShown, long delayMsMin) {
+        long shortestMs = delayMsMin;
+        try {
+            if (isConnected()) {
+                reconnectDelay.onConnectionLost(nowNs());
+            }
+            view.reportProblem(level, isPlaceShown ? reason + connector.place() : reason);
+            // Another address of the host name may lead to a server that can be used.
+            shortestMs = connector.onEnd() ? 0 : delayMsMin;
+        } finally {
+            try {
+                // Before the state: its listeners may throw, or close the client, which stops the timer.
+                connector.connectAfter(reconnectDelay.nextNs(shortestMs));
+            } finally {
+                setState(NodeState.WAITING);
+            }
         }
-        view.reportProblem(level, reason);
-        setState(NodeState.WAITING);
-        // Another address of the host name may lead to a server that can be used.
-        connector.connectAfter(reconnectDelay.nextNs(connector.onEnd() ? 0 : delayMsMin));
         flushReports.reportPending();
     }
 
@@ -573,16 +599,22 @@ public final class Node extends Voter {
         public void onConnected(NodeConnection opened) {
             connection = opened;
             closeReason = null;
-            sender.attach(opened);
-            showTls(opened.tls());
-            setState(NodeState.HANDSHAKING);
-            authenticator.start();
+            try {
+                // First: it also ends a handshake of which a later step throws.
+                startHandshakeTimer(nowNs(), Authenticator.PROVIDER_TIMEOUT_MS);
+                sender.attach(opened);
+                showTls(opened.tls());
+                setState(NodeState.HANDSHAKING);
+                authenticator.start();
+            } catch (RuntimeException | Error e) {
+                disconnect("the handshake could not be started");
+                throw e;
+            }
         }
 
         @Override
         public void onLogin(Login login) {
-            context.timers()
-                    .start(handshakeTimer, nowNs() + context.options().timeouts().handshakeTimeoutMs() * NS_PER_MS);
+            startHandshakeTimer(nowNs(), 0);
             new Handshake(sender, login, context, this).start();
         }
 
@@ -594,7 +626,9 @@ public final class Node extends Voter {
 
         @Override
         public void onConnectFailed(String reason) {
-            connectAgain(Level.INFO, reason, 0);
+            if (state != NodeState.CLOSED) {
+                connectAgain(Level.INFO, reason, false, 0);
+            }
         }
 
         private void showTls(TlsChannel tls) {
@@ -608,7 +642,7 @@ public final class Node extends Voter {
 
         @Override
         public void onConnectRejected(String reason) {
-            connectAgain(Level.WARNING, reason, REJECTED_DELAY_MS);
+            connectAgain(Level.WARNING, reason, false, REJECTED_DELAY_MS);
         }
 
         @Override
@@ -621,7 +655,6 @@ public final class Node extends Voter {
         @Override
         public void onHandshake(String newRunId, long uptimeSeconds, ServerCapabilities capabilities,
                 MemberIdentity shown) {
-            context.timers().stop(handshakeTimer);
             reconnectDelay.onConnected(nowNs());
             String ambiguity = connector.onHandshake(runId != null && !newRunId.equals(runId));
             if (ambiguity != null) {
@@ -646,6 +679,8 @@ public final class Node extends Voter {
             view.wakeUpProblem = capabilities.pushProblem();
             view.setEvictionProblem(capabilities.evictionProblem());
             monitor.start(connection);
+            // From here on, the monitor finds a connection of which nothing else is heard.
+            context.timers().stop(handshakeTimer);
             authenticator.onHandshake();
             // Releases go out before any command that needs a vote.
             setState(NodeState.QUARANTINED);
@@ -805,17 +840,29 @@ public final class Node extends Voter {
 
         @Override
         public void onDisconnected(NodeConnection closed) {
-            if (closed == connection) {
-                String reason = closeReason == null ? endReason(closed) : closeReason;
+            try {
+                if (closed == connection) {
+                    onEnd(closed);
+                }
+            } finally {
+                closed.failAll();
+            }
+        }
+
+        private void onEnd(NodeConnection closed) {
+            String reason = closeReason == null ? "the connection has ended" : closeReason;
+            boolean isReasonKnown = closeReason != null;
+            try {
                 detach();
+                reason = isReasonKnown ? reason : endReason(closed);
+            } finally {
                 if (state == NodeState.DRAINING || state == NodeState.CLOSED) {
                     setState(NodeState.CLOSED);
                 } else {
                     view.statistics.counters().add(NodeCounter.DISCONNECTS.ordinal(), 1);
-                    connectAgain(Level.INFO, reason + connector.place(), 0);
+                    connectAgain(Level.INFO, reason, true, 0);
                 }
             }
-            closed.failAll();
         }
 
         private String endReason(NodeConnection closed) {

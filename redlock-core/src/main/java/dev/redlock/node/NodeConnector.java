@@ -114,6 +114,8 @@ final class NodeConnector<C extends OpenableConnection> {
     /** The TLS of the try; null if the node has none. */
     private TlsContext tls;
     private long connectStartNs;
+    /** The last time that the clock has shown. */
+    private long knownNs;
     /** The connection of step {@link Step#CONNECT} or later, and its channel once it exists. */
     private C opening;
     private Channel openingChannel;
@@ -133,34 +135,65 @@ final class NodeConnector<C extends OpenableConnection> {
         this.options = context.options();
         this.newConnection = newConnection;
         this.listener = listener;
+        this.knownNs = context.clock().nanoTime();
         this.addresses = address == null ? null : new HostAddresses(address, connectTimeoutNs());
     }
 
     /** Starts a try, on a cluster when fewer are under way than its limit. */
     void connect() {
-        if (limit == null) {
-            start();
-        } else {
-            limit.enter(starter);
+        try {
+            if (limit == null) {
+                start();
+            } else {
+                limit.enter(starter);
+            }
+        } catch (RuntimeException | Error e) {
+            if (!isFailedBy(e)) {
+                throw e;
+            }
         }
     }
 
     private void start() {
-        step = directory == null ? Step.LOOK_UP : Step.DIRECTORY;
-        listener.onConnecting();
-        if (step == Step.DIRECTORY) {
-            directory.find(this);
-        } else if (step == Step.LOOK_UP) {
-            startLookUp();
+        try {
+            step = directory == null ? Step.LOOK_UP : Step.DIRECTORY;
+            listener.onConnecting();
+            if (step == Step.DIRECTORY) {
+                directory.find(this);
+            } else if (step == Step.LOOK_UP) {
+                startLookUp();
+            }
+        } catch (RuntimeException | Error e) {
+            if (!isFailedBy(e)) {
+                throw e;
+            }
         }
     }
 
+    /**
+     * A step of the try threw, as without memory: no timer may be left, so nothing else would lead to a next try.
+     *
+     * @return false if the try has failed before, and its report threw
+     */
+    private boolean isFailedBy(Throwable thrown) {
+        if (retryTimer.isStarted()) {
+            return false;
+        }
+        String reason = "connection failed";
+        try {
+            reason = "connection failed: " + thrown;
+        } finally {
+            fail(reason);
+        }
+        return true;
+    }
+
     private void startLookUp() {
-        // A resolver may never answer and a channel may not report its failure, so there is a time limit.
-        context.timers().start(timeoutTimer, nowNs() + lookupTimeoutMs() * NS_PER_MS + connectTimeoutNs());
         step = Step.LOOK_UP;
         int number = ++lookupCount;
         try {
+            // A resolver may never answer and a channel may not report its failure, so there is a time limit.
+            context.timers().start(timeoutTimer, nowNs() + lookupTimeoutMs() * NS_PER_MS + connectTimeoutNs());
             lookUp(number);
         } catch (RuntimeException | Error e) {
             // For example, there is no thread for the look-up. The next try may succeed.
@@ -188,7 +221,13 @@ final class NodeConnector<C extends OpenableConnection> {
 
     /** Starts a try after a delay. */
     void connectAfter(long delayNs) {
-        context.timers().start(retryTimer, nowNs() + delayNs);
+        long fromNs = knownNs;
+        try {
+            fromNs = nowNs();
+        } finally {
+            // Also if the clock throws: the try starts early then.
+            context.timers().start(retryTimer, fromNs + delayNs);
+        }
     }
 
     /** Cancels the try that is under way, or the delay before it. */
@@ -223,17 +262,24 @@ final class NodeConnector<C extends OpenableConnection> {
     }
 
     private long nowNs() {
-        return context.clock().nanoTime();
+        knownNs = context.clock().nanoTime();
+        return knownNs;
     }
 
     private void fail(String reason) {
-        stop();
-        listener.onConnectFailed(reason);
+        try {
+            stop();
+        } finally {
+            listener.onConnectFailed(reason);
+        }
     }
 
     private void reject(String reason) {
-        stop();
-        listener.onConnectRejected(reason);
+        try {
+            stop();
+        } finally {
+            listener.onConnectRejected(reason);
+        }
     }
 
     /**
@@ -373,11 +419,14 @@ final class NodeConnector<C extends OpenableConnection> {
     private void onOpen(C connection) {
         openingChannel = null;
         stop();
-        String skipped = addresses.skipped();
-        if (skipped != null) {
-            listener.onAddressesSkipped(skipped);
+        try {
+            String skipped = addresses.skipped();
+            if (skipped != null) {
+                listener.onAddressesSkipped(skipped);
+            }
+        } finally {
+            listener.onConnected(connection);
         }
-        listener.onConnected(connection);
     }
 
     private void onTlsHandshake(C connection, Throwable thrown) {
@@ -398,6 +447,17 @@ final class NodeConnector<C extends OpenableConnection> {
     }
 
     private void onTimeout() {
+        try {
+            endStep();
+        } catch (RuntimeException | Error e) {
+            if (!isFailedBy(e)) {
+                throw e;
+            }
+        }
+    }
+
+    /** The step has taken too long. */
+    private void endStep() {
         if (step == Step.LOOK_UP) {
             long timeoutMs = lookupTimeoutMs() + options.timeouts().connectTimeoutMs();
             lookupTimeoutCount++;
@@ -458,6 +518,11 @@ final class NodeConnector<C extends OpenableConnection> {
             context.timers().stop(retryTimer);
             connect();
         }
+    }
+
+    /** Whether a try is in progress, or follows after a delay. */
+    boolean isTrying() {
+        return step != Step.NONE || retryTimer.isStarted();
     }
 
     /** Whether Sentinels name the server. */

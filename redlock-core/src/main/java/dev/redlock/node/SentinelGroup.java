@@ -31,7 +31,7 @@ final class SentinelGroup implements NodeConnector.Directory, SentinelLink.Liste
     private final NodeView view;
     private final List<SentinelLink> links = new ArrayList<>();
     final ConnectLimit limit;
-    private final DeadlineTimer timer = new DeadlineTimer(nowNs -> look());
+    private final DeadlineTimer timer = new DeadlineTimer(this::look);
     /** Waits for the server; null unless it does. */
     private NodeConnector<?> asker;
     /** Gets later changes; null before the first question. */
@@ -46,6 +46,8 @@ final class SentinelGroup implements NodeConnector.Directory, SentinelLink.Liste
     private NodeAddress used;
     private boolean isKnownUnproven;
     private long urgentNs;
+    /** The last time that the clock has shown. */
+    private long knownNs;
     private boolean isClosed;
 
     SentinelGroup(int index, SentinelAddress address, NodeContext context, NodeView view) {
@@ -56,7 +58,8 @@ final class SentinelGroup implements NodeConnector.Directory, SentinelLink.Liste
         for (NodeAddress sentinel : address.servers()) {
             links.add(new SentinelLink(index, sentinel, address, context, limit, this));
         }
-        this.urgentNs = context.clock().nanoTime() - URGENT_NS;
+        this.knownNs = context.clock().nanoTime();
+        this.urgentNs = knownNs - URGENT_NS;
     }
 
     // ---- for the connector ------------------------------------------------------------------------------------------
@@ -98,14 +101,18 @@ final class SentinelGroup implements NodeConnector.Directory, SentinelLink.Liste
 
     // ---- questions --------------------------------------------------------------------------------------------------
 
-    private void look() {
-        if (failures == null) {
-            ask();
+    private void look(long nowNs) {
+        knownNs = nowNs;
+        if (failures != null) {
+            // A step of the round threw, as without memory: no answer comes.
+            links.get(current).close();
         }
+        ask();
     }
 
     private void ask() {
-        context.timers().stop(timer);
+        // Also during a round, as its longest time.
+        startTimer(links.size() * roundNs());
         failures = new ArrayList<>();
         isReached = false;
         links.get(current).ask();
@@ -116,9 +123,19 @@ final class SentinelGroup implements NodeConnector.Directory, SentinelLink.Liste
         current = (current + 1) % links.size();
     }
 
+    /** The longest time of a connect, a login and a question. */
+    private long roundNs() {
+        return (Authenticator.PROVIDER_TIMEOUT_MS + 3L * context.options().timeouts().connectTimeoutMs()) * NS_PER_MS;
+    }
+
     private void startTimer(long delayNs) {
-        if (!isClosed) {
-            context.timers().start(timer, context.clock().nanoTime() + delayNs);
+        try {
+            knownNs = context.clock().nanoTime();
+        } finally {
+            // Also if the clock throws: the next look is early then.
+            if (!isClosed) {
+                context.timers().start(timer, knownNs + delayNs);
+            }
         }
     }
 

@@ -11,7 +11,7 @@ import dev.redlock.node.send.SlotKey;
  */
 public abstract class Voter {
 
-    /** Starts to connect. */
+    /** Starts to connect. If it throws, it may be called again. */
     public abstract void open();
 
     /** The node that gets the commands of a key now. Also a node that is not connected. */

@@ -64,8 +64,8 @@ public final class ClusterVoter extends Voter {
     final List<ClusterMember> members = new ArrayList<>();
     private final ClusterNodeTimeout nodeTimeout;
     private final MasterNodes masters;
-    private final DeadlineTimer refreshTimer = new DeadlineTimer(nowNs -> refresh());
-    private final DeadlineTimer checkTimer = new DeadlineTimer(nowNs -> check());
+    private final DeadlineTimer refreshTimer = new DeadlineTimer(this::refresh);
+    private final DeadlineTimer checkTimer = new DeadlineTimer(this::check);
     /** Limits the connects of all servers. */
     final ConnectLimit connects;
     private int nextChecked;
@@ -341,9 +341,9 @@ public final class ClusterVoter extends Voter {
      * Checks the place of each server in the cluster once per period, some at a time, and connects to the seeds again
      * if no server is connected.
      */
-    private void check() {
+    private void check(long nowNs) {
         int turns = (members.size() + HANDLED_MAX - 1) / HANDLED_MAX;
-        context.timers().start(checkTimer, nowNs() + CHECK_PERIOD_NS / Math.max(1, turns));
+        context.timers().start(checkTimer, nowNs + CHECK_PERIOD_NS / Math.max(1, turns));
         slots.trim();
         for (int i = Math.min(HANDLED_MAX, members.size()); i > 0; i--) {
             nextChecked = nextChecked + 1 < members.size() ? nextChecked + 1 : 0;
@@ -389,8 +389,12 @@ public final class ClusterVoter extends Voter {
         if (isClosing) {
             return;
         }
+        scheduleRefresh(nowNs(), delayNs);
+    }
+
+    private void scheduleRefresh(long nowNs, long delayNs) {
         long jitterNs = delayNs == 0 ? 0 : context.platform().random().nextLong(delayNs / 2 + 1);
-        long dueNs = nowNs() + delayNs + jitterNs;
+        long dueNs = nowNs + delayNs + jitterNs;
         if (!refreshTimer.isStarted() || refreshTimer.deadlineNs() - dueNs > 0) {
             context.timers().start(refreshTimer, dueNs);
         }
@@ -400,13 +404,13 @@ public final class ClusterVoter extends Voter {
         scheduleRefresh(Math.max(0, REFRESH_SPACING_NS - (nowNs() - refreshedNs)));
     }
 
-    private void refresh() {
-        scheduleRefresh(Math.min(REFRESH_NS_MAX, nodeTimeout.timeoutMs() * NS_PER_MS) * 2 / 3);
+    private void refresh(long nowNs) {
+        scheduleRefresh(nowNs, Math.min(REFRESH_NS_MAX, nodeTimeout.timeoutMs() * NS_PER_MS) * 2 / 3);
         ClusterMember source = isRefreshing ? null : nextSource();
         if (source == null) {
             return;
         }
-        refreshedNs = nowNs();
+        refreshedNs = nowNs;
         CommandSender sender = source.node.sender();
         isRefreshing = sender.sendValue(sender.command("CLUSTER", "SLOTS"),
                 reply -> onSlots(source, reply));

@@ -1,0 +1,200 @@
+package dev.redlock.hostile;
+
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertNotNull;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import dev.redlock.RedlockContext;
+import dev.redlock.api.Lease;
+import dev.redlock.api.NodeState;
+import dev.redlock.sim.FakeCluster;
+import dev.redlock.sim.FakeNode;
+import dev.redlock.sim.FakeSentinel;
+import dev.redlock.sim.VirtualWorld;
+import dev.redlock.testing.VirtualTest;
+import io.netty.buffer.PooledByteBufAllocator;
+import java.time.Duration;
+import java.util.List;
+import java.util.concurrent.TimeUnit;
+import java.util.logging.Level;
+import java.util.logging.Logger;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+
+/**
+ * An exception while a connection ends or starts, as from a heap without memory: the client connects again, and shows
+ * until then that the node is down. The clock throws it, because each step reads the clock somewhere in its middle.
+ * Each scenario runs once for each of these reads, until the node votes again.
+ */
+@Timeout(value = 120, unit = TimeUnit.SECONDS)
+@Tag("jdk")
+class ReconnectFaultsTest extends VirtualTest {
+
+    private static final int RECONNECT_MS = 5_000;
+    /** Netty logs what the listener of a connect threw. */
+    private static final Logger NETTY = Logger.getLogger("io.netty");
+
+    private String addresses;
+    private VirtualWorld.Client client;
+    private int failingRead;
+    private int readCount;
+    private boolean isArmed;
+    private boolean hasThrown;
+
+    @BeforeEach
+    void beQuiet() {
+        NETTY.setLevel(Level.OFF);
+    }
+
+    @AfterEach
+    void speak() {
+        NETTY.setLevel(null);
+        clearRecordedExceptions();
+    }
+
+    @Override
+    protected RedlockContext context() {
+        // The flight recorder reads the clock too, and survives what that throws.
+        RedlockContext context = new RedlockContext().flightRecorderEvents(0);
+        return addresses == null ? context.nodes(world.addresses()) : context.nodes(addresses);
+    }
+
+    private void onClockRead() {
+        if (isArmed && isInNode() && ++readCount == failingRead) {
+            hasThrown = true;
+            throw new OutOfMemoryError("thrown by a test");
+        }
+    }
+
+    /** Without the buffers, which survive what they throw themselves. */
+    private static boolean isInNode() {
+        List<String> classes = StackWalker.getInstance()
+                .walk(all -> all.map(StackWalker.StackFrame::getClassName).toList());
+        return classes.stream().noneMatch(name -> name.contains(".DirectBuffers"))
+                && classes.stream().anyMatch(name -> name.startsWith("dev.redlock.node."));
+    }
+
+    /** Runs a scenario in a new world for each read, which throws. The scenario arms the clock. */
+    private void atEachRead(Runnable scenario) {
+        quietly(() -> {
+            failingRead = 0;
+            do {
+                failingRead++;
+                readCount = 0;
+                hasThrown = false;
+                scenario.run();
+                isArmed = false;
+                client.clockListener(() -> {
+                });
+                assertFalse(hasThrown && !isVoting(), this::text);
+                nothingIsLeft();
+                world = null;
+            } while (hasThrown);
+        });
+        assertTrue(failingRead > 5, () -> failingRead + " reads");
+    }
+
+    private boolean isVoting() {
+        boolean isReady = client.redlock().nodes().stream().allMatch(node -> node.state() == NodeState.READY);
+        return isReady && !client.redlock().isDegraded();
+    }
+
+    private String text() {
+        return "read " + failingRead + ": " + client.redlock().nodes();
+    }
+
+    private void arm(VirtualWorld.Client tested) {
+        client = tested;
+        client.clockListener(this::onClockRead);
+        isArmed = true;
+    }
+
+    /** A node without a connection is never shown as one that votes. */
+    private void runUntilReconnected() {
+        for (int ms = 0; ms < RECONNECT_MS; ms++) {
+            world.runMs(1);
+            assertTrue(node(0).connectionCount() > 0 || client.redlock().isDegraded(), this::text);
+            isArmed &= !isVoting();
+        }
+        isArmed = false;
+        world.runMs(115_000);
+    }
+
+    private void assertNodeGrants() {
+        Lease lease = lease(client);
+        world.runMs(100);
+        assertNotNull(key(0), this::text);
+        release(lease);
+    }
+
+    @Test
+    void aNodeWhoseConnectionEndsIsConnectedAgain() {
+        atEachRead(() -> {
+            arm(world(3));
+            node(0).breakConnections();
+            runUntilReconnected();
+            assertNodeGrants();
+        });
+    }
+
+    @Test
+    void aNodeThatCannotBeReachedForAWhileIsConnectedAgain() {
+        atEachRead(() -> {
+            arm(world(3));
+            node(0).crash();
+            world.runMs(50);
+            node(0).restart(true);
+            runUntilReconnected();
+            assertNodeGrants();
+        });
+    }
+
+    @Test
+    void eachNodeIsConnectedAtTheStart() {
+        atEachRead(() -> {
+            world = new VirtualWorld(3);
+            arm(world.newUnconnectedClient("client", context(), 1, PooledByteBufAllocator.DEFAULT));
+            client.engine().open();
+            runUntilReconnected();
+            assertNodeGrants();
+            client.engine().close(Duration.ofMillis(100));
+        });
+    }
+
+    @Test
+    void aPrimaryThatSentinelsNameIsConnectedAgain() {
+        addresses = "redis-sentinel://node-1:1,node-2:1/mymaster";
+        atEachRead(() -> {
+            world = new VirtualWorld(3);
+            FakeSentinel.at(node(1), "node-0");
+            FakeSentinel.at(node(2), "node-0");
+            VirtualWorld.Client tested = client();
+            world.runMs(100);
+            arm(tested);
+            eachNode(FakeNode::breakConnections);
+            runUntilReconnected();
+            assertNodeGrants();
+        });
+    }
+
+    @Test
+    void theMastersOfAClusterAreConnectedAgain() {
+        addresses = "redis-cluster://node-0:1,node-1:1,node-2:1";
+        atEachRead(() -> {
+            world = new VirtualWorld(3);
+            FakeCluster cluster = new FakeCluster();
+            cluster.add(node(0).redis(), "node-0", 1).own(0, 5_460);
+            cluster.add(node(1).redis(), "node-1", 1).own(5_461, 10_922);
+            cluster.add(node(2).redis(), "node-2", 1).own(10_923, 16_383);
+            VirtualWorld.Client tested = client();
+            world.runMs(1_000);
+            arm(tested);
+            eachNode(FakeNode::breakConnections);
+            runUntilReconnected();
+            acquired(acquire(client, options()));
+        });
+    }
+}
