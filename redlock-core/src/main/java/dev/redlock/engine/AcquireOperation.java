@@ -103,13 +103,18 @@ final class AcquireOperation implements FencedClaims.Attempts {
 
     /** Sends the acquire to nodes. The decision waits for the last send: a rollback has the result of each. */
     void ask(Claim claim, long mask) {
+        boolean isReserving = claim.reservation() != null && claim.lockKind() == LockKind.SET;
+        if (isReserving) {
+            // First, because it may throw: a reply that is counted has to come.
+            partialRound.beforeSend(claim, mask);
+        }
         claim.addAsked(mask);
         claim.addPendingReplies(Long.bitCount(mask));
         // A send may send others first, of which one may fail and be tried again meanwhile.
         Claim outer = asking;
         asking = claim;
         try {
-            if (claim.reservation() != null && claim.lockKind() == LockKind.SET) {
+            if (isReserving) {
                 partialRound.send(claim, mask);
             } else if (claim.pending.lease.spec.retainNsMax > 0) {
                 scheduler.keeper.retention.ask(claim, mask);
@@ -311,12 +316,13 @@ final class AcquireOperation implements FencedClaims.Attempts {
             return;
         }
         PendingAcquire pending = claim.pending;
+        // First, because it may need memory: if it throws, the end of the round decides again.
+        pending.lease.recordVotes(claim);
         timers.stop(claim.roundTimer);
         if (isPartlyAsked(claim)) {
             services.thriftyQuorum.onInTime(claim.askedMask);
         }
         claim.hold();
-        pending.lease.recordVotes(claim);
         if (claim.fenceOrSearch != null) {
             pending.lease.fencingToken = claim.fenceOrSearch.token();
         }

@@ -219,12 +219,15 @@ final class AcquireScheduler implements Waiters {
         try {
             freePlaces(pending, kind == AcquireOutcome.Kind.ACQUIRED ? lease : null);
         } finally {
-            services.telemetry.onAcquireEnded(pending, kind, reason);
-            if (pending.isReserving()) {
-                reservations.withdraw(pending);
+            try {
+                services.telemetry.onAcquireEnded(pending, kind, reason);
+                if (pending.isReserving()) {
+                    reservations.withdraw(pending);
+                }
+            } finally {
+                recycle(pending);
+                lease.completeAcquire(kind, reason);
             }
-            recycle(pending);
-            lease.completeAcquire(kind, reason);
         }
         if (queue != null) {
             // An attempt may end at once, and its callback may cancel any other acquisition, but no more this one.

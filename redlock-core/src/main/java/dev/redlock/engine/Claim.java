@@ -109,7 +109,7 @@ final class Claim extends LockRequest implements ScriptArguments, ClaimView {
         this.counters = counters;
         this.round = new Round(majority);
         this.failures = new byte[nodeCount];
-        this.roundTimer = new DeadlineTimer(nowNs -> events.onRoundTimeout(this));
+        this.roundTimer = new DeadlineTimer(nowNs -> onRoundTimeout());
         this.holdTimer = new DeadlineTimer(nowNs -> events.onHoldTimer(this, nowNs));
     }
 
@@ -354,10 +354,24 @@ final class Claim extends LockRequest implements ScriptArguments, ClaimView {
 
     @Override
     public void onReply(int nodeIndex, CommandKind kind, int detail, long value) {
+        PendingAcquire owner = pending;
         try {
             events.onReply(this, nodeIndex, kind, detail, value);
+        } catch (Throwable e) {
+            events.onThrown(this, owner);
+            throw e;
         } finally {
             removePendingReply();
+        }
+    }
+
+    private void onRoundTimeout() {
+        PendingAcquire owner = pending;
+        try {
+            events.onRoundTimeout(this);
+        } catch (Throwable e) {
+            events.onThrown(this, owner);
+            throw e;
         }
     }
 
@@ -387,8 +401,12 @@ final class Claim extends LockRequest implements ScriptArguments, ClaimView {
     }
 
     private void onNoReply(int nodeIndex, CommandKind kind, int detail, Vote vote, VoteFailure failure) {
+        PendingAcquire owner = pending;
         try {
             events.onNoReply(this, nodeIndex, kind, detail, vote, failure);
+        } catch (Throwable e) {
+            events.onThrown(this, owner);
+            throw e;
         } finally {
             removePendingReply();
         }

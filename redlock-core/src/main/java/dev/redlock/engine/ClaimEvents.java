@@ -23,6 +23,13 @@ interface ClaimEvents {
 
     void onHoldTimer(Claim claim, long nowNs);
 
+    /**
+     * An event of the claim threw, and its receiver has not completed it.
+     *
+     * @param owner the acquisition that the claim had before the event; null if it had none
+     */
+    void onThrown(Claim claim, PendingAcquire owner);
+
     /** An abandoned claim has got its last reply. */
     void onLastReply(Claim claim);
 

@@ -163,6 +163,13 @@ final class ClaimRouter implements ClaimEvents {
     }
 
     @Override
+    public void onThrown(Claim claim, PendingAcquire owner) {
+        if (owner != null) {
+            scheduler.retries.endIfStuck(owner, claim);
+        }
+    }
+
+    @Override
     public void onHoldTimer(Claim claim, long nowNs) {
         keeper.renewals.onHoldTimer(claim, nowNs);
     }

@@ -527,7 +527,6 @@ public final class LeaseHandle extends LeaseView {
 
     /** Records the votes of an attempt that has ended. */
     void recordVotes(Claim decided) {
-        attemptCount++;
         grantedMask = decided.round.granted();
         refusedMask = decided.round.refused();
         failedMask = decided.round.failed();
@@ -536,6 +535,7 @@ public final class LeaseHandle extends LeaseView {
         if ((failedMask | unknownMask) != 0) {
             recordFailures(decided.failures);
         }
+        attemptCount++;
     }
 
     /** Takes the reason of an acquisition of this client that is ahead, with the votes of its last attempt. */

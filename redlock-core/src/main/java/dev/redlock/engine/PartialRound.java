@@ -99,15 +99,22 @@ final class PartialRound {
         operation.ask(claim, mask & ~newVoters);
     }
 
+    /** The coordinator, if it is among the nodes, gets the reservation of a set. */
+    void beforeSend(Claim claim, long mask) {
+        int coordinator = services.coordinator.of(claim.key);
+        if (coordinator != Coordinator.NONE && (mask & 1L << coordinator) != 0) {
+            if (scheduler.queues.setOrder.isFirst((SetQueue) claim.pending.queue)) {
+                claim.pending.reservation.node = coordinator;
+            }
+            Reservations.onLeft(claim.pending, coordinator, services.clock.nanoTime());
+        }
+    }
+
     /** The coordinator alone considers the reservation of a set, so it alone gets the name. */
     void send(Claim claim, long mask) {
         int coordinator = services.coordinator.of(claim.key);
         long named = coordinator == Coordinator.NONE ? 0 : mask & 1L << coordinator;
         if (named != 0) {
-            if (scheduler.queues.setOrder.isFirst((SetQueue) claim.pending.queue)) {
-                claim.pending.reservation.node = coordinator;
-            }
-            Reservations.onLeft(claim.pending, coordinator, services.clock.nanoTime());
             services.fanOut.send(claim, AcquireOperation.kindOf(claim), CommandDetail.NONE, named);
         }
         // If there is no other node, the name is still needed: the coordinator may not know the script yet.

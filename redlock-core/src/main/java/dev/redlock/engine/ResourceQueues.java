@@ -50,8 +50,20 @@ final class ResourceQueues {
      */
     void add(WaitQueue queue) {
         LockKey key = queue.key;
-        for (int i = 0; hasEntries(key) && i < key.resourceCount; i++) {
-            queue.resources.add(add(queue, key.resourceKey(i)));
+        try {
+            for (int i = 0; hasEntries(key) && i < key.resourceCount; i++) {
+                queue.resources.add(add(queue, key.resourceKey(i)));
+            }
+        } catch (RuntimeException | Error e) {
+            // A queue that is not complete is not found by anybody who could remove it.
+            queue.resources.clear();
+            for (int i = 0; i < key.resourceCount; i++) {
+                Entry entry = entries.get(key.resourceKey(i));
+                if (entry != null) {
+                    remove(queue, entry);
+                }
+            }
+            throw e;
         }
     }
 

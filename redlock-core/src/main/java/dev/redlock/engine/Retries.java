@@ -254,6 +254,47 @@ final class Retries {
         }
     }
 
+    /**
+     * An event of an acquisition threw: ends the acquisition, unless a timer of its round or of its wait still will.
+     *
+     * @param claim that of the event, which may hold the lock already; null for none
+     */
+    void endIfStuck(PendingAcquire pending, Claim claim) {
+        LeaseHandle lease = pending.lease;
+        boolean isInRound = pending.claim != null && pending.claim.roundTimer.isStarted();
+        if (lease == null || lease.pending != pending || isInRound || pending.timer.isStarted()) {
+            return;
+        }
+        boolean isHeld = claim != null && claim.phase == Claim.Phase.HELD
+                && (claim.lease == null || claim.lease == lease);
+        if (isHeld) {
+            abortHeld(pending, claim);
+        } else {
+            abort(pending, AcquireOutcome.Kind.NO_QUORUM);
+        }
+    }
+
+    /** The lock is granted, but nothing may extend or end the lease. */
+    private void abortHeld(PendingAcquire pending, Claim claim) {
+        LockKey key = pending.lease.key;
+        LockKey lockedKey = claim.key;
+        try {
+            if (claim.lease != null) {
+                scheduler.keeper.untrack(claim.lease);
+                // The end of the acquisition counts it down again.
+                scheduler.keeper.extendableCount += pending.lease.isExtendable() ? 1 : 0;
+            }
+            scheduler.keeper.retention.onEnded(claim);
+            scheduler.releases.abandon(claim);
+        } finally {
+            try {
+                abort(pending, AcquireOutcome.Kind.NO_QUORUM);
+            } finally {
+                scheduler.handOff(key, lockedKey);
+            }
+        }
+    }
+
     void abort(PendingAcquire pending, AcquireOutcome.Kind kind) {
         try {
             Claim claim = pending.claim;
@@ -307,10 +348,13 @@ final class Retries {
         boolean wasHead = queue.head() == pending;
         queue.remove(pending);
         if (wasHead) {
-            if (holder == null && queue.head() != null) {
-                WaitReasons.inherit(queue.head(), pending.lease);
+            try {
+                if (holder == null && queue.head() != null) {
+                    WaitReasons.inherit(queue.head(), pending.lease);
+                }
+            } finally {
+                queues.promoteNext(queue, holder);
             }
-            queues.promoteNext(queue, holder);
         } else if (pending.state == PendingAcquire.State.ATTEMPTING) {
             queue.onFollowerLeft();
         }

@@ -68,6 +68,8 @@ final class WaitQueues {
 
     /** Gives an attempt that has none its queue. Returns the queue, of which it need not be the head. */
     WaitQueue enqueue(PendingAcquire pending) {
+        // First, because it may need memory: a queue without a head would let its later waiters sleep.
+        pending.waiting();
         WaitQueue existing = queues.get(pending.lease.key);
         WaitQueue queue = existing == null ? create(pending.lease.key) : existing;
         queue.append(pending);
@@ -84,9 +86,14 @@ final class WaitQueues {
         WaitQueue pooled = free.get(key.kind.ordinal()).poll();
         WaitQueue queue = pooled == null ? newQueue(key.kind) : pooled;
         queue.begin(key, services.clock.nanoTime());
-        count++;
-        queues.add(queue);
         resourceQueues.add(queue);
+        try {
+            queues.add(queue);
+        } catch (RuntimeException | Error e) {
+            resourceQueues.remove(queue);
+            throw e;
+        }
+        count++;
         return queue;
     }
 
@@ -134,8 +141,15 @@ final class WaitQueues {
 
     /** The last waiter has gone. */
     private void end(WaitQueue queue) {
-        registrations.remove(queue);
-        queue.passOn();
+        try {
+            registrations.remove(queue);
+            queue.passOn();
+        } finally {
+            remove(queue);
+        }
+    }
+
+    private void remove(WaitQueue queue) {
         count--;
         queues.remove(queue);
         resourceQueues.remove(queue);

@@ -150,6 +150,15 @@ final class WaitTimers {
 
     /** The timer of an acquisition that waits has fired. */
     void onTimer(PendingAcquire pending, long nowNs) {
+        try {
+            step(pending, nowNs);
+        } catch (Throwable e) {
+            scheduler.retries.endIfStuck(pending, null);
+            throw e;
+        }
+    }
+
+    private void step(PendingAcquire pending, long nowNs) {
         LeaseHandle lease = pending.lease;
         if (pending.deadlineNs - nowNs <= 0) {
             WaitReasons.record(pending, scheduler.retries.causeOfSet(pending));

@@ -287,6 +287,11 @@ public final class TestEngine {
         handle.start(handle.loop(), null, spec, handle.times, spec.ttlMs, callback);
     }
 
+    /** Makes each attempt of a lease throw that records votes of nodes that have failed. */
+    public static void failAtVotes(Lease lease) {
+        ((LeaseHandle) lease).failures = new byte[Long.SIZE];
+    }
+
     /** @return the monotonic time at which a lease was acquired */
     public static long acquiredNs(Lease lease) {
         return ((LeaseHandle) lease).acquiredNs;
