@@ -188,11 +188,9 @@ final class AcquireScheduler implements Waiters {
         if (queues.count != 0) {
             queues.onHeld(pending.lease.key, pending.queue, claim.validUntilNs);
         }
-        try {
-            keeper.hold(pending.lease, claim, nowNs);
-        } finally {
-            finish(pending, AcquireOutcome.Kind.ACQUIRED, AcquireOutcome.Kind.ACQUIRED);
-        }
+        // If it throws, nothing would extend or end the lease: the acquisition ends without it.
+        keeper.hold(pending.lease, claim, nowNs);
+        finish(pending, AcquireOutcome.Kind.ACQUIRED, AcquireOutcome.Kind.ACQUIRED);
     }
 
     /** An acquisition that could wait has succeeded. */

@@ -287,6 +287,17 @@ public final class TestEngine {
         handle.start(handle.loop(), null, spec, handle.times, spec.ttlMs, callback);
     }
 
+    /** Runs a task while leases that the client extends cannot start their timers. */
+    public void withoutRenewals(Runnable task) {
+        Renewals renewals = conductors[0].keeper.renewals;
+        conductors[0].keeper.renewals = null;
+        try {
+            task.run();
+        } finally {
+            conductors[0].keeper.renewals = renewals;
+        }
+    }
+
     /** Makes each attempt of a lease throw that records votes of nodes that have failed. */
     public static void failAtVotes(Lease lease) {
         ((LeaseHandle) lease).failures = new byte[Long.SIZE];

@@ -615,6 +615,30 @@ class UnexpectedFailureTest extends VirtualTest {
         assertReusable(lease);
     }
 
+    /** Nothing would extend it, or report its end: its caller does not get it. */
+    @Test
+    void aLockWhoseTimerCannotStartIsReleased() {
+        client = client(context().flightRecorderEvents(0).autoExtendedLeasesMax(1));
+        AcquireOptions extended = options().autoExtend();
+        List<AcquireOutcome> outcomes = new ArrayList<>();
+        Lease lease = client.redlock().newLease();
+        client.redlock().acquire(client.redlock().key("orders"), extended, lease, outcomes::add);
+        client.engine().engine().withoutRenewals(() -> world.runMs(10));
+        assertEquals(List.of(AcquireOutcome.Kind.NO_QUORUM), outcomes.stream().map(AcquireOutcome::kind).toList());
+        assertFalse(lease.isHeld());
+        world.runMs(100);
+        assertEquals(0, keyCount());
+        assertEquals(0, client.engine().heldCount());
+        assertEquals(0, client.engine().claimsOut());
+        assertReusable(lease);
+        Lease next = acquired(acquire(client, extended));
+        assertEquals(AcquireOutcome.Kind.OVERLOADED,
+                get(client.redlock().acquireAsync("items", extended)).kind(), "it is counted once");
+        world.runMs(2 * TTL.toMillis());
+        assertTrue(next.isHeld());
+        release(next);
+    }
+
     /** The round of the first release completes both. */
     @Test
     void aSecondReleaseThatThrowsWaitsForTheFirst() throws InterruptedException {
