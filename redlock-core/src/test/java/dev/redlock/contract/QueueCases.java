@@ -49,6 +49,7 @@ final class QueueCases {
         cases.checksPassEntriesWithoutAConnection();
         cases.refusalsHaveTheTtl();
         cases.foreignKeysCostTheOrder();
+        cases.serversThatRefuseWritesSayWhy();
     }
 
     static void leave(Bench bench) {
@@ -56,6 +57,7 @@ final class QueueCases {
         cases.leavesOfOthers();
         cases.leavesBesideAHeldLock();
         cases.leavesBesideAFreeLock();
+        cases.leavesThatTheServerRefuses();
     }
 
     // ---- scripts ----------------------------------------------------------------------------------------------------
@@ -419,6 +421,39 @@ final class QueueCases {
         }
     }
 
+    /** A refusal for the order would be that of a node that can grant. */
+    private void serversThatRefuseWritesSayWhy() {
+        String keys = isFenced() ? "k c" : "k";
+        String arguments = isFenced() ? " 60000 90000 0 b 0 " : " 60000 c b 0 ";
+        for (String mode : List.of("f", "e", "c", "p")) {
+            live("a", "b");
+            with("", "a", "b");
+            whileWritesAreRefused(() -> bench.assertReply("ERR", script, keys, "b" + arguments + mode));
+            assertMessages(mode.equals("c") ? new String[] {"a Hk"} : new String[0]);
+            assertQueue("a", "b");
+            bench.assertKey("k", "nothing");
+            bench.assertKey("c", "nothing");
+            bench.assertKey(NOTE, "nothing");
+        }
+        with("k other 60000", "a", "b");
+        whileWritesAreRefused(() -> {
+            assertPlace(1, MINUTE_MS, "b", "e");
+            assertPlace(UNKNOWN, MINUTE_MS, "d", "f");
+        });
+        assertQueue("a", "b");
+        bench.assertKey("k", "other 60000");
+    }
+
+    /** It has no replica, and needs one. */
+    private void whileWritesAreRefused(Runnable cases) {
+        bench.server.call("CONFIG", "SET", "min-replicas-to-write", "1");
+        try {
+            cases.run();
+        } finally {
+            bench.server.call("CONFIG", "SET", "min-replicas-to-write", "0");
+        }
+    }
+
     // ---- leave ------------------------------------------------------------------------------------------------------
 
     private void leavesOfOthers() {
@@ -439,6 +474,28 @@ final class QueueCases {
         with("", many);
         assertLeft("xm");
         assertQueue(Arrays.stream(many).filter(name -> !name.equals("xm")).toArray(String[]::new));
+    }
+
+    private void leavesThatTheServerRefuses() {
+        live("a", "b", "d", "e");
+        with("k other 60000", "a", "b", "d", "e");
+        whileWritesAreRefused(() -> {
+            for (String client : List.of("a", "b", "e", "g")) {
+                bench.assertReply("0", LEAVE, "k", client + " c " + client);
+            }
+        });
+        assertMessages("b hk", "d hk");
+        assertQueue("a", "b", "d", "e");
+        with("", "a", "b", "d");
+        whileWritesAreRefused(() -> bench.assertReply("0", LEAVE, "k", "b c b"));
+        assertMessages("d Hk");
+        // Clients without a connection are passed, up to nine of them.
+        for (int dead = 1; dead <= 10; dead++) {
+            String gone = IntStream.range(0, dead).mapToObj(i -> "x" + i).collect(Collectors.joining(" "));
+            with("k other 60000", ("a " + gone + " d e").split(" "));
+            whileWritesAreRefused(() -> bench.assertReply("0", LEAVE, "k", "a c a"));
+            assertMessages(dead < 10 ? new String[] {"d hk"} : new String[0]);
+        }
     }
 
     private void leavesBesideAHeldLock() {

@@ -35,6 +35,7 @@ final class FakeQueue {
     private List<String> waiting = List.of();
     private boolean isCut;
     private int rounds = 4;
+    private boolean hasWritten;
 
     FakeQueue(FakeRedis redis, String key, String counter, String client) {
         this.redis = redis;
@@ -68,15 +69,28 @@ final class FakeQueue {
         isCut = waiting.size() == READ_MAX;
     }
 
+    /**
+     * Whether the server executes the next write of the script. One without memory still executes those that need
+     * none, and each that follows one of these.
+     */
+    boolean mayWrite(boolean isMemoryNeeded) {
+        hasWritten |= !redis.isRefusingWrites() || !isMemoryNeeded && redis.isOutOfMemory();
+        return hasWritten;
+    }
+
     private void drop(int index) {
-        remove(waiting.remove(index));
-        if (isCut && waiting.size() < 2 && rounds > 0) {
+        if (!remove(waiting.remove(index))) {
+            waiting = List.of();
+        } else if (isCut && waiting.size() < 2 && rounds > 0) {
             rounds--;
             read();
         }
     }
 
     private boolean remove(String member) {
+        if (!mayWrite(false)) {
+            return false;
+        }
         Map<String, Long> entries = redis.entries(queue);
         boolean isThere = entries != null && entries.remove(member) != null;
         if (isThere) {
@@ -119,17 +133,17 @@ final class FakeQueue {
         if (headEntry().equals(noted)) {
             String slow = slowNote(waiting.get(0));
             if (redis.pttl(note) <= NOTE_MS - SLOW_MS) {
-                if (redis.find(slow) != null) {
+                if (redis.find(slow) != null && mayWrite(true)) {
                     redis.set(slow, "0", NOTE_MS);
                 }
             }
             if (redis.pttl(note) <= NOTE_MS - SILENT_MS && !"1".equals(redis.find(slow))) {
-                redis.delete(note);
+                endNote();
                 drop(0);
             }
         }
         tell(0, FREE_WORDS);
-        if (isOtherFirst() && !headEntry().equals(noted)) {
+        if (isOtherFirst() && !headEntry().equals(noted) && mayWrite(true)) {
             redis.set(note, headEntry(), NOTE_MS);
         }
     }
@@ -151,27 +165,46 @@ final class FakeQueue {
         return !waiting.isEmpty();
     }
 
-    /** Returns the reply of a script whose lock is held for a time. */
-    long refusal(String mode, long waitedUs, long ttlMs) {
-        if (!waiting.isEmpty() && waiting.get(0).equals(client)) {
+    private void endNote() {
+        if (mayWrite(false)) {
             redis.delete(note);
         }
-        long place = PLACE_UNKNOWN;
-        Map<String, Long> entries = redis.isQueueDenied() ? null : redis.entries(queue);
-        if (entries != null) {
-            boolean isBack = (mode.equals("e") || mode.equals("c")) && !entries.containsKey(client);
-            if (isBack && redis.find(slowNote(client)) == null) {
-                redis.set(slowNote(client), "1", EXPIRY_MS);
-            }
-            entries.merge(client, redis.wallUs() - waitedUs, mode.equals("f") ? (old, score) -> score : Math::min);
-            redis.setEntries(queue, entries, redis.wallMs() + EXPIRY_MS);
-            place = Math.min(ordered(entries).indexOf(client), PLACE_UNKNOWN);
+    }
+
+    /** Returns the reply of a script whose lock is held for a time; 0 if it refuses nobody. */
+    long refusal(String mode, long waitedUs, long ttlMs) {
+        if (!waiting.isEmpty() && waiting.get(0).equals(client)) {
+            endNote();
         }
+        if (!enter(mode, waitedUs) && isFree()) {
+            return 0;
+        }
+        Map<String, Long> entries = redis.entries(queue);
+        int rank = entries == null ? -1 : ordered(entries).indexOf(client);
+        long place = rank < 0 ? PLACE_UNKNOWN : Math.min(rank, PLACE_UNKNOWN);
         return -((Math.min(ttlMs, TTL_MS_MAX) << 20) + place + 1);
+    }
+
+    private boolean enter(String mode, long waitedUs) {
+        Map<String, Long> entries = redis.entries(queue);
+        if (entries == null || redis.isQueueDenied() || !mayWrite(true)) {
+            return false;
+        }
+        boolean isBack = (mode.equals("e") || mode.equals("c")) && !entries.containsKey(client);
+        if (isBack && redis.find(slowNote(client)) == null) {
+            redis.set(slowNote(client), "1", EXPIRY_MS);
+        }
+        entries.merge(client, redis.wallUs() - waitedUs, mode.equals("f") ? (old, score) -> score : Math::min);
+        redis.setEntries(queue, entries, redis.wallMs() + EXPIRY_MS);
+        return true;
     }
 
     /** Returns the reply of the script that ends the entry. */
     long leave() {
+        if (!mayWrite(false)) {
+            leadNext();
+            return 0;
+        }
         if (!remove(client)) {
             return 0;
         }
@@ -185,6 +218,18 @@ final class FakeQueue {
             }
         }
         return 1;
+    }
+
+    /** The entry stays: wakes the next client that is connected as the head. */
+    private void leadNext() {
+        List<String> all = ordered(redis.entries(queue));
+        int from = all.indexOf(client) + 1;
+        String word = isFree() ? "H" : "h";
+        for (String member : from == 0 ? List.<String>of() : all.subList(from, Math.min(from + READ_MAX, all.size()))) {
+            if (redis.deliver(CHANNEL + member, word + key) != 0) {
+                return;
+            }
+        }
     }
 
     // ---- commands of sorted sets ------------------------------------------------------------------------------------

@@ -251,9 +251,24 @@ public final class FakeRedis {
                 value.entries == null ? null : new TreeMap<>(value.entries))));
     }
 
-    /** Refuses writes with an error, as a primary without its replicas does; null ends it. */
-    void refuseWrites(String error) {
+    /**
+     * Refuses writes with an error, as a primary without its replicas does; null ends it. {@code OOM} refuses only
+     * those that need memory.
+     */
+    public void refuseWrites(String error) {
         writeError = error;
+    }
+
+    boolean isRefusingWrites() {
+        return writeError != null || role.equals("slave");
+    }
+
+    boolean isOutOfMemory() {
+        return writeError != null && writeError.startsWith("OOM");
+    }
+
+    private RespValue writeError() {
+        return error(role.equals("slave") ? "READONLY You can't write against a read only replica." : writeError);
     }
 
     /** A replica becomes a primary with the keys that it has. */
@@ -834,23 +849,34 @@ public final class FakeRedis {
             return error("NOPERM No permissions to access a key");
         }
         if (isWriteRefused(command, script, words)) {
-            return error(role.equals("slave") ? "READONLY You can't write against a read only replica." : writeError);
+            return writeError();
         }
         return run(session, command, script, words);
     }
 
     /** Whether the server refuses a command because it writes. */
     private boolean isWriteRefused(String command, String script, List<String> words) {
-        if (writeError == null && !role.equals("slave")) {
+        if (!isRefusingWrites()) {
             return false;
         }
         return switch (command) {
-            case "SET", "PEXPIRE", "DELEX", "DELIFEQ", "MSETEX", "DEL", "FLUSHALL", "ZADD", "ZREM" -> true;
+            case "SET", "MSETEX", "ZADD" -> true;
+            case "PEXPIRE", "DELEX", "DELIFEQ", "DEL", "FLUSHALL", "ZREM" -> !isOutOfMemory();
             // Without keys it probes the rights of the user, and without a script it is not known.
-            case "EVALSHA" -> !words.get(2).equals("0") && scripts.contains(words.get(1)) && script != null;
-            case "EVAL" -> !words.get(2).equals("0");
+            case "EVALSHA" -> !words.get(2).equals("0") && scripts.contains(words.get(1)) && isScriptRefused(script);
+            case "EVAL" -> !words.get(2).equals("0") && (script == null || isScriptRefused(script));
             default -> false;
         };
+    }
+
+    /** The first write of a script gets the error. Those with a queue do something before they write. */
+    private boolean isScriptRefused(String script) {
+        return script != null && !isOfQueue(script)
+                && (!isOutOfMemory() || script.startsWith("acquire") || script.startsWith("raise"));
+    }
+
+    private static boolean isOfQueue(String script) {
+        return script.endsWith(QUEUE_ENDING) || script.equals("leave_queue");
     }
 
     private RespValue run(Session session, String command, String script, List<String> words) {
@@ -858,6 +884,10 @@ public final class FakeRedis {
             case "PING" -> RespValue.text(RespType.SIMPLE_STRING, "PONG");
             case "CLIENT" -> clientCommand(words);
             case "CLUSTER", "CONFIG" -> {
+                if (words.subList(1, words.size() - 1).equals(List.of("SET", "min-replicas-to-write"))) {
+                    refuseWrites(words.get(3).equals("0") ? null : "NOREPLICAS Not enough good replicas to write.");
+                    yield OK;
+                }
                 commandCounts.merge(command + " " + words.get(1), 1, Integer::sum);
                 RespValue reply = member == null
                         ? command.equals("CONFIG") ? config() : FakeCluster.noCluster()
@@ -1144,7 +1174,7 @@ public final class FakeRedis {
             List<String> keys = words.subList(3, 3 + keyCount);
             return script.equals("inspect") ? inspect(keys.get(0)) : breakLock(keys, words.get(3 + keyCount));
         }
-        if (script.endsWith(QUEUE_ENDING) || script.equals("leave_queue")) {
+        if (isOfQueue(script)) {
             return runInOrder(session, script, words);
         }
         if (script.startsWith("release_many")) {
@@ -1230,20 +1260,28 @@ public final class FakeRedis {
         String mode = arguments.get(isFenced ? 6 : 5);
         FakeQueue queue = new FakeQueue(this, key, isFenced ? words.get(4) : arguments.get(2),
                 arguments.get(isFenced ? 4 : 3));
-        // The refusal of a lock that is free is 0.
-        long reply = queue.isPreceded(mode)
-                ? Math.min(0, refusal(key))
-                : isFenced
-                        ? acquireFenced(key, words.get(4), token, ttlMs, Long.parseLong(arguments.get(2)),
-                                Long.parseLong(arguments.get(3)))
-                        : acquire(key, token, ttlMs);
+        long waitedUs = Long.parseLong(arguments.get(isFenced ? 5 : 4));
+        if (queue.isPreceded(mode) || isFenced && read(key) != null) {
+            // 0 if the lock is free, and there is no order.
+            long refusal = queue.refusal(mode, waitedUs, Math.max(0, -refusal(key)));
+            if (refusal < 0) {
+                return note(session, verb, key, token, refusal);
+            }
+        }
+        if (!queue.mayWrite(true)) {
+            return writeError();
+        }
+        long reply = isFenced
+                ? acquireFenced(key, words.get(4), token, ttlMs, Long.parseLong(arguments.get(2)),
+                        Long.parseLong(arguments.get(3)))
+                : acquire(key, token, ttlMs);
         if (reply > 0) {
             boolean isAwaited = queue.onGrant();
             RespValue noted = note(session, verb, key, token, reply);
             return isAwaited && !isFenced ? RespValue.integer(2) : noted;
         }
-        if (reply != COUNTER_IS_TEXT && reply != COUNTER_ENDED) {
-            reply = queue.refusal(mode, Long.parseLong(arguments.get(isFenced ? 5 : 4)), -reply);
+        if (!isFenced) {
+            reply = queue.refusal(mode, waitedUs, -reply);
         }
         return note(session, verb, key, token, reply);
     }

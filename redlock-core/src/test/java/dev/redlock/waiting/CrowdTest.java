@@ -27,6 +27,10 @@ class CrowdTest extends WokenTest {
     /** Each client has entered, and the head and the deputy are registered. */
     private static final long SETTLED_MS = 150;
 
+    private static final String NO_DISK = "MISCONF Redis is configured to save RDB snapshots";
+    private static final String NO_MEMORY = "OOM command not allowed when used memory > 'maxmemory'.";
+    private static final String NO_REPLICAS = "NOREPLICAS Not enough good replicas to write.";
+
     private final List<VirtualWorld.Client> clients = new ArrayList<>();
     private final List<CompletableFuture<AcquireOutcome>> waiting = new ArrayList<>();
     /** Clients that take the lock again and again, and how often they had it. */
@@ -781,6 +785,67 @@ class CrowdTest extends WokenTest {
             releaseAll();
         }
     }
+
+    // ---- coordinators that refuse writes ----------------------------------------------------------------------------
+
+    /** No entry can end there: those that wait behind must not wait for the end of the key that is left there. */
+    @Test
+    void aCoordinatorThatRefusesWritesDelaysNobody() {
+        Lease holder = crowd(4);
+        queueNode().redis().refuseWrites(NO_DISK);
+        holder.releaseAsync();
+        next(0, 50).releaseAsync();
+        for (int i = 1; i < 4; i++) {
+            next(i, 1_000).releaseAsync();
+        }
+    }
+
+    /** The next one is dead. */
+    @Test
+    void aCoordinatorThatRefusesWritesWakesTheNextOneThatLives() {
+        Lease holder = crowd(5);
+        queueNode().redis().refuseWrites(NO_DISK);
+        clients.get(1).kill();
+        clients.get(2).kill();
+        holder.releaseAsync();
+        next(0, 50).releaseAsync();
+        next(3, 1_000).releaseAsync();
+        next(4, 1_000).releaseAsync();
+    }
+
+    /** The lock is free there: an error makes the attempt ask the others, and a refusal would end it. */
+    @ParameterizedTest
+    @ValueSource(strings = {NO_DISK, NO_MEMORY, NO_REPLICAS})
+    void aCoordinatorWithoutTheKeyThatRefusesWritesIsNotAskedAgainAndAgain(String error) {
+        Lease holder = crowd(2);
+        queueNode().redis().delete("orders");
+        queueNode().redis().refuseWrites(error);
+        world.runMs(SETTLED_MS);
+        int before = inOrder();
+        addWaiters(1);
+        world.runMs(1_000);
+        int asked = inOrder() - before;
+        assertTrue(asked <= 30, () -> asked + " attempts in a second");
+        holder.releaseAsync();
+        world.await("one of them", 1_000, () -> done() == 1);
+    }
+
+    /** An entry of a client that may add entries stays, and no later client may drop or follow it. */
+    @Test
+    void aClientThatMayNotEnterTheQueuePassesADeadHead() {
+        Lease holder = crowd(1);
+        clients.get(0).kill();
+        world.runMs(1);
+        eachNode(node -> node.redis().denyQueue());
+        addWaiters(1);
+        int before = inOrder();
+        holder.releaseAsync();
+        next(1, 1_000);
+        int asked = inOrder() - before;
+        assertTrue(asked <= 20, () -> asked + " attempts");
+    }
+
+    // ---- without messages -------------------------------------------------------------------------------------------
 
     private Lease crowdWithoutTheChannel(int nodeCount, int count) {
         VirtualWorld.Client owner = slowWorld(nodeCount);

@@ -7,7 +7,7 @@
 -- reply   v > 0               granted: the counter is v now, as in acquire_fenced
 --         -(n * 2^20 + place + 1)
 --                             refused, as in acquire_in_order
---         error               as in acquire_fenced
+--         error               as in acquire_fenced and acquire_in_order
 local counter, client, waited, mode = KEYS[2], ARGV[5], ARGV[6], ARGV[7]
 --include part_queue
 if mode == 'c' and waiting[1] and waiting[1] ~= client and redis.call('PTTL', KEYS[1]) == -2 then

@@ -13,6 +13,7 @@
 --                             refused: another key exists for n ms more, 49 days or more if n is 2^32 - 1, and 0 if
 --                             the lock is free; place clients precede, 2^20 - 2 or more if it is 2^20 - 2, or an
 --                             unknown number without a queue
+--         error               the server refuses the write; also if others wait, and the client cannot enter the queue
 local counter, client, waited, mode = ARGV[3], ARGV[4], ARGV[5], ARGV[6]
 --include part_queue
 if mode == 'c' and waiting[1] and waiting[1] ~= client and redis.call('PTTL', KEYS[1]) == -2 then
@@ -21,6 +22,7 @@ end
 local first = waiting[1]
 if mode ~= 'p' and first and first ~= client or not redis.call('SET', KEYS[1], ARGV[1], 'NX', 'PX', ARGV[2]) then
 --include part_queue_refused
+  redis.call('SET', KEYS[1], ARGV[1], 'PX', ARGV[2])
 end
 if first == client then
   drop(1)
