@@ -105,9 +105,14 @@ final class Crowd implements PlainQueue.Line {
     /** The coordinator has refused an attempt: waits as its place demands. */
     void awaitTurn(PendingAcquire pending, long nowNs) {
         Place place = PlainQueue.placeOf(pending);
-        pending.planNext(PendingAcquire.Plan.COORDINATOR_FIRST);
+        scheduler.waitTimers.plan(pending, PendingAcquire.Plan.COORDINATOR_FIRST);
         boolean isFree = pending.lease.shortestRemainingTtlMs() == 0;
-        if (isFree && place.role() == Place.Role.HEAD && place.isPreceded()
+        if (isFree && place.isUnknown()) {
+            // Nobody precedes, so the node is wrong, or the key ends now. By its ttl, the attempts would have no pause.
+            pending.planNext(PendingAcquire.Plan.ALL);
+            scheduler.waitTimers.startTimer(pending, Waiting.TimerStep.ATTEMPT,
+                    nowNs + Place.leftNs(retryDelays.random()));
+        } else if (isFree && place.role() == Place.Role.HEAD && place.isPreceded()
                 && pending.queue.isRegisteredAt(place.node())) {
             // No message wakes those that precede. The push of the next grant ends the pause.
             place.leaveToOthers();

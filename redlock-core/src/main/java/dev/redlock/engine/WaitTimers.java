@@ -127,12 +127,17 @@ final class WaitTimers {
     }
 
     /**
-     * A push has reported a change of the key: starts the next attempt at a time. A coordinator that pushes and refuses
-     * again and again is asked together with the others from time to time: it may be wrong.
+     * Plans the next attempt. A coordinator that refuses again and again is asked together with the others from time to
+     * time: it may be wrong.
      */
-    void wake(PendingAcquire head, PendingAcquire.Plan plan, long atNs) {
+    void plan(PendingAcquire head, PendingAcquire.Plan plan) {
         boolean isCoordinatorDoubted = head.waiting.lossCount % LOSSES_MAX == LOSSES_MAX - 1;
         head.planNext(isCoordinatorDoubted ? PendingAcquire.Plan.ALL : plan);
+    }
+
+    /** A push has reported a change of the key: starts the next attempt at a time. */
+    void wake(PendingAcquire head, PendingAcquire.Plan plan, long atNs) {
+        plan(head, plan);
         long startNs = atNs + positionDelayNs(head, atNs);
         // A later push does not postpone the attempt: other waiters of the client may register for the key all the
         // time.
@@ -218,7 +223,7 @@ final class WaitTimers {
         long dueNs = WaitQueues.earlier(atNs, pending.deadlineNs);
         if (step.isForPush && pending.waiting.expiryNs - dueNs < 0) {
             pending.waiting.timerStep = Waiting.TimerStep.ATTEMPT;
-            pending.planNext(PendingAcquire.Plan.COORDINATOR_FIRST);
+            plan(pending, PendingAcquire.Plan.COORDINATOR_FIRST);
             dueNs = pending.waiting.expiryNs;
         }
         if (scheduler.reservations.isRenewedBefore(pending, dueNs)) {

@@ -7,6 +7,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import dev.redlock.AcquireOptions;
 import dev.redlock.api.AcquireOutcome;
 import dev.redlock.api.Lease;
+import dev.redlock.resp.RespValue;
 import dev.redlock.sim.FakeNode;
 import dev.redlock.sim.VirtualWorld;
 import java.time.Duration;
@@ -843,6 +844,20 @@ class CrowdTest extends WokenTest {
         next(1, 1_000);
         int asked = inOrder() - before;
         assertTrue(asked <= 20, () -> asked + " attempts");
+    }
+
+    /** A node that is wrong refuses again and again, with the first place or an unknown one. */
+    @ParameterizedTest
+    @CsvSource({"1, 300", "1048575, 35"})
+    void aCoordinatorThatRefusesAFreeLockIsDoubted(int place, long msMax) {
+        crowd(1);
+        FakeNode coordinator = queueNode();
+        waiting.get(0).cancel(false);
+        world.runMs(SETTLED_MS);
+        coordinator.redis().answer("EVALSHA", RespValue.integer(-place));
+        addWaiters(1);
+        world.nodes().stream().filter(node -> node != coordinator).forEach(node -> node.redis().delete("orders"));
+        next(1, msMax);
     }
 
     // ---- without messages -------------------------------------------------------------------------------------------

@@ -191,6 +191,11 @@ public final class Place {
         return isEntered() && rank > 0 && rank < QueueReply.RANK_UNKNOWN;
     }
 
+    /** Whether a node has refused the client, and cannot keep an entry of it. */
+    public boolean isUnknown() {
+        return isEntered() && rank >= QueueReply.RANK_UNKNOWN;
+    }
+
     /** Without a known place or messages, a waiter waits as the head does: for the push of the release. */
     public Role role() {
         if (!isPreceded() || !hasMessages) {
