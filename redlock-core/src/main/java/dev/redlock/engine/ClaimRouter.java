@@ -60,8 +60,9 @@ final class ClaimRouter implements ClaimEvents {
             case PLACE -> scheduler.crowd.onRank(claim, value);
             case KEY_TYPE -> scheduler.holderQuery.onType(claim, nodeIndex, detail, value);
             case CHECK -> keeper.lossWatch.onReply(claim, nodeIndex, value);
+            case MARK -> scheduler.fairness.onMarked(claim.key.lock());
             default -> {
-                // SHORTEN: without effect on a node, its key expires later. MARK: another waiter has left one.
+                // SHORTEN: without effect on a node, its key expires later.
             }
         }
     }
@@ -97,8 +98,10 @@ final class ClaimRouter implements ClaimEvents {
     public void onNoReply(Claim claim, int nodeIndex, CommandKind kind, int detail, Vote vote,
             VoteFailure failure) {
         switch (kind) {
-            case ACQUIRE, ACQUIRE_FENCED, ACQUIRE_IN_ORDER, ACQUIRE_FENCED_IN_ORDER ->
+            case ACQUIRE, ACQUIRE_FENCED, ACQUIRE_IN_ORDER, ACQUIRE_FENCED_IN_ORDER -> {
+                onNotExecuted(claim.key, nodeIndex, vote);
                 scheduler.operation.onNoReply(claim, nodeIndex, vote, failure);
+            }
             case RAISE -> claim.fenceOrSearch.onNoReply(nodeIndex, vote);
             case REMAINING_TTL -> {
                 if (claim.phase == Claim.Phase.SEARCHING) {
@@ -110,11 +113,18 @@ final class ClaimRouter implements ClaimEvents {
             case EXTEND, EXTEND_MANY -> keeper.extensions.onNoReply(claim, nodeIndex, detail, vote, failure);
             case CHECK -> keeper.lossWatch.onNoReply(claim, nodeIndex, failure);
             case KEY_TYPE -> scheduler.holderQuery.onNoType(claim, nodeIndex, detail);
-            case WAITING, PLACE, MARK, LEAVE_QUEUE, SHORTEN -> {
-                // The next release or refusal asks again, an entry ends with its turn, and the key expires.
+            case WAITING, MARK -> onNotExecuted(claim.key.lock(), nodeIndex, vote);
+            case PLACE, LEAVE_QUEUE, SHORTEN -> {
+                // The next refusal asks again, an entry ends with its turn, and the key expires.
             }
             case RELEASE, RELEASE_FENCED, RELEASE_MANY, RELEASE_MANY_FENCED ->
                 onNotReleased(claim, nodeIndex, kind, detail, vote, failure);
+        }
+    }
+
+    private void onNotExecuted(LockKey key, int nodeIndex, Vote vote) {
+        if (vote == Vote.FAILED && scheduler.queues.count != 0) {
+            scheduler.fairness.onNotExecuted(key, nodeIndex);
         }
     }
 

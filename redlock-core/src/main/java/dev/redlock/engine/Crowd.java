@@ -70,6 +70,7 @@ final class Crowd implements PlainQueue.Line {
         } else {
             queue.place.onRefused(nodeIndex, QueueReply.rankOf(value), services.fanOut.isSubscribed(nodeIndex),
                     services.clock.nanoTime());
+            queue.setOrderKnown(!queue.place.isUnknown());
         }
         long remainingTtlMs = QueueReply.remainingTtlMsOf(value);
         return remainingTtlMs == Long.MAX_VALUE ? Contention.NO_EXPIRY_REPLY : -remainingTtlMs;

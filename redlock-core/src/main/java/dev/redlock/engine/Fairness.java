@@ -23,8 +23,8 @@ import java.util.random.RandomGenerator;
  * <li>A client that gave way, and got the lock, knows no other client any more.
  * </ol>
  *
- * <p>Without pushes, nobody knows whether others wait. Then each local queue takes part in a competition, and gives
- * way by a delay of the retry policy.
+ * <p>Without pushes, or with a coordinator that refuses entries and marks, nobody knows whether others wait. Then each
+ * local queue takes part in a competition, and gives way by a delay of the retry policy.
  *
  * @threading event-loop-confined
  */
@@ -201,6 +201,26 @@ final class Fairness {
         }
     }
 
+    /**
+     * A node has not executed a command that takes a lock, leaves a mark, or asks whether another client waits. If it
+     * is the coordinator, other clients may be unable to enter its queue or to leave a mark, too.
+     */
+    void onNotExecuted(LockKey key, int nodeIndex) {
+        WaitQueue queue = queues.get(key);
+        boolean isQueueOrMark = queue != null && (key.kind == LockKind.PLAIN || queue.isMarked());
+        if (isQueueOrMark && services.coordinator.of(key) == nodeIndex) {
+            queue.setOrderKnown(false);
+        }
+    }
+
+    /** A node has taken the mark of this client. */
+    void onMarked(LockKey key) {
+        WaitQueue queue = queues.get(key);
+        if (queue != null) {
+            queue.setOrderKnown(true);
+        }
+    }
+
     /** A node has reported that another client waits. */
     void onReported(LockKey key) {
         ofOrNew(key, services.clock.nanoTime()).isReported = true;
@@ -261,7 +281,12 @@ final class Fairness {
             return !queues.resourceQueues.isEmpty();
         }
         WaitQueue queue = queues.get(key);
-        return isPreceded(queue) || queue != null && services.coordinator.of(key) == Coordinator.NONE;
+        return isPreceded(queue) || queue != null && !isOrderKnown(queue);
+    }
+
+    /** Whether the coordinator reports that others wait. */
+    private boolean isOrderKnown(WaitQueue queue) {
+        return queue.isOrderKnown() && services.coordinator.of(queue.key) != Coordinator.NONE;
     }
 
     // ---- giving way -------------------------------------------------------------------------------------------------
@@ -314,21 +339,21 @@ final class Fairness {
         PendingAcquire head = queue.head();
         long generation = head.generation;
         Competition competition = of(queue.key);
-        boolean hasPushes = competition == null || services.coordinator.of(queue.key) != Coordinator.NONE;
+        boolean isOrderKnown = competition == null || isOrderKnown(queue);
         long nowNs = services.clock.nanoTime();
         boolean isDue = competition != null
-                && (hasPushes ? isDue(queue, competition, nowNs) : isDrawnPauseDue(competition, head.lease, nowNs));
+                && (isOrderKnown ? isDue(queue, competition, nowNs) : isDrawnPauseDue(competition, head.lease, nowNs));
         if (head.generation != generation) {
             // The retry policy has re-entered the client and ended this acquisition or started its attempt.
             return;
         }
         boolean isBackingOff = head.state == PendingAcquire.State.BACKING_OFF;
-        if (isDue && isBackingOff && hasPushes && mayYield(queue)) {
+        if (isDue && isBackingOff && isOrderKnown && mayYield(queue)) {
             giveWay(competition, head);
             queue.giveWay(nowNs);
             scheduler.startAttempt(head);
         } else if (isDue && isBackingOff) {
-            pause(competition, queue, hasPushes ? PAUSE_NS : competition.pauseNs);
+            pause(competition, queue, isOrderKnown ? PAUSE_NS : competition.pauseNs);
         } else if (!isDue && isBackingOff) {
             head.planNext(planOfHandoff(queue, head));
             scheduler.startAttempt(head);

@@ -28,6 +28,8 @@ public class WaitQueue extends KeyedMap.Keyed {
     long registeredMask;
     /** A lease of this client holds the lock: its end starts the next attempt, and pushes do not. */
     private boolean isHeldLocally;
+    /** The coordinator keeps the order of the clients, or a mark of each that waits, as far as is known. */
+    private boolean isOrderKnown;
     /** The pushes of the permits of its semaphore reach it. */
     boolean hasPermitEntries;
     /** The resources of the lock, in its order; empty for one that is a single key. */
@@ -56,12 +58,22 @@ public class WaitQueue extends KeyedMap.Keyed {
         servedNs = nowNs - SERVED_LONG_AGO_NS;
         isHeldLocally = false;
         isPausing = false;
+        isOrderKnown = true;
         onCreated();
     }
 
     /** A lease of this client has the lock, or none has. */
     void setHeldLocally(boolean isHeld) {
         isHeldLocally = isHeld;
+    }
+
+    /** The coordinator keeps what shows that a client waits, or it refuses that: then it seems that nobody waits. */
+    void setOrderKnown(boolean isKnown) {
+        isOrderKnown = isKnown;
+    }
+
+    boolean isOrderKnown() {
+        return isOrderKnown;
     }
 
     boolean isHeldLocally() {

@@ -464,15 +464,19 @@ class CrowdTest extends WokenTest {
     }
 
     private void keepLocking(VirtualWorld.Client client) {
+        keepLocking(client, options());
+    }
+
+    private void keepLocking(VirtualWorld.Client client, AcquireOptions options) {
         if (!isLocking) {
             return;
         }
-        acquireAsync(client, options().waitUpTo(WAIT)).thenAccept(outcome -> world.after(5_000_000, () -> {
+        acquireAsync(client, options.waitUpTo(WAIT)).thenAccept(outcome -> world.after(5_000_000, () -> {
             if (outcome.isAcquired()) {
                 servedCount++;
                 outcome.lease().releaseAsync();
             }
-            keepLocking(client);
+            keepLocking(client, options);
         }));
     }
 
@@ -858,6 +862,46 @@ class CrowdTest extends WokenTest {
         addWaiters(1);
         world.nodes().stream().filter(node -> node != coordinator).forEach(node -> node.redis().delete("orders"));
         next(1, msMax);
+    }
+
+    /** Nobody learns from the queue that another client waits. */
+    @ParameterizedTest
+    @ValueSource(strings = {NO_DISK, NO_MEMORY, ""})
+    void aClientWithManyWaitersGivesWayThoughNobodyCanEnterTheQueue(String error) {
+        VirtualWorld.Client many = slowWorld(3);
+        Lease holder = lease(many);
+        addWaiters(1);
+        FakeNode coordinator = queueNode();
+        holder.releaseAsync();
+        next(0, 50).releaseAsync();
+        world.runMs(SETTLED_MS);
+        if (error.isEmpty()) {
+            eachNode(node -> node.redis().denyQueue());
+        } else {
+            coordinator.redis().refuseWrites(error);
+        }
+        assertGivesWay(many, options());
+    }
+
+    /** The same for kinds of lock with a mark. One of the nodes is the coordinator. */
+    @ParameterizedTest
+    @ValueSource(ints = {0, 1, 2})
+    void aClientWithManyWritersGivesWayThoughNobodyCanLeaveAMark(int node) {
+        VirtualWorld.Client many = slowWorld(3);
+        node(node).redis().refuseWrites(NO_MEMORY);
+        assertGivesWay(many, options().forWriting());
+    }
+
+    private void assertGivesWay(VirtualWorld.Client many, AcquireOptions options) {
+        for (int i = 0; i < 4; i++) {
+            keepLocking(many, options);
+        }
+        world.runMs(20);
+        CompletableFuture<AcquireOutcome> theirs = acquireAsync(client(), options.waitUpTo(WAIT));
+        world.await("a turn of another client", 1_000, theirs::isDone);
+        isLocking = false;
+        acquired(theirs.join()).releaseAsync();
+        world.runMs(1_000);
     }
 
     // ---- without messages -------------------------------------------------------------------------------------------
