@@ -176,12 +176,12 @@ final class FakeQueue {
         if (!waiting.isEmpty() && waiting.get(0).equals(client)) {
             endNote();
         }
-        if (!enter(mode, waitedUs) && isFree()) {
+        boolean isEntered = enter(mode, waitedUs);
+        if (!isEntered && isFree()) {
             return 0;
         }
-        Map<String, Long> entries = redis.entries(queue);
-        int rank = entries == null ? -1 : ordered(entries).indexOf(client);
-        long place = rank < 0 ? PLACE_UNKNOWN : Math.min(rank, PLACE_UNKNOWN);
+        int rank = isEntered ? ordered(redis.entries(queue)).indexOf(client) : Integer.MAX_VALUE;
+        long place = Math.min(rank, PLACE_UNKNOWN);
         return -((Math.min(ttlMs, TTL_MS_MAX) << 20) + place + 1);
     }
 

@@ -818,6 +818,19 @@ class CrowdTest extends WokenTest {
         next(4, 1_000).releaseAsync();
     }
 
+    /** Its entry and that of another client have stayed, and the key of the lock stays, too. */
+    @Test
+    void aClientThatComesBackToACoordinatorThatRefusesWritesIsNotBehindOldEntries() {
+        Lease holder = crowd(2);
+        queueNode().redis().refuseWrites(NO_DISK);
+        waiting.forEach(waiter -> waiter.cancel(false));
+        world.runMs(SETTLED_MS);
+        waiting.add(waiter(clients.get(1)));
+        world.runMs(SETTLED_MS);
+        holder.releaseAsync();
+        next(2, 50);
+    }
+
     /** The lock is free there: an error makes the attempt ask the others, and a refusal would end it. */
     @ParameterizedTest
     @ValueSource(strings = {NO_DISK, NO_MEMORY, NO_REPLICAS})

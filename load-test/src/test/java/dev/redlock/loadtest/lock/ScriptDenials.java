@@ -212,7 +212,7 @@ final class ScriptDenials implements AutoCloseable {
         if (reply.equals("ERR")) {
             assertFalse(MUST_ANSWER.contains(key)
                     || isRefused && (call.script.contains("_in_order") && Set.of("pexpire", "time").contains(command)
-                                    && call.before.contains("k o 60000")
+                            && call.before.contains("k o 60000")
                             || call.script.contains("_set") && command.equals("set")),
                     what);
             assertTrue(!isAcquire || states.get(0).equals(states.get(2))

@@ -21,7 +21,8 @@
   end
   local ttl = redis.call('PTTL', KEYS[1])
   if ttl ~= -2 or type(added) == 'number' then
-    local place = redis.pcall('ZRANK', queue, client)
+    -- An entry that has stayed since an earlier wait says nothing about the place.
+    local place = type(added) == 'number' and redis.pcall('ZRANK', queue, client)
     if type(place) ~= 'number' or place > 1048574 then
       place = 1048574
     end
