@@ -40,6 +40,10 @@ import java.util.Set;
  * <li>A holder that dies or hangs is one whose key expires.
  * <li>Clients are interchangeable: a state has the order of their entries, not their names.
  * </ul>
+ *
+ * <p>A coordinator that refuses writes keeps its entries and the key that it has. The lock is that of the other nodes
+ * then. A client asks them if the coordinator answers with an error. One that is refused registers there, and so does a
+ * head a tick after it has registered at the coordinator.
  */
 final class CrowdSearch extends EndlessSearch {
 
@@ -128,7 +132,13 @@ final class CrowdSearch extends EndlessSearch {
         /** Wrong: without messages, a client checks those that precede it as soon as it finds the lock free. */
         CHECKED_AT_ONCE,
         /** Wrong: without messages, a deputy that gives up beside a free lock checks the head, which is not woken. */
-        LEAVER_DROPS_UNTOLD
+        LEAVER_DROPS_UNTOLD,
+        /** Wrong: a coordinator that refuses writes refuses clients behind others beside a free lock, for the order. */
+        ORDER_HIDES_ERROR,
+        /** Wrong: a client that cannot enter gets the place of an entry that has stayed. */
+        KEPT_ENTRY_HAS_PLACE,
+        /** Wrong: who cannot end its entry tells nobody. */
+        KEPT_ENTRY_IS_SILENT
     }
 
     /** What may go wrong. */
@@ -150,7 +160,9 @@ final class CrowdSearch extends EndlessSearch {
         /** The coordinator ends, or restarts without its keys: another node, which has no queue, is next. */
         FAILOVER,
         /** The clock of the coordinator is set back: new entries precede older ones. */
-        CLOCK_SET_BACK
+        CLOCK_SET_BACK,
+        /** The coordinator refuses writes from then on, with the key of the lock or without it. */
+        WRITES_REFUSED
     }
 
     /** What a search includes beyond the waiting itself, each for its own properties. */
@@ -194,13 +206,19 @@ final class CrowdSearch extends EndlessSearch {
 
     private static final int NOBODY = -1;
 
-    // The head: the lock, the ticks for which it has been free beside a waiter, the faults that may still come, and the
-    // ticks since the expiry of the queue was set.
+    // The head: the lock, the ticks for which it has been free beside a waiter, the faults that may still come, the
+    // ticks since the expiry of the queue was set, and whether the coordinator refuses writes.
     private static final int LOCK = 0;
     private static final int FREE_TICKS = 1;
     private static final int FAULTS_LEFT = 2;
     private static final int QUEUE_AGE = 3;
+    private static final int WRITES = 4;
     private static final int[] HEAD_BITS = {2, 4, 2, 4};
+
+    private static final byte ACCEPTED = 0;
+    /** The coordinator has a key of the lock for ever, or none. */
+    private static final byte REFUSED_WITH_KEY = 1;
+    private static final byte REFUSED_WITHOUT_KEY = 2;
 
     private static final byte FREE = 0;
     private static final byte HELD = 1;
@@ -238,6 +256,8 @@ final class CrowdSearch extends EndlessSearch {
     private static final int ENTER_AGE = 18;
     // Part.NO_MESSAGES: the lock was free beside others when the last attempt was refused, and no push has come since.
     private static final int IS_CHECK_DUE = 19;
+    // Fault.WRITES_REFUSED: it knows of its entry.
+    private static final int KNOWS_ENTRY = 20;
     private static final int[] CLIENT_BITS = {2, 4, 2, 3, 2, 1, 1, 3, 1, 3, 2, 2, 1, 1, 1};
 
     private static final byte AWAY = 0;
@@ -260,8 +280,13 @@ final class CrowdSearch extends EndlessSearch {
     private static final byte PLACE = 7;
     /** A first attempt that takes a free lock though others wait. */
     private static final byte PASS = 8;
+    /** Registers at the other nodes, and reads their lock. */
+    private static final byte WATCH_OTHERS = 9;
+    /** An attempt at the other nodes. */
+    private static final byte ASK_OTHERS = 10;
     private static final String[] COMMANDS = {
-        "", "the first enter", "enter", "check", "watch", "read", "leave", "the question for the place", "pass"
+        "", "the first enter", "enter", "check", "watch", "read", "leave", "the question for the place", "pass",
+        "the watch at the others", "the attempt at the others"
     };
 
     /** The first one behind the deputies. */
@@ -310,7 +335,7 @@ final class CrowdSearch extends EndlessSearch {
     private final byte silentFrom;
 
     CrowdSearch(Rule rule, Scope scope) {
-        super(HEAD_BITS, scope.clientCount, clientBits(scope.part));
+        super(bits(HEAD_BITS, 1, 2 * refusedBits(scope)), scope.clientCount, clientBits(scope));
         this.rule = rule;
         this.scope = scope;
         this.clientCount = scope.clientCount;
@@ -324,10 +349,16 @@ final class CrowdSearch extends EndlessSearch {
         this.queueTicks = rule == Rule.QUEUE_EXPIRES_SOON ? SHORT_QUEUE_TICKS : QUEUE_TICKS;
     }
 
-    private static int[] clientBits(Part part) {
+    private static int refusedBits(Scope scope) {
+        return scope.faults.contains(Fault.WRITES_REFUSED) ? 1 : 0;
+    }
+
+    private static int[] clientBits(Scope scope) {
+        Part part = scope.part;
         int returns = part == Part.RETURNS ? 1 : 0;
         int untold = part == Part.NO_MESSAGES ? 1 : 0;
-        int[] bits = bits(CLIENT_BITS, 1, 2 * returns, returns, 2 * returns, part == Part.EXPIRY ? 3 : 0, untold);
+        int[] bits = bits(CLIENT_BITS, 1, 2 * returns, returns, 2 * returns, part == Part.EXPIRY ? 3 : 0, untold,
+                refusedBits(scope));
         bits[SUSPICION] += untold;
         return bits;
     }
@@ -429,6 +460,11 @@ final class CrowdSearch extends EndlessSearch {
         if (scope.part == Part.RETURNS && next[client + TOLD] == IN_TURN) {
             next[client + TOLD] = TURN_OVER;
         }
+    }
+
+    /** Whether the coordinator has no key of the lock. */
+    private static boolean isFreeThere(byte[] state) {
+        return state[WRITES] == ACCEPTED ? state[LOCK] == FREE : state[WRITES] == REFUSED_WITHOUT_KEY;
     }
 
     private boolean isAwaited(byte[] state) {
@@ -580,12 +616,16 @@ final class CrowdSearch extends EndlessSearch {
             }
             boolean isTold = place == 0 || place == deputyCount;
             if (c != self && isTold && isConnected(next, node(c))) {
-                int message = (place == 0 ? TO_HEAD : TO_DEPUTY) + (next[LOCK] == FREE ? AT_ONCE : 0);
-                // A client obeys the last message, unless an earlier one starts an attempt.
-                boolean isAttempt = next[node(c) + MESSAGE] == TO_HEAD + AT_ONCE;
-                next[node(c) + MESSAGE] = isAttempt ? TO_HEAD + AT_ONCE : (byte) message;
+                send(next, node(c), place == 0 ? TO_HEAD : TO_DEPUTY);
             }
         }
+    }
+
+    private static void send(byte[] next, int client, byte word) {
+        int message = word + (isFreeThere(next) ? AT_ONCE : 0);
+        // A client obeys the last message, unless an earlier one starts an attempt.
+        boolean isAttempt = next[client + MESSAGE] == TO_HEAD + AT_ONCE;
+        next[client + MESSAGE] = isAttempt ? TO_HEAD + AT_ONCE : (byte) message;
     }
 
     /** Whether a message has a receiver. */
@@ -596,6 +636,10 @@ final class CrowdSearch extends EndlessSearch {
     /** The script of an attempt. */
     private void enter(byte[] next, int c, byte mode) {
         int client = node(c);
+        if (next[WRITES] != ACCEPTED) {
+            enterInVain(next, c, mode);
+            return;
+        }
         if (mode == FIRST || mode == PASS && next[client + IS_ENTERED] == 0) {
             dropRank(next, client);
             next[client + RANK] = lastRank(next);
@@ -624,6 +668,69 @@ final class CrowdSearch extends EndlessSearch {
         } else {
             addEntry(next, client, mode);
             onRefused(next, c, mode, isFree);
+        }
+    }
+
+    /** No entry is set, and no lock is granted. A check wakes the next two and drops nobody: there is no order. */
+    private void enterInVain(byte[] next, int c, byte mode) {
+        int client = node(c);
+        boolean isFree = isFreeThere(next);
+        int first = entryAt(next, 0);
+        boolean isPreceded = first != NOBODY && first != c;
+        if (mode == CHECK && isFree && isPreceded) {
+            promote(next, c, 0);
+        }
+        if (!isPreceded || isFree && rule != Rule.ORDER_HIDES_ERROR) {
+            next[client + COMMAND] = ASK_OTHERS;
+            return;
+        }
+        next[client + KNOWS_ENTRY] = 1;
+        if (rule == Rule.ORDER_HIDES_ERROR && isFree) {
+            next[client + ROLE] = DEPUTY;
+            next[client + TIMER] = RECHECK_TICKS;
+        } else if (rule == Rule.KEPT_ENTRY_HAS_PLACE && next[client + IS_ENTERED] == 1) {
+            onRefused(next, c, mode, isFree);
+        } else {
+            // Without a place that is known, it waits as the head does.
+            next[client + ROLE] = HEAD;
+            next[client + COMMAND] = WATCH;
+        }
+    }
+
+    /** Those nodes decide: they grant, or refuse and register. */
+    private void askOthers(byte[] next, int c) {
+        int client = node(c);
+        if (next[LOCK] == FREE) {
+            hold(next, c);
+            next[client + COMMAND] = next[client + KNOWS_ENTRY] == 1 ? LEAVE : NONE;
+        } else {
+            next[client + IS_REGISTERED] = 1;
+            next[client + ROLE] = HEAD;
+            next[client + TIMER] = NEXT_TICKS;
+        }
+    }
+
+    private void watchOthers(byte[] next, int client) {
+        next[client + IS_REGISTERED] = 1;
+        if (next[LOCK] == FREE) {
+            next[client + COMMAND] = ASK_OTHERS;
+        } else {
+            next[client + TIMER] = NEXT_TICKS;
+        }
+    }
+
+    /** The entry stays: the next client that is connected becomes the head. */
+    private void leaveInVain(byte[] next, int c) {
+        next[node(c) + KNOWS_ENTRY] = 0;
+        if (next[node(c) + IS_ENTERED] == 0 || rule == Rule.KEPT_ENTRY_IS_SILENT) {
+            return;
+        }
+        for (int place = placeOf(next, c) + 1; place < clientCount; place++) {
+            int other = entryAt(next, place);
+            if (other != NOBODY && isConnected(next, node(other))) {
+                send(next, node(other), TO_HEAD);
+                return;
+            }
         }
     }
 
@@ -771,6 +878,8 @@ final class CrowdSearch extends EndlessSearch {
             case READ -> read(next, client);
             case PLACE -> readPlace(next, c);
             case LEAVE -> leave(next, c);
+            case WATCH_OTHERS -> watchOthers(next, client);
+            case ASK_OTHERS -> askOthers(next, c);
             default -> enter(next, c, command);
         }
         visit(next, c, COMMANDS[command] + EXECUTED);
@@ -778,6 +887,10 @@ final class CrowdSearch extends EndlessSearch {
 
     private void leave(byte[] next, int c) {
         int client = node(c);
+        if (next[WRITES] != ACCEPTED) {
+            leaveInVain(next, c);
+            return;
+        }
         if (next[client + IS_ENTERED] == 1) {
             int place = placeOf(next, c);
             removeEntry(next, client);
@@ -841,7 +954,8 @@ final class CrowdSearch extends EndlessSearch {
         int client = node(c);
         boolean isEntered = next[client + IS_ENTERED] == 1;
         boolean isRegistering = rule != Rule.DEPUTY_NOT_TOLD || placeOf(next, c) < deputyCount;
-        next[client + IS_REGISTERED] |= (byte) (isRegistering ? 1 : 0);
+        // A coordinator that refuses writes pushes nothing, and the other nodes push the changes of the lock.
+        next[client + IS_REGISTERED] |= (byte) (isRegistering && next[WRITES] == ACCEPTED ? 1 : 0);
         next[client + IS_TTL_UNKNOWN] = 0;
         boolean isPlaceRead = next[client + ROLE] != HEAD && hasMessages;
         if (isPlaceRead && !isEntered) {
@@ -857,8 +971,10 @@ final class CrowdSearch extends EndlessSearch {
     /** A free lock leads to an attempt. */
     private void read(byte[] next, int client) {
         byte role = next[client + ROLE];
-        if (next[LOCK] == FREE && rule != Rule.WATCH_WITHOUT_READING) {
+        if (isFreeThere(next) && rule != Rule.WATCH_WITHOUT_READING) {
             next[client + COMMAND] = attemptOf(next, client);
+        } else if (next[WRITES] != ACCEPTED && role == HEAD) {
+            next[client + TIMER] = (byte) (next[client + IS_REGISTERED] == 1 ? NEXT_TICKS : DELAY_TICKS);
         } else {
             next[client + TIMER] = (byte) (isSleeper(role) && hasMessages ? SLEEP_TICKS : NEXT_TICKS);
         }
@@ -908,6 +1024,8 @@ final class CrowdSearch extends EndlessSearch {
             if (rule == Rule.PUSH_IS_GRANT) {
                 stopWaiting(next, client);
                 next[client + PHASE] = HOLDING;
+            } else if (next[WRITES] != ACCEPTED && next[client + ROLE] == HEAD) {
+                next[client + COMMAND] = ASK_OTHERS;
             } else if (isWaitingAsHead(next[client + ROLE])) {
                 next[client + COMMAND] = attemptOf(next, client);
             } else if (next[client + ROLE] == DEPUTY) {
@@ -939,6 +1057,7 @@ final class CrowdSearch extends EndlessSearch {
         boolean isLookKept = rule == (isAttempt ? Rule.LOOK_IS_ANSWER : Rule.LOOK_OUTLIVES_MESSAGE);
         boolean isUnread = rule == Rule.NEW_HEAD_DOES_NOT_LOOK && next[client + IS_REGISTERED] == 1;
         next[client + ROLE] = isHead ? HEAD : DEPUTY;
+        next[client + KNOWS_ENTRY] = (byte) (next[WRITES] == ACCEPTED ? 0 : 1);
         if (command != NONE && (!isLook || isLookKept)) {
             return;
         }
@@ -969,7 +1088,9 @@ final class CrowdSearch extends EndlessSearch {
                 int client = node(c);
                 stopWaiting(next, client);
                 next[client + PHASE] = AWAY;
-                next[client + COMMAND] = rule == Rule.ENTRY_LEFT ? NONE : LEAVE;
+                boolean isLeaving = rule != Rule.ENTRY_LEFT
+                        && (next[WRITES] == ACCEPTED || next[client + KNOWS_ENTRY] == 1);
+                next[client + COMMAND] = isLeaving ? LEAVE : NONE;
                 visit(next, c, "gives up");
                 if (state[client + TIMER] <= EARLY_TICKS && rule != Rule.PUSHES_ONLY) {
                     fire(state.clone(), c);
@@ -982,6 +1103,11 @@ final class CrowdSearch extends EndlessSearch {
         int client = node(c);
         byte role = next[client + ROLE];
         byte look = role == DEPUTY ? WATCH : PLACE;
+        if (next[WRITES] != ACCEPTED && role == HEAD) {
+            next[client + COMMAND] = next[client + IS_REGISTERED] == 1 ? ASK_OTHERS : WATCH_OTHERS;
+            visit(next, c, TIMER_FIRES);
+            return;
+        }
         next[client + COMMAND] = isWaitingAsHead(role)
                 ? attemptOf(next, client)
                 : isRefreshing(next, client) ? CHECK : look;
@@ -1060,7 +1186,7 @@ final class CrowdSearch extends EndlessSearch {
 
     private void fail(byte[] state, Fault fault) {
         switch (fault) {
-            case SILENT_EXPIRY, QUEUE_LOST, FAILOVER, CLOCK_SET_BACK -> failAll(failed(state), fault);
+            case SILENT_EXPIRY, QUEUE_LOST, FAILOVER, CLOCK_SET_BACK, WRITES_REFUSED -> failAll(failed(state), fault);
             default -> {
                 for (int c = 0; c < clientCount; c++) {
                     failOne(state, c, fault);
@@ -1135,6 +1261,9 @@ final class CrowdSearch extends EndlessSearch {
         } else if (fault == Fault.QUEUE_LOST && isQueue) {
             loseQueue(next);
             visit(next, NOBODY, "the queue is lost");
+        } else if (fault == Fault.WRITES_REFUSED) {
+            refuseWrites(next.clone(), REFUSED_WITH_KEY);
+            refuseWrites(next.clone(), REFUSED_WITHOUT_KEY);
         } else if (fault == Fault.FAILOVER) {
             failOver(next);
         } else if (fault == Fault.CLOCK_SET_BACK && isQueue) {
@@ -1164,6 +1293,22 @@ final class CrowdSearch extends EndlessSearch {
             }
         }
         visit(next, NOBODY, "the coordinator ends");
+    }
+
+    /** Heads register at the other nodes in a tick. */
+    private void refuseWrites(byte[] next, byte writes) {
+        next[WRITES] = writes;
+        for (int c = 0; c < clientCount; c++) {
+            int client = node(c);
+            next[client + KNOWS_ENTRY] = next[client + IS_ENTERED];
+            next[client + IS_REGISTERED] = 0;
+            if (next[client + ROLE] == HEAD) {
+                next[client + TIMER] = (byte) Math.min(next[client + TIMER], DELAY_TICKS);
+            }
+        }
+        visit(next, NOBODY, writes == REFUSED_WITH_KEY
+                ? "writes are refused beside a key that stays"
+                : "writes are refused, and there is no key");
     }
 
     /** Nobody pushes that. Those that are registered know when it is to happen, the deputy later than the head. */

@@ -62,7 +62,7 @@ class CrowdSearchTest {
     @CsvSource({
         "DEATH, 3, 39355", "HANG, 5, 457987", "DISCONNECT, 3, 164690", "LOST_PUSH, 6, 221721",
         "NO_QUORUM, 0, 135640", "SILENT_EXPIRY, 1, 55690", "QUEUE_LOST, 6, 397875", "FAILOVER, 0, 134878",
-        "CLOCK_SET_BACK, 0, 558293"
+        "CLOCK_SET_BACK, 0, 558293", "WRITES_REFUSED, 3, 1103031"
     })
     void afterAFaultNobodySleepsForLonger(Fault fault, int boundTicks, long stateCount) {
         assertProtocol(fault + ", " + boundTicks + " ticks", with(fault, boundTicks),
@@ -209,6 +209,8 @@ class CrowdSearchTest {
             case LOOK_OUTLIVES_MESSAGE -> new Violation(SLEEPS, with(Fault.DEATH, 3));
             case PRECEDED_ENTERS -> new Violation(SLEEPS, withoutMessages(EnumSet.of(Fault.DEATH), 14));
             case CHECKED_AT_ONCE, LEAVER_DROPS_UNTOLD -> new Violation(PRECEDES, withoutMessages(NO_FAULT, 4));
+            case ORDER_HIDES_ERROR, KEPT_ENTRY_HAS_PLACE, KEPT_ENTRY_IS_SILENT ->
+                new Violation(SLEEPS, with(Fault.WRITES_REFUSED, 3));
             case PRODUCT -> throw new AssertionError("it has none");
         };
     }

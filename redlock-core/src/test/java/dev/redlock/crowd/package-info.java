@@ -31,6 +31,10 @@
  * PUBLISH} returns 0 for a client without a connection: its entry is removed, and the next one is told. The release of
  * a lock is a release as ever, and knows no queue.
  *
+ * <p>A coordinator that refuses writes keeps the entries and the key that it has, and each enter, check, pass and leave
+ * fails. If it has the key, it refuses those behind others, without a place: they wait as the head does. Otherwise it
+ * answers with an error, and the client asks the other nodes. A leave sends {@code h} to the next client.
+ *
  * <p>A coordinator without channels sends no messages, and drops nobody for a lost connection. There each client that
  * waits watches. After an invalidation it enters, also if others precede. If the lock is free and it is registered, it
  * asks again after 20 to 30 ms, by a check. An invalidation before that is one of a grant: then it enters instead.
@@ -83,6 +87,8 @@
  * <li>The same without messages, with ticks of 15 ms: a fault costs 120 ms once. A client that lives has time after
  * each release, though an older check has noted it: {@code withoutMessagesAFaultDelaysTheOthersOnce}, {@code
  * PRECEDED_ENTERS}, {@code CHECKED_AT_ONCE}, {@code LEAVER_DROPS_UNTOLD}.
+ * <li>If the coordinator refuses writes, each client that leaves costs the next one a tick, in which it registers at
+ * the other nodes: {@code ORDER_HIDES_ERROR}, {@code KEPT_ENTRY_HAS_PLACE}, {@code KEPT_ENTRY_IS_SILENT}.
  * <li>A sleeper watches over all those before it, and costs one short question as long as they are served: {@code
  * PLACE_ONLY}, {@code STUCK_PLACE_UNREAD}, {@code LOST_ENTRY_STAYS}. What a client knows is not older than its place:
  * {@code LOOK_OUTLIVES_MESSAGE}, {@code NEW_HEAD_DOES_NOT_LOOK}.
