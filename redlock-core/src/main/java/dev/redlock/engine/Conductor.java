@@ -81,6 +81,7 @@ final class Conductor implements LeaseLoop {
         }
         try {
             shutdown.watchLoop();
+            services.startTimers();
             quorumWatch.start();
         } finally {
             for (Voter voter : services.voters) {

@@ -90,7 +90,8 @@ final class LoopServices {
         TelemetrySetup telemetrySetup = new TelemetrySetup(loops.telemetry(), names, loops.callbacks());
         this.telemetry = new LoopTelemetry(telemetrySetup, counters, clock, arrivals, this::executeUnlessEnding);
         this.loopTimers = new LoopTimers(clock, loop, trim,
-                thrown -> Log.error("a timer threw; the client continues", thrown), config.attempts().isThrifty());
+                thrown -> Log.error("a timer threw or was not scheduled; the client continues", thrown),
+                config.attempts().isThrifty());
         this.timers = loopTimers.wheel();
         telemetry.rare.useTimers(timers);
         this.voters = new Voter[config.nodes().addresses().size()];
@@ -134,6 +135,11 @@ final class LoopServices {
         } catch (RejectedExecutionException e) {
             // See above.
         }
+    }
+
+    /** From now on timers fire, at most a second late, also if the loop has no memory for their alarm. */
+    void startTimers() {
+        loopTimers.start();
     }
 
     /** No timer fires any more. */

@@ -17,11 +17,16 @@ import java.util.function.LongConsumer;
  * may be {@link #TICK_NS} late. A timer that is due before the next tick sets an alarm as well: the attempt of a waiter
  * that a node has woken is due at once.
  *
+ * <p>The loop may have no memory for the next alarm or tick. Then a check, which is one periodic task from the start to
+ * the close, polls instead: the timers are up to {@link #CHECK_NS} late and none is lost.
+ *
  * @threading event-loop-confined
  */
 public final class LoopTimers {
 
     private static final long TICK_NS = 500_000;
+    /** An idle client wakes up more often, because it watches its nodes. */
+    private static final long CHECK_NS = 1_000_000_000;
     private static final long NEAR_NS = 2_000_000;
     private static final int IDLE_TICKS_MAX = 100;
     /** So many timers take an alarm every few milliseconds, however far their deadlines are. */
@@ -39,9 +44,16 @@ public final class LoopTimers {
     /** Null if there is no tick. */
     private Future<?> tick;
     private int idleTickCount;
+    /** Null before the start and after the close. */
+    private Future<?> check;
+    /** The last alarm or tick could not be scheduled. */
+    private boolean isAlarmMissing;
+    /** Why an alarm could not be scheduled, for the log; null after the next poll. */
+    private Throwable failure;
 
     /**
-     * The task of the alarm. The event loop keeps it until it is due, perhaps for seconds after the timers have closed.
+     * The task of the alarm and of the check. The event loop keeps it until it is due, perhaps for seconds after the
+     * timers have closed.
      *
      * @threading event-loop-confined
      */
@@ -67,7 +79,7 @@ public final class LoopTimers {
      *
      * @param clock     monotonic time
      * @param afterPoll receives the time after each poll; may throw
-     * @param onThrown  receives what a timer threw; the other timers continue
+     * @param onThrown  receives what a timer threw, and why the loop did not schedule an alarm; the timers continue
      * @param mayTick   whether most timers are so short that a periodic task is cheaper
      */
     public LoopTimers(NanoClock clock, ScheduledExecutorService loop, LongConsumer afterPoll,
@@ -80,6 +92,16 @@ public final class LoopTimers {
         this.wheel = new TimerWheel(clock.nanoTime(), this::onTimerStarted);
     }
 
+    /**
+     * Starts the check, on the event loop. Without it, timers stop for ever if an alarm cannot be scheduled.
+     *
+     * @throws RuntimeException or Error if the loop does not schedule it
+     */
+    public void start() {
+        // The loop adds a periodic task again without a new object.
+        check = loop.scheduleWithFixedDelay(alarm, CHECK_NS, CHECK_NS, TimeUnit.NANOSECONDS);
+    }
+
     /** @return the wheel, on which timers are started and stopped */
     public TimerWheel wheel() {
         return wheel;
@@ -88,40 +110,88 @@ public final class LoopTimers {
     private void onTimerStarted(long deadlineNs) {
         boolean isTickInTime = tick != null && deadlineNs - polledNs >= TICK_NS;
         if (!isTickInTime && (!wheel.isWakeSet || deadlineNs - wheel.wakeNs < 0)) {
-            setAlarm(deadlineNs);
+            setAlarm(isAlarmMissing ? earliestNs(deadlineNs) : deadlineNs);
         }
     }
 
+    /** A timer whose own alarm could not be scheduled may be due before a deadline. */
+    private long earliestNs(long deadlineNs) {
+        long wakeNs = wheel.wakeAtNs();
+        return wakeNs - deadlineNs < 0 ? wakeNs : deadlineNs;
+    }
+
+    /** Throws nothing: the timer of its caller is started, and fires without an alarm too. */
     private void setAlarm(long deadlineNs) {
-        // First, because it may throw: an alarm that is recorded but not scheduled would be the last one.
-        loop.schedule(alarm, Math.max(0, deadlineNs - clock.nanoTime()), TimeUnit.NANOSECONDS);
-        wheel.isWakeSet = true;
-        wheel.wakeNs = deadlineNs;
+        try {
+            // First, because it may throw: an alarm that is recorded but not scheduled would be the last one.
+            loop.schedule(alarm, Math.max(0, deadlineNs - clock.nanoTime()), TimeUnit.NANOSECONDS);
+            wheel.isWakeSet = true;
+            wheel.wakeNs = deadlineNs;
+            isAlarmMissing = false;
+        } catch (Throwable e) {
+            onNotScheduled(e);
+        }
+    }
+
+    /** The check polls, or the next start of a timer sets an alarm. Keeps one failure until an alarm is scheduled. */
+    private void onNotScheduled(Throwable thrown) {
+        wheel.isWakeSet = false;
+        if (!isAlarmMissing) {
+            isAlarmMissing = true;
+            failure = thrown;
+        }
     }
 
     private void onAlarm() {
-        long nowNs = clock.nanoTime();
-        if (wheel.isWakeSet ? wheel.wakeNs - nowNs > 0 : tick != null) {
-            // An alarm for an earlier time that a later call has set, or the tick, has replaced this one.
-            return;
+        Throwable thrown = null;
+        try {
+            long nowNs = clock.nanoTime();
+            if (wheel.isWakeSet ? wheel.wakeNs - nowNs > 0 : tick != null) {
+                // An alarm for an earlier time that a later call has set, or the tick, has replaced this one.
+                return;
+            }
+            wheel.isWakeSet = false;
+            thrown = poll(nowNs);
+            if (thrown != null) {
+                // The timers that this poll did not reach are due at once.
+                setAlarm(nowNs);
+            } else if (tick == null) {
+                setNextAlarm(nowNs);
+            }
+        } catch (Throwable e) {
+            // The clock. An exception would end the check.
+            onNotScheduled(e);
         }
-        wheel.isWakeSet = false;
-        Throwable thrown = poll(nowNs);
+        report(thrown);
+    }
+
+    /** Reports what this poll has thrown, if anything, and why an alarm was not scheduled. After all else. */
+    private void report(Throwable thrown) {
         if (thrown != null) {
-            // The timers that this poll did not reach are due at once.
-            setAlarm(nowNs);
             onThrown.accept(thrown);
-        } else if (tick == null) {
-            setNextAlarm(nowNs);
+        }
+        Throwable present = failure;
+        if (present != null) {
+            failure = null;
+            onThrown.accept(present);
         }
     }
 
     private void setNextAlarm(long nowNs) {
         if ((mayTick || wheel.startedCount() >= TICKED_TIMERS_MIN) && isNear(nowNs)) {
             idleTickCount = 0;
-            tick = loop.scheduleWithFixedDelay(tickTask, TICK_NS, TICK_NS, TimeUnit.NANOSECONDS);
+            setTick();
         } else if (wheel.startedCount() > 0) {
             onTimerStarted(wheel.wakeAtNs());
+        }
+    }
+
+    private void setTick() {
+        try {
+            tick = loop.scheduleWithFixedDelay(tickTask, TICK_NS, TICK_NS, TimeUnit.NANOSECONDS);
+            isAlarmMissing = false;
+        } catch (Throwable e) {
+            onNotScheduled(e);
         }
     }
 
@@ -141,10 +211,14 @@ public final class LoopTimers {
         }
     }
 
-    /** Ends the alarm and the tick: no timer fires any more, and the event loop does not keep the timers in memory. */
+    /** Ends all tasks: no timer fires any more, and the event loop does not keep the timers in memory. */
     public void close() {
         alarm.timers = null;
         endTick();
+        if (check != null) {
+            check.cancel(false);
+            check = null;
+        }
     }
 
     private void endTick() {
@@ -155,18 +229,21 @@ public final class LoopTimers {
     }
 
     private void onTick() {
-        long nowNs = clock.nanoTime();
-        Throwable thrown = poll(nowNs);
-        boolean isBusy = thrown != null || isNear(nowNs);
-        if (thrown != null) {
-            onThrown.accept(thrown);
-        }
-        idleTickCount = isBusy ? 0 : idleTickCount + 1;
-        if (idleTickCount > IDLE_TICKS_MAX) {
-            endTick();
-            if (wheel.startedCount() > 0) {
-                onTimerStarted(wheel.wakeAtNs());
+        Throwable thrown = null;
+        try {
+            long nowNs = clock.nanoTime();
+            thrown = poll(nowNs);
+            idleTickCount = thrown != null || isNear(nowNs) ? 0 : idleTickCount + 1;
+            if (idleTickCount > IDLE_TICKS_MAX) {
+                endTick();
+                if (wheel.startedCount() > 0) {
+                    onTimerStarted(wheel.wakeAtNs());
+                }
             }
+        } catch (Throwable e) {
+            // The clock. An exception would end the tick.
+            onNotScheduled(e);
         }
+        report(thrown);
     }
 }

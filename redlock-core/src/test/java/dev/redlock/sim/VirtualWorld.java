@@ -8,6 +8,7 @@ import io.netty.channel.ManualIoEventLoop;
 import io.netty.channel.local.LocalAddress;
 import io.netty.channel.local.LocalIoHandler;
 import io.netty.util.concurrent.MockTicker;
+import io.netty.util.concurrent.ScheduledFuture;
 import io.netty.util.concurrent.Ticker;
 import java.lang.reflect.Field;
 import java.time.Duration;
@@ -61,9 +62,18 @@ public final class VirtualWorld implements Timeline {
     /** A loop that reports when it has to run next. */
     private static final class Loop extends ManualIoEventLoop {
         private boolean isRunning;
+        private boolean isRefusing;
 
         Loop(Ticker ticker) {
             super(null, Thread.currentThread(), LocalIoHandler.newFactory(), ticker);
+        }
+
+        @Override
+        public ScheduledFuture<?> schedule(Runnable task, long delay, TimeUnit unit) {
+            if (isRefusing) {
+                throw new OutOfMemoryError("thrown by a test");
+            }
+            return super.schedule(task, delay, unit);
         }
 
         /** @return the number of completed tasks; 0 in the middle of a turn */
@@ -205,6 +215,11 @@ public final class VirtualWorld implements Timeline {
         /** Sets a task that runs before the client reads its clock, and so in the middle of a turn. */
         public void clockListener(Runnable newListener) {
             clockListener = newListener;
+        }
+
+        /** Whether the loop of the client has no memory for a task with a delay, from now on. */
+        public void refuseSchedules(boolean isRefusing) {
+            loop.isRefusing = isRefusing;
         }
 
         public String name() {

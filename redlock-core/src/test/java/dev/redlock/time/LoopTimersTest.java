@@ -3,7 +3,6 @@ package dev.redlock.time;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertNotNull;
 import static org.junit.jupiter.api.Assertions.assertNull;
-import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.util.ArrayList;
@@ -43,6 +42,8 @@ class LoopTimersTest {
         private int createdCount;
         private Runnable periodic;
         private long periodicDueNs;
+        /** The periodic task that is no tick. */
+        private Runnable check;
         private RuntimeException refusal;
 
         Tasks() {
@@ -52,13 +53,17 @@ class LoopTimersTest {
         /** Its cancellation. */
         private final class Scheduled extends FutureTask<Void> implements ScheduledFuture<Void> {
 
-            Scheduled() {
+            private final Runnable task;
+
+            Scheduled(Runnable task) {
                 super(() -> null);
+                this.task = task;
             }
 
             @Override
             public boolean cancel(boolean mayInterrupt) {
-                periodic = null;
+                periodic = periodic == task ? null : periodic;
+                check = check == task ? null : check;
                 return true;
             }
 
@@ -80,15 +85,32 @@ class LoopTimersTest {
             }
             createdCount++;
             queue.add(new Task(nowNs + delayNs, task));
-            return new Scheduled();
+            return new Scheduled(task);
         }
 
         @Override
         public ScheduledFuture<?> scheduleWithFixedDelay(Runnable task, long startNs, long periodNs, TimeUnit unit) {
+            if (refusal != null) {
+                throw refusal;
+            }
             createdCount++;
-            periodic = task;
-            periodicDueNs = nowNs + periodNs;
-            return new Scheduled();
+            if (periodNs == TICK_NS) {
+                periodic = task;
+                periodicDueNs = nowNs + periodNs;
+            } else {
+                check = task;
+                addCheck(periodNs);
+            }
+            return new Scheduled(task);
+        }
+
+        private void addCheck(long periodNs) {
+            queue.add(new Task(nowNs + periodNs, () -> {
+                if (check != null) {
+                    check.run();
+                    addCheck(periodNs);
+                }
+            }));
         }
 
         private void runUntil(long endNs) {
@@ -196,9 +218,92 @@ class LoopTimersTest {
         startFar(20 * MS);
         startFar(10 * MS);
         tasks.refusal = new IllegalStateException("no alarm can be scheduled");
-        assertThrows(IllegalStateException.class, () -> tasks.runUntil(15 * MS));
         tasks.runUntil(20 * MS);
         assertEquals(List.of(10 * MS, 20 * MS), firedNs);
+    }
+
+    @Test
+    void timersAreAtMostASecondLateWhileNoAlarmCanBeScheduled() {
+        longTimers.start();
+        List.of(10, 1_500, 4_000, 5_500).forEach(ms -> startFar(ms * MS));
+        tasks.refusal = new IllegalStateException("no alarm can be scheduled");
+        tasks.runUntil(4_500 * MS);
+        assertEquals(List.of(10 * MS, 2_000 * MS, 4_000 * MS), firedNs);
+        assertEquals(List.of(tasks.refusal), thrown, "reported once");
+        tasks.refusal = null;
+        tasks.runUntil(6_000 * MS);
+        assertEquals(List.of(10 * MS, 2_000 * MS, 4_000 * MS, 5_500 * MS), firedNs);
+    }
+
+    @Test
+    void aTimerThatIsStartedWithoutAnAlarmFires() {
+        longTimers.start();
+        tasks.refusal = new IllegalStateException("no alarm can be scheduled");
+        startFar(300 * MS);
+        tasks.runUntil(2_000 * MS);
+        assertEquals(List.of(1_000 * MS), firedNs);
+    }
+
+    @Test
+    void theNextStartSetsTheAlarmOfATimerWithoutOne() {
+        tasks.refusal = new IllegalStateException("no alarm can be scheduled");
+        startFar(300 * MS);
+        tasks.refusal = null;
+        startFar(500 * MS);
+        tasks.runUntil(500 * MS);
+        assertEquals(List.of(300 * MS, 500 * MS), firedNs);
+    }
+
+    @Test
+    void theCheckContinuesTheTimersOfATickThatIsNotScheduled() {
+        timers.start();
+        timers.wheel().start(new DeadlineTimer(firedNs::add), MS);
+        timers.wheel().start(new DeadlineTimer(firedNs::add), 2 * MS);
+        tasks.refusal = new IllegalStateException("no tick can be scheduled");
+        tasks.runUntil(500 * MS);
+        assertEquals(List.of(MS), firedNs);
+        tasks.refusal = null;
+        tasks.runUntil(1_000 * MS);
+        assertEquals(List.of(MS, 1_000 * MS), firedNs);
+    }
+
+    @Test
+    void theCheckContinuesTheTimersIfNoAlarmFollowsTheLastTick() {
+        timers.start();
+        runShortTimers(100);
+        timers.wheel().start(new DeadlineTimer(firedNs::add), 1_500 * MS);
+        tasks.refusal = new IllegalStateException("no alarm can be scheduled");
+        tasks.runUntil(900 * MS);
+        assertNull(tasks.periodic);
+        assertEquals(List.of(tasks.refusal), thrown);
+        tasks.refusal = null;
+        tasks.runUntil(2_000 * MS);
+        assertEquals(List.of(1_500 * MS), firedNs);
+    }
+
+    @Test
+    void anotherLackOfMemoryIsReportedToo() {
+        longTimers.start();
+        List.of(10, 3_500, 4_500).forEach(ms -> startFar(ms * MS));
+        tasks.refusal = new IllegalStateException("no alarm can be scheduled");
+        tasks.runUntil(500 * MS);
+        assertEquals(1, thrown.size());
+        tasks.refusal = null;
+        tasks.runUntil(2_000 * MS);
+        tasks.refusal = new IllegalStateException("no alarm can be scheduled again");
+        tasks.runUntil(4_500 * MS);
+        assertEquals(2, thrown.size());
+    }
+
+    @Test
+    void theTimerThatThrewIsReportedIfNoAlarmFollows() {
+        IllegalStateException bug = new IllegalStateException("a bug in a handler");
+        longTimers.wheel().start(new DeadlineTimer(nowNs -> {
+            throw bug;
+        }), 10 * MS);
+        tasks.refusal = new IllegalStateException("no alarm can be scheduled");
+        tasks.runUntil(10 * MS);
+        assertEquals(List.of(bug, tasks.refusal), thrown);
     }
 
     /** Locks one after the other, each of which stops its timer in time. */
@@ -318,12 +423,15 @@ class LoopTimersTest {
 
     @Test
     void noTimerFiresAfterTheEnd() {
+        timers.start();
         timers.wheel().start(new DeadlineTimer(firedNs::add), 1_000 * MS);
         runShortTimers(100);
         assertNotNull(tasks.periodic);
+        assertNotNull(tasks.check);
         firedNs.clear();
         timers.close();
         assertNull(tasks.periodic);
+        assertNull(tasks.check);
         tasks.runUntil(2_000 * MS);
         assertEquals(List.of(), firedNs);
         timers.close();

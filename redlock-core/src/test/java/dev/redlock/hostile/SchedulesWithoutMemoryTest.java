@@ -1,0 +1,50 @@
+package dev.redlock.hostile;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import dev.redlock.api.Lease;
+import dev.redlock.api.LeaseState;
+import dev.redlock.sim.VirtualWorld;
+import dev.redlock.testing.Await;
+import dev.redlock.testing.VirtualTest;
+import java.util.List;
+import java.util.concurrent.CopyOnWriteArrayList;
+import org.junit.jupiter.api.Test;
+
+/** The event loop has no memory for a task with a delay: an alarm of the timers. */
+class SchedulesWithoutMemoryTest extends VirtualTest {
+
+    private final List<LeaseState> losses = new CopyOnWriteArrayList<>();
+    private VirtualWorld.Client client;
+
+    /** Returns the exceptions in the log. */
+    private List<String> runWithoutMemory(long ms) {
+        return exceptionsLoggedBy(() -> {
+            client.refuseSchedules(true);
+            world.runMs(ms);
+            client.refuseSchedules(false);
+        });
+    }
+
+    /** Nothing else starts a timer: the client is idle, and its nodes send nothing. */
+    @Test
+    void aLeaseIsExtendedAfterwards() {
+        client = world(3);
+        Lease lease = acquired(acquire(client, options().autoExtend().listener((lost, state) -> losses.add(state))));
+        world.runMs(1_337);
+        assertEquals(1, runWithoutMemory(5_000).size());
+        world.runMs(3_600_000);
+        assertTrue(lease.isHeld());
+        assertEquals(List.of(), losses);
+        assertEquals(3, keyCount());
+    }
+
+    @Test
+    void aListenerHearsOfALossInTheMeantime() {
+        client = world(3);
+        acquired(acquire(client, options().listener((lost, state) -> losses.add(state))));
+        runWithoutMemory(TTL.toMillis());
+        Await.until("heard", () -> losses.equals(List.of(LeaseState.EXPIRED)));
+    }
+}
