@@ -10,6 +10,7 @@ import dev.redlock.api.CloseReport;
 import dev.redlock.api.Lease;
 import dev.redlock.api.LeaseListener;
 import dev.redlock.api.LeaseState;
+import dev.redlock.engine.callback.CallbackExecutor;
 import dev.redlock.sim.VirtualWorld;
 import dev.redlock.testing.Await;
 import dev.redlock.testing.LogLines;
@@ -231,6 +232,45 @@ class CallbackExecutorTest extends VirtualTest {
         Await.until("the loss is heard", () -> events.contains("LOST"));
         runKept();
         assertEquals(List.of("extension 1", "extension 2", "LOST"), events);
+    }
+
+    /** An owner whose events cannot be looked up once: there is no memory. */
+    private static final class HungryOwner {
+
+        private boolean isHungry;
+
+        @Override
+        public boolean equals(Object other) {
+            return this == other;
+        }
+
+        @Override
+        public int hashCode() {
+            if (isHungry) {
+                isHungry = false;
+                throw new InternalError("no memory, thrown by a test");
+            }
+            return 1;
+        }
+    }
+
+    @Test
+    void eventsComeAfterAnErrorBetweenTwoOfThem() {
+        CallbackExecutor executor = new CallbackExecutor(kept::add, false);
+        HungryOwner owner = new HungryOwner();
+        List<String> events = new CopyOnWriteArrayList<>();
+        executor.executeInOrder(owner, () -> owner.isHungry = events.add("first"));
+        runKept();
+        assertFalse(owner.isHungry, "there was no memory");
+        executor.executeInOrder(owner, () -> events.add("second"));
+        for (int second = 0; second < 3; second++) {
+            executor.poll(TimeUnit.SECONDS.toNanos(second));
+        }
+        Await.until("the second runs", () -> events.equals(List.of("first", "second")));
+        executor.executeInOrder(owner, () -> events.add("third"));
+        runKept();
+        Await.until("the third runs", () -> events.equals(List.of("first", "second", "third")));
+        executor.close();
     }
 
     @Test

@@ -11,6 +11,7 @@ import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.Executor;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.function.BiFunction;
 
 /**
  * Runs the functions of users that may take time: of completion stages, tasks, listeners and elections. The change of
@@ -103,6 +104,8 @@ public final class CallbackExecutor {
         /** When its first loss came, or went to the threads of the client; -1 without one. */
         private volatile int lossSecond = -1;
         private volatile boolean isOnOwnThreads = chosen == null;
+        /** Created with the lane, because there may be no memory for it after the events. */
+        private final BiFunction<Object, Lane, Lane> endIfEmpty = (any, lane) -> events.isEmpty() ? null : lane;
 
         Lane(Object owner) {
             this.owner = owner;
@@ -110,6 +113,16 @@ public final class CallbackExecutor {
 
         @Override
         public void run() {
+            try {
+                runEvents();
+            } catch (Throwable e) {
+                // The lane is still in the map, and nothing else would run it: a poll does, as after a loss.
+                lossSecond = secondCount;
+                task.set(false);
+            }
+        }
+
+        private void runEvents() {
             do {
                 for (Runnable event = events.poll(); event != null; event = events.poll()) {
                     runSafely(event);
@@ -118,7 +131,7 @@ public final class CallbackExecutor {
                         Thread.interrupted();
                     }
                 }
-            } while (lanes.computeIfPresent(owner, (any, lane) -> events.isEmpty() ? null : lane) != null);
+            } while (lanes.computeIfPresent(owner, endIfEmpty) != null);
         }
     }
 
@@ -275,7 +288,8 @@ public final class CallbackExecutor {
     /**
      * A loop calls it at least each second. A loss that waits for a second or two runs on another thread: one that a
      * busy executor leaves waiting, on a thread of the client, and one that all of these leave waiting, on an extra
-     * thread. So do the functions that the executor has dropped at its end.
+     * thread. So do the functions that the executor has dropped at its end, and the events of an owner whose thread has
+     * failed between two of them.
      */
     public void poll(long nowNs) {
         if (isInline || secondCount != 0 && nowNs - secondNs < SECOND_NS) {
