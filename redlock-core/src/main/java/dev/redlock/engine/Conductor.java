@@ -50,7 +50,7 @@ final class Conductor implements LeaseLoop {
         this.nextTurn = shutdown.nextTurn();
         router.connect(claims, scheduler, keyChanges, keeper, shutdown);
         nodeEvents.connect(services, scheduler, keyChanges, keeper, quorumWatch, shutdown);
-        trimmer.connect(services, claims, scheduler, keeper);
+        trimmer.connect(services, claims, scheduler, keeper, nextTurn);
     }
 
     /** Wires an event loop. The locks that stay for the next caller submit requests to it, so they come last. */

@@ -85,6 +85,14 @@ final class NextTurn {
         }
     }
 
+    /** After a poll of the timers: there may have been no memory for the task of the next turn. */
+    void runUnscheduled() {
+        if (!isScheduled && !deferred.isEmpty()) {
+            isScheduled = true;
+            run();
+        }
+    }
+
     /** The loop is ending: completes the deferred requests without it. */
     void completeElsewhere() {
         while (!deferred.isEmpty()) {

@@ -5,8 +5,8 @@ import java.util.function.LongConsumer;
 
 /**
  * Shrinks the pools of one event loop, once a second at most, so that the memory of an outage is free again, and
- * executes the {@link UnsubmittedRequests}. The timers of the loop drive it: an idle client has timers too, because it
- * watches its nodes.
+ * executes the {@link UnsubmittedRequests} and a {@link NextTurn} that was not scheduled. The timers of the loop drive
+ * it: an idle client has timers too, because it watches its nodes.
  *
  * @threading event-loop-confined
  */
@@ -18,20 +18,24 @@ final class PoolTrimmer implements LongConsumer {
     private ClaimPool claims;
     private AcquireScheduler scheduler;
     private LeaseKeeper keeper;
+    private NextTurn nextTurn;
     private long trimmedNs;
 
     /** The timers need this object, and the parts need the timers: it knows them before the first timer fires. */
-    void connect(LoopServices ofLoop, ClaimPool pool, AcquireScheduler acquiring, LeaseKeeper held) {
+    void connect(LoopServices ofLoop, ClaimPool pool, AcquireScheduler acquiring, LeaseKeeper held,
+            NextTurn next) {
         services = ofLoop;
         claims = pool;
         scheduler = acquiring;
         keeper = held;
+        nextTurn = next;
         trimmedNs = ofLoop.clock.nanoTime();
     }
 
     @Override
     public void accept(long nowNs) {
         services.unsubmitted.run();
+        nextTurn.runUnscheduled();
         if (nowNs - trimmedNs < PERIOD_NS) {
             return;
         }

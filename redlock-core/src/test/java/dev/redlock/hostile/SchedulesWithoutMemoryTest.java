@@ -5,14 +5,16 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import dev.redlock.api.Lease;
 import dev.redlock.api.LeaseState;
+import dev.redlock.api.ReleaseOutcome;
 import dev.redlock.sim.VirtualWorld;
 import dev.redlock.testing.Await;
 import dev.redlock.testing.VirtualTest;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CopyOnWriteArrayList;
 import org.junit.jupiter.api.Test;
 
-/** The event loop has no memory for a task with a delay: an alarm of the timers. */
+/** The event loop has no memory for a task with a delay: an alarm of the timers, or the next turn. */
 class SchedulesWithoutMemoryTest extends VirtualTest {
 
     private final List<LeaseState> losses = new CopyOnWriteArrayList<>();
@@ -46,5 +48,22 @@ class SchedulesWithoutMemoryTest extends VirtualTest {
         acquired(acquire(client, options().listener((lost, state) -> losses.add(state))));
         runWithoutMemory(TTL.toMillis());
         Await.until("heard", () -> losses.equals(List.of(LeaseState.EXPIRED)));
+    }
+
+    /** A release with a callback, of a lease that has ended, is one for the next turn. */
+    @Test
+    void aRequestForTheNextTurnRunsAfterAPoll() {
+        client = world(3);
+        Lease lease = lease(client);
+        release(lease);
+        List<ReleaseOutcome> outcomes = new ArrayList<>();
+        client.call(() -> lease.release((released, first) -> {
+            outcomes.add(first);
+            client.refuseSchedules(true);
+            released.release((again, second) -> outcomes.add(second));
+        }));
+        assertEquals(List.of(ReleaseOutcome.RELEASED), outcomes);
+        runWithoutMemory(2_000);
+        assertEquals(List.of(ReleaseOutcome.RELEASED, ReleaseOutcome.RELEASED), outcomes);
     }
 }
