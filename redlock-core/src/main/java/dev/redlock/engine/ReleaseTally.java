@@ -6,6 +6,7 @@ import dev.redlock.quorum.Decision;
 import dev.redlock.quorum.Vote;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
+import java.util.List;
 import java.util.Map;
 
 /**
@@ -19,12 +20,19 @@ final class ReleaseTally {
     /** The resources whose release no quorum has confirmed, by claim; of a loop that ends, by lease. */
     private final Map<Object, String> unconfirmed = new LinkedHashMap<>();
     private int releasedCount;
+    /** The unconfirmed releases for which there was no memory. */
+    private int unnamedCount;
 
+    /** Throws nothing, because the release has to end all the same. */
     void record(Object owner, String resource, ReleaseOutcome outcome) {
-        if (outcome == ReleaseOutcome.UNKNOWN) {
-            unconfirmed.put(owner, resource);
-        } else {
+        if (outcome != ReleaseOutcome.UNKNOWN) {
             releasedCount++;
+            return;
+        }
+        try {
+            unconfirmed.put(owner, resource);
+        } catch (Throwable e) {
+            unnamedCount++;
         }
     }
 
@@ -41,6 +49,10 @@ final class ReleaseTally {
     }
 
     CloseReport report() {
-        return new CloseReport(releasedCount, new ArrayList<>(unconfirmed.values()));
+        List<String> unreleased = new ArrayList<>(unconfirmed.values());
+        if (unnamedCount > 0) {
+            unreleased.add("unknown: there was no memory for the names of more resources: " + unnamedCount);
+        }
+        return new CloseReport(releasedCount, unreleased);
     }
 }
