@@ -93,7 +93,7 @@ public final class LeaseHandle extends LeaseView {
     LeaseHandle previousHeld;
     LeaseHandle nextHeld;
     long acquiredNs;
-    /** Its holder has released it before {@link AcquireSpec#holdNsMin}: no caller has this handle. */
+    /** Its holder has released it, and the client keeps the lock: no caller has this handle. */
     boolean isKept;
     /** The acquisition runs inside the call of its caller, so an outcome now is delivered in the next turn. */
     boolean isStarting;

@@ -464,11 +464,14 @@ final class RetainedLocks extends Retention {
         }
     }
 
-    /** Its lease ends as all others. */
+    /** Its lease ends as all others. If no caller has it, its loss before its release concerns nobody. */
     private void endAtClose(RetainedLease entry) {
+        boolean wasRetained = entry.isRetained;
         int before = detach(entry, RetentionEnd.CLOSED);
         if (before >= RetainedLease.HELD) {
             giveClaim(entry, entry.holder());
+        } else if (wasRetained) {
+            entry.lease.isKept = true;
         }
     }
 

@@ -36,6 +36,8 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 import java.util.function.UnaryOperator;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 
 /** Locks that the client retains after their release, for its own next acquisition. */
 class RetainTest extends VirtualTest {
@@ -1336,6 +1338,37 @@ class RetainTest extends VirtualTest {
         assertEquals(LeaseState.EXPIRED, lease.state());
         assertEquals(ReleaseOutcome.EXPIRED, get(released));
         world.await("close", 10_000, report::isDone);
+        node(0).resume();
+    }
+
+    /** A node without room for the releases delays them. */
+    @ParameterizedTest
+    @ValueSource(booleans = {false, true})
+    void aFreeLockThatEndsWhileItsReleaseWaitsForTheCloseIsNoLoss(boolean isLost) {
+        world = new VirtualWorld(3);
+        client = client(context().nodeBackPressure(16, 4096));
+        world.runMs(2_000);
+        Duration ttl = isLost ? TTL : Duration.ofSeconds(1);
+        Lease lease = acquired(acquire(client, AcquireOptions.ofTtl(ttl).tryOnce().retain(ttl)));
+        assertEquals(ReleaseOutcome.RETAINED, release(lease));
+        node(0).pause();
+        AcquireOptions longer = AcquireOptions.ofTtl(Duration.ofSeconds(60)).tryOnce();
+        for (int i = 0; i < 20; i++) {
+            acquired(get(client.redlock().acquireAsync("other/" + i, longer)));
+        }
+        CompletableFuture<CloseReport> report = client.engine().close(Duration.ofSeconds(10));
+        world.runMs(100);
+        assertEquals(21, client.redlock().counters().heldCount(), "the releases wait for a node");
+        if (isLost) {
+            node(1).crash();
+            node(2).crash();
+            node(1).restart(false);
+            node(2).restart(false);
+        }
+        world.await("close", 10_000, report::isDone);
+        assertFalse(report.join().unreleased().contains("orders"), report::toString);
+        assertEquals(isLost ? 20 : 0, client.redlock().counters().lostCount());
+        assertEquals(0, client.redlock().counters().expiredCount());
         node(0).resume();
     }
 
