@@ -7,6 +7,9 @@ import java.util.List;
 import java.util.Map;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
+import jdk.jfr.Event;
+import jdk.jfr.Name;
+import jdk.jfr.StackTrace;
 import jdk.jfr.consumer.RecordedEvent;
 import jdk.jfr.consumer.RecordingStream;
 
@@ -18,19 +21,37 @@ import jdk.jfr.consumer.RecordingStream;
 final class JvmPauses implements AutoCloseable {
     private static final String COLLECTION = "jdk.GCPhasePause";
     private static final String OPERATION = "jdk.ExecuteVMOperation";
+    private static final String MARK = "dev.redlock.loadtest.Mark";
     private static final Duration SHORTEST = Duration.ofNanos(100_000);
-    private static final int FLUSHES = 2;
-    private static final long FLUSH_LIMIT_S = 30;
+    /** A flush may have the first mark and miss an earlier event of another thread; the next flush has it. */
+    private static final int MARKS = 2;
+    private static final long MARK_LIMIT_S = 30;
 
     private final RecordingStream stream = new RecordingStream();
     private final List<Pause> pauses = new ArrayList<>();
-    private volatile CountDownLatch flushes = new CountDownLatch(0);
+    private volatile Arrival awaited = new Arrival(0, new CountDownLatch(0));
+    private long markCount;
 
     /** @threading immutable */
     private record Pause(Cause cause, long fromNs, long toNs) {
         long within(long startNs, long endNs) {
             return Math.max(0, Math.min(toNs, endNs) - Math.max(fromNs, startNs));
         }
+    }
+
+    /**
+     * An event whose arrival shows that those before it have arrived.
+     *
+     * @threading caller-confined
+     */
+    @Name(MARK)
+    @StackTrace(false)
+    private static final class Mark extends Event {
+        long number;
+    }
+
+    /** @threading any thread */
+    private record Arrival(long number, CountDownLatch latch) {
     }
 
     /** Starts to record. */
@@ -44,7 +65,13 @@ final class JvmPauses implements AutoCloseable {
                 add(Cause.SAFEPOINT, event);
             }
         });
-        stream.onFlush(() -> flushes.countDown());
+        stream.enable(Mark.class);
+        stream.onEvent(MARK, event -> {
+            Arrival present = awaited;
+            if (event.getLong("number") == present.number) {
+                present.latch.countDown();
+            }
+        });
         stream.startAsync();
     }
 
@@ -56,11 +83,20 @@ final class JvmPauses implements AutoCloseable {
         pauses.add(new Pause(cause, fromNs, fromNs + event.getDuration().toNanos()));
     }
 
-    /** Waits until the pauses up to now are known. */
+    /** Waits until the pauses up to now are known. One thread at a time. */
     void await() throws InterruptedException {
-        CountDownLatch next = new CountDownLatch(FLUSHES);
-        flushes = next;
-        next.await(FLUSH_LIMIT_S, TimeUnit.SECONDS);
+        for (int i = 0; i < MARKS; i++) {
+            awaitMark();
+        }
+    }
+
+    private void awaitMark() throws InterruptedException {
+        Arrival next = new Arrival(++markCount, new CountDownLatch(1));
+        awaited = next;
+        Mark mark = new Mark();
+        mark.number = next.number;
+        mark.commit();
+        next.latch.await(MARK_LIMIT_S, TimeUnit.SECONDS);
     }
 
     /** Adds the time of pauses within a span to those of the other causes. */
