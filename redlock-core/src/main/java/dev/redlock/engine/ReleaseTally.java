@@ -20,7 +20,7 @@ final class ReleaseTally {
     /** The resources whose release no quorum has confirmed, by claim; of a loop that ends, by lease. */
     private final Map<Object, String> unconfirmed = new LinkedHashMap<>();
     private int releasedCount;
-    /** The unconfirmed releases for which there was no memory. */
+    /** The unconfirmed releases whose names are unknown, for want of memory. */
     private int unnamedCount;
 
     /** Throws nothing, because the release has to end all the same. */
@@ -34,6 +34,11 @@ final class ReleaseTally {
         } catch (Throwable e) {
             unnamedCount++;
         }
+    }
+
+    /** The client does not wait for the outcomes of so many releases. */
+    void recordUnnamed(int count) {
+        unnamedCount += count;
     }
 
     /** A node has replied after the release has ended for its caller. */

@@ -286,8 +286,14 @@ final class Shutdown {
     private void closeNodes() {
         services.timers.stop(timer);
         forEachVoter(Voter::close);
-        // After the events of the closed channels, which complete the pending requests.
-        executeOrRun(this::end);
+        try {
+            // After the events of the closed channels, which complete the pending requests.
+            services.executeUnlessEnding(this::end);
+        } catch (Throwable e) {
+            // Without memory for the task: these requests have no outcome yet.
+            tally.recordUnnamed(claims.outCount());
+            end();
+        }
     }
 
     private void end() {
@@ -311,6 +317,7 @@ final class Shutdown {
         } finally {
             complete(report);
             services.unsubmitted.run();
+            nextTurn.runUnscheduled();
             services.callers.close();
         }
     }

@@ -56,8 +56,9 @@ class LoopWithoutMemoryTest {
             return new SingleThreadIoEventLoop(this, executor, factory) {
                 @Override
                 public void execute(Runnable task) {
-                    if (Thread.currentThread() == hungry) {
+                    if (Thread.currentThread() == hungry || isEndHungry && isTaskOfEnd()) {
                         hungry = null;
+                        isEndHungry = false;
                         throw new OutOfMemoryError("thrown by a test");
                     }
                     super.execute(task);
@@ -69,6 +70,8 @@ class LoopWithoutMemoryTest {
     private Redlock redlock;
     /** The thread whose next task finds no memory. */
     private volatile Thread hungry;
+    /** The task that ends the client finds no memory. */
+    private volatile boolean isEndHungry;
 
     @BeforeEach
     void connect() {
@@ -98,12 +101,35 @@ class LoopWithoutMemoryTest {
         hungry = Thread.currentThread();
     }
 
+    /** Not those of the channels that close. */
+    private static boolean isTaskOfEnd() {
+        List<String> callers = StackWalker.getInstance()
+                .walk(frames -> frames.map(StackWalker.StackFrame::getMethodName).toList());
+        int task = callers.indexOf("executeUnlessEnding");
+        return task >= 0 && callers.get(task + 1).equals("closeNodes");
+    }
+
     private void assertTaskFailed() {
         assertNull(hungry, "the loop had no memory for a task");
     }
 
     private void awaitNoneHeld() {
         Await.until("released", () -> redlock.counters().heldCount() == 0);
+    }
+
+    /** The close does not wait for the outcome of the release then, so it does not know it. */
+    @Test
+    void aCloseWithoutATaskForItsEndIsNotClean() throws Exception {
+        held();
+        nodes.onLoop(() -> {
+            nodes.node(0).pause();
+            return null;
+        });
+        isEndHungry = true;
+        CloseReport report = redlock.closeWithin(Duration.ZERO);
+        assertFalse(isEndHungry, "the loop had no memory for the task");
+        assertFalse(report.isClean(), report::toString);
+        assertEquals(0, report.releasedCount());
     }
 
     @Test
