@@ -16,8 +16,9 @@ import io.netty.buffer.ByteBuf;
  * reads whether the key still holds its token. A node whose key does not is no holder any more, so a lease without a
  * quorum of holders is lost within two round trips.
  *
- * <p>A node pushes once, so each read registers for the next push. An extension may end a registration without a push,
- * so the keys are read after each extension.
+ * <p>A node pushes once, so each read registers for the next push. An acquire or an extension may end a registration
+ * without a push, so the keys are read after each of them, also after one that a node executes behind the read because
+ * it was sent again.
  *
  * @threading event-loop-confined
  */
@@ -55,6 +56,8 @@ final class LossWatch {
         long dueMask;
         /** The nodes whose last check had no answer, on the first resource of the lease. */
         long unansweredMask;
+        /** The nodes whose reply to a check is pending, on the first resource of the lease. */
+        long checkingMask;
         WatchedLease nextDue;
         /** The lease has ended. */
         boolean isStopped;
@@ -125,6 +128,20 @@ final class LossWatch {
         check(claim, services.all);
     }
 
+    /**
+     * A node has executed an acquire or an extension of a claim. It replies in order: with no check pending, the last
+     * check was executed before, and the command has ended its registration if it has changed a key.
+     */
+    void onLateReply(Claim claim, int nodeIndex) {
+        if (claim.phase != Claim.Phase.HELD || !claim.lease.spec.isLossWatched || claim.isExtending()) {
+            return;
+        }
+        WatchedLease lease = of(claim);
+        if (lease == null || (lease.checkingMask & 1L << nodeIndex) == 0) {
+            check(claim, 1L << nodeIndex);
+        }
+    }
+
     /** A node pushes that a key has changed. */
     void onInvalidated(int nodeIndex, ByteBuf name, int index, int length) {
         addDue(watched.get(name, index, length), 1L << nodeIndex);
@@ -187,6 +204,10 @@ final class LossWatch {
             return;
         }
         claim.isWakeUpWanted = true;
+        WatchedLease lease = of(claim);
+        if (lease != null) {
+            lease.checkingMask |= mask;
+        }
         claim.addPendingReplies(Long.bitCount(mask));
         services.fanOut.send(claim, CommandKind.CHECK, CommandDetail.NONE, mask);
     }
@@ -196,20 +217,34 @@ final class LossWatch {
      * key any more.
      */
     void onNoReply(Claim claim, int nodeIndex, VoteFailure failure) {
+        endCheck(claim, nodeIndex);
         if (failure == VoteFailure.WRONGTYPE) {
             onReply(claim, nodeIndex, 0);
             return;
         }
-        WatchedLease lease = watched.get(claim.key.resourceKey(0));
-        while (lease != null && lease.claim != claim) {
-            lease = lease.nextOfKey;
-        }
+        WatchedLease lease = of(claim);
         if (lease != null) {
             lease.first.unansweredMask |= 1L << nodeIndex;
             if (!retryTimer.isStarted()) {
                 services.timers.start(retryTimer, services.clock.nanoTime() + RETRY_NS);
             }
         }
+    }
+
+    private void endCheck(Claim claim, int nodeIndex) {
+        WatchedLease lease = of(claim);
+        if (lease != null) {
+            lease.checkingMask &= ~(1L << nodeIndex);
+        }
+    }
+
+    /** Returns the first resource of the lease that has a claim; null if it is not watched any more. */
+    private WatchedLease of(Claim claim) {
+        WatchedLease lease = watched.get(claim.key.resourceKey(0));
+        while (lease != null && lease.claim != claim) {
+            lease = lease.nextOfKey;
+        }
+        return lease;
     }
 
     /** A lost connection has its checks at the reconnect, and none before. */
@@ -226,6 +261,7 @@ final class LossWatch {
     }
 
     void onReply(Claim claim, int nodeIndex, long value) {
+        endCheck(claim, nodeIndex);
         if (value != HELD_REPLY && claim.phase == Claim.Phase.HELD && !Unclaimed.is(claim)) {
             keeper.loss.dropHolder(claim, nodeIndex, LossCause.KEY_GONE);
         }

@@ -6,6 +6,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import dev.redlock.AcquireOptions;
 import dev.redlock.api.AcquireOutcome;
 import dev.redlock.api.Lease;
+import dev.redlock.api.LeaseState;
 import dev.redlock.api.NodeState;
 import dev.redlock.api.ReleaseOutcome;
 import dev.redlock.sim.FakeRedis;
@@ -227,13 +228,18 @@ class AcquireBatchTest extends VirtualTest {
      * Another client holds orders/0. Node 2 refuses the batch when the others have granted the other three acquires.
      */
     private List<CompletableFuture<AcquireOutcome>> togetherWithASlowNode(VirtualWorld.Client client) {
+        return togetherWithASlowNode(client, options());
+    }
+
+    private List<CompletableFuture<AcquireOutcome>> togetherWithASlowNode(VirtualWorld.Client client,
+            AcquireOptions options) {
         acquired(get(client().redlock().acquireAsync("orders/0", options())));
         node(0).delay(() -> 150_000);
         node(1).delay(() -> 250_000);
         node(2).delay(() -> 750_000);
         // The client has measured the round trips.
         world.runMs(1_500);
-        var outcomes = together(client, options(), names(4));
+        var outcomes = together(client, options, names(4));
         runUs(1_100);
         outcomes.stream().skip(1).forEach(outcome -> acquired(get(outcome)));
         assertEquals(0, status(client, 2).grantedCount(), "precondition, its reply is not here yet");
@@ -254,6 +260,20 @@ class AcquireBatchTest extends VirtualTest {
                 .forEach(outcome -> assertEquals(ReleaseOutcome.RELEASED, release(get(outcome).lease())));
         world.runMs(10);
         assertEquals(3, keys(), "those of the other client");
+    }
+
+    /** Node 2 reads the key for the watch before it executes the acquire that sets it. */
+    @Test
+    void aHeldLockIsWatchedOnTheSlowestNodeToo() {
+        VirtualWorld.Client client = clientOfThree();
+        var outcomes = togetherWithASlowNode(client, options().watchLoss());
+        world.runMs(10);
+        Lease lease = get(outcomes.get(1)).lease();
+        assertEquals(LeaseState.HELD, lease.state());
+        node(0).redis().delete("orders/1");
+        node(2).redis().delete("orders/1");
+        world.runMs(5);
+        assertEquals(LeaseState.LOST, lease.state());
     }
 
     /** Node 2 gets its keys 1150 us after the acquires of the locks, and replies after another 750 us. */

@@ -12,6 +12,7 @@ import dev.redlock.api.LeaseState;
 import dev.redlock.api.NodeState;
 import dev.redlock.api.ReleaseOutcome;
 import dev.redlock.sim.FakeNode;
+import dev.redlock.sim.FakeRedis;
 import dev.redlock.sim.VirtualWorld;
 import dev.redlock.testing.Await;
 import dev.redlock.testing.BlockedCall;
@@ -21,6 +22,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
+import java.util.stream.IntStream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
@@ -147,6 +149,47 @@ class LossWatchTest extends VirtualTest {
         world.runMs(5);
         assertEquals(mode == CommandMode.NATIVE ? LeaseState.HELD : LeaseState.LOST, lease.state(),
                 "NATIVE: no pushes");
+    }
+
+    /** The slowest node sets the key by the script that follows its refusal, and reads it for the watch before. */
+    @Test
+    void aNodeThatAnExtensionIsSentToAgainIsWatched() {
+        world(3);
+        eachNode(node -> {
+            node.redis().kind(FakeRedis.Kind.REDIS_8_4);
+            node.delay(() -> LINK_NS);
+        });
+        VirtualWorld.Client client = client(context().thriftyQuorums(true));
+        Lease lease = watched(client);
+        world.runMs(10);
+        int third = IntStream.range(0, 3).filter(i -> key(i) == null).findFirst().orElseThrow();
+        node(third).delay(() -> 2 * LINK_NS);
+        assertEquals(ExtendOutcome.EXTENDED, extend(lease, TTL));
+        world.runMs(10);
+        assertEquals(3, keyCount());
+        node(third).redis().delete("orders");
+        node((third + 1) % 3).redis().delete("orders");
+        world.runMs(5);
+        assertEquals(LeaseState.LOST, lease.state());
+    }
+
+    /** The slowest node executes the second command of the extension, behind the read for the watch. */
+    @Test
+    void aNodeWithoutTheScriptIsWatchedAfterAnExtension() {
+        world(3);
+        eachNode(node -> node.delay(() -> LINK_NS));
+        VirtualWorld.Client client = client(context().commands(CommandMode.SCRIPTS));
+        Lease lease = watched(client);
+        assertEquals(ExtendOutcome.EXTENDED, extend(lease, TTL));
+        world.runMs(10);
+        node(2).delay(() -> 2 * LINK_NS);
+        node(2).redis().failNext("EVALSHA", "NOSCRIPT No matching script.", 1);
+        assertEquals(ExtendOutcome.EXTENDED, extend(lease, TTL));
+        world.runMs(10);
+        node(1).redis().delete("orders");
+        node(2).redis().delete("orders");
+        world.runMs(5);
+        assertEquals(LeaseState.LOST, lease.state());
     }
 
     @Test
