@@ -72,6 +72,11 @@ final class PermitOperation {
         void remove(int number) {
             numbers.set(number, --userCounts[number] > 0);
         }
+
+        /** Counts the used permits below a limit. Those above it are leases from before the limit was lowered. */
+        int count(int limit) {
+            return numbers.length() <= limit ? numbers.cardinality() : numbers.get(0, limit).cardinality();
+        }
     }
 
     /**
@@ -213,10 +218,10 @@ final class PermitOperation {
         return used.size() == 0;
     }
 
-    /** Counts the permits that attempts and leases of this client use. */
+    /** Counts the permits of a semaphore that attempts and leases of this client use. */
     int usedCount(PermitKey semaphore) {
         UsedPermits permits = used.get(semaphore.resourceKey(0));
-        return permits == null ? 0 : permits.numbers.cardinality();
+        return permits == null ? 0 : permits.count(semaphore.permitCount());
     }
 
     /** Returns a random permit that this client does not use; null if it uses all. */

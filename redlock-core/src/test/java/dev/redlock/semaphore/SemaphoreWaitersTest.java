@@ -277,6 +277,31 @@ class SemaphoreWaitersTest extends VirtualTest {
         assertEquals(List.of(0, 1, 2, 3), order);
     }
 
+    /** Leases from a higher limit do not count: the client leaves a mark while it waits for one of fewer permits. */
+    @Test
+    void aClientWithPermitsAboveALoweredLimitIsServed() {
+        VirtualWorld.Client busy = slowWorld(3);
+        VirtualWorld.Client other = client();
+        List<Lease> low = permits(busy, 2, 2);
+        permits(other, 2, 4);
+        low.forEach(lease -> returnAndTakeAgain(busy, lease));
+        world.runMs(200);
+        CompletableFuture<AcquireOutcome> waiting = acquireAsync(other, permitOf(2).waitUpTo(WAIT));
+        world.runMs(100);
+        assertTrue(waiting.isDone(), "served");
+        acquired(waiting.join());
+    }
+
+    /** The caller holds a permit for a millisecond each time. */
+    private void returnAndTakeAgain(VirtualWorld.Client client, Lease lease) {
+        lease.releaseAsync();
+        acquireAsync(client, permitOf(2).waitUpTo(WAIT)).thenAccept(outcome -> {
+            if (outcome.isAcquired()) {
+                world.after(1_000_000, () -> returnAndTakeAgain(client, outcome.lease()));
+            }
+        });
+    }
+
     @Test
     void twoClientsShareTheFreePermits() {
         for (int round = 0; round < 20; round++) {
