@@ -17,8 +17,13 @@ final class WakeUps {
      * to a head or deputy that is late.
      */
     private static final int MESSAGES_PER_ENTRY = 8;
-    /** More registrations, or entries, than one connection needs at the same time. */
-    private static final int EXPECTED_MAX = 1 << 17;
+    /**
+     * More than the keys that a server tracks by default, 1,000,000. Each retained lock leaves a registration that ends
+     * a minute later, with a push.
+     */
+    private static final int EXPECTED_MAX = 1 << 20;
+    /** More messages than the entries of one connection need at the same time. */
+    private static final int EXPECTED_MESSAGES_MAX = 1 << 17;
     /** Pushes without a registration that are accepted in a second: doubled ones of a proxy, and flushes. */
     static final int EXCESS_MAX = 1024;
     private static final long EXCESS_PERIOD_NS = 1_000 * NS_PER_MS;
@@ -35,7 +40,7 @@ final class WakeUps {
 
     /** The client enters a queue with its next command, or changes its entry there. */
     void onEntered() {
-        expectedMessageCount = Math.min(EXPECTED_MAX, expectedMessageCount + MESSAGES_PER_ENTRY);
+        expectedMessageCount = Math.min(EXPECTED_MESSAGES_MAX, expectedMessageCount + MESSAGES_PER_ENTRY);
     }
 
     /** Counts a message about one queue; returns false if there were too many pushes within a second. */
