@@ -4,32 +4,19 @@ import dev.redlock.engine.key.KeyText;
 import io.netty.buffer.ByteBuf;
 
 /**
- * Finds a lock by the name of the key of its queue or traces, which a node pushes.
+ * Finds a lock by the name of the key of its traces, which a node pushes.
  *
  * @threading any thread
  */
 final class RetainedKeyName {
 
-    /** They follow the counter's key in the names of both keys. */
-    private static final String QUEUE_MARK = ":queue";
-
     private RetainedKeyName() {
     }
 
-    /** Returns the length of a lock's name in the name of the key of its queue or traces; -1 for another key. */
+    /** Returns the length of a lock's name in the name of the key of its traces; -1 for another key. */
     static int lockLengthOf(ByteBuf name, int index, int length) {
-        int found = lockLengthOf(name, index, length, QUEUE_MARK);
-        return found < 0 ? lockLengthOf(name, index, length, KeyText.TRACE_MARK) : found;
-    }
-
-    /** Whether such a key is that of the traces. */
-    static boolean isOfTraces(ByteBuf name, int index, int length) {
-        return hasText(name, index, length, length - KeyText.TRACE_MARK.length(), KeyText.TRACE_MARK);
-    }
-
-    private static int lockLengthOf(ByteBuf name, int index, int length, String mark) {
-        int counterLength = length - mark.length();
-        if (!hasText(name, index, length, counterLength, mark)) {
+        int counterLength = length - KeyText.TRACE_MARK.length();
+        if (!hasText(name, index, length, counterLength, KeyText.TRACE_MARK)) {
             return -1;
         }
         // The second form of counterName() has the lock's name twice.

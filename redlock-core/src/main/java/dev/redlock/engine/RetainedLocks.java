@@ -16,11 +16,12 @@ import java.util.concurrent.ConcurrentHashMap;
 
 /**
  * Keeps locks after their release, if the options ask for it: the next acquisition of the same resource by this client
- * gets it on its own thread. A client that wants the lock changes the key of its queue or that of its traces,
- * on some node, which pushes this change; then the lock is released.
+ * gets it on its own thread. A client that wants the lock changes the key of its traces on some node, also by its entry
+ * in the queue. The node pushes this change; then the lock is released.
  *
  * <ol>
- * <li>An acquire asks for both keys in its write, with {@code CLIENT CACHING YES}: the nodes push from the grant on.
+ * <li>An acquire asks for the traces in its write, with {@code CLIENT CACHING YES}, and for the length of the queue.
+ * The nodes push from the grant on.
  * <li>The release retains the lock if all configured nodes have granted it and answered, and nobody waits. A bare
  * quorum is not enough: one more lost key would give the lock to two holders during the longer exposure.
  * <li>Callers then take and return the lock by {@link RetainedLease#grant} and {@link RetainedLease#retainAgain}. A
@@ -166,10 +167,14 @@ final class RetainedLocks extends Retention {
 
     void onQueue(RetainedLease entry, int nodeIndex, int detail, long value) {
         questions.onAnswer(entry, nodeIndex, detail);
+        boolean isAwaited = detail == CommandDetail.QUEUE && value > 0;
         if (entry.state() == RetainedLease.ENDED) {
+            if (isAwaited) {
+                pauses.shorten(entry);
+            }
             return;
         }
-        if (detail == CommandDetail.QUEUE && value > 0) {
+        if (isAwaited) {
             revoke(entry, false);
         } else if (entry.state() == RetainedLease.PREPARING && questions.areAnswered(entry)) {
             openIfAllHold(entry);
@@ -487,7 +492,10 @@ final class RetainedLocks extends Retention {
         if (entry == null) {
             services.telemetry.rare.onSpuriousPush(null, nodeIndex);
         } else {
-            revoke(entry, RetainedKeyName.isOfTraces(name, index, length));
+            revoke(entry, true);
+            if (RetentionPauses.isWorth(entry)) {
+                questions.askForWaiter(entry, nodeIndex);
+            }
         }
         return true;
     }

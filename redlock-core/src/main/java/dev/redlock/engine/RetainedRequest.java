@@ -10,7 +10,7 @@ import dev.redlock.quorum.Token;
 
 /**
  * The commands about the keys by which a client that retains a lock learns that another client waits: the key of the
- * queue, and that of the traces, which refused clients without a place change.
+ * queue, and that of the traces, which each refused client changes.
  *
  * @threading event-loop-confined
  */
@@ -39,7 +39,7 @@ final class RetainedRequest extends LockRequest {
 
     @Override
     public void onReply(int nodeIndex, CommandKind kind, int detail, long value) {
-        if (kind == CommandKind.WATCH_QUEUE || kind == CommandKind.WATCH_TRACES) {
+        if (kind == CommandKind.WAITING || kind == CommandKind.WATCH_TRACES) {
             room.onQueue(entry, nodeIndex, detail, value);
         }
     }

@@ -45,8 +45,20 @@ final class RetentionPauses {
         boolean wasGranted = entry.isRetained || entry.grantCount() > 0;
         long last = pauses.get(entry.key, 0) >>> Integer.SIZE;
         long next = wasGranted ? Math.min(PAUSE_MAX, 2 * last) : last;
-        long pause = !isTraced && entry.grantCount() >= GRANTS_WORTH ? 1 : Math.max(1, next);
+        long pause = !isTraced && isWorth(entry) ? 1 : Math.max(1, next);
         pauses.put(entry.key, pause << Integer.SIZE | pause);
+    }
+
+    /** The client that has left a trace waits in the queue. */
+    void shorten(RetainedLease entry) {
+        if (isWorth(entry)) {
+            start(entry, false);
+        }
+    }
+
+    /** Whether its local grants were worth the time of another client that waits. */
+    static boolean isWorth(RetainedLease entry) {
+        return entry.grantCount() >= GRANTS_WORTH;
     }
 
     void forget(LockKey key) {

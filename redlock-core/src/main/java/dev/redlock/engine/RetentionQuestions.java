@@ -35,19 +35,25 @@ final class RetentionQuestions {
         services.counters.add(ConductorCounters.COMMANDS, (long) QUESTIONS * Long.bitCount(mask));
         entry.watch.of(claim.key).ttlMs = Math.max(TRACE_TTL_MS_MIN, claim.ttlMs);
         // First the key, which refused clients change if it is there: its push reports each client that the grant of
-        // this acquire refuses. The queue last, because the acquire itself may end the entry of this client, which no
-        // push reports.
+        // this acquire refuses. The queue last, because the acquire itself may end the entry of this client. The
+        // queue is not registered: its key may be missing, and then nothing would ever end the registration.
         services.fanOut.send(entry.watch, CommandKind.CREATE_TRACE, CommandDetail.TRACES, mask);
         services.fanOut.send(entry.watch, CommandKind.WATCH_TRACES, CommandDetail.TRACES, mask);
         AcquireOperation.send(services.fanOut, claim, mask);
-        services.fanOut.send(entry.watch, CommandKind.WATCH_QUEUE, CommandDetail.QUEUE, mask);
+        services.fanOut.send(entry.watch, CommandKind.WAITING, CommandDetail.QUEUE, mask);
     }
 
     /** Asks for the queue again, for answers that come after those to an extension. */
     void sendAgain(RetainedLease entry) {
         entry.queueMask = 0;
         services.counters.add(ConductorCounters.COMMANDS, services.voters.length);
-        services.fanOut.send(entry.watch, CommandKind.WATCH_QUEUE, CommandDetail.QUEUE, services.all);
+        services.fanOut.send(entry.watch, CommandKind.WAITING, CommandDetail.QUEUE, services.all);
+    }
+
+    /** Asks the node that has pushed a change of the traces whether its client waits in the queue. */
+    void askForWaiter(RetainedLease entry, int nodeIndex) {
+        services.counters.add(ConductorCounters.COMMANDS, 1);
+        services.fanOut.send(entry.watch, CommandKind.WAITING, CommandDetail.QUEUE, 1L << nodeIndex);
     }
 
     void onAnswer(RetainedLease entry, int nodeIndex, int detail) {

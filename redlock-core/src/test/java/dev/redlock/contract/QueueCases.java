@@ -48,6 +48,7 @@ final class QueueCases {
         cases.headsThatEnterAreNotSilent();
         cases.checksPassEntriesWithoutAConnection();
         cases.refusalsHaveTheTtl();
+        cases.entriesChangeTheTraces();
         cases.foreignKeysCostTheOrder();
         cases.serversThatRefuseWritesSayWhy();
     }
@@ -393,6 +394,20 @@ final class QueueCases {
         bench.server.call("SET", "k", "other");
         assertEquals((TTL_MAX << 20) + 2, -enter("a", 0, "f"));
         bench.assertKey("k", "other");
+    }
+
+    /** The node pushes that to a client that retains the lock. */
+    private void entriesChangeTheTraces() {
+        live();
+        bench.with("k other 60000", "c:trace token 20000");
+        assertPlace(0, MINUTE_MS, "a", "f");
+        bench.assertKey("c:trace", "token 60000");
+        bench.server.call("PEXPIRE", "c:trace", "20000");
+        assertPlace(0, MINUTE_MS, "a", "c");
+        bench.assertKey("c:trace", "token 60000");
+        bench.with("c:trace token 20000");
+        assertGranted(false, "a", "f");
+        bench.assertKey("c:trace", "token 20000");
     }
 
     private void foreignKeysCostTheOrder() {

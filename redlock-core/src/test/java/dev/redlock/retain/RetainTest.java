@@ -540,6 +540,34 @@ class RetainTest extends VirtualTest {
         }
     }
 
+    /** A registration for a key that is missing, and stays missing, would never end. */
+    @Test
+    void noRegistrationOutlivesTheTraces() {
+        client = slowWorld(3);
+        for (int i = 0; i < 100; i++) {
+            release(acquired(get(client.redlock().acquireAsync("many/" + i, retaining()))));
+        }
+        eachNode(node -> assertTrue(node.redis().trackedKeys().size() >= 100, "precondition"));
+        world.runMs(120_000);
+        eachNode(node -> assertEquals(List.of(), node.redis().trackedKeys()));
+    }
+
+    /** A node that pushes the traces does not report whether their client waits in the queue: the client asks. */
+    @Test
+    void thePauseIsThatOfAWaiterAlthoughTheTracesAreWatched() {
+        client = slowWorld(3);
+        other = client();
+        for (int i = 0; i < 4; i++) {
+            assertEquals(ReleaseOutcome.RETAINED, release(local()));
+            release(local());
+            release(local());
+            Lease theirs = acquired(get(waiter()));
+            world.runMs(1);
+            release(theirs);
+            assertEquals(ReleaseOutcome.RELEASED, release(local()), "the pause of one release");
+        }
+    }
+
     private static void change(FakeNode node, String key) {
         if (key.equals(QUEUE)) {
             node.redis().enterQueue(QUEUE, "waiter");

@@ -8,10 +8,11 @@ import java.util.Arrays;
  * Then it looks for a run in which B waits for ever: each message arrives, each local holder ends, and A does not
  * release. In the model no lease ends by its cap. Events in any order and at any time:
  * <ul>
- * <li>A sends an acquire to all nodes; each executes it, replies, or loses it. A decides on any quorum. With it A reads
- * the tickets of the node and registers for their key: the next change by another client is pushed, once.
- * <li>B asks any node, because clients may differ in the nodes that are ready. A refusal leaves a ticket
- * or, without one, changes the key of the tickets.
+ * <li>A sends an acquire to all nodes; each executes it, replies, or loses it. A decides on any quorum. With it A
+ * counts the tickets of the node and registers for the key of the traces: the next change by another client is pushed,
+ * once.
+ * <li>B asks any node, because clients may differ in the nodes that are ready. A refusal changes the key of the traces.
+ * It may leave a ticket too.
  * <li>B has a ticket from before A's acquire. If A's grant had a later ticket, it has passed, and the count of the
  * tickets does not include it.
  * <li>A connection of A breaks, with the pushes and replies on it. A node restarts without its keys. One loses the key
@@ -52,6 +53,8 @@ final class RevocationSearch extends EndlessSearch {
         REGISTERED_AGAIN,
         /** Wrong: A registers again on the next connection, and reads the tickets. */
         READ_AGAIN,
+        /** Wrong: a ticket does not change the traces. */
+        TICKET_UNTRACED,
         /** Wrong: a first attempt leaves no ticket. */
         NO_TRACE,
         /** Wrong: a later attempt does not change the tickets. */
@@ -410,8 +413,10 @@ final class RevocationSearch extends EndlessSearch {
         if (leavesTrace) {
             boolean isCounted = next[node + TICKET] == NONE && kind != Waiter.UNCOUNTED;
             next[node + TICKET] = isCounted ? COUNTED : next[node + TICKET];
-            next[node + IS_PUSHED] |= next[node + IS_REGISTERED];
-            next[node + IS_REGISTERED] = 0;
+            if (rule != Rule.TICKET_UNTRACED || kind == Waiter.UNCOUNTED) {
+                next[node + IS_PUSHED] |= next[node + IS_REGISTERED];
+                next[node + IS_REGISTERED] = 0;
+            }
         }
     }
 

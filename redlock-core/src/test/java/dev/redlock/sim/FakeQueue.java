@@ -196,6 +196,7 @@ final class FakeQueue {
         }
         entries.merge(client, redis.wallUs() - waitedUs, mode.equals("f") ? (old, score) -> score : Math::min);
         redis.setEntries(queue, entries, redis.wallMs() + EXPIRY_MS);
+        redis.touchTrace(counter + FakeRedis.TRACE_NAME, EXPIRY_MS);
         return true;
     }
 

@@ -88,7 +88,7 @@ public final class FakeRedis {
     /** Null outside of a cluster. */
     private FakeCluster.Member member;
     private static final String TICKETS_NAME = ":tickets";
-    private static final String TRACE_NAME = ":trace";
+    static final String TRACE_NAME = ":trace";
     private static final String MARK_NAME = ":waiting";
 
     private final Map<String, Integer> commandCounts = new TreeMap<>();
@@ -641,6 +641,12 @@ public final class FakeRedis {
         Map<String, Long> entries = entries(key);
         entries.put(client, 0L);
         setEntries(key, entries, wallMs() + 60_000);
+        touchTrace(key.replace(":queue", TRACE_NAME), 60_000);
+    }
+
+    /** @return the keys with registrations, which need not exist */
+    public List<String> trackedKeys() {
+        return tracking.keys();
     }
 
     /** How many entries a queue has; 0 for a key of another kind. */
@@ -1142,7 +1148,7 @@ public final class FakeRedis {
         return RespValue.integer(1);
     }
 
-    private int touchTrace(String key, long ttlMs) {
+    int touchTrace(String key, long ttlMs) {
         String value = find(key);
         if (value == null) {
             return 0;

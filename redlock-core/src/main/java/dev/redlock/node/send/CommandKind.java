@@ -47,13 +47,11 @@ public enum CommandKind {
     PLACE(CommandEncoding.ZRANK, Trait.NAMES_COUNTER, Trait.IS_OPTIONAL),
     /** Read the length of the queue with {@code ZCARD}, not by script. For every connected node. */
     WAITING(CommandEncoding.ZCARD, Trait.NAMES_COUNTER, Trait.IS_OPTIONAL),
-    /** As {@link #WAITING}: the node pushes the next change of the queue. For every connected node. */
-    WATCH_QUEUE(CommandEncoding.ZCARD, Trait.NAMES_COUNTER, Trait.REGISTERS, Trait.IS_OPTIONAL),
     /** Read the type of the key, or of one of a set, with {@code TYPE}, not by script. For every connected node. */
     KEY_TYPE(CommandEncoding.TYPE, Trait.IS_OPTIONAL),
-    /** Create the key that {@link #LEAVE_TRACE} changes. For every connected node. */
+    /** Create the key that {@link #LEAVE_TRACE} and an entry in the queue change. For every connected node. */
     CREATE_TRACE(CommandEncoding.SET_TRACE, Trait.NAMES_COUNTER, Trait.IS_OPTIONAL),
-    /** Read the key that {@link #LEAVE_TRACE} changes: the node pushes its next change. For every connected node. */
+    /** Read that key: the node pushes its next change. For every connected node. */
     WATCH_TRACES(CommandEncoding.GET, Trait.NAMES_COUNTER, Trait.REGISTERS, Trait.IS_OPTIONAL),
     /** Change the key of traces, if there is one: a client that watches it gets a push. For every connected node. */
     LEAVE_TRACE(CommandEncoding.PEXPIRE_TRACE, Trait.NAMES_COUNTER, Trait.IS_OPTIONAL);
@@ -72,7 +70,7 @@ public enum CommandKind {
         HAS_COUNTER,
         /** The command names the key of the queue or of traces, which is beside the counter. */
         NAMES_COUNTER,
-        /** It reads the key of the lock, the queue or the traces: the read registers for a push if the client asks. */
+        /** It reads the key of the lock or the traces: the read registers for a push if the client asks. */
         REGISTERS,
         /** A refused client enters the queue. A read of the script would register the key of the queue for a push. */
         ENTERS_QUEUE,

@@ -67,7 +67,7 @@ public enum LockKind {
             case PLAIN -> command.scriptName;
             case SET -> switch (command) {
                 case RELEASE_MANY, RELEASE_MANY_FENCED, EXTEND_MANY, ACQUIRE_MANY, ACQUIRE_IN_ORDER,
-                        ACQUIRE_FENCED_IN_ORDER, MARK, LEAVE_QUEUE, PLACE, WAITING, WATCH_QUEUE, KEY_TYPE, CREATE_TRACE,
+                        ACQUIRE_FENCED_IN_ORDER, MARK, LEAVE_QUEUE, PLACE, WAITING, KEY_TYPE, CREATE_TRACE,
                         WATCH_TRACES, LEAVE_TRACE ->
                     null;
                 case REMAINING_TTL -> "remaining_ttl" + suffix;

@@ -92,7 +92,7 @@ final class LockScripts {
                 RespWriter.bulkInteger(out, arguments.highestFence());
                 RespWriter.bulkInteger(out, arguments.counterTtlMs());
             }
-            case RELEASE, CHECK, REMAINING_TTL, MARK, PLACE, WAITING, WATCH_QUEUE, KEY_TYPE, CREATE_TRACE, WATCH_TRACES,
+            case RELEASE, CHECK, REMAINING_TTL, MARK, PLACE, WAITING, KEY_TYPE, CREATE_TRACE, WATCH_TRACES,
                     LEAVE_TRACE -> {
                 // no argument after the token
             }

@@ -14,6 +14,7 @@
     end
     if type(added) == 'number' then
       redis.pcall('PEXPIRE', queue, 60000)
+      redis.pcall('PEXPIRE', counter .. ':trace', 60000)
     end
     if added == 1 and (mode == 'e' or mode == 'c') then
       redis.pcall('SET', counter .. ':slow:' .. client, 1, 'NX', 'PX', 60000)

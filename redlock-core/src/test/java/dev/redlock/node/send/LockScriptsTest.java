@@ -408,7 +408,7 @@ class LockScriptsTest {
     @ParameterizedTest
     @EnumSource(value = CommandKind.class, mode = EnumSource.Mode.EXCLUDE,
             names = {"RELEASE_MANY", "RELEASE_MANY_FENCED", "EXTEND_MANY", "ACQUIRE_MANY", "REMAINING_TTL", "MARK",
-                "PLACE", "WAITING", "WATCH_QUEUE", "KEY_TYPE", "CREATE_TRACE", "WATCH_TRACES", "LEAVE_TRACE"})
+                "PLACE", "WAITING", "KEY_TYPE", "CREATE_TRACE", "WATCH_TRACES", "LEAVE_TRACE"})
     void writesEvalWithTheScriptInPlaceOfItsSha(CommandKind kind) {
         String source = new String(ScriptSources.source(kind), StandardCharsets.UTF_8);
         ByteBuf bySha = Unpooled.buffer();
@@ -423,7 +423,7 @@ class LockScriptsTest {
     @ParameterizedTest
     @EnumSource(value = CommandKind.class, mode = EnumSource.Mode.EXCLUDE,
             names = {"RELEASE_MANY", "RELEASE_MANY_FENCED", "EXTEND_MANY", "ACQUIRE_MANY", "REMAINING_TTL", "MARK",
-                "PLACE", "WAITING", "WATCH_QUEUE", "KEY_TYPE", "CREATE_TRACE", "WATCH_TRACES", "LEAVE_TRACE"})
+                "PLACE", "WAITING", "KEY_TYPE", "CREATE_TRACE", "WATCH_TRACES", "LEAVE_TRACE"})
     void theCapacityIsEnoughForEachCommand(CommandKind kind) {
         ByteBuf out = Unpooled.buffer();
         LockScripts.write(out, kind, request(86_400_000), false);
@@ -435,7 +435,7 @@ class LockScriptsTest {
 
     @ParameterizedTest
     @EnumSource(value = CommandKind.class, mode = EnumSource.Mode.EXCLUDE,
-            names = {"ACQUIRE_MANY", "REMAINING_TTL", "MARK", "PLACE", "WAITING", "WATCH_QUEUE", "KEY_TYPE",
+            names = {"ACQUIRE_MANY", "REMAINING_TTL", "MARK", "PLACE", "WAITING", "KEY_TYPE",
                 "CREATE_TRACE", "WATCH_TRACES", "LEAVE_TRACE"})
     void theCommentOfEachScriptListsKeysArgumentsAndReplies(CommandKind kind) {
         String source = new String(ScriptSources.source(kind), StandardCharsets.US_ASCII);

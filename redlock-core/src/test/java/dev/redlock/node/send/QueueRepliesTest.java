@@ -50,7 +50,7 @@ class QueueRepliesTest {
 
     @ParameterizedTest
     @CsvSource({"PLACE,:0,0", "PLACE,:1048576,1048576", "PLACE,_,-1", "PLACE,$-1,-1", "WAITING,:0,0", "WAITING,:7,7",
-        "WATCH_QUEUE,:3,3", "LEAVE_QUEUE,:1,1", "ACQUIRE_IN_ORDER,:2,2", "ACQUIRE_FENCED_IN_ORDER,:-1048577,-1048577"})
+        "LEAVE_QUEUE,:1,1", "ACQUIRE_IN_ORDER,:2,2", "ACQUIRE_FENCED_IN_ORDER,:-1048577,-1048577"})
     void eachReplyIsANumber(CommandKind kind, String reply, long value) {
         read(kind, reply + "\r\n");
         assertEquals(List.of(kind + " " + value), replies);
@@ -58,7 +58,7 @@ class QueueRepliesTest {
     }
 
     @ParameterizedTest
-    @CsvSource({"PLACE,+OK", "WAITING,_", "WATCH_QUEUE,+OK", "ACQUIRE_IN_ORDER,_"})
+    @CsvSource({"PLACE,+OK", "WAITING,_", "ACQUIRE_IN_ORDER,_"})
     void anotherReplyIsOutOfStep(CommandKind kind, String reply) {
         assertThrows(IllegalStateException.class, () -> read(kind, reply + "\r\n"));
         assertEquals(List.of(), replies);
