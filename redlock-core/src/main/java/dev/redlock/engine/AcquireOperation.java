@@ -253,7 +253,9 @@ final class AcquireOperation implements FencedClaims.Attempts {
             claim.round.onLateVote(nodeIndex, vote);
             if (vote == Vote.GRANTED && !isExtended(claim)) {
                 claim.addHolders(1L << nodeIndex);
-                scheduler.keeper.lossWatch.onLateReply(claim, nodeIndex);
+                if (claim.isLossWatched()) {
+                    scheduler.keeper.lossWatch.onLateReply(claim, nodeIndex);
+                }
             }
         }
         // Otherwise, the release follows on the same connection and undoes a late grant.

@@ -352,6 +352,10 @@ final class Claim extends LockRequest implements ScriptArguments, ClaimView {
         failures[nodeIndex] = (byte) failure.ordinal();
     }
 
+    boolean isLossWatched() {
+        return phase == Phase.HELD && lease.spec.isLossWatched;
+    }
+
     @Override
     public void onReply(int nodeIndex, CommandKind kind, int detail, long value) {
         PendingAcquire owner = pending;

@@ -117,7 +117,9 @@ final class ExtendOperation {
         } else {
             onNotHeldBefore(claim, nodeIndex, number, value);
         }
-        keeper.lossWatch.onLateReply(claim, nodeIndex);
+        if (claim.isLossWatched()) {
+            keeper.lossWatch.onLateReply(claim, nodeIndex);
+        }
     }
 
     /** The node did not have the token. It may have set the key again. */

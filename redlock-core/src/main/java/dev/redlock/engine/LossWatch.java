@@ -129,11 +129,11 @@ final class LossWatch {
     }
 
     /**
-     * A node has executed an acquire or an extension of a claim. It replies in order: with no check pending, the last
-     * check was executed before, and the command has ended its registration if it has changed a key.
+     * A node has executed an acquire or an extension of a watched claim. It replies in order: with no check pending,
+     * the last check was executed before, and the command has ended its registration if it has changed a key.
      */
     void onLateReply(Claim claim, int nodeIndex) {
-        if (claim.phase != Claim.Phase.HELD || !claim.lease.spec.isLossWatched || claim.isExtending()) {
+        if (claim.isExtending()) {
             return;
         }
         WatchedLease lease = of(claim);
