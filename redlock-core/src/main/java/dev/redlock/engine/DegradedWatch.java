@@ -19,6 +19,8 @@ final class DegradedWatch {
     /** The nodes that have not voted since the timer was started. */
     private long lasting;
     private long reported;
+    /** Reported nodes vote again in each loop. Others may still be missing, which only the loss of a quorum has shown. */
+    private boolean areBack;
     private boolean hasRecovered;
     private long recoveredNs;
 
@@ -42,12 +44,12 @@ final class DegradedWatch {
     void onChange() {
         long missing = nodes.missing();
         lasting &= missing;
-        boolean areBack = false;
         for (long left = reported & ~missing; left != 0; left &= left - 1) {
             areBack |= loopsWithout.decrementAndGet(Long.numberOfTrailingZeros(left)) == 0;
         }
         reported &= missing;
         if (areBack && missing == 0 && areAllBack()) {
+            areBack = false;
             hasRecovered = true;
             recoveredNs = nodes.services.clock.nanoTime();
             nodes.log(System.Logger.Level.INFO, "all " + nodes.services.voters.length + " nodes vote again");

@@ -182,6 +182,34 @@ class QuorumWatchTest extends VirtualTest {
         }
     }
 
+    /** Node 2 is away for some milliseconds, which no line shows. */
+    @Test
+    void allVoteAgainAfterANodeThatNoLineHasNamed() {
+        VirtualWorld.Client client = world(5);
+        try (LogLines log = new LogLines()) {
+            crash(0);
+            crash(1);
+            world.runMs(1_100);
+            assertEquals(1, degraded(log).size(), degraded(log)::toString);
+            restart(node(0));
+            world.runMs(2_000);
+            restart(node(1));
+            node(1).delay(() -> 5_000_000);
+            while (client.redlock().nodes().get(1).state() != NodeState.HANDSHAKING) {
+                world.runMs(1);
+            }
+            crash(2);
+            while (client.redlock().nodes().get(1).state() != NodeState.READY) {
+                world.runMs(1);
+            }
+            assertTrue(client.redlock().isDegraded(), "node 2 is the last");
+            restart(node(2));
+            world.runMs(500);
+            assertFalse(client.redlock().isDegraded());
+            assertEquals(1, log.with(Level.INFO, "all 5 nodes vote again").size());
+        }
+    }
+
     @Test
     void aNodeThatIsDownFromTheStartIsOneWarning() {
         world = new VirtualWorld(3);
