@@ -126,7 +126,7 @@ class StepsTest {
                 "restart", "fresh", "mark", "failOver", "formerRenews", "formerEnds", "formerGrants", "formerLoses");
         Set<String> names = new HashSet<>();
         for (String run : new String[]{"fenced", "restarts", "lost keys", "fresh group"}) {
-            Simulation simulation = new Simulation(StepRuns.plan(run, 1));
+            Simulation simulation = new Simulation(StepRuns.plan(run, 5));
             StepTrace trace = simulation.writeSteps(step -> names.add(step.name()));
             simulation.run();
             assertNull(trace.rejected());
