@@ -19,7 +19,7 @@ final class DegradedWatch {
     /** The nodes that have not voted since the timer was started. */
     private long lasting;
     private long reported;
-    /** Reported nodes vote again in each loop. Others may still be missing, which only the loss of a quorum has shown. */
+    /** Reported nodes vote again in each loop. Others may be missing that only the loss of a quorum has shown. */
     private boolean areBack;
     private boolean hasRecovered;
     private long recoveredNs;
