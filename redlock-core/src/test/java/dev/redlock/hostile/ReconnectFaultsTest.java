@@ -11,15 +11,10 @@ import dev.redlock.sim.FakeCluster;
 import dev.redlock.sim.FakeNode;
 import dev.redlock.sim.FakeSentinel;
 import dev.redlock.sim.VirtualWorld;
-import dev.redlock.testing.VirtualTest;
 import io.netty.buffer.PooledByteBufAllocator;
 import java.time.Duration;
 import java.util.List;
 import java.util.concurrent.TimeUnit;
-import java.util.logging.Level;
-import java.util.logging.Logger;
-import org.junit.jupiter.api.AfterEach;
-import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
@@ -31,29 +26,12 @@ import org.junit.jupiter.api.Timeout;
  */
 @Timeout(value = 120, unit = TimeUnit.SECONDS)
 @Tag("jdk")
-class ReconnectFaultsTest extends VirtualTest {
+class ReconnectFaultsTest extends FailingReads {
 
     private static final int RECONNECT_MS = 5_000;
-    /** Netty logs what the listener of a connect threw. */
-    private static final Logger NETTY = Logger.getLogger("io.netty");
 
     private String addresses;
     private VirtualWorld.Client client;
-    private int failingRead;
-    private int readCount;
-    private boolean isArmed;
-    private boolean hasThrown;
-
-    @BeforeEach
-    void beQuiet() {
-        NETTY.setLevel(Level.OFF);
-    }
-
-    @AfterEach
-    void speak() {
-        NETTY.setLevel(null);
-        clearRecordedExceptions();
-    }
 
     @Override
     protected RedlockContext context() {
@@ -62,37 +40,22 @@ class ReconnectFaultsTest extends VirtualTest {
         return addresses == null ? context.nodes(world.addresses()) : context.nodes(addresses);
     }
 
-    private void onClockRead() {
-        if (isArmed && isInNode() && ++readCount == failingRead) {
-            hasThrown = true;
-            throw new OutOfMemoryError("thrown by a test");
-        }
-    }
-
     /** Without the buffers, which survive what they throw themselves. */
-    private static boolean isInNode() {
+    @Override
+    protected boolean isInStep() {
         List<String> classes = StackWalker.getInstance()
                 .walk(all -> all.map(StackWalker.StackFrame::getClassName).toList());
         return classes.stream().noneMatch(name -> name.contains(".DirectBuffers"))
                 && classes.stream().anyMatch(name -> name.startsWith("dev.redlock.node."));
     }
 
-    /** Runs a scenario in a new world for each read, which throws. The scenario arms the clock. */
     private void atEachRead(Runnable scenario) {
-        quietly(() -> {
-            failingRead = 0;
-            do {
-                failingRead++;
-                readCount = 0;
-                hasThrown = false;
-                scenario.run();
-                isArmed = false;
-                client.clockListener(() -> {
-                });
-                assertFalse(hasThrown && !isVoting(), this::text);
-                nothingIsLeft();
-                world = null;
-            } while (hasThrown);
+        throwAtEachRead(() -> {
+            scenario.run();
+            isArmed = false;
+            client.clockListener(() -> {
+            });
+            assertFalse(hasThrown && !isVoting(), this::text);
         });
         assertTrue(failingRead > 5, () -> failingRead + " reads");
     }

@@ -10,16 +10,11 @@ import dev.redlock.api.AcquireOutcome;
 import dev.redlock.api.Lease;
 import dev.redlock.engine.TestEngine;
 import dev.redlock.sim.VirtualWorld;
-import dev.redlock.testing.VirtualTest;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
-import java.util.logging.Level;
-import java.util.logging.Logger;
-import org.junit.jupiter.api.AfterEach;
-import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
@@ -31,30 +26,13 @@ import org.junit.jupiter.api.Timeout;
  */
 @Timeout(value = 120, unit = TimeUnit.SECONDS)
 @Tag("jdk")
-class ReplyFaultsTest extends VirtualTest {
+class ReplyFaultsTest extends FailingReads {
 
     private static final AcquireOptions WAITING = AcquireOptions.ofTtl(TTL).waitUpTo(Duration.ofSeconds(3));
     private static final int BUDGET_MS = 3_000;
-    /** Netty logs what the handler of a read threw. */
-    private static final Logger NETTY = Logger.getLogger("io.netty");
 
     private VirtualWorld.Client client;
     private VirtualWorld.Client other;
-    private int failingRead;
-    private int readCount;
-    private boolean isArmed;
-    private boolean hasThrown;
-
-    @BeforeEach
-    void beQuiet() {
-        NETTY.setLevel(Level.OFF);
-    }
-
-    @AfterEach
-    void speak() {
-        NETTY.setLevel(null);
-        clearRecordedExceptions();
-    }
 
     @Override
     protected RedlockContext context() {
@@ -62,14 +40,8 @@ class ReplyFaultsTest extends VirtualTest {
         return super.context().flightRecorderEvents(0);
     }
 
-    private void onClockRead() {
-        if (isArmed && isInEvent() && ++readCount == failingRead) {
-            hasThrown = true;
-            throw new OutOfMemoryError("thrown by a test");
-        }
-    }
-
-    private static boolean isInEvent() {
+    @Override
+    protected boolean isInStep() {
         List<String> frames = StackWalker.getInstance()
                 .walk(all -> all.map(frame -> frame.getClassName() + "." + frame.getMethodName()).toList());
         return frames.stream()
@@ -79,23 +51,14 @@ class ReplyFaultsTest extends VirtualTest {
                                 || frame.startsWith("dev.redlock.engine.WaitTimers.onTimer"));
     }
 
-    /** Runs a scenario in a new world for each read, which throws. The scenario arms the clock. */
     private void atEachRead(Runnable scenario) {
-        quietly(() -> {
-            failingRead = 0;
-            do {
-                failingRead++;
-                readCount = 0;
-                hasThrown = false;
-                client = world(3);
-                other = client();
-                client.clockListener(this::onClockRead);
-                scenario.run();
-                isArmed = false;
-                assertLockIsFree();
-                nothingIsLeft();
-                world = null;
-            } while (hasThrown);
+        throwAtEachRead(() -> {
+            client = world(3);
+            other = client();
+            client.clockListener(this::onClockRead);
+            scenario.run();
+            isArmed = false;
+            assertLockIsFree();
         });
         assertTrue(failingRead > 1, "the clock was read");
     }
