@@ -36,7 +36,7 @@ public interface AcquireOutcome {
         OVERLOADED("a limit of this client is reached: shed load, or raise the limit named in RedlockContext"),
         /** The acquisition was cancelled and rolled back. */
         CANCELLED("the acquisition was cancelled by its caller"),
-        /** The client is closed or is being closed, or the event loop was given to it and has been shut down. */
+        /** The client is closed or is being closed, or its event loop, a given one, was shut down before it. */
         CLOSED("the client is closed, or its event loop has ended: connect again");
 
         private final String advice;
