@@ -4,6 +4,8 @@ import java.io.IOException;
 import java.io.InputStream;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.nio.file.StandardOpenOption;
+import java.util.ArrayList;
 import java.util.List;
 import javax.tools.DiagnosticCollector;
 import javax.tools.JavaCompiler;
@@ -26,10 +28,25 @@ public final class MutantClasses {
      * @param folder an empty folder
      * @return the folder of the classes
      */
-    public static synchronized Path compile(Mutant mutant, Path folder) throws IOException {
-        Path original = SourceFiles.path(mutant.file());
-        Path source = folder.resolve(original.getFileName());
-        Files.writeString(source, mutant.applyTo(Files.readString(original)));
+    public static Path compile(Mutant mutant, Path folder) throws IOException {
+        return compile(List.of(mutant), folder);
+    }
+
+    /**
+     * Compiles mutants of different files at once, which takes little longer than one of them.
+     *
+     * @param mutants each of another file
+     * @param folder  an empty folder
+     * @return the folder of the classes
+     */
+    static synchronized Path compile(List<Mutant> mutants, Path folder) throws IOException {
+        List<Path> sources = new ArrayList<>();
+        for (Mutant mutant : mutants) {
+            Path original = SourceFiles.path(mutant.file());
+            Path source = folder.resolve(original.getFileName());
+            Files.writeString(source, mutant.applyTo(Files.readString(original)), StandardOpenOption.CREATE_NEW);
+            sources.add(source);
+        }
         Path classes = Files.createDirectories(folder.resolve("classes"));
         JavaCompiler compiler = ToolProvider.getSystemJavaCompiler();
         DiagnosticCollector<JavaFileObject> diagnostics = new DiagnosticCollector<>();
@@ -38,8 +55,10 @@ public final class MutantClasses {
         if (files == null) {
             files = compiler.getStandardFileManager(null, null, null);
         }
-        if (!compiler.getTask(null, files, diagnostics, options, null, files.getJavaFileObjects(source)).call()) {
-            throw new IllegalStateException(mutant.name() + ": " + diagnostics.getDiagnostics());
+        if (!compiler.getTask(null, files, diagnostics, options, null, files.getJavaFileObjectsFromPaths(sources))
+                .call()) {
+            throw new IllegalStateException(
+                    mutants.stream().map(Mutant::name).toList() + ": " + diagnostics.getDiagnostics());
         }
         return classes;
     }

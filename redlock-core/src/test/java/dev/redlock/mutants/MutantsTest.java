@@ -10,8 +10,10 @@ import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
+import java.util.HashMap;
 import java.util.HashSet;
 import java.util.List;
+import java.util.Map;
 import java.util.Set;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
@@ -46,15 +48,27 @@ class MutantsTest {
     @Test
     @Tag("long")
     void everyMutantCompiles(@TempDir Path folder) throws IOException {
+        List<Map<String, Mutant>> groups = new ArrayList<>();
         for (String list : LISTS) {
-            int index = 0;
             for (Mutant mutant : Mutant.list(list)) {
-                Path own = Files.createDirectories(folder.resolve(list).resolve(Integer.toString(index++)));
                 if (!mutant.isOfScript()) {
-                    assertDoesNotThrow(() -> MutantClasses.compile(mutant, own));
+                    addToAGroupWithoutItsFile(groups, mutant);
                 }
             }
         }
+        for (Map<String, Mutant> group : groups) {
+            Path own = Files.createTempDirectory(folder, "group");
+            assertDoesNotThrow(() -> MutantClasses.compile(List.copyOf(group.values()), own));
+        }
+    }
+
+    private static void addToAGroupWithoutItsFile(List<Map<String, Mutant>> groups, Mutant mutant) {
+        for (Map<String, Mutant> group : groups) {
+            if (group.putIfAbsent(mutant.file(), mutant) == null) {
+                return;
+            }
+        }
+        groups.add(new HashMap<>(Map.of(mutant.file(), mutant)));
     }
 
     @Test

@@ -11,8 +11,8 @@ import org.junit.jupiter.api.extension.ExtendWith;
 @ExtendWith(QuietLeakDetector.class)
 class ClusterSimulationTest {
 
-    /** One seed in thirty finds the violation; this one did when it was chosen, so it usually ends at once. */
-    private static final int FIRST_SEED_OF_THE_PROOF = 52;
+    /** One seed in forty finds the violation; this one did when it was chosen, so it usually ends at once. */
+    private static final int FIRST_SEED_OF_THE_PROOF = 85;
     private static final int SEEDS_OF_THE_PROOF = 90;
 
     @Test

@@ -25,6 +25,8 @@ final class SimClient {
     private static final long RETRY_NS = 20_000;
     /** Reading the status of the nodes is slow, so not after every event. */
     private static final int NODE_CHECK_PERIOD = 16;
+    /** The limits of operations are seconds. */
+    private static final long WORKER_CHECK_PERIOD_NS = 5_000_000;
 
     private final Simulation simulation;
     private final VirtualWorld.Client process;
@@ -52,6 +54,7 @@ final class SimClient {
     private long turnEndedCount;
     private int retriesInTurn;
     private int checkCount;
+    private long workersCheckedNs;
     private long checkedTaskCount = -1;
 
     SimClient(Simulation simulation, String name, SplittableRandom random) {
@@ -315,27 +318,37 @@ final class SimClient {
 
     /** In the middle of a turn, the states of a client are incomplete. */
     private void checkStates() {
-        if (!process.isBusy() && checkedTaskCount != process.taskCount()) {
-            checkedTaskCount = process.taskCount();
-            leases.clear();
-            for (int i = 0; i < workers.size(); i++) {
-                if (workers.get(i).lease() != null) {
-                    leases.add(workers.get(i).lease());
-                }
+        checkedTaskCount = process.taskCount();
+        leases.clear();
+        for (int i = 0; i < workers.size(); i++) {
+            if (workers.get(i).lease() != null) {
+                leases.add(workers.get(i).lease());
             }
-            process.engine()
-                    .engine()
-                    .stateViolations(leases)
-                    .forEach(violation -> simulation.violate(name() + ": " + violation));
+        }
+        process.engine()
+                .engine()
+                .stateViolations(leases)
+                .forEach(violation -> simulation.violate(name() + ": " + violation));
+    }
+
+    /** Checks the operations, and after its tasks the states and the memory of the client. */
+    void check(long nowNs) {
+        if (nowNs - workersCheckedNs >= WORKER_CHECK_PERIOD_NS) {
+            workersCheckedNs = nowNs;
+            for (int i = 0; i < workers.size(); i++) {
+                workers.get(i).check(nowNs);
+            }
+        }
+        boolean isChanged = checkedTaskCount != process.taskCount();
+        if (isChanged && !process.isBusy()) {
+            checkStates();
+        }
+        if (isChanged || process.isBusy()) {
+            checkMemory();
         }
     }
 
-    /** Checks the operations, the states and the memory of the client. */
-    void check(long nowNs) {
-        for (SimWorker worker : workers) {
-            worker.check(nowNs);
-        }
-        checkStates();
+    private void checkMemory() {
         // A claim is in use until every node has replied; the requests of each node are limited.
         SimPlan plan = simulation.plan;
         // A batch of releases is one request for up to 64 claims; only immediate retries fill one.

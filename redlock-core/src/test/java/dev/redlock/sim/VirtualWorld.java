@@ -18,6 +18,7 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.PriorityQueue;
+import java.util.Queue;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicReference;
@@ -63,9 +64,11 @@ public final class VirtualWorld implements Timeline {
     private static final class Loop extends ManualIoEventLoop {
         private boolean isRunning;
         private boolean isRefusing;
+        private final Queue<?> tasks;
 
         Loop(Ticker ticker) {
             super(null, Thread.currentThread(), LocalIoHandler.newFactory(), ticker);
+            tasks = (Queue<?>) LoopFields.get(LoopFields.TASKS, this);
         }
 
         @Override
@@ -78,7 +81,7 @@ public final class VirtualWorld implements Timeline {
 
         /** @return the number of completed tasks; 0 in the middle of a turn */
         int turn() {
-            if (isRunning) {
+            if (isRunning || isIdle()) {
                 return 0;
             }
             isRunning = true;
@@ -89,8 +92,14 @@ public final class VirtualWorld implements Timeline {
             }
         }
 
+        /** With many clients most loops have nothing to do at most times, and a turn costs more than the question. */
+        private boolean isIdle() {
+            return tasks.isEmpty() && delayNs() != 0 && !isShuttingDown();
+        }
+
+        @SuppressWarnings("unchecked")
         void owner(Thread thread) {
-            OwningThread.set(this, thread);
+            ((AtomicReference<Thread>) LoopFields.get(LoopFields.THREAD, this)).set(thread);
         }
 
         /** Returns the nanoseconds until the next scheduled task; -1 if there is none. */
@@ -99,13 +108,14 @@ public final class VirtualWorld implements Timeline {
         }
     }
 
-    /** Access to the thread of a loop, which Netty lets nobody change. Loaded by tests alone that change it. */
-    private static final class OwningThread {
-        private static final Field FIELD = field();
+    /** The fields of a loop that Netty shows nobody: its thread, which a test may change, and its tasks. */
+    private static final class LoopFields {
+        private static final Field THREAD = field("owningThread");
+        private static final Field TASKS = field("taskQueue");
 
-        private static Field field() {
+        private static Field field(String name) {
             try {
-                Field field = ManualIoEventLoop.class.getDeclaredField("owningThread");
+                Field field = ManualIoEventLoop.class.getDeclaredField(name);
                 field.setAccessible(true);
                 return field;
             } catch (NoSuchFieldException e) {
@@ -113,10 +123,9 @@ public final class VirtualWorld implements Timeline {
             }
         }
 
-        @SuppressWarnings("unchecked")
-        static void set(ManualIoEventLoop loop, Thread thread) {
+        static Object get(Field field, ManualIoEventLoop loop) {
             try {
-                ((AtomicReference<Thread>) FIELD.get(loop)).set(thread);
+                return field.get(loop);
             } catch (IllegalAccessException e) {
                 throw new IllegalStateException(e);
             }
