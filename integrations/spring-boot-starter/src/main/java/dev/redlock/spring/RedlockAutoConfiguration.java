@@ -48,7 +48,7 @@ class RedlockAutoConfiguration {
         Binder binder = Binder.get(environment);
         NodeDetails details = new NodeDetails(beans);
         List<RedlockConnectionDetails> ofNodes = details.ofNodes();
-        new RedlockProperties(binder).applyTo(context, ofNodes.isEmpty());
+        new RedlockProperties(environment).applyTo(context, ofNodes.isEmpty());
         VirtualThreads.addTo(context, environment);
         boolean hasNodes = context.hasNodes();
         customizers.orderedStream().forEach(customizer -> customizer.customize(context));
@@ -100,7 +100,7 @@ class RedlockAutoConfiguration {
 
     @Bean
     RedlockOptions redlockOptions(Environment environment) {
-        return new RedlockOptions(new RedlockProperties(Binder.get(environment)).shown());
+        return new RedlockOptions(new RedlockProperties(environment).shown());
     }
 
     @Bean

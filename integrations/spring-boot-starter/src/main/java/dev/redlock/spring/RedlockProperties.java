@@ -1,6 +1,8 @@
 package dev.redlock.spring;
 
 import dev.redlock.RedlockContext;
+import java.lang.System.Logger;
+import java.lang.System.Logger.Level;
 import java.lang.reflect.Method;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -9,30 +11,38 @@ import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import java.util.TreeMap;
-import org.springframework.boot.context.properties.bind.BindHandler;
 import org.springframework.boot.context.properties.bind.Bindable;
 import org.springframework.boot.context.properties.bind.Binder;
 import org.springframework.boot.context.properties.bind.DataObjectPropertyName;
-import org.springframework.boot.context.properties.bind.handler.NoUnboundElementsBindHandler;
+import org.springframework.boot.context.properties.source.ConfigurationPropertySources;
 import org.springframework.boot.context.properties.source.InvalidConfigurationPropertyValueException;
-import org.springframework.boot.context.properties.source.UnboundElementsSourceFilter;
+import org.springframework.core.env.Environment;
 import org.springframework.util.ReflectionUtils;
 
 /**
  * The properties {@code redlock.*}: one for each method of {@link RedlockContext} with one simple parameter, and user
- * and password. An unknown name is an error, because a mistyped {@code max-ttl} would be unsafe.
+ * and password. An unknown name is an error, because a mistyped {@code max-ttl} would be unsafe; an unknown environment
+ * variable is a warning.
  *
  * @threading immutable
  */
-record RedlockProperties(Binder binder, BindHandler rejectUnknown) {
+record RedlockProperties(Environment environment, Binder binder, UnknownNames unknown) {
+
+    private static final Logger LOG = System.getLogger("dev.redlock");
 
     static final Set<Class<?>> TYPES = Set.of(boolean.class, int.class, String.class, String[].class, Duration.class);
 
     /** The options that connection details replace. */
     private static final Set<String> NODES = Set.of("nodes", "nextNodes");
 
-    RedlockProperties(Binder binder) {
-        this(binder, new NoUnboundElementsBindHandler(BindHandler.DEFAULT, new UnboundElementsSourceFilter()));
+    /** System properties of the tests of redlock, which a build sets for each of its modules. */
+    private static final List<String> OF_TESTS = List.of("redlock.require-servers", "redlock.require-containers",
+            "redlock.without-tls", "redlock.nodes.folder", "redlock.nodes.image", "redlock.churn",
+            "redlock.libfaketime");
+
+    RedlockProperties(Environment environment) {
+        this(environment, Binder.get(environment), new UnknownNames());
+        OF_TESTS.forEach(name -> get(name, String.class));
     }
 
     static boolean isOption(Method method) {
@@ -53,6 +63,15 @@ record RedlockProperties(Binder binder, BindHandler rejectUnknown) {
         get("redlock.locked.ttl", Duration.class);
         get("redlock.problemdetails.enabled", Boolean.class);
         get("redlock", Void.class); // fails if a name is left
+        warnOfVariables();
+    }
+
+    private void warnOfVariables() {
+        Set<String> variables = unknown.inEnvironment(ConfigurationPropertySources.get(environment));
+        if (!variables.isEmpty()) {
+            LOG.log(Level.WARNING, "environment variables " + String.join(", ", variables) + " have no effect: no"
+                    + " property of redlock has such a name; correct or remove them");
+        }
     }
 
     private void applyCredentialsTo(RedlockContext context) {
@@ -129,6 +148,6 @@ record RedlockProperties(Binder binder, BindHandler rejectUnknown) {
     }
 
     private <T> T get(String name, Class<T> type) {
-        return binder.bind(name, Bindable.of(type), rejectUnknown).orElse(null);
+        return binder.bind(name, Bindable.of(type), unknown).orElse(null);
     }
 }

@@ -52,6 +52,7 @@ import org.springframework.beans.factory.DisposableBean;
 import org.springframework.boot.SpringApplication;
 import org.springframework.boot.SpringBootVersion;
 import org.springframework.boot.autoconfigure.EnableAutoConfiguration;
+import org.springframework.boot.context.properties.bind.UnboundConfigurationPropertiesException;
 import org.springframework.boot.diagnostics.FailureAnalysis;
 import org.springframework.boot.diagnostics.FailureAnalysisReporter;
 import org.springframework.boot.test.context.runner.ApplicationContextRunner;
@@ -200,6 +201,15 @@ class RedlockStarterTest {
         });
         String report = Reports.last.getDescription() + "\n" + Reports.last.getAction();
         assertThat(report).contains(description, more).doesNotContain("hidden");
+    }
+
+    @Test
+    void anUnknownSystemPropertyIsAnErrorAsInAFile() {
+        runner().withSystemProperties("redlock.max-tttl=30s")
+                .run(context -> assertThat(context).getFailure()
+                        .rootCause()
+                        .isInstanceOf(UnboundConfigurationPropertiesException.class)
+                        .hasMessageContaining("redlock.max-tttl"));
     }
 
     @Test

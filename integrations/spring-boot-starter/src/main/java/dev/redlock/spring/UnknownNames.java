@@ -1,0 +1,91 @@
+package dev.redlock.spring;
+
+import dev.redlock.resp.SafeText;
+import java.util.HashSet;
+import java.util.Locale;
+import java.util.Map;
+import java.util.Set;
+import java.util.TreeSet;
+import java.util.regex.Pattern;
+import org.springframework.boot.context.properties.bind.BindContext;
+import org.springframework.boot.context.properties.bind.BindHandler;
+import org.springframework.boot.context.properties.bind.Bindable;
+import org.springframework.boot.context.properties.bind.handler.NoUnboundElementsBindHandler;
+import org.springframework.boot.context.properties.source.ConfigurationPropertyName;
+import org.springframework.boot.context.properties.source.ConfigurationPropertySource;
+import org.springframework.boot.context.properties.source.IterableConfigurationPropertySource;
+import org.springframework.core.env.SystemEnvironmentPropertySource;
+
+/**
+ * Finds names {@code redlock.*} that nothing binds. They are errors in each source of properties but the environment:
+ * variables with such names may belong to Kubernetes or to other programs, so these are only listed.
+ *
+ * @threading caller-confined
+ */
+final class UnknownNames extends NoUnboundElementsBindHandler {
+
+    private static final ConfigurationPropertyName ROOT = ConfigurationPropertyName.of("redlock");
+
+    /** Kubernetes sets them in each container for each service, such as one with the name redlock. */
+    private static final Pattern OF_KUBERNETES = Pattern.compile("REDLOCK(_.+)?_(SERVICE_HOST|SERVICE_PORT(_.+)?"
+            + "|PORT(_\\d+_(TCP|UDP|SCTP)(_(PROTO|PORT|ADDR))?)?)");
+
+    private final Set<ConfigurationPropertyName> names = new HashSet<>();
+    private final Set<ConfigurationPropertyName> lists = new HashSet<>();
+
+    UnknownNames() {
+        super(BindHandler.DEFAULT, source -> !isEnvironment(source));
+    }
+
+    private static boolean isEnvironment(ConfigurationPropertySource source) {
+        return source.getUnderlyingSource() instanceof SystemEnvironmentPropertySource;
+    }
+
+    @Override
+    public <T> Bindable<T> onStart(ConfigurationPropertyName name, Bindable<T> target, BindContext context) {
+        names.add(name);
+        if (target.getType().isArray()) {
+            lists.add(name);
+        }
+        return super.onStart(name, target, context);
+    }
+
+    /** @return the environment variables whose names nothing has bound so far, without their values, in order */
+    Set<String> inEnvironment(Iterable<ConfigurationPropertySource> sources) {
+        Set<String> unknown = new TreeSet<>();
+        for (ConfigurationPropertySource source : sources) {
+            if (isEnvironment(source)) {
+                addUnknown((SystemEnvironmentPropertySource) source.getUnderlyingSource(), unknown);
+            }
+        }
+        return unknown;
+    }
+
+    private void addUnknown(SystemEnvironmentPropertySource environment, Set<String> unknown) {
+        for (String variable : environment.getPropertyNames()) {
+            if (variable.toLowerCase(Locale.ROOT).startsWith("redlock") && !OF_KUBERNETES.matcher(variable).matches()
+                    && isUnknown(variable, environment.getName())) {
+                unknown.add(SafeText.of(variable));
+            }
+        }
+    }
+
+    /** Spring Boot maps several forms of a variable to a name, so a source with this variable alone does that. */
+    private boolean isUnknown(String variable, String sourceName) {
+        boolean isOption = false;
+        ConfigurationPropertySource alone = ConfigurationPropertySource
+                .from(new SystemEnvironmentPropertySource(sourceName, Map.of(variable, "")));
+        for (ConfigurationPropertyName name : (IterableConfigurationPropertySource) alone) {
+            isOption |= ROOT.isAncestorOf(name);
+            if (isElement(name)) {
+                return false;
+            }
+        }
+        return isOption && names.stream().allMatch(name -> alone.getConfigurationProperty(name) == null);
+    }
+
+    private boolean isElement(ConfigurationPropertyName name) {
+        return name.isLastElementIndexed() && name.isNumericIndex(name.getNumberOfElements() - 1)
+                && lists.contains(name.getParent());
+    }
+}
