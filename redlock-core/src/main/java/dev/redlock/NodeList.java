@@ -6,6 +6,7 @@ import dev.redlock.transport.NodeAddress;
 import dev.redlock.transport.SentinelAddress;
 import dev.redlock.transport.VoterAddress;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.List;
 import java.util.Objects;
 
@@ -22,8 +23,9 @@ final class NodeList {
 
     static void addAll(String[] addresses, List<VoterAddress> list) {
         Objects.requireNonNull(addresses, "node addresses are null");
-        for (int i = 0; i < addresses.length; i++) {
-            VoterAddress address = parse(addresses, i);
+        List<String> joined = SentinelAddress.joined(Arrays.asList(addresses));
+        for (int i = 0; i < joined.size(); i++) {
+            VoterAddress address = parse(joined, i);
             checkNotGiven(address, list);
             list.add(address);
         }
@@ -104,15 +106,15 @@ final class NodeList {
     }
 
     /** An error shows little of an address, because it may contain a password; so it has the address's number. */
-    private static VoterAddress parse(String[] addresses, int index) {
+    private static VoterAddress parse(List<String> addresses, int index) {
         try {
-            return VoterAddress.parse(addresses[index]);
+            return VoterAddress.parse(addresses.get(index));
         } catch (IllegalArgumentException e) {
-            if (addresses.length == 1) {
+            if (addresses.size() == 1) {
                 throw e;
             }
             throw new IllegalArgumentException(
-                    "address " + (index + 1) + " of " + addresses.length + ": " + e.getMessage(), e);
+                    "address " + (index + 1) + " of " + addresses.size() + ": " + e.getMessage(), e);
         }
     }
 }

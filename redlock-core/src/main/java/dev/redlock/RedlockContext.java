@@ -80,8 +80,9 @@ public final class RedlockContext extends LockSettings {
      *                  servers, or {@code rediss-cluster://} for TLS; for each resource, the master that owns its slot
      *                  votes. A primary that Sentinels watch is one node: {@code
      *                  redis-sentinel://[user:password@]host[:port][,host...]/name}, or {@code rediss-sentinel://} for
-     *                  TLS to Sentinels and servers; user and password are those of the servers. Special characters of
-     *                  user and password are percent-encoded: {@code %40} for an at sign, {@code %2F} for a slash,
+     *                  TLS to Sentinels and servers; user and password are those of the servers. If a list of the
+     *                  configuration was split at its commas, its parts become one address again. Special characters
+     *                  of user and password are percent-encoded: {@code %40} for an at sign, {@code %2F} for a slash,
      *                  {@code %23} for a hash.
      * @throws IllegalArgumentException if an address is malformed or given twice, or there are too many
      */

@@ -189,6 +189,44 @@ class RedlockContextTest {
                 .size());
     }
 
+    /** Lists of many configurations are split at each comma. */
+    @Test
+    void theSplitPartsOfAnAddressWithSentinelsAreOneAddress() {
+        assertEquals("[redis-sentinel://s1:26379,s2:26379/mymaster]",
+                addresses("redis-sentinel://s1:26379", "s2:26379/mymaster"));
+        assertEquals("[a:1, rediss-sentinel://s1:26379,s2:26379,s3:1/m, b:2, redis-sentinel://s1:26379/n]",
+                addresses("a:1", "rediss-sentinel://u:p@s1", "s2", "s3:1/m", "b:2", "redis-sentinel://s1/n"));
+        assertEquals("[redis-sentinel://s1:26379,s2:26379/m]", addresses("redis-sentinel://:a", "b@s1", "s2/m"));
+        assertEquals("[redis-sentinel://s1:26379,s2:26379/m, a:1]", addresses("redis-sentinel://s1,s2/m", "a:1"));
+        RedlockContext next = new RedlockContext().nodes("a:1").nextNodes("redis-sentinel://s1", "s2/m");
+        assertEquals("[a:1, redis-sentinel://s1:26379,s2:26379/m]", next.conclude().nodes().addresses().toString());
+    }
+
+    private static String addresses(String... given) {
+        return new RedlockContext().nodes(given).conclude().nodes().addresses().toString();
+    }
+
+    /** The number counts addresses, not their parts. */
+    @Test
+    void anAddressWithSentinelsAndWithoutANameIsAnErrorThatKeepsAllSentinels() {
+        String name = ", with the name that follows \"sentinel monitor\" in the configuration of the Sentinels";
+        String missing = "address of Sentinels is invalid: the name of the primary is missing; end the address with ";
+        Refusal.ofArgument(missing + "s2:26379/mymaster" + name, () -> context.nodes("redis-sentinel://s1", "s2"));
+        Refusal.ofArgument("address 2 of 3: " + missing + "s2:26379/mymaster" + name,
+                () -> context.nodes("a:1", "redis-sentinel://s1", "s2", "redis://b:1"));
+        Refusal.ofArgument("address 1 of 2: " + missing + "s1:26379/mymaster" + name,
+                () -> context.nodes("redis-sentinel://s1", "redis-sentinel://s1/m"));
+        Refusal.ofArgument("address 1 of 2: address of Sentinels is invalid: the name of the primary follows a slash,"
+                + " not a #; write host:port/m", () -> context.nodes("redis-sentinel://s1", "s2#m", "b:1"));
+        Refusal.ofArgument("address 3 of 3: node address \"nowhere\" is invalid: the port is missing;"
+                + " write nowhere:6379 if the node has the default port",
+                () -> new RedlockContext().nodes("a:1", "redis-sentinel://s1", "s2/m", "nowhere"));
+        Refusal.ofNull("node address is null: write host:port, redis://[user:password@]host[:port], rediss:// for TLS,"
+                + " or unix:///path", () -> new RedlockContext().nodes("redis-sentinel://s1/m", null));
+        Refusal.ofArgument("address 1 of 2: " + missing + "s1:26379/mymaster" + name,
+                () -> new RedlockContext().nodes("redis-sentinel://s1", null));
+    }
+
     @Test
     void clientNameMustBeValidForRedis() {
         for (String name : new String[]{"a b", "a\nb", "\u007f", "name\u00e9", "tab\t"}) {

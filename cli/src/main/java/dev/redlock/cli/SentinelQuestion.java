@@ -51,19 +51,7 @@ public final class SentinelQuestion {
      * @return the addresses, without blanks at their ends
      */
     public static List<String> joined(List<String> texts) {
-        List<String> addresses = new ArrayList<>();
-        boolean isOpen = false;
-        for (String text : texts) {
-            if (isOpen) {
-                int last = addresses.size() - 1;
-                addresses.set(last, addresses.get(last) + "," + text.trim());
-                isOpen = text.indexOf('/') < 0;
-            } else {
-                addresses.add(text.trim());
-                isOpen = text.trim().matches("rediss?-sentinel://[^/]*");
-            }
-        }
-        return addresses;
+        return SentinelAddress.joined(texts.stream().map(String::trim).toList());
     }
 
     /**

@@ -29,6 +29,8 @@ public final class SentinelAddress implements VoterAddress {
     private static final int LENGTH_MAX = 16_384;
     /** The documentation of Sentinels demands it: other characters would be ambiguous in their messages. */
     private static final Pattern NAME = Pattern.compile("[0-9A-Za-z._-]{1,128}");
+    /** An address that still needs a name, or the # that some write before it. */
+    private static final Pattern UNNAMED = Pattern.compile("(?s)rediss?-sentinel://(.*@)?[^/#]*");
 
     private final List<NodeAddress> sentinels;
     /** Has the credentials and the TLS of the servers; its place is that of a Sentinel. */
@@ -44,6 +46,30 @@ public final class SentinelAddress implements VoterAddress {
     /** @return whether a text is meant as the address of a group of Sentinels */
     public static boolean isSentinel(String text) {
         return text != null && (text.startsWith(SCHEME) || text.startsWith(SCHEME_TLS));
+    }
+
+    /**
+     * Restores addresses with Sentinels that were split at their commas, as the lists of many configurations are. A
+     * text without a scheme belongs to the address before it, if that one has no name yet.
+     *
+     * @param texts may contain null, which stays
+     * @return the addresses; those of other forms stay as they are
+     */
+    public static List<String> joined(List<String> texts) {
+        List<String> addresses = new ArrayList<>();
+        for (String text : texts) {
+            int last = addresses.size() - 1;
+            if (last >= 0 && isUnnamed(addresses.get(last)) && text != null && !text.contains("://")) {
+                addresses.set(last, addresses.get(last) + "," + text);
+            } else {
+                addresses.add(text);
+            }
+        }
+        return addresses;
+    }
+
+    private static boolean isUnnamed(String text) {
+        return text != null && UNNAMED.matcher(text).matches();
     }
 
     /**
@@ -77,7 +103,7 @@ public final class SentinelAddress implements VoterAddress {
             }
             sentinels.add(sentinel);
         }
-        checkName(name, sentinels.get(0));
+        checkName(name, sentinels.get(sentinels.size() - 1));
         return new SentinelAddress(sentinels, parseServer(scheme + login, sentinels.get(0)), name);
     }
 
@@ -91,9 +117,9 @@ public final class SentinelAddress implements VoterAddress {
         }
     }
 
-    private static void checkName(String name, NodeAddress first) {
+    private static void checkName(String name, NodeAddress last) {
         if (name.isEmpty()) {
-            throw invalid("the name of the primary is missing", "write redis-sentinel://" + first.place()
+            throw invalid("the name of the primary is missing", "end the address with " + last.place()
                     + "/mymaster, with the name that follows \"sentinel monitor\" in the configuration of the"
                     + " Sentinels");
         }

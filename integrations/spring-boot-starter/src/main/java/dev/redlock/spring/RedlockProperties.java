@@ -106,8 +106,8 @@ record RedlockProperties(Environment environment, Binder binder, UnknownNames un
                 : value.toString();
     }
 
-    /** Restores the addresses with Sentinels, in which commas separate these: a name ends each of them. */
-    static String[] joined(String[] texts) {
+    /** Restores the addresses with Sentinels, in which commas separate these, for display: the context does it too. */
+    private static String[] joined(String[] texts) {
         List<String> addresses = new ArrayList<>();
         boolean isOpen = false;
         for (String text : texts) {
@@ -138,7 +138,7 @@ record RedlockProperties(Environment environment, Binder binder, UnknownNames un
         Object value = get(name, option.getParameterTypes()[0]);
         try {
             if (value != null) {
-                ReflectionUtils.invokeMethod(option, context, value instanceof String[] texts ? joined(texts) : value);
+                ReflectionUtils.invokeMethod(option, context, value);
             }
         } catch (IllegalArgumentException e) {
             throw value instanceof String[]
