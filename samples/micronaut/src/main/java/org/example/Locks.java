@@ -6,8 +6,8 @@ import dev.redlock.shedlock.RedlockLockProvider;
 import io.micronaut.context.annotation.Bean;
 import io.micronaut.context.annotation.Context;
 import io.micronaut.context.annotation.Factory;
+import io.micronaut.context.annotation.Property;
 import io.micronaut.context.annotation.Prototype;
-import io.micronaut.context.annotation.Value;
 import jakarta.inject.Singleton;
 import net.javacrumbs.shedlock.core.DefaultLockingTaskExecutor;
 import net.javacrumbs.shedlock.core.LockingTaskExecutor;
@@ -15,7 +15,7 @@ import net.javacrumbs.shedlock.core.LockingTaskExecutor;
 @Factory
 class Locks {
     @Prototype
-    RedlockContext options(@Value("${redlock.nodes}") String[] nodes) {
+    RedlockContext options(@Property(name = "redlock.nodes") String[] nodes) {
         return new RedlockContext().nodes(nodes);
     }
 

@@ -5,6 +5,7 @@ import static org.junit.jupiter.api.Assertions.assertNull;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import dev.redlock.Redlock;
+import dev.redlock.RedlockContext;
 import dev.redlock.trial.nodes.RedisNode;
 import dev.redlock.trial.nodes.RedisNodes;
 import dev.redlock.trial.nodes.RequiredNodes;
@@ -134,6 +135,17 @@ class MicronautTest {
             }
         }
         assertNothingIsLeft();
+    }
+
+    /** Nothing listens on these ports. */
+    @Test
+    void aClusterWithSeveralServersIsOneNode() {
+        String cluster = "redis-cluster://127.0.0.1:1,127.0.0.1:2";
+        try (ApplicationContext application = ApplicationContext.run(Map.of("redlock.nodes[0]", cluster,
+                "redlock.nodes[1]", "127.0.0.1:3", "jobs.report.every", "1h", "jobs.report.hold-at-least", "0s"))) {
+            String options = application.getBean(RedlockContext.class).toString();
+            assertTrue(options.contains("nodes=[" + cluster + ", 127.0.0.1:3]"), options);
+        }
     }
 
     @Test
