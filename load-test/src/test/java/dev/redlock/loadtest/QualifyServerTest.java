@@ -75,7 +75,7 @@ class QualifyServerTest {
         assertTrue(run.lines().stream().anyMatch(line -> line.contains("chaos --duration 7s")), run::end);
         List<String> calls = run.lines().stream().filter(line -> line.matches("(mvn|java) .*")).toList();
         assertEquals(4, calls.size(), calls::toString);
-        assertTrue(calls.stream().allMatch(call -> call.contains("-Dredlock.nodes.folder=/")), calls::toString);
+        assertTrue(calls.stream().allMatch(call -> call.contains("-Dtrial.nodes.folder=/")), calls::toString);
     }
 
     /** The errors of Valkey and of Redis 7, and of a server with TLS, which lacks a certificate. */
@@ -88,8 +88,8 @@ class QualifyServerTest {
         Run run = run(server.toString());
         List<String> tests = run.lines().stream().filter(line -> line.startsWith("mvn ")).toList();
         assertEquals(1, tests.size(), run::end);
-        assertTrue(tests.get(0).contains("-Dredlock.requireServers=true"), run::end);
-        assertEquals(isSkipping, tests.get(0).contains("-Dredlock.withoutTls=true"), run::end);
+        assertTrue(tests.get(0).contains("-Dtests.requireServers=true"), run::end);
+        assertEquals(isSkipping, tests.get(0).contains("-Dtests.withoutTls=true"), run::end);
     }
 
     /** As those of TLS, for a server that was built without it. */

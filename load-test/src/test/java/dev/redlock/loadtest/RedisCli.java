@@ -21,7 +21,7 @@ final class RedisCli {
         try {
             new ProcessBuilder("redis-cli", "--version").start().waitFor();
         } catch (IOException e) {
-            if (Boolean.getBoolean("redlock.requireServers")) {
+            if (Boolean.getBoolean("tests.requireServers")) {
                 throw new AssertionError("redis-cli is required and does not run", e);
             }
             Assumptions.abort("no redis-cli on PATH");

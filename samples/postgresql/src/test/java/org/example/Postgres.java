@@ -66,7 +66,7 @@ final class Postgres {
     /** Starts a server; aborts the test where none is installed and none is required. */
     static Postgres start() throws Exception {
         Path programs = programs();
-        if (programs == null && !Boolean.getBoolean("redlock.requireServers")) {
+        if (programs == null && !Boolean.getBoolean("tests.requireServers")) {
             Assumptions.abort("PostgreSQL is not installed");
         }
         return new Postgres(programs);

@@ -26,7 +26,7 @@ public final class RealNodes implements QuarkusTestResourceLifecycleManager {
         try (RedisNodes found = start(1)) {
             return found.size() == 1;
         } catch (NodesUnavailableException e) {
-            return Boolean.getBoolean("redlock.requireServers");
+            return Boolean.getBoolean("tests.requireServers");
         }
     }
 

@@ -25,7 +25,7 @@ class ShutdownTest {
     @Test
     void theApplicationThatHasEndedLeftNothingOnTheNodes() {
         String left = System.getProperty(RealNodes.LEFT);
-        Assumptions.assumeTrue(left != null || Boolean.getBoolean("redlock.requireServers"), "no Redis server");
+        Assumptions.assumeTrue(left != null || Boolean.getBoolean("tests.requireServers"), "no Redis server");
         assertEquals("", left);
     }
 }

@@ -55,7 +55,7 @@ final class Servers implements AutoCloseable {
             return new ProcessBuilder("redis-server", "--port", "" + port, "--bind", "127.0.0.1", "--save", "",
                     "--dir", folder.toString()).redirectErrorStream(true).start();
         } catch (IOException e) {
-            if (Boolean.getBoolean("redlock.requireServers")) {
+            if (Boolean.getBoolean("tests.requireServers")) {
                 throw new IllegalStateException("no redis-server on the PATH", e);
             }
             return Assumptions.abort("no redis-server on the PATH: " + e.getMessage());

@@ -35,14 +35,8 @@ record RedlockProperties(Environment environment, Binder binder, UnknownNames un
     /** The options that connection details replace. */
     private static final Set<String> NODES = Set.of("nodes", "nextNodes");
 
-    /** System properties of the tests of redlock, which a build sets for each of its modules. */
-    private static final List<String> OF_TESTS = List.of("redlock.require-servers", "redlock.require-containers",
-            "redlock.without-tls", "redlock.nodes.folder", "redlock.nodes.image", "redlock.churn",
-            "redlock.libfaketime");
-
     RedlockProperties(Environment environment) {
         this(environment, Binder.get(environment), new UnknownNames());
-        OF_TESTS.forEach(name -> get(name, String.class));
     }
 
     static boolean isOption(Method method) {

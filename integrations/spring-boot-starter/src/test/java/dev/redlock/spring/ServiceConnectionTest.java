@@ -244,7 +244,7 @@ class ServiceConnectionTest {
     static class Real {
         @ServiceConnection("redis")
         static GenericContainer<?> container = new GenericContainer<>(
-                DockerImageName.parse(System.getProperty("redlock.nodes.image", "redis:7")))
+                DockerImageName.parse(System.getProperty("trial.nodes.image", "redis:7")))
                 .withCommand("redis-server", "--bind", "0.0.0.0", "--protected-mode", "no", "--dir", "/tmp")
                 .withExposedPorts(6379)
                 // The usual way needs a shell in the image.

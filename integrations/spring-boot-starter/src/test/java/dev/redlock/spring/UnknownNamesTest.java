@@ -116,15 +116,6 @@ class UnknownNamesTest {
         assertThat(context(systemProperties(name + "=30s")).toString()).contains("maxTtlMs=30000");
     }
 
-    /** The builds of redlock set these for all of their tests. */
-    @ParameterizedTest
-    @ValueSource(strings = {"redlock.requireServers", "redlock.requireContainers", "redlock.withoutTls",
-        "redlock.nodes.folder", "redlock.nodes.image", "redlock.churn", "redlock.libfaketime"})
-    void systemPropertiesOfTheTestsOfRedlockAreKnown(String name) {
-        assertThat(context(systemProperties(name + "=true", "redlock.nodes=a:1,b:2,c:3")).toString())
-                .contains("nodes=[a:1, b:2, c:3]");
-    }
-
     @ParameterizedTest
     @ValueSource(strings = {"REDLOCK_MAX_TTTL", "REDLOCK_MAX__TTL", "REDLOCK_MAXTTL_0", "REDLOCK_NODES_FIRST",
         "REDLOCK_USER", "redlock.max-tttl", "REDLOCK_PORTS", "REDLOCK_SERVICES_HOST"})

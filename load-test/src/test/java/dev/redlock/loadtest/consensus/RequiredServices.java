@@ -6,7 +6,7 @@ import org.junit.jupiter.api.Assumptions;
 
 /**
  * Servers of a consensus service for a test, or a skipped test where this machine has none. With
- * {@code -Dredlock.requireServers=true} a missing service fails the test.
+ * {@code -Dtests.requireServers=true} a missing service fails the test.
  */
 public final class RequiredServices {
     private RequiredServices() {
@@ -14,7 +14,7 @@ public final class RequiredServices {
 
     public static void require(ConsensusService service) {
         boolean isPresent = service.missing().isEmpty();
-        if (!isPresent && Boolean.getBoolean("redlock.requireServers")) {
+        if (!isPresent && Boolean.getBoolean("tests.requireServers")) {
             throw new AssertionError(service.missing().get());
         }
         Assumptions.assumeTrue(isPresent, () -> service.missing().orElse(""));

@@ -36,13 +36,13 @@ import org.junit.jupiter.api.parallel.Isolated;
 
 /**
  * Operations that end in every way, thousands at once, leave nothing behind: neither on the heap nor in direct memory.
- * {@code -Dredlock.churn=1000000} runs a million of them.
+ * {@code -Dtests.churn=1000000} runs a million of them.
  */
 @Isolated("it counts all objects of the process")
 @Timeout(300)
 class ChurnTest {
 
-    private static final long OPERATIONS = Long.getLong("redlock.churn", 200_000);
+    private static final long OPERATIONS = Long.getLong("tests.churn", 200_000);
     private static final int PARTS = 5;
     /** After these all pools have what they need. */
     private static final int WARM_UP_PARTS = 2;

@@ -26,7 +26,7 @@ import picocli.CommandLine;
  */
 @Execution(ExecutionMode.CONCURRENT)
 class ScenariosTest {
-    private static final String CLOCK_LIBRARY = "redlock.libfaketime";
+    private static final String CLOCK_LIBRARY = "trial.libfaketime";
 
     @BeforeAll
     static void requireServers() {

@@ -17,9 +17,9 @@ public final class ClockLibrary {
             Path.of("/usr/local/lib"));
     private static final Path NAME = Path.of("faketime", "libfaketimeMT.so.1");
 
-    /** Searches the folders of the distributions, or the place that {@code redlock.libfaketime} names. */
+    /** Searches the folders of the distributions, or the place that {@code trial.libfaketime} names. */
     public static Optional<Path> find() {
-        String given = System.getProperty("redlock.libfaketime");
+        String given = System.getProperty("trial.libfaketime");
         if (given != null) {
             return Optional.of(Path.of(given)).filter(Files::isReadable);
         }

@@ -26,7 +26,7 @@ import org.testcontainers.utility.DockerImageName;
  * @threading caller-confined to the {@link RedisNode} that owns it
  */
 final class ContainerProcess implements NodeProcess {
-    static final String IMAGE_PROPERTY = "redlock.nodes.image";
+    static final String IMAGE_PROPERTY = "trial.nodes.image";
     static final String IMAGE_DEFAULT = "redis:7";
 
     private static final ExposedPort PORT_INSIDE = ExposedPort.tcp(6379);

@@ -54,7 +54,7 @@ public final class RedisNodesContext {
 
     /**
      * Forces one source; no other is tried. Default: the first that works, in the order of {@link Source}; with
-     * {@code -Dredlock.nodes.folder=FOLDER}, the server in this folder alone.
+     * {@code -Dtrial.nodes.folder=FOLDER}, the server in this folder alone.
      */
     public RedisNodesContext source(Source only) {
         source = only;

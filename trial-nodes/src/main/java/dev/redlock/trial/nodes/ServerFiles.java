@@ -18,7 +18,7 @@ import redis.embedded.RedisServer;
  */
 final class ServerFiles {
     /** A folder that takes the place of PATH and of the embedded server. */
-    static final String FOLDER_PROPERTY = "redlock.nodes.folder";
+    static final String FOLDER_PROPERTY = "trial.nodes.folder";
 
     private static final List<String> NAMES = List.of("redis-server", "valkey-server", "redis-server.exe");
     private static final Pattern VERSION = Pattern.compile("(Redis|Valkey) server v=([0-9.]+)",

@@ -3,10 +3,10 @@ package dev.redlock.trial.nodes;
 import org.junit.jupiter.api.Assumptions;
 
 /**
- * Nodes for a test, or a skipped test where this machine has no such server. With {@code -Dredlock.requireServers=true}
+ * Nodes for a test, or a skipped test where this machine has no such server. With {@code -Dtests.requireServers=true}
  * nothing is skipped: a missing server fails the test. Containers have a switch of their own,
- * {@code -Dredlock.requireContainers=true}, because a Docker engine cannot be had everywhere. A server that was built
- * without TLS skips the tests of TLS with {@code -Dredlock.withoutTls=true}.
+ * {@code -Dtests.requireContainers=true}, because a Docker engine cannot be had everywhere. A server that was built
+ * without TLS skips the tests of TLS with {@code -Dtests.withoutTls=true}.
  */
 public final class RequiredNodes {
     private RequiredNodes() {
@@ -28,10 +28,10 @@ public final class RequiredNodes {
     }
 
     private static boolean isRequired(RedisNodesContext context) {
-        if (context.tls && Boolean.getBoolean("redlock.withoutTls")) {
+        if (context.tls && Boolean.getBoolean("tests.withoutTls")) {
             return false;
         }
         boolean isContainer = context.source().filter(Source.CONTAINER::equals).isPresent();
-        return Boolean.getBoolean(isContainer ? "redlock.requireContainers" : "redlock.requireServers");
+        return Boolean.getBoolean(isContainer ? "tests.requireContainers" : "tests.requireServers");
     }
 }
