@@ -63,6 +63,7 @@ public final class RedlockContext extends LockSettings {
     private long slowAcquireNs = Long.MAX_VALUE;
     private Consumer<String> flightRecordListener;
     private Executor callbackExecutor;
+    private boolean isMarkWritten = true;
     private final AtomicBoolean isConcluded = new AtomicBoolean();
 
     /** A context with every option at its default and no nodes. */
@@ -269,6 +270,17 @@ public final class RedlockContext extends LockSettings {
         return with(() -> flightRecordListener = Objects.requireNonNull(listener, "flight record listener is null"));
     }
 
+    /**
+     * Makes a client for diagnosis, which reads the marks of the restart guard and writes none. Other clients trust a
+     * mark, and a program for operators may not have their {@link #maxTtl maxTtl}. The locks of such a client must
+     * protect nothing: it votes as if its marks were written.
+     */
+    RedlockContext withoutMarks() {
+        checkOpen();
+        isMarkWritten = false;
+        return this;
+    }
+
     /** Checks the rules that concern several options, and closes the context to changes. */
     ClientConfig conclude() {
         checkOpen();
@@ -390,8 +402,8 @@ public final class RedlockContext extends LockSettings {
                 new NodeOptions.Timeouts(terms.nodeTimeoutNs(maxTtlMs), connectTimeoutMs, handshakeTimeoutMs,
                         unansweredTimeoutMs,
                         reconnectDelayMsMin, reconnectDelayMsMax),
-                new NodeOptions.Guards(maxTtlMs, restartGuard, isMarkUsed() ? keyPrefix + MARK_NAME : null, drift,
-                        clockSampleMs, replicasMaxLagMs),
+                new NodeOptions.Guards(maxTtlMs, restartGuard, isMarkUsed() ? keyPrefix + MARK_NAME : null,
+                        isMarkWritten, drift, clockSampleMs, replicasMaxLagMs),
                 new NodeOptions.Limits(nodeInFlightMax, nodeUnsentBytesMax, releaseBatchMax, undeliveredReleasesMax),
                 new NodeOptions.Commands(areProbed ? keyPrefix + PROBE_NAME : null, keyPrefix + OWN_NAME,
                         wakeUpKeysMax() > 0, commandMode == CommandMode.NATIVE),

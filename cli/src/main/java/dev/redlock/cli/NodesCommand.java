@@ -1,5 +1,6 @@
 package dev.redlock.cli;
 
+import dev.redlock.DiagnosisClient;
 import dev.redlock.NodeStatus;
 import dev.redlock.Redlock;
 import dev.redlock.RedlockContext;
@@ -90,7 +91,7 @@ final class NodesCommand implements Callable<Integer> {
             context.sentinelCredentials(sentinel -> SentinelQuestion.credentials());
         }
         List<String> versions = addresses.stream().map(this::version).toList();
-        try (Redlock client = Redlock.connect(context)) {
+        try (Redlock client = DiagnosisClient.connect(context)) {
             awaitAnswers(client);
             AcquireOutcome outcome = key == null ? null : client.tryAcquire(key, TTL);
             String remnant = outcome != null && outcome.isAcquired() ? release(outcome.lease(), addresses) : null;

@@ -25,7 +25,7 @@ class RedlockJarCheck {
      */
     private static final Duration LIMIT = Duration.ofSeconds(30);
     private static final int LIST_CLASSES_MAX = Runtime.version().feature() < 25 ? 1800 : 2000;
-    private static final int NODES_CLASSES_MAX = Runtime.version().feature() < 25 ? 3_060 : 3_160;
+    private static final int NODES_CLASSES_MAX = Runtime.version().feature() < 25 ? 3_100 : 3_200;
 
     @TempDir
     private Path folder;
@@ -69,7 +69,7 @@ class RedlockJarCheck {
         }
     }
 
-    /** 2,977 on JDK 17; with the types of JFR's events it would be 135 more. */
+    /** 3,066 on JDK 17; with the types of JFR's events it would be 135 more. */
     @Test
     void connectingLoadsNoMoreThanTheClient() throws Exception {
         try (SocketNodes nodes = new SocketNodes(3)) {

@@ -17,6 +17,7 @@ import dev.redlock.api.ReleaseOutcome;
 import dev.redlock.api.RestartGuardMode;
 import dev.redlock.engine.LockValue;
 import dev.redlock.loadtest.Await;
+import dev.redlock.sim.FakeNode;
 import dev.redlock.sim.SocketNodes;
 import dev.redlock.trial.nodes.RedisNode;
 import dev.redlock.trial.nodes.RedisNodes;
@@ -48,6 +49,7 @@ class LocksCommandTest {
 
     private static final Duration TTL = Duration.ofSeconds(30);
     private static final String ID = "[0-9a-f]{8}";
+    private static final String MARK = "node:redlock:fence:run_id";
 
     private static RedisNodes nodes;
 
@@ -504,8 +506,10 @@ class LocksCommandTest {
                     + "(redis|valkey) \\S+ +\\S+ ms\n){3}A quorum votes.\n"
                     + "The lock was acquired and released.\n"), text);
             Await.until("released", () -> own.nodes().stream().noneMatch(node -> keyOf(node, "probe")));
+            markedByAClient(own);
             own.nodes().forEach(node -> node.call("SET", "probe", "another", "PX", "60000"));
             assertEquals(1, runNodes("--nodes", addresses, "--lock", "probe"), () -> out + "\n" + err);
+            assertTrue(out.toString().contains("A quorum votes.\nThe lock: "), out::toString);
             own.node(2).kill();
             assertEquals(0, runNodes("--nodes", addresses, "--json"), () -> out + "\n" + err);
             JsonNode root = new ObjectMapper().readTree(out.toString());
@@ -517,6 +521,39 @@ class LocksCommandTest {
             assertTrue(out.toString().contains("Too few nodes vote"), out::toString);
             own.node(0).kill();
             assertEquals(3, runNodes("--nodes", addresses));
+        }
+    }
+
+    /** Clients with a longer maxTtl would trust the mark of a node that may have lost their locks. */
+    @Test
+    void nodesLeavesNoMarkThatClientsTrust() {
+        try (SocketNodes restarted = new SocketNodes(3)) {
+            for (int i = 0; i < 3; i++) {
+                FakeNode node = restarted.node(i);
+                long uptimeSeconds = i == 0 ? 86_400 : 70;
+                restarted.onLoop(i, () -> {
+                    node.redis().uptime(uptimeSeconds);
+                    return null;
+                });
+            }
+            String addresses = String.join(",", restarted.addresses());
+            assertEquals(0, runNodes("--nodes", addresses), () -> out + "\n" + err);
+            assertNoMark(restarted);
+        }
+    }
+
+    /** A client lets fresh nodes vote, and marks them for others. */
+    private static void markedByAClient(RedisNodes fresh) throws Exception {
+        try (Redlock client = Redlock.connect(new RedlockContext().nodes(fresh.addresses()))) {
+            Await.until("all nodes ready",
+                    () -> client.nodes().stream().allMatch(node -> node.state() == NodeState.READY));
+        }
+    }
+
+    private static void assertNoMark(SocketNodes fakes) {
+        for (int i = 0; i < 3; i++) {
+            FakeNode node = fakes.node(i);
+            assertNull(fakes.onLoop(i, () -> node.redis().get(MARK)));
         }
     }
 

@@ -337,8 +337,12 @@ final class FirstContact implements FreshGroup.Contact {
         write();
     }
 
+    /** A client that only diagnoses reads again instead: others would trust its mark. */
     private void write() {
-        if (!send(sender.command("SET", markKey, reign), this::onWritten)) {
+        ByteBuf command = isMarkWritten()
+                ? sender.command("SET", markKey, reign)
+                : sender.command("GET", markKey);
+        if (!send(command, this::onWritten)) {
             startTimer(MEMORY_RETRY_NS);
         }
     }
@@ -351,8 +355,11 @@ final class FirstContact implements FreshGroup.Contact {
             writeLater(reply);
         } else if (reply.isError()) {
             onRefused("written", "SET", reply);
-        } else {
+        } else if (isMarkWritten()) {
             onMarked();
+        } else {
+            guard.admit(runId);
+            finish();
         }
     }
 
@@ -370,6 +377,10 @@ final class FirstContact implements FreshGroup.Contact {
         if (state == State.WRITING) {
             reportRefusal("written", error);
         }
+    }
+
+    private boolean isMarkWritten() {
+        return context.options().guards().isMarkWritten();
     }
 
     private void reportRefusal(String what, RespValue error) {

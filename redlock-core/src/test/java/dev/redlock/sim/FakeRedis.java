@@ -901,8 +901,9 @@ public final class FakeRedis {
                 yield reply == null ? error("ERR unknown subcommand '" + words.get(1) + "'") : reply;
             }
             case "INFO" -> {
-                commandCounts.merge("INFO " + words.get(1), 1, Integer::sum);
-                yield info(session, words.get(1));
+                String section = words.size() == 1 ? "server" : words.get(1);
+                commandCounts.merge("INFO " + section, 1, Integer::sum);
+                yield info(session, section);
             }
             case "TIME" -> RespValue.array(RespValue.bulk(Long.toString(wallUs() / US_PER_S)),
                     RespValue.bulk(Long.toString(wallUs() % US_PER_S)));
