@@ -8,6 +8,7 @@ import dev.redlock.api.AcquireOutcome;
 import dev.redlock.api.Lease;
 import dev.redlock.api.NodeState;
 import dev.redlock.api.ReleaseOutcome;
+import dev.redlock.api.RestartGuardMode;
 import dev.redlock.api.TransportKind;
 import dev.redlock.engine.key.KeyText;
 import dev.redlock.resp.RespType;
@@ -16,6 +17,7 @@ import dev.redlock.resp.SafeText;
 import dev.redlock.transport.VoterAddress;
 import java.io.IOException;
 import java.io.PrintWriter;
+import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
@@ -39,9 +41,10 @@ import picocli.CommandLine.Spec;
         description = "Connects as a client of the library does, which tests the server and its rights, and shows "
                 + "each node: its version, the last round trip, and the reason if it does not vote. With --lock it "
                 + "acquires and releases a lock too. The exit code is 0 if a quorum votes and the lock was acquired "
-                + "and released.",
+                + "and released. Give --max-ttl, --key-prefix and --restart-guard as your clients have them: whether "
+                + "a node votes depends on them.",
         footer = {"  redlock nodes --nodes a:6379,b:6379,c:6379",
-            "  redlock nodes --nodes a:6379,b:6379,c:6379 --lock lock:probe"})
+            "  redlock nodes --max-ttl 10m --key-prefix lock: --lock lock:probe"})
 final class NodesCommand implements Callable<Integer> {
 
     private static final Duration TTL = Duration.ofSeconds(5);
@@ -49,6 +52,9 @@ final class NodesCommand implements Callable<Integer> {
     private static final Duration TIMEOUT_MAX = Duration.ofMinutes(1);
     /** The longest name that a client may have. */
     private static final int KEY_BYTES_MAX = 16_384;
+    /** A client has to keep its fencing counters for ten times maxTtl, and keeps them for a day by default. */
+    private static final int COUNTER_TTLS = 10;
+    private static final Duration COUNTER_TTL = Duration.ofDays(1);
     private static final double NS_PER_MS = 1e6;
     private static final long POLL_MS = 2;
 
@@ -58,6 +64,18 @@ final class NodesCommand implements Callable<Integer> {
     @Option(names = "--lock", paramLabel = "KEY",
             description = "Acquire and release this lock, for 5 s at most, with the key prefix of your clients.")
     private String key;
+
+    @Option(names = "--max-ttl", paramLabel = "TIME", defaultValue = "60s", converter = DurationConverter.class,
+            description = "maxTtl of the clients (default: ${DEFAULT-VALUE}).")
+    private Duration maxTtl;
+
+    @Option(names = "--key-prefix", paramLabel = "PREFIX", defaultValue = "",
+            description = "keyPrefix of the clients (default: none).")
+    private String keyPrefix;
+
+    @Option(names = "--restart-guard", paramLabel = "MODE", defaultValue = "fresh_group",
+            description = "restartGuard of the clients: fresh_group, uptime or off (default: ${DEFAULT-VALUE}).")
+    private RestartGuardMode restartGuard;
 
     @Option(names = "--json", description = "Print JSON for other programs.")
     private boolean json;
@@ -74,16 +92,18 @@ final class NodesCommand implements Callable<Integer> {
         CommandLine line = spec.commandLine();
         List<VoterAddress> addresses = servers.check(line);
         Options.requireAtMost(line, "--timeout", servers.timeout(), TIMEOUT_MAX);
-        if (key != null) {
-            LocksOptions.requireKey(line, key);
-            Options.requireParsed(line, "--lock", () -> KeyText.ofResource("", key, KEY_BYTES_MAX));
-        }
         RedlockContext context = new RedlockContext();
         Options.requireParsed(line, "--nodes", () -> context.nodes(servers.texts()));
+        setClientOptions(line, context);
+        if (key != null) {
+            LocksOptions.requireKey(line, key);
+            Options.require(line, key.startsWith(keyPrefix), "--lock is " + SafeText.of(key)
+                    + ": expected a key that starts with --key-prefix " + SafeText.of(keyPrefix));
+            Options.requireParsed(line, "--lock", () -> KeyText.ofResource(keyPrefix, resource(), KEY_BYTES_MAX));
+        }
         context.transport(TransportKind.NIO)
-                .resourceLengthMax(KEY_BYTES_MAX)
                 .connectTimeout(servers.timeout())
-                .nodeTimeout(servers.timeout());
+                .nodeTimeout(shorter(servers.timeout(), maxTtl));
         if (addresses.stream().anyMatch(VoterAddress::isTls)) {
             context.tls(servers.tlsFiles().options());
         }
@@ -93,7 +113,7 @@ final class NodesCommand implements Callable<Integer> {
         List<String> versions = addresses.stream().map(this::version).toList();
         try (Redlock client = DiagnosisClient.connect(context)) {
             awaitAnswers(client);
-            AcquireOutcome outcome = key == null ? null : client.tryAcquire(key, TTL);
+            AcquireOutcome outcome = key == null ? null : client.tryAcquire(resource(), shorter(TTL, maxTtl));
             String remnant = outcome != null && outcome.isAcquired() ? release(outcome.lease(), addresses) : null;
             boolean isGood = client.isQuorumAvailable() && remnant == null
                     && (outcome == null || outcome.isAcquired());
@@ -101,6 +121,28 @@ final class NodesCommand implements Callable<Integer> {
             boolean isAnyUp = client.nodes().stream().anyMatch(node -> node.state().isConnected());
             return isGood ? ExitCodes.GOOD : isAnyUp ? ExitCodes.FAILED : ExitCodes.NO_NODES;
         }
+    }
+
+    /** The options on which it depends whether a node votes. */
+    private void setClientOptions(CommandLine line, RedlockContext context) {
+        Options.requireParsed(line, "--max-ttl", () -> context.maxTtl(maxTtl));
+        Options.requireParsed(line, "--key-prefix", () -> context.keyPrefix(keyPrefix));
+        int prefixBytes = keyPrefix.getBytes(StandardCharsets.UTF_8).length;
+        Options.require(line, prefixBytes < KEY_BYTES_MAX,
+                "--key-prefix has " + prefixBytes + " bytes: expected less than " + KEY_BYTES_MAX);
+        context.resourceLengthMax(KEY_BYTES_MAX).restartGuard(restartGuard);
+        if (COUNTER_TTLS * maxTtl.toMillis() > COUNTER_TTL.toMillis()) {
+            context.fenceCounterTtl(Duration.ofMillis(COUNTER_TTLS * maxTtl.toMillis()));
+        }
+    }
+
+    private static Duration shorter(Duration one, Duration other) {
+        return one.compareTo(other) <= 0 ? one : other;
+    }
+
+    /** The name of the lock for a client with the prefix. */
+    private String resource() {
+        return key.substring(keyPrefix.length());
     }
 
     /** The connect returns when each node has answered or failed once; a vote and its time need a round trip more. */
@@ -153,7 +195,7 @@ final class NodesCommand implements Callable<Integer> {
         } catch (IOException e) {
             // The same as a forbidden PTTL.
         }
-        return "at most " + TTL.toMillis() + " ms";
+        return "at most " + shorter(TTL, maxTtl).toMillis() + " ms";
     }
 
     private void print(Redlock client, List<String> versions, AcquireOutcome outcome, String remnant) {
@@ -180,6 +222,9 @@ final class NodesCommand implements Callable<Integer> {
                 out.println("    " + SafeText.of(problem));
             }
         }
+        out.println("Computed for clients with --max-ttl " + DurationConverter.text(maxTtl) + ", --key-prefix "
+                + SafeText.of(Program.quoted(keyPrefix)) + " and --restart-guard " + Options.text(restartGuard)
+                + ": give what yours have.");
         out.println(client.isQuorumAvailable() ? "A quorum votes." : "Too few nodes vote: no lock can be acquired.");
         if (outcome != null) {
             String released = remnant == null ? "The lock was acquired and released." : remnant;
@@ -188,10 +233,13 @@ final class NodesCommand implements Callable<Integer> {
         out.flush();
     }
 
-    private static Map<String, Object> json(Redlock client, List<String> versions, AcquireOutcome outcome,
+    private Map<String, Object> json(Redlock client, List<String> versions, AcquireOutcome outcome,
             String remnant) {
         Map<String, Object> root = new LinkedHashMap<>();
         root.put("isQuorumAvailable", client.isQuorumAvailable());
+        root.put("maxTtlMs", maxTtl.toMillis());
+        root.put("keyPrefix", keyPrefix);
+        root.put("restartGuard", restartGuard.name());
         if (outcome != null) {
             root.put("outcome", outcome.kind().name());
             root.put("remnant", remnant);

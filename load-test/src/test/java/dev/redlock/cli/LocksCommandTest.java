@@ -503,10 +503,11 @@ class LocksCommandTest {
             assertEquals(0, runNodes("--nodes", addresses, "--lock", "probe"), () -> out + "\n" + err);
             String text = out.toString();
             assertTrue(text.matches("NODE +STATE +VERSION +ROUND TRIP\n(127\\.0\\.0\\.1:\\d+ +ready +"
-                    + "(redis|valkey) \\S+ +\\S+ ms\n){3}A quorum votes.\n"
+                    + "(redis|valkey) \\S+ +\\S+ ms\n){3}Computed for clients with --max-ttl 1m, --key-prefix '' and"
+                    + " --restart-guard fresh_group: give what yours have.\nA quorum votes.\n"
                     + "The lock was acquired and released.\n"), text);
             Await.until("released", () -> own.nodes().stream().noneMatch(node -> keyOf(node, "probe")));
-            markedByAClient(own);
+            markedByAClient(own, "");
             own.nodes().forEach(node -> node.call("SET", "probe", "another", "PX", "60000"));
             assertEquals(1, runNodes("--nodes", addresses, "--lock", "probe"), () -> out + "\n" + err);
             assertTrue(out.toString().contains("A quorum votes.\nThe lock: "), out::toString);
@@ -538,13 +539,20 @@ class LocksCommandTest {
             }
             String addresses = String.join(",", restarted.addresses());
             assertEquals(0, runNodes("--nodes", addresses), () -> out + "\n" + err);
+            assertTrue(out.toString().contains("Computed for clients with --max-ttl 1m, "), out::toString);
+            assertNoMark(restarted);
+            assertEquals(1, runNodes("--nodes", addresses, "--max-ttl", "10m"), () -> out + "\n" + err);
+            assertTrue(out.toString().contains("in quarantine for another 5"), out::toString);
+            assertTrue(out.toString().contains("Computed for clients with --max-ttl 10m, "), out::toString);
+            assertEquals(0, runNodes("--nodes", addresses, "--max-ttl", "10m", "--restart-guard", "off"),
+                    () -> out + "\n" + err);
             assertNoMark(restarted);
         }
     }
 
     /** A client lets fresh nodes vote, and marks them for others. */
-    private static void markedByAClient(RedisNodes fresh) throws Exception {
-        try (Redlock client = Redlock.connect(new RedlockContext().nodes(fresh.addresses()))) {
+    private static void markedByAClient(RedisNodes fresh, String keyPrefix) throws Exception {
+        try (Redlock client = Redlock.connect(new RedlockContext().nodes(fresh.addresses()).keyPrefix(keyPrefix))) {
             Await.until("all nodes ready",
                     () -> client.nodes().stream().allMatch(node -> node.state() == NodeState.READY));
         }
@@ -555,6 +563,38 @@ class LocksCommandTest {
             FakeNode node = fakes.node(i);
             assertNull(fakes.onLoop(i, () -> node.redis().get(MARK)));
         }
+    }
+
+    /** The mark of the clients makes a young node vote, and it is a key beside which no group is fresh. */
+    @Test
+    void nodesReadsTheMarksOfTheClients() throws Exception {
+        try (RedisNodes own = RequiredNodes.start(new RedisNodesContext().count(3))) {
+            String addresses = String.join(",", own.addresses());
+            markedByAClient(own, "lock:");
+            assertEquals(1, runNodes("--nodes", addresses), () -> out + "\n" + err);
+            assertTrue(out.toString().contains("--key-prefix '' and"), out::toString);
+            assertEquals(0, runNodes("--nodes", addresses, "--key-prefix", "lock:", "--lock", "lock:probe"),
+                    () -> out + "\n" + err);
+            assertTrue(out.toString()
+                    .endsWith(" --key-prefix lock: and --restart-guard fresh_group: give what yours have.\n"
+                            + "A quorum votes.\nThe lock was acquired and released.\n"),
+                    out::toString);
+            assertEquals(2, runNodes("--nodes", addresses, "--key-prefix", "lock:", "--lock", "probe"));
+            assertTrue(err.toString().contains("--lock is probe: expected a key that starts with --key-prefix lock:"),
+                    err::toString);
+            assertEquals(1, runNodes("--nodes", addresses, "--restart-guard", "uptime", "--json"));
+            JsonNode root = new ObjectMapper().readTree(out.toString());
+            assertEquals(60_000, root.get("maxTtlMs").asInt(), root::toString);
+            assertEquals("UPTIME", root.get("restartGuard").asText(), root::toString);
+        }
+    }
+
+    @ParameterizedTest
+    @CsvSource({"100ms", "24h"})
+    void nodesTakesEachMaxTtlOfAClient(String maxTtl) {
+        String addresses = String.join(",", nodes.addresses());
+        assertEquals(0, runNodes("--nodes", addresses, "--max-ttl", maxTtl, "--restart-guard", "off", "--lock",
+                "probe"), () -> out + "\n" + err);
     }
 
     /** A user without a right that a release needs has no vote; one whose release fails for this key sees the key. */
@@ -569,7 +609,7 @@ class LocksCommandTest {
             assertEquals(3, runNodes("--nodes", addresses, "--lock", "probe"), () -> out + "\n" + err);
             assertTrue(out.toString()
                     .contains("the user may not run DEL, which a lock needs: allow it with ACL SETUSER"
-                            + " USER +del\nToo few nodes vote"),
+                            + " USER +del\nComputed for clients with "),
                     out::toString);
             assertTrue(own.nodes().stream().noneMatch(node -> keyOf(node, "probe")));
 

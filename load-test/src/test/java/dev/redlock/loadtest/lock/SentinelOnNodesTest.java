@@ -128,6 +128,24 @@ class SentinelOnNodesTest {
         }
     }
 
+    /** A promoted server votes with the mark of a client that has waited, which is under the prefix of the client. */
+    @Test
+    void theProgramSeesThatAPromotedServerVotesForClientsWithAPrefix() throws Exception {
+        try (RedisNodes nodes = RequiredNodes.start(servers());
+                RedisSentinels group = RedisSentinels.watch(nodes, null);
+                Redlock redlock = Redlock.connect(context(group.address("")).keyPrefix("lock:"))) {
+            awaitReady(redlock);
+            RedisNode successor = group.failOver();
+            awaitServer(redlock, successor);
+            awaitReady(redlock);
+            String shown = redlockJar("nodes", "--nodes", group.address(""), "--key-prefix", "lock:");
+            assertTrue(shown.contains("A quorum votes."), shown);
+            String other = redlockJar("nodes", "--nodes", group.address(""));
+            assertTrue(other.contains("Too few nodes vote"), other);
+            assertTrue(other.contains("--key-prefix '' and "), other);
+        }
+    }
+
     private static String redlockJar(String... words) {
         StringWriter text = new StringWriter();
         PrintWriter out = new PrintWriter(text, true);
