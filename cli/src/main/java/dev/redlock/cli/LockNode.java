@@ -35,6 +35,8 @@ final class LockNode implements AutoCloseable {
     private static final int COMMANDS_PER_KEY = 6;
     private static final long TTL_OF_NO_KEY = -2;
     private static final int PROBLEM_LENGTH_MAX = 200;
+    /** Room for what each Sentinel says, with the fix at its end. */
+    private static final int CONNECT_PROBLEM_LENGTH_MAX = 1_000;
 
     private final VoterAddress configured;
     private final Duration timeout;
@@ -57,7 +59,8 @@ final class LockNode implements AutoCloseable {
             node.server = SentinelQuestion.serverOf(configured, timeout, files);
             node.client = AdminClient.connect(node.server, timeout, files);
         } catch (IOException e) {
-            node.problem = SafeText.of(e.getMessage().replace("cannot connect to " + node.server, "cannot connect"));
+            node.problem = SafeText.of(e.getMessage().replace("cannot connect to " + node.server, "cannot connect"),
+                    CONNECT_PROBLEM_LENGTH_MAX);
         }
         return node;
     }

@@ -1,6 +1,7 @@
 package dev.redlock.cli;
 
 import dev.redlock.Credentials;
+import dev.redlock.node.send.ErrorAdvice;
 import dev.redlock.resp.RespValue;
 import dev.redlock.resp.SafeText;
 import dev.redlock.transport.ClusterServers;
@@ -82,10 +83,12 @@ public final class SentinelQuestion {
     public static NodeAddress primaryOf(SentinelAddress group, Duration timeout, ClientTls files) throws IOException {
         ClusterServers filter = new ClusterServers("a Sentinel", ServerRules.DEFAULT, group.servers());
         List<String> problems = new ArrayList<>();
+        boolean isNamed = false;
         for (NodeAddress sentinel : group.servers()) {
             try {
                 filter.refusal(sentinel, placeOf(sentinel));
                 NodeAddress primary = named(sentinel, group, timeout, files);
+                isNamed = true;
                 String refusal = filter.refusal(primary, placeOf(primary));
                 if (refusal != null) {
                     throw new IOException(primary + ": " + refusal);
@@ -96,7 +99,10 @@ public final class SentinelQuestion {
                 problems.add(sentinel + ": " + e.getMessage());
             }
         }
-        throw new IOException("no Sentinel names the primary of " + group + ": " + String.join("; ", problems));
+        String problem = isNamed
+                ? "the primary that Sentinels name for " + group + " cannot be used: "
+                : "no Sentinel names the primary of " + group + ": ";
+        throw new IOException(problem + String.join("; ", problems));
     }
 
     private static InetSocketAddress placeOf(NodeAddress address) {
@@ -140,9 +146,13 @@ public final class SentinelQuestion {
     private static void requireMaster(NodeAddress primary, Duration timeout, ClientTls files) throws IOException {
         try (AdminClient client = AdminClient.connect(primary, timeout, files)) {
             RespValue reply = client.send("INFO", "replication");
-            if (reply.isError() || !reply.asText().contains("role:master")) {
-                throw new IOException(primary + " is no master"
-                        + (reply.isError() ? ": " + SafeText.of(reply.asText()) : ""));
+            if (reply.isError()) {
+                String code = ErrorAdvice.codeOf(reply.asText());
+                throw new IOException(primary + ": INFO replication failed: " + SafeText.of(reply.asText()) + "; "
+                        + (code.equals("NOPERM") ? "allow +info with ACL SETUSER" : ErrorAdvice.of(code)));
+            }
+            if (!reply.asText().contains("role:master")) {
+                throw new IOException(primary + " is no master");
             }
         }
     }

@@ -32,6 +32,31 @@ class LockNodesTest {
     }
 
     @Test
+    void aPrimaryThatCannotBeUsedIsOneThatIsNamed() {
+        try (FakeServer sentinel = new FakeServer(); FakeServer primary = master()) {
+            sentinel.reply("SENTINEL", naming(primary));
+            String group = "redis-sentinel://" + sentinel.address() + "/orders";
+            String start = "the primary that Sentinels name for " + group + " cannot be used: " + sentinel.address()
+                    + ": " + primary.address();
+            primary.reply("INFO", "-NOPERM no permissions\r\n");
+            assertEquals(start + ": INFO replication failed: NOPERM no permissions; allow +info with ACL SETUSER",
+                    problemOf(group));
+            primary.reply("INFO", "-ERR unknown command\r\n");
+            assertEquals(start + ": INFO replication failed: ERR unknown command; the server rejects the command; if"
+                    + " it is renamed or disabled, allow it", problemOf(group));
+            primary.reply("INFO", "$10\r\nrole:slave\r\n");
+            assertEquals(start + " is no master", problemOf(group));
+        }
+    }
+
+    private static String problemOf(String group) {
+        try (LockNodes nodes = LockNodes.connect(List.of(SentinelAddress.parse(group)), Duration.ofSeconds(30),
+                ClientTls.DEFAULTS)) {
+            return only(nodes).problem();
+        }
+    }
+
+    @Test
     void aReconnectFollowsTheSentinels() {
         try (FakeServer sentinel = new FakeServer(); FakeServer first = master(); FakeServer second = master()) {
             sentinel.reply("SENTINEL", naming(first));

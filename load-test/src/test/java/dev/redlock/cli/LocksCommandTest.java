@@ -22,11 +22,14 @@ import dev.redlock.sim.SocketNodes;
 import dev.redlock.trial.nodes.RedisNode;
 import dev.redlock.trial.nodes.RedisNodes;
 import dev.redlock.trial.nodes.RedisNodesContext;
+import dev.redlock.trial.nodes.RedisSentinels;
 import dev.redlock.trial.nodes.RequiredNodes;
 import dev.redlock.trial.nodes.Source;
 import java.io.PrintWriter;
 import java.io.StringWriter;
 import java.io.UncheckedIOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Arrays;
@@ -482,6 +485,37 @@ class LocksCommandTest {
             assertNull(own.node(0).call("GET", "lock:1"));
             assertEquals(3, run("list", "--nodes", reader.replace("s3cret", "wr0ng")));
             assertTrue(err.toString().contains("WRONGPASS") && !err.toString().contains("wr0ng"), err::toString);
+        }
+    }
+
+    /** The server behind Sentinels must say that it is a master. */
+    @Test
+    void aUserWithTheDocumentedRightsMayUseSentinels() throws Exception {
+        List<String> line = Files.readAllLines(Path.of("../docs/guides/operations.md"))
+                .stream()
+                .filter(text -> text.startsWith("ACL SETUSER breaker "))
+                .map(text -> text.replace("PASSWORD", "s3cret"))
+                .toList();
+        RedisNodesContext servers = new RedisNodesContext().source(Source.PATH)
+                .count(2)
+                .config("repl-diskless-sync-delay 0");
+        try (RedisNodes own = RequiredNodes.start(servers); RedisSentinels group = RedisSentinels.watch(own, null)) {
+            own.node(0).call(line.get(0).split(" "));
+            own.node(0).call("SET", "lock:1", "value", "PX", "30000");
+            String breaker = group.address("breaker:s3cret@");
+            assertEquals(0, run("list", "lock:", "--nodes", breaker), () -> out + "\n" + err);
+            assertTrue(out.toString().contains("lock:1  1 of 1  held"), out::toString);
+            String id = LockValue.of("value".getBytes()).id();
+            assertEquals(0, run("break", "lock:1", id, "--yes", "--nodes", breaker), () -> out + "\n" + err);
+            own.node(0).call("ACL", "SETUSER", "breaker", "-info");
+            assertEquals(3, run("list", "lock:", "--nodes", breaker), () -> out + "\n" + err);
+            String text = err.toString();
+            assertTrue(text.contains("the primary that Sentinels name for " + group.address("") + " cannot be used: "),
+                    text);
+            assertTrue(text.contains(own.node(0).address() + ": INFO replication failed: NOPERM "), text);
+            assertTrue(text.contains("; allow +info with ACL SETUSER"), text);
+            assertFalse(text.contains("is no master") || text.contains("no Sentinel names"), text);
+            assertFalse(text.contains("s3cret"), text);
         }
     }
 
