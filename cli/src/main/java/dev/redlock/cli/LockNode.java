@@ -16,6 +16,7 @@ import java.util.Arrays;
 import java.util.List;
 import java.util.Set;
 import java.util.function.Function;
+import java.util.regex.Pattern;
 
 /**
  * One node, as the {@code locks} command reads and changes it. A node that cannot be reached or that rejects a command
@@ -35,6 +36,8 @@ final class LockNode implements AutoCloseable {
     private static final int COMMANDS_PER_KEY = 6;
     private static final long TTL_OF_NO_KEY = -2;
     private static final int PROBLEM_LENGTH_MAX = 200;
+    /** Redis up to 7.0: "one of the keys used as arguments". Later, and Valkey: "a key". */
+    private static final Pattern KEY_DENIED = Pattern.compile("NOPERM .*permissions to access (a key|one of the keys)");
     /** Room for what each Sentinel says, with the fix at its end. */
     private static final int CONNECT_PROBLEM_LENGTH_MAX = 1_000;
 
@@ -165,8 +168,13 @@ final class LockNode implements AutoCloseable {
         return bytes(prefix.replaceAll("([*?\\[\\]\\\\^])", "\\\\$1") + "*");
     }
 
-    /** Reads the keys with these names; null if the node does not answer. */
-    List<KeyReading> read(List<String> names) {
+    /**
+     * Reads the keys with these names.
+     *
+     * @param areFound whether a scan has found the names: it also finds keys that the user may not read
+     * @return one for each name, null for a found key that the user may not read; null if the node does not answer
+     */
+    List<KeyReading> read(List<String> names, boolean areFound) {
         List<KeyReading> readings = new ArrayList<>();
         for (int i = 0; i < names.size() && isUp(); i += CHUNK) {
             List<String> chunk = names.subList(i, Math.min(names.size(), i + CHUNK));
@@ -181,7 +189,7 @@ final class LockNode implements AutoCloseable {
                 commands.add(List.of(bytes("GETRANGE"), trace(name), bytes("0"),
                         bytes(Integer.toString(VALUE_LENGTH_MAX))));
             }
-            List<KeyReading> read = sendAll(commands, replies -> readings(replies, chunk.size()));
+            List<KeyReading> read = sendAll(commands, areFound, replies -> readings(replies, chunk.size()));
             if (read != null) {
                 readings.addAll(read);
             }
@@ -198,6 +206,9 @@ final class LockNode implements AutoCloseable {
     }
 
     private static KeyReading reading(List<RespValue> replies) {
+        if (isKeyDenied(replies.get(0)) || isKeyDenied(replies.get(1))) {
+            return null;
+        }
         RespValue counter = replies.get(2);
         String fence = counter.isError() || counter.asText().isEmpty() ? null : SafeText.of(counter.asText());
         RespValue value = replies.get(0);
@@ -250,7 +261,16 @@ final class LockNode implements AutoCloseable {
      * The result of the replies; null if the node has a problem now. A wrong type of a key is an answer about the key,
      * and no problem.
      */
-    <T> T sendAll(List<List<byte[]>> commands, Function<List<RespValue>, T> parser) {
+    private <T> T sendAll(List<List<byte[]>> commands, Function<List<RespValue>, T> parser) {
+        return sendAll(commands, false, parser);
+    }
+
+    /** As for given keys, but a key that the user may not read is no problem either: a scan finds those of others. */
+    <T> T sendAllOfFound(List<List<byte[]>> commands, Function<List<RespValue>, T> parser) {
+        return sendAll(commands, true, parser);
+    }
+
+    private <T> T sendAll(List<List<byte[]>> commands, boolean areFound, Function<List<RespValue>, T> parser) {
         if (!isUp()) {
             return null;
         }
@@ -258,7 +278,7 @@ final class LockNode implements AutoCloseable {
             List<RespValue> replies = client.sendAll(commands);
             for (int i = 0; i < replies.size(); i++) {
                 RespValue reply = replies.get(i);
-                if (reply.isError() && !reply.asText().startsWith("WRONGTYPE")) {
+                if (reply.isError() && !reply.asText().startsWith("WRONGTYPE") && !(areFound && isKeyDenied(reply))) {
                     String command = text(commands.get(i).get(0));
                     problem = command + " failed: " + SafeText.of(reply.asText()) + "; "
                             + ErrorAdvice.of(reply.asText().split(" ", 2)[0]);
@@ -274,6 +294,11 @@ final class LockNode implements AutoCloseable {
                     + SafeText.of(e.getMessage(), PROBLEM_LENGTH_MAX);
             return null;
         }
+    }
+
+    /** The user may run the command, but not on this key. */
+    static boolean isKeyDenied(RespValue reply) {
+        return reply.isError() && KEY_DENIED.matcher(reply.asText()).lookingAt();
     }
 
     @Override

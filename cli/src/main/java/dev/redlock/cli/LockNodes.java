@@ -8,6 +8,7 @@ import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Objects;
 import java.util.Set;
 import java.util.TreeSet;
 import java.util.concurrent.CompletableFuture;
@@ -95,7 +96,14 @@ final class LockNodes implements AutoCloseable {
         }
         List<String> names = all.stream().limit(limit).toList();
         boolean isCut = more.contains(true) || all.size() > limit;
-        return new Listing(readSettled(names), isCut);
+        List<LockView> views = readFound(names);
+        List<LockView> readable = views.stream().filter(view -> !isDenied(view)).toList();
+        return new Listing(readable, isCut, views.size() - readable.size());
+    }
+
+    /** Whether the user may read the key on no node that answers. */
+    private boolean isDenied(LockView view) {
+        return upCount() > 0 && view.readings().stream().allMatch(Objects::isNull);
     }
 
     /** One lock by the name of its key. */
@@ -112,12 +120,21 @@ final class LockNodes implements AutoCloseable {
                 .toList()).stream().filter(view -> !view.isFree()).toList();
     }
 
+    /** Keys that a scan has found; one that the user may not read has no reading. */
+    List<LockView> readFound(List<String> names) {
+        return readSettled(names, true);
+    }
+
+    private List<LockView> readSettled(List<String> names) {
+        return readSettled(names, false);
+    }
+
     /** A lock on which the nodes disagree may have been acquired or released in between: it is read again. */
-    List<LockView> readSettled(List<String> names) {
-        List<LockView> views = new ArrayList<>(readOnce(names));
+    private List<LockView> readSettled(List<String> names, boolean areFound) {
+        List<LockView> views = new ArrayList<>(readOnce(names, areFound));
         List<String> unsettled = views.stream().filter(view -> !view.isUnanimous()).map(LockView::name).toList();
         if (!unsettled.isEmpty()) {
-            List<LockView> again = readOnce(unsettled);
+            List<LockView> again = readOnce(unsettled, areFound);
             views.replaceAll(view -> unsettled.contains(view.name())
                     ? again.get(unsettled.indexOf(view.name()))
                     : view);
@@ -125,8 +142,8 @@ final class LockNodes implements AutoCloseable {
         return views;
     }
 
-    private List<LockView> readOnce(List<String> names) {
-        List<List<KeyReading>> byNode = onAll(threads, nodes, node -> node.isUp() ? node.read(names) : null);
+    private List<LockView> readOnce(List<String> names, boolean areFound) {
+        List<List<KeyReading>> byNode = onAll(threads, nodes, node -> node.isUp() ? node.read(names, areFound) : null);
         List<LockView> views = new ArrayList<>();
         for (int k = 0; k < names.size(); k++) {
             List<KeyReading> readings = new ArrayList<>();
@@ -156,8 +173,9 @@ final class LockNodes implements AutoCloseable {
      *
      * @param locks in the order of their names
      * @param isCut whether the limit left locks out
+     * @param deniedCount keys that are left out because the user may not read them
      * @threading immutable
      */
-    record Listing(List<LockView> locks, boolean isCut) {
+    record Listing(List<LockView> locks, boolean isCut, int deniedCount) {
     }
 }

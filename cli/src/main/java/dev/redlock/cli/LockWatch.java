@@ -44,9 +44,10 @@ final class LockWatch {
      * @param rows         the held locks, in no order
      * @param isCut        whether the limit leaves locks out
      * @param isIncomplete whether the scans have not seen all keys yet
+     * @param deniedCount  keys of a node at most that are left out because the user may not read them
      * @threading immutable
      */
-    record Snapshot(List<TopRow> rows, boolean isCut, boolean isIncomplete) {
+    record Snapshot(List<TopRow> rows, boolean isCut, boolean isIncomplete, int deniedCount) {
     }
 
     Snapshot refresh() {
@@ -58,7 +59,8 @@ final class LockWatch {
         found.forEach(ofNode -> ofNode.locks().forEach(name -> track(name, false)));
         List<TopRow> rows = read(new ArrayList<>(tracked));
         isCut &= tracked.size() >= limit;
-        return new Snapshot(rows, isCut, isIncomplete());
+        int deniedCount = scans.stream().mapToInt(NodeScan::deniedCount).max().orElse(0);
+        return new Snapshot(rows, isCut, isIncomplete(), deniedCount);
     }
 
     private boolean isIncomplete() {
@@ -92,7 +94,7 @@ final class LockWatch {
     }
 
     private List<TopRow> read(List<String> names) {
-        List<LockView> views = nodes.readSettled(names);
+        List<LockView> views = nodes.readFound(names);
         List<List<WaitReading>> waits = nodes.onEach(i -> WaitReading.read(nodes.nodes().get(i), names));
         List<TopRow> rows = new ArrayList<>();
         for (int k = 0; k < names.size(); k++) {

@@ -12,6 +12,7 @@ import java.util.Map;
  * <pre>
  * quorum
  * isCut        whether the limit left locks out (list only)
+ * deniedCount  keys that are left out because the user may not read them (list only)
  * nodes        [{address, problem: null | text}]
  * locks        [{
  *   key

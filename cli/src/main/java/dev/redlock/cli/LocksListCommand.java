@@ -61,6 +61,7 @@ final class LocksListCommand implements Callable<Integer> {
             if (options.isJson()) {
                 Map<String, Object> root = LocksJson.root(nodes);
                 root.put("isCut", listing.isCut());
+                root.put("deniedCount", listing.deniedCount());
                 root.put("locks", LocksJson.locks(nodes, listing.locks(), options.areValuesShown()));
                 out.println(Json.text(root));
             } else {
@@ -73,8 +74,12 @@ final class LocksListCommand implements Callable<Integer> {
 
     private void print(PrintWriter out, LockNodes nodes, LockNodes.Listing listing) {
         LocksText.printProblems(out, nodes);
+        if (listing.deniedCount() > 0) {
+            out.println(LocksText.denied(listing.deniedCount()));
+        }
         if (listing.locks().isEmpty()) {
-            out.println("No keys" + (prefix.isEmpty() ? "" : " with this prefix") + " on " + nodes.upCount() + " of "
+            out.println((listing.deniedCount() > 0 ? "No other keys" : "No keys")
+                    + (prefix.isEmpty() ? "" : " with this prefix") + " on " + nodes.upCount() + " of "
                     + Counted.of(nodes.nodes().size(), "node") + ".");
             return;
         }

@@ -52,7 +52,7 @@ final class LocksShowCommand implements Callable<Integer> {
                 LocksText.printOne(out, view, nodes, options.areValuesShown());
                 if (!permits.isEmpty()) {
                     out.println();
-                    LocksText.printList(out, new LockNodes.Listing(permits, false), options.areValuesShown());
+                    LocksText.printList(out, new LockNodes.Listing(permits, false, 0), options.areValuesShown());
                 }
             }
             out.flush();

@@ -56,6 +56,11 @@ final class LocksText {
         }
     }
 
+    /** The line about keys of a scan that the user may not read; it has room in 80 columns. */
+    static String denied(int count) {
+        return "Left out: " + Counted.of(count, "key") + " that the user may not read; give the prefix of your locks.";
+    }
+
     static void printList(PrintWriter out, LockNodes.Listing listing, boolean areValuesShown) {
         List<String[]> rows = new ArrayList<>();
         rows.add(new String[]{"KEY", "NODES", "STATE", "HOLDER", "ID", "EXPIRES"});

@@ -24,6 +24,9 @@ final class NodeScan {
     private final byte[] pattern;
     private byte[] cursor = START;
     private boolean isComplete;
+    /** In the present pass over all keys, and in the last one. */
+    private int deniedCount;
+    private int deniedBefore;
 
     NodeScan(String prefix) {
         pattern = LockNode.pattern(prefix);
@@ -44,6 +47,11 @@ final class NodeScan {
         return isComplete;
     }
 
+    /** The keys that the user may not read, as far as it has looked. */
+    int deniedCount() {
+        return Math.max(deniedCount, deniedBefore);
+    }
+
     /** The next step, without the locks that are known. */
     Found next(LockNode node, Set<String> known) {
         Found found = new Found(new TreeSet<>(), new TreeSet<>());
@@ -56,13 +64,15 @@ final class NodeScan {
             add(node, page, known, found);
             if (cursor.length == 1 && cursor[0] == '0') {
                 isComplete = true;
+                deniedBefore = deniedCount;
+                deniedCount = 0;
                 break;
             }
         }
         return found;
     }
 
-    private static void add(LockNode node, LockNode.Page page, Set<String> known, Found found) {
+    private void add(LockNode node, LockNode.Page page, Set<String> known, Found found) {
         List<String> unknown = new ArrayList<>();
         for (byte[] bytes : page.names()) {
             String name = LockNode.text(bytes);
@@ -76,16 +86,18 @@ final class NodeScan {
     }
 
     /** The start of a value is enough to leave out the keys of other programs. */
-    private static List<String> locksOf(LockNode node, List<String> names) {
+    private List<String> locksOf(LockNode node, List<String> names) {
         List<List<byte[]>> commands = new ArrayList<>();
         for (String name : names) {
             commands.add(WaitReading.words("GETRANGE", name, "0", VALUE_END));
         }
-        List<RespValue> values = commands.isEmpty() ? null : node.sendAll(commands, replies -> replies);
+        List<RespValue> values = commands.isEmpty() ? null : node.sendAllOfFound(commands, replies -> replies);
         List<String> locks = new ArrayList<>();
         for (int i = 0; values != null && i < names.size(); i++) {
             RespValue value = values.get(i);
-            if (value.isError() || LockValue.of(value.asBytes()).isToken()) {
+            if (LockNode.isKeyDenied(value)) {
+                deniedCount++;
+            } else if (value.isError() || LockValue.of(value.asBytes()).isToken()) {
                 locks.add(names.get(i));
             }
         }

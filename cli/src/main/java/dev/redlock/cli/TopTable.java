@@ -53,6 +53,9 @@ final class TopTable {
         if (snapshot.isIncomplete()) {
             lines.add(end("Not all keys are scanned yet: more locks may follow."));
         }
+        if (snapshot.deniedCount() > 0) {
+            lines.add(end(LocksText.denied(snapshot.deniedCount())));
+        }
         if (snapshot.isCut()) {
             lines.add(end("There are more locks: give a longer --prefix, or a higher --limit."));
         }

@@ -47,7 +47,7 @@ record WaitReading(long readerCount, long waiterCount, boolean isMarked) {
             commands.add(words("PTTL", counter + MARK));
             commands.add(words("PTTL", reservation));
         }
-        return commands.isEmpty() ? List.of() : node.sendAll(commands, WaitReading::readings);
+        return commands.isEmpty() ? List.of() : node.sendAllOfFound(commands, WaitReading::readings);
     }
 
     static List<byte[]> words(String... words) {
@@ -94,6 +94,6 @@ record WaitReading(long readerCount, long waiterCount, boolean isMarked) {
 
     /** A key that exists for longer is not one of a waiter. */
     private static boolean isMark(RespValue ttlMs) {
-        return ttlMs.asLong() > 0 && ttlMs.asLong() <= MARK_MS;
+        return !ttlMs.isError() && ttlMs.asLong() > 0 && ttlMs.asLong() <= MARK_MS;
     }
 }

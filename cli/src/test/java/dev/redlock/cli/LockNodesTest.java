@@ -5,11 +5,14 @@ import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertNull;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import dev.redlock.transport.NodeAddress;
 import dev.redlock.transport.SentinelAddress;
 import java.time.Duration;
 import java.util.List;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 
 /** The nodes of the commands about locks, behind a Sentinel that says what a test wants. */
 @Timeout(60)
@@ -54,6 +57,49 @@ class LockNodesTest {
                 ClientTls.DEFAULTS)) {
             return only(nodes).problem();
         }
+    }
+
+    /** Redis 6.2 and 7.0, and later versions and Valkey. */
+    @ParameterizedTest
+    @ValueSource(strings = {"this user has no permissions to access one of the keys used as arguments",
+        "No permissions to access a key"})
+    void aFoundKeyThatTheUserMayNotReadIsLeftOut(String denial) {
+        try (FakeServer server = denying(denial); LockNodes nodes = connect(server)) {
+            LockNodes.Listing listing = nodes.list("", 10, Duration.ofSeconds(30));
+            assertNull(only(nodes).problem());
+            assertEquals(List.of(), listing.locks());
+            assertEquals(1, listing.deniedCount());
+            LockWatch.Snapshot snapshot = new LockWatch(nodes, "", 10).refresh();
+            assertNull(only(nodes).problem());
+            assertEquals(1, snapshot.deniedCount());
+            nodes.read("other:1");
+            assertTrue(String.valueOf(only(nodes).problem()).startsWith("GETRANGE failed: NOPERM " + denial),
+                    "a key that the operator names");
+        }
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"this user has no permissions to run the 'getrange' command or its subcommand",
+        "this user has no permissions to run the 'getrange' command",
+        "User reader has no permissions to run the 'getrange' command"})
+    void aCommandThatTheUserMayNotRunIsAProblemOfTheNode(String denial) {
+        try (FakeServer server = denying(denial); LockNodes nodes = connect(server)) {
+            assertEquals(0, nodes.list("", 10, Duration.ofSeconds(30)).deniedCount());
+            assertTrue(String.valueOf(only(nodes).problem()).startsWith("GETRANGE failed: NOPERM " + denial));
+        }
+    }
+
+    private static FakeServer denying(String denial) {
+        FakeServer server = new FakeServer().reply("SCAN", "*2\r\n$1\r\n0\r\n*1\r\n$7\r\nother:1\r\n");
+        for (String command : List.of("GETRANGE", "PTTL", "ZCOUNT")) {
+            server.reply(command, "-NOPERM " + denial + "\r\n");
+        }
+        return server;
+    }
+
+    private static LockNodes connect(FakeServer server) {
+        return LockNodes.connect(List.of(NodeAddress.parse(server.address())), Duration.ofSeconds(30),
+                ClientTls.DEFAULTS);
     }
 
     @Test

@@ -35,7 +35,7 @@ class TopTableTest {
 
     private static List<String> lines(int width, int linesMax, List<TopRow> rows, boolean isCut, boolean isIncomplete) {
         try (LockNodes nodes = noNodes()) {
-            LockWatch.Snapshot snapshot = new LockWatch.Snapshot(rows, isCut, isIncomplete);
+            LockWatch.Snapshot snapshot = new LockWatch.Snapshot(rows, isCut, isIncomplete, 0);
             return new TopTable(width).lines("12:34:56", nodes, snapshot, rows, linesMax);
         }
     }

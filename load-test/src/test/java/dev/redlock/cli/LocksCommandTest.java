@@ -478,6 +478,15 @@ class LocksCommandTest {
             assertTrue(out.toString().startsWith("lock:2: free on 1 of 1 node\n"), out::toString);
             assertEquals(0, run("list", "lock:2", "--nodes", reader), () -> out + "\n" + err);
             assertEquals("No keys with this prefix on 1 of 1 node.\n", out.toString());
+            own.node(0).call("SET", "other:1", "x");
+            assertEquals(0, run("list", "--nodes", reader), () -> out + "\n" + err);
+            assertTrue(out.toString()
+                    .startsWith("Left out: 1 key that the user may not read; give the prefix of your locks.\n"),
+                    out::toString);
+            assertTrue(out.toString().contains("lock:1  1 of 1  held"), out::toString);
+            assertFalse(out.toString().contains("other:1"), out::toString);
+            assertEquals(3, run("show", "other:1", "--nodes", reader), () -> out + "\n" + err);
+            assertTrue(out.toString().contains("GETRANGE failed: NOPERM"), out::toString);
             assertEquals(1, run("break", "lock:1", id, "--yes", "--nodes", reader));
             assertTrue(out.toString().contains("EVAL failed: NOPERM"), out::toString);
             assertEquals(0, run("break", "lock:1", id, "--yes", "--nodes", reader.replace("reader", "breaker")),

@@ -393,6 +393,15 @@ class LocksTopCommandTest {
             assertEquals(0, runOn(reader, "--count", "1", "--prefix", "lock:"), () -> out + "\n" + err);
             assertTrue(out.toString().contains("\nlock:1  "), out::toString);
             assertFalse(out.toString().contains("s3cret"), out::toString);
+            // A lock of other clients, and the mark of a client that waits for it.
+            own.node(0).call("SET", "other:1", "12345678901234567890", "PX", "60000");
+            own.node(0).call("SET", "other:1:redlock:fence:waiting", "1", "PX", "60000");
+            assertEquals(0, runOn(reader, "--count", "2"), () -> out + "\n" + err);
+            assertTrue(out.toString()
+                    .contains("\nLeft out: 1 key that the user may not read; give the prefix of your locks.\n"),
+                    out::toString);
+            assertEquals(2, out.toString().split("\nlock:1  ", -1).length - 1, out::toString);
+            assertFalse(out.toString().contains("no answer"), out::toString);
         }
     }
 
