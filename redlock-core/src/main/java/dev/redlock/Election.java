@@ -7,6 +7,7 @@ import dev.redlock.api.LeaseState;
 import dev.redlock.engine.AcquireSpec;
 import dev.redlock.engine.callback.CallbackExecutor;
 import dev.redlock.engine.LeaseHandle;
+import dev.redlock.engine.LockEngine;
 import dev.redlock.engine.key.LockKey;
 import dev.redlock.engine.callback.LoopListener;
 import dev.redlock.telemetry.Log;
@@ -158,7 +159,7 @@ public final class Election implements AutoCloseable {
         }
         LeaseHandle lease = client.engine.newLease();
         candidate = lease;
-        client.engine.acquire(lease, key, spec, LockView.PATIENCE_NS, this::onOutcome);
+        client.engine.acquire(lease, key, spec, LockEngine.UNLIMITED_WAIT_NS, this::onOutcome);
         if (isClosed) {
             // close() may have seen the candidate of the term before.
             lease.close();

@@ -25,8 +25,6 @@ class LockView implements Lock {
 
     /** Delay between two tries of {@link #lock} while the client is overloaded; all other waits are the engine's. */
     static final long OVERLOADED_PARK_NS = TimeUnit.MILLISECONDS.toNanos(1);
-    /** Wait budget of one acquisition of {@link #lock}, which acquires again when it has passed. */
-    static final long PATIENCE_NS = TimeUnit.DAYS.toNanos(1);
 
     /** Failing of an acquisition without a time limit that is not logged yet. */
     private static final long FAILING_NS_MAX = TimeUnit.SECONDS.toNanos(10);
@@ -174,7 +172,7 @@ class LockView implements Lock {
     private boolean acquireForever(LocalHolds.Hold hold) throws InterruptedException {
         RepeatLog failures = null;
         while (true) {
-            AcquireOutcome outcome = engine.acquireBlocking(key, spec, PATIENCE_NS);
+            AcquireOutcome outcome = engine.acquireBlocking(key, spec, LockEngine.UNLIMITED_WAIT_NS);
             if (outcome.isAcquired()) {
                 hold.keep(outcome.lease());
                 return true;

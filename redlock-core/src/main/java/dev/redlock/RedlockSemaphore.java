@@ -53,7 +53,7 @@ public final class RedlockSemaphore {
         refuseOnLoop("acquire()");
         RepeatLog failures = null;
         while (true) {
-            AcquireOutcome outcome = engine.acquireBlocking(key, spec, LockView.PATIENCE_NS);
+            AcquireOutcome outcome = engine.acquireBlocking(key, spec, LockEngine.UNLIMITED_WAIT_NS);
             if (isTaken(outcome)) {
                 return;
             }

@@ -6,7 +6,7 @@ import dev.redlock.telemetry.Log;
 
 /**
  * Logs why acquisitions fail that are repeated without an end, and whose outcomes no caller gets: once for each reason,
- * and again when it changes.
+ * and again when it changes. The event loop logs why one waits until its wait budget ends.
  *
  * @threading caller-confined: one thread at a time
  */
@@ -24,7 +24,7 @@ final class RepeatLog {
      * Creates one that has logged nothing.
      *
      * @param caller a noun phrase
-     * @param dueNs  monotonic time from which on it logs; an acquisition that has used up its wait budget is old enough
+     * @param dueNs  monotonic time from which on it logs
      */
     RepeatLog(String caller, LockKey key, long dueNs) {
         this.caller = caller;
@@ -33,10 +33,10 @@ final class RepeatLog {
     }
 
     void onFailed(AcquireOutcome outcome, long nowNs) {
-        AcquireOutcome.Kind reason = outcome.lastReason();
-        if (isNormal(outcome, reason)) {
+        AcquireOutcome.Kind reason = outcome.kind();
+        if (reason == AcquireOutcome.Kind.TIMED_OUT || reason == AcquireOutcome.Kind.CANCELLED) {
             logged = null;
-        } else if (reason != logged && (outcome.kind() == AcquireOutcome.Kind.TIMED_OUT || nowNs - dueNs >= 0)) {
+        } else if (reason != logged && nowNs - dueNs >= 0) {
             logged = reason;
             Log.log(System.Logger.Level.WARNING, "{0} for \"{1}\" cannot get the lock and tries again: {2}{3}", caller,
                     key, outcome.advice(), reason == AcquireOutcome.Kind.OVERLOADED ? LIMITS : "");
@@ -45,11 +45,5 @@ final class RepeatLog {
 
     void onAcquired() {
         logged = null;
-    }
-
-    /** Another client has the lock. A key that never expires is none of a client. */
-    private static boolean isNormal(AcquireOutcome outcome, AcquireOutcome.Kind reason) {
-        return reason == AcquireOutcome.Kind.CANCELLED
-                || reason == AcquireOutcome.Kind.CONTENDED && outcome.shortestRemainingTtlMs() != Long.MAX_VALUE;
     }
 }

@@ -3,8 +3,8 @@ package dev.redlock;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import dev.redlock.api.AcquireOutcome;
 import dev.redlock.api.Lease;
+import dev.redlock.engine.key.KeyText;
 import dev.redlock.sim.VirtualWorld;
 import dev.redlock.testing.Await;
 import dev.redlock.testing.BlockedCall;
@@ -23,6 +23,8 @@ class RepeatLogTest extends VirtualTest {
     private static final AcquireOptions OPTIONS = AcquireOptions.ofTtl(TTL).autoExtend();
     private static final String ADVICE = " cannot get the lock and tries again: a limit of this client is reached: shed"
             + " load, or raise the limit named in RedlockContext (autoExtendedLeasesMax or waitersMax)";
+    private static final String LINE = "an acquisition without a time limit of \"orders\" cannot get the lock and tries"
+            + " again: ";
 
     /** A client whose only lease with automatic extension is in use. */
     private VirtualWorld.Client fullClient(String resource, List<Lease> held) {
@@ -55,34 +57,116 @@ class RepeatLogTest extends VirtualTest {
         }
     }
 
-    private static void fail(RepeatLog repeats, VirtualWorld.Client client, AcquireOutcome outcome) {
-        assertEquals(AcquireOutcome.Kind.TIMED_OUT, outcome.kind(), outcome::toString);
-        repeats.onFailed(outcome, client.redlock().engine.nowNs());
+    private void setForeignKeys(String key) {
+        eachNode(node -> node.redis().set(key, "foreign", -1));
     }
 
-    /** The usual state of a candidate is none to log. */
+    private static void assertOneLine(LogLines log, String reason) {
+        List<String> lines = log.with(Level.WARNING, LINE);
+        assertEquals(1, lines.size(), lines::toString);
+        assertEquals(1, log.with("cannot get the lock").size());
+        assertTrue(lines.get(0).contains(reason), lines.get(0));
+    }
+
     @Test
-    void aKeyThatNeverExpiresIsLoggedAndALockIsNot() {
+    void aCandidateLogsAKeyThatNeverExpires() {
         VirtualWorld.Client client = world(3);
-        VirtualWorld.Client other = client();
-        RepeatLog repeats = new RepeatLog("the candidate", client.redlock().engine.key("orders"), Long.MAX_VALUE);
-        AcquireOptions waiting = AcquireOptions.ofTtl(TTL).waitUpTo(Duration.ofSeconds(1));
+        setForeignKeys("orders");
+        List<Long> terms = new ArrayList<>();
         try (LogLines log = new LogLines()) {
-            Lease held = acquired(acquire(other, OPTIONS));
-            fail(repeats, client, acquire(client, waiting));
-            assertEquals(List.of(), log.with("cannot get the lock"));
-            release(held);
-            eachNode(node -> node.redis().set("orders", "foreign", -1));
-            AcquireOutcome foreign = acquire(client, waiting);
-            fail(repeats, client, foreign);
-            fail(repeats, client, foreign);
-            List<String> lines = log.with(Level.WARNING, "the candidate for \"orders\" cannot get the lock");
-            assertEquals(1, lines.size(), lines::toString);
-            assertTrue(lines.get(0).contains("never expires"), lines.get(0));
-            repeats.onAcquired();
-            fail(repeats, client, foreign);
-            assertEquals(2, log.with("cannot get the lock").size(), "again after a success");
+            client.redlock().elect("orders", OPTIONS, term -> terms.add(term.fencingToken()));
+            world.runMs(60_000);
+            assertOneLine(log, "never expires");
+            eachNode(node -> node.redis().delete("orders"));
+            world.await("it leads", 2_000, () -> terms.size() == 1);
+            assertOneLine(log, "never expires");
         }
+    }
+
+    /** Another client has the lock, or a problem has ended at the next look. */
+    @Test
+    void aLockAndAShortProblemAreNotLogged() {
+        VirtualWorld.Client client = world(3);
+        acquired(acquire(client(), OPTIONS));
+        try (LogLines log = new LogLines()) {
+            client.redlock().elect("orders", OPTIONS, term -> {
+            });
+            world.runMs(25_000);
+            setForeignKeys("orders");
+            world.runMs(9_900);
+            eachNode(node -> node.redis().delete("orders"));
+            world.runMs(60_000);
+            assertEquals(List.of(), log.with("cannot get the lock"));
+        }
+    }
+
+    @Test
+    void aCandidateLogsACounterThatIsNoNumber() {
+        VirtualWorld.Client client = world(3);
+        eachNode(node -> node.redis().set("orders:redlock:fence:{orders}", "many", -1));
+        try (LogLines log = new LogLines()) {
+            client.redlock().elect("orders", OPTIONS, term -> {
+            });
+            world.runMs(60_000);
+            assertOneLine(log, "FENCE");
+        }
+    }
+
+    @Test
+    void aCandidateLogsATtlThatIsTooShortForTheNodes() {
+        world = new VirtualWorld(3);
+        VirtualWorld.Client client = client(context().nodeTimeout(Duration.ofMillis(25)));
+        eachNode(node -> node.delay(() -> 4_000_000));
+        try (LogLines log = new LogLines()) {
+            client.redlock().elect("orders", AcquireOptions.ofTtl(Duration.ofMillis(30)), term -> {
+            });
+            world.runMs(60_000);
+            assertOneLine(log, "the nodes answer too slowly for this ttl");
+        }
+    }
+
+    /** The client logs an outage once, not for each lock. */
+    @Test
+    void anOutageIsNotLoggedForEachLock() {
+        VirtualWorld.Client client = world(3);
+        node(0).crash();
+        node(1).crash();
+        try (LogLines log = new LogLines()) {
+            client.redlock().elect("orders", OPTIONS, term -> {
+            });
+            world.runMs(60_000);
+            assertEquals(1, log.with(Level.WARNING, "no quorum votes").size());
+            assertEquals(List.of(), log.with("cannot get the lock"));
+        }
+    }
+
+    private void assertBlockedLogs(String key, Runnable wait) throws InterruptedException {
+        setForeignKeys(key);
+        try (LogLines log = new LogLines()) {
+            BlockedCall<Void> waiting = new BlockedCall<>(() -> {
+                wait.run();
+                return null;
+            });
+            awaitReal("it logs", () -> !log.with(Level.WARNING, LINE).isEmpty());
+            world.runMs(60_000);
+            assertOneLine(log, "never expires");
+            eachNode(node -> node.redis().delete(key));
+            awaitReal("it has the lock", waiting::isDone);
+            waiting.result();
+        }
+    }
+
+    @Test
+    void aThreadInLockLogsAKeyThatNeverExpires() throws InterruptedException {
+        VirtualWorld.Client client = world(3);
+        assertBlockedLogs("orders", client.redlock().asLock("orders", OPTIONS)::lock);
+    }
+
+    @Test
+    void aThreadInAcquireLogsAKeyThatNeverExpires() throws InterruptedException {
+        VirtualWorld.Client client = world(3);
+        assertBlockedLogs(KeyText.permitName("orders", 0),
+                client.redlock().asSemaphore("orders", 1, OPTIONS)::acquireUninterruptibly);
     }
 
     private void assertThreadLogs(Lease held, String resource, Runnable wait) throws InterruptedException {

@@ -50,7 +50,8 @@ final class Conductor implements LeaseLoop {
         this.nextTurn = shutdown.nextTurn();
         router.connect(claims, scheduler, keyChanges, keeper, shutdown);
         nodeEvents.connect(services, scheduler, keyChanges, keeper, quorumWatch, shutdown);
-        trimmer.connect(services, claims, scheduler, keeper, nextTurn);
+        trimmer.connect(services, claims, scheduler, keeper, nextTurn,
+                new UnlimitedWaits(scheduler, quorumWatch, services.clock.nanoTime()));
     }
 
     /** Wires an event loop. The locks that stay for the next caller submit requests to it, so they come last. */

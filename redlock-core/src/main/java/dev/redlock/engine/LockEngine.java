@@ -23,6 +23,9 @@ import java.util.concurrent.TimeUnit;
  */
 public final class LockEngine extends LeaseClient {
 
+    /** Wait budget of one acquisition without a time limit, whose caller acquires again when it has passed: a day. */
+    public static final long UNLIMITED_WAIT_NS = TimeUnit.DAYS.toNanos(1);
+
     /** The event loops. */
     public final ClientLoops loops;
     /** The holds of the client's lock views. */

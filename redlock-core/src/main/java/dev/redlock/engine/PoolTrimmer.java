@@ -5,8 +5,8 @@ import java.util.function.LongConsumer;
 
 /**
  * Shrinks the pools of one event loop, once a second at most, so that the memory of an outage is free again, and
- * executes the {@link UnsubmittedRequests} and a {@link NextTurn} that was not scheduled. The timers of the loop drive
- * it: an idle client has timers too, because it watches its nodes.
+ * executes the {@link UnsubmittedRequests} and a {@link NextTurn} that was not scheduled. It also drives the looks of
+ * {@link UnlimitedWaits}. The timers of the loop drive it: an idle client has timers too, because it watches its nodes.
  *
  * @threading event-loop-confined
  */
@@ -19,16 +19,18 @@ final class PoolTrimmer implements LongConsumer {
     private AcquireScheduler scheduler;
     private LeaseKeeper keeper;
     private NextTurn nextTurn;
+    private UnlimitedWaits unlimitedWaits;
     private long trimmedNs;
 
     /** The timers need this object, and the parts need the timers: it knows them before the first timer fires. */
     void connect(LoopServices ofLoop, ClaimPool pool, AcquireScheduler acquiring, LeaseKeeper held,
-            NextTurn next) {
+            NextTurn next, UnlimitedWaits waits) {
         services = ofLoop;
         claims = pool;
         scheduler = acquiring;
         keeper = held;
         nextTurn = next;
+        unlimitedWaits = waits;
         trimmedNs = ofLoop.clock.nanoTime();
     }
 
@@ -49,5 +51,6 @@ final class PoolTrimmer implements LongConsumer {
         for (Voter voter : services.voters) {
             voter.trim();
         }
+        unlimitedWaits.lookIfDue(nowNs);
     }
 }

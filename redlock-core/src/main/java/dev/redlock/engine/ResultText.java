@@ -54,15 +54,27 @@ final class ResultText {
     /** Returns what the caller can do. */
     static String advice(LeaseView result) {
         boolean hasReason = result.kind == AcquireOutcome.Kind.TIMED_OUT && result.lastReason != result.kind;
-        AcquireOutcome.Kind reason = hasReason ? result.lastReason : result.kind;
-        String advice = switch (reason) {
+        String advice = advice(result, hasReason ? result.lastReason : result.kind);
+        boolean isBehind = result.waitCause != null || result.attemptCount == 0;
+        return hasReason ? "the wait budget ended" + (isBehind ? aheadText(result) : "") + ": " + advice : advice;
+    }
+
+    /** Returns why an acquisition that waits has no lock, and what the reader of a log can do. */
+    static String waitText(LeaseView waiting) {
+        StringBuilder text = new StringBuilder(160).append(advice(waiting, waiting.lastReason));
+        if (waiting.lastReason == AcquireOutcome.Kind.NO_QUORUM) {
+            appendMissingVotes(text, waiting);
+        }
+        return text.toString();
+    }
+
+    private static String advice(LeaseView result, AcquireOutcome.Kind reason) {
+        return switch (reason) {
             case NO_QUORUM -> noQuorumAdvice(result);
             case CONTENDED -> contendedAdvice(result);
             case TOO_SLOW -> result.waitCause == null ? reason.advice() : TOO_SLOW_AHEAD_ADVICE;
             default -> reason.advice();
         };
-        boolean isBehind = result.waitCause != null || result.attemptCount == 0;
-        return hasReason ? "the wait budget ended" + (isBehind ? aheadText(result) : "") + ": " + advice : advice;
     }
 
     /** Returns an empty text for an acquisition that was the first of its client. */
@@ -166,6 +178,10 @@ final class ResultText {
         if (ttlMs >= 0) {
             text.append(", shortest remaining ttl " + (ttlMs == Long.MAX_VALUE ? "unlimited" : ttlMs + " ms"));
         }
+        appendMissingVotes(text, result);
+    }
+
+    private static void appendMissingVotes(StringBuilder text, LeaseView result) {
         for (long left = result.failedMask | result.unknownMask; left != 0; left &= left - 1) {
             int nodeIndex = Long.numberOfTrailingZeros(left);
             text.append(", node " + nodeIndex + " (" + result.client.config.nodes().addresses().get(nodeIndex) + ") "

@@ -1,0 +1,109 @@
+package dev.redlock.engine;
+
+import static dev.redlock.quorum.Validity.NS_PER_MS;
+
+import dev.redlock.api.AcquireOutcome;
+import dev.redlock.telemetry.Log;
+import java.util.ArrayList;
+import java.util.EnumSet;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+
+/**
+ * Logs why acquisitions without a time limit do not get their locks, because no caller gets an outcome while they wait:
+ * each reason once that lasts from one look to the next. Two reasons are not logged:
+ * <ul>
+ * <li>Another client has the lock. A key that never expires is none of a client.
+ * <li>Too few nodes vote, which {@link QuorumWatch} logs for the whole client.
+ * </ul>
+ *
+ * @threading event-loop-confined
+ */
+final class UnlimitedWaits {
+
+    private static final long PERIOD_NS = 10_000 * NS_PER_MS;
+
+    private final AcquireScheduler scheduler;
+    private final QuorumWatch quorumWatch;
+    private long lookedNs;
+    /** Of the acquisitions that had a reason to log at a look. */
+    private Map<LeaseHandle, Reasons> known = new HashMap<>();
+
+    /**
+     * The reasons of one acquisition.
+     *
+     * @threading event-loop-confined
+     */
+    private static final class Reasons {
+
+        /** At the last look; null for none. */
+        private AcquireOutcome.Kind seen;
+        private final Set<AcquireOutcome.Kind> logged = EnumSet.noneOf(AcquireOutcome.Kind.class);
+
+        /** Returns whether a reason, null for none, was that of the look before, and is not logged yet. */
+        boolean isNew(AcquireOutcome.Kind reason) {
+            boolean hasLasted = reason != null && reason == seen;
+            seen = reason;
+            return hasLasted && logged.add(reason);
+        }
+    }
+
+    UnlimitedWaits(AcquireScheduler scheduler, QuorumWatch quorumWatch, long nowNs) {
+        this.scheduler = scheduler;
+        this.quorumWatch = quorumWatch;
+        this.lookedNs = nowNs;
+    }
+
+    /** Called about once a second. */
+    void lookIfDue(long nowNs) {
+        if (nowNs - lookedNs < PERIOD_NS) {
+            return;
+        }
+        lookedNs = nowNs;
+        Map<LeaseHandle, Reasons> before = known;
+        known = new HashMap<>();
+        List<String> lines = null;
+        for (PendingAcquire pending = scheduler.firstActive; pending != null; pending = pending.nextActive) {
+            if (isWatched(pending) && isToBeLogged(pending.lease, before.get(pending.lease))) {
+                lines = lines == null ? new ArrayList<>() : lines;
+                lines.add(lineOf(pending.lease));
+            }
+        }
+        if (lines != null) {
+            // A handler of the log may start and end acquisitions.
+            lines.forEach(line -> Log.log(System.Logger.Level.WARNING, "{0}", line));
+        }
+    }
+
+    /** Those behind the head of a queue wait for the same reason. */
+    private static boolean isWatched(PendingAcquire pending) {
+        return pending.lease.waitNs >= LockEngine.UNLIMITED_WAIT_NS && pending.state != PendingAcquire.State.QUEUED;
+    }
+
+    private boolean isToBeLogged(LeaseHandle lease, Reasons before) {
+        AcquireOutcome.Kind reason = isNormal(lease) ? null : lease.lastReason;
+        if (before == null && reason == null) {
+            return false;
+        }
+        Reasons reasons = before == null ? new Reasons() : before;
+        known.put(lease, reasons);
+        return reasons.isNew(reason);
+    }
+
+    private boolean isNormal(LeaseHandle lease) {
+        return switch (lease.lastReason) {
+            case CANCELLED -> true;
+            case CONTENDED -> lease.shortestRemainingTtlMs != Long.MAX_VALUE;
+            case NO_QUORUM -> !quorumWatch.nodes.areQuorum();
+            default -> false;
+        };
+    }
+
+    private static String lineOf(LeaseHandle lease) {
+        boolean isOverload = lease.lastReason == AcquireOutcome.Kind.OVERLOADED;
+        return "an acquisition without a time limit of \"" + lease.key + "\" cannot get the lock and tries again: "
+                + ResultText.waitText(lease) + (isOverload ? " (inFlightMax)" : "");
+    }
+}
