@@ -227,7 +227,8 @@ public final class RedlockContext extends LockSettings {
      * <p>The executor has to accept a function without waiting, and to run each one. If it rejects one, or was shut
      * down with functions in its queue, threads of the client run them. A loss that waits for a second or two runs on
      * another thread, also without an executor: threads that are all blocked do not hide it. At most 16 such threads
-     * start each second.
+     * start each second. So does a function of an election that waits in the executor: its candidate would hold the
+     * lock without leading. Size the executor with one thread for each election that leads inside its function.
      *
      * @param executor default: daemon threads of the client, up to 16 for stages and as many for listeners, that start
      *                 when they are needed, and one for each function of an election that blocks; with

@@ -24,6 +24,8 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
 import java.util.concurrent.TimeUnit;
 import java.util.function.BiConsumer;
 import java.util.function.Consumer;
@@ -210,6 +212,25 @@ class BlockingStagesTest {
         CompletableFuture<LeaseState> lost = new CompletableFuture<>();
         acquireAndLose("lost", lost::complete);
         assertEquals(LeaseState.EXPIRED, lost.get(30, TimeUnit.SECONDS));
+    }
+
+    /** As above, in a pool of the user that is too small for them. */
+    @Test
+    void manyCandidatesLeadInsideTheirFunctionsInASmallPool() throws Exception {
+        ExecutorService pool = Executors.newFixedThreadPool(2);
+        CountDownLatch started = new CountDownLatch(5);
+        try (Redlock client = Redlock.connect(context().callbackExecutor(pool))) {
+            for (int i = 0; i < 5; i++) {
+                client.elect("r" + i, OPTIONS, term -> {
+                    started.countDown();
+                    block();
+                });
+            }
+            assertTrue(started.await(30, TimeUnit.SECONDS), () -> started.getCount() + " do not lead");
+        } finally {
+            unblocked.countDown();
+            pool.shutdown();
+        }
     }
 
     private void acquireAndLose(String resource, Consumer<LeaseState> onLost) throws InterruptedException {

@@ -5,6 +5,7 @@ import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import dev.redlock.AcquireOptions;
+import dev.redlock.Election;
 import dev.redlock.api.AcquireOutcome;
 import dev.redlock.api.CloseReport;
 import dev.redlock.api.Lease;
@@ -232,6 +233,29 @@ class CallbackExecutorTest extends VirtualTest {
         Await.until("the loss is heard", () -> events.contains("LOST"));
         runKept();
         assertEquals(List.of("extension 1", "extension 2", "LOST"), events);
+    }
+
+    /** The executor is busy with the functions of other elections, which may lead inside them. */
+    @Test
+    void aCandidateDoesNotHoldItsLockWithoutLeading() {
+        VirtualWorld.Client client = client(kept::add);
+        List<Election.Term> terms = new CopyOnWriteArrayList<>();
+        try (LogLines log = new LogLines()) {
+            for (String resource : List.of("orders", "invoices")) {
+                client.redlock().elect(resource, AcquireOptions.ofTtl(TTL), terms::add);
+            }
+            world.runMs(3_100);
+            Await.until("both lead", () -> terms.size() == 2);
+            runKept();
+            assertEquals(2, terms.size());
+            assertEquals(1, log.with(Level.WARNING, "one thread for each election that leads").size());
+            terms.forEach(Election.Term::resign);
+            world.runMs(5_000);
+            Await.until("both have joined and lead again", () -> {
+                world.runMs(1_000);
+                return terms.size() == 4;
+            });
+        }
     }
 
     /** An owner whose events cannot be looked up once: there is no memory. */

@@ -45,6 +45,7 @@ public final class CallbackExecutor {
     private final Set<Once> pending = ConcurrentHashMap.newKeySet();
     private final AtomicBoolean isRejectionLogged = new AtomicBoolean();
     private final AtomicBoolean isStartFailureLogged = new AtomicBoolean();
+    private final AtomicBoolean isLongLateLogged = new AtomicBoolean();
     private volatile int secondCount;
     private volatile long secondNs;
 
@@ -101,14 +102,17 @@ public final class CallbackExecutor {
         private final Object owner;
         private final ConcurrentLinkedQueue<Runnable> events = new ConcurrentLinkedQueue<>();
         private final Once task = new Once(this, pending);
-        /** When its first loss came, or went to the threads of the client; -1 without one. */
-        private volatile int lossSecond = -1;
+        /** The threads of the client that run it if the executor does not. */
+        private final CallbackThreads own;
+        /** When its first loss or long function came, or went to the threads of the client; -1 without one. */
+        private volatile int urgentSecond = -1;
         private volatile boolean isOnOwnThreads = chosen == null;
         /** Created with the lane, because there may be no memory for it after the events. */
         private final BiFunction<Object, Lane, Lane> endIfEmpty = (any, lane) -> events.isEmpty() ? null : lane;
 
-        Lane(Object owner) {
+        Lane(Object owner, CallbackThreads own) {
             this.owner = owner;
+            this.own = own;
         }
 
         @Override
@@ -117,7 +121,7 @@ public final class CallbackExecutor {
                 runEvents();
             } catch (Throwable e) {
                 // The lane is still in the map, and nothing else would run it: a poll does, as after a loss.
-                lossSecond = secondCount;
+                urgentSecond = secondCount;
                 task.set(false);
             }
         }
@@ -216,9 +220,12 @@ public final class CallbackExecutor {
         executeInOrder(owner, function, false, listenerThreads);
     }
 
-    /** Runs a function after the earlier ones of its owner. It may block: others do not wait for its thread. */
+    /**
+     * Runs a function after the earlier ones of its owner. It may block: others do not wait for its thread. An executor
+     * whose threads are all busy delays it for some two seconds.
+     */
     public void executeLong(Object owner, Runnable function) {
-        executeInOrder(owner, function, false, extraThreads);
+        executeInOrder(owner, function, true, extraThreads);
     }
 
     /**
@@ -235,7 +242,7 @@ public final class CallbackExecutor {
         executeInOrder(owner, function, true, listenerThreads);
     }
 
-    private void executeInOrder(Object owner, Runnable event, boolean isLoss, CallbackThreads own) {
+    private void executeInOrder(Object owner, Runnable event, boolean isUrgent, CallbackThreads own) {
         if (isInline) {
             runSafely(event);
             return;
@@ -243,8 +250,9 @@ public final class CallbackExecutor {
         Lane fresh;
         Lane lane;
         try {
-            fresh = new Lane(owner);
-            lane = lanes.compute(owner, (any, present) -> withEvent(present == null ? fresh : present, event, isLoss));
+            fresh = new Lane(owner, own);
+            lane = lanes.compute(owner,
+                    (any, present) -> withEvent(present == null ? fresh : present, event, isUrgent));
         } catch (OutOfMemoryError e) {
             runSafely(event);
             return;
@@ -254,10 +262,10 @@ public final class CallbackExecutor {
         }
     }
 
-    private Lane withEvent(Lane lane, Runnable event, boolean isLoss) {
+    private Lane withEvent(Lane lane, Runnable event, boolean isUrgent) {
         lane.events.add(event);
-        if (isLoss && lane.lossSecond < 0) {
-            lane.lossSecond = secondCount;
+        if (isUrgent && lane.urgentSecond < 0) {
+            lane.urgentSecond = secondCount;
         }
         return lane;
     }
@@ -288,8 +296,12 @@ public final class CallbackExecutor {
     /**
      * A loop calls it at least each second. A loss that waits for a second or two runs on another thread: one that a
      * busy executor leaves waiting, on a thread of the client, and one that all of these leave waiting, on an extra
-     * thread. So do the functions that the executor has dropped at its end, and the events of an owner whose thread has
-     * failed between two of them.
+     * thread. So do these:
+     * <ul>
+     * <li>a long function, because its candidate may hold a lock without leading;
+     * <li>the functions that the executor has dropped at its end;
+     * <li>the events of an owner whose thread has failed between two of them.
+     * </ul>
      */
     public void poll(long nowNs) {
         if (isInline || secondCount != 0 && nowNs - secondNs < SECOND_NS) {
@@ -301,18 +313,25 @@ public final class CallbackExecutor {
         threads.logIfStuck();
         listenerThreads.logIfStuck();
         int extraCount = 0;
+        boolean isLongLate = false;
         for (Lane lane : lanes.values()) {
-            boolean isLate = lane.lossSecond >= 0 && second - lane.lossSecond > 1 && !lane.task.get();
+            boolean isLate = lane.urgentSecond >= 0 && second - lane.urgentSecond > 1 && !lane.task.get();
             if (isLate && !lane.isOnOwnThreads) {
                 lane.isOnOwnThreads = true;
-                lane.lossSecond = second;
-                runOn(listenerThreads, lane.task);
+                lane.urgentSecond = second;
+                runOn(lane.own, lane.task);
+                isLongLate |= lane.own == extraThreads;
             } else if (isLate && extraCount < EXTRA_PER_SECOND_MAX) {
                 extraCount++;
                 runOn(extraThreads, lane.task);
             }
         }
         runDropped();
+        if (isLongLate && !isLongLateLogged.getAndSet(true)) {
+            Log.log(System.Logger.Level.WARNING, "all threads of the callback executor are busy, so a function of an"
+                    + " election waited; a thread of the client runs it, also each later one that waits for two"
+                    + " seconds: size the executor with one thread for each election that leads inside its function");
+        }
     }
 
     private void runDropped() {
