@@ -310,10 +310,13 @@ abstract class ConnectedClient implements AutoCloseable {
     }
 
     /** A candidate that was added before this call either finds the close here, or the close finds it and ends it. */
-    final void checkElects(String resource) {
+    final void checkElects(LockKey key) {
         if (isElectionClosed || engine.loops.isClosing()) {
-            throw new IllegalStateException("\"" + resource
-                    + "\" gets no candidate: the client is closed, connect again");
+            throw new IllegalStateException("\"" + key + "\" gets no candidate: the client is closed, connect again");
+        }
+        if (engine.isLoopClosed(key)) {
+            throw new IllegalStateException("\"" + key
+                    + "\" gets no candidate: its event loop has ended, connect again on another one");
         }
     }
 

@@ -171,11 +171,20 @@ public final class Election implements AutoCloseable {
         try {
             client.engine.schedule(key, this::joinInOrder, REJOIN_DELAY_NS);
         } catch (RejectedExecutionException e) {
-            // The loop has ended, and with it the client.
+            logIfLoopEnded();
         } catch (RuntimeException | Error e) {
             // No memory for the task. The thread that delays only tries this again.
             CompletableFuture.delayedExecutor(REJOIN_DELAY_NS, TimeUnit.NANOSECONDS, Runnable::run)
                     .execute(this::joinLater);
+        }
+    }
+
+    /** A candidate on an event loop of the user that has ended would look like one that waits. */
+    private void logIfLoopEnded() {
+        if (!isClosed && !client.engine.loops.isClosing()) {
+            Log.log(System.Logger.Level.WARNING, "the candidate for \"{0}\" has left its election for good: its event"
+                    + " loop was shut down before the client was closed; close the client first, or connect again",
+                    key);
         }
     }
 
@@ -239,7 +248,9 @@ public final class Election implements AutoCloseable {
 
     private void onOutcome(AcquireOutcome outcome) {
         if (!outcome.isAcquired()) {
-            if (outcome.kind() != AcquireOutcome.Kind.CLOSED) {
+            if (outcome.kind() == AcquireOutcome.Kind.CLOSED) {
+                logIfLoopEnded();
+            } else {
                 joinLater();
                 failures.onFailed(outcome, client.engine.nowNs());
             }

@@ -50,8 +50,8 @@ class LockView implements Lock {
     /**
      * Acquires the lock without a time limit. An interrupt does not end the wait and stays set, also if this throws.
      *
-     * @throws IllegalStateException if the client is closed, if this thread holds a lease that was lost, or on the
-     *                               client's event loop
+     * @throws IllegalStateException if the client is closed or its event loop has ended, if this thread holds a lease
+     *                               that was lost, or on the client's event loop
      */
     @Override
     public void lock() {
@@ -178,7 +178,7 @@ class LockView implements Lock {
                 return true;
             }
             if (outcome.kind() == AcquireOutcome.Kind.CLOSED) {
-                throw new LockNotAcquiredException("\"" + key + "\" cannot be locked: the client is closed", outcome);
+                throw new LockNotAcquiredException("\"" + key + "\" cannot be locked: " + outcome.advice(), outcome);
             }
             failures = failures == null ? failuresFrom(engine, key) : failures;
             failures.onFailed(outcome, engine.nowNs());

@@ -47,7 +47,7 @@ public final class RedlockSemaphore {
      * Takes a permit without a time limit, unless the thread is interrupted.
      *
      * @throws InterruptedException  if interrupted; no permit is taken
-     * @throws IllegalStateException if the client is closed, or on its event loop
+     * @throws IllegalStateException if the client is closed or its event loop has ended, or on its event loop
      */
     public void acquire() throws InterruptedException {
         refuseOnLoop("acquire()");
@@ -127,7 +127,7 @@ public final class RedlockSemaphore {
         if (outcome.isAcquired()) {
             holds.add(key, outcome.lease());
         } else if (outcome.kind() == AcquireOutcome.Kind.CLOSED) {
-            throw new LockNotAcquiredException("no permit of \"" + key + "\" can be taken: the client is closed",
+            throw new LockNotAcquiredException("no permit of \"" + key + "\" can be taken: " + outcome.advice(),
                     outcome);
         }
         return outcome.isAcquired();

@@ -201,17 +201,18 @@ abstract class ScopedClient extends ConnectedClient {
      *                  candidate joins again after it has returned
      * @throws IllegalArgumentException if the resource or the ttl is out of range, or the options are for reading,
      *                                  writing or a permit, or have {@link AcquireOptions#retain}
-     * @throws IllegalStateException    if the client is closed
+     * @throws IllegalStateException    if the client is closed, or the event loop of the resource has ended
      */
     public Election elect(String resource, AcquireOptions options, Consumer<? super Election.Term> onElected) {
         AcquireSpec spec = AcquireOptions.specOf(options);
         spec.checkPlain("elect", "leave that out, a leader is alone");
         spec.checkNotRetained("elect");
         Objects.requireNonNull(onElected, "function for the terms is null");
-        Election election = new Election(this, engine.key(resource), options, onElected);
+        LockKey key = engine.key(resource);
+        Election election = new Election(this, key, options, onElected);
         elections.add(election);
         try {
-            checkElects(resource);
+            checkElects(key);
             election.join();
         } catch (RuntimeException | Error e) {
             elections.remove(election);

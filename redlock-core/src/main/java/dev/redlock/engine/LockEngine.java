@@ -192,6 +192,11 @@ public final class LockEngine extends LeaseClient {
         conductorOf(key).services.loop.schedule(task, delayNs, TimeUnit.NANOSECONDS);
     }
 
+    /** @return whether the event loop of a key has ended, or the client on it: it acquires nothing any more */
+    public boolean isLoopClosed(LockKey key) {
+        return conductorOf(key).isClosed();
+    }
+
     /** @return a lease that has not been used */
     public LeaseHandle newLease() {
         return new LeaseHandle(this);

@@ -162,7 +162,8 @@ class RedlockBadInputTest {
         redlock.acquire(redlock.key("r"), OPTIONS, lease, result -> received.complete(result.kind()));
         assertEquals(AcquireOutcome.Kind.CLOSED, received.get(60, TimeUnit.SECONDS));
         assertEquals(LeaseState.NOT_ACQUIRED, lease.state());
-        Refusal.ofState("\"r\" cannot be locked: the client is closed", () -> redlock.asLock("r", OPTIONS).lock());
+        Refusal.ofState("\"r\" cannot be locked: " + AcquireOutcome.Kind.CLOSED.advice(),
+                () -> redlock.asLock("r", OPTIONS).lock());
         assertFalse(redlock.asLock("r", OPTIONS).tryLock());
     }
 

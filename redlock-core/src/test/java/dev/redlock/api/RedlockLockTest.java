@@ -447,8 +447,8 @@ class RedlockLockTest {
         redlock.close();
         assertFalse(view.isHeldByCurrentThread(), "close has released it");
         view.unlock();
-        Refusal.ofState("\"orders\" cannot be locked: the client is closed", view::lock);
-        Refusal.ofState("\"orders\" cannot be locked: the client is closed", view::lockInterruptibly);
+        Refusal.ofState("\"orders\" cannot be locked: " + AcquireOutcome.Kind.CLOSED.advice(), view::lock);
+        Refusal.ofState("\"orders\" cannot be locked: " + AcquireOutcome.Kind.CLOSED.advice(), view::lockInterruptibly);
         assertFalse(view.tryLock());
         assertEquals(0, view.holdCount());
     }

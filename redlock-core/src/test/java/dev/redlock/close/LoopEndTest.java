@@ -6,6 +6,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import com.sun.management.HotSpotDiagnosticMXBean;
 import dev.redlock.AcquireOptions;
+import dev.redlock.Election;
 import dev.redlock.Redlock;
 import dev.redlock.RedlockContext;
 import dev.redlock.TestClient;
@@ -20,6 +21,7 @@ import dev.redlock.engine.TestEngine;
 import dev.redlock.sim.LiveNodes;
 import dev.redlock.testing.Await;
 import dev.redlock.testing.LogLines;
+import dev.redlock.testing.Refusal;
 import dev.redlock.time.NanoClock;
 import io.netty.channel.EventLoop;
 import io.netty.channel.EventLoopGroup;
@@ -403,6 +405,57 @@ class LoopEndTest {
             Await.until("ended", loop::isTerminated);
             assertEquals(List.of(), log.with(Level.WARNING, ""));
             assertEquals(List.of(), log.with("the server closed"));
+        }
+    }
+
+    /** The client is not closed, so the reason names the loop. */
+    @Test
+    void viewsAndElectionsSayThatTheLoopHasEnded() {
+        connect(loop);
+        End.GRACEFUL.shutDown(loop);
+        Await.until("ended", loop::isTerminated);
+        String reason = "the client is closed, or its event loop has ended: connect again";
+        Refusal.ofState("\"r\" cannot be locked: " + reason, () -> redlock.asLock("r", OPTIONS).lock());
+        Refusal.ofState("no permit of \"r\" can be taken: " + reason,
+                () -> redlock.asSemaphore("r", 1, OPTIONS).acquire());
+        Refusal.ofState("\"r\" gets no candidate: its event loop has ended, connect again on another one",
+                () -> redlock.elect("r", OPTIONS, term -> {
+                }));
+        assertEquals(0, TestClient.electionCount(redlock));
+        redlock.close();
+    }
+
+    /** One candidate leads and one waits: both would look like those that wait. */
+    @ParameterizedTest
+    @EnumSource
+    void theEndOfTheLoopIsLoggedForEachCandidate(End end) throws Exception {
+        connect(loop);
+        held("waits", OPTIONS);
+        CompletableFuture<Election.Term> leading = new CompletableFuture<>();
+        redlock.elect("waits", OPTIONS, term -> {
+        });
+        redlock.elect("leads", OPTIONS, leading::complete);
+        leading.orTimeout(60, TimeUnit.SECONDS).join();
+        try (LogLines log = new LogLines()) {
+            end.shutDown(loop);
+            for (String resource : List.of("waits", "leads")) {
+                String line = "the candidate for \"" + resource + "\" has left its election for good: its event loop"
+                        + " was shut down before the client was closed; close the client first, or connect again";
+                Await.until("logged", () -> log.with(Level.WARNING, line).size() == 1);
+            }
+        }
+        redlock.close();
+    }
+
+    @Test
+    void theCloseOfTheClientIsNotLoggedForItsCandidates() throws Exception {
+        connect(loop);
+        held("waits", OPTIONS);
+        redlock.elect("waits", OPTIONS, term -> {
+        });
+        try (LogLines log = new LogLines()) {
+            redlock.close();
+            assertEquals(List.of(), log.with(Level.WARNING, "has left its election"));
         }
     }
 
