@@ -2,6 +2,7 @@ package dev.redlock;
 
 import dev.redlock.api.CheckReturnValue;
 import dev.redlock.api.TlsProvider;
+import dev.redlock.resp.SafeText;
 import dev.redlock.transport.TlsSpec;
 import java.nio.file.Path;
 import java.util.Arrays;
@@ -113,9 +114,9 @@ public final class TlsOptions {
     public TlsOptions protocols(String... names) {
         Objects.requireNonNull(names, "TLS protocols are null");
         for (String name : names) {
-            if (!PROTOCOLS.contains(name)) {
+            if (!PROTOCOLS.contains(Objects.requireNonNull(name, "TLS protocol is null"))) {
                 throw new IllegalArgumentException(
-                        "TLS protocol \"" + name + "\" is not supported: use TLSv1.3, TLSv1.2 or both");
+                        "TLS protocol \"" + SafeText.of(name) + "\" is not supported: use TLSv1.3, TLSv1.2 or both");
             }
         }
         if (names.length == 0) {

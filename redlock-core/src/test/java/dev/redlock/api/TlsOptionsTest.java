@@ -79,6 +79,9 @@ class TlsOptionsTest {
             assertInvalid("TLS protocol \"" + old + "\" is not supported: use TLSv1.3, TLSv1.2 or both",
                     () -> options.protocols("TLSv1.2", old));
         }
+        assertInvalid("TLS protocol \"TLSv1\\n" + "x".repeat(194) + "... (6 more characters)\" is not supported: use"
+                + " TLSv1.3, TLSv1.2 or both", () -> options.protocols("TLSv1\n" + "x".repeat(200)));
+        assertNull("TLS protocol is null", () -> options.protocols("TLSv1.2", null));
         assertNull("trusted certificate file is null", () -> options.trustCertificates(FILE, null));
         assertNull("trust store is null", () -> options.trustStore(null, SECRET));
         assertNull("key file is null", () -> options.clientCertificate(FILE, null));
