@@ -44,9 +44,17 @@ public final class LocalHolds {
             return leases.get(Thread.currentThread());
         }
 
-        /** Stores the lease of the calling thread. */
+        /** Stores the lease of the calling thread. If this throws, the lease is released: nobody would have it. */
         public void keep(Lease lease) {
-            leases.put(Thread.currentThread(), lease);
+            boolean isKept = false;
+            try {
+                leases.put(Thread.currentThread(), lease);
+                isKept = true;
+            } finally {
+                if (!isKept) {
+                    lease.close();
+                }
+            }
         }
 
         /** @return the lease of the calling thread, which it has no longer */

@@ -23,9 +23,17 @@ public final class PermitHolds {
     private record Owner(LockKey key, Thread thread) {
     }
 
-    /** Adds a permit of the calling thread. */
+    /** Adds a permit of the calling thread. If this throws, the permit is released: nobody would have it. */
     public void add(LockKey key, Lease lease) {
-        leases.computeIfAbsent(new Owner(key, Thread.currentThread()), owner -> new ArrayDeque<>()).push(lease);
+        boolean isAdded = false;
+        try {
+            leases.computeIfAbsent(new Owner(key, Thread.currentThread()), owner -> new ArrayDeque<>()).push(lease);
+            isAdded = true;
+        } finally {
+            if (!isAdded) {
+                lease.close();
+            }
+        }
     }
 
     /**

@@ -2,6 +2,7 @@ package dev.redlock.api;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertSame;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
@@ -459,5 +460,56 @@ class RedlockLockTest {
         view.lock();
         assertEquals("RedlockLock{orders, locked in this process}", view.toString());
         view.unlock();
+    }
+
+    /** A thread whose hash code cannot be computed, as the map of the holds needs it. */
+    private static final class HostileThread extends Thread {
+
+        private static final RuntimeException THROWN = new IllegalStateException("thrown by a test");
+        private final Executable call;
+        private volatile Throwable thrown;
+
+        HostileThread(Executable call) {
+            this.call = call;
+        }
+
+        @Override
+        public void run() {
+            try {
+                call.execute();
+            } catch (Throwable e) {
+                thrown = e;
+            }
+        }
+
+        @Override
+        public boolean equals(Object other) {
+            return this == other;
+        }
+
+        @Override
+        public int hashCode() {
+            throw THROWN;
+        }
+    }
+
+    private void assertLeavesNoLease(Executable call) throws InterruptedException {
+        HostileThread thread = new HostileThread(call);
+        thread.start();
+        thread.join(30_000);
+        assertSame(HostileThread.THROWN, thread.thrown);
+        Await.until("no lease is held", () -> redlock.counters().heldCount() == 0);
+    }
+
+    /** The client would extend a lease that nobody has until it closes. */
+    @Test
+    void aLeaseThatCannotBeStoredIsReleased() throws InterruptedException {
+        AcquireOptions options = OPTIONS.autoExtend();
+        assertLeavesNoLease(() -> redlock.asLock("r", options).tryLock());
+        assertLeavesNoLease(() -> redlock.asLock("r", options).lock());
+        assertLeavesNoLease(() -> redlock.asSemaphore("s", 1, options).tryAcquire());
+        RedlockLock other = redlock.asLock("r", options);
+        assertTrue(other.tryLock(), "the local lock is free too");
+        other.unlock();
     }
 }
