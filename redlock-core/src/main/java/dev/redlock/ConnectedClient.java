@@ -309,10 +309,14 @@ abstract class ConnectedClient implements AutoCloseable {
         return engine.loops.close(timeoutNs);
     }
 
+    static IllegalStateException closed(LockKey key) {
+        return new IllegalStateException("\"" + key + "\" gets no candidate: the client is closed, connect again");
+    }
+
     /** A candidate that was added before this call either finds the close here, or the close finds it and ends it. */
     final void checkElects(LockKey key) {
         if (isElectionClosed || engine.loops.isClosing()) {
-            throw new IllegalStateException("\"" + key + "\" gets no candidate: the client is closed, connect again");
+            throw closed(key);
         }
         if (engine.isLoopClosed(key)) {
             throw new IllegalStateException("\"" + key

@@ -148,7 +148,15 @@ public final class Election implements AutoCloseable {
         }
     }
 
-    void join() {
+    /** @throws IllegalStateException if the client has closed meanwhile, so that there is no candidate */
+    void joinFirst() {
+        join();
+        if (candidate == null) {
+            throw ConnectedClient.closed(key);
+        }
+    }
+
+    private void join() {
         LeaseHandle last = candidate;
         if (last != null && last.state() == LeaseState.HELD) {
             // Its release threw.

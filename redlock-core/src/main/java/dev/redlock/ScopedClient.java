@@ -213,7 +213,7 @@ abstract class ScopedClient extends ConnectedClient {
         elections.add(election);
         try {
             checkElects(key);
-            election.join();
+            election.joinFirst();
         } catch (RuntimeException | Error e) {
             elections.remove(election);
             throw e;
