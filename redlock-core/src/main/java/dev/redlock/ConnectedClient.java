@@ -298,7 +298,16 @@ abstract class ConnectedClient implements AutoCloseable {
         }
         // A function may wait for the thread that closes, so the wait has an end.
         return ended.completeOnTimeout(null, timeoutNs, TimeUnit.NANOSECONDS)
-                .thenComposeAsync(any -> closeAfterTerms(timeoutNs), engine.callbacks()::executeElsewhere);
+                .thenComposeAsync(any -> closeAfterTerms(timeoutNs), this::executeClose);
+    }
+
+    /** On another thread, because this one may be a timer of the JVM. Without one, the leases would stay held. */
+    private void executeClose(Runnable close) {
+        try {
+            engine.callbacks().executeElsewhere(close);
+        } catch (RuntimeException | Error e) {
+            close.run();
+        }
     }
 
     private CompletableFuture<CloseReport> closeAfterTerms(long timeoutNs) {

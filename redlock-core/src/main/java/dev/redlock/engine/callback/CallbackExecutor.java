@@ -38,7 +38,7 @@ public final class CallbackExecutor {
     private final CallbackThreads threads;
     private final CallbackThreads listenerThreads;
     /** Without a limit: for the functions of elections, and for losses that all other threads leave waiting. */
-    private final CallbackThreads extraThreads = new CallbackThreads("redlock-extra", Integer.MAX_VALUE);
+    private final CallbackThreads extraThreads;
     /** The events that wait, by their owner. */
     private final ConcurrentHashMap<Object, Lane> lanes = new ConcurrentHashMap<>();
     /** The tasks that an executor service of the user has accepted and not started. */
@@ -56,12 +56,15 @@ public final class CallbackExecutor {
      * @param isInline whether functions run on the event loop if there is none
      */
     public CallbackExecutor(Executor chosen, boolean isInline) {
-        this(chosen, isInline, new CallbackThreads("redlock-callback"), new CallbackThreads("redlock-listener"));
+        this(chosen, isInline, new CallbackThreads("redlock-callback"), new CallbackThreads("redlock-listener"),
+                new CallbackThreads("redlock-extra", Integer.MAX_VALUE));
     }
 
-    CallbackExecutor(Executor chosen, boolean isInline, CallbackThreads threads, CallbackThreads listenerThreads) {
+    CallbackExecutor(Executor chosen, boolean isInline, CallbackThreads threads, CallbackThreads listenerThreads,
+            CallbackThreads extraThreads) {
         this.threads = threads;
         this.listenerThreads = listenerThreads;
+        this.extraThreads = extraThreads;
         this.chosen = chosen;
         this.isInline = isInline && chosen == null;
     }

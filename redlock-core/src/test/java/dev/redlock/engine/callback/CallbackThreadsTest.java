@@ -142,7 +142,7 @@ class CallbackThreadsTest {
     @Test
     void anInterruptThatAnEventLeavesIsNotThatOfTheNextOne() throws Exception {
         CallbackThreads threads = new CallbackThreads("test");
-        CallbackExecutor executor = new CallbackExecutor(null, false, threads, threads);
+        CallbackExecutor executor = new CallbackExecutor(null, false, threads, threads, threads);
         CompletableFuture<Boolean> isInterrupted = new CompletableFuture<>();
         executor.executeInOrder(this, () -> {
             executor.executeInOrder(this, () -> isInterrupted.complete(Thread.currentThread().isInterrupted()));
@@ -162,7 +162,7 @@ class CallbackThreadsTest {
             }
             return new Thread(worker);
         });
-        CallbackExecutor executor = new CallbackExecutor(null, false, threads, threads);
+        CallbackExecutor executor = new CallbackExecutor(null, false, threads, threads, threads);
         List<Thread> ran = new ArrayList<>();
         assertThrows(OutOfMemoryError.class, () -> threads.execute(() -> ran.add(null)));
         for (int i = 0; i < 3; i++) {
