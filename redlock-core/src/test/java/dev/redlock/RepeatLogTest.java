@@ -83,6 +83,22 @@ class RepeatLogTest extends VirtualTest {
         }
     }
 
+    /** A log of thousands of lines at once helps nobody. */
+    @Test
+    void manyCandidatesLogAFewLines() {
+        VirtualWorld.Client client = world(3);
+        try (LogLines log = new LogLines()) {
+            for (int i = 0; i < 20; i++) {
+                setForeignKeys("orders/" + i);
+                client.redlock().elect("orders/" + i, OPTIONS, term -> {
+                });
+            }
+            world.runMs(60_000);
+            assertEquals(16, log.with(Level.WARNING, LINE).size());
+            assertEquals(1, log.with("4 more acquisitions without a time limit cannot get their locks").size());
+        }
+    }
+
     /** Another client has the lock, or a problem has ended at the next look. */
     @Test
     void aLockAndAShortProblemAreNotLogged() {

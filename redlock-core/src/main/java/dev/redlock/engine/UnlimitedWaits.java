@@ -13,7 +13,7 @@ import java.util.Set;
 
 /**
  * Logs why acquisitions without a time limit do not get their locks, because no caller gets an outcome while they wait:
- * each reason once that lasts from one look to the next. Two reasons are not logged:
+ * each reason once that lasts from one look to the next, with a few of the acquisitions. Two reasons are not logged:
  * <ul>
  * <li>Another client has the lock. A key that never expires is none of a client.
  * <li>Too few nodes vote, which {@link QuorumWatch} logs for the whole client.
@@ -24,6 +24,7 @@ import java.util.Set;
 final class UnlimitedWaits {
 
     private static final long PERIOD_NS = 10_000 * NS_PER_MS;
+    private static final int LINES_MAX = 16;
 
     private final AcquireScheduler scheduler;
     private final QuorumWatch quorumWatch;
@@ -65,15 +66,24 @@ final class UnlimitedWaits {
         Map<LeaseHandle, Reasons> before = known;
         known = new HashMap<>();
         List<String> lines = null;
+        int moreCount = 0;
         for (PendingAcquire pending = scheduler.firstActive; pending != null; pending = pending.nextActive) {
             if (isWatched(pending) && isToBeLogged(pending.lease, before.get(pending.lease))) {
                 lines = lines == null ? new ArrayList<>() : lines;
-                lines.add(lineOf(pending.lease));
+                if (lines.size() < LINES_MAX) {
+                    lines.add(lineOf(pending.lease));
+                } else {
+                    moreCount++;
+                }
             }
         }
         if (lines != null) {
             // A handler of the log may start and end acquisitions.
             lines.forEach(line -> Log.log(System.Logger.Level.WARNING, "{0}", line));
+            if (moreCount > 0) {
+                Log.log(System.Logger.Level.WARNING, "{0} more acquisitions without a time limit cannot get their locks",
+                        moreCount);
+            }
         }
     }
 
