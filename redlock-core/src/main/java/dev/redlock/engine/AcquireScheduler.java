@@ -249,7 +249,7 @@ final class AcquireScheduler implements Waiters {
     @Override
     public void onLost(LockKey key, long waitNs, long acquiredNs, long nowNs) {
         countLease(key, waitNs, nowNs - acquiredNs);
-        fairness.onEnding(key, 0, acquiredNs, nowNs);
+        fairness.onEnding(key, 0, acquiredNs, 0, nowNs);
     }
 
     @Override
@@ -263,7 +263,7 @@ final class AcquireScheduler implements Waiters {
             services.fanOut.sendLastTo(services.coordinator.of(key));
         }
         return isAnyLockContended || fairness.untilQuestionNs <= 0
-                ? fairness.onEnding(key, lease.waitNs, lease.acquiredNs, nowNs)
+                ? fairness.onEnding(key, lease.waitNs, lease.acquiredNs, lease.claim.holderMask, nowNs)
                 : Coordinator.NONE;
     }
 

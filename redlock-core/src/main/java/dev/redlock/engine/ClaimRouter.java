@@ -99,7 +99,7 @@ final class ClaimRouter implements ClaimEvents {
             VoteFailure failure) {
         switch (kind) {
             case ACQUIRE, ACQUIRE_FENCED, ACQUIRE_IN_ORDER, ACQUIRE_FENCED_IN_ORDER -> {
-                onNotExecuted(claim.key, nodeIndex, vote);
+                onNotExecuted(claim.key, nodeIndex, vote, failure);
                 scheduler.operation.onNoReply(claim, nodeIndex, vote, failure);
             }
             case RAISE -> claim.fenceOrSearch.onNoReply(nodeIndex, vote);
@@ -113,7 +113,7 @@ final class ClaimRouter implements ClaimEvents {
             case EXTEND, EXTEND_MANY -> keeper.extensions.onNoReply(claim, nodeIndex, detail, vote, failure);
             case CHECK -> keeper.lossWatch.onNoReply(claim, nodeIndex, failure);
             case KEY_TYPE -> scheduler.holderQuery.onNoType(claim, nodeIndex, detail);
-            case WAITING, MARK -> onNotExecuted(claim.key.lock(), nodeIndex, vote);
+            case WAITING, MARK -> onNotExecuted(claim.key.lock(), nodeIndex, vote, failure);
             case PLACE, LEAVE_QUEUE, SHORTEN -> {
                 // The next refusal asks again, an entry ends with its turn, and the key expires.
             }
@@ -122,9 +122,9 @@ final class ClaimRouter implements ClaimEvents {
         }
     }
 
-    private void onNotExecuted(LockKey key, int nodeIndex, Vote vote) {
+    private void onNotExecuted(LockKey key, int nodeIndex, Vote vote, VoteFailure failure) {
         if (vote == Vote.FAILED && scheduler.queues.count != 0) {
-            scheduler.fairness.onNotExecuted(key, nodeIndex);
+            scheduler.fairness.onNotExecuted(key, nodeIndex, failure);
         }
     }
 

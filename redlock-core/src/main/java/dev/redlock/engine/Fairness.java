@@ -4,6 +4,7 @@ import dev.redlock.api.AcquireOutcome;
 import dev.redlock.engine.key.KeyedMap;
 import dev.redlock.engine.key.LockKey;
 import dev.redlock.node.send.LockKind;
+import dev.redlock.node.send.VoteFailure;
 import java.util.random.RandomGenerator;
 
 /**
@@ -205,11 +206,23 @@ final class Fairness {
      * A node has not executed a command that takes a lock, leaves a mark, or asks whether another client waits. If it
      * is the coordinator, other clients may be unable to enter its queue or to leave a mark, too.
      */
-    void onNotExecuted(LockKey key, int nodeIndex) {
+    void onNotExecuted(LockKey key, int nodeIndex, VoteFailure failure) {
         WaitQueue queue = queues.get(key);
         boolean isQueueOrMark = queue != null && (key.kind == LockKind.PLAIN || queue.isMarked());
         if (isQueueOrMark && services.coordinator.of(key) == nodeIndex) {
-            queue.setOrderKnown(false);
+            // A missing right, or an unknown command, may concern the queue and the mark alone.
+            queue.doubtOrder(failure != VoteFailure.NOPERM && failure != VoteFailure.ERROR);
+        }
+    }
+
+    /** A lease ends. A coordinator that has set its key takes entries and marks again, after an error that passes. */
+    private void endTemporaryDoubt(LockKey key, long holderMask) {
+        WaitQueue queue = queues.get(key);
+        if (queue != null && !queue.isOrderKnown()) {
+            int coordinator = services.coordinator.of(key);
+            if (coordinator != Coordinator.NONE && (holderMask & 1L << coordinator) != 0) {
+                queue.endTemporaryDoubt();
+            }
         }
     }
 
@@ -251,12 +264,14 @@ final class Fairness {
      * A lease ends, before its release is sent.
      *
      * @param waitNs     the wait budget of its acquisition; without one, it does not ask
+     * @param holderMask nodes that have its key; 0 if it is lost
      * @return the node to ask whether another client waits; {@link Coordinator#NONE} for none
      */
-    int onEnding(LockKey key, long waitNs, long acquiredNs, long nowNs) {
+    int onEnding(LockKey key, long waitNs, long acquiredNs, long holderMask, long nowNs) {
         if (key.kind == LockKind.READ) {
             return Coordinator.NONE;
         }
+        endTemporaryDoubt(key, holderMask);
         Competition competition = of(key);
         if (competition == null && mayCompete(key)) {
             competition = ofOrNew(key, acquiredNs);

@@ -30,6 +30,8 @@ public class WaitQueue extends KeyedMap.Keyed {
     private boolean isHeldLocally;
     /** The coordinator keeps the order of the clients, or a mark of each that waits, as far as is known. */
     private boolean isOrderKnown;
+    /** If the order is unknown: a write that the coordinator executes shows that it keeps the order again. */
+    private boolean isDoubtTemporary;
     /** The pushes of the permits of its semaphore reach it. */
     boolean hasPermitEntries;
     /** The resources of the lock, in its order; empty for one that is a single key. */
@@ -70,6 +72,18 @@ public class WaitQueue extends KeyedMap.Keyed {
     /** The coordinator keeps what shows that a client waits, or it refuses that: then it seems that nobody waits. */
     void setOrderKnown(boolean isKnown) {
         isOrderKnown = isKnown;
+        isDoubtTemporary = false;
+    }
+
+    /** The coordinator has not executed a command. A lasting doubt does not become a temporary one. */
+    void doubtOrder(boolean isTemporary) {
+        isDoubtTemporary = isTemporary && (isOrderKnown || isDoubtTemporary);
+        isOrderKnown = false;
+    }
+
+    /** The coordinator has executed a write for this lock. */
+    void endTemporaryDoubt() {
+        isOrderKnown |= isDoubtTemporary;
     }
 
     boolean isOrderKnown() {

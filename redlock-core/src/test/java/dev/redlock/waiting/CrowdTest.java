@@ -905,11 +905,69 @@ class CrowdTest extends WokenTest {
         assertGivesWay(many, options().forWriting());
     }
 
-    private void assertGivesWay(VirtualWorld.Client many, AcquireOptions options) {
+    /** A failure that has passed says nothing about the order: the client gives way to nobody. */
+    @ParameterizedTest
+    @ValueSource(strings = {NO_DISK, NO_MEMORY, NO_REPLICAS, "BUSY a script runs"})
+    void aCommandThatOnceFailedDoesNotDelayTheWaitersOfOneClient(String error) {
+        VirtualWorld.Client alone = slowWorld(3);
+        Lease holder = lease(alone);
+        addWaiters(1);
+        FakeNode coordinator = queueNode();
+        holder.releaseAsync();
+        next(0, 50).releaseAsync();
+        world.runMs(SETTLED_MS);
+        assertServesAsBefore(alone, options(), coordinator, error);
+    }
+
+    /** The same for kinds of lock with a mark. One of the nodes is the coordinator. */
+    @ParameterizedTest
+    @ValueSource(ints = {0, 1, 2})
+    void aCommandThatOnceFailedDoesNotDelayTheWritersOfOneClient(int node) {
+        VirtualWorld.Client alone = slowWorld(3);
+        assertServesAsBefore(alone, options().forWriting(), node(node), NO_MEMORY);
+    }
+
+    /** Without the right to ask for the length of the queue, a client gives way, though each node grants. */
+    @Test
+    void aClientThatMayNotAskWhetherOthersWaitPauses() {
+        VirtualWorld.Client alone = slowWorld(3);
+        keepLockingFourTimes(alone, options());
+        int before = servedWithin5S();
+        eachNode(node -> node.redis().failNext("ZCARD", "NOPERM no permission", Integer.MAX_VALUE));
+        int after = servedWithin5S();
+        isLocking = false;
+        world.runMs(1_000);
+        assertTrue(after < before - 50, () -> after + " locks in 5 s, and " + before + " with the right");
+    }
+
+    private void assertServesAsBefore(VirtualWorld.Client alone, AcquireOptions options, FakeNode failing,
+            String error) {
+        keepLockingFourTimes(alone, options);
+        int before = servedWithin5S();
+        failing.redis().refuseWrites(error);
+        world.runMs(20);
+        failing.redis().refuseWrites(null);
+        int after = servedWithin5S();
+        isLocking = false;
+        world.runMs(1_000);
+        assertTrue(after >= before - 5, () -> after + " locks in 5 s, and " + before + " before the failure");
+    }
+
+    private void keepLockingFourTimes(VirtualWorld.Client client, AcquireOptions options) {
         for (int i = 0; i < 4; i++) {
-            keepLocking(many, options);
+            keepLocking(client, options);
         }
         world.runMs(20);
+    }
+
+    private int servedWithin5S() {
+        int before = servedCount;
+        world.runMs(5_000);
+        return servedCount - before;
+    }
+
+    private void assertGivesWay(VirtualWorld.Client many, AcquireOptions options) {
+        keepLockingFourTimes(many, options);
         CompletableFuture<AcquireOutcome> theirs = acquireAsync(client(), options.waitUpTo(WAIT));
         world.await("a turn of another client", 1_000, theirs::isDone);
         isLocking = false;
