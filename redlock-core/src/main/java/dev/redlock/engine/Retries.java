@@ -299,12 +299,16 @@ final class Retries {
         try {
             Claim claim = pending.claim;
             if (claim != null) {
-                if (claim.phase != Claim.Phase.QUERYING_HOLDER) {
-                    pending.lease.recordVotes(claim);
-                    // The votes are those of an attempt that has not failed.
-                    pending.lease.lastReason = AcquireOutcome.Kind.CANCELLED;
+                try {
+                    if (claim.phase != Claim.Phase.QUERYING_HOLDER) {
+                        // The votes are those of an attempt that has not failed.
+                        pending.lease.lastReason = AcquireOutcome.Kind.CANCELLED;
+                        pending.lease.recordVotes(claim);
+                    }
+                } finally {
+                    // The votes are for a message only, and may need memory.
+                    rollBack(claim);
                 }
-                rollBack(claim);
             } else {
                 WaitReasons.record(pending, causeOfSet(pending));
             }

@@ -138,9 +138,23 @@ class ReplyFaultsTest extends FailingReads {
         waitFor(WAITING.forPermitOf(1), List.of("orders"));
     }
 
-    /** The copy of the votes throws each time. */
     @Test
     void anAcquisitionWhoseVotesCannotBeRecordedEnds() {
+        endWithoutVotes(WAITING);
+    }
+
+    @Test
+    void anAcquisitionOfAPermitWhoseVotesCannotBeRecordedEnds() {
+        endWithoutVotes(WAITING.forPermitOf(2));
+    }
+
+    @Test
+    void anAcquisitionOfARetainedLockWhoseVotesCannotBeRecordedEnds() {
+        endWithoutVotes(WAITING.retain(Duration.ofMillis(500)));
+    }
+
+    /** The copy of the votes throws each time. The nodes that have granted still get the release. */
+    private void endWithoutVotes(AcquireOptions options) {
         quietly(() -> {
             client = world(3);
             node(2).crash();
@@ -148,8 +162,10 @@ class ReplyFaultsTest extends FailingReads {
             Lease handle = client.redlock().newLease();
             TestEngine.failAtVotes(handle);
             List<AcquireOutcome> outcomes = new ArrayList<>();
-            client.redlock().acquire(client.redlock().key("orders"), WAITING, handle, outcomes::add);
-            world.runMs(BUDGET_MS);
+            client.redlock().acquire(client.redlock().key("orders"), options, handle, outcomes::add);
+            world.await("the outcome", BUDGET_MS, () -> !outcomes.isEmpty());
+            world.runMs(10);
+            assertEquals(0, keyCount(), "the keys do not wait for their expiry");
             assertEquals(1, outcomes.size(), outcomes::toString);
             assertFalse(outcomes.get(0).isAcquired(), outcomes::toString);
             assertLockIsFree();
