@@ -1,10 +1,8 @@
 package dev.redlock.engine;
 
-import dev.redlock.node.Voter;
-import dev.redlock.telemetry.Log;
 import dev.redlock.time.NanoClock;
 import java.util.concurrent.CompletableFuture;
-import java.util.concurrent.TimeUnit;
+import java.util.stream.Stream;
 
 /**
  * Wires the parts of one event loop together, and passes them the requests of leases. {@link ClaimRouter} passes them
@@ -22,8 +20,6 @@ import java.util.concurrent.TimeUnit;
  */
 final class Conductor implements LeaseLoop {
 
-    private static final long OPEN_AGAIN_MS = 100;
-
     final LoopServices services;
     final ClaimPool claims;
     final AcquireScheduler scheduler;
@@ -32,6 +28,7 @@ final class Conductor implements LeaseLoop {
     final QuorumWatch quorumWatch;
     final Shutdown shutdown;
     private final NextTurn nextTurn;
+    private final StartSteps startSteps;
     final CompletableFuture<Void> settled = new CompletableFuture<>();
 
     private Conductor(ClientConfig config, LoopSetup setup) {
@@ -50,7 +47,10 @@ final class Conductor implements LeaseLoop {
         this.nextTurn = shutdown.nextTurn();
         router.connect(claims, scheduler, keyChanges, keeper, shutdown);
         nodeEvents.connect(services, scheduler, keyChanges, keeper, quorumWatch, shutdown);
-        trimmer.connect(services, claims, scheduler, keeper, nextTurn,
+        Stream<Runnable> watches = Stream.of(shutdown::watchLoop, services::startTimers, quorumWatch::start);
+        Stream<Runnable> nodes = Stream.of(services.voters).map(voter -> voter::open);
+        this.startSteps = new StartSteps(services, Stream.concat(watches, nodes).toArray(Runnable[]::new));
+        trimmer.connect(services, claims, scheduler, keeper, nextTurn, startSteps,
                 new UnlimitedWaits(scheduler, quorumWatch, services.clock.nanoTime()));
     }
 
@@ -80,27 +80,7 @@ final class Conductor implements LeaseLoop {
             shutdown.onLoopEnding();
             return;
         }
-        try {
-            shutdown.watchLoop();
-            services.startTimers();
-            quorumWatch.start();
-        } finally {
-            for (Voter voter : services.voters) {
-                open(voter);
-            }
-        }
-    }
-
-    /** A node whose start throws, as without memory, must not keep the others from connecting. */
-    private void open(Voter voter) {
-        try {
-            if (!services.isClosing) {
-                voter.open();
-            }
-        } catch (RuntimeException | Error e) {
-            services.loop.schedule(() -> open(voter), OPEN_AGAIN_MS, TimeUnit.MILLISECONDS);
-            Log.error("a node could not be opened; the client tries again", e);
-        }
+        startSteps.run();
     }
 
     // ---- requests of the leases -------------------------------------------------------------------------------------

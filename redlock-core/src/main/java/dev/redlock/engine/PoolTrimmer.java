@@ -5,8 +5,9 @@ import java.util.function.LongConsumer;
 
 /**
  * Shrinks the pools of one event loop, once a second at most, so that the memory of an outage is free again, and
- * executes the {@link UnsubmittedRequests} and a {@link NextTurn} that was not scheduled. It also drives the looks of
- * {@link UnlimitedWaits}. The timers of the loop drive it: an idle client has timers too, because it watches its nodes.
+ * executes the {@link UnsubmittedRequests}, a {@link NextTurn} that was not scheduled, and {@link StartSteps} that have
+ * failed. It also drives the looks of {@link UnlimitedWaits}. The timers of the loop drive it: an idle client has timers
+ * too, because it watches its nodes.
  *
  * @threading event-loop-confined
  */
@@ -19,17 +20,19 @@ final class PoolTrimmer implements LongConsumer {
     private AcquireScheduler scheduler;
     private LeaseKeeper keeper;
     private NextTurn nextTurn;
+    private StartSteps startSteps;
     private UnlimitedWaits unlimitedWaits;
     private long trimmedNs;
 
     /** The timers need this object, and the parts need the timers: it knows them before the first timer fires. */
     void connect(LoopServices ofLoop, ClaimPool pool, AcquireScheduler acquiring, LeaseKeeper held,
-            NextTurn next, UnlimitedWaits waits) {
+            NextTurn next, StartSteps start, UnlimitedWaits waits) {
         services = ofLoop;
         claims = pool;
         scheduler = acquiring;
         keeper = held;
         nextTurn = next;
+        startSteps = start;
         unlimitedWaits = waits;
         trimmedNs = ofLoop.clock.nanoTime();
     }
@@ -38,6 +41,7 @@ final class PoolTrimmer implements LongConsumer {
     public void accept(long nowNs) {
         services.unsubmitted.run();
         nextTurn.runUnscheduled();
+        startSteps.retry(nowNs);
         if (nowNs - trimmedNs < PERIOD_NS) {
             return;
         }

@@ -75,14 +75,16 @@ final class Shutdown {
 
     /** Detects a shutdown of the loop by a scheduled task, which the loop then cancels. */
     void watchLoop() {
-        Future<?> end = loop.schedule(() -> {
-        }, SENTINEL_DELAY_DAYS, TimeUnit.DAYS);
-        loopEndSentinel = end;
-        end.addListener(cancelled -> {
+        // First, because it may need memory: a sentinel without a listener would be useless.
+        FutureListener<Object> listener = cancelled -> {
             if (loopEndSentinel != null) {
                 onCancelled(cancelled);
             }
-        });
+        };
+        Future<?> end = loop.schedule(() -> {
+        }, SENTINEL_DELAY_DAYS, TimeUnit.DAYS);
+        loopEndSentinel = end;
+        end.addListener(listener);
     }
 
     void onCancelled(Future<?> scheduled) {

@@ -25,9 +25,13 @@ import dev.redlock.testing.Refusal;
 import dev.redlock.time.NanoClock;
 import io.netty.channel.EventLoop;
 import io.netty.channel.EventLoopGroup;
+import io.netty.channel.IoEventLoop;
+import io.netty.channel.IoHandlerFactory;
 import io.netty.channel.ManualIoEventLoop;
 import io.netty.channel.MultiThreadIoEventLoopGroup;
+import io.netty.channel.SingleThreadIoEventLoop;
 import io.netty.channel.local.LocalIoHandler;
+import io.netty.util.concurrent.ScheduledFuture;
 import java.lang.management.ManagementFactory;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -41,8 +45,10 @@ import java.util.concurrent.Callable;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.Executor;
 import java.util.concurrent.FutureTask;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicInteger;
 import java.util.logging.Level;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
@@ -488,6 +494,36 @@ class LoopEndTest {
      * The callback runs on a thread outside the call, whose caller may hold a lock of its own. It is one of the client:
      * tasks of the application may occupy the common pool.
      */
+    /** The first task that shows the end of the loop found no memory. */
+    @Test
+    void theEndOfALoopThatHadNoMemoryAtTheStartEndsACall() throws Exception {
+        AtomicInteger sentinelCount = new AtomicInteger();
+        EventLoopGroup hungry = new MultiThreadIoEventLoopGroup(1, LocalIoHandler.newFactory()) {
+            @Override
+            protected IoEventLoop newChild(Executor executor, IoHandlerFactory factory, Object... args) {
+                return new SingleThreadIoEventLoop(this, executor, factory) {
+                    @Override
+                    public ScheduledFuture<?> schedule(Runnable task, long delay, TimeUnit unit) {
+                        if (unit == TimeUnit.DAYS && sentinelCount.incrementAndGet() == 1) {
+                            throw new OutOfMemoryError("thrown by a test");
+                        }
+                        return super.schedule(task, delay, unit);
+                    }
+                };
+            }
+        };
+        try {
+            connect(hungry.next());
+            Await.until("scheduled again", () -> sentinelCount.get() == 2);
+            pauseNode();
+            FutureTask<AcquireOutcome> call = parked(() -> redlock.tryAcquire("r", TTL, AN_HOUR));
+            hungry.shutdownGracefully(0, 1, TimeUnit.SECONDS);
+            assertEquals(AcquireOutcome.Kind.CLOSED, resultOf(call).kind());
+        } finally {
+            hungry.shutdownGracefully(0, 1, TimeUnit.SECONDS);
+        }
+    }
+
     @Test
     void callbacksAfterTheEndOfTheLoopRunOutsideTheCall() throws Exception {
         connect(loop);

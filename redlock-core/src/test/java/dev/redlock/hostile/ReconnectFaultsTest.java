@@ -127,6 +127,34 @@ class ReconnectFaultsTest extends FailingReads {
         });
     }
 
+    /** From one read on, each step of the start throws, and so does each try to schedule another one. */
+    @Test
+    void eachNodeIsConnectedAfterAStartWithoutMemory() {
+        atEachRead(() -> {
+            world = new VirtualWorld(3);
+            arm(world.newUnconnectedClient("client", context(), 1, PooledByteBufAllocator.DEFAULT));
+            client.clockListener(this::onClockReadOfStart);
+            client.engine().open();
+            world.runMs(1);
+            client.refuseSchedules(false);
+            arm(client);
+            runUntilReconnected();
+            assertNodeGrants();
+            client.engine().close(Duration.ofMillis(100));
+        });
+    }
+
+    private void onClockReadOfStart() {
+        if (hasThrown && isInStep()) {
+            throw new OutOfMemoryError("thrown by a test");
+        }
+        try {
+            onClockRead();
+        } finally {
+            client.refuseSchedules(hasThrown);
+        }
+    }
+
     @Test
     void aPrimaryThatSentinelsNameIsConnectedAgain() {
         addresses = "redis-sentinel://node-1:1,node-2:1/mymaster";

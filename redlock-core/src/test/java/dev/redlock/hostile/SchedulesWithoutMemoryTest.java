@@ -9,6 +9,8 @@ import dev.redlock.api.ReleaseOutcome;
 import dev.redlock.sim.VirtualWorld;
 import dev.redlock.testing.Await;
 import dev.redlock.testing.VirtualTest;
+import io.netty.buffer.PooledByteBufAllocator;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CopyOnWriteArrayList;
@@ -40,6 +42,24 @@ class SchedulesWithoutMemoryTest extends VirtualTest {
         assertTrue(lease.isHeld());
         assertEquals(List.of(), losses);
         assertEquals(3, keyCount());
+    }
+
+    /** The first tasks with a delay are those of the start. */
+    @Test
+    void aLeaseIsExtendedAfterAStartWithoutMemory() {
+        world = new VirtualWorld(3);
+        client = world.newUnconnectedClient("client", context(), 1, PooledByteBufAllocator.DEFAULT);
+        client.engine().open();
+        runWithoutMemory(1_000);
+        world.runMs(3_000);
+        Lease lease = acquired(acquire(client, options().autoExtend().listener((lost, state) -> losses.add(state))));
+        world.runMs(1_337);
+        runWithoutMemory(5_000);
+        world.runMs(60_000);
+        assertTrue(lease.isHeld());
+        assertEquals(List.of(), losses);
+        release(lease);
+        client.engine().close(Duration.ofMillis(100));
     }
 
     @Test

@@ -79,6 +79,14 @@ public final class VirtualWorld implements Timeline {
             return super.schedule(task, delay, unit);
         }
 
+        @Override
+        public ScheduledFuture<?> scheduleWithFixedDelay(Runnable task, long initialDelay, long delay, TimeUnit unit) {
+            if (isRefusing) {
+                throw new OutOfMemoryError("thrown by a test");
+            }
+            return super.scheduleWithFixedDelay(task, initialDelay, delay, unit);
+        }
+
         /** @return the number of completed tasks; 0 in the middle of a turn */
         int turn() {
             if (isRunning || isIdle()) {
