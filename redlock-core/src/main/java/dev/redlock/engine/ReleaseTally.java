@@ -22,6 +22,8 @@ final class ReleaseTally {
     private int releasedCount;
     /** The unconfirmed releases whose names are unknown, for want of memory. */
     private int unnamedCount;
+    /** The releases that have no outcome, at most. */
+    private int unfinishedMax;
 
     /** Throws nothing, because the release has to end all the same. */
     void record(Object owner, String resource, ReleaseOutcome outcome) {
@@ -36,9 +38,22 @@ final class ReleaseTally {
         }
     }
 
-    /** The client does not wait for the outcomes of so many releases. */
-    void recordUnnamed(int count) {
-        unnamedCount += count;
+    /**
+     * The client does not wait for claims that have no outcome. Some of them may be no releases. Throws nothing.
+     *
+     * @param outCount claims in use, also those whose release is named already and may still get a reply
+     */
+    void recordUnfinished(int outCount) {
+        int namedCount = 0;
+        try {
+            for (Object owner : unconfirmed.keySet()) {
+                namedCount += owner instanceof Claim claim && claim.phase != Claim.Phase.FREE ? 1 : 0;
+            }
+        } catch (Throwable e) {
+            // Without memory for the loop, they count twice.
+            namedCount = 0;
+        }
+        unfinishedMax = outCount - namedCount;
     }
 
     /** A node has replied after the release has ended for its caller. */
@@ -57,6 +72,9 @@ final class ReleaseTally {
         List<String> unreleased = new ArrayList<>(unconfirmed.values());
         if (unnamedCount > 0) {
             unreleased.add("unknown: there was no memory for the names of more resources: " + unnamedCount);
+        }
+        if (unfinishedMax > 0) {
+            unreleased.add("unknown: there was no memory to wait for more releases, at most: " + unfinishedMax);
         }
         return new CloseReport(releasedCount, unreleased);
     }

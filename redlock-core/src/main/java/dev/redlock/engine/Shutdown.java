@@ -293,7 +293,7 @@ final class Shutdown {
             services.executeUnlessEnding(this::end);
         } catch (Throwable e) {
             // Without memory for the task: these requests have no outcome yet.
-            tally.recordUnnamed(claims.outCount());
+            tally.recordUnfinished(claims.outCount());
             end();
         }
     }
