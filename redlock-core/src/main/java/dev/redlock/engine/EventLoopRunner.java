@@ -6,8 +6,7 @@ import dev.redlock.time.NanoClock;
 import io.netty.channel.IoHandlerFactory;
 import io.netty.channel.ManualIoEventLoop;
 import io.netty.util.concurrent.FastThreadLocalThread;
-import java.util.concurrent.CompletableFuture;
-import java.util.concurrent.CompletionException;
+import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicLong;
 
@@ -35,6 +34,41 @@ final class EventLoopRunner {
     private boolean isIdle;
     private long idleSinceNs;
 
+    /**
+     * The result of the creation, for the thread that waits for it. It exists before the thread of the loop, which may
+     * find no memory: that thread only stores fields.
+     *
+     * @threading any thread: that of the loop writes the fields before the end of the wait
+     */
+    private static final class Creation {
+
+        final CountDownLatch isOver = new CountDownLatch(1);
+        EventLoopRunner runner;
+        Throwable failure;
+
+        /** Waits also if the calling thread is interrupted, and keeps the interrupt. */
+        EventLoopRunner await() {
+            boolean wasInterrupted = false;
+            while (isOver.getCount() > 0) {
+                try {
+                    isOver.await();
+                } catch (InterruptedException e) {
+                    wasInterrupted = true;
+                }
+            }
+            if (wasInterrupted) {
+                Thread.currentThread().interrupt();
+            }
+            if (failure instanceof Error error) {
+                throw error;
+            }
+            if (failure != null) {
+                throw (RuntimeException) failure;
+            }
+            return runner;
+        }
+    }
+
     private EventLoopRunner(IoHandlerFactory factory, IdlePolicy idlePolicy) {
         this.idlePolicy = idlePolicy;
         this.thread = Thread.currentThread();
@@ -46,29 +80,25 @@ final class EventLoopRunner {
      * descriptors back: one that cannot start leaves none open.
      */
     static EventLoopRunner start(IoHandlerFactory factory, IdlePolicy idlePolicy, String name) {
-        CompletableFuture<EventLoopRunner> created = new CompletableFuture<>();
+        Creation creation = new Creation();
         // Netty pools objects only on threads of this class.
         Thread thread = new FastThreadLocalThread(() -> {
-            EventLoopRunner runner;
+            EventLoopRunner runner = null;
             try {
                 runner = new EventLoopRunner(factory, idlePolicy);
+                creation.runner = runner;
             } catch (Throwable e) {
-                created.completeExceptionally(e);
-                return;
+                creation.failure = e;
+            } finally {
+                creation.isOver.countDown();
             }
-            created.complete(runner);
-            runner.run();
+            if (runner != null) {
+                runner.run();
+            }
         }, name);
         thread.setDaemon(true);
         thread.start();
-        try {
-            return created.join();
-        } catch (CompletionException e) {
-            if (e.getCause() instanceof Error error) {
-                throw error;
-            }
-            throw (RuntimeException) e.getCause();
-        }
+        return creation.await();
     }
 
     ManualIoEventLoop loop() {

@@ -78,6 +78,20 @@ class EventLoopRunnerTest {
         }
     }
 
+    @Test
+    void aCreatorThatIsInterruptedWaitsAndKeepsTheInterrupt() {
+        Thread creator = Thread.currentThread();
+        creator.interrupt();
+        try {
+            thread = EventLoopRunner.start(executor -> {
+                Await.until("the creator has noticed the interrupt", () -> !creator.isInterrupted());
+                return events;
+            }, IdlePolicy.BLOCK, "test-loop");
+        } finally {
+            assertTrue(Thread.interrupted(), "the interrupt is kept");
+        }
+    }
+
     /**
      * An I/O handler without events. It counts the polls that may not block, and records what happened before each
      * block.
