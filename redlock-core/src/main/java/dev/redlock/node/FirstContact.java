@@ -63,6 +63,7 @@ final class FirstContact implements FreshGroup.Contact {
     private final LongSupplier silenceNs;
     private final NodeSignals listener;
     private final String markKey;
+    private final boolean isMarkWritten;
     private final DeadlineTimer timer = new DeadlineTimer(nowNs -> onTimer());
     private State state = State.IDLE;
     private String runId;
@@ -92,7 +93,9 @@ final class FirstContact implements FreshGroup.Contact {
         this.guard = guard;
         this.view = view;
         this.listener = listener;
-        this.markKey = context.options().guards().markKey();
+        NodeOptions.Mark mark = context.options().guards().mark();
+        this.markKey = mark == null ? null : mark.key();
+        this.isMarkWritten = mark != null && mark.isWritten();
         if (markKey != null) {
             context.group().freshGroup().add(this);
         }
@@ -339,7 +342,7 @@ final class FirstContact implements FreshGroup.Contact {
 
     /** A client that only diagnoses reads again instead: others would trust its mark. */
     private void write() {
-        ByteBuf command = isMarkWritten()
+        ByteBuf command = isMarkWritten
                 ? sender.command("SET", markKey, reign)
                 : sender.command("GET", markKey);
         if (!send(command, this::onWritten)) {
@@ -355,7 +358,7 @@ final class FirstContact implements FreshGroup.Contact {
             writeLater(reply);
         } else if (reply.isError()) {
             onRefused("written", "SET", reply);
-        } else if (isMarkWritten()) {
+        } else if (isMarkWritten) {
             onMarked();
         } else {
             guard.admit(runId);
@@ -377,10 +380,6 @@ final class FirstContact implements FreshGroup.Contact {
         if (state == State.WRITING) {
             reportRefusal("written", error);
         }
-    }
-
-    private boolean isMarkWritten() {
-        return context.options().guards().isMarkWritten();
     }
 
     private void reportRefusal(String what, RespValue error) {

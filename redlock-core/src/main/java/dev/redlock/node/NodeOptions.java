@@ -39,15 +39,24 @@ public record NodeOptions(Timeouts timeouts, Guards guards, Limits limits, Comma
      *
      * @param maxTtlMs      longest ttl of any lock, and the quarantine of a restarted node
      * @param mode          mode of the restart guard
-     * @param markKey       key for the marks of the restart guard; null if it uses none
-     * @param isMarkWritten whether the client may write marks; one that only diagnoses reads them
+     * @param mark          the marks of the restart guard; null if it uses none
      * @param drift         allowed drift of a clock
      * @param clockSampleMs period of the clock samples; 0 turns the clock watch off
      * @param replicasMaxLagMs {@code min-replicas-max-lag} of a primary that does not report it
      * @threading immutable
      */
-    public record Guards(long maxTtlMs, RestartGuardMode mode, String markKey, boolean isMarkWritten, Drift drift,
-            int clockSampleMs, long replicasMaxLagMs) {
+    public record Guards(long maxTtlMs, RestartGuardMode mode, Mark mark, Drift drift, int clockSampleMs,
+            long replicasMaxLagMs) {
+    }
+
+    /**
+     * How a client uses the marks of the restart guard.
+     *
+     * @param key       the key for the marks
+     * @param isWritten whether the client may write marks; one that only diagnoses reads them
+     * @threading immutable
+     */
+    public record Mark(String key, boolean isWritten) {
     }
 
     /**
