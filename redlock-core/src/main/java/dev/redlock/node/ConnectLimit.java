@@ -82,6 +82,11 @@ public final class ConnectLimit {
         }
     }
 
+    /** Whether a try has not started yet. */
+    boolean isWaiting(Runnable start) {
+        return waiting.contains(start);
+    }
+
     /** A try has ended, or is not wanted any more. */
     void leave(Runnable start) {
         if (!running.remove(start)) {

@@ -196,7 +196,8 @@ public final class Node extends Voter {
 
     @Override
     public void open() {
-        if (!connector.isTrying()) {
+        // Called again after a failure, when the next try may have started, or have ended with a connection.
+        if (state == NodeState.WAITING && connection == null && !connector.isTrying()) {
             connector.connect();
         }
     }

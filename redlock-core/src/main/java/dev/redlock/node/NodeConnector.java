@@ -520,9 +520,9 @@ final class NodeConnector<C extends OpenableConnection> {
         }
     }
 
-    /** Whether a try is in progress, or follows after a delay. */
+    /** Whether a try is in progress, or follows after a delay or when the limit permits it. */
     boolean isTrying() {
-        return step != Step.NONE || retryTimer.isStarted();
+        return step != Step.NONE || retryTimer.isStarted() || limit != null && limit.isWaiting(starter);
     }
 
     /** Whether Sentinels name the server. */

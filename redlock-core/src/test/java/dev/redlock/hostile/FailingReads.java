@@ -16,6 +16,8 @@ abstract class FailingReads extends VirtualTest {
     private static final Logger NETTY = Logger.getLogger("io.netty");
 
     protected int failingRead;
+    /** How many reads in a row throw. */
+    protected int failingReads = 1;
     protected boolean isArmed;
     protected boolean hasThrown;
     private int readCount;
@@ -35,7 +37,7 @@ abstract class FailingReads extends VirtualTest {
     protected abstract boolean isInStep();
 
     protected final void onClockRead() {
-        if (isArmed && isInStep() && ++readCount == failingRead) {
+        if (isArmed && isInStep() && ++readCount >= failingRead && readCount < failingRead + failingReads) {
             hasThrown = true;
             throw new OutOfMemoryError("thrown by a test");
         }

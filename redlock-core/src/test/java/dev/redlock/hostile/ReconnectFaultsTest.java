@@ -1,5 +1,6 @@
 package dev.redlock.hostile;
 
+import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertNotNull;
 import static org.junit.jupiter.api.Assertions.assertTrue;
@@ -56,6 +57,9 @@ class ReconnectFaultsTest extends FailingReads {
             client.clockListener(() -> {
             });
             assertFalse(hasThrown && !isVoting(), this::text);
+            client.engine().close(Duration.ofMillis(100));
+            world.runMs(1_000);
+            eachNode(node -> assertEquals(0, node.connectionCount(), this::text));
         });
         assertTrue(failingRead > 5, () -> failingRead + " reads");
     }
@@ -73,6 +77,14 @@ class ReconnectFaultsTest extends FailingReads {
         client = tested;
         client.clockListener(this::onClockRead);
         isArmed = true;
+    }
+
+    private void clusterWorld() {
+        world = new VirtualWorld(3);
+        FakeCluster cluster = new FakeCluster();
+        cluster.add(node(0).redis(), "node-0", 1).own(0, 5_460);
+        cluster.add(node(1).redis(), "node-1", 1).own(5_461, 10_922);
+        cluster.add(node(2).redis(), "node-2", 1).own(10_923, 16_383);
     }
 
     /** A node without a connection is never shown as one that votes. */
@@ -115,15 +127,46 @@ class ReconnectFaultsTest extends FailingReads {
         });
     }
 
+    private void armAndOpen() {
+        arm(world.newUnconnectedClient("client", context(), 1, PooledByteBufAllocator.DEFAULT));
+        client.engine().open();
+        runUntilReconnected();
+    }
+
+    private void assertOneConnectionEach() {
+        eachNode(node -> assertEquals(1, node.connectionCount(), this::text));
+    }
+
     @Test
     void eachNodeIsConnectedAtTheStart() {
         atEachRead(() -> {
             world = new VirtualWorld(3);
-            arm(world.newUnconnectedClient("client", context(), 1, PooledByteBufAllocator.DEFAULT));
-            client.engine().open();
-            runUntilReconnected();
+            armAndOpen();
             assertNodeGrants();
-            client.engine().close(Duration.ofMillis(100));
+            assertOneConnectionEach();
+        });
+    }
+
+    @Test
+    void aNodeIsConnectedOnceIfAlsoTheReportOfItsFailureThrows() {
+        failingReads = 2;
+        atEachRead(() -> {
+            world = new VirtualWorld(3);
+            armAndOpen();
+            assertNodeGrants();
+            assertOneConnectionEach();
+        });
+    }
+
+    @Test
+    void eachSeedOfAClusterIsConnectedOnceIfAlsoTheReportOfItsFailureThrows() {
+        addresses = "redis-cluster://node-0:1,node-1:1,node-2:1";
+        failingReads = 2;
+        atEachRead(() -> {
+            clusterWorld();
+            armAndOpen();
+            acquired(acquire(client, options()));
+            assertOneConnectionEach();
         });
     }
 
@@ -175,11 +218,7 @@ class ReconnectFaultsTest extends FailingReads {
     void theMastersOfAClusterAreConnectedAgain() {
         addresses = "redis-cluster://node-0:1,node-1:1,node-2:1";
         atEachRead(() -> {
-            world = new VirtualWorld(3);
-            FakeCluster cluster = new FakeCluster();
-            cluster.add(node(0).redis(), "node-0", 1).own(0, 5_460);
-            cluster.add(node(1).redis(), "node-1", 1).own(5_461, 10_922);
-            cluster.add(node(2).redis(), "node-2", 1).own(10_923, 16_383);
+            clusterWorld();
             VirtualWorld.Client tested = client();
             world.runMs(1_000);
             arm(tested);
