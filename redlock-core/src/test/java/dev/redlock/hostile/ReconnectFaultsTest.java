@@ -199,6 +199,17 @@ class ReconnectFaultsTest extends FailingReads {
     }
 
     @Test
+    void theMastersOfAClusterAreConnectedAtTheStart() {
+        addresses = "redis-cluster://node-0:1";
+        atEachRead(() -> {
+            clusterWorld();
+            armAndOpen();
+            acquired(acquire(client, options()));
+            assertOneConnectionEach();
+        });
+    }
+
+    @Test
     void aPrimaryThatSentinelsNameIsConnectedAgain() {
         addresses = "redis-sentinel://node-1:1,node-2:1/mymaster";
         atEachRead(() -> {

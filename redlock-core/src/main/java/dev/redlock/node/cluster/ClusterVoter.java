@@ -338,8 +338,8 @@ public final class ClusterVoter extends Voter {
     }
 
     /**
-     * Checks the place of each server in the cluster once per period, some at a time, and connects to the seeds again
-     * if no server is connected.
+     * Checks the place of each server in the cluster once per period, some at a time, opens those that nothing else
+     * connects, and connects to the seeds again if no server is connected.
      */
     private void check(long nowNs) {
         int turns = (members.size() + HANDLED_MAX - 1) / HANDLED_MAX;
@@ -369,6 +369,9 @@ public final class ClusterVoter extends Voter {
                     reply -> onReplication(member, reply));
             nodeTimeout.ask(member);
             member.node.redeliver();
+        } else {
+            // An exception may have kept it from being opened.
+            member.node.open();
         }
     }
 
