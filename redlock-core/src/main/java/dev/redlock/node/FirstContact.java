@@ -64,7 +64,7 @@ final class FirstContact implements FreshGroup.Contact {
     private final NodeSignals listener;
     private final String markKey;
     private final boolean isMarkWritten;
-    private final DeadlineTimer timer = new DeadlineTimer(nowNs -> onTimer());
+    private final DeadlineTimer timer = new DeadlineTimer(this::onTimer);
     private State state = State.IDLE;
     private String runId;
     /** The time of the process as the master of one history. */
@@ -261,11 +261,16 @@ final class FirstContact implements FreshGroup.Contact {
 
     // ---- the mark ---------------------------------------------------------------------------------------------------
 
-    private void onTimer() {
-        if (state == State.WRITING || isMarkDue) {
-            write();
-        } else if (state == State.READING || state == State.CANDIDATE) {
-            read();
+    private void onTimer(long nowNs) {
+        boolean isWriteDue = state == State.WRITING || isMarkDue;
+        if (isWriteDue || state == State.READING || state == State.CANDIDATE) {
+            // Started first: a command that throws is tried again.
+            context.timers().start(timer, nowNs + READ_PERIOD_NS);
+            if (isWriteDue) {
+                write();
+            } else {
+                read();
+            }
         }
     }
 
@@ -334,6 +339,8 @@ final class FirstContact implements FreshGroup.Contact {
     }
 
     private void startWriting() {
+        // First: a write that throws is tried again.
+        startTimer(READ_PERIOD_NS);
         state = State.WRITING;
         reported = null;
         isMarkDue = false;

@@ -781,6 +781,11 @@ public final class Node extends Voter {
                     view.clearProblem();
                 }
             }
+            if (state == NodeState.QUARANTINED && closeReason == null && voteGuard.objection() == null
+                    && !firstContact.isUndecided()) {
+                // The timer has no second call if the first one throws.
+                onQuarantineEnd();
+            }
             redelivery.sendAll();
         }
 

@@ -16,6 +16,7 @@ import io.netty.buffer.PooledByteBufAllocator;
 import java.time.Duration;
 import java.util.List;
 import java.util.concurrent.TimeUnit;
+import java.util.stream.Stream;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
@@ -30,8 +31,11 @@ import org.junit.jupiter.api.Timeout;
 class ReconnectFaultsTest extends FailingReads {
 
     private static final int RECONNECT_MS = 5_000;
+    private static final String MARK = "node:redlock:fence:run_id";
 
     private String addresses;
+    /** The class and the method whose reads throw; null for all of the nodes. */
+    private String step;
     private VirtualWorld.Client client;
 
     @Override
@@ -41,11 +45,14 @@ class ReconnectFaultsTest extends FailingReads {
         return addresses == null ? context.nodes(world.addresses()) : context.nodes(addresses);
     }
 
-    /** Without the buffers, which survive what they throw themselves. */
+    /** Without the buffers, which survive what they throw themselves, unless one method is tested. */
     @Override
     protected boolean isInStep() {
-        List<String> classes = StackWalker.getInstance()
-                .walk(all -> all.map(StackWalker.StackFrame::getClassName).toList());
+        List<StackWalker.StackFrame> frames = StackWalker.getInstance().walk(Stream::toList);
+        if (step != null) {
+            return frames.stream().anyMatch(frame -> step.equals(frame.getClassName() + "." + frame.getMethodName()));
+        }
+        List<String> classes = frames.stream().map(StackWalker.StackFrame::getClassName).toList();
         return classes.stream().noneMatch(name -> name.contains(".DirectBuffers"))
                 && classes.stream().anyMatch(name -> name.startsWith("dev.redlock.node."));
     }
@@ -236,6 +243,48 @@ class ReconnectFaultsTest extends FailingReads {
             eachNode(FakeNode::breakConnections);
             runUntilReconnected();
             acquired(acquire(client, options()));
+        });
+    }
+
+    /** The node votes in the end, although each step throws once. */
+    private void atEachReadOf(String tested, Runnable scenario) {
+        step = tested;
+        throwAtEachRead(() -> {
+            arm(world(3));
+            world.runMs(1_000);
+            scenario.run();
+            world.runMs(120_000);
+            isArmed = false;
+            assertTrue(isVoting(), this::text);
+            assertEquals(node(0).redis().reign(), node(0).redis().get(MARK), this::text);
+        });
+        assertTrue(failingRead > 1, "no read of the step");
+    }
+
+    private void restartEmpty() {
+        node(0).crash();
+        world.runMs(50);
+        node(0).restart(false);
+    }
+
+    @Test
+    void theEndOfAQuarantineThatThrowsIsTriedAgain() {
+        atEachReadOf("dev.redlock.node.Node.onQuarantineEnd", this::restartEmpty);
+    }
+
+    @Test
+    void aMarkThatIsReadAgainAfterAnErrorIsReadAlthoughThatThrows() {
+        atEachReadOf("dev.redlock.node.FirstContact.onTimer", () -> {
+            node(0).redis().failNext("GET", "BUSY x", 3);
+            node(0).breakConnections();
+        });
+    }
+
+    @Test
+    void aMarkThatIsWrittenAgainAfterAnErrorIsWrittenAlthoughThatThrows() {
+        atEachReadOf("dev.redlock.node.FirstContact.onTimer", () -> {
+            restartEmpty();
+            node(0).redis().failNext("SET", "BUSY x", 3);
         });
     }
 }
