@@ -62,8 +62,8 @@ final class FirstContact implements FreshGroup.Contact {
     /** How long a promoted server gives no vote. */
     private final LongSupplier silenceNs;
     private final NodeSignals listener;
-    private final String markKey;
-    private final boolean isMarkWritten;
+    /** Null if the client uses none. */
+    private final NodeOptions.Mark mark;
     private final DeadlineTimer timer = new DeadlineTimer(this::onTimer);
     private State state = State.IDLE;
     private String runId;
@@ -93,10 +93,8 @@ final class FirstContact implements FreshGroup.Contact {
         this.guard = guard;
         this.view = view;
         this.listener = listener;
-        NodeOptions.Mark mark = context.options().guards().mark();
-        this.markKey = mark == null ? null : mark.key();
-        this.isMarkWritten = mark != null && mark.isWritten();
-        if (markKey != null) {
+        this.mark = context.options().guards().mark();
+        if (mark != null) {
             context.group().freshGroup().add(this);
         }
     }
@@ -135,7 +133,7 @@ final class FirstContact implements FreshGroup.Contact {
         runId = newRunId;
         reign = replication.reignOf(newRunId);
         isHistoryShown = replication.isHistoryShown();
-        if (markKey == null) {
+        if (mark == null) {
             if (!isFirst) {
                 send(sender.command("INFO", "keyspace"), this::onKeyspace);
             }
@@ -162,7 +160,7 @@ final class FirstContact implements FreshGroup.Contact {
      * has lost the last one for long.
      */
     void onRenamed(ReplicationInfo replication) {
-        if (markKey != null) {
+        if (mark != null) {
             reign = replication.reignOf(runId);
             if (state == State.DONE) {
                 startWriting();
@@ -275,7 +273,7 @@ final class FirstContact implements FreshGroup.Contact {
     }
 
     private void read() {
-        if (!send(sender.command("GET", markKey), this::onRead)) {
+        if (!send(sender.command("GET", mark.key()), this::onRead)) {
             startTimer(MEMORY_RETRY_NS);
         }
     }
@@ -295,8 +293,8 @@ final class FirstContact implements FreshGroup.Contact {
         }
     }
 
-    private void onUnmarked(RespValue mark) {
-        boolean isOfProcess = !mark.isNull() && mark.asText().startsWith(runId);
+    private void onUnmarked(RespValue read) {
+        boolean isOfProcess = !read.isNull() && read.asText().startsWith(runId);
         if (!isOfProcess && runId.equals(markedRunId)) {
             // The node was flushed while it was not connected.
             markedRunId = null;
@@ -306,7 +304,7 @@ final class FirstContact implements FreshGroup.Contact {
             // A listener of a lost lease has closed the client.
             return;
         }
-        if (state == State.READING && !isHistoryShown && !mark.isNull() && !isOfProcess) {
+        if (state == State.READING && !isHistoryShown && !read.isNull() && !isOfProcess) {
             // The data of the server are those of another one, which may have granted locks since.
             guard.onPromotion(silenceNs.getAsLong());
         }
@@ -322,7 +320,7 @@ final class FirstContact implements FreshGroup.Contact {
                 context.group().freshGroup().onCandidate();
             }
         } else {
-            readLater(mark);
+            readLater(read);
         }
     }
 
@@ -349,9 +347,9 @@ final class FirstContact implements FreshGroup.Contact {
 
     /** A client that only diagnoses reads again instead: others would trust its mark. */
     private void write() {
-        ByteBuf command = isMarkWritten
-                ? sender.command("SET", markKey, reign)
-                : sender.command("GET", markKey);
+        ByteBuf command = mark.isWritten()
+                ? sender.command("SET", mark.key(), reign)
+                : sender.command("GET", mark.key());
         if (!send(command, this::onWritten)) {
             startTimer(MEMORY_RETRY_NS);
         }
@@ -365,7 +363,7 @@ final class FirstContact implements FreshGroup.Contact {
             writeLater(reply);
         } else if (reply.isError()) {
             onRefused("written", "SET", reply);
-        } else if (isMarkWritten) {
+        } else if (mark.isWritten()) {
             onMarked();
         } else {
             guard.admit(runId);
@@ -409,7 +407,8 @@ final class FirstContact implements FreshGroup.Contact {
         if (!isWarned) {
             isWarned = true;
             view.log(Level.WARNING, "the mark of the restart guard cannot be " + what + ": "
-                    + ErrorAdvice.codeOf(reply.asText()) + "; until the node accepts " + command + " of " + markKey
+                    + ErrorAdvice.codeOf(reply.asText()) + "; until the node accepts " + command + " of "
+                    + mark.key()
                     + ", clients guard it by its uptime alone, as with RestartGuardMode.UPTIME");
         }
         if (guard.mayLackLocks()) {
