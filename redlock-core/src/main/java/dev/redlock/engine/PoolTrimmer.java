@@ -6,8 +6,8 @@ import java.util.function.LongConsumer;
 /**
  * Shrinks the pools of one event loop, once a second at most, so that the memory of an outage is free again, and
  * executes the {@link UnsubmittedRequests}, a {@link NextTurn} that was not scheduled, and {@link StartSteps} that have
- * failed. It also drives the looks of {@link UnlimitedWaits}. The timers of the loop drive it: an idle client has timers
- * too, because it watches its nodes.
+ * failed. It also drives the looks of {@link UnlimitedWaits}. The timers of the loop drive it: an idle client has
+ * timers too, because it watches its nodes.
  *
  * @threading event-loop-confined
  */

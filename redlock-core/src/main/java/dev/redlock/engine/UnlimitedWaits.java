@@ -81,7 +81,8 @@ final class UnlimitedWaits {
             // A handler of the log may start and end acquisitions.
             lines.forEach(line -> Log.log(System.Logger.Level.WARNING, "{0}", line));
             if (moreCount > 0) {
-                Log.log(System.Logger.Level.WARNING, "{0} more acquisitions without a time limit cannot get their locks",
+                Log.log(System.Logger.Level.WARNING,
+                        "{0} more acquisitions without a time limit cannot get their locks",
                         moreCount);
             }
         }
