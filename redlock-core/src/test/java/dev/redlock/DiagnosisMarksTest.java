@@ -65,6 +65,34 @@ class DiagnosisMarksTest extends VirtualTest {
         assertNoKeys();
     }
 
+    /** Else a node would be shown as ready on which no client gets a vote. */
+    @ParameterizedTest
+    @ValueSource(strings = {"NOREPLICAS Not enough good replicas to write.", "MISCONF Errors writing to the AOF file",
+        "OOM command not allowed when used memory > 'maxmemory'.", "NOPERM User app has no permissions"})
+    void freshNodesThatRefuseWritesAreShownAsAClientSeesThem(String error) {
+        world = new VirtualWorld(3);
+        eachNode(node -> {
+            node.redis().uptime(0);
+            node.redis().failNext("SET", error, 1_000);
+        });
+        VirtualWorld.Client other = client(context());
+        VirtualWorld.Client diagnosis = diagnosis();
+        world.runMs(5_000);
+        assertStates(other, NodeState.QUARANTINED);
+        assertStates(diagnosis, NodeState.QUARANTINED);
+        assertEquals(problems(other), problems(diagnosis));
+        assertNoKeys();
+    }
+
+    /** Without the time that the quarantine still takes. */
+    private static List<String> problems(VirtualWorld.Client client) {
+        return client.redlock()
+                .nodes()
+                .stream()
+                .map(node -> String.valueOf(node.problem()).replaceFirst("for another \\d+ s", ""))
+                .toList();
+    }
+
     @Test
     void aMarkOfAnotherClientCounts() {
         world = new VirtualWorld(3);

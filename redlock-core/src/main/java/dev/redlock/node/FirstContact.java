@@ -345,11 +345,11 @@ final class FirstContact implements FreshGroup.Contact {
         write();
     }
 
-    /** A client that only diagnoses reads again instead: others would trust its mark. */
+    /** Others would trust the mark of a client that only diagnoses, so it asks only whether the node accepts writes. */
     private void write() {
         ByteBuf command = mark.isWritten()
                 ? sender.command("SET", mark.key(), reign)
-                : sender.command("GET", mark.key());
+                : WriteWatch.probe(sender, context.options().commands().ownKey());
         if (!send(command, this::onWritten)) {
             startTimer(MEMORY_RETRY_NS);
         }

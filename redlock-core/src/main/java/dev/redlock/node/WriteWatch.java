@@ -5,6 +5,7 @@ import static dev.redlock.quorum.Validity.NS_PER_MS;
 import dev.redlock.node.send.CommandSender;
 import dev.redlock.node.send.ErrorAdvice;
 import dev.redlock.resp.RespValue;
+import io.netty.buffer.ByteBuf;
 
 /**
  * Asks a node that answers acquires with errors whether it accepts a write again. A program that is out of service for
@@ -36,9 +37,12 @@ final class WriteWatch {
             return;
         }
         dueNs = nowNs + PERIOD_NS;
-        // It sets an existing key only, and there is none.
-        isAsked = sender.sendValue(sender.command("SET", ownKey, Handshake.PROBE_VALUE, "XX", "PX", "1"),
-                this::onReply);
+        isAsked = sender.sendValue(probe(sender, ownKey), this::onReply);
+    }
+
+    /** A write that changes nothing, because it sets an existing key only, and there is none. Null without memory. */
+    static ByteBuf probe(CommandSender sender, String ownKey) {
+        return sender.command("SET", ownKey, Handshake.PROBE_VALUE, "XX", "PX", "1");
     }
 
     private void onReply(RespValue reply) {
