@@ -36,7 +36,7 @@ record RedlockProperties(Environment environment, Binder binder, UnknownNames un
     private static final Set<String> NODES = Set.of("nodes", "nextNodes");
 
     RedlockProperties(Environment environment) {
-        this(environment, Binder.get(environment), new UnknownNames());
+        this(environment, UnknownNames.binder(environment), new UnknownNames());
     }
 
     static boolean isOption(Method method) {

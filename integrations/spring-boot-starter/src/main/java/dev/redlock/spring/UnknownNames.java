@@ -1,19 +1,26 @@
 package dev.redlock.spring;
 
 import dev.redlock.resp.SafeText;
+import java.util.ArrayList;
 import java.util.HashSet;
+import java.util.List;
 import java.util.Locale;
 import java.util.Map;
 import java.util.Set;
 import java.util.TreeSet;
 import java.util.regex.Pattern;
+import java.util.stream.IntStream;
 import org.springframework.boot.context.properties.bind.BindContext;
 import org.springframework.boot.context.properties.bind.BindHandler;
 import org.springframework.boot.context.properties.bind.Bindable;
+import org.springframework.boot.context.properties.bind.Binder;
+import org.springframework.boot.context.properties.bind.PropertySourcesPlaceholdersResolver;
 import org.springframework.boot.context.properties.bind.handler.NoUnboundElementsBindHandler;
 import org.springframework.boot.context.properties.source.ConfigurationPropertyName;
 import org.springframework.boot.context.properties.source.ConfigurationPropertySource;
+import org.springframework.boot.context.properties.source.ConfigurationPropertySources;
 import org.springframework.boot.context.properties.source.IterableConfigurationPropertySource;
+import org.springframework.core.env.Environment;
 import org.springframework.core.env.SystemEnvironmentPropertySource;
 
 /**
@@ -35,6 +42,23 @@ final class UnknownNames extends NoUnboundElementsBindHandler {
 
     UnknownNames() {
         super(BindHandler.DEFAULT, source -> !isEnvironment(source));
+    }
+
+    /**
+     * Binds properties without variables such as {@code REDLOCK_NODES_0_SERVICE_HOST}. Kubernetes sets them for a
+     * service with the name redlock-nodes-0, and Spring Boot would reject the list {@code redlock.nodes} for them.
+     */
+    static Binder binder(Environment environment) {
+        List<ConfigurationPropertySource> sources = new ArrayList<>();
+        for (ConfigurationPropertySource source : ConfigurationPropertySources.get(environment)) {
+            sources.add(isEnvironment(source) ? source.filter(UnknownNames::mayBeOption) : source);
+        }
+        return new Binder(sources, new PropertySourcesPlaceholdersResolver(environment));
+    }
+
+    /** The elements of lists are simple values. */
+    private static boolean mayBeOption(ConfigurationPropertyName name) {
+        return IntStream.range(1, name.getNumberOfElements() - 1).noneMatch(name::isNumericIndex);
     }
 
     private static boolean isEnvironment(ConfigurationPropertySource source) {

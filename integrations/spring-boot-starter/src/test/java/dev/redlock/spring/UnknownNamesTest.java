@@ -13,6 +13,7 @@ import java.util.logging.Handler;
 import java.util.logging.Level;
 import java.util.logging.LogRecord;
 import java.util.logging.Logger;
+import java.util.stream.Stream;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -118,7 +119,7 @@ class UnknownNamesTest {
 
     @ParameterizedTest
     @ValueSource(strings = {"REDLOCK_MAX_TTTL", "REDLOCK_MAX__TTL", "REDLOCK_MAXTTL_0", "REDLOCK_NODES_FIRST",
-        "REDLOCK_USER", "redlock.max-tttl", "REDLOCK_PORTS", "REDLOCK_SERVICES_HOST"})
+        "REDLOCK_USER", "REDLOCK_NODES_0_HOST", "redlock.max-tttl", "REDLOCK_PORTS", "REDLOCK_SERVICES_HOST"})
     void anUnknownVariableIsAWarningWithItsNameAndWithoutItsValue(String name) {
         assertThat(context(variables(name + "=hidden")).toString()).contains("maxTtlMs=60000");
         assertThat(warnings).singleElement()
@@ -157,9 +158,24 @@ class UnknownNamesTest {
     @ValueSource(strings = {"REDLOCK_SERVICE_HOST", "REDLOCK_SERVICE_PORT", "REDLOCK_SERVICE_PORT_REDIS",
         "REDLOCK_PORT", "REDLOCK_PORT_6379_TCP", "REDLOCK_PORT_6379_TCP_PROTO", "REDLOCK_PORT_6379_TCP_PORT",
         "REDLOCK_PORT_6379_TCP_ADDR", "REDLOCK_PORT_53_UDP_ADDR", "REDLOCK_NODE_1_SERVICE_HOST",
-        "REDLOCK_NODE_1_PORT_6379_TCP"})
+        "REDLOCK_NODE_1_PORT_6379_TCP", "REDLOCK_NODES_SERVICE_HOST", "REDLOCK_NODES_PORT"})
     void variablesOfServicesInKubernetesAreNoWarning(String name) {
         context(variables(name + "=10.0.0.1"));
+        assertThat(warnings).isEmpty();
+    }
+
+    /** A service for each node, with a name such as redlock-nodes-0. */
+    @Test
+    void variablesOfServicesWithNamesLikeElementsOfAListAreNoElements() {
+        String[] ofServices = {"REDLOCK_NODES_0_SERVICE_HOST=10.0.0.1", "REDLOCK_NODES_0_SERVICE_PORT=6379",
+            "REDLOCK_NODES_0_PORT=tcp://10.0.0.1:6379", "REDLOCK_NODES_0_PORT_6379_TCP=tcp://10.0.0.1:6379",
+            "REDLOCK_NODES_0_PORT_6379_TCP_ADDR=10.0.0.1", "REDLOCK_NODES_1_SERVICE_HOST=10.0.0.2"};
+        PropertySource<?> file = new MapPropertySource("application.properties", properties("redlock.nodes=a:1,b:2"));
+        assertThat(context(variables(ofServices)).toString()).contains("nodes=[]");
+        assertThat(context(variables(ofServices), file).toString()).contains("nodes=[a:1, b:2]");
+        String[] all = Stream.concat(Stream.of("REDLOCK_NODES_0=c:3", "REDLOCK_NODES_1=d:4"), Stream.of(ofServices))
+                .toArray(String[]::new);
+        assertThat(context(variables(all), file).toString()).contains("nodes=[c:3, d:4]");
         assertThat(warnings).isEmpty();
     }
 }
