@@ -12,6 +12,7 @@ import java.util.Map;
 import java.util.Set;
 import java.util.TreeMap;
 import org.springframework.boot.context.properties.bind.Bindable;
+import org.springframework.boot.context.properties.bind.Bindable.BindRestriction;
 import org.springframework.boot.context.properties.bind.Binder;
 import org.springframework.boot.context.properties.bind.DataObjectPropertyName;
 import org.springframework.boot.context.properties.source.ConfigurationPropertySources;
@@ -56,8 +57,14 @@ record RedlockProperties(Environment environment, Binder binder, UnknownNames un
         get("redlock.locked.order", Integer.class);
         get("redlock.locked.ttl", Duration.class);
         get("redlock.problemdetails.enabled", Boolean.class);
-        get("redlock", Void.class); // fails if a name is left
+        requireNoneLeft();
         warnOfVariables();
+    }
+
+    /** Fails if a name is left. A value of {@code redlock} itself is ignored: an empty section of a file is one. */
+    private void requireNoneLeft() {
+        binder.bind("redlock", Bindable.of(Void.class).withBindRestrictions(BindRestriction.NO_DIRECT_PROPERTY),
+                unknown);
     }
 
     private void warnOfVariables() {

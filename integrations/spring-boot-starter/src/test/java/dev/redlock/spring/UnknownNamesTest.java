@@ -178,4 +178,19 @@ class UnknownNamesTest {
         assertThat(context(variables(all), file).toString()).contains("nodes=[c:3, d:4]");
         assertThat(warnings).isEmpty();
     }
+
+    /** An empty section of a file, a variable or a system property with the name of the whole. */
+    @Test
+    void aValueOfTheNameOfAllPropertiesIsIgnored() {
+        assertThat(context(variables("REDLOCK=hidden", "REDLOCK_MAX_TTL=30s")).toString()).contains("maxTtlMs=30000");
+        assertThat(context(systemProperties("redlock=hidden")).toString()).contains("maxTtlMs=60000");
+        assertThat(context(new MapPropertySource("application.yaml", properties("redlock="))).toString())
+                .contains("maxTtlMs=60000");
+        assertThat(warnings).isEmpty();
+        assertThatThrownBy(() -> context(variables("REDLOCK=hidden"),
+                new MapPropertySource("application.yaml", properties("redlock=", "redlock.max-tttl=30s"))))
+                .rootCause()
+                .isInstanceOf(UnboundConfigurationPropertiesException.class)
+                .hasMessageContaining("redlock.max-tttl");
+    }
 }
