@@ -57,8 +57,17 @@ record RedlockProperties(Environment environment, Binder binder, UnknownNames un
         get("redlock.locked.order", Integer.class);
         get("redlock.locked.ttl", Duration.class);
         get("redlock.problemdetails.enabled", Boolean.class);
+        requireNoneEmpty();
         requireNoneLeft();
         warnOfVariables();
+    }
+
+    /** The binder ignores an option whose value is empty, and the name would be an unknown one. */
+    private void requireNoneEmpty() {
+        if (!unknown.empty().isEmpty()) {
+            throw new InvalidConfigurationPropertyValueException(unknown.empty().iterator().next(), "",
+                    "it is empty: give a value or remove it");
+        }
     }
 
     /** Fails if a name is left. A value of {@code redlock} itself is ignored: an empty section of a file is one. */

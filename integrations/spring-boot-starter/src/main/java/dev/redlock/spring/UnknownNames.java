@@ -16,6 +16,7 @@ import org.springframework.boot.context.properties.bind.Bindable;
 import org.springframework.boot.context.properties.bind.Binder;
 import org.springframework.boot.context.properties.bind.PropertySourcesPlaceholdersResolver;
 import org.springframework.boot.context.properties.bind.handler.NoUnboundElementsBindHandler;
+import org.springframework.boot.context.properties.source.ConfigurationProperty;
 import org.springframework.boot.context.properties.source.ConfigurationPropertyName;
 import org.springframework.boot.context.properties.source.ConfigurationPropertySource;
 import org.springframework.boot.context.properties.source.ConfigurationPropertySources;
@@ -39,6 +40,7 @@ final class UnknownNames extends NoUnboundElementsBindHandler {
 
     private final Set<ConfigurationPropertyName> names = new HashSet<>();
     private final Set<ConfigurationPropertyName> lists = new HashSet<>();
+    private final Set<String> empty = new TreeSet<>();
 
     UnknownNames() {
         super(BindHandler.DEFAULT, source -> !isEnvironment(source));
@@ -72,6 +74,21 @@ final class UnknownNames extends NoUnboundElementsBindHandler {
             lists.add(name);
         }
         return super.onStart(name, target, context);
+    }
+
+    @Override
+    public void onFinish(ConfigurationPropertyName name, Bindable<?> target, BindContext context, Object result)
+            throws Exception {
+        ConfigurationProperty found = context.getConfigurationProperty();
+        if (result == null && found != null && found.getName().equals(name)) {
+            empty.add(name.toString());
+        }
+        super.onFinish(name, target, context, result);
+    }
+
+    /** @return the names with an empty value that the binder converted to null, in order */
+    Set<String> empty() {
+        return empty;
     }
 
     /** @return the environment variables whose names nothing has bound so far, without their values, in order */

@@ -192,6 +192,7 @@ class RedlockStarterTest {
             redlock.in-flight-max=0           | redlock.in-flight-max     | 1 to 4194304
             redlock.nodes=                    | at least one address      | redlock.*
             redlock.node-timeout=61s          | redlock.node-timeout      | 61000 is out
+            redlock.max-ttl=                  | redlock.max-ttl           | it is empty: give a value
             """)
     void aWrongPropertyIsReportedWithoutPasswords(String property, String description, String more) {
         assertThatThrownBy(() -> SpringApplication.run(App.class, "--" + property)).satisfies(thrown -> {

@@ -6,6 +6,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import dev.redlock.RedlockContext;
 import java.util.HashMap;
 import java.util.List;
+import java.util.Locale;
 import java.util.Map;
 import java.util.Properties;
 import java.util.concurrent.CopyOnWriteArrayList;
@@ -14,6 +15,7 @@ import java.util.logging.Level;
 import java.util.logging.LogRecord;
 import java.util.logging.Logger;
 import java.util.stream.Stream;
+import org.assertj.core.api.ThrowableAssert.ThrowingCallable;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -21,6 +23,7 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 import org.springframework.beans.factory.support.DefaultListableBeanFactory;
 import org.springframework.boot.context.properties.bind.UnboundConfigurationPropertiesException;
+import org.springframework.boot.context.properties.source.InvalidConfigurationPropertyValueException;
 import org.springframework.core.env.MapPropertySource;
 import org.springframework.core.env.MutablePropertySources;
 import org.springframework.core.env.PropertiesPropertySource;
@@ -192,5 +195,35 @@ class UnknownNamesTest {
                 .rootCause()
                 .isInstanceOf(UnboundConfigurationPropertiesException.class)
                 .hasMessageContaining("redlock.max-tttl");
+    }
+
+    /** Else the client would have the default, or the report would call the name unknown. */
+    @ParameterizedTest
+    @ValueSource(strings = {"max-ttl", "transport", "restart-guard", "enabled", "locked.ttl",
+        "locked.order", "problemdetails.enabled"})
+    void anEmptyValueIsAnError(String option) {
+        String name = "redlock." + option;
+        PropertySource<?> file = new MapPropertySource("application.properties", properties(name + "=${ORDERS_A:}"));
+        String variable = name.replace("-", "").replace('.', '_').toUpperCase(Locale.ROOT) + "=";
+        for (PropertySource<?> source : List.of(systemProperties(name + "="), file, variables(variable))) {
+            assertEmptyIsReported(name, () -> context(source));
+        }
+    }
+
+    @Test
+    void anEmptyVariableDoesNotHideTheValueOfAFile() {
+        assertEmptyIsReported("redlock.max-ttl", () -> context(variables("REDLOCK_MAX_TTL="),
+                new MapPropertySource("application.properties", properties("redlock.max-ttl=10m"))));
+    }
+
+    private static void assertEmptyIsReported(String name, ThrowingCallable start) {
+        assertThatThrownBy(start).isInstanceOf(InvalidConfigurationPropertyValueException.class)
+                .hasMessageContaining(name)
+                .hasMessageContaining("it is empty: give a value or remove it");
+    }
+
+    @Test
+    void textsAndListsMayBeEmpty() {
+        assertThat(context(variables("REDLOCK_PASSWORD=", "REDLOCK_KEY_PREFIX=", "REDLOCK_NEXT_NODES="))).isNotNull();
     }
 }
