@@ -79,8 +79,9 @@ record RedlockProperties(Environment environment, Binder binder, UnknownNames un
     private void warnOfVariables() {
         Set<String> variables = unknown.inEnvironment(ConfigurationPropertySources.get(environment));
         if (!variables.isEmpty()) {
-            LOG.log(Level.WARNING, "environment variables " + String.join(", ", variables) + " have no effect: no"
-                    + " property of redlock has such a name; correct or remove them");
+            LOG.log(Level.WARNING, "no property of redlock has the name of the environment variables "
+                    + String.join(", ", variables) + ": correct those that were meant to set one; ignore this line if"
+                    + " only another program or a placeholder uses them");
         }
     }
 

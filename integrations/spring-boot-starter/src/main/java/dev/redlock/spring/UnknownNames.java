@@ -38,6 +38,9 @@ final class UnknownNames extends NoUnboundElementsBindHandler {
     private static final Pattern OF_KUBERNETES = Pattern.compile("REDLOCK(_.+)?_(SERVICE_HOST|SERVICE_PORT(_.+)?"
             + "|PORT(_\\d+_(TCP|UDP|SCTP)(_(PROTO|PORT|ADDR))?)?)");
 
+    /** The command line program of redlock reads them. Its other variables have names of properties. */
+    private static final Set<String> OF_PROGRAM = Set.of("REDLOCK_SENTINEL_USER", "REDLOCK_TLS_KEY_PASSWORD");
+
     private final Set<ConfigurationPropertyName> names = new HashSet<>();
     private final Set<ConfigurationPropertyName> lists = new HashSet<>();
     private final Set<String> empty = new TreeSet<>();
@@ -105,7 +108,7 @@ final class UnknownNames extends NoUnboundElementsBindHandler {
     private void addUnknown(SystemEnvironmentPropertySource environment, Set<String> unknown) {
         for (String variable : environment.getPropertyNames()) {
             if (variable.toLowerCase(Locale.ROOT).startsWith("redlock") && !OF_KUBERNETES.matcher(variable).matches()
-                    && isUnknown(variable, environment.getName())) {
+                    && !OF_PROGRAM.contains(variable) && isUnknown(variable, environment.getName())) {
                 unknown.add(SafeText.of(variable));
             }
         }

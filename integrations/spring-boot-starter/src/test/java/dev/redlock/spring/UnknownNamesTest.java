@@ -127,15 +127,35 @@ class UnknownNamesTest {
         assertThat(context(variables(name + "=hidden")).toString()).contains("maxTtlMs=60000");
         assertThat(warnings).singleElement()
                 .asString()
-                .contains(" " + name + " ")
+                .contains(" " + name + ": ")
                 .doesNotContain("hidden");
     }
 
     @Test
     void allUnknownVariablesAreInOneLine() {
         context(variables("REDLOCK_MAX_TTTL=30s", "REDLOCK_MAX_TTL=30s", "REDLOCK_A=b", "PATH=/bin"));
-        assertThat(warnings).containsExactly("environment variables REDLOCK_A, REDLOCK_MAX_TTTL have no"
-                + " effect: no property of redlock has such a name; correct or remove them");
+        assertThat(warnings).containsExactly("no property of redlock has the name of the environment variables"
+                + " REDLOCK_A, REDLOCK_MAX_TTTL: correct those that were meant to set one; ignore this line if only"
+                + " another program or a placeholder uses them");
+    }
+
+    @Test
+    void aVariableThatAPlaceholderUsesIsNotCalledUseless() {
+        assertThat(context(variables("REDLOCK_HOSTS=a:1"),
+                new MapPropertySource("application.yaml", properties("redlock.nodes=${REDLOCK_HOSTS:b:2}")))
+                .toString()).contains("nodes=[a:1]");
+        assertThat(warnings).singleElement()
+                .asString()
+                .contains(" REDLOCK_HOSTS: ", " a placeholder ")
+                .doesNotContain("effect", "remove");
+    }
+
+    /** They configure another program, which may run in the same container. */
+    @Test
+    void variablesOfTheCommandLineProgramAreNoWarning() {
+        context(variables("REDLOCK_NODES=a:1", "REDLOCK_SENTINEL_USER=u", "REDLOCK_SENTINEL_PASSWORD=p",
+                "REDLOCK_TLS_KEY_PASSWORD=p"));
+        assertThat(warnings).isEmpty();
     }
 
     @ParameterizedTest
