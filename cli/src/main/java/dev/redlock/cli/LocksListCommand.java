@@ -77,13 +77,13 @@ final class LocksListCommand implements Callable<Integer> {
         if (listing.deniedCount() > 0) {
             out.println(LocksText.denied(listing.deniedCount()));
         }
-        if (listing.locks().isEmpty()) {
+        if (!listing.locks().isEmpty()) {
+            LocksText.printList(out, listing, options.areValuesShown());
+        } else if (!listing.isCut()) {
             out.println((listing.deniedCount() > 0 ? "No other keys" : "No keys")
                     + (prefix.isEmpty() ? "" : " with this prefix") + " on " + nodes.upCount() + " of "
                     + Counted.of(nodes.nodes().size(), "node") + ".");
-            return;
         }
-        LocksText.printList(out, listing, options.areValuesShown());
         if (listing.isCut()) {
             out.println("There are more keys: give a longer prefix, or a --limit above " + limit + ".");
         }

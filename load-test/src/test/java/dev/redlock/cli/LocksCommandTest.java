@@ -485,6 +485,10 @@ class LocksCommandTest {
                     out::toString);
             assertTrue(out.toString().contains("lock:1  1 of 1  held"), out::toString);
             assertFalse(out.toString().contains("other:1"), out::toString);
+            own.node(0).call("SET", "other:2", "x");
+            assertEquals(0, run("list", "other", "--limit", "1", "--nodes", reader), () -> out + "\n" + err);
+            assertEquals("Left out: 1 key that the user may not read; give the prefix of your locks.\n"
+                    + "There are more keys: give a longer prefix, or a --limit above 1.\n", out.toString());
             assertEquals(3, run("show", "other:1", "--nodes", reader), () -> out + "\n" + err);
             assertTrue(out.toString().contains("GETRANGE failed: NOPERM"), out::toString);
             assertEquals(1, run("break", "lock:1", id, "--yes", "--nodes", reader));
