@@ -48,6 +48,10 @@ final class LockNode implements AutoCloseable {
     private NodeAddress server;
     private AdminClient client;
     private String problem;
+    /** The last error for a key that a scan has found and the user may not read. */
+    private String deniedReply;
+    /** A key that the user may not read here, but on another node; null if there is none. */
+    private String unreadable;
 
     private LockNode(VoterAddress configured, Duration timeout, ClientTls files) {
         this.configured = configured;
@@ -95,9 +99,16 @@ final class LockNode implements AutoCloseable {
         return problem == null;
     }
 
-    /** Why the node has no answer; null if it has. */
+    /** Why the node has no answer, or none for a key that another node lets the user read; null if neither. */
     String problem() {
-        return problem;
+        return problem != null || unreadable == null
+                ? problem
+                : unreadable + " cannot be read: " + SafeText.of(deniedReply) + "; " + ErrorAdvice.of("NOPERM");
+    }
+
+    /** @param key a found key that the user may read on another node only, for people; null if there is none */
+    void setUnreadable(String key) {
+        unreadable = key;
     }
 
     // ---- reading ----------------------------------------------------------------------------------------------------
@@ -278,7 +289,9 @@ final class LockNode implements AutoCloseable {
             List<RespValue> replies = client.sendAll(commands);
             for (int i = 0; i < replies.size(); i++) {
                 RespValue reply = replies.get(i);
-                if (reply.isError() && !reply.asText().startsWith("WRONGTYPE") && !(areFound && isKeyDenied(reply))) {
+                if (areFound && isKeyDenied(reply)) {
+                    deniedReply = reply.asText();
+                } else if (reply.isError() && !reply.asText().startsWith("WRONGTYPE")) {
                     String command = text(commands.get(i).get(0));
                     problem = command + " failed: " + SafeText.of(reply.asText()) + "; "
                             + ErrorAdvice.of(reply.asText().split(" ", 2)[0]);

@@ -120,9 +120,25 @@ final class LockNodes implements AutoCloseable {
                 .toList()).stream().filter(view -> !view.isFree()).toList();
     }
 
-    /** Keys that a scan has found; one that the user may not read has no reading. */
+    /**
+     * Keys that a scan has found; one that the user may not read has no reading. If other nodes let the user read it,
+     * the node has a problem, because its votes are missing.
+     */
     List<LockView> readFound(List<String> names) {
-        return readSettled(names, true);
+        List<LockView> views = readSettled(names, true);
+        for (int i = 0; i < nodes.size(); i++) {
+            nodes.get(i).setUnreadable(nodes.get(i).isUp() ? unreadableOn(i, views) : null);
+        }
+        return views;
+    }
+
+    private static String unreadableOn(int node, List<LockView> views) {
+        return views.stream()
+                .filter(view -> view.readings().get(node) == null)
+                .filter(view -> view.readings().stream().anyMatch(Objects::nonNull))
+                .map(LockView::shownName)
+                .findFirst()
+                .orElse(null);
     }
 
     private List<LockView> readSettled(List<String> names) {

@@ -47,13 +47,17 @@ final class LocksText {
         return value.holder() == null ? "-" : value.holder();
     }
 
-    /** The nodes that do not answer, one line each. */
+    /** The nodes that do not answer, or not for each key, one line each. */
     static void printProblems(PrintWriter out, LockNodes nodes) {
-        for (LockNode node : nodes.nodes()) {
-            if (!node.isUp()) {
-                out.println("no answer from " + node.address() + ": " + node.problem());
-            }
-        }
+        problems(nodes).forEach(out::println);
+    }
+
+    static List<String> problems(LockNodes nodes) {
+        return nodes.nodes()
+                .stream()
+                .filter(node -> node.problem() != null)
+                .map(node -> (node.isUp() ? "node " : "no answer from ") + node.address() + ": " + node.problem())
+                .toList();
     }
 
     /** The line about keys of a scan that the user may not read; it has room in 80 columns. */

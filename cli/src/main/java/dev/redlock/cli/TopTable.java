@@ -45,11 +45,7 @@ final class TopTable {
         long awaited = rows.stream().filter(row -> row.waiterCount() > 0).count();
         lines.add(cut(time + "  " + Counted.of(rows.size(), "lock") + " held, " + awaited + " waited for, "
                 + nodes.upCount() + " of " + Counted.of(nodes.nodes().size(), "node"), width));
-        for (LockNode node : nodes.nodes()) {
-            if (!node.isUp()) {
-                lines.add(end("no answer from " + node.address() + ": " + node.problem()));
-            }
-        }
+        LocksText.problems(nodes).forEach(problem -> lines.add(end(problem)));
         if (snapshot.isIncomplete()) {
             lines.add(end("Not all keys are scanned yet: more locks may follow."));
         }

@@ -7,8 +7,12 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import dev.redlock.transport.NodeAddress;
 import dev.redlock.transport.SentinelAddress;
+import java.io.PrintWriter;
+import java.io.StringWriter;
 import java.time.Duration;
 import java.util.List;
+import java.util.Map;
+import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -97,9 +101,59 @@ class LockNodesTest {
         return server;
     }
 
-    private static LockNodes connect(FakeServer server) {
-        return LockNodes.connect(List.of(NodeAddress.parse(server.address())), Duration.ofSeconds(30),
-                ClientTls.DEFAULTS);
+    /** Else its votes would be missing without a word. */
+    @Test
+    void aKeyThatOnlyOneNodeLetsTheUserReadIsAProblemOfTheOther() {
+        String denial = "No permissions to access a key";
+        try (FakeServer open = denying(denial);
+                FakeServer closed = denying(denial);
+                LockNodes nodes = connect(open, closed)) {
+            allow(open);
+            LockWatch watch = new LockWatch(nodes, "", 10);
+            assertEquals(1, nodes.list("", 10, Duration.ofSeconds(30)).locks().size());
+            assertProblem(nodes, closed, denial, watch.refresh());
+            LockNodes.Listing listing = nodes.list("", 10, Duration.ofSeconds(30));
+            assertEquals(0, listing.deniedCount());
+            assertNull(listing.locks().get(0).readings().get(1));
+            assertProblem(nodes, closed, denial, watch.refresh());
+            allow(closed);
+            watch.refresh();
+            assertNull(nodes.nodes().get(1).problem());
+            assertEquals(2, nodes.list("", 10, Duration.ofSeconds(30))
+                    .locks()
+                    .get(0)
+                    .holders()
+                    .values()
+                    .iterator()
+                    .next()
+                    .size());
+        }
+    }
+
+    private static void assertProblem(LockNodes nodes, FakeServer closed, String denial, LockWatch.Snapshot snapshot) {
+        assertNull(only(nodes).problem());
+        assertEquals(2, nodes.upCount(), "the node answers for other keys");
+        String problem = "other:1 cannot be read: NOPERM " + denial + "; the user may not run the command, or not on"
+                + " this key; allow both with ACL SETUSER";
+        assertEquals(problem, nodes.nodes().get(1).problem());
+        String line = "node " + closed.address() + ": " + problem;
+        StringWriter out = new StringWriter();
+        LocksText.printProblems(new PrintWriter(out, true), nodes);
+        assertEquals(line + System.lineSeparator(), out.toString());
+        assertEquals(1, snapshot.rows().size());
+        assertTrue(new TopTable(200).lines("12:34:56", nodes, snapshot, snapshot.rows(), 99).contains(line));
+        assertEquals(problem, ((Map<?, ?>) ((List<?>) LocksJson.root(nodes).get("nodes")).get(1)).get("problem"));
+    }
+
+    private static void allow(FakeServer server) {
+        server.reply("GETRANGE", "$20\r\nabcdefghijklmnopqrst\r\n")
+                .reply("PTTL", ":30000\r\n")
+                .reply("ZCOUNT", "-WRONGTYPE no sorted set\r\n");
+    }
+
+    private static LockNodes connect(FakeServer... servers) {
+        return LockNodes.connect(Stream.of(servers).map(FakeServer::address).map(NodeAddress::parse).toList(),
+                Duration.ofSeconds(30), ClientTls.DEFAULTS);
     }
 
     @Test
